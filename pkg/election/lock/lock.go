@@ -1,0 +1,166 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Entry is one object as a Store showed it.
+type Entry struct {
+	Name string
+	// Record is what the object says; nil when there is no object.
+	// It is shared: nobody may write to it.
+	Record *record.Record
+	// Version is the handle for a Put that replaces what is shown. Of an absent object
+	// it has no uid, and the revision at which the absence was seen where the Store
+	// knows one (a watch or a list does, a Get does not).
+	Version record.Version
+}
+
+// Absent says whether there was no object.
+func (e Entry) Absent() bool { return e.Record == nil }
+
+// Store holds the records of one realm.
+type Store interface {
+	// Get is a consistent read: it sees every write that was answered before it was
+	// sent. An absent object is not an error. Errors wrap one of the sentinels.
+	Get(ctx context.Context, name string) (Entry, error)
+
+	// Put writes the record if the object is still the one that `replaces` stands for,
+	// uid and revision both, or, with the zero Version, if there is no object. It
+	// returns the version that it wrote. Zero times in the record are written as the
+	// present wall-clock time. Record.Rest must be that of the entry replaced.
+	//
+	// An error that is one of the sentinels of "rejected" (see Outcome) means that
+	// nothing was written and never will be. Every other error, a time-out or a
+	// cancelled context above all, is an unknown outcome: the write may have been
+	// committed, or may be yet.
+	Put(ctx context.Context, name string, r record.Record, replaces record.Version) (record.Version, error)
+
+	// Watch reports what is stored and every change to it, until ctx ends; then it
+	// returns nil. It calls deliver from its own goroutine's stack only, one call at a
+	// time, in the order of the store. After a break it resumes from its last version
+	// or starts over with a consistent list; it paces its retries itself. It returns an
+	// error only where retrying is pointless.
+	Watch(ctx context.Context, deliver func(Event)) error
+}
+
+// Event is one message of a watch.
+type Event struct {
+	Kind EventKind
+	// Entry is what changed; of a deletion, the absence and its revision.
+	Entry Entry
+	// List is all there is, and Revision the store's revision at which that was so.
+	List     []Entry
+	Revision uint64
+	// Err is why the stream broke, wrapping a sentinel.
+	Err error
+}
+
+// EventKind tells what an Event is about.
+type EventKind int
+
+const (
+	// Changed: Entry was created, updated or deleted.
+	Changed EventKind = iota + 1
+	// Listing: a consistent list is about to be requested.
+	Listing
+	// Listed: the answer; List replaces all that was known, what it lacks is absent.
+	Listed
+	// Resumed: a stream is open and will show every change from here on.
+	Resumed
+	// Progressed: nothing to see here, but the stream is alive up to Revision.
+	Progressed
+	// Broken: the stream is cut; what happens now is not seen until Resumed.
+	Broken
+)
+
+func (k EventKind) String() string {
+	switch k {
+	case Changed:
+		return "changed"
+	case Listing:
+		return "listing"
+	case Listed:
+		return "listed"
+	case Resumed:
+		return "resumed"
+	case Progressed:
+		return "progressed"
+	case Broken:
+		return "broken"
+	}
+	return "unknown"
+}
+
+// Sentinels. Those of a rejected write are marked so; see Outcome.
+var (
+	// ErrConflict: the object has another version or uid (rejected).
+	ErrConflict = errors.New("conflict")
+	// ErrExists: a create found an object (rejected).
+	ErrExists = errors.New("already exists")
+	// ErrVanished: an update found no object (rejected).
+	ErrVanished = errors.New("object has vanished")
+	// ErrDenied: not permitted, or the realm does not exist (rejected).
+	ErrDenied = errors.New("denied")
+	// ErrInvalid: the store refuses such a record (rejected).
+	ErrInvalid = errors.New("invalid")
+	// ErrThrottled: the store asks to come back later (rejected). See ThrottledError.
+	ErrThrottled = errors.New("throttled")
+	// ErrUnknown: nobody can say whether the write was committed.
+	ErrUnknown = errors.New("outcome unknown")
+)
+
+// Outcome is what became of a Put.
+type Outcome int
+
+const (
+	// Committed: the record is stored.
+	Committed Outcome = iota + 1
+	// Rejected: the record is not stored and never will be.
+	Rejected
+	// Unknown: it may be stored, or may be yet.
+	Unknown
+)
+
+func (o Outcome) String() string {
+	switch o {
+	case Committed:
+		return "committed"
+	case Rejected:
+		return "rejected"
+	case Unknown:
+		return "unknown"
+	}
+	return "invalid"
+}
+
+// OutcomeOf reads the outcome of a Put off its error.
+func OutcomeOf(err error) Outcome {
+	if err == nil {
+		return Committed
+	}
+	for _, rejected := range []error{ErrConflict, ErrExists, ErrVanished, ErrDenied, ErrInvalid, ErrThrottled} {
+		if errors.Is(err, rejected) {
+			return Rejected
+		}
+	}
+	return Unknown
+}
+
+// ThrottledError wraps ErrThrottled and says how long the store wants to be left alone.
+type ThrottledError struct {
+	RetryAfter time.Duration
+	Err        error
+}
+
+func (e *ThrottledError) Error() string {
+	return fmt.Sprintf("throttled for %v: %v", e.RetryAfter, e.Err)
+}
+
+// Unwrap makes errors.Is find ErrThrottled and the cause.
+func (e *ThrottledError) Unwrap() []error { return []error{ErrThrottled, e.Err} }

@@ -1,0 +1,136 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Location says where a member runs, seen from the group it takes part in.
+type Location string
+
+const (
+	Local  Location = "local"
+	Remote Location = "remote"
+)
+
+// ParseLocation reads "local" or "remote".
+func ParseLocation(s string) (Location, error) {
+	switch l := Location(s); l {
+	case Local, Remote:
+		return l, nil
+	}
+	return "", fmt.Errorf("unknown location %q (want local or remote)", s)
+}
+
+// Key is revision and location as a record shows them: `<revision>`, or
+// `^<revision>` for a remote member (Istio's form).
+type Key string
+
+// DefaultRevision is what the empty revision is normalized to (Istio's rule).
+const DefaultRevision = "default"
+
+// NewKey makes the key of a member.
+func NewKey(revision string, at Location) Key {
+	if revision == "" {
+		revision = DefaultRevision
+	}
+	if at == Remote {
+		return Key("^" + revision)
+	}
+	return Key(revision)
+}
+
+// Revision is the revision that the key names; empty for an absent key.
+func (k Key) Revision() string { return strings.TrimPrefix(string(k), "^") }
+
+// Location is Remote for a key that starts with a caret, else Local.
+func (k Key) Location() Location {
+	if strings.HasPrefix(string(k), "^") {
+		return Remote
+	}
+	return Local
+}
+
+// Preferred is the revision that should lead an election right now. Its three states
+// are told apart: not synced (nothing moves), unset (no preference), and set.
+type Preferred struct {
+	State    PreferredState
+	Revision string // only with PreferredSet
+}
+
+// PreferredState tells what is known of a preference.
+type PreferredState int
+
+const (
+	// PreferredNotSynced: the source has not answered yet. Nothing moves.
+	PreferredNotSynced PreferredState = iota + 1
+	// PreferredUnset: the source says that no revision is preferred.
+	PreferredUnset
+	// PreferredSet: the source names a revision.
+	PreferredSet
+)
+
+func (s PreferredState) String() string {
+	switch s {
+	case PreferredNotSynced:
+		return "not synced"
+	case PreferredUnset:
+		return "unset"
+	case PreferredSet:
+		return "set"
+	}
+	return fmt.Sprintf("PreferredState(%d)", int(s))
+}
+
+// Prefer makes a set preference; the empty revision makes an unset one.
+func Prefer(revision string) Preferred {
+	if revision == "" {
+		return Preferred{State: PreferredUnset}
+	}
+	return Preferred{State: PreferredSet, Revision: revision}
+}
+
+func (p Preferred) String() string {
+	if p.State == PreferredSet {
+		return p.Revision
+	}
+	return "(" + p.State.String() + ")"
+}
+
+// Member is what one incarnation of one process publishes about itself in its session.
+type Member struct {
+	Identity string
+	Revision string
+	Location Location
+	Weight   int
+	Ready    bool
+	// Preference is a digest of everything from which preferred revisions follow.
+	Preference string
+	// Config is a digest of the elections that the member takes part in.
+	Config string
+	// Fallen counts the earlier sessions of the same Pod or host that ended without
+	// their owner; zero again after the member has lived twice its probation.
+	Fallen int
+	// Standing lists elections in which the member's runners failed lately.
+	Standing []string
+}
+
+// Key is the member's revision and location as records show it.
+func (m Member) Key() Key { return NewKey(m.Revision, m.Location) }
+
+// StandsFor says whether the member's runners are in good standing for the election.
+func (m Member) StandsFor(election string) bool {
+	for _, e := range m.Standing {
+		if e == election {
+			return false
+		}
+	}
+	return true
+}
+
+// Doubled is base x 2^n, at most 32 x base: the back-off that every "doubling" of the
+// rules means.
+func Doubled(base time.Duration, n int) time.Duration {
+	return base << uint(min(max(n, 0), 5))
+}

@@ -1,0 +1,114 @@
+package record
+
+import "time"
+
+// Token is the fencing number of a term. In one election every term has a higher
+// token than all terms before it, also across deletion of the lock object.
+// Zero means no term.
+type Token uint64
+
+// Version is the handle of a compare-and-swap: the object's uid and the revision
+// of the store at which it was last changed. The zero Version means "no object".
+//
+// Revisions of one store are ordered (KEP-5504); those of two kinds of object are
+// never compared.
+type Version struct {
+	UID      string
+	Revision uint64
+}
+
+// IsZero says whether the version stands for an absent object of unknown revision.
+func (v Version) IsZero() bool { return v == Version{} }
+
+// Renewal says what keeps a record alive.
+type Renewal string
+
+const (
+	// RenewalRecord: the holder rewrites the record itself.
+	RenewalRecord Renewal = "record"
+	// RenewalSession: the holder's session is renewed, the record is left alone.
+	RenewalSession Renewal = "session"
+)
+
+// Record is what a lock object says, in plain data.
+//
+// The upper half are the fields that every elector on Kubernetes knows; the lower
+// half are ours and count only while the record is Bound.
+type Record struct {
+	// Holder is the holder's identity; empty when nobody holds the lock.
+	Holder string
+	// Duration is the plain duration field, in whole seconds. A stranger may edit it:
+	// rules look at Mark.Duration instead.
+	Duration time.Duration
+	// Acquired and Renewed are wall-clock times for people and for other electors.
+	// They are never compared with a clock. Zero in a write means "now".
+	Acquired, Renewed time.Time
+	// Transitions counts how often the holder changed to a new one.
+	Transitions int
+
+	// Mark is our annotation; nil when there is none. See Bound.
+	Mark *Mark
+	// Unreadable says why an annotation of ours, or a field, cannot be understood;
+	// empty when all is well. An unreadable record is never Bound.
+	Unreadable string
+	// Token is the token of the current or last term.
+	Token Token
+	// HandoverTo is the successor that a drained holder nominates.
+	HandoverTo string
+	// History tells the last transitions, newest last.
+	History []Entry
+	// Member is what the owner of a session publishes; nil on everything but a session.
+	// It stays when the session has ended and tells whose it was.
+	Member *Member
+	// Group and Election are written as labels; Election is empty on a session.
+	Group, Election string
+
+	// Rest is what else the object carries and the next write must preserve. It belongs
+	// to the store that made it and is opaque, and read-only, to everybody else.
+	Rest any
+}
+
+// Mark is the annotation primacy.dev/holder. It binds what is ours to the holder
+// and transition count it was written for.
+type Mark struct {
+	Identity    string
+	Transitions int
+	Key         Key
+	Weight      int
+	// Session and SessionUID name the holder's session object.
+	Session, SessionUID string
+	// Beat numbers the writes of one incarnation to one record. No number is used twice.
+	Beat uint64
+	// Duration is how long the record lasts after a beat.
+	Duration time.Duration
+	Renewal  Renewal
+}
+
+// Entry is one line of a record's history.
+type Entry struct {
+	When time.Time
+	Who  string
+	Why  string
+}
+
+// HistoryLength is how many transitions a record remembers.
+const HistoryLength = 8
+
+// Bound says whether what is ours in the record belongs to the holder it names.
+func (r *Record) Bound() bool {
+	return r.Unreadable == "" && r.Mark != nil &&
+		r.Mark.Identity == r.Holder && r.Mark.Transitions == r.Transitions
+}
+
+// Released says whether the record is free by our own mark: nobody holds it, and
+// the annotation says so too.
+func (r *Record) Released() bool { return r.Holder == "" && r.Bound() }
+
+// Untouched says whether the record is as a create leaves it: no holder, no mark,
+// no term ever.
+func (r *Record) Untouched() bool {
+	return r.Holder == "" && r.Mark == nil && r.Unreadable == "" && r.Token == 0 && r.Transitions == 0
+}
+
+// IsSession says whether the record is a member's session rather than a lock.
+func (r *Record) IsSession() bool { return r.Member != nil }

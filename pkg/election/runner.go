@@ -1,0 +1,105 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Runner is the work of one election: it runs during a term.
+type Runner interface {
+	// Run does the work until ctx is cancelled, and returns only when all of it has
+	// stopped: the lock is released as soon as Run returns. It is called once for each
+	// term, never twice at a time. A return before ctx is cancelled gives the term up,
+	// and the member stands down for a while.
+	//
+	// When ctx is cancelled, StopOf(ctx) says why, and by when the work must be dead.
+	Run(ctx context.Context, term Term) error
+}
+
+// RunnerFunc is a function as a Runner.
+type RunnerFunc func(ctx context.Context, term Term) error
+
+// Run calls f.
+func (f RunnerFunc) Run(ctx context.Context, term Term) error { return f(ctx, term) }
+
+// Term is one tenure of this member in one election.
+type Term struct {
+	// Election is the election's name, Identity this member's, Revision its revision.
+	Election, Identity, Revision string
+	// Token fences what the runner writes: it is higher than that of every earlier term.
+	Token record.Token
+	// Cycle counts this member's terms in this election, this one included.
+	Cycle int
+
+	validity *Validity
+}
+
+// NewTerm makes a term for whoever drives runners without a Manager, such as the tests
+// of a runner kind. The term's validity is the caller's to extend.
+func NewTerm(t Term, validity *Validity) Term {
+	t.validity = validity
+	return t
+}
+
+// Deadline is the instant by which the work must be dead unless the term is extended,
+// on CLOCK_BOOTTIME, and a channel that is closed when a later one is granted.
+func (t Term) Deadline() (deadline record.Instant, extended <-chan struct{}) {
+	return t.validity.Deadline()
+}
+
+// Validity is the deadline of a term while it is extended. Its methods may be called
+// from any goroutine.
+type Validity struct {
+	mu       sync.Mutex
+	deadline record.Instant
+	extended chan struct{}
+}
+
+// NewValidity makes a validity that ends at deadline.
+func NewValidity(deadline record.Instant) *Validity {
+	return &Validity{deadline: deadline, extended: make(chan struct{})}
+}
+
+// Deadline is the present deadline and a channel that is closed when a later one is
+// granted.
+func (v *Validity) Deadline() (record.Instant, <-chan struct{}) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.deadline, v.extended
+}
+
+// Extend grants a later deadline; an earlier one changes nothing.
+func (v *Validity) Extend(deadline record.Instant) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if deadline <= v.deadline {
+		return
+	}
+	v.deadline = deadline
+	close(v.extended)
+	v.extended = make(chan struct{})
+}
+
+// Stop is why a runner's context was cancelled, and by when its work must be dead. It
+// is the context's cause.
+type Stop struct {
+	Reason string
+	// By is an instant on CLOCK_BOOTTIME.
+	By record.Instant
+}
+
+func (s *Stop) Error() string { return fmt.Sprintf("stopped: %s", s.Reason) }
+
+// StopOf says why ctx, given to a Runner, was cancelled; false while it was not, and
+// for a context that no Manager cancelled.
+func StopOf(ctx context.Context) (Stop, bool) {
+	var s *Stop
+	if ctx.Err() != nil && errors.As(context.Cause(ctx), &s) {
+		return *s, true
+	}
+	return Stop{}, false
+}

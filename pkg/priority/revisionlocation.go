@@ -1,0 +1,61 @@
+package priority
+
+import (
+	"cmp"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// RevisionLocation is the default policy, "revision-location". The preferred revision
+// outranks every other one, and within any one revision a local member outranks a
+// remote one. Two revisions of which neither is preferred leave each other alone, local
+// or not: which of them is newer is not for a lock to guess.
+//
+// With a synced preference and a challenger that has a key, Outranks is Istio's rule
+// for stealing. Istio knows no "not synced" and goes on stealing by location then; here
+// nothing moves.
+type RevisionLocation struct{}
+
+// Outranks implements Policy.
+func (RevisionLocation) Outranks(challenger, holder record.Key, preferred record.Preferred) bool {
+	if !synced(preferred) || absent(challenger) {
+		return false
+	}
+	if challenger.Revision() != holder.Revision() {
+		return isPreferred(challenger, preferred)
+	}
+	return challenger.Location() == record.Local && holder.Location() == record.Remote
+}
+
+// Order implements Policy: by preferred revision, then by location.
+func (RevisionLocation) Order(a, b record.Key, preferred record.Preferred) int {
+	return cmp.Or(
+		first(isPreferred(a, preferred), isPreferred(b, preferred)),
+		first(isLocal(a), isLocal(b)),
+	)
+}
+
+func (RevisionLocation) String() string { return "revision-location" }
+
+func synced(p record.Preferred) bool {
+	return p.State == record.PreferredUnset || p.State == record.PreferredSet
+}
+
+func absent(k record.Key) bool { return k.Revision() == "" }
+
+func isPreferred(k record.Key, p record.Preferred) bool {
+	return p.State == record.PreferredSet && !absent(k) && k.Revision() == p.Revision
+}
+
+func isLocal(k record.Key) bool { return !absent(k) && k.Location() == record.Local }
+
+// first orders what has a property before what has not.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}

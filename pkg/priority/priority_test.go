@@ -178,7 +178,15 @@ func TestOutranksLikeIstio(t *testing.T) {
 		}
 		return revision == leader && leaderRemote && !remote
 	}
-	for _, defaultRevision := range []string{"", "default", "red", "blue"} {
+	for _, preferred := range preferences {
+		var defaultRevision string
+		switch preferred.State {
+		case record.PreferredSet:
+			defaultRevision = preferred.Revision
+		case record.PreferredUnset:
+		default:
+			continue
+		}
 		for _, revision := range []string{"default", "red", "green"} {
 			for _, remote := range []bool{false, true} {
 				for _, leader := range keys() {
@@ -186,7 +194,7 @@ func TestOutranksLikeIstio(t *testing.T) {
 					if remote {
 						at = record.Remote
 					}
-					challenger, preferred := record.NewKey(revision, at), record.Prefer(defaultRevision)
+					challenger := record.NewKey(revision, at)
 					want := steals(revision, remote, string(leader), defaultRevision)
 					if got := (RevisionLocation{}).Outranks(challenger, leader, preferred); got != want {
 						t.Errorf("%q outranks %q with %v preferred = %v, Istio says %v", challenger, leader, preferred, got, want)
@@ -198,13 +206,17 @@ func TestOutranksLikeIstio(t *testing.T) {
 }
 
 func TestOrder(t *testing.T) {
+	const byLocation = "default=red=green > =^=^default=^red=^green"
 	for _, tt := range []struct {
 		preferred record.Preferred
 		want      string // from best to worst, level ones joined by =
 	}{
 		{record.Prefer("red"), "red > ^red > default=green > =^=^default=^green"},
-		{record.Prefer(""), "default=red=green > =^=^default=^red=^green"},
-		{record.Preferred{State: record.PreferredNotSynced}, "default=red=green > =^=^default=^red=^green"},
+		{record.Prefer(""), byLocation},
+		{record.Preferred{State: record.PreferredUnset, Revision: "red"}, byLocation},
+		{record.Preferred{State: record.PreferredSet}, byLocation},
+		{record.Preferred{State: record.PreferredNotSynced}, byLocation},
+		{record.Preferred{State: record.PreferredNotSynced, Revision: "red"}, byLocation},
 	} {
 		var rank int
 		ranks := map[record.Key]int{}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	apiserveroptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+	kubeoptions "k8s.io/kubernetes/pkg/kubeapiserver/options"
+)
+
+// admissionPlugins stay on. The others serve pods, quotas and volumes, or wait
+// for controllers that do not run here.
+var admissionPlugins = []string{
+	"NamespaceLifecycle",
+	"MutatingAdmissionPolicy",
+	"MutatingAdmissionWebhook",
+	"ValidatingAdmissionPolicy",
+	"ValidatingAdmissionWebhook",
+}
+
+// drainTimeout is how long a stop waits for connections. A watch holds its
+// connection for ever, so a stop mostly takes this long.
+const drainTimeout = 250 * time.Millisecond
+
+// apiServer is a running kube-apiserver.
+type apiServer struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed when it has ended
+	err    error         // why; read it after done
+}
+
+// startAPIServer starts kube-apiserver on the listener and returns while it is
+// still getting ready. It takes the listener over.
+func startAPIServer(ctx context.Context, ln net.Listener, pkiDir string, extra []string) (*apiServer, error) {
+	opts, err := apiServerOptions(ctx, ln, append(apiServerFlags(portOf(ln), pkiDir), extra...))
+	if err != nil {
+		return nil, fmt.Errorf("configure kube-apiserver: %w", err)
+	}
+	config, err := app.NewConfig(opts)
+	if err != nil {
+		return nil, fmt.Errorf("configure kube-apiserver: %w", err)
+	}
+	completed, err := config.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("configure kube-apiserver: %w", err)
+	}
+	chain, err := app.CreateServerChain(completed)
+	if err != nil {
+		return nil, fmt.Errorf("start kube-apiserver: %w", err)
+	}
+	chain.GenericAPIServer.ShutdownTimeout = drainTimeout
+	prepared, err := chain.PrepareRun()
+	if err != nil {
+		return nil, fmt.Errorf("start kube-apiserver: %w", err)
+	}
+
+	// It is stopped by stop alone, so that it is still there for what the end of
+	// ctx makes others do.
+	runCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s := &apiServer{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		s.err = prepared.Run(runCtx)
+	}()
+	return s, nil
+}
+
+// stop waits for at most that long.
+func (s *apiServer) stop(atMost time.Duration) {
+	s.cancel()
+	select {
+	case <-s.done:
+	case <-time.After(atMost):
+	}
+}
+
+func apiServerFlags(port int, pkiDir string) []string {
+	pki := func(name string) string { return filepath.Join(pkiDir, name) }
+	return []string{
+		"--etcd-servers=" + etcdEndpoint,
+		"--bind-address=127.0.0.1",
+		"--advertise-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(port),
+		"--tls-cert-file=" + pki(serverCertFile),
+		"--tls-private-key-file=" + pki(serverKeyFile),
+		"--client-ca-file=" + pki(caCertFile),
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-key-file=" + pki(saKeyFile),
+		"--service-account-signing-key-file=" + pki(saKeyFile),
+		"--authorization-mode=RBAC",
+		"--service-cluster-ip-range=10.0.0.0/24",
+		"--endpoint-reconciler-type=none", // no pod has to find this server
+		"--profiling=false",
+	}
+}
+
+func apiServerOptions(ctx context.Context, ln net.Listener, args []string) (apiserveroptions.CompletedOptions, error) {
+	var none apiserveroptions.CompletedOptions
+	o := apiserveroptions.NewServerRunOptions()
+	flags := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
+	sets := o.Flags()
+	for _, set := range sets.FlagSets {
+		flags.AddFlagSet(set)
+	}
+	if err := flags.Parse(args); err != nil {
+		return none, err
+	}
+	o.SecureServing.Listener = ln
+	o.Admission.GenericAdmission.EnablePlugins = admissionPlugins
+	o.Admission.GenericAdmission.DisablePlugins = slices.DeleteFunc(slices.Clone(kubeoptions.AllOrderedPlugins),
+		func(name string) bool { return slices.Contains(admissionPlugins, name) })
+
+	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
+		return none, err
+	}
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
+	completed, err := o.Complete(ctx)
+	if err != nil {
+		return none, err
+	}
+	return completed, utilerrors.NewAggregate(completed.Validate())
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"strings"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/klog/v2"
+)
+
+const logFile = "devcluster.log"
+
+// logging takes what the API server (klog, log) and etcd (zap) log.
+type logging struct {
+	file string // "" if it goes to standard error
+	etcd *zap.Logger
+}
+
+// openLogging directs all logs to a new file, or to stderr if file is empty.
+// The loggers call fatal, which must not return, where they would end the
+// process.
+func openLogging(file string, stderr io.Writer, fatal func(*logging)) (*logging, error) {
+	out := stderr
+	if file != "" {
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("create log file: %w", err)
+		}
+		out = f // never closed, to take the last words of a forced exit
+	}
+	l := &logging{file: file}
+	exit := func() { fatal(l) }
+
+	log.SetOutput(out)
+	streams := &logsapi.LoggingOptions{ErrorStream: out, InfoStream: out}
+	if err := logsapi.ValidateAndApplyWithOptions(logsapi.NewLoggingConfiguration(), streams, nil); err != nil {
+		return nil, fmt.Errorf("set up logging: %w", err)
+	}
+	klog.OsExit = func(int) { exit() }
+
+	encoder := zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig())
+	l.etcd = zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), zap.InfoLevel), zap.WithFatalHook(fatalHook(exit)))
+	return l, nil
+}
+
+type fatalHook func()
+
+func (h fatalHook) OnWrite(*zapcore.CheckedEntry, []zapcore.Field) { h() }
+
+// lastErrors returns the last error lines of the API server's log, each
+// indented on a line of its own, since a temporary log does not outlive a
+// failed start.
+func (l *logging) lastErrors() string {
+	const most = 8
+	if l.file == "" {
+		return ""
+	}
+	f, err := os.Open(l.file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	var lines []string
+	for s := bufio.NewScanner(f); s.Scan(); {
+		// klog begins lines with the severity and the date: E0102 15:04:05
+		if line := s.Text(); len(line) > 5 && strings.ContainsRune("EF", rune(line[0])) && line[5] == ' ' {
+			lines = append(lines, "\n  "+line)
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-most):], "")
+}

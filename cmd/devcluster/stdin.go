@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// errStdinClosed is the cause of a context that ended with standard input.
+var errStdinClosed = errors.New("standard input closed")
+
+// stdinMode says whether the end of standard input ends the process.
+type stdinMode string
+
+const (
+	stdinAuto  stdinMode = "auto"
+	stdinWatch stdinMode = "true"
+	stdinLeave stdinMode = "false"
+)
+
+func (m *stdinMode) String() string { return string(*m) }
+func (m *stdinMode) Type() string   { return "mode" }
+
+func (m *stdinMode) Set(s string) error {
+	switch v := stdinMode(s); v {
+	case stdinAuto, stdinWatch, stdinLeave:
+		*m = v
+		return nil
+	default:
+		return fmt.Errorf("%q is not one of auto, true, false", s)
+	}
+}
+
+// watches reports whether the end of f is to be awaited. Guessing, it takes
+// pipes and sockets only: a parent made these, whereas /dev/null and files are
+// at their end from the start, and a terminal belongs to a person.
+func (m stdinMode) watches(f *os.File) bool {
+	switch m {
+	case stdinWatch:
+		return true
+	case stdinLeave:
+		return false
+	default:
+		info, err := f.Stat()
+		return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
+	}
+}
+
+// whenClosed calls fn once f has ended. Its goroutine sits in a read that
+// nothing interrupts, so it ends with the process.
+func whenClosed(f *os.File, fn func()) {
+	go func() {
+		_, _ = io.Copy(io.Discard, f)
+		fn()
+	}()
+}

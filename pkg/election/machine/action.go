@@ -1,0 +1,143 @@
+package machine
+
+import (
+	"fmt"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Action is something the driver must do. The types below are all there are.
+type Action interface{ action() }
+
+// Write: put the record if the object is still at If; a zero If means create.
+type Write struct {
+	Purpose Purpose
+	// Record has zero times where the moment of sending belongs.
+	Record record.Record
+	If     record.Version
+	// Beat numbers this write among all writes of this machine.
+	Beat uint64
+}
+
+// Purpose is what a write is for. Renewals go first.
+type Purpose int
+
+const (
+	Create Purpose = iota + 1
+	Take
+	Renew
+	Release
+)
+
+func (p Purpose) String() string {
+	switch p {
+	case Create:
+		return "create"
+	case Take:
+		return "take"
+	case Renew:
+		return "renew"
+	case Release:
+		return "release"
+	}
+	return fmt.Sprintf("Purpose(%d)", int(p))
+}
+
+// Read: fetch the object with a consistent read.
+type Read struct{}
+
+// Start: begin the work of a term.
+type Start struct {
+	Token    record.Token
+	Cycle    int
+	Deadline record.Instant
+}
+
+// Extend: the work may go on until Deadline.
+type Extend struct{ Deadline record.Instant }
+
+// Stop: end the work; it must be dead at By. Irrevocable.
+type Stop struct {
+	Reason Reason
+	By     record.Instant
+}
+
+// WakeAt: send a Tick at this instant, and no other. Zero: none is needed.
+type WakeAt struct{ At record.Instant }
+
+// EndSession: this incarnation can no longer be trusted; it must rejoin as a new one,
+// which takes nothing before NotBefore.
+type EndSession struct {
+	Reason    Reason
+	NotBefore record.Instant
+}
+
+// Report: something happened that people may want to know of.
+type Report struct {
+	Kind   ReportKind
+	Role   Role
+	Reason Reason
+	Token  record.Token
+	// Detail names a member or a cause where there is one.
+	Detail string
+}
+
+// ReportKind is what a Report tells.
+type ReportKind int
+
+const (
+	// RoleChanged: Role is the new one, Reason why.
+	RoleChanged ReportKind = iota + 1
+	// PassedOver: the nominee Detail did not take the lock.
+	PassedOver
+	// Ownerless: the lock has no known owner and is waited out; Detail says why.
+	Ownerless
+	// ForeignHolder: an elector that is not ours holds the lock; Detail is its identity.
+	ForeignHolder
+	// Divided: the holder stays because the better member Detail sees another preference.
+	Divided
+)
+
+func (k ReportKind) String() string {
+	switch k {
+	case RoleChanged:
+		return "role changed"
+	case PassedOver:
+		return "nominee passed over"
+	case Ownerless:
+		return "lock without an owner"
+	case ForeignHolder:
+		return "foreign holder"
+	case Divided:
+		return "different preference"
+	}
+	return fmt.Sprintf("ReportKind(%d)", int(k))
+}
+
+func (Write) action()      {}
+func (Read) action()       {}
+func (Start) action()      {}
+func (Extend) action()     {}
+func (Stop) action()       {}
+func (WakeAt) action()     {}
+func (EndSession) action() {}
+func (Report) action()     {}
+
+// Reason is why a term ended or a role changed.
+type Reason string
+
+const (
+	ReasonTaken     Reason = "lock taken"
+	ReasonExpired   Reason = "not renewed in time"
+	ReasonLost      Reason = "lock lost to another holder"
+	ReasonDeleted   Reason = "lock object deleted or recreated"
+	ReasonCorrupt   Reason = "lock record corrupt"
+	ReasonPreempted Reason = "better member is ready"
+	ReasonFailed    Reason = "runners failed"
+	ReasonShutdown  Reason = "member is leaving"
+	ReasonRemoved   Reason = "election removed"
+	ReasonSession   Reason = "session ended"
+	ReasonRestored  Reason = "store was restored to an earlier state"
+	ReasonReleased  Reason = "released"
+	ReasonNotHeld   Reason = "nothing held any more"
+)

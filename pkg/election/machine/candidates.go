@@ -1,0 +1,125 @@
+package machine
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// better is the member that is worth a move, or nil: it outranks us, lives, is ready
+// and in good standing, and sees the same preference as we do (rules 7, 17).
+func (s *step) better() *Peer {
+	me := s.cfg.Member
+	if s.Preferred.State == record.PreferredNotSynced {
+		return nil
+	}
+	var best *Peer
+	divided := ""
+	for i := range s.View.Peers {
+		p := &s.View.Peers[i]
+		if !p.Ready || p.Trust != Proven || !p.StandsFor(s.cfg.Election) || s.isPassedOver(p.Member) ||
+			!s.cfg.Policy.Outranks(p.Key(), me.Key(), s.Preferred) {
+			continue
+		}
+		if p.Preference != s.Digest {
+			divided = p.Identity
+			continue
+		}
+		if best == nil || s.compare(*p, *best) < 0 {
+			best = p
+		}
+	}
+	if s.Role == Leading {
+		switch {
+		case best == nil && divided != "":
+			s.alarm(Divided, divided)
+		case s.alarmed == Divided:
+			s.alarmed = 0
+		}
+	}
+	return best
+}
+
+// successor is who should take the lock next, among the living and ourselves: every
+// member that sees the same directory names the same one (rule 6). Empty: nobody.
+func (s *step) successor(without ...string) string {
+	var best *Peer
+	consider := func(p Peer) {
+		if slices.Contains(without, p.Identity) || s.isPassedOver(p.Member) {
+			return
+		}
+		if best == nil || s.compare(p, *best) < 0 {
+			best = &p
+		}
+	}
+	for _, p := range s.View.Peers {
+		consider(p)
+	}
+	me := Peer{Member: s.cfg.Member, Trust: Proven}
+	me.Ready = true
+	if !s.Standing(s.now) {
+		me.Standing = []string{s.cfg.Election}
+	}
+	consider(me)
+	if best == nil {
+		return ""
+	}
+	return best.Identity
+}
+
+// compare puts the better successor first: whoever fell lately last of all, then the
+// policy's order, readiness, standing, and the highest hash.
+func (s *step) compare(a, b Peer) int {
+	election := s.cfg.Election
+	return cmp.Or(
+		cmp.Compare(a.Trust, b.Trust),
+		s.cfg.Policy.Order(a.Key(), b.Key(), s.Preferred),
+		trueFirst(a.Ready, b.Ready),
+		trueFirst(a.StandsFor(election), b.StandsFor(election)),
+		cmp.Compare(lot(election, b.Identity), lot(election, a.Identity)),
+		cmp.Compare(a.Identity, b.Identity),
+	)
+}
+
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// lot draws a number for a member in an election, alike everywhere, so that the
+// elections of a dead member spread over the living.
+func lot(election, identity string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(election)) // a hash never fails to write
+	_, _ = h.Write([]byte{0})
+	_, _ = h.Write([]byte(identity))
+	x := h.Sum64()
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	x ^= x >> 32
+	return x
+}
+
+func (s *step) configOf(identity string) string {
+	for _, p := range s.View.Peers {
+		if p.Identity == identity {
+			return p.Config
+		}
+	}
+	return ""
+}
+
+// isPassedOver says whether the member let a nomination go by and nothing has changed
+// about it since.
+func (s *step) isPassedOver(m record.Member) bool {
+	return slices.ContainsFunc(s.passedOver, func(p passedOver) bool {
+		return p.identity == m.Identity && s.now < p.until && p.config == m.Config
+	})
+}

@@ -1,0 +1,16 @@
+// Package machine decides, and does nothing else: Step takes what one member knows of
+// one election, the present instant and an event, and returns what it knows now and
+// the actions that follow. It has no clock, no randomness, no I/O, no logging and no
+// goroutine, so that it runs unchanged in a simulator and in production.
+//
+// The rules that it keeps are those of the project's design, section 3; comments name
+// them by number. design.md beside this file draws the roles and their transitions.
+//
+// What the driver owes the machine:
+//   - every event carries the instant at which the driver learned of it, never going back;
+//   - every Write is answered by exactly one WriteDone and every Read by one Observed
+//     (Source ReadBack) or ReadFailed;
+//   - after Start and before anything else may start, a Stop is answered by exactly one
+//     RunnersStopped, once all the work has stopped;
+//   - a WakeAt replaces the former one and is answered by a Tick at or after it.
+package machine

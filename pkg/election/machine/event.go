@@ -1,0 +1,121 @@
+package machine
+
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Event is something that happened. The types below are all there are.
+type Event interface{ event() }
+
+// Tick: the instant asked for with WakeAt has come.
+type Tick struct{}
+
+// Observed: somebody showed the lock object.
+type Observed struct {
+	Source Source
+	// Record is what the object says; nil when it is absent.
+	Record  *record.Record
+	Version record.Version
+	// Sent is when a List or a Read was sent; unused for a Stream.
+	Sent record.Instant
+	// Jitter is a fresh random number in [0, 1).
+	Jitter float64
+}
+
+// Source is the way by which the lock was seen. Takes are decided on Stream and List
+// only; ReadBack resolves one's own writes (rule 13).
+type Source int
+
+const (
+	// Stream: an event of the watch.
+	Stream Source = iota + 1
+	// List: the consistent list that a watch begins with, at first or after a break.
+	List
+	// Read: a consistent read of this one object.
+	ReadBack
+)
+
+// ReadFailed: the answer to a Read will not come.
+type ReadFailed struct{}
+
+// WriteDone: a Write was answered, refused or given up.
+type WriteDone struct {
+	// Beat is the number of the write.
+	Beat    uint64
+	Outcome Outcome
+	// Record and Version are what a committed write stored, times included.
+	Record  *record.Record
+	Version record.Version
+	// Sent is when the write went out; not before the Write action was returned.
+	Sent record.Instant
+	// RetryAfter is how long the store wants to be left alone; with Refused only.
+	RetryAfter time.Duration
+	// Jitter is a fresh random number in [0, 1).
+	Jitter float64
+}
+
+// Outcome is what became of a write.
+type Outcome int
+
+const (
+	// Committed: it is stored.
+	Committed Outcome = iota + 1
+	// Rejected: the object is not the one the write was conditional on.
+	Rejected
+	// Refused: not permitted, throttled, invalid or never sent; the object may be the same.
+	Refused
+	// Unknown: it may be stored, or may be yet.
+	Unknown
+)
+
+// DirectoryChanged: other members came, went or published something.
+type DirectoryChanged struct{ View *View }
+
+// PreferenceChanged: another revision should lead this election, or a source was synced.
+type PreferenceChanged struct {
+	Preferred record.Preferred
+	// Digest is of everything from which preferences follow, as this member's session
+	// publishes it.
+	Digest string
+}
+
+// RunnersStopped: after Stop, all work has stopped.
+type RunnersStopped struct{}
+
+// RunnersFailed: during a term, work came to an end that should have gone on.
+type RunnersFailed struct{}
+
+// Resign: the member is leaving; it gives up what it holds and takes nothing any more.
+type Resign struct{ Reason Reason }
+
+func (Tick) event()              {}
+func (Observed) event()          {}
+func (ReadFailed) event()        {}
+func (WriteDone) event()         {}
+func (DirectoryChanged) event()  {}
+func (PreferenceChanged) event() {}
+func (RunnersStopped) event()    {}
+func (RunnersFailed) event()     {}
+func (Resign) event()            {}
+
+// View is what the directory says of the other members that live. It is shared by all
+// machines of a member: nobody writes to it once it was handed out.
+type View struct{ Peers []Peer }
+
+// Peer is another living member.
+type Peer struct {
+	record.Member
+	// Trust says whether the member has lived long enough since its last fall to be
+	// worth a move (rule 17).
+	Trust Trust
+}
+
+// Trust is Proven for a member that may be moved to, OnProbation for one that fell lately.
+type Trust int
+
+const (
+	Proven Trust = iota + 1
+	OnProbation
+)

@@ -1,0 +1,189 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// follow: no term of ours. Wait until the lock is free for certain, and for our turn.
+func (s *step) follow() {
+	if !s.Lock.Seen {
+		return
+	}
+	if s.Lock.Owner == Mine {
+		s.answerFor()
+		return
+	}
+	if s.leaving != "" {
+		return
+	}
+	if s.Lock.Owner == Nobody {
+		// Rule 10: created empty, by anyone, at once. Waited out under its uid.
+		if s.Lock.Version == s.Lock.streamed && s.mayWrite() {
+			s.put(Create, record.Record{Group: s.cfg.Group, Election: s.cfg.Election})
+		}
+		return
+	}
+	free, ok := s.freeAt()
+	if !ok {
+		return
+	}
+	s.passOver(free)
+	at := max(free.Add(s.turn()), s.cfg.NotBefore)
+	if s.now < at {
+		s.wakeAt(at)
+		return
+	}
+	s.take()
+}
+
+// answerFor: the record names us, by our own hand, but no term is on: a take of unknown
+// outcome that was committed after all, or a term that expired while nobody else came.
+func (s *step) answerFor() {
+	if s.leaving != "" || s.better() != nil {
+		s.Drain.Reason = ReasonReleased
+		s.release()
+		return
+	}
+	s.take()
+}
+
+// freeAt is when the lock may be taken by the first in line, once it is decided on what
+// the stream showed; false while that cannot be told.
+func (s *step) freeAt() (record.Instant, bool) {
+	t, l := s.cfg.Timing, s.Lock
+	switch l.Owner {
+	case Free:
+		return l.since, true
+	case Other:
+		return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3
+	case Foreign:
+		// Rule 8 in its passive form: a foreign elector that is silent for twice its
+		// duration has stopped; one that is alive is left alone.
+		s.alarm(ForeignHolder, l.Record.Holder)
+		if l.duration > foreignMaxDuration {
+			return 0, false
+		}
+		return l.changedAt.Add(t.ObserverWait(2 * max(l.duration, t.LeaseDuration))), true
+	case Unowned:
+		// Rule 13.
+		if s.cfg.Bootstrap == BootstrapImmediate && l.Record.Untouched() {
+			return l.since, true
+		}
+		if s.lastHolder() {
+			return l.since, true
+		}
+		s.alarm(Ownerless, ownerless(l.Record))
+		return l.since.Add(t.ObserverWait(max(t.LeaseDuration, l.duration))), true
+	}
+	return 0, false
+}
+
+// lastHolder says whether the lock lost its owner while it was validly ours: until that
+// validity ends nobody else can have taken it.
+func (s *step) lastHolder() bool { return s.Lock.Owner == Unowned && s.now < s.heldUntil }
+
+// foreignMaxDuration is the longest duration of a foreign holder that is waited out
+// without an operator.
+const foreignMaxDuration = time.Hour
+
+func ownerless(r *record.Record) string {
+	switch {
+	case r.Unreadable != "":
+		return r.Unreadable
+	case r.Untouched():
+		return "just created"
+	case r.Mark == nil:
+		return fmt.Sprintf("holder %q without a mark of ours", r.Holder)
+	}
+	return fmt.Sprintf("holder %q, but our mark is for %q", r.Holder, r.Mark.Identity)
+}
+
+// turn is how long this member leaves the free lock to those before it (rule 6).
+func (s *step) turn() time.Duration {
+	t, l := s.cfg.Timing, s.Lock
+	me := s.cfg.Member.Identity
+	if l.Owner == Free {
+		switch l.Record.HandoverTo {
+		case me:
+			return 0
+		case "":
+			return time.Duration(s.jitter * float64(t.NominateDelay))
+		}
+		return t.NominateDelay
+	}
+	if s.lastHolder() || s.successor(l.Record.Holder) == me {
+		return 0
+	}
+	return t.NominateDelay
+}
+
+// passOver remembers a nominee that let its turn go by.
+func (s *step) passOver(free record.Instant) {
+	nominee := s.Lock.Record.HandoverTo
+	if s.Lock.Owner != Free || nominee == "" || nominee == s.cfg.Member.Identity || s.now < free.Add(s.cfg.Timing.NominateDelay) {
+		return
+	}
+	i := slices.IndexFunc(s.passedOver, func(p passedOver) bool { return p.identity == nominee })
+	if i >= 0 && s.passedOver[i].since == s.Lock.since {
+		return // for this very nomination
+	}
+	p := passedOver{identity: nominee}
+	if i >= 0 {
+		p = s.passedOver[i]
+	}
+	p.until = s.now.Add(record.Doubled(s.cfg.Timing.StandDown, p.count))
+	p.count++
+	p.since = s.Lock.since
+	p.config = s.configOf(nominee)
+	rest := slices.DeleteFunc(slices.Clone(s.passedOver), func(o passedOver) bool { return o.identity == nominee })
+	rest = rest[max(0, len(rest)-maxPassedOver+1):]
+	s.passedOver = append(rest, p)
+	s.act(Report{Kind: PassedOver, Role: s.Role, Detail: nominee})
+}
+
+// maxPassedOver bounds the memory of nominees that did not come.
+const maxPassedOver = 16
+
+// take asks for the write that a term can start on.
+func (s *step) take() {
+	if s.Lock.Version != s.Lock.streamed || !s.mayWrite() {
+		return
+	}
+	l := s.Lock.Record
+	r := record.Record{
+		Holder:      s.cfg.Member.Identity,
+		Duration:    s.cfg.Timing.LeaseDuration,
+		Transitions: l.Transitions,
+		Token:       s.nextToken(),
+		Group:       s.cfg.Group,
+		Election:    s.cfg.Election,
+		Rest:        l.Rest,
+	}
+	if l.Holder != r.Holder {
+		r.Transitions++
+	}
+	r.Mark = &record.Mark{
+		Identity:    r.Holder,
+		Transitions: r.Transitions,
+		Key:         s.cfg.Member.Key(),
+		Weight:      s.cfg.Member.Weight,
+		Duration:    s.cfg.Timing.LeaseDuration,
+		Renewal:     record.RenewalRecord,
+	}
+	r.History = remember(l.History, r.Holder, "took over: "+s.Lock.Owner.String())
+	s.put(Take, r)
+}
+
+// nextToken is higher than every earlier one of this lock, also when the object was
+// deleted in between: no version is used twice (rule 10).
+func (s *step) nextToken() record.Token {
+	token := record.Token(s.Lock.Version.Revision)
+	if s.Lock.Record.Bound() {
+		token = max(token, s.Lock.Record.Token+1)
+	}
+	return token
+}

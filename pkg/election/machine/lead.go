@@ -1,0 +1,143 @@
+package machine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// lead: a term is on. Definite loss comes first, then the deadline, then what we want.
+func (s *step) lead() {
+	t := s.cfg.Timing
+	stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule 4
+	if why, lost := s.lost(); lost {
+		s.stop(why)
+		s.Drain.Lost = true
+		return
+	}
+	switch {
+	case s.now >= stopAt:
+		s.stop(ReasonExpired)
+	case s.leaving != "":
+		s.stop(s.leaving)
+	case s.failed:
+		s.standDown()
+		s.stop(ReasonFailed)
+	case s.outranked():
+		s.stop(ReasonPreempted)
+	default:
+		s.wakeAt(stopAt)
+		s.renew()
+	}
+}
+
+// lost says whether what is known of the lock is definitely not our term (rule 9).
+func (s *step) lost() (Reason, bool) {
+	switch l := s.Lock; {
+	case l.Owner == Nobody, l.Version.UID != s.Term.UID:
+		return ReasonDeleted, true
+	case l.Owner == Unowned:
+		return ReasonCorrupt, true
+	case l.Owner != Mine, l.Record.Token != s.Term.Token:
+		return ReasonLost, true
+	}
+	return "", false
+}
+
+// outranked says whether to drain for a better member: it lives, is ready and sees the
+// same preference, has done so for preemptDelay, and the term is old enough (rules 7, 17).
+func (s *step) outranked() bool {
+	t := s.cfg.Timing
+	better := s.better()
+	if better == nil {
+		s.betterSince = 0
+		return false
+	}
+	if s.betterSince == 0 {
+		s.betterSince = s.now
+	}
+	at := max(s.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))
+	s.wakeAt(at)
+	return s.now >= at
+}
+
+// renew keeps the record ours: while leading, and while draining too (rule 5).
+func (s *step) renew() {
+	if s.now < s.renewAt {
+		s.wakeAt(s.renewAt)
+		return
+	}
+	if !s.mayWrite() {
+		return
+	}
+	r := *s.Lock.Record
+	mark := *r.Mark
+	r.Mark = &mark
+	r.Renewed = time.Time{}
+	r.HandoverTo = ""
+	s.put(Renew, r)
+}
+
+// drain: the term is over. Its work is being stopped, then the lock is released.
+func (s *step) drain() {
+	if _, lost := s.lost(); lost {
+		s.Drain.Lost = true
+	}
+	switch {
+	case !s.Drain.Stopped:
+		if !s.Drain.Lost {
+			s.renew()
+		}
+	case s.Lock.Owner == Free:
+		s.become(Following, ReasonReleased)
+	case s.Drain.Lost:
+		s.become(Following, ReasonNotHeld)
+	case s.Drain.Reason == ReasonExpired && s.leaving == "":
+		// The lock was not given up; a new term may begin on it, or a release follow.
+		s.become(Following, ReasonExpired)
+	default:
+		s.release()
+	}
+}
+
+// release gives the lock up and nominates who should take it (rule 6).
+func (s *step) release() {
+	if !s.mayWrite() {
+		return
+	}
+	r := *s.Lock.Record
+	mark := *r.Mark
+	mark.Identity, mark.Session, mark.SessionUID = "", "", ""
+	r.Mark = &mark
+	r.Holder = ""
+	r.Duration = time.Second
+	r.Acquired, r.Renewed = time.Time{}, time.Time{}
+	r.HandoverTo = s.nominee()
+	why := s.Drain.Reason
+	if s.leaving != "" {
+		why = s.leaving
+	}
+	r.History = remember(r.History, s.cfg.Member.Identity, "released: "+string(why))
+	s.heldUntil = 0 // from here on another may hold it, seen by us or not
+	s.put(Release, r)
+}
+
+// nominee is who should take what we release. Where we leave or failed, it is not us.
+func (s *step) nominee() string {
+	switch {
+	case s.leaving != "" || s.Drain.Reason == ReasonFailed:
+		return s.successor(s.cfg.Member.Identity)
+	default:
+		if better := s.better(); better != nil {
+			return better.Identity
+		}
+		return s.successor()
+	}
+}
+
+// remember adds a line to a record's history; its time is that of the write.
+func remember(h []record.Entry, who, why string) []record.Entry {
+	h = append(slices.Clone(h), record.Entry{Who: who, Why: why})
+	return h[max(0, len(h)-record.HistoryLength):]
+}

@@ -1,0 +1,165 @@
+package machine
+
+import (
+	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// observe takes in what somebody showed of the lock.
+func (s *step) observe(e Observed) {
+	if !s.Lock.Seen {
+		if e.Source == ReadBack {
+			return // of another's lock only the stream is believed
+		}
+		s.Lock.Seen = true
+		s.sight(e.Record, e.Version)
+		s.Lock.streamed = e.Version
+		return
+	}
+	known := s.Lock.Version
+	switch {
+	case e.Version.Revision == 0:
+		// A read of an absent object has no version. It counts unless something was
+		// seen after it was sent.
+		if e.Sent >= s.Lock.at && s.Lock.Record != nil {
+			s.sight(nil, record.Version{Revision: known.Revision})
+		}
+		return
+	case e.Version.Revision < known.Revision:
+		if e.Source != Stream && e.Sent > s.Lock.at {
+			s.restored(e)
+		}
+		return
+	case e.Version.Revision == known.Revision:
+		if e.Source != ReadBack && e.Version == known {
+			s.Lock.streamed = e.Version
+		}
+		if e.Version == known {
+			s.Lock.at = s.now
+		}
+		return
+	}
+	if e.Source == List && s.Lock.Owner == Unowned {
+		// What happened during the break, nobody saw: an owner may have been among it.
+		s.Lock.since = s.now
+	}
+	s.sight(e.Record, e.Version)
+	if e.Source != ReadBack {
+		s.Lock.streamed = e.Version
+	}
+	s.resolve()
+}
+
+// sight makes an object, or its absence, what is known of the lock, and starts the
+// clocks that the change starts.
+func (s *step) sight(r *record.Record, v record.Version) {
+	before, owner := s.Lock, s.ownerOf(r)
+	k := &s.Lock
+	k.Record, k.Version, k.Owner, k.at = r, v, owner, s.now
+
+	sameObject := before.Record != nil && r != nil && before.Version.UID == v.UID
+	switch owner {
+	case Mine, Other:
+		// Rule 3: only a new beat of the holder is a change, and only beside it a
+		// duration counts.
+		if !sameObject || before.Owner != owner || !sameBeat(before.Record, r) {
+			k.changedAt = s.now
+			k.duration = r.Mark.Duration
+		}
+	case Free:
+		if !sameObject || before.Owner != Free || !sameBeat(before.Record, r) {
+			k.since = s.now
+			k.duration = r.Mark.Duration
+		}
+	case Foreign:
+		if !sameObject || before.Owner != Foreign || !sameForeignBeat(before.Record, r) {
+			k.changedAt = s.now
+			k.duration = r.Duration
+		}
+	case Nobody:
+		if before.Owner != Nobody {
+			k.since = s.now
+		}
+	case Unowned:
+		// Rule 13: another uid or an owner in between starts the wait anew, the edits
+		// of strangers do not.
+		if !sameObject || before.Owner != Unowned {
+			k.since = s.now
+		}
+	}
+	if owner == Other || owner == Foreign {
+		s.heldUntil = 0 // we are no longer the last holder
+	}
+	if owner != before.Owner {
+		s.alarmed = 0
+	}
+}
+
+func sameBeat(a, b *record.Record) bool {
+	return a.Mark.Identity == b.Mark.Identity && a.Mark.Transitions == b.Mark.Transitions && a.Mark.Beat == b.Mark.Beat
+}
+
+func sameForeignBeat(a, b *record.Record) bool {
+	return a.Holder == b.Holder && a.Transitions == b.Transitions &&
+		a.Renewed.Equal(b.Renewed) && a.Acquired.Equal(b.Acquired)
+}
+
+func (s *step) ownerOf(r *record.Record) Owner {
+	switch {
+	case r == nil:
+		return Nobody
+	case r.Released():
+		return Free
+	case r.Holder != "" && r.Bound():
+		// Rule 9: our name under a beat that we never sent is somebody else.
+		if r.Holder == s.cfg.Member.Identity && 0 < r.Mark.Beat && r.Mark.Beat <= s.Beat {
+			return Mine
+		}
+		return Other
+	case r.Holder != "" && r.Unreadable == "" && !record.OurForm(r.Holder):
+		return Foreign
+	}
+	return Unowned
+}
+
+// resolve finds out what became of writes without a reply, now that more is known.
+func (s *step) resolve() {
+	for _, w := range s.writes {
+		if !s.passed(w) {
+			continue
+		}
+		won := s.Lock.Owner == Mine && s.Lock.Record.Mark.Beat == w.beat
+		i := slices.IndexFunc(s.writes, func(o write) bool { return o.beat == w.beat })
+		s.writes = slices.Clone(s.writes)
+		if w.unknown {
+			s.writes = slices.Delete(s.writes, i, i+1)
+		} else {
+			s.writes[i].seen = won
+		}
+		if won {
+			s.retryAt = 0
+			s.committed(w, w.asked)
+		}
+	}
+}
+
+// restored: a consistent read shows an earlier state than was known, so the store was
+// reset to a backup and nothing that we hold in mind is true (rule 14).
+func (s *step) restored(e Observed) {
+	wait := s.now.Add(s.cfg.Timing.ObserverWait(max(s.cfg.Timing.LeaseDuration, s.Lock.duration)))
+	s.act(EndSession{Reason: ReasonRestored, NotBefore: wait})
+	s.Lock = Lock{Seen: true, duration: s.Lock.duration}
+	s.writes = nil
+	s.heldUntil = 0
+	s.sight(e.Record, e.Version)
+	s.Lock.Owner = Unowned
+	s.Lock.since = s.now
+	if s.Role == Leading {
+		s.stop(ReasonRestored)
+	}
+	s.Drain.Lost = true
+	if s.leaving == "" {
+		s.leaving, s.leavingSince = ReasonRestored, s.now
+	}
+}

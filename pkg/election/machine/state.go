@@ -1,0 +1,215 @@
+package machine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+// Config is what does not change while a member takes part in an election.
+type Config struct {
+	Election string
+	Group    string
+	// Member is who we are: one incarnation.
+	Member    record.Member
+	Timing    record.Timing
+	Policy    priority.Policy
+	Bootstrap Bootstrap
+	// NotBefore is the earliest instant at which anything is taken; zero for none.
+	NotBefore record.Instant
+}
+
+// Bootstrap says what a lock object that nobody ever held is worth.
+type Bootstrap int
+
+const (
+	// BootstrapWait: it is waited out, since it may have been deleted a moment ago.
+	BootstrapWait Bootstrap = iota + 1
+	// BootstrapImmediate: it is taken at once. For locks that nobody deletes.
+	BootstrapImmediate
+)
+
+// Role is what the member does in the election.
+type Role int
+
+const (
+	// Following: no term; it may be waiting for its turn to take the lock.
+	Following Role = iota + 1
+	// Leading: a term is on and its work may run.
+	Leading
+	// Draining: the term is over; the work is being stopped, or the lock released.
+	Draining
+)
+
+func (r Role) String() string {
+	switch r {
+	case Following:
+		return "following"
+	case Leading:
+		return "leading"
+	case Draining:
+		return "draining"
+	}
+	return fmt.Sprintf("Role(%d)", int(r))
+}
+
+// State is all that a member knows of an election. It is a value: Step never writes to
+// what its argument points to.
+type State struct {
+	Role Role
+	Lock Lock
+	// Term is the present or last term of ours.
+	Term Term
+	// Drain is about the end of the term; meaningful while Draining.
+	Drain Drain
+	// Cycle counts the terms of ours.
+	Cycle int
+
+	// Preferred and Digest are what this member sees of the preference.
+	Preferred record.Preferred
+	Digest    string
+	View      *View
+
+	// Beat is the number of the last write that was asked for.
+	Beat uint64
+	// writes are those not answered, or answered with Unknown and not yet passed.
+	writes  []write
+	reading bool
+
+	// retryAt is the earliest instant for the next write after a failure.
+	retryAt record.Instant
+	// heldUntil is the end of our own validity of the lock, whether or not a term is on.
+	heldUntil record.Instant
+	renewAt   record.Instant
+	jitter    float64
+
+	// betterSince is since when somebody has been worth a move; zero when nobody is.
+	betterSince record.Instant
+	// StandDownUntil is until when this member's standing here is lowered.
+	StandDownUntil record.Instant
+	failures       int
+
+	leaving      Reason
+	leavingSince record.Instant
+	passedOver   []passedOver
+	wake         record.Instant
+	alarmed      ReportKind
+}
+
+// Lock is what is known of the lock object.
+type Lock struct {
+	// Seen says whether a list or a stream has shown the lock, or its absence, at all.
+	Seen bool
+	// Record is nil when there is no object.
+	Record  *record.Record
+	Version record.Version
+	Owner   Owner
+
+	// streamed is the version that the stream showed last (rule 13).
+	streamed record.Version
+	// at is when the last observation came in.
+	at record.Instant
+	// changedAt is when the last beat of the holder came in (rule 3).
+	changedAt record.Instant
+	// since is the first sight of the present condition: of this release, or of this
+	// lack of an owner.
+	since record.Instant
+	// duration is the last one that a bound record, or a foreign holder, gave.
+	duration time.Duration
+}
+
+// Owner is whose the lock is.
+type Owner int
+
+const (
+	// Nobody: there is no object.
+	Nobody Owner = iota + 1
+	// Free: a member of ours released it, by a bound mark.
+	Free
+	// Mine: this incarnation wrote it.
+	Mine
+	// Other: a member of ours holds it, or held it until it died.
+	Other
+	// Foreign: an elector that is not ours holds it.
+	Foreign
+	// Unowned: everything else, and it is waited out (rule 13).
+	Unowned
+)
+
+func (o Owner) String() string {
+	switch o {
+	case Nobody:
+		return "absent"
+	case Free:
+		return "free"
+	case Mine:
+		return "mine"
+	case Other:
+		return "held"
+	case Foreign:
+		return "foreign"
+	case Unowned:
+		return "unowned"
+	}
+	return fmt.Sprintf("Owner(%d)", int(o))
+}
+
+// Term is one tenure of ours.
+type Term struct {
+	Token   record.Token
+	UID     string
+	Started record.Instant
+	// Deadline is what the work was granted.
+	Deadline record.Instant
+}
+
+// Drain is the end of a term.
+type Drain struct {
+	Reason Reason
+	// Lost says whether the lock is no longer ours, so that nothing is to be released.
+	Lost bool
+	// Stopped says whether all the work has stopped.
+	Stopped bool
+}
+
+type write struct {
+	purpose Purpose
+	beat    uint64
+	onto    record.Version
+	asked   record.Instant
+	token   record.Token
+	// unknown: the driver gave up waiting; it may be committed yet.
+	unknown bool
+	// seen: the stream or a read showed it committed before its reply came.
+	seen bool
+}
+
+type passedOver struct {
+	identity, config string
+	until            record.Instant
+	// since is the first sight of the release that named it.
+	since record.Instant
+	count int
+}
+
+// Initial is the state of a member that has seen nothing yet.
+func Initial() State {
+	return State{Role: Following, Preferred: record.Preferred{State: record.PreferredNotSynced}, View: &View{}}
+}
+
+// Settled says whether a member that resigned owes nothing any more: no work, no lock
+// that it could still release, no write under way.
+func (s *State) Settled(c Config, now record.Instant) bool {
+	if s.leaving == "" || s.Role == Leading || s.Role == Draining && !s.Drain.Stopped {
+		return false
+	}
+	if now >= s.leavingSince.Add(c.Timing.LeaseDuration) && now >= s.heldUntil {
+		return true
+	}
+	return s.Role == Following && s.Lock.Owner != Mine && len(s.writes) == 0
+}
+
+// Standing says whether the member's runners are in good standing here.
+func (s *State) Standing(now record.Instant) bool { return now >= s.StandDownUntil }

@@ -1,0 +1,271 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Step takes in one event at the instant now and decides what follows from it. It
+// panics where the driver broke its contract, since to go on could mean two at work.
+func Step(c Config, before State, now record.Instant, event Event) (State, []Action) {
+	s := &step{State: before, cfg: &c, now: now}
+	s.learn(event)
+	s.decide()
+	s.rewake()
+	return s.State, s.actions
+}
+
+// step is one Step under way.
+type step struct {
+	State
+	cfg     *Config
+	now     record.Instant
+	actions []Action
+	next    record.Instant
+	// failed: this very event says that the runners gave up.
+	failed bool
+}
+
+func (s *step) act(a Action) { s.actions = append(s.actions, a) }
+
+// wakeAt asks for a Tick at the instant, or sooner if somebody else asks for that.
+func (s *step) wakeAt(at record.Instant) {
+	if at > s.now && (s.next == 0 || at < s.next) {
+		s.next = at
+	}
+}
+
+func (s *step) rewake() {
+	if s.next != s.wake {
+		s.wake = s.next
+		s.act(WakeAt{At: s.next})
+	}
+}
+
+func (s *step) become(r Role, why Reason) {
+	s.Role = r
+	s.act(Report{Kind: RoleChanged, Role: r, Reason: why, Token: s.Term.Token})
+}
+
+// alarm reports a condition once for as long as it lasts.
+func (s *step) alarm(kind ReportKind, detail string) {
+	if s.alarmed != kind {
+		s.alarmed = kind
+		s.act(Report{Kind: kind, Role: s.Role, Detail: detail})
+	}
+}
+
+// learn gathers facts; nothing is decided here but that a term begins or is extended,
+// which are facts of the write that did it.
+func (s *step) learn(event Event) {
+	switch e := event.(type) {
+	case Tick:
+		if s.wake != 0 && s.now >= s.wake {
+			s.wake = 0
+		}
+	case Observed:
+		s.jitter = e.Jitter
+		if e.Source == ReadBack {
+			s.reading = false
+		}
+		s.observe(e)
+	case ReadFailed:
+		s.reading = false
+		s.backOff(0)
+	case WriteDone:
+		s.jitter = e.Jitter
+		s.answered(e)
+	case DirectoryChanged:
+		s.View = e.View
+	case PreferenceChanged:
+		s.Preferred, s.Digest = e.Preferred, e.Digest
+	case RunnersStopped:
+		if s.Role != Draining || s.Drain.Stopped {
+			panic(fmt.Sprintf("machine: %s: runners stopped while %v", s.cfg.Election, s.Role))
+		}
+		s.Drain.Stopped = true
+	case RunnersFailed:
+		s.failed = true
+	case Resign:
+		if s.leaving == "" {
+			s.leaving, s.leavingSince = e.Reason, s.now
+		}
+	default:
+		panic(fmt.Sprintf("machine: unknown event %T", event))
+	}
+}
+
+// decide is one switch over the role; it runs after every event and is a function of
+// what is known alone.
+func (s *step) decide() {
+	if s.Role == Leading {
+		s.lead()
+	}
+	if s.Role == Draining {
+		s.drain()
+	}
+	if s.Role == Following {
+		s.follow()
+	}
+}
+
+// retryInterval paces what failed: a quarter of the renewal interval and up to as much
+// again, so that members do not retry in step.
+func (s *step) retryInterval() time.Duration {
+	quarter := s.cfg.Timing.RenewInterval / 4
+	return quarter + time.Duration(s.jitter*float64(quarter))
+}
+
+func (s *step) backOff(atLeast time.Duration) {
+	s.retryAt = s.now.Add(max(atLeast, s.retryInterval()))
+}
+
+// mayWrite says whether a write may go out now: one at a time, and paced after failures.
+// It asks for a Tick when that will change by itself.
+func (s *step) mayWrite() bool {
+	if s.reading || slices.ContainsFunc(s.writes, func(w write) bool { return !w.unknown }) {
+		return false
+	}
+	if s.now < s.retryAt {
+		s.wakeAt(s.retryAt)
+		return false
+	}
+	return true
+}
+
+// maxUnknown bounds the writes of unknown outcome that are kept in mind. To forget one
+// is safe: its commit is then recognized as ours, but extends nothing.
+const maxUnknown = 16
+
+// put asks for a write on top of the newest version known.
+func (s *step) put(p Purpose, r record.Record) {
+	s.Beat++
+	if r.Mark != nil {
+		r.Mark.Beat = s.Beat
+	}
+	w := write{purpose: p, beat: s.Beat, asked: s.now, token: r.Token}
+	if s.Lock.Record != nil {
+		w.onto = s.Lock.Version
+	}
+	kept := s.writes[max(0, len(s.writes)-maxUnknown+1):]
+	s.writes = append(slices.Clone(kept), w)
+	s.act(Write{Purpose: p, Record: r, If: w.onto, Beat: w.beat})
+}
+
+func (s *step) read() {
+	if !s.reading {
+		s.reading = true
+		s.act(Read{})
+	}
+}
+
+// answered takes in the reply to a write.
+func (s *step) answered(e WriteDone) {
+	i := slices.IndexFunc(s.writes, func(w write) bool { return w.beat == e.Beat })
+	if i < 0 {
+		// Forgotten, or passed while of unknown outcome: a second answer would be a
+		// driver's bug, but there is nothing to decide.
+		return
+	}
+	w := s.writes[i]
+	drop := func() { s.writes = slices.Delete(slices.Clone(s.writes), i, i+1) }
+	switch e.Outcome {
+	case Committed:
+		drop()
+		s.retryAt = 0
+		if e.Version.Revision > s.Lock.Version.Revision {
+			s.sight(e.Record, e.Version)
+		}
+		s.committed(w, e.Sent)
+	case Rejected:
+		drop()
+		if w.seen {
+			return
+		}
+		if s.Lock.Version == w.onto || s.Lock.Record == nil {
+			// The object has moved on and we have not seen how.
+			s.backOff(0)
+			s.read()
+		}
+	case Refused:
+		drop()
+		s.backOff(e.RetryAfter)
+	case Unknown:
+		if s.passed(w) {
+			drop()
+			return
+		}
+		s.writes = slices.Clone(s.writes)
+		s.writes[i].unknown = true
+		s.backOff(0)
+		s.read()
+	default:
+		panic(fmt.Sprintf("machine: %s: outcome %d", s.cfg.Election, e.Outcome))
+	}
+}
+
+// passed says whether the version that the write was conditional on is history, so that
+// the write is either visible or will never be (rule 1).
+func (s *step) passed(w write) bool {
+	if w.onto.IsZero() {
+		return s.Lock.Record != nil
+	}
+	return s.Lock.Record == nil || s.Lock.Version.UID != w.onto.UID || s.Lock.Version.Revision > w.onto.Revision
+}
+
+// committed takes in that a write of ours is stored, by its reply or by sight, and was
+// sent no earlier than the instant sent.
+func (s *step) committed(w write, sent record.Instant) {
+	if w.purpose != Take && w.purpose != Renew {
+		return
+	}
+	if s.Lock.Owner != Mine || s.Lock.Record.Token != w.token {
+		return // already history
+	}
+	validUntil := sent.Add(s.cfg.Timing.Validity()) // rule 1: from the send time, always
+	s.heldUntil = max(s.heldUntil, validUntil)
+	s.renewAt = max(s.renewAt, sent.Add(s.cfg.Timing.RenewInterval))
+	switch {
+	case s.Role == Leading && s.Term.Token == w.token:
+		if validUntil > s.Term.Deadline {
+			s.Term.Deadline = validUntil
+			s.act(Extend{Deadline: validUntil})
+		}
+	case s.Role == Following && w.purpose == Take && s.leaving == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
+		s.start(w, validUntil)
+	}
+}
+
+// start begins a term on its own committed write (rule 6).
+func (s *step) start(w write, deadline record.Instant) {
+	s.Cycle++
+	s.Term = Term{Token: w.token, UID: s.Lock.Version.UID, Started: s.now, Deadline: deadline}
+	s.Drain = Drain{}
+	s.betterSince = 0
+	s.alarmed = 0
+	// The first interval is shortened at random so that renewals spread over it.
+	interval := s.cfg.Timing.RenewInterval
+	s.renewAt = s.now.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))
+	s.become(Leading, ReasonTaken)
+	s.act(Start{Token: s.Term.Token, Cycle: s.Cycle, Deadline: deadline})
+}
+
+// stop ends the term; there is no way back (rule 5).
+func (s *step) stop(why Reason) {
+	by := min(s.Term.Deadline, s.now.Add(s.cfg.Timing.StopGrace))
+	s.Drain = Drain{Reason: why}
+	s.become(Draining, why)
+	s.act(Stop{Reason: why, By: by})
+}
+
+// standDown lowers this member's standing, doubling while terms stay short (rule 17).
+func (s *step) standDown() {
+	if s.now.Sub(s.Term.Started) > 2*record.Doubled(s.cfg.Timing.StandDown, s.failures) {
+		s.failures = 0
+	}
+	s.StandDownUntil = s.now.Add(record.Doubled(s.cfg.Timing.StandDown, s.failures))
+	s.failures++
+}

@@ -1,0 +1,48 @@
+// Package exec runs any program as the work of an election.
+//
+//	exec:
+//	  command: [./bin/writer, --once=false]
+//	  stopGrace: 5s      # at most the election's, which is the default
+//	  dir: /srv/writer   # where it runs; primacy's own directory when left out
+//	  env:
+//	  - {name: WRITER_MODE, value: leader}
+//
+// # The program
+//
+// There is no shell. A command without a slash is looked up in primacy's PATH; a relative
+// path with a slash starts at dir. The program runs in a process group of its own, with
+// an empty standard input, without any open file of primacy's, and with an environment of
+// exactly: PATH, HOME, TMPDIR, TZ, LANG, KUBECONFIG, KUBERNETES_SERVICE_HOST and
+// KUBERNETES_SERVICE_PORT as primacy has them, what env adds, and
+//
+//	PRIMACY_ELECTION, PRIMACY_IDENTITY, PRIMACY_MEMBER_REVISION
+//	PRIMACY_TOKEN          the term's fencing token, decimal
+//	PRIMACY_DEADLINE       when it must be dead: nanoseconds on CLOCK_BOOTTIME, decimal
+//	PRIMACY_EXTENSIONS_FD  3
+//
+// From file descriptor 3 it may read extensions: one later deadline per line, in the same
+// form. Only the last line counts; some are left out when nobody reads. The end of the
+// file means that primacy is gone.
+//
+// Every line of its two outputs becomes a line of primacy's log; what goes beyond 64 KiB
+// in one line is cut off.
+//
+// # Its end
+//
+// When the term is stopped the whole group gets SIGTERM, and SIGKILL after stopGrace or
+// shortly before the instant by which it must be dead, whichever comes first. When a
+// term's deadline comes without an extension the group is killed though nobody said stop.
+// When the program ends by itself, the rest of its group is killed.
+//
+// Run returns when the program has been reaped and no process of its group lives. A
+// process that left the group (setsid, setpgid) is not followed, and one that runs as
+// another user cannot be signalled. Until children run under a supervisor of their own,
+// the deadline is kept by this process: if that is frozen so is the deadline, and if it is
+// killed, the kernel kills the program (PDEATHSIG) but not what the program started.
+//
+// # Goroutines
+//
+// Run starts one goroutine, on an OS thread of its own, that waits for the program (the
+// thread stays until then, since PDEATHSIG fires when the thread that forked ends), one
+// for each output and one for the extensions. All have ended when it returns.
+package exec

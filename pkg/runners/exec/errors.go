@@ -1,0 +1,65 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+)
+
+// StartError is why a program could not be started.
+type StartError struct {
+	// Program is what was to be run, and Path where it was looked for.
+	Program, Path string
+	// Hint is what to do about it; it may be empty.
+	Hint string
+	Err  error
+}
+
+func (e *StartError) Error() string {
+	text := fmt.Sprintf("cannot start %s: %v", e.Program, e.Err)
+	if e.Hint != "" {
+		text += " (" + e.Hint + ")"
+	}
+	return text
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Status is how a process ended.
+type Status syscall.WaitStatus
+
+func (s Status) String() string {
+	w := syscall.WaitStatus(s)
+	if w.Signaled() {
+		text := "was ended by signal " + w.Signal().String()
+		if w.CoreDump() {
+			text += " (core dumped)"
+		}
+		return text
+	}
+	return fmt.Sprintf("exited with status %d", w.ExitStatus())
+}
+
+// ExitError says that a program ended before its term did.
+type ExitError struct {
+	Program string
+	Status  Status
+}
+
+func (e *ExitError) Error() string {
+	return fmt.Sprintf("%s %v before its term ended", e.Program, e.Status)
+}
+
+// hint says what to do about an error of exec(2) or of its search for the program.
+func hint(err error, path string) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "looked for " + path + "; if it is there, its interpreter or dynamic linker is missing"
+	case errors.Is(err, fs.ErrPermission):
+		return "is " + path + " executable for this user (chmod +x), and its file system not mounted noexec?"
+	case errors.Is(err, syscall.ENOEXEC):
+		return path + " is no program for this machine; a script begins with #! and its interpreter"
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+// Package funcs runs functions that are compiled into the program as the work of an
+// election.
+//
+//	table := funcs.NewTable()
+//	table.Register("ingress.sync", syncIngress)
+//	reg.Register("func", table.Kind())
+//
+// and in the configuration, with the function's parameters beside its name:
+//
+//	func: {kind: demo.heartbeat, interval: 5s}
+//
+// The package starts no goroutine. A function must return soon after its context is
+// cancelled: nothing can kill it.
+package funcs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/runners"
+)
+
+// Factory makes a runner from a function's parameters, a mapping that is empty when
+// there are none. It decodes them strictly.
+type Factory func(params *yaml.Node, env runners.Env) (election.Runner, error)
+
+// Table is the functions there are. It is filled before it is used: reading is safe from
+// any goroutine, registering is not.
+type Table struct {
+	factories map[string]Factory
+}
+
+// NewTable makes an empty table.
+func NewTable() *Table { return &Table{factories: map[string]Factory{}} }
+
+// Register adds a function without parameters. A name that is taken or empty is a mistake
+// in the program, and panics.
+func (t *Table) Register(name string, fn election.RunnerFunc) {
+	if fn == nil {
+		panic(fmt.Sprintf("funcs: %q is nil", name))
+	}
+	t.RegisterFactory(name, func(params *yaml.Node, _ runners.Env) (election.Runner, error) {
+		return fn, strict.Decode(params, &struct{}{})
+	})
+}
+
+// RegisterFactory adds a function with parameters. It panics where Register does.
+func (t *Table) RegisterFactory(name string, f Factory) {
+	switch {
+	case name == "":
+		panic("funcs: a function has no name")
+	case f == nil:
+		panic(fmt.Sprintf("funcs: %q is nil", name))
+	case t.factories[name] != nil:
+		panic(fmt.Sprintf("funcs: %q is registered twice", name))
+	}
+	t.factories[name] = f
+}
+
+// Names lists the functions, sorted.
+func (t *Table) Names() []string {
+	names := make([]string, 0, len(t.factories))
+	for name := range t.factories {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// kindKey is the field that names the function.
+const kindKey = "kind"
+
+// Kind decodes `func:` blocks.
+func (t *Table) Kind() runners.Decoder {
+	return func(node *yaml.Node, env runners.Env) (election.Runner, error) {
+		var fields map[string]*yaml.Node
+		if err := strict.Decode(node, &fields); err != nil {
+			return nil, err
+		}
+		at := fields[kindKey]
+		if at == nil {
+			return nil, strict.NewError(node, kindKey, "is missing", t.known())
+		}
+		var name string
+		if err := strict.Decode(at, &name); err != nil {
+			return nil, strict.Rebase(err, "", kindKey, at)
+		}
+		make := t.factories[name]
+		if make == nil {
+			return nil, strict.NewError(at, kindKey, fmt.Sprintf("there is no function %q", name), t.known())
+		}
+		return make(params(node), env.Defaults())
+	}
+}
+
+// params is the block without the function's name.
+func params(node *yaml.Node) *yaml.Node {
+	p := *node
+	p.Content = nil
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value != kindKey {
+			p.Content = append(p.Content, node.Content[i], node.Content[i+1])
+		}
+	}
+	return &p
+}
+
+func (t *Table) known() string { return "the functions are: " + strings.Join(t.Names(), ", ") }

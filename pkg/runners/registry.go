@@ -1,0 +1,128 @@
+package runners
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+)
+
+// Registry is the table of the kinds there are. It is filled before it is used: reading
+// is safe from any goroutine, Register is not.
+type Registry struct {
+	kinds map[string]Decoder
+}
+
+// NewRegistry makes an empty registry.
+func NewRegistry() *Registry { return &Registry{kinds: map[string]Decoder{}} }
+
+// nameKey is the one key of a runner's block that is not a kind.
+const nameKey = "name"
+
+// Register adds a kind. A name that is taken, empty or reserved is a mistake in the
+// program, and panics.
+func (r *Registry) Register(kind string, d Decoder) {
+	switch {
+	case kind == "" || kind == nameKey:
+		panic(fmt.Sprintf("runners: a kind cannot be called %q", kind))
+	case d == nil:
+		panic(fmt.Sprintf("runners: kind %q has no decoder", kind))
+	case r.kinds[kind] != nil:
+		panic(fmt.Sprintf("runners: kind %q is registered twice", kind))
+	}
+	r.kinds[kind] = d
+}
+
+// Kinds lists the names of all kinds, sorted.
+func (r *Registry) Kinds() []string {
+	kinds := make([]string, 0, len(r.kinds))
+	for kind := range r.kinds {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// Decode makes the runner of one block of `runners:`, such as
+//
+//	name: writer
+//	exec: {command: [./bin/writer], stopGrace: 5s}
+//
+// which has a name and exactly one kind. The error, if any, is a strict.Errors whose
+// paths start at the block.
+func (r *Registry) Decode(node *yaml.Node, env Env) (Child, error) {
+	name, kind, block, err := r.split(node)
+	if err != nil {
+		return Child{}, err
+	}
+	env = env.Defaults()
+	env.Runner = name
+	runner, err := r.kinds[kind](block, env)
+	if err != nil {
+		return Child{}, strict.Rebase(err, "", kind, block)
+	}
+	return Child{Name: name, Runner: runner}, nil
+}
+
+// split takes a runner's block apart.
+func (r *Registry) split(node *yaml.Node) (name, kind string, block *yaml.Node, err error) {
+	var fields map[string]*yaml.Node
+	if err := strict.Decode(node, &fields); err != nil {
+		return "", "", nil, err
+	}
+	if node.Kind == yaml.DocumentNode {
+		node = node.Content[0]
+	}
+	var errs strict.Errors
+	fail := func(at *yaml.Node, field, problem, hint string) {
+		errs = append(errs, strict.NewError(at, field, problem, hint))
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		switch {
+		case key.Value == nameKey:
+			if err := strict.Decode(value, &name); err != nil {
+				return "", "", nil, strict.Rebase(err, "", nameKey, value)
+			}
+			if name == "" {
+				fail(value, nameKey, "is empty", "every runner of an election has a name of its own")
+			}
+		case r.kinds[key.Value] == nil:
+			fail(key, key.Value, "is no kind of runner", r.known())
+		case kind != "":
+			fail(key, key.Value, "is a second kind beside "+kind, "a runner has one kind: make two runners of it")
+		default:
+			kind, block = key.Value, value
+		}
+	}
+	switch {
+	case fields[nameKey] == nil:
+		fail(node, nameKey, "is missing", "every runner of an election has a name of its own")
+	case kind == "" && len(errs) == 0:
+		fail(node, "", "the runner has no kind", r.known())
+	}
+	return name, kind, block, errs.OrNil()
+}
+
+// DecodeAll makes the children of one election, no two of which may have one name. The
+// error, if any, is a strict.Errors whose paths start at the list.
+func (r *Registry) DecodeAll(nodes []*yaml.Node, env Env) ([]Child, error) {
+	children := make([]Child, 0, len(nodes))
+	for i, node := range nodes {
+		c, err := r.Decode(node, env)
+		if err == nil && slices.ContainsFunc(children, func(other Child) bool { return other.Name == c.Name }) {
+			at, _ := strict.Lookup(node, nameKey)
+			err = strict.NewError(at, nameKey, "another runner is called "+c.Name, "every runner of an election has a name of its own")
+		}
+		if err != nil {
+			return nil, strict.Rebase(err, "", fmt.Sprintf("[%d]", i), node)
+		}
+		children = append(children, c)
+	}
+	return children, nil
+}
+
+func (r *Registry) known() string { return "the kinds are: " + strings.Join(r.Kinds(), ", ") }

@@ -31,9 +31,11 @@ type Store interface {
 	Get(ctx context.Context, name string) (Entry, error)
 
 	// Put writes the record if the object is still the one that `replaces` stands for,
-	// uid and revision both, or, with the zero Version, if there is no object. It
-	// returns the version that it wrote. Zero times in the record are written as the
-	// present wall-clock time. Record.Rest must be that of the entry replaced.
+	// uid and revision both, or, with a Version without uid, such as an absent Entry
+	// has, if there is no object. It returns the version that it wrote: the old one if
+	// the object says the same already, since nothing changes then, and no watch sees
+	// anything. Zero times in the record are written as the present wall-clock time.
+	// Record.Rest must be that of the entry replaced.
 	//
 	// An error that is one of the sentinels of "rejected" (see Outcome) means that
 	// nothing was written and never will be. Every other error, a time-out or a

@@ -1,0 +1,68 @@
+package codec
+
+import (
+	"time"
+)
+
+// Annotations of ours.
+const (
+	TokenAnnotation    = prefix + "token"
+	HolderAnnotation   = prefix + "holder"
+	HandoverAnnotation = prefix + "handover-to"
+	HistoryAnnotation  = prefix + "history"
+	MemberAnnotation   = prefix + "member"
+	BeatAnnotation     = prefix + "beat"
+)
+
+// Labels of ours.
+const (
+	ElectionLabel  = prefix + "election"
+	GroupLabel     = prefix + "group"
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	// ManagedBy is the value of ManagedByLabel. Another value is somebody else's label.
+	ManagedBy = "primacy"
+)
+
+const prefix = "primacy.dev/"
+
+// ownAnnotation says whether a Record has a field for the annotation.
+func ownAnnotation(key string) bool {
+	switch key {
+	case TokenAnnotation, HolderAnnotation, HandoverAnnotation, HistoryAnnotation, MemberAnnotation, BeatAnnotation:
+		return true
+	}
+	return false
+}
+
+// ownLabel says whether a Record has a field for the label.
+func ownLabel(key, value string) bool {
+	switch key {
+	case ElectionLabel, GroupLabel:
+		return true
+	case ManagedByLabel:
+		return value == ManagedBy
+	}
+	return false
+}
+
+// Object is what a Kubernetes object says, in plain data, without what its kind adds.
+type Object struct {
+	Fields              Fields
+	Annotations, Labels map[string]string
+	// Extra is what else a store wants preserved from reading to writing. It must not
+	// change any more. Nil when there is nothing.
+	Extra any
+}
+
+// Fields are the fields that every elector on Kubernetes knows.
+type Fields struct {
+	Holder string
+	// DurationSeconds is 0 where the object states none.
+	DurationSeconds int64
+	// Acquired and Renewed are zero where the object states none.
+	Acquired, Renewed time.Time
+	Transitions       int64
+	// Problem says, in one short line, why the fields could not be read; a store that
+	// keeps them in text of its own may find them broken.
+	Problem string
+}

@@ -1,0 +1,52 @@
+package codec
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// rest is what a Record carries of an object that is not ours. It never changes.
+type rest struct {
+	annotations, labels map[string]string
+	extra               any
+}
+
+// restOf is nil when there is nothing to preserve.
+func restOf(o Object) any {
+	r := rest{extra: o.Extra}
+	for k, v := range o.Annotations {
+		if !ownAnnotation(k) {
+			put(&r.annotations, k, v)
+		}
+	}
+	for k, v := range o.Labels {
+		if !ownLabel(k, v) {
+			put(&r.labels, k, v)
+		}
+	}
+	if r.annotations == nil && r.labels == nil && r.extra == nil {
+		return nil
+	}
+	return &r
+}
+
+// object is a new object that says what the rest says.
+func object(r *record.Record) (Object, error) {
+	switch r := r.Rest.(type) {
+	case nil:
+		return Object{}, nil
+	case *rest:
+		return Object{Annotations: maps.Clone(r.annotations), Labels: maps.Clone(r.labels), Extra: r.extra}, nil
+	}
+	return Object{}, fmt.Errorf("%w: Record.Rest is a %T, which no store on Kubernetes made", lock.ErrInvalid, r.Rest)
+}
+
+func put(m *map[string]string, k, v string) {
+	if *m == nil {
+		*m = map[string]string{}
+	}
+	(*m)[k] = v
+}

@@ -1,0 +1,35 @@
+package codec
+
+// The JSON in our annotations. The order of fields is the order in which they are
+// written, and part of the format.
+
+type wireMark struct {
+	// Both bind the annotation, so neither may be missing.
+	Identity        *string `json:"identity"`
+	Transitions     *int64  `json:"transitions"`
+	Key             string  `json:"key,omitempty"`
+	Weight          int     `json:"weight,omitempty"`
+	Session         string  `json:"session,omitempty"`
+	SessionUID      string  `json:"sessionUID,omitempty"`
+	Beat            uint64  `json:"beat,omitempty"`
+	DurationSeconds int64   `json:"durationSeconds,omitempty"`
+	Renewal         string  `json:"renewal,omitempty"`
+}
+
+type wireMember struct {
+	Identity   string   `json:"identity"`
+	Revision   string   `json:"revision,omitempty"`
+	Location   string   `json:"location,omitempty"`
+	Weight     int      `json:"weight,omitempty"`
+	Ready      bool     `json:"ready,omitempty"`
+	Preference string   `json:"preference,omitempty"`
+	Config     string   `json:"config,omitempty"`
+	Fallen     int      `json:"fallen,omitempty"`
+	Standing   []string `json:"standing,omitempty"`
+}
+
+type wireEntry struct {
+	When string `json:"when"`
+	Who  string `json:"who,omitempty"`
+	Why  string `json:"why,omitempty"`
+}

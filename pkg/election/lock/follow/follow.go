@@ -1,0 +1,165 @@
+// Package follow turns a store's list and watch calls into the stream of events that
+// lock.Store.Watch promises: list, watch, resume after a break, list again when the
+// store has forgotten, and come back ever more slowly while it does not answer.
+//
+// It starts no goroutine.
+package follow
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// ErrExpired: the store no longer knows what happened after the revision asked for.
+var ErrExpired = errors.New("revision expired")
+
+// Source is a store as Run needs it.
+type Source interface {
+	// List is a consistent read of all there is, and the revision at which that was so.
+	List(ctx context.Context) ([]lock.Entry, uint64, error)
+	// Open starts a stream of what happens after the revision. The error, like that of
+	// Stream.Next, wraps ErrExpired when only a new list helps.
+	Open(ctx context.Context, after uint64) (Stream, error)
+}
+
+// Stream shows changes in the order of the store.
+type Stream interface {
+	// Next waits for the next event, Changed or Progressed. Any error ends the stream.
+	Next(ctx context.Context) (lock.Event, error)
+	// Close ends the stream; when it returns, nothing of it is left.
+	Close()
+}
+
+// Pace says how fast a source is asked again after a break. The first time is at once;
+// then First, doubling up to Most, until a stream has lived for Settled.
+type Pace struct {
+	First, Most, Settled time.Duration
+	// Jitter is a number from 0 up to 1, drawn for each wait, that shortens it by up to
+	// half. Nil for no jitter.
+	Jitter func() float64
+	// RetryAfter is how long the source asked to be left alone, up to a minute; else 0.
+	// Nil where sources never ask.
+	RetryAfter func(error) time.Duration
+}
+
+// DefaultPace waits 100 ms to 5 s.
+func DefaultPace() Pace {
+	return Pace{First: 100 * time.Millisecond, Most: 5 * time.Second, Settled: time.Second}
+}
+
+const mostRetryAfter = time.Minute
+
+func (p Pace) wait(breaks int, err error) time.Duration {
+	var d time.Duration
+	if breaks > 1 {
+		d = p.First
+		for i := 2; i < breaks && d < p.Most; i++ {
+			d *= 2
+		}
+		d = min(d, p.Most)
+		if p.Jitter != nil {
+			d -= time.Duration(float64(d) / 2 * p.Jitter())
+		}
+	}
+	if p.RetryAfter != nil {
+		d = max(d, min(p.RetryAfter(err), mostRetryAfter))
+	}
+	return d
+}
+
+// Run follows the source until ctx ends. It calls deliver on its own stack.
+func Run(ctx context.Context, s Source, p Pace, deliver func(lock.Event)) {
+	f := follower{source: s, deliver: deliver}
+	breaks := 0
+	for {
+		lived, err := f.attempt(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		deliver(lock.Event{Kind: lock.Broken, Err: err})
+		if lived >= p.Settled {
+			breaks = 0
+		}
+		breaks++
+		if !sleep(ctx, p.wait(breaks, err)) {
+			return
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+	}
+	return ctx.Err() == nil
+}
+
+type follower struct {
+	source  Source
+	deliver func(lock.Event)
+	// at is the revision up to which all is known; it counts only once listed.
+	at     uint64
+	listed bool
+}
+
+// attempt lists if need be, and follows one stream to its end. It says how long the
+// stream lived.
+func (f *follower) attempt(ctx context.Context) (time.Duration, error) {
+	err := f.list(ctx)
+	if err != nil {
+		return 0, err
+	}
+	stream, err := f.source.Open(ctx, f.at)
+	if err != nil {
+		f.forget(err)
+		return 0, err
+	}
+	defer stream.Close()
+	opened := time.Now()
+	f.deliver(lock.Event{Kind: lock.Resumed, Revision: f.at})
+	for {
+		e, err := stream.Next(ctx)
+		if err != nil {
+			f.forget(err)
+			return time.Since(opened), err
+		}
+		switch e.Kind {
+		case lock.Changed:
+			f.at = e.Entry.Version.Revision
+		case lock.Progressed:
+			f.at = e.Revision
+		}
+		f.deliver(e)
+	}
+}
+
+func (f *follower) list(ctx context.Context) error {
+	if f.listed {
+		return nil
+	}
+	f.deliver(lock.Event{Kind: lock.Listing})
+	entries, revision, err := f.source.List(ctx)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	f.at, f.listed = revision, true
+	f.deliver(lock.Event{Kind: lock.Listed, List: entries, Revision: revision})
+	return nil
+}
+
+func (f *follower) forget(err error) {
+	if errors.Is(err, ErrExpired) {
+		f.listed = false
+	}
+}

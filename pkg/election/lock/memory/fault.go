@@ -1,0 +1,113 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Op names an operation of a Store.
+type Op string
+
+const (
+	Get  Op = "get"
+	Put  Op = "put"
+	List Op = "list"
+	// Watch is the opening of a stream.
+	Watch Op = "watch"
+	// Deliver is the showing of one event by an open stream; a hook that blocks stalls it.
+	Deliver Op = "deliver"
+)
+
+// Call is one operation that a Hook stands in front of.
+type Call struct {
+	Op   Op
+	Name string // empty for List and Watch
+	// Record is what a Put writes or a Deliver shows (nil for an absence). Read only.
+	Record *record.Record
+}
+
+// Hook decides what becomes of a call: op performs it, now, later, more than once or not
+// at all; what the hook returns is what the caller gets. It runs on the caller's
+// goroutine, and op may be called on any. An error should wrap one of lock's sentinels.
+type Hook func(ctx context.Context, c Call, op func() error) error
+
+// Reject answers with err; nothing is performed.
+func Reject(err error) Hook {
+	return func(context.Context, Call, func() error) error { return err }
+}
+
+// Lose performs the call and loses the reply.
+func Lose() Hook {
+	return func(_ context.Context, _ Call, op func() error) error {
+		_ = op()
+		return fmt.Errorf("%w: the reply is lost", lock.ErrUnknown)
+	}
+}
+
+// Hang performs nothing and answers when the caller gives up.
+func Hang() Hook {
+	return func(ctx context.Context, _ Call, _ func() error) error {
+		<-ctx.Done()
+		return fmt.Errorf("%w: %w", lock.ErrUnknown, ctx.Err())
+	}
+}
+
+// Delay performs the call after d, unless the caller has given up by then.
+func Delay(d time.Duration) Hook {
+	return func(ctx context.Context, _ Call, op func() error) error {
+		if err := wait(ctx, d); err != nil {
+			return err
+		}
+		return op()
+	}
+}
+
+// DelayReply performs the call at once and answers after d.
+func DelayReply(d time.Duration) Hook {
+	return func(ctx context.Context, _ Call, op func() error) error {
+		err := op()
+		if late := wait(ctx, d); late != nil {
+			return late
+		}
+		return err
+	}
+}
+
+// Once lets the hook act on the next call only; later ones are performed as usual.
+func Once(h Hook) Hook {
+	first := make(chan struct{}, 1)
+	first <- struct{}{}
+	return func(ctx context.Context, c Call, op func() error) error {
+		select {
+		case <-first:
+			return h(ctx, c, op)
+		default:
+			return op()
+		}
+	}
+}
+
+// Named lets the hook act on calls for the name only.
+func Named(name string, h Hook) Hook {
+	return func(ctx context.Context, c Call, op func() error) error {
+		if c.Name != name {
+			return op()
+		}
+		return h(ctx, c, op)
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", lock.ErrUnknown, ctx.Err())
+	case <-t.C:
+		return nil
+	}
+}

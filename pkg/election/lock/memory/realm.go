@@ -1,0 +1,230 @@
+package memory
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// HistoryLimit is how many changes a realm remembers; older ones are compacted away.
+const HistoryLimit = 1 << 16
+
+// Realm is one realm in memory. Its methods act at once and never fail by themselves;
+// a simulator without goroutines may use them instead of a Store.
+type Realm struct {
+	clock   clock.Clock
+	decoder codec.Decoder
+
+	mu        sync.Mutex
+	revision  uint64
+	compacted uint64 // what happened up to here is forgotten
+	created   uint64
+	progress  uint64
+	objects   map[string]object
+	history   []lock.Entry  // changes after compacted, in order
+	changed   chan struct{} // closed and replaced when there is news for streams
+}
+
+// object is one incarnation of an object at one revision. It never changes.
+type object struct {
+	raw   codec.Object
+	entry lock.Entry
+}
+
+// New makes an empty realm. The clock's wall time stamps what is written without a time.
+func New(c clock.Clock) *Realm {
+	return &Realm{clock: c, revision: 1, compacted: 1, objects: map[string]object{}, changed: make(chan struct{})}
+}
+
+// Read is the present state of a name.
+func (r *Realm) Read(name string) lock.Entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o, ok := r.objects[name]; ok {
+		return o.entry
+	}
+	return lock.Entry{Name: name}
+}
+
+// Write does what lock.Store.Put promises; its outcome is never unknown.
+func (r *Realm) Write(name string, rec record.Record, replaces record.Version) (record.Version, error) {
+	if err := codec.CheckName(name); err != nil {
+		return record.Version{}, fmt.Errorf("%w: %w", lock.ErrInvalid, err)
+	}
+	raw, err := codec.Encode(rec, r.clock.Wall())
+	if err != nil {
+		return record.Version{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old, exists := r.objects[name]
+	switch {
+	case replaces.UID == "" && exists:
+		return record.Version{}, fmt.Errorf("%w: %s", lock.ErrExists, name)
+	case replaces.UID == "":
+		return r.createLocked(name, raw), nil
+	case !exists:
+		return record.Version{}, fmt.Errorf("%w: %s", lock.ErrVanished, name)
+	case old.entry.Version != replaces:
+		return record.Version{}, fmt.Errorf("%w: %s is at %v, not at %v", lock.ErrConflict, name, old.entry.Version, replaces)
+	}
+	return r.updateLocked(name, old, raw), nil
+}
+
+// List is all there is, ordered by name, and the revision of the realm.
+func (r *Realm) List() ([]lock.Entry, uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	entries := make([]lock.Entry, 0, len(r.objects))
+	for _, o := range r.objects {
+		entries = append(entries, o.entry)
+	}
+	slices.SortFunc(entries, func(a, b lock.Entry) int { return strings.Compare(a.Name, b.Name) })
+	return entries, r.revision
+}
+
+// Since is every change after the revision, in order, and the revision of the realm.
+// The error is follow.ErrExpired when some of it has been compacted away.
+func (r *Realm) Since(revision uint64) ([]lock.Entry, uint64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changes, err := r.sinceLocked(revision)
+	return slices.Clone(changes), r.revision, err
+}
+
+func (r *Realm) sinceLocked(revision uint64) ([]lock.Entry, error) {
+	if revision < r.compacted {
+		return nil, fmt.Errorf("%w: %d is before %d", follow.ErrExpired, revision, r.compacted)
+	}
+	first := sort.Search(len(r.history), func(i int) bool { return r.history[i].Version.Revision > revision })
+	return r.history[first:], nil
+}
+
+// Edit changes an object as a stranger with kubectl would, past every rule of ours, and
+// returns its new version. An absent object is created; edit then gets an empty one. Edit must not call the realm.
+func (r *Realm) Edit(name string, edit func(*codec.Object)) record.Version {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old, exists := r.objects[name]
+	raw := codec.Object{
+		Fields:      old.raw.Fields,
+		Annotations: cloned(old.raw.Annotations),
+		Labels:      cloned(old.raw.Labels),
+		Extra:       old.raw.Extra,
+	}
+	edit(&raw)
+	raw.Annotations, raw.Labels = maps.Clone(raw.Annotations), maps.Clone(raw.Labels)
+	if !exists {
+		return r.createLocked(name, raw)
+	}
+	return r.updateLocked(name, old, raw)
+}
+
+// cloned is a copy that can be written to.
+func cloned(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(m)
+}
+
+// Raw is the object as it is stored; false when there is none.
+func (r *Realm) Raw(name string) (codec.Object, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o, ok := r.objects[name]
+	raw := o.raw
+	raw.Annotations, raw.Labels = maps.Clone(raw.Annotations), maps.Clone(raw.Labels)
+	return raw, ok
+}
+
+// Delete removes an object; it says whether there was one.
+func (r *Realm) Delete(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.objects[name]; !ok {
+		return false
+	}
+	delete(r.objects, name)
+	r.revision++
+	r.publishLocked(lock.Entry{Name: name, Version: record.Version{Revision: r.revision}})
+	return true
+}
+
+// Revision is the realm's present revision.
+func (r *Realm) Revision() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.revision
+}
+
+// Progress makes every open stream say how far it is, as a bookmark does.
+func (r *Realm) Progress() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress++
+	r.wakeLocked()
+}
+
+// Compact forgets all changes so far: a stream that has not shown them all must start
+// over with a list.
+func (r *Realm) Compact() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history, r.compacted = nil, r.revision
+	r.wakeLocked()
+}
+
+func (r *Realm) createLocked(name string, raw codec.Object) record.Version {
+	r.created++
+	return r.storeLocked(name, fmt.Sprintf("00000000-0000-4000-8000-%012x", r.created), raw)
+}
+
+func (r *Realm) updateLocked(name string, old object, raw codec.Object) record.Version {
+	if same(old.raw, raw) {
+		return old.entry.Version
+	}
+	return r.storeLocked(name, old.entry.Version.UID, raw)
+}
+
+func same(a, b codec.Object) bool {
+	return a.Fields == b.Fields && maps.Equal(a.Annotations, b.Annotations) &&
+		maps.Equal(a.Labels, b.Labels) && reflect.DeepEqual(a.Extra, b.Extra)
+}
+
+func (r *Realm) storeLocked(name, uid string, raw codec.Object) record.Version {
+	r.revision++
+	o := object{raw: raw, entry: lock.Entry{
+		Name:    name,
+		Record:  r.decoder.Decode(raw),
+		Version: record.Version{UID: uid, Revision: r.revision},
+	}}
+	r.objects[name] = o
+	r.publishLocked(o.entry)
+	return o.entry.Version
+}
+
+func (r *Realm) publishLocked(e lock.Entry) {
+	r.history = append(r.history, e)
+	if len(r.history) > HistoryLimit {
+		half := len(r.history) / 2
+		r.compacted = r.history[half-1].Version.Revision
+		r.history = slices.Clone(r.history[half:])
+	}
+	r.wakeLocked()
+}
+
+func (r *Realm) wakeLocked() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}

@@ -1,0 +1,215 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Store is one member's way to a realm.
+type Store struct {
+	realm *Realm
+
+	mu    sync.Mutex
+	hooks map[Op]Hook
+	cut   chan struct{} // closed and replaced when the open streams are cut
+}
+
+var _ lock.Store = (*Store)(nil)
+
+// Store makes a new way to the realm, without faults.
+func (r *Realm) Store() *Store {
+	return &Store{realm: r, hooks: map[Op]Hook{}, cut: make(chan struct{})}
+}
+
+// Get implements lock.Store.
+func (s *Store) Get(ctx context.Context, name string) (lock.Entry, error) {
+	var e lock.Entry
+	err := s.do(ctx, Call{Op: Get, Name: name}, func() error {
+		e = s.realm.Read(name)
+		return nil
+	})
+	if err != nil {
+		return lock.Entry{}, err
+	}
+	return e, nil
+}
+
+// Put implements lock.Store.
+func (s *Store) Put(ctx context.Context, name string, r record.Record, replaces record.Version) (record.Version, error) {
+	reply := make(chan record.Version, 1)
+	err := s.do(ctx, Call{Op: Put, Name: name, Record: &r}, func() error {
+		v, err := s.realm.Write(name, r, replaces)
+		if err == nil {
+			select {
+			case reply <- v:
+			default: // a hook wrote twice
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return record.Version{}, err
+	}
+	select {
+	case v := <-reply:
+		return v, nil
+	default:
+		return record.Version{}, fmt.Errorf("%w: nothing was written yet", lock.ErrUnknown)
+	}
+}
+
+// Watch implements lock.Store. Its retries are paced as those on the API server, without
+// jitter.
+func (s *Store) Watch(ctx context.Context, deliver func(lock.Event)) error {
+	follow.Run(ctx, source{s}, follow.DefaultPace(), deliver)
+	return nil
+}
+
+// CutWatches breaks the streams that are open now. What they did not show yet is shown
+// by the next ones.
+func (s *Store) CutWatches() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.cut)
+	s.cut = make(chan struct{})
+}
+
+type source struct{ s *Store }
+
+func (src source) List(ctx context.Context) ([]lock.Entry, uint64, error) {
+	var entries []lock.Entry
+	var revision uint64
+	err := src.s.do(ctx, Call{Op: List}, func() error {
+		entries, revision = src.s.realm.List()
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return entries, revision, nil
+}
+
+func (src source) Open(ctx context.Context, after uint64) (follow.Stream, error) {
+	st := &stream{store: src.s, at: after}
+	err := src.s.do(ctx, Call{Op: Watch}, func() error {
+		src.s.mu.Lock()
+		st.cut = src.s.cut
+		src.s.mu.Unlock()
+		st.realm().mu.Lock()
+		defer st.realm().mu.Unlock()
+		st.progress = st.realm().progress
+		_, err := st.realm().sinceLocked(after)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// stream belongs to the goroutine that runs the watch.
+type stream struct {
+	store    *Store
+	at       uint64
+	progress uint64
+	cut      <-chan struct{}
+}
+
+func (st *stream) realm() *Realm { return st.store.realm }
+
+func (st *stream) Close() {}
+
+func (st *stream) Next(ctx context.Context) (lock.Event, error) {
+	for {
+		if st.isCut() {
+			return lock.Event{}, errCut
+		}
+		e, found, news, err := st.look()
+		if err != nil {
+			return lock.Event{}, err
+		}
+		if found {
+			err := st.store.do(ctx, Call{Op: Deliver, Name: e.Entry.Name, Record: e.Entry.Record}, func() error { return nil })
+			if err != nil {
+				return lock.Event{}, err
+			}
+			if st.isCut() {
+				return lock.Event{}, errCut
+			}
+			st.at = max(st.at, e.Entry.Version.Revision)
+			return e, nil
+		}
+		select {
+		case <-ctx.Done():
+			return lock.Event{}, ctx.Err()
+		case <-st.cut:
+		case <-news:
+		}
+	}
+}
+
+var errCut = fmt.Errorf("%w: watch cut", lock.ErrUnknown)
+
+func (st *stream) isCut() bool {
+	select {
+	case <-st.cut:
+		return true
+	default:
+		return false
+	}
+}
+
+// look is the next event, or what to wait for.
+func (st *stream) look() (e lock.Event, found bool, news <-chan struct{}, err error) {
+	r := st.realm()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changes, err := r.sinceLocked(st.at)
+	switch {
+	case err != nil:
+		return lock.Event{}, false, nil, err
+	case len(changes) > 0:
+		return lock.Event{Kind: lock.Changed, Entry: changes[0]}, true, nil, nil
+	case st.progress != r.progress:
+		st.progress = r.progress
+		return lock.Event{Kind: lock.Progressed, Revision: r.revision}, true, nil, nil
+	}
+	return lock.Event{}, false, r.changed, nil
+}
+
+func (s *Store) do(ctx context.Context, c Call, op func() error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", lock.ErrUnknown, err)
+	}
+	s.mu.Lock()
+	hook := s.hooks[c.Op]
+	s.mu.Unlock()
+	if hook == nil {
+		return op()
+	}
+	return hook(ctx, c, op)
+}
+
+// On gives the operation a fault, in place of the one it had; nil for none.
+func (s *Store) On(op Op, h Hook) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h == nil {
+		delete(s.hooks, op)
+		return
+	}
+	s.hooks[op] = h
+}
+
+// Heal takes all faults away. Calls that wait in one stay there.
+func (s *Store) Heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.hooks, func(Op, Hook) bool { return true })
+}

@@ -1,0 +1,278 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Prefix is how the names of a group's sessions begin.
+func Prefix(group string) string { return "primacy-" + group + "-" }
+
+// slotName is the n-th name that a host or Pod has for its sessions.
+func slotName(group, host string, n int) string {
+	return Prefix(group) + host + "-" + strconv.Itoa(n)
+}
+
+// Directory is what the sessions of a group show, as this member has seen them.
+type Directory struct {
+	group  string
+	timing record.Timing
+	slots  map[string]*slot
+	// synced says whether a list has been seen; steadySince, since when the stream has
+	// not been broken.
+	synced      bool
+	steadySince record.Instant
+}
+
+type slot struct {
+	name    string
+	record  *record.Record
+	version record.Version
+	// at is when it was last shown, changedAt when its owner last beat.
+	at, changedAt record.Instant
+	// bornAt is the first sight of the member that holds it.
+	bornAt record.Instant
+}
+
+// NewDirectory is an empty directory; timing is that of the sessions.
+func NewDirectory(group string, timing record.Timing) *Directory {
+	return &Directory{group: group, timing: timing, slots: map[string]*slot{}}
+}
+
+// Owns says whether an object of that name belongs among the sessions: a lock never does.
+func (d *Directory) Owns(name string) bool { return strings.HasPrefix(name, Prefix(d.group)) }
+
+// Observe takes in one object, or its absence, as a stream, a read or the reply to a
+// write showed it. What is not newer than what is known changes nothing.
+func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v record.Version) {
+	known := d.slots[name]
+	if known != nil && v.Revision <= known.version.Revision {
+		return
+	}
+	if r == nil {
+		delete(d.slots, name)
+		return
+	}
+	d.slots[name] = d.after(now, known, name, r, v)
+}
+
+// Shown is one object of a list.
+type Shown struct {
+	Name    string
+	Record  *record.Record
+	Version record.Version
+}
+
+// List takes in all the sessions there are, as a consistent list sent at the instant
+// sent showed them. It returns false where the list shows less than was known before:
+// the store was restored to an earlier state.
+func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown) bool {
+	consistent := true
+	shown := make(map[string]bool, len(all))
+	for _, e := range all {
+		shown[e.Name] = true
+		if known := d.slots[e.Name]; known != nil && e.Version.Revision < known.version.Revision && known.at < sent {
+			consistent = false
+		}
+		d.Observe(now, e.Name, e.Record, e.Version)
+	}
+	for name, s := range d.slots {
+		if !shown[name] && s.version.Revision <= revision {
+			delete(d.slots, name)
+		}
+	}
+	d.synced, d.steadySince = true, now
+	return consistent
+}
+
+// Broken tells that the stream was cut and nothing is seen until the next Resumed.
+func (d *Directory) Broken() { d.steadySince = 0 }
+
+// Resumed tells that the stream shows every change again.
+func (d *Directory) Resumed(now record.Instant) {
+	if d.steadySince == 0 {
+		d.steadySince = now
+	}
+}
+
+// after is the slot once it shows r: the clocks that the change starts are started.
+func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
+	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
+	if before == nil || before.version.UID != v.UID {
+		return s
+	}
+	if holderOf(before.record) == holderOf(r) {
+		s.bornAt = before.bornAt
+		if beatOf(before.record) == beatOf(r) {
+			s.changedAt = before.changedAt
+		}
+	}
+	return s
+}
+
+func holderOf(r *record.Record) string {
+	if !r.Bound() {
+		return ""
+	}
+	return r.Holder
+}
+
+func beatOf(r *record.Record) uint64 {
+	if !r.Bound() {
+		return 0
+	}
+	return r.Mark.Beat
+}
+
+// state is what a slot is worth.
+type state int
+
+const (
+	live state = iota + 1
+	expired
+	ended
+	// alien: another group's, whose name begins like ours.
+	alien
+)
+
+// endOf is when a session stops being live unless it beats again. One that cannot be
+// read is waited out like one that can.
+func (d *Directory) endOf(s *slot) record.Instant {
+	duration := d.timing.LeaseDuration
+	if s.record.Bound() {
+		duration = max(duration, s.record.Mark.Duration)
+	}
+	return s.changedAt.Add(d.timing.ObserverWait(duration))
+}
+
+func (d *Directory) stateOf(s *slot, now record.Instant) state {
+	switch {
+	case s.record.Group != "" && s.record.Group != d.group:
+		return alien
+	case s.record.Released():
+		return ended
+	case now >= d.endOf(s):
+		return expired
+	}
+	return live
+}
+
+// View is the living members but one, in a fixed order, and the instant at which it
+// changes by itself; zero for never.
+func (d *Directory) View(now record.Instant, without string) (view *machine.View, changes record.Instant) {
+	view = &machine.View{}
+	note := func(at record.Instant) {
+		if at > now && (changes == 0 || at < changes) {
+			changes = at
+		}
+	}
+	for _, s := range d.slots {
+		holder := holderOf(s.record)
+		if holder == "" || holder == without || s.record.Member == nil || d.stateOf(s, now) != live {
+			continue
+		}
+		note(d.endOf(s))
+		p := machine.Peer{Member: *s.record.Member, Trust: machine.Proven}
+		p.Identity = holder
+		if p.Fallen > 0 {
+			if proven := s.bornAt.Add(d.probation(p.Fallen)); now < proven {
+				p.Trust = machine.OnProbation
+				note(proven)
+			}
+		}
+		view.Peers = append(view.Peers, p)
+	}
+	slices.SortFunc(view.Peers, func(a, b machine.Peer) int { return cmp.Compare(a.Identity, b.Identity) })
+	return view, changes
+}
+
+// Expired are the sessions whose owners are gone but did not end them, once that is
+// certain: the stream has been whole long enough for a living owner to be seen. next is
+// when there may be one more; zero for never.
+func (d *Directory) Expired(now record.Instant) (dead []Shown, next record.Instant) {
+	if d.steadySince == 0 {
+		return nil, 0
+	}
+	for _, s := range d.slots {
+		if is := d.stateOf(s, now); is == ended || is == alien {
+			continue
+		}
+		at := max(d.endOf(s), d.steadySince.Add(2*d.timing.RenewInterval))
+		switch {
+		case now >= at:
+			dead = append(dead, Shown{Name: s.name, Record: s.record, Version: s.version})
+		case next == 0 || at < next:
+			next = at
+		}
+	}
+	slices.SortFunc(dead, func(a, b Shown) int { return cmp.Compare(a.Name, b.Name) })
+	return dead, next
+}
+
+// probation is how long a member that fell must be seen alive before it is worth a move.
+func (d *Directory) probation(fallen int) time.Duration {
+	return record.Doubled(d.timing.StandDown, fallen-1)
+}
+
+// EndedRecord is the record that ends a session for good: nobody holds it, and our mark
+// says so too. by is who ends it; the member it belonged to stays on record.
+func EndedRecord(r *record.Record, by, why string) record.Record {
+	e := *r
+	e.Holder = ""
+	e.Duration = time.Second
+	e.Acquired, e.Renewed = time.Time{}, time.Time{}
+	e.Unreadable = ""
+	mark := record.Mark{Transitions: r.Transitions, Beat: beatOf(r) + 1, Renewal: record.RenewalRecord}
+	if r.Mark != nil {
+		mark.Duration = r.Mark.Duration
+	}
+	mark.Duration = max(mark.Duration, time.Second)
+	e.Mark = &mark
+	e.History = append(slices.Clone(r.History), record.Entry{Who: by, Why: why})
+	e.History = e.History[max(0, len(e.History)-record.HistoryLength):]
+	return e
+}
+
+// endedByOwner says whether the session's own member wrote its end.
+func endedByOwner(r *record.Record) bool {
+	if !r.Released() || len(r.History) == 0 || r.Member == nil {
+		return false
+	}
+	return r.History[len(r.History)-1].Who == r.Member.Identity
+}
+
+// hostSlots are the slots of one host or Pod.
+func (d *Directory) hostSlots(host string) []*slot {
+	var found []*slot
+	prefix := Prefix(d.group) + host + "-"
+	for name, s := range d.slots {
+		if n, ok := strings.CutPrefix(name, prefix); ok {
+			if _, err := strconv.Atoi(n); err == nil {
+				found = append(found, s)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b *slot) int { return cmp.Compare(a.name, b.name) })
+	return found
+}
+
+// freeSlot is the first slot of the host that may be used: absent (then the version is
+// zero), ended, or expired.
+func (d *Directory) freeSlot(host string, now record.Instant) Shown {
+	for n := 0; ; n++ {
+		name := slotName(d.group, host, n)
+		s := d.slots[name]
+		if s == nil {
+			return Shown{Name: name}
+		}
+		if is := d.stateOf(s, now); is == ended || is == expired {
+			return Shown{Name: name, Record: s.record, Version: s.version}
+		}
+	}
+}

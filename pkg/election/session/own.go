@@ -1,0 +1,325 @@
+package session
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Config is what does not change about this member's session.
+type Config struct {
+	Group string
+	// Host is the Pod's or host's name; it names the slots.
+	Host   string
+	Timing record.Timing
+}
+
+// Own is this member's session: it finds a slot, beats, publishes, and ends once.
+type Own struct {
+	cfg    Config
+	dir    *Directory
+	member record.Member
+	phase  phase
+
+	slot string
+	uid  string
+	beat uint64
+	// inFlight is the beat of the write that was not answered yet; zero for none.
+	inFlight uint64
+	// read is whether the slot must be read before the next write.
+	read reading
+	// published is what the last committed beat said.
+	published record.Member
+	// beatAt is when the next beat is due, retryAt the earliest instant after a failure.
+	beatAt, retryAt record.Instant
+	joinedAt        record.Instant
+	// fallen are the beats that unended sessions of this host showed when we joined: one
+	// that beats on is a sibling and counts no more.
+	fallen []fallen
+	ending map[string]record.Instant
+	lost   Reason
+}
+
+type fallen struct {
+	slot, holder string
+	beat         uint64
+	count        int
+}
+
+type reading int
+
+const (
+	notNeeded reading = iota
+	needed
+	asked
+)
+
+type phase int
+
+const (
+	joining phase = iota + 1
+	alive
+	leaving
+	over
+)
+
+// Reason is why a session ended that its owner did not want to end.
+type Reason string
+
+const (
+	LostEnded    Reason = "session was ended by another member"
+	LostDeleted  Reason = "session object was deleted or recreated"
+	LostReused   Reason = "session slot was taken over"
+	LostCorrupt  Reason = "session record is corrupt"
+	LostRestored Reason = "store was restored to an earlier state"
+)
+
+// Action is something to do for sessions: Write or Read.
+type Action interface{ action() }
+
+// Write: put the record under the name if the object is still at If.
+type Write struct {
+	Name   string
+	Record record.Record
+	If     record.Version
+	// Beat is the number by which WriteDone answers; zero for the ending of another
+	// member's session, which needs no answer.
+	Beat uint64
+}
+
+// Read: fetch the object with a consistent read.
+type Read struct{ Name string }
+
+func (Write) action() {}
+func (Read) action()  {}
+
+// NewOwn is a session that has not joined yet. Everything that the directory learns, the
+// session knows.
+func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
+	return &Own{cfg: cfg, dir: dir, member: member, phase: joining, ending: map[string]record.Instant{}}
+}
+
+// Publish changes what the session says of this member; the next Step writes it.
+// Fallen is the session's own business.
+func (o *Own) Publish(m record.Member) { o.member = m }
+
+// Leave ends the session, once every runner has returned and every lock is released.
+func (o *Own) Leave() {
+	switch o.phase {
+	case joining:
+		o.phase = over
+	case alive:
+		o.phase = leaving
+	}
+}
+
+// Lost says why the session has ended without our doing; false while it has not.
+// Nothing is written under its identity any more.
+func (o *Own) Lost() (Reason, bool) { return o.lost, o.lost != "" }
+
+// Over says whether the session is behind us: left or lost.
+func (o *Own) Over() bool { return o.phase == over }
+
+// Joined says whether the session has been written.
+func (o *Own) Joined() bool { return o.phase == alive || o.phase == leaving }
+
+// Name is the session object's name; empty before it was written.
+func (o *Own) Name() string { return o.slot }
+
+// WriteDone answers the Write with that beat. A committed record must be given to the
+// directory first.
+func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Outcome, version record.Version) {
+	if beat != o.inFlight {
+		return
+	}
+	o.inFlight = 0
+	if outcome == machine.Committed {
+		o.retryAt = 0
+		o.join(now, version.UID)
+		return
+	}
+	o.backOff(now)
+	o.beatAt = 0
+	if outcome != machine.Refused {
+		o.read = needed // what the slot says now must be known before the next write
+	}
+}
+
+func (o *Own) backOff(now record.Instant) { o.retryAt = now.Add(o.cfg.Timing.RenewInterval / 4) }
+
+func (o *Own) join(now record.Instant, uid string) {
+	if o.phase == joining {
+		o.phase, o.uid, o.joinedAt = alive, uid, now
+	}
+}
+
+// ReadDone answers a Read. What it showed must be given to the directory first.
+func (o *Own) ReadDone() { o.read = notNeeded }
+
+// ReadFailed answers a Read that showed nothing.
+func (o *Own) ReadFailed(now record.Instant) {
+	o.read = needed
+	o.backOff(now)
+}
+
+// Step says what to do now, and the instant at which to ask again; zero for never.
+func (o *Own) Step(now record.Instant) (actions []Action, next record.Instant) {
+	wake := func(at record.Instant) {
+		if at != 0 && (next == 0 || at < next) {
+			next = max(at, now+1)
+		}
+	}
+	if o.phase == over || !o.dir.synced {
+		return nil, 0
+	}
+	o.watchOver(now)
+	if o.phase == over {
+		return nil, 0
+	}
+	actions = o.endOthers(now, wake)
+	switch {
+	case o.inFlight != 0:
+	case o.read == asked:
+	case now < o.retryAt:
+		wake(o.retryAt)
+	case o.read == needed:
+		o.read = asked
+		actions = append(actions, Read{Name: o.slot})
+	default:
+		if w, ok := o.due(now, wake); ok {
+			o.beat++
+			w.Beat, w.Record.Mark.Beat = o.beat, o.beat
+			o.inFlight = o.beat
+			actions = append(actions, w)
+		}
+	}
+	return actions, next
+}
+
+// watchOver finds out whether the session is still ours (rules 9, 11).
+func (o *Own) watchOver(now record.Instant) {
+	s := o.dir.slots[o.slot]
+	if o.phase == joining && s != nil && holderOf(s.record) == o.member.Identity {
+		o.join(now, s.version.UID) // seen before, or without, the reply
+	}
+	if o.phase != alive && o.phase != leaving {
+		return
+	}
+	lose := func(why Reason) { o.phase, o.lost = over, why }
+	switch {
+	case s == nil || s.version.UID != o.uid:
+		lose(LostDeleted)
+	case s.record.Released() && o.phase == leaving:
+		o.phase = over
+	case s.record.Released():
+		lose(LostEnded)
+	case !s.record.Bound():
+		lose(LostCorrupt)
+	case s.record.Holder != o.member.Identity:
+		lose(LostReused)
+	}
+}
+
+// due is the write that is due now, if any.
+func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
+	switch o.phase {
+	case joining:
+		free := o.dir.freeSlot(o.cfg.Host, now)
+		o.countFallen()
+		o.slot = free.Name
+		r := o.record(now)
+		if free.Record != nil {
+			r.Transitions = free.Record.Transitions + 1
+			r.History = free.Record.History
+			r.Rest = free.Record.Rest
+		}
+		r.Mark.Transitions = r.Transitions
+		o.beatAt = now.Add(o.cfg.Timing.RenewInterval)
+		o.published = *r.Member
+		return Write{Name: free.Name, Record: r, If: free.Version}, true
+	case alive:
+		r := o.record(now)
+		if now < o.beatAt && reflect.DeepEqual(*r.Member, o.published) {
+			wake(o.beatAt)
+			return Write{}, false
+		}
+		known := o.dir.slots[o.slot]
+		r.Transitions, r.Mark.Transitions = known.record.Transitions, known.record.Transitions
+		r.Acquired, r.History, r.Rest = known.record.Acquired, known.record.History, known.record.Rest
+		o.beatAt = now.Add(o.cfg.Timing.RenewInterval)
+		o.published = *r.Member
+		return Write{Name: o.slot, Record: r, If: known.version}, true
+	default: // leaving
+		known := o.dir.slots[o.slot]
+		return Write{Name: o.slot, Record: EndedRecord(known.record, o.member.Identity, "left"), If: known.version}, true
+	}
+}
+
+func (o *Own) record(now record.Instant) record.Record {
+	m := o.member
+	m.Fallen = o.fallenNow(now)
+	return record.Record{
+		Holder:   m.Identity,
+		Duration: o.cfg.Timing.LeaseDuration,
+		Mark: &record.Mark{
+			Identity: m.Identity,
+			Key:      m.Key(),
+			Weight:   m.Weight,
+			Duration: o.cfg.Timing.LeaseDuration,
+			Renewal:  record.RenewalRecord,
+		},
+		Member: &m,
+		Group:  o.cfg.Group,
+	}
+}
+
+// countFallen looks at the earlier sessions of this host that their owner did not end
+// (rule 17), before one of them is overwritten.
+func (o *Own) countFallen() {
+	o.fallen = nil
+	for _, s := range o.dir.hostSlots(o.cfg.Host) {
+		if s.record.Member == nil || s.record.Group != o.cfg.Group || endedByOwner(s.record) {
+			continue
+		}
+		o.fallen = append(o.fallen, fallen{s.name, s.record.Member.Identity, beatOf(s.record), s.record.Member.Fallen + 1})
+	}
+}
+
+// fallenNow is what to publish: it forgets siblings that turn out to be alive, and all
+// of it after living twice the probation.
+func (o *Own) fallenNow(now record.Instant) int {
+	o.fallen = slices.DeleteFunc(o.fallen, func(f fallen) bool {
+		s := o.dir.slots[f.slot]
+		return s != nil && holderOf(s.record) == f.holder && beatOf(s.record) > f.beat
+	})
+	n := 0
+	for _, f := range o.fallen {
+		n = max(n, f.count)
+	}
+	if n > 0 && o.phase == alive && now >= o.joinedAt.Add(2*o.dir.probation(n)) {
+		o.fallen, n = nil, 0
+	}
+	return n
+}
+
+// endOthers ends the sessions of the dead. Anyone may; whoever comes second conflicts.
+func (o *Own) endOthers(now record.Instant, wake func(record.Instant)) []Action {
+	if o.phase != alive {
+		return nil
+	}
+	dead, next := o.dir.Expired(now)
+	wake(next)
+	var actions []Action
+	for _, d := range dead {
+		if d.Name == o.slot || now < o.ending[d.Name] {
+			wake(o.ending[d.Name])
+			continue
+		}
+		o.ending[d.Name] = now.Add(max(o.cfg.Timing.RenewInterval, time.Second))
+		actions = append(actions, Write{Name: d.Name, Record: EndedRecord(d.Record, o.member.Identity, "expired"), If: d.Version})
+	}
+	return actions
+}

@@ -1,0 +1,133 @@
+package lease
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// extra is what a Lease carries beside annotations, labels and the fields that we write.
+// It never changes. managedFields are not in it: a write without them leaves them alone.
+type extra struct {
+	generateName    string
+	owners          []metav1.OwnerReference
+	finalizers      []string
+	strategy        *coordinationv1.CoordinatedLeaseStrategy
+	preferredHolder *string
+}
+
+func extraOf(l *coordinationv1.Lease) any {
+	if l.GenerateName == "" && len(l.OwnerReferences) == 0 && len(l.Finalizers) == 0 &&
+		l.Spec.Strategy == nil && l.Spec.PreferredHolder == nil {
+		return nil
+	}
+	return &extra{
+		generateName:    l.GenerateName,
+		owners:          l.OwnerReferences,
+		finalizers:      l.Finalizers,
+		strategy:        l.Spec.Strategy,
+		preferredHolder: l.Spec.PreferredHolder,
+	}
+}
+
+// object reads a Lease. It takes over what it needs; the Lease must not change later.
+func object(l *coordinationv1.Lease) codec.Object {
+	return codec.Object{
+		Fields: codec.Fields{
+			Holder:          value(l.Spec.HolderIdentity),
+			DurationSeconds: int64(value(l.Spec.LeaseDurationSeconds)),
+			Acquired:        value(l.Spec.AcquireTime).Time,
+			Renewed:         value(l.Spec.RenewTime).Time,
+			Transitions:     int64(value(l.Spec.LeaseTransitions)),
+		},
+		Annotations: l.Annotations,
+		Labels:      l.Labels,
+		Extra:       extraOf(l),
+	}
+}
+
+// lease makes the Lease that says what the object says.
+func lease(namespace, name string, replaces record.Version, o codec.Object) (*coordinationv1.Lease, error) {
+	l := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Namespace:   namespace,
+			Annotations: o.Annotations,
+			Labels:      o.Labels,
+		},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity:   new(o.Fields.Holder),
+			AcquireTime:      microTime(o.Fields.Acquired),
+			RenewTime:        microTime(o.Fields.Renewed),
+			LeaseTransitions: new(int32(o.Fields.Transitions)),
+		},
+	}
+	if o.Fields.Transitions > math.MaxInt32 || o.Fields.DurationSeconds > math.MaxInt32 {
+		return nil, fmt.Errorf("%w: a number is too large for a Lease", lock.ErrInvalid)
+	}
+	if o.Fields.DurationSeconds != 0 {
+		l.Spec.LeaseDurationSeconds = new(int32(o.Fields.DurationSeconds))
+	}
+	if replaces.UID != "" {
+		l.UID = types.UID(replaces.UID)
+		l.ResourceVersion = strconv.FormatUint(replaces.Revision, 10)
+	}
+	switch e := o.Extra.(type) {
+	case nil:
+	case *extra:
+		l.GenerateName, l.OwnerReferences, l.Finalizers = e.generateName, e.owners, e.finalizers
+		l.Spec.Strategy, l.Spec.PreferredHolder = e.strategy, e.preferredHolder
+	default:
+		return nil, fmt.Errorf("%w: Record.Rest was made by another kind of store (%T)", lock.ErrInvalid, e)
+	}
+	return l, nil
+}
+
+func (s *Store) entry(l *coordinationv1.Lease) (lock.Entry, error) {
+	v, err := version(l)
+	if err != nil {
+		return lock.Entry{}, err
+	}
+	return lock.Entry{Name: l.Name, Record: s.decoder.Decode(object(l)), Version: v}, nil
+}
+
+func version(l *coordinationv1.Lease) (record.Version, error) {
+	revision, err := revision(l.ResourceVersion)
+	if err == nil && l.UID == "" {
+		err = fmt.Errorf("lease %s has no uid", l.Name)
+	}
+	return record.Version{UID: string(l.UID), Revision: revision}, err
+}
+
+// revision reads a resourceVersion; servers that conform to KEP-5504 number them.
+func revision(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("resourceVersion %q is no number", s)
+	}
+	return n, nil
+}
+
+func microTime(t time.Time) *metav1.MicroTime {
+	if t.IsZero() {
+		return nil
+	}
+	return &metav1.MicroTime{Time: t}
+}
+
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

@@ -10,6 +10,8 @@ const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
+- level: None
+  users: ["system:apiserver"] # its own chores
 - level: Metadata
   resources:
   - {group: coordination.k8s.io, resources: [leases]}

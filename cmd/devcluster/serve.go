@@ -14,10 +14,14 @@ import (
 // temporary is left.
 func serve(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	begin := time.Now()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	if o.stdin.watches(os.Stdin) {
-		whenClosed(os.Stdin, func() { cancel(errStdinClosed) })
+		whenClosed(os.Stdin, func() {
+			// An empty pipe surprises who did not mean to give one.
+			fmt.Fprintln(stderr, "devcluster: standard input closed, ending (--exit-on-stdin-close=false keeps it running)")
+			cancel()
+		})
 	}
 
 	dir, err := openDataDir(o.dataDir)

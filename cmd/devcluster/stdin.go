@@ -1,14 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 )
-
-// errStdinClosed is the cause of a context that ended with standard input.
-var errStdinClosed = errors.New("standard input closed")
 
 // stdinMode says whether the end of standard input ends the process.
 type stdinMode string

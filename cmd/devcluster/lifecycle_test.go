@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A kept data folder keeps objects, certificates, tokens and the port. Its
+// server ends on SIGTERM though a client holds a watch.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	// Longer than the path of a socket may be.
+	data := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	s := start(t, stdinDevNull, "--data-dir", data, "--kubeconfig", kubeconfig)
+	before, err := os.ReadFile(kubeconfig)
+	noError(t, err)
+	minted := mintFor(t, s, "edge", "member")
+	leases := client(t, kubeconfig).CoordinationV1().Leases("default")
+	created, err := leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "election"}}, metav1.CreateOptions{})
+	noError(t, err)
+	w, err := leases.Watch(t.Context(), metav1.ListOptions{})
+	noError(t, err)
+	defer w.Stop()
+
+	code, stderr := run(t, "--data-dir", data)
+	if code != 1 || !strings.Contains(stderr, "in use by another devcluster") {
+		t.Errorf("second server on the same folder: exit code %d, errors:\n%s", code, stderr)
+	}
+
+	noError(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	s.mustEnd()
+	after, err := os.ReadFile(kubeconfig)
+	noError(t, err)
+	if string(after) != string(before) {
+		t.Errorf("the kubeconfig has changed or is gone")
+	}
+
+	start(t, stdinDevNull, "--data-dir", data)
+	found, err := client(t, kubeconfig).CoordinationV1().Leases("default").Get(t.Context(), "election", metav1.GetOptions{})
+	noError(t, err)
+	if found.UID != created.UID || found.ResourceVersion != created.ResourceVersion {
+		t.Errorf("found %s at %s, want %s at %s", found.UID, found.ResourceVersion, created.UID, created.ResourceVersion)
+	}
+	_, err = client(t, minted).Discovery().ServerVersion()
+	noError(t, err)
+}
+
+// Asked to end while it starts, it does so without a ready line.
+func TestSignalDuringStart(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		p := launch(t, stdinDevNull, "--verbose")
+		_, err := p.stderr.ReadString('\n') // from here on it has state to remove
+		noError(t, err)
+		noError(t, p.cmd.Process.Signal(sig))
+		if code, stdout := p.exit(); code != 0 || stdout != "" {
+			t.Errorf("%v: exit code %d, output %q, errors:\n%s", sig, code, stdout, &p.errors)
+		}
+		p.mustLeaveNothing()
+	}
+}

@@ -11,8 +11,8 @@
 //
 // There is no shell. A command without a slash is looked up in primacy's PATH; a relative
 // path with a slash starts at dir. The program runs in a process group of its own, with
-// an empty standard input, without any open file of primacy's, and with an environment of
-// exactly: PATH, HOME, TMPDIR, TZ, LANG, KUBECONFIG, KUBERNETES_SERVICE_HOST and
+// an empty standard input, without any open file of primacy's (all of them are marked
+// close-on-exec), and with an environment of exactly: PATH, HOME, TMPDIR, TZ, LANG, KUBECONFIG, KUBERNETES_SERVICE_HOST and
 // KUBERNETES_SERVICE_PORT as primacy has them, what env adds, and
 //
 //	PRIMACY_ELECTION, PRIMACY_IDENTITY, PRIMACY_MEMBER_REVISION

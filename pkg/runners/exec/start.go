@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 
 	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -25,6 +27,8 @@ func start(c Command, term election.Term, deadline record.Instant, log *zap.Logg
 	if err := seeProcesses(); err != nil {
 		return nil, &StartError{Program: c.Args[0], Path: path, Err: err, Hint: "without /proc nobody can tell whether a process group has ended"}
 	}
+	// What this process was itself started with may lack the flag that closes it.
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	p := &process{exited: make(chan struct{}), dead: make(chan struct{})}
 	files, err := p.pipes()
 	defer closeAll(files)

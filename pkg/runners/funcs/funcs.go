@@ -90,11 +90,11 @@ func (t *Table) Kind() runners.Decoder {
 		if err := strict.Decode(at, &name); err != nil {
 			return nil, strict.Rebase(err, "", kindKey, at)
 		}
-		make := t.factories[name]
-		if make == nil {
+		factory := t.factories[name]
+		if factory == nil {
 			return nil, strict.NewError(at, kindKey, fmt.Sprintf("there is no function %q", name), t.known())
 		}
-		return make(params(node), env.Defaults())
+		return factory(params(node), env.Defaults())
 	}
 }
 

@@ -1,0 +1,3 @@
+package exec_test
+
+func becomeManager() {}

@@ -1,0 +1,136 @@
+package runnertest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+)
+
+// plantVariable names the bad kind that a test binary runs the suite on.
+const plantVariable = "RUNNERTEST_PLANT"
+
+func TestMain(m *testing.M) {
+	Become()
+	if os.Getenv(plantVariable) != "" {
+		patience = 500 * time.Millisecond
+		os.Exit(m.Run())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// planted are runners that break the contract, and the case that must notice.
+var planted = map[string]struct {
+	notices string
+	acts    []Act
+	run     func(w Work, ctx context.Context, term election.Term) error
+}{
+	"returns before its work has stopped": {"stops_when_cancelled", InProcess,
+		func(w Work, ctx context.Context, term election.Term) error {
+			if _, err := Enter(w.Pipe); err != nil {
+				return err
+			}
+			return w.Run(ctx, term)
+		}},
+	"does not stop": {"stops_when_cancelled", InProcess,
+		func(w Work, ctx context.Context, term election.Term) error {
+			return w.Run(context.WithoutCancel(ctx), term)
+		}},
+	"works though it is cancelled": {"does_nothing_when_cancelled_before", InProcess,
+		func(w Work, ctx context.Context, term election.Term) error {
+			return w.Run(context.WithoutCancel(ctx), term)
+		}},
+	"knows another term": {"stops_when_cancelled", InProcess,
+		func(w Work, ctx context.Context, term election.Term) error {
+			term.Token++
+			return w.Run(ctx, term)
+		}},
+	"keeps extensions to itself": {"passes_extensions_on", InProcess,
+		func(w Work, ctx context.Context, term election.Term) error {
+			return w.Run(ctx, election.NewTerm(term, election.NewValidity(0)))
+		}},
+	"says nothing of a crash": {"reports_work_that_ends_by_itself", InProcess,
+		func(w Work, ctx context.Context, term election.Term) error {
+			_ = w.Run(ctx, term)
+			return nil
+		}},
+	"gives no grace": {"kills_after_the_grace", []Act{Ignore}, ignore},
+	"lets the deadline pass": {"kills_at_the_deadline", []Act{Ignore},
+		func(w Work, ctx context.Context, term election.Term) error { return ignore(w, ctx, term) }},
+	"starts after the deadline": {"does_nothing_after_the_deadline", []Act{Ignore}, ignore},
+}
+
+// ignore is stopped at once when told to, as if it had been killed.
+func ignore(w Work, ctx context.Context, _ election.Term) error {
+	tell, err := Enter(w.Pipe)
+	if err != nil {
+		return err
+	}
+	defer tell.Leave()
+	tell.Event("began")
+	<-ctx.Done()
+	tell.Event("ignored")
+	return nil
+}
+
+func TestPlanted(t *testing.T) {
+	p, ok := planted[os.Getenv(plantVariable)]
+	if !ok {
+		t.Skip("run by TestSuiteNotices")
+	}
+	Test(t, Kind{Acts: p.acts, New: func(_ *testing.T, w Work) election.Runner {
+		return election.RunnerFunc(func(ctx context.Context, term election.Term) error { return p.run(w, ctx, term) })
+	}})
+}
+
+func TestSuiteNotices(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range planted {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(self, "-test.run=^TestPlanted$/^"+p.notices+"$", "-test.v")
+			cmd.Env = append(os.Environ(), plantVariable+"="+name)
+			out, err := cmd.CombinedOutput()
+			if err == nil || !bytes.Contains(out, []byte("--- FAIL: TestPlanted/"+p.notices)) {
+				t.Errorf("the suite notices nothing (%v):\n%s", err, out)
+			}
+		})
+	}
+}
+
+func TestStageSeesAnOrphan(t *testing.T) {
+	s := NewStage(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan := exec.Command(self)
+	for name, value := range (Work{Act: Ignore, Pipe: s.Pipe}).Env() {
+		orphan.Env = append(orphan.Env, name+"="+value)
+	}
+	if err := orphan.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.Await("began")
+	if !s.Alive() {
+		t.Error("the stage does not see a process that lives")
+	}
+	if err := orphan.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := orphan.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("the orphan ended otherwise: %v", err)
+	}
+	if s.Alive() {
+		t.Error("the stage sees a process that is dead")
+	}
+}

@@ -1,0 +1,138 @@
+package runnertest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	actVariable  = "RUNNERTEST_ACT"
+	pipeVariable = "RUNNERTEST_PIPE"
+
+	helper Act = "helper"
+
+	crashStatus = 7
+
+	// lifetime ends work that a failed test left behind.
+	lifetime = time.Minute
+)
+
+// Env is the environment in which a process that calls Become does the work.
+func (w Work) Env() map[string]string {
+	return map[string]string{
+		actVariable: string(w.Act), pipeVariable: w.Pipe,
+		"GORACE": "atexit_sleep_ms=0", // a race detector would sleep for a second at the exit
+	}
+}
+
+// Become makes this process the work that its environment asks for; it does not return
+// then. TestMain calls it first.
+func Become() {
+	act := Act(os.Getenv(actVariable))
+	if act == "" {
+		return
+	}
+	time.AfterFunc(lifetime, func() { os.Exit(99) })
+	os.Exit(perform(act))
+}
+
+// perform does the work and returns the exit status.
+func perform(act Act) int {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	tell, err := Enter(os.Getenv(pipeVariable))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 98
+	}
+	switch act {
+	case Slow:
+		tell.Event("starting")
+		for range told {
+		}
+	case helper:
+		fmt.Println("ready") // its parent waits for it
+		for range told {
+		}
+	case Fork, ForkCrash:
+		pid, err := startHelper()
+		if err != nil {
+			tell.Event("failed %v", err)
+			return 97
+		}
+		tell.Event("helper %d", pid)
+	case Noise:
+		noise()
+		tell.Event("noisy")
+	}
+	if act != Deaf {
+		go extensions(tell) // ends with the process
+	}
+	tell.Event("began %s %s %s %s", os.Getenv("PRIMACY_ELECTION"), os.Getenv("PRIMACY_IDENTITY"),
+		os.Getenv("PRIMACY_MEMBER_REVISION"), os.Getenv("PRIMACY_TOKEN"))
+	if act == Crash || act == ForkCrash {
+		return crashStatus
+	}
+	for range told {
+		if act != Ignore {
+			break
+		}
+		tell.Event("ignored")
+	}
+	tell.Event("stopping")
+	return 0
+}
+
+// extensions tells what comes through the pipe for extensions.
+func extensions(tell *Tell) {
+	fd, err := strconv.Atoi(os.Getenv("PRIMACY_EXTENSIONS_FD"))
+	if err != nil {
+		return
+	}
+	for lines := bufio.NewScanner(os.NewFile(uintptr(fd), "extensions")); lines.Scan(); {
+		tell.Event("extended %s", lines.Text())
+	}
+}
+
+// startHelper starts a process in our group, and returns when it is on the stage.
+func startHelper() (pid int, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	if err := os.Setenv(actVariable, string(helper)); err != nil {
+		return 0, err
+	}
+	p, err := os.StartProcess(self, os.Args[:1], &os.ProcAttr{
+		Env: os.Environ(),
+		// It holds our outputs open, as a helper does that was started carelessly.
+		Files: []*os.File{nil, w, os.Stderr, os.Stdout},
+	})
+	if err != nil {
+		return 0, err
+	}
+	_ = w.Close()
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		return 0, fmt.Errorf("helper did not get ready: %w", err)
+	}
+	return p.Pid, nil
+}
+
+// noise is output that nobody should have to read.
+func noise() {
+	for _, out := range []*os.File{os.Stdout, os.Stderr} {
+		_, _ = out.Write(append(bytes.Repeat([]byte("x"), 1<<20), '\n'))
+		_, _ = out.Write([]byte("\xff\xfe\x00\x1b[2J\n"))
+		_, _ = out.WriteString("no end")
+	}
+}

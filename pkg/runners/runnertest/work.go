@@ -1,0 +1,74 @@
+package runnertest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Act is what a piece of work does.
+type Act string
+
+const (
+	// Obey: it tells "began <election> <identity> <revision> <token>", then "extended
+	// <deadline>" for each extension, and when told to stop "stopping" before it ends.
+	Obey Act = "obey"
+	// Crash: it tells "began" and ends at once, with an error: a process with status 7.
+	Crash Act = "crash"
+	// Ignore: like Obey, but when told to stop it tells "ignored" and goes on.
+	Ignore Act = "ignore"
+	// Slow: it tells "starting", never gets ready, and ignores being told to stop.
+	Slow Act = "slow"
+	// Fork: like Obey, with a helper beside it in its process group that ignores being
+	// told to stop and holds its outputs open; tells "helper <pid>" before "began".
+	Fork Act = "fork"
+	// ForkCrash: with a helper such as Fork's, it ends at once like Crash.
+	ForkCrash Act = "fork-crash"
+	// Noise: it writes a line of 1 MiB, bytes that are no UTF-8 and a last line without
+	// an end to its outputs, tells "noisy", and then is like Obey.
+	Noise Act = "noise"
+	// Deaf: like Obey, but it never looks at extensions.
+	Deaf Act = "deaf"
+)
+
+// Work is what a runner under test is to do.
+type Work struct {
+	Act Act
+	// Pipe is the Stage's.
+	Pipe string
+	// StopGrace is the runner's.
+	StopGrace time.Duration
+}
+
+// ErrCrash is what a function that does Crash returns.
+var ErrCrash = errors.New("crashed as it was told to")
+
+// Run does the work as a function: Obey and Crash only.
+func (w Work) Run(ctx context.Context, term election.Term) error {
+	tell, err := Enter(w.Pipe)
+	if err != nil {
+		return err
+	}
+	defer tell.Leave()
+	told, extended := term.Deadline()
+	tell.Event("began %s %s %s %d", term.Election, term.Identity, term.Revision, term.Token)
+	if w.Act == Crash {
+		return ErrCrash
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			tell.Event("stopping")
+			return nil
+		case <-extended:
+			var deadline record.Instant
+			if deadline, extended = term.Deadline(); deadline > told {
+				told = deadline
+				tell.Event("extended %d", deadline)
+			}
+		}
+	}
+}

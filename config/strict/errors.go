@@ -2,8 +2,8 @@ package strict
 
 import (
 	"errors"
-	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -41,7 +41,10 @@ func (e *Error) Error() string {
 		if place != "" {
 			place += ":"
 		}
-		place += fmt.Sprintf("%d:%d", e.Line, e.Column)
+		place += strconv.Itoa(e.Line)
+		if e.Column > 0 {
+			place += ":" + strconv.Itoa(e.Column)
+		}
 	}
 	for _, part := range []string{place, e.Field} {
 		if part != "" {

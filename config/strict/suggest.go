@@ -4,14 +4,8 @@ import "strings"
 
 // suggest is a hint for a name that is none of those known.
 func suggest(name string, known []string) string {
-	best, least := "", 0
-	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d <= allowance(k) && (best == "" || d < least) {
-			best, least = k, d
-		}
-	}
-	if best != "" {
-		return "did you mean " + best + "?"
+	if near := Nearest(name, known); near != "" {
+		return "did you mean " + near + "?"
 	}
 	return "known here: " + strings.Join(known, ", ")
 }
@@ -22,6 +16,17 @@ func Suggest(name string, known []string) string {
 		return ""
 	}
 	return suggest(name, known)
+}
+
+// Nearest is the known name that a mistyped one was meant to be; empty if none is near.
+func Nearest(name string, known []string) string {
+	best, least := "", 0
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d <= allowance(k) && (best == "" || d < least) {
+			best, least = k, d
+		}
+	}
+	return best
 }
 
 // allowance is how many mistakes still look like the same word.

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Canonical is the configuration as a document in which nothing is left out. It parses
+// to the same configuration, and does not change with comments, places or quotes.
+func (c *Configuration) Canonical() string {
+	out := struct {
+		APIVersion      string                `yaml:"apiVersion"`
+		Kind            string                `yaml:"kind"`
+		Group           string                `yaml:"group"`
+		Namespace       string                `yaml:"namespace,omitempty"`
+		Member          memberDoc             `yaml:"member"`
+		DefaultRevision map[string]*yaml.Node `yaml:"defaultRevision,omitempty"`
+		Timing          map[string]any        `yaml:"timing"`
+		Elections       []canonicalElection   `yaml:"elections"`
+	}{
+		APIVersion: APIVersion, Kind: Kind, Group: c.Group, Namespace: c.Namespace,
+		Member: memberDoc{c.Member.Revision, string(c.Member.Location), c.Member.Weight},
+		Timing: map[string]any{"drift": c.Timing.Drift},
+	}
+	if s := c.DefaultRevision; s != nil {
+		out.DefaultRevision = map[string]*yaml.Node{s.Kind: plain(s.Node)}
+	}
+	for _, f := range durationsOf(c.Timing) {
+		out.Timing[f.name] = f.value
+	}
+	out.Elections = make([]canonicalElection, len(c.Elections))
+	for i, e := range c.Elections {
+		out.Elections[i] = e.canonical()
+	}
+	return encode(out)
+}
+
+// Digest changes when the election does, but not with comments, places or quotes.
+func (e Election) Digest() string {
+	sum := sha256.Sum256([]byte(encode(struct {
+		Election canonicalElection `yaml:"election"`
+		Drift    float64           `yaml:"drift"`
+	}{e.canonical(), e.Timing.Drift})))
+	return hex.EncodeToString(sum[:8])
+}
+
+type canonicalElection struct {
+	Name      string            `yaml:"name"`
+	Lock      lockDoc           `yaml:"lock"`
+	Priority  map[string]string `yaml:"priority"`
+	Timing    map[string]any    `yaml:"timing"`
+	Bootstrap string            `yaml:"bootstrap"`
+	Runners   []canonicalRunner `yaml:"runners"`
+}
+
+type canonicalRunner struct {
+	Name string                `yaml:"name"`
+	Kind map[string]*yaml.Node `yaml:",inline"`
+}
+
+func (e Election) canonical() canonicalElection {
+	out := canonicalElection{
+		Name:      e.Name,
+		Lock:      lockDoc{e.Lock.Kind, e.Lock.Name, string(e.Lock.Renewal)},
+		Priority:  map[string]string{"policy": string(e.Policy)},
+		Timing:    make(map[string]any),
+		Bootstrap: string(e.Bootstrap),
+		Runners:   make([]canonicalRunner, len(e.Runners)),
+	}
+	for _, f := range durationsOf(e.Timing) {
+		out.Timing[f.name] = f.value
+	}
+	for i, r := range e.Runners {
+		out.Runners[i] = canonicalRunner{r.Name, map[string]*yaml.Node{r.Kind: plain(r.Node)}}
+	}
+	return out
+}
+
+// plain copies a block without the way in which it was written: comments, places, quotes.
+func plain(node *yaml.Node) *yaml.Node {
+	out := &yaml.Node{Kind: node.Kind, Tag: node.Tag, Value: node.Value}
+	switch {
+	case node.Kind != yaml.ScalarNode:
+	case node.Tag == "!!null":
+		out.Value = "null"
+	case node.Tag == "!!str":
+		if err := out.Encode(node.Value); err != nil {
+			panic(fmt.Sprintf("config: encode a string: %v", err))
+		}
+	}
+	for _, child := range node.Content {
+		out.Content = append(out.Content, plain(child))
+	}
+	return out
+}
+
+func encode(v any) string {
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("config: encode a valid configuration: %v", err))
+	}
+	return string(text)
+}

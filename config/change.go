@@ -1,0 +1,48 @@
+package config
+
+// Change is what differs between two configurations.
+type Change struct {
+	// Process: group, namespace, member or session timing differ. They belong to an
+	// incarnation of the process and take effect with the next one.
+	Process bool
+	// DefaultRevision: the source of the preferred revision differs.
+	DefaultRevision bool
+	// Added, Removed and Changed name elections; all others mean what they meant.
+	Added, Removed, Changed []string
+}
+
+// Compare says what is different in the second configuration.
+func Compare(before, after *Configuration) Change {
+	change := Change{
+		Process: before.Group != after.Group || before.Namespace != after.Namespace ||
+			before.Member != after.Member || before.Timing != after.Timing,
+		DefaultRevision: before.DefaultRevision.digest() != after.DefaultRevision.digest(),
+	}
+	old := make(map[string]string, len(before.Elections))
+	for _, e := range before.Elections {
+		old[e.Name] = e.Digest()
+	}
+	for _, e := range after.Elections {
+		switch digest, known := old[e.Name]; {
+		case !known:
+			change.Added = append(change.Added, e.Name)
+		case digest != e.Digest():
+			change.Changed = append(change.Changed, e.Name)
+		}
+		delete(old, e.Name)
+	}
+	for _, e := range before.Elections {
+		if _, gone := old[e.Name]; gone {
+			change.Removed = append(change.Removed, e.Name)
+		}
+	}
+	return change
+}
+
+// digest is to a block what Election.Digest is to an election.
+func (b *Block) digest() string {
+	if b == nil {
+		return ""
+	}
+	return b.Kind + ": " + encode(plain(b.Node))
+}

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// What a document must call itself.
+const (
+	APIVersion = "primacy.dev/v1alpha1"
+	Kind       = "PrimacyConfiguration"
+)
+
+// Configuration is one valid document with everything resolved.
+type Configuration struct {
+	// File is where the document came from.
+	File string
+	// Group names the members that share these elections.
+	Group string
+	// Namespace holds locks and sessions; empty means that of the client's context.
+	Namespace string
+	Member    Member
+	// DefaultRevision is the source of the preferred revision; nil when there is none.
+	DefaultRevision *Block
+	// Timing is what applies to sessions, and to elections that say nothing else.
+	Timing    record.Timing
+	Elections []Election
+
+	root    *yaml.Node
+	sources sources
+}
+
+// Member is what this process takes part as.
+type Member struct {
+	Revision string
+	Location record.Location
+	Weight   int
+}
+
+// Election is one entry of elections.
+type Election struct {
+	Name      string
+	Lock      Lock
+	Policy    Policy
+	Timing    record.Timing
+	Bootstrap Bootstrap
+	// Runners is empty when leadership itself is the product.
+	Runners []Runner
+	// Field is the entry's path, such as elections[2].
+	Field string
+	// Node is the entry as it was written.
+	Node *yaml.Node
+}
+
+// Lock says which object an election is about.
+type Lock struct {
+	// Kind is as written, or Lease: the registry of lock kinds decides whether it exists.
+	Kind string
+	// Name is the object's name; it defaults to the election's.
+	Name    string
+	Renewal record.Renewal
+	// Node is the block as it was written; nil when it was not.
+	Node *yaml.Node
+}
+
+// Policy is the name of a priority policy as written, or DefaultPolicy. The policies
+// themselves decide whether it exists.
+type Policy string
+
+// What applies where a document says nothing.
+const (
+	DefaultLockKind = "Lease"
+	DefaultPolicy   = Policy("revision-location")
+	DefaultWeight   = 100
+)
+
+// Bootstrap says how the first term of a lock that does not exist yet begins.
+type Bootstrap string
+
+const (
+	// BootstrapWait: the lock is created empty and waited out.
+	BootstrapWait Bootstrap = "wait"
+	// BootstrapImmediate: the lock is created empty and taken at once. Only for locks
+	// that nobody deletes: a deleted one may be taken while its holder still works.
+	BootstrapImmediate Bootstrap = "immediate"
+)
+
+// Runner is one piece of work of an election.
+type Runner struct {
+	Name string
+	Block
+}
+
+// Block is a part of the document that an adapter's registry decodes.
+type Block struct {
+	// Kind is the key under which the block stands.
+	Kind string
+	// Field is the block's path, such as elections[0].runners[1].exec.
+	Field string
+	// Node is the block as it was written.
+	Node *yaml.Node
+}

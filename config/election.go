@@ -1,0 +1,88 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+func (r *resolver) elections(docs []*electionDoc) {
+	names := make(map[string]string, len(docs))
+	locks := make(map[string]string, len(docs))
+	for i, doc := range docs {
+		at := fmt.Sprintf("elections[%d]", i)
+		e := r.election(at, doc)
+		if r.unique(names, e.Name, at+".name", "%q is the name of %s in line %d too", "names must differ") {
+			r.unique(locks, e.Lock.Kind+"/"+e.Lock.Name, r.lockField(at), "the lock %q belongs to %s in line %d too", "give one of them another lock.name")
+		}
+		r.cfg.Elections = append(r.cfg.Elections, e)
+	}
+}
+
+// unique complains about the second field with a value.
+func (r *resolver) unique(seen map[string]string, value, field, problem, hint string) bool {
+	first, twice := seen[value]
+	if !twice {
+		seen[value] = field
+		return true
+	}
+	r.fail(field, hint, problem, value, first, r.line(first))
+	return false
+}
+
+// lockField is the field that names an election's lock.
+func (r *resolver) lockField(at string) string {
+	if field := at + ".lock.name"; r.given(field) {
+		return field
+	}
+	return at + ".name"
+}
+
+func (r *resolver) election(at string, doc *electionDoc) Election {
+	e := Election{Name: doc.Name, Field: at}
+	e.Node, _ = strict.Lookup(r.cfg.root, at)
+	r.name(at+".name", e.Name, labelledName)
+	e.Lock = r.lock(at, doc)
+	e.Policy = Policy(r.word(at+".priority.policy", doc.Priority.Policy, string(DefaultPolicy)))
+	if e.Lock.Renewal == record.RenewalSession && r.given(at+".timing") {
+		r.fail(at+".timing", "set timing for all elections, or write renewal: record", "sessions are shared, so an election that they renew has no timing of its own")
+	}
+	e.Timing = r.electionTiming(at, doc)
+	e.Bootstrap = Bootstrap(r.oneOf(at+".bootstrap", doc.Bootstrap, string(BootstrapWait), string(BootstrapImmediate)))
+	e.Runners = r.runners(at+".runners", doc.Runners)
+	return e
+}
+
+func (r *resolver) lock(at string, doc *electionDoc) Lock {
+	lock := Lock{Kind: r.word(at+".lock.kind", doc.Lock.Kind, DefaultLockKind), Name: doc.Name}
+	if node, given := strict.Lookup(r.cfg.root, at+".lock"); given {
+		lock.Node = node
+	}
+	field := r.lockField(at)
+	if field == at+".lock.name" {
+		lock.Name = doc.Lock.Name
+		r.name(field, lock.Name, objectName)
+	}
+	if prefix := "primacy-" + r.cfg.Group + "-"; r.cfg.Group != "" && strings.HasPrefix(lock.Name, prefix) {
+		r.fail(field, "give the lock another name", "%q may be the name of a session: those of this group begin with %s", lock.Name, prefix)
+	}
+	lock.Renewal = record.Renewal(r.oneOf(at+".lock.renewal", doc.Lock.Renewal, string(record.RenewalRecord), string(record.RenewalSession)))
+	if lock.Renewal == record.RenewalSession {
+		r.fail(at+".lock.renewal", "write renewal: record, or leave it out", "this version cannot renew locks by session yet")
+	}
+	return lock
+}
+
+func (r *resolver) runners(at string, docs []runnerDoc) []Runner {
+	names := make(map[string]string, len(docs))
+	runners := make([]Runner, len(docs))
+	for i, doc := range docs {
+		entry := fmt.Sprintf("%s[%d]", at, i)
+		r.name(entry+".name", doc.name, dnsLabel)
+		r.unique(names, doc.name, entry+".name", "%q is the name of %s in line %d too", "names must differ within an election")
+		runners[i] = Runner{Name: doc.name, Block: Block{Kind: doc.kind, Field: strict.Join(entry, doc.kind), Node: doc.node}}
+	}
+	return runners
+}

@@ -1,0 +1,164 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// wrongs has a wrong value of every field that a document may have, and what is said.
+var wrongs = []struct{ field, text, want string }{
+	{"apiVersion", "apiVersion: primacy.dev/v2\nkind: PrimacyConfiguration\nelections: []",
+		"f:1:13: apiVersion: is not of a kind that Primacy knows (write apiVersion: primacy.dev/v1alpha1)"},
+	{"kind", "apiVersion: primacy.dev/v1alpha1\nkind: primacyconfiguration\nelections: []",
+		"f:2:7: kind: is not of a kind that Primacy knows (write kind: PrimacyConfiguration)"},
+	{"group", "group: Edge\nelections: []",
+		`f:3:8: group: "Edge" is not a valid name (use lower-case letters, digits and dashes; begin and end with a letter or digit)`},
+	{"group", "elections: []",
+		"f:1:1: group: is missing (add group: <name>, or set --group or PRIMACY_GROUP)"},
+	{"namespace", "group: edge\nnamespace: edge.system\nelections: []",
+		`f:4:12: namespace: "edge.system" is not a valid name (use lower-case letters, digits and dashes; begin and end with a letter or digit)`},
+	{"member", "group: edge\nmember: [a]\nelections: []",
+		"f:4:9: member: want a mapping, got a list (write fields as name: value)"},
+	{"member.revision", "group: edge\nmember: {revision: ^a}\nelections: []",
+		`f:4:20: member.revision: "^a" is not a valid name (use letters, digits, dashes, underscores and dots; begin and end with a letter or digit)`},
+	{"member.revision", "group: edge\nmember: {revision: ''}\nelections: []",
+		`f:4:20: member.revision: is empty (give it a name)`},
+	{"member.location", "group: edge\nmember: {location: Local}\nelections: []",
+		`f:4:20: member.location: unknown location "Local" (want local or remote)`},
+	{"member.weight", "group: edge\nmember: {weight: -1}\nelections: []",
+		"f:4:18: member.weight: -1 must not be negative (the default is 100)"},
+	{"defaultRevision", "group: edge\ndefaultRevision: 1.10\nelections: []",
+		`f:4:18: defaultRevision: 1.10 is a number, want text (write it quoted: "1.10")`},
+	{"defaultRevision", "group: edge\ndefaultRevision: {}\nelections: []",
+		`f:4:18: defaultRevision: has no kind (add one, such as static: {revision: "1-9-0"})`},
+	{"defaultRevision", "group: edge\ndefaultRevision: {static: 1.10}\nelections: []",
+		`f:4:27: defaultRevision.static: 1.10 is a number, want text (write it quoted: "1.10")`},
+	{"timing", "group: edge\ntiming: fast\nelections: []",
+		`f:4:9: timing: want a mapping, got "fast" (write fields as name: value)`},
+	{"timing.profile", "group: edge\ntiming: {profile: quick}\nelections: []",
+		`f:4:19: timing.profile: unknown timing profile "quick" (want one of fast, default, relaxed, single-node)`},
+	{"timing.leaseDuration", "group: edge\ntiming: {leaseDuration: 999ms}\nelections: []",
+		"f:4:25: timing.leaseDuration: 999ms is too short: a Lease stores whole seconds, so it must be 1s or more"},
+	{"timing.leaseDuration", "group: edge\ntiming: {leaseDuration: 9000h}\nelections: []",
+		"f:4:25: timing.leaseDuration: 9000h0m0s is longer than a year"},
+	{"timing.leaseDuration", "group: edge\ntiming: {leaseDuration: 10s}\nelections: []",
+		"f:4:25: timing.leaseDuration: no renewal may fail: leaseDuration 10s x (1 - drift 0.005) - stopGrace 5s = 4.95s, which must be at least 2 x renewInterval 3s = 6s (leaseDuration: 12s or more would do, or stopGrace: 3.9s or less)"},
+	{"timing.renewInterval", "group: edge\ntiming: {renewInterval: 5s}\nelections: []",
+		"f:4:25: timing.renewInterval: no renewal may fail: leaseDuration 15s x (1 - drift 0.005) - stopGrace 5s = 9.925s, which must be at least 2 x renewInterval 5s = 10s (leaseDuration: 16s or more would do, or stopGrace: 4.9s or less)"},
+	{"timing.stopGrace", "group: edge\ntiming: {stopGrace: 9s}\nelections: []",
+		"f:4:21: timing.stopGrace: no renewal may fail: leaseDuration 15s x (1 - drift 0.005) - stopGrace 9s = 5.925s, which must be at least 2 x renewInterval 3s = 6s (leaseDuration: 16s or more would do, or stopGrace: 8.9s or less)"},
+	{"timing.nominateDelay", "group: edge\ntiming: {nominateDelay: -2s}\nelections: []",
+		"f:4:25: timing.nominateDelay: -2s must not be negative"},
+	{"timing.preemptDelay", "group: edge\ntiming: {preemptDelay: soon}\nelections: []",
+		`f:4:24: timing.preemptDelay: want a duration, got "soon" (write a number with a unit (ms, s, m, h), such as 5s or 1m30s)`},
+	{"timing.minHold", "group: edge\ntiming: {minHold: 10}\nelections: []",
+		`f:4:19: timing.minHold: "10" has no unit (10 → "10s")`},
+	{"timing.standDown", "group: edge\ntiming: {standDown: -60s}\nelections: []",
+		"f:4:21: timing.standDown: -1m0s must not be negative"},
+	{"timing.drift", "group: edge\ntiming: {drift: 0.5}\nelections: []",
+		"f:4:17: timing.drift: 0.5 must be at least 0 and below 0.5"},
+	{"elections", "group: edge\nelections: {a: {}}",
+		`f:4:12: elections: want a list, got a mapping (begin each entry with "- ")`},
+	{"elections", "group: edge",
+		"f:1:1: elections: is missing (add elections: ...)"},
+	{"elections[0].name", "group: edge\nelections: [{name: a/b}]",
+		`f:4:20: elections[0].name: "a/b" is not a valid name (use lower-case letters, digits, dashes and dots; begin and end each part with a letter or digit)`},
+	{"elections[0].name", "group: edge\nelections: [{name: " + strings.Repeat("a", 64) + "}]",
+		`f:4:20: elections[0].name: "` + strings.Repeat("a", 64) + `" has 64 characters (63 at most)`},
+	{"elections[0].lock", "group: edge\nelections: [{name: a, lock: Lease}]",
+		`f:4:29: elections[0].lock: want a mapping, got "Lease" (write fields as name: value)`},
+	{"elections[0].lock.kind", "group: edge\nelections: [{name: a, lock: {kind: ''}}]",
+		"f:4:36: elections[0].lock.kind: is empty (the default is Lease)"},
+	{"elections[0].lock.name", "group: edge\nelections: [{name: a, lock: {name: _}}]",
+		`f:4:36: elections[0].lock.name: "_" is not a valid name (use lower-case letters, digits, dashes and dots; begin and end each part with a letter or digit)`},
+	{"elections[0].lock.renewal", "group: edge\nelections: [{name: a, lock: {renewal: session}}]",
+		"f:4:39: elections[0].lock.renewal: this version cannot renew locks by session yet (write renewal: record, or leave it out)"},
+	{"elections[0].priority", "group: edge\nelections: [{name: a, priority: 3}]",
+		`f:4:33: elections[0].priority: want a mapping, got "3" (write fields as name: value)`},
+	{"elections[0].priority.policy", "group: edge\nelections: [{name: a, priority: {policy: no}}]",
+		`f:4:42: elections[0].priority.policy: no is a boolean, want text (write it quoted: "no")`},
+	{"elections[0].priority.preemptDelay", "group: edge\nelections: [{name: a, priority: {preemptDelay: -1s}}]",
+		"f:4:48: elections[0].priority.preemptDelay: -1s must not be negative"},
+	{"elections[0].priority.minHold", "group: edge\nelections: [{name: a, priority: {minHold: 8761h}}]",
+		"f:4:43: elections[0].priority.minHold: 8761h0m0s is longer than a year"},
+	{"elections[0].timing", "group: edge\nelections: [{name: a, timing: 5s}]",
+		`f:4:31: elections[0].timing: want a mapping, got "5s" (write fields as name: value)`},
+	{"elections[0].timing.profile", "group: edge\nelections: [{name: a, timing: {profile: ''}}]",
+		`f:4:41: elections[0].timing.profile: unknown timing profile "" (want one of fast, default, relaxed, single-node)`},
+	{"elections[0].timing.leaseDuration", "group: edge\nelections: [{name: a, timing: {leaseDuration: 2500ms}}]",
+		"f:4:47: elections[0].timing.leaseDuration: 2.5s is not a whole number of seconds, and a Lease stores whole seconds"},
+	{"elections[0].timing.renewInterval", "group: edge\nelections: [{name: a, timing: {renewInterval: 0s}}]",
+		"f:4:47: elections[0].timing.renewInterval: 0s must be more than 0"},
+	{"elections[0].timing.stopGrace", "group: edge\nelections: [{name: a, timing: {stopGrace: 14s}}]",
+		"f:4:43: elections[0].timing.stopGrace: no renewal may fail: leaseDuration 15s x (1 - drift 0.005) - stopGrace 14s = 925ms, which must be at least 2 x renewInterval 3s = 6s (leaseDuration: 21s or more would do, or stopGrace: 8.9s or less)"},
+	{"elections[0].timing.nominateDelay", "group: edge\nelections: [{name: a, timing: {nominateDelay: -1s}}]",
+		"f:4:47: elections[0].timing.nominateDelay: -1s must not be negative"},
+	{"elections[0].timing.preemptDelay", "group: edge\nelections: [{name: a, timing: {preemptDelay: -1s}}]",
+		"f:4:46: elections[0].timing.preemptDelay: -1s must not be negative"},
+	{"elections[0].timing.minHold", "group: edge\nelections: [{name: a, timing: {minHold: -1s}}]",
+		"f:4:41: elections[0].timing.minHold: -1s must not be negative"},
+	{"elections[0].timing.standDown", "group: edge\nelections: [{name: a, timing: {standDown: true}}]",
+		`f:4:43: elections[0].timing.standDown: want a duration, got "true" (write a number with a unit (ms, s, m, h), such as 5s or 1m30s)`},
+	{"elections[0].timing.drift", "group: edge\nelections: [{name: a, timing: {drift: 0.01}}]",
+		"f:4:39: elections[0].timing.drift: drift is about the clocks of all members, not about an election (set timing.drift for all elections)"},
+	{"elections[0].bootstrap", "group: edge\nelections: [{name: a, bootstrap: imediate}]",
+		`f:4:34: elections[0].bootstrap: want wait or immediate, got "imediate" (did you mean immediate?)`},
+	{"elections[0].runners", "group: edge\nelections: [{name: a, runners: {exec: {}}}]",
+		`f:4:32: elections[0].runners: want a list, got a mapping (begin each entry with "- ")`},
+	{"elections[0].runners[0]", "group: edge\nelections: [{name: a, runners: [writer]}]",
+		`f:4:33: elections[0].runners[0]: want a mapping, got "writer" (write fields as name: value)`},
+	{"elections[0].runners[0]", "group: edge\nelections: [{name: a, runners: [{name: A, exec: {}}]}]",
+		`f:4:40: elections[0].runners[0].name: "A" is not a valid name (use lower-case letters, digits and dashes; begin and end with a letter or digit)`},
+}
+
+func TestEveryFieldWrong(t *testing.T) {
+	missing := make(map[string]bool)
+	schema(reflect.TypeFor[document](), "", missing)
+	if len(missing) < 30 {
+		t.Fatal("the schema was not found:", missing)
+	}
+	for _, c := range wrongs {
+		if _, known := missing[c.field]; !known {
+			t.Errorf("%s is not a field", c.field)
+		}
+		missing[c.field] = false
+		text := c.text
+		if !strings.HasPrefix(text, "apiVersion") {
+			text = "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\n" + text
+		}
+		_, err := Parse("f", []byte(text))
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s\ngot  %v\nwant %s", c.text, err, c.want)
+		}
+	}
+	for field, is := range missing {
+		if is {
+			t.Errorf("no wrong value of %s is tried", field)
+		}
+	}
+}
+
+// schema collects the paths of all fields.
+func schema(t reflect.Type, path string, into map[string]bool) {
+	if path != "" {
+		into[path] = true
+	}
+	switch {
+	case t == reflect.TypeFor[time.Duration]() || t == reflect.TypeFor[yaml.Node]():
+	case t.Kind() == reflect.Pointer:
+		schema(t.Elem(), path, into)
+	case t.Kind() == reflect.Slice:
+		schema(t.Elem(), path+"[0]", into)
+		delete(into, "elections[0]")
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			if name := t.Field(i).Tag.Get("yaml"); name != "" {
+				schema(t.Field(i).Type, strings.TrimPrefix(path+"."+name, "."), into)
+			}
+		}
+	}
+}

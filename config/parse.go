@@ -1,0 +1,120 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+)
+
+// maxSize bounds a document. A ConfigMap holds 1 MiB.
+const maxSize = 8 << 20
+
+// Load reads the document in a file. See Parse.
+func Load(path string) (*Configuration, error) {
+	data, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+// Parse reads one YAML (or JSON) document. Mistakes come as a strict.Errors with the
+// place of each in the named file.
+func Parse(filename string, data []byte) (*Configuration, error) {
+	return parse(filename, data, nil)
+}
+
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return data, nil
+}
+
+func parse(filename string, data []byte, over overrides) (*Configuration, error) {
+	root, err := single(data)
+	if err != nil {
+		return nil, strict.Rebase(err, filename, "", nil)
+	}
+	if err := header(root); err != nil {
+		return nil, strict.Rebase(err, filename, "", nil)
+	}
+	doc := document{Member: memberDoc{Weight: DefaultWeight}}
+	if err := strict.Decode(root, &doc); err != nil {
+		return nil, strict.Rebase(err, filename, "", nil)
+	}
+	r := &resolver{cfg: &Configuration{File: filename, root: root, sources: over.apply(&doc)}}
+	return r.resolve(&doc)
+}
+
+// single parses bytes that hold exactly one document and returns its content.
+func single(data []byte) (*yaml.Node, error) {
+	if len(data) > maxSize {
+		return nil, strict.NewError(nil, "", fmt.Sprintf("the document is larger than %d MiB", maxSize>>20), "")
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	switch err := decoder.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, strict.NewError(nil, "", "there is no document", "begin with apiVersion: "+APIVersion)
+	case err != nil:
+		return nil, syntaxError(err)
+	}
+	switch err := decoder.Decode(&second); {
+	case err == nil:
+		return nil, strict.NewError(&second, "", "a second document begins here", "put only one document in the file, without --- after it")
+	case !errors.Is(err, io.EOF):
+		return nil, syntaxError(err)
+	}
+	return doc.Content[0], nil
+}
+
+var yamlLine = regexp.MustCompile(`^line (\d+): `)
+
+// syntaxError takes the line out of the text of the parser's error.
+func syntaxError(err error) *strict.Error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	e := &strict.Error{Hint: "check indentation, colons and quotes around this line"}
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		text = text[len(m[0]):]
+	}
+	if strings.Contains(text, "cannot start any token") {
+		e.Hint = "indent with spaces, not with tabs; quote text that begins with @ or `"
+	}
+	e.Problem = "not valid YAML: " + text
+	return e
+}
+
+// header refuses documents of another kind before it looks at anything else.
+func header(root *yaml.Node) error {
+	if root.Kind != yaml.MappingNode {
+		return strict.NewError(root, "", "want a mapping", "begin with apiVersion: "+APIVersion)
+	}
+	var errs strict.Errors
+	for _, want := range []struct{ field, value string }{{"apiVersion", APIVersion}, {"kind", Kind}} {
+		node, given := strict.Lookup(root, want.field)
+		switch hint := fmt.Sprintf("write %s: %s", want.field, want.value); {
+		case !given:
+			errs = append(errs, strict.NewError(root, want.field, "is missing", hint))
+		case node.Kind != yaml.ScalarNode || node.Value != want.value:
+			errs = append(errs, strict.NewError(node, want.field, "is not of a kind that Primacy knows", hint))
+		}
+	}
+	return errs.OrNil()
+}

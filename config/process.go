@@ -1,0 +1,184 @@
+package config
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Process is what one process of Primacy runs with: flags before environment, before
+// the file, before defaults.
+type Process struct {
+	// Config is the path of the configuration; empty when none is used.
+	Config string
+	// Kubeconfig is empty where the client's own rules apply.
+	Kubeconfig string
+	// Group may be empty when no configuration is used.
+	Group string
+	// Namespace is empty where that of the client's context applies.
+	Namespace string
+	Revision  string
+	Location  record.Location
+	LogLevel  string
+	LogFormat string
+	// Configuration is the file with flags and environment applied; nil without a file.
+	Configuration *Configuration
+
+	over overrides
+}
+
+// scalar is one setting of the process. Elections are never among them.
+type scalar struct {
+	flag, env string
+	// field is where the file says it; empty where it does not.
+	field string
+	// otherwise is the default of what is not in the file.
+	otherwise string
+	usage     string
+}
+
+// scalars lists every name by which the process can be configured. Each variable is
+// bound by itself: with a common prefix a Service named primacy would configure it.
+// None may be a name that runners' children get.
+var scalars = []scalar{
+	{flag: "config", env: "PRIMACY_CONFIG", usage: "path of the configuration"},
+	{flag: "kubeconfig", env: "PRIMACY_KUBECONFIG", usage: "path of the kubeconfig; by default KUBECONFIG, ~/.kube/config or the Pod's own"},
+	{flag: "namespace", env: "PRIMACY_NAMESPACE", field: fieldNamespace, usage: "namespace of locks and sessions"},
+	{flag: "group", env: "PRIMACY_GROUP", field: fieldGroup, usage: "group of members that share elections"},
+	{flag: "revision", env: "PRIMACY_REVISION", field: fieldRevision, usage: "revision of this member"},
+	{flag: "location", env: "PRIMACY_LOCATION", field: fieldLocation, usage: "location of this member: local or remote"},
+	{flag: "log-level", env: "PRIMACY_LOG_LEVEL", otherwise: "info", usage: "debug, info, warn or error"},
+	{flag: "log-format", env: "PRIMACY_LOG_FORMAT", otherwise: "json", usage: "json or console"},
+}
+
+// AddFlags defines the flags that LoadProcess reads.
+func AddFlags(flags *pflag.FlagSet) {
+	for _, s := range scalars {
+		flags.String(s.flag, s.otherwise, s.usage+" (environment: "+s.env+")")
+	}
+}
+
+// LoadProcess reads flags and environment, and the file that they name. Flags that the
+// set does not define are left out. A mistake is reported with its source: the flag,
+// the variable, or file and line.
+func LoadProcess(flags *pflag.FlagSet) (*Process, error) {
+	v, over, err := layers(flags)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{
+		Config: v.GetString("config"), Kubeconfig: v.GetString("kubeconfig"),
+		LogLevel: v.GetString("log-level"), LogFormat: v.GetString("log-format"),
+	}
+	if err := checkWords(v, flags); err != nil {
+		return nil, err
+	}
+	p.over = over
+	if p.Config == "" {
+		if err := p.withoutFile(); err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	data, err := read(p.Config)
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.Parse(p.Config, data)
+	if err != nil {
+		return nil, err
+	}
+	p.Configuration = c
+	p.take(c)
+	return p, nil
+}
+
+// Parse reads a document as this process sees it: flags and environment replace what it
+// says.
+func (p *Process) Parse(filename string, data []byte) (*Configuration, error) {
+	return parse(filename, data, p.over)
+}
+
+func (p *Process) take(c *Configuration) {
+	p.Group, p.Namespace = c.Group, c.Namespace
+	p.Revision, p.Location = c.Member.Revision, c.Member.Location
+}
+
+// withoutFile checks what flags and environment say where there is no document.
+func (p *Process) withoutFile() error {
+	var doc document
+	nothing := &yaml.Node{Kind: yaml.MappingNode}
+	r := &resolver{cfg: &Configuration{root: nothing, sources: p.over.apply(&doc)}}
+	if r.given(fieldGroup) {
+		r.name(fieldGroup, doc.Group, dnsLabel)
+	}
+	r.cfg.Group = doc.Group
+	r.namespace(&doc)
+	r.member(doc.Member)
+	p.take(r.cfg)
+	return r.errs.OrNil()
+}
+
+// layers stacks flags over environment over defaults, and says which of the document's
+// fields they replace. The document itself never goes through viper, which lowercases
+// keys and splits them at dots.
+func layers(flags *pflag.FlagSet) (*viper.Viper, overrides, error) {
+	v := viper.New()
+	over := make(overrides)
+	for _, s := range scalars {
+		v.SetDefault(s.flag, s.otherwise)
+		if err := v.BindEnv(s.flag, s.env); err != nil {
+			return nil, nil, err
+		}
+		if f := lookup(flags, s.flag); f != nil {
+			if err := v.BindPFlag(s.flag, f); err != nil {
+				return nil, nil, err
+			}
+		}
+		if source := s.source(flags); source != "" && s.field != "" {
+			over[s.field] = setting{value: v.GetString(s.flag), source: source}
+		}
+	}
+	return v, over, nil
+}
+
+func lookup(flags *pflag.FlagSet, name string) *pflag.Flag {
+	if flags == nil {
+		return nil
+	}
+	return flags.Lookup(name)
+}
+
+// source is who sets a scalar before the file does; empty when nobody does. An empty
+// variable counts as none.
+func (s scalar) source(flags *pflag.FlagSet) string {
+	if f := lookup(flags, s.flag); f != nil && f.Changed {
+		return "flag --" + s.flag
+	}
+	if os.Getenv(s.env) != "" {
+		return "environment variable " + s.env
+	}
+	return ""
+}
+
+// checkWords checks the settings that no document has.
+func checkWords(v *viper.Viper, flags *pflag.FlagSet) error {
+	allowed := map[string][]string{"log-level": {"debug", "info", "warn", "error"}, "log-format": {"json", "console"}}
+	var errs []error
+	for _, s := range scalars {
+		words, checked := allowed[s.flag]
+		if value := v.GetString(s.flag); checked {
+			if problem, hint := notOneOf(value, words); problem != "" {
+				errs = append(errs, &strict.Error{File: s.source(flags), Problem: problem, Hint: hint})
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

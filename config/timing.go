@@ -1,0 +1,149 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// maxTiming keeps sums of timings far from overflow.
+const maxTiming = 365 * 24 * time.Hour
+
+// timing resolves the document's timing: the profile, then what is set by itself.
+func (r *resolver) timing(doc timingDoc) {
+	const at = "timing"
+	base, _ := record.Profile(record.DefaultProfile)
+	if profile, ok := r.profile(at, doc); ok {
+		base = profile
+	}
+	if doc.Drift != nil {
+		base.Drift = *doc.Drift
+	}
+	doc.durations(&base)
+	r.cfg.Timing = base
+	r.blame(impossible(base), base, []string{at}, at)
+}
+
+// electionTiming resolves an election's timing: the document's, replaced by a profile of
+// the election's own, then what the election sets by itself. Drift stays the document's,
+// since it is about clocks.
+func (r *resolver) electionTiming(at string, doc *electionDoc) record.Timing {
+	timing, priority := at+".timing", at+".priority"
+	t := r.cfg.Timing
+	if profile, ok := r.profile(timing, doc.Timing); ok {
+		profile.Drift = t.Drift
+		t = profile
+	}
+	if doc.Timing.Drift != nil {
+		r.fail(timing+".drift", "set timing.drift for all elections", "drift is about the clocks of all members, not about an election")
+	}
+	doc.Timing.durations(&t)
+	timingDoc{PreemptDelay: doc.Priority.PreemptDelay, MinHold: doc.Priority.MinHold}.durations(&t)
+	for _, field := range []string{".preemptDelay", ".minHold"} {
+		if r.given(timing+field) && r.given(priority+field) {
+			r.fail(priority+field, "keep one of the two", "is given as %s in line %d too", timing+field, r.line(timing+field))
+		}
+	}
+	if t != r.cfg.Timing {
+		known := impossible(r.cfg.Timing)
+		news := slices.DeleteFunc(impossible(t), func(e record.TimingError) bool { return slices.Contains(known, e) })
+		r.blame(news, t, []string{timing, priority, "timing"}, at)
+	}
+	return t
+}
+
+func (r *resolver) profile(at string, doc timingDoc) (record.Timing, bool) {
+	if !r.given(at + ".profile") {
+		return record.Timing{}, false
+	}
+	t, err := record.Profile(doc.Profile)
+	if err != nil {
+		r.fail(at+".profile", "", "%v", err)
+	}
+	return t, err == nil
+}
+
+// durations copies those that are set.
+func (doc timingDoc) durations(t *record.Timing) {
+	for _, f := range []struct {
+		from *time.Duration
+		to   *time.Duration
+	}{
+		{doc.LeaseDuration, &t.LeaseDuration}, {doc.RenewInterval, &t.RenewInterval}, {doc.StopGrace, &t.StopGrace},
+		{doc.NominateDelay, &t.NominateDelay}, {doc.PreemptDelay, &t.PreemptDelay}, {doc.MinHold, &t.MinHold},
+		{doc.StandDown, &t.StandDown},
+	} {
+		if f.from != nil {
+			*f.to = *f.from
+		}
+	}
+}
+
+// blame reports what of a timing cannot be kept, at the first of the blocks that sets it.
+func (r *resolver) blame(errs []record.TimingError, t record.Timing, blocks []string, otherwise string) {
+	for _, e := range errs {
+		r.fail(r.setter(e.Field, blocks, otherwise), timingHint(t, e), "%s", e.Problem)
+	}
+}
+
+// setter is the field to blame. Renewals that do not fit may be the fault of all that
+// they have to fit with.
+func (r *resolver) setter(field string, blocks []string, otherwise string) string {
+	candidates := []string{field}
+	if field == "renewInterval" {
+		candidates = []string{"renewInterval", "stopGrace", "leaseDuration", "drift"}
+	}
+	for _, block := range blocks {
+		for _, c := range candidates {
+			if r.given(block + "." + c) {
+				return block + "." + c
+			}
+		}
+		if r.given(block) && r.given(block+".profile") {
+			return block + ".profile"
+		}
+	}
+	return otherwise
+}
+
+// timingHint says what would fit.
+func timingHint(t record.Timing, e record.TimingError) string {
+	if e.Field != "renewInterval" || t.RenewInterval <= 0 {
+		return ""
+	}
+	need := float64(2*t.RenewInterval+t.StopGrace) / (1 - t.Drift)
+	hint := fmt.Sprintf("leaseDuration: %v or more would do", time.Duration(math.Ceil(need/float64(time.Second)))*time.Second)
+	if room := (t.Validity() - 2*t.RenewInterval).Truncate(100 * time.Millisecond); room > 0 {
+		hint += fmt.Sprintf(", or stopGrace: %v or less", room)
+	}
+	return hint
+}
+
+// impossible is what of a timing cannot be kept.
+func impossible(t record.Timing) []record.TimingError {
+	var errs []record.TimingError
+	for _, f := range durationsOf(t) {
+		if f.value > maxTiming {
+			errs = append(errs, record.TimingError{Field: f.name, Problem: fmt.Sprintf("%v is longer than a year", f.value)})
+		}
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	return t.Check()
+}
+
+type namedDuration struct {
+	name  string
+	value time.Duration
+}
+
+func durationsOf(t record.Timing) []namedDuration {
+	return []namedDuration{
+		{"leaseDuration", t.LeaseDuration}, {"renewInterval", t.RenewInterval}, {"stopGrace", t.StopGrace},
+		{"nominateDelay", t.NominateDelay}, {"preemptDelay", t.PreemptDelay}, {"minHold", t.MinHold}, {"standDown", t.StandDown},
+	}
+}

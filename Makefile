@@ -1,0 +1,95 @@
+# Everything that is done with this repository. `make` lists it.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# How many schedules the simulator tries.
+test: SEEDS ?= 5000
+soak: SEEDS ?= 100000
+
+# Tools are built from their pinned source when they are needed.
+STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOSEC       := go run github.com/securego/gosec/v2/cmd/gosec@v2.29.0
+GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
+
+# What gosec need not look for here, and why. Exceptions for one place stand there, as
+# `#nosec G115 -- reason`.
+#   G204, G702  running the programs that a configuration names is what runners are for
+#   G304, G703  so is reading the files that the command line and the configuration name
+#   G404        weak randomness spreads load (jitter); identities come from crypto/rand
+GOSEC_FLAGS := -quiet -color=false -nosec-require-rules -nosec-require-justification \
+	-exclude=G204,G702,G304,G703,G404
+
+# Sources of cmd/devcluster: its build links a whole API server, so it runs only when
+# one of them changed.
+DEVCLUSTER := $(shell find cmd/devcluster -name '*.go' ! -name '*_test.go') \
+	$(addprefix cmd/devcluster/,go.mod go.sum Makefile)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: bin/primacy bin/kubectl-primacy bin/devcluster ## build bin/primacy, bin/kubectl-primacy and bin/devcluster (minutes the first time)
+
+.PHONY: run
+run: build ## start a cluster on this machine, with members that take part in elections
+	@exec bin/primacy dev
+
+.PHONY: test
+test: bin/devcluster ## vet and run all tests; nothing needs to be prepared
+	go vet ./...
+	go test -race ./...
+	PRIMACY_SEEDS=$(SEEDS) go test ./pkg/election/sim/...
+	$(MAKE) -C cmd/devcluster test
+
+.PHONY: lint
+lint: check gosec vulncheck ## check, and look for insecure code and known vulnerabilities
+
+.PHONY: check
+check: ## the quick part of lint: gofmt, go vet, staticcheck
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+	$(MAKE) -C cmd/devcluster vet
+	$(STATICCHECK) ./...
+
+.PHONY: gosec
+gosec:
+	$(GOSEC) $(GOSEC_FLAGS) ./...
+
+# An answer without a database would be no answer: then this says that it did not run.
+.PHONY: vulncheck
+vulncheck:
+	@if out=$$($(GOVULNCHECK) ./... 2>&1); then echo "$$out"; \
+	elif grep -q 'fetching vulnerabilities' <<<"$$out"; then echo "govulncheck: not run: database not reachable"; \
+	else echo "$$out"; exit 1; fi
+
+.PHONY: bench
+bench: bin/devcluster ## run the benchmarks
+	go test -run '^$$' -bench . ./pkg/...
+
+.PHONY: soak
+soak: ## try many more simulated schedules (SEEDS=100000)
+	PRIMACY_SEEDS=$(SEEDS) go test -count=1 -timeout=0 -v ./pkg/election/sim/...
+
+.PHONY: clean
+clean: ## remove what builds made
+	rm -rf bin
+
+# The go command knows best whether its output is up to date.
+.PHONY: bin/primacy
+bin/primacy:
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/primacy
+
+# The same program under the name by which kubectl finds it.
+bin/kubectl-primacy: bin/primacy
+	ln -sf primacy $@
+
+bin/devcluster: $(DEVCLUSTER)
+	@echo "building $@, a Kubernetes API server: the first build takes minutes"
+	$(MAKE) -C cmd/devcluster build OUT=$(abspath $@)
+	@touch $@

@@ -1,0 +1,55 @@
+package exec
+
+import (
+	"bufio"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+func TestExtensionsAreWholeAndTheLatestArrives(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p := &process{extensions: w, dead: make(chan struct{})}
+	validity := election.NewValidity(1)
+	p.serving.Go(func() { p.extend(election.NewTerm(election.Term{}, validity), 1) })
+
+	// Nobody reads meanwhile, and a pipe does not hold so many.
+	const last = 50_000
+	for i := record.Instant(2); i <= last; i++ {
+		validity.Extend(i * 1_000_000_000)
+	}
+	var got record.Instant
+	for lines := bufio.NewScanner(r); got != last*1_000_000_000 && lines.Scan(); {
+		n, err := strconv.ParseInt(lines.Text(), 10, 64)
+		if err != nil || n%1_000_000_000 != 0 || record.Instant(n) <= got {
+			t.Fatalf("line %q after %d", lines.Text(), got)
+		}
+		got = record.Instant(n)
+	}
+	if got != last*1_000_000_000 {
+		t.Errorf("the last line says %d", got)
+	}
+	close(p.dead)
+	p.serving.Wait()
+	w.Close()
+}
+
+func TestExtensionsSurviveAReaderThatIsGone(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	p := &process{extensions: w, dead: make(chan struct{})}
+	validity := election.NewValidity(1)
+	validity.Extend(2)
+	p.extend(election.NewTerm(election.Term{}, validity), 1) // returns by itself
+	w.Close()
+}

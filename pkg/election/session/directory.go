@@ -62,6 +62,14 @@ func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v
 	d.slots[name] = d.after(now, known, name, r, v)
 }
 
+// Vanished takes in that a consistent read, sent at the instant sent, found no object. It
+// counts unless something was shown since.
+func (d *Directory) Vanished(name string, sent record.Instant) {
+	if s := d.slots[name]; s != nil && s.at <= sent {
+		delete(d.slots, name)
+	}
+}
+
 // Shown is one object of a list.
 type Shown struct {
 	Name    string

@@ -41,6 +41,8 @@ type Own struct {
 	fallen []fallen
 	ending map[string]record.Instant
 	lost   Reason
+	// leaveSoon: Leave was called while the session was being made.
+	leaveSoon bool
 }
 
 type fallen struct {
@@ -108,13 +110,18 @@ func (o *Own) Publish(m record.Member) { o.member = m }
 
 // Leave ends the session, once every runner has returned and every lock is released.
 func (o *Own) Leave() {
-	switch o.phase {
-	case joining:
+	switch {
+	case o.phase == joining && o.inFlight == 0 && o.read == notNeeded:
 		o.phase = over
-	case alive:
+	case o.phase == joining:
+		o.leaveSoon = true // a write may yet make a session that must be ended
+	case o.phase == alive:
 		o.phase = leaving
 	}
 }
+
+// Abandon gives the session up without ending it; it will expire.
+func (o *Own) Abandon() { o.phase = over }
 
 // Lost says why the session has ended without our doing; false while it has not.
 // Nothing is written under its identity any more.
@@ -153,6 +160,9 @@ func (o *Own) backOff(now record.Instant) { o.retryAt = now.Add(o.cfg.Timing.Ren
 func (o *Own) join(now record.Instant, uid string) {
 	if o.phase == joining {
 		o.phase, o.uid, o.joinedAt = alive, uid, now
+		if o.leaveSoon {
+			o.phase = leaving
+		}
 	}
 }
 
@@ -227,6 +237,10 @@ func (o *Own) watchOver(now record.Instant) {
 func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 	switch o.phase {
 	case joining:
+		if o.leaveSoon { // what was asked for did not come to be
+			o.phase = over
+			return Write{}, false
+		}
 		free := o.dir.freeSlot(o.cfg.Host, now)
 		o.countFallen()
 		o.slot = free.Name

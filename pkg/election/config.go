@@ -1,0 +1,183 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/session"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+// Config is what a Manager needs to know. Group, Member.Revision and Locks are required.
+type Config struct {
+	// Group names the members that share elections and a directory.
+	Group  string
+	Member Member
+	// Locks is the realm: where records and sessions are stored.
+	Locks lock.Store
+	// Host is the Pod's or host's name, of which identities and sessions are made; two
+	// members at a time must not share one. Default: the host's name.
+	Host string
+	// Timing is that of the session and of elections that state none. Default: the
+	// profile "default".
+	Timing record.Timing
+	// Preferences says which revision should lead. Default: none.
+	Preferences Preferences
+	// WritesPerSecond bounds what is written, beats and renewals excepted. Default: 500.
+	WritesPerSecond float64
+	// Clock is the time. Default: CLOCK_BOOTTIME.
+	Clock clock.Clock
+	// Log takes transitions and trouble. Default: nothing is logged.
+	Log *zap.Logger
+	// Abort must end the process, at once: it is called when work goes on that can no
+	// longer be stopped in time. Default: log, and exit with status 70.
+	Abort func(error)
+}
+
+// Member is what a member is, beside its identity.
+type Member struct {
+	Revision string
+	// Location defaults to record.Local.
+	Location record.Location
+	Weight   int
+}
+
+// Preferences is a source of the preferred revision.
+type Preferences interface {
+	// Watch delivers the preferred revision, at first and whenever it changes, until ctx
+	// ends; then it returns nil. It calls deliver from its own goroutine's stack only.
+	// A source that fails keeps its last value; until it has one, nothing is delivered
+	// and nothing moves.
+	Watch(ctx context.Context, deliver func(record.Preferred)) error
+}
+
+// Spec is one election. Name is required.
+type Spec struct {
+	Name string
+	// Lock is the name of the lock object. Default: Name.
+	Lock string
+	// Timing defaults to the Manager's.
+	Timing record.Timing
+	// Policy defaults to priority.RevisionLocation.
+	Policy priority.Policy
+	// Bootstrap defaults to machine.BootstrapWait.
+	Bootstrap machine.Bootstrap
+}
+
+// exitAborted is the exit status of a process that lost control of its work.
+const exitAborted = 70
+
+var dns1123 = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+// maxLabel is how long a value may be that is also written as a label.
+const maxLabel = 63
+
+func checkName(what, name string) error {
+	if len(name) > maxLabel || !dns1123.MatchString(name) {
+		return fmt.Errorf("%s %q must be 1 to %d characters, lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", what, name, maxLabel)
+	}
+	return nil
+}
+
+func checkTiming(t record.Timing) error {
+	var errs []error
+	for _, e := range t.Check() {
+		errs = append(errs, fmt.Errorf("timing: %w", e))
+	}
+	return errors.Join(errs...)
+}
+
+// complete fills in the defaults and checks the rest.
+func (c *Config) complete() error {
+	if err := checkName("group", c.Group); err != nil {
+		return err
+	}
+	if c.Member.Revision == "" {
+		return errors.New("member has no revision")
+	}
+	if c.Member.Location == "" {
+		c.Member.Location = record.Local
+	}
+	if _, err := record.ParseLocation(string(c.Member.Location)); err != nil {
+		return fmt.Errorf("member: %w", err)
+	}
+	if c.Locks == nil {
+		return errors.New("no lock store (Config.Locks)")
+	}
+	if c.Host == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("host name: %w", err)
+		}
+		c.Host = strings.ToLower(host)
+	}
+	if err := checkName("host", c.Host); err != nil {
+		return err
+	}
+	if c.Timing == (record.Timing{}) {
+		c.Timing, _ = record.Profile(record.DefaultProfile)
+	}
+	if err := checkTiming(c.Timing); err != nil {
+		return err
+	}
+	if c.WritesPerSecond == 0 {
+		c.WritesPerSecond = 500
+	}
+	if c.WritesPerSecond < 0 {
+		return fmt.Errorf("writes per second: %v must be more than 0", c.WritesPerSecond)
+	}
+	if c.Clock == nil {
+		c.Clock = clock.Boottime()
+	}
+	if c.Log == nil {
+		c.Log = zap.NewNop()
+	}
+	if c.Abort == nil {
+		log := c.Log
+		c.Abort = func(err error) {
+			log.Error("aborting: work cannot be stopped in time", zap.Error(err))
+			_ = log.Sync() // the process ends either way
+			os.Exit(exitAborted)
+		}
+	}
+	return nil
+}
+
+// complete fills in the defaults of an election of the group and checks the rest.
+func (s *Spec) complete(c *Config) error {
+	if err := checkName("election", s.Name); err != nil {
+		return err
+	}
+	if s.Lock == "" {
+		s.Lock = s.Name
+	}
+	if err := checkName("lock", s.Lock); err != nil {
+		return fmt.Errorf("election %s: %w", s.Name, err)
+	}
+	if prefix := session.Prefix(c.Group); strings.HasPrefix(s.Lock, prefix) {
+		return fmt.Errorf("election %s: lock name %q: names that begin with %q are those of the group's sessions", s.Name, s.Lock, prefix)
+	}
+	if s.Timing == (record.Timing{}) {
+		s.Timing = c.Timing
+	}
+	if err := checkTiming(s.Timing); err != nil {
+		return fmt.Errorf("election %s: %w", s.Name, err)
+	}
+	if s.Policy == nil {
+		s.Policy = priority.RevisionLocation{}
+	}
+	if s.Bootstrap == 0 {
+		s.Bootstrap = machine.BootstrapWait
+	}
+	return nil
+}

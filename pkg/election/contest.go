@@ -1,0 +1,187 @@
+package election
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// contest is one incarnation's part in one election.
+type contest struct {
+	entrant *entrant
+	cfg     machine.Config
+	state   machine.State
+	work    *work
+	// before is how many terms earlier incarnations had.
+	before int
+	// wakeAt and slot belong to the heap of timers.
+	wakeAt record.Instant
+	slot   int
+}
+
+func newContest(r *realm, e *entrant) *contest {
+	return &contest{
+		entrant: e,
+		cfg: machine.Config{
+			Election: e.spec.Name, Group: r.cfg.Group,
+			Member:    record.Member{Identity: r.identity, Revision: r.cfg.Member.Revision, Location: r.cfg.Member.Location, Weight: r.cfg.Member.Weight},
+			Timing:    e.spec.Timing,
+			Policy:    e.spec.Policy,
+			Bootstrap: e.spec.Bootstrap,
+			NotBefore: r.notBefore,
+		},
+		state:  machine.Initial(),
+		before: e.status.Cycle(),
+		slot:   notQueued,
+	}
+}
+
+func (c *contest) name() string { return c.entrant.spec.Name }
+
+func jitter() float64 { return rand.Float64() }
+
+// handle lets the contest's machine take in an event and does what it asks for.
+func (r *realm) handle(c *contest, event machine.Event) {
+	pending := []machine.Event{event}
+	for len(pending) > 0 {
+		next, actions := machine.Step(c.cfg, c.state, r.cfg.Clock.Now(), pending[0])
+		pending = pending[1:]
+		c.state = next
+		for _, a := range actions {
+			if follows := r.perform(c, a); follows != nil {
+				pending = append(pending, follows)
+			}
+		}
+	}
+	if !c.state.Standing(r.cfg.Clock.Now()) {
+		r.lowered[c] = true
+	}
+	if s := c.entrant.status; s.see(leaderOf(&c.state)) {
+		s.publish(Transition{At: r.cfg.Clock.Wall(), Role: c.state.Role, Token: s.Token(), Cycle: s.Cycle()})
+	}
+}
+
+// perform does one action; it returns the event that answers it at once, if any.
+func (r *realm) perform(c *contest, action machine.Action) machine.Event {
+	switch a := action.(type) {
+	case machine.Write:
+		r.pool.enqueue(request{contest: c, name: c.entrant.spec.Lock, purpose: a.Purpose, write: &a.Record, replaces: a.If, done: func(ans answer) {
+			r.post(func() { r.written(c, a, ans) })
+		}})
+	case machine.Read:
+		r.pool.enqueue(request{contest: c, name: c.entrant.spec.Lock, done: func(ans answer) {
+			r.post(func() { r.readBack(c, ans) })
+		}})
+	case machine.Start:
+		r.start(c, a)
+	case machine.Extend:
+		c.entrant.status.deadline.Store(int64(a.Deadline))
+		if c.work != nil {
+			c.work.extend(a.Deadline)
+		}
+	case machine.Stop:
+		c.entrant.status.deadline.Store(0)
+		if c.work == nil {
+			return machine.RunnersStopped{}
+		}
+		c.work.end(Stop{Reason: string(a.Reason), By: a.By})
+	case machine.WakeAt:
+		r.timers.set(c, a.At)
+	case machine.EndSession:
+		r.notBefore = max(r.notBefore, a.NotBefore)
+		r.ending = a.Reason // leaving touches every contest, so it waits for attend
+	case machine.Report:
+		r.report(c, a)
+	default:
+		panic(fmt.Sprintf("election %s: machine asked for %T", c.name(), action))
+	}
+	return nil
+}
+
+func (r *realm) written(c *contest, w machine.Write, a answer) {
+	r.pool.finished()
+	outcome, retryAfter := outcomeOf(a)
+	if outcome == machine.Rejected {
+		r.trouble.note("write", c.entrant.spec.Lock, nil) // another member was faster
+	} else {
+		r.trouble.note("write", c.entrant.spec.Lock, a.err)
+	}
+	r.handle(c, machine.WriteDone{
+		Beat: w.Beat, Outcome: outcome, Record: a.entry.Record, Version: a.entry.Version,
+		Sent: a.sent, RetryAfter: retryAfter, Jitter: jitter(),
+	})
+}
+
+func (r *realm) readBack(c *contest, a answer) {
+	r.pool.finished()
+	r.trouble.note("read", c.entrant.spec.Lock, a.err)
+	if a.err != nil {
+		r.handle(c, machine.ReadFailed{})
+		return
+	}
+	r.handle(c, machine.Observed{Source: machine.ReadBack, Record: a.entry.Record, Version: a.entry.Version, Sent: a.sent, Jitter: jitter()})
+}
+
+// start begins the work of a term.
+func (r *realm) start(c *contest, a machine.Start) {
+	s := c.entrant.status
+	cycle := c.before + a.Cycle
+	s.cycle.Store(int64(cycle))
+	s.token.Store(uint64(a.Token))
+	s.deadline.Store(int64(a.Deadline))
+	if c.entrant.runner == nil {
+		return
+	}
+	term := Term{Election: c.name(), Identity: r.identity, Revision: r.cfg.Member.Revision, Token: a.Token, Cycle: cycle}
+	grace := c.cfg.Timing.StopGrace
+	c.work = begin(r.cfg.Clock, c.entrant.runner, term, a.Deadline, grace, r.cfg.Abort, &r.helpers, func(err error) {
+		r.post(func() { r.returned(c, a.Token, err) })
+	})
+}
+
+// returned takes in that a term's runner has returned.
+func (r *realm) returned(c *contest, token record.Token, err error) {
+	log := r.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(token)))
+	if c.state.Role == machine.Leading {
+		// Nobody told it to stop: the machine gives the term up, and its Stop finds the
+		// work gone.
+		log.Warn("runner returned during its term; the term is given up", zap.Error(err))
+		c.work = nil
+		r.handle(c, machine.RunnersFailed{})
+		return
+	}
+	if err != nil {
+		log.Warn("runner stopped with an error", zap.Error(err))
+	}
+	c.work = nil
+	r.handle(c, machine.RunnersStopped{})
+}
+
+func (r *realm) report(c *contest, a machine.Report) {
+	log := r.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)))
+	if a.Kind != machine.RoleChanged {
+		log.Warn(a.Kind.String(), zap.String("detail", a.Detail))
+		return
+	}
+	log.Info(a.Role.String(), zap.String("reason", string(a.Reason)))
+	s := c.entrant.status
+	s.see(leaderOf(&c.state))
+	s.publish(Transition{At: r.cfg.Clock.Wall(), Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: s.Cycle()})
+}
+
+// leaderOf is who holds the lock, as the machine knows it.
+func leaderOf(s *machine.State) Leader {
+	rec := s.Lock.Record
+	if rec == nil || rec.Holder == "" {
+		return Leader{}
+	}
+	l := Leader{Identity: rec.Holder}
+	if rec.Bound() {
+		l.Revision, l.Location, l.Token = rec.Mark.Key.Revision(), rec.Mark.Key.Location(), rec.Token
+	}
+	return l
+}

@@ -1,0 +1,204 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// bubbleClock is the clock of a synctest bubble: virtual time.
+type bubbleClock struct{ start time.Time }
+
+func newBubbleClock() bubbleClock { return bubbleClock{time.Now()} }
+
+func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.start)) + 1 }
+func (c bubbleClock) Wall() time.Time     { return time.Now() }
+
+// span is one stretch of work, by the runner's own clock.
+type span struct {
+	member     string
+	token      record.Token
+	from, till time.Time
+}
+
+// judge finds out whether two runners of one election ever worked at once.
+type judge struct {
+	mu    sync.Mutex
+	spans map[string][]*span
+	begun chan string // the member whose work begins, for each stretch
+}
+
+func newJudge() *judge {
+	return &judge{spans: map[string][]*span{}, begun: make(chan string, 1024)}
+}
+
+// runner works from when it is called until it is told to stop, and for stopTime longer.
+func (j *judge) runner(member string, stopTime time.Duration) election.Runner {
+	return election.RunnerFunc(func(ctx context.Context, t election.Term) error {
+		s := &span{member: member, token: t.Token, from: time.Now()}
+		j.mu.Lock()
+		j.spans[t.Election] = append(j.spans[t.Election], s)
+		j.mu.Unlock()
+		j.begun <- member
+		<-ctx.Done()
+		time.Sleep(stopTime)
+		j.mu.Lock()
+		s.till = time.Now()
+		j.mu.Unlock()
+		return nil
+	})
+}
+
+// overlaps lists every pair of spans of one election that share a moment, and every
+// token that did not rise.
+func (j *judge) overlaps() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var found []string
+	for e, spans := range j.spans {
+		for i, a := range spans {
+			for _, b := range spans[i+1:] {
+				if (a.till.IsZero() || b.from.Before(a.till)) && (b.till.IsZero() || a.from.Before(b.till)) {
+					found = append(found, fmt.Sprintf("%s: %s (term %d) and %s (term %d) at once", e, a.member, a.token, b.member, b.token))
+				}
+				if b.token <= a.token {
+					found = append(found, fmt.Sprintf("%s: token %d of %s after %d of %s", e, b.token, b.member, a.token, a.member))
+				}
+			}
+		}
+	}
+	return found
+}
+
+func (j *judge) terms() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	n := 0
+	for _, s := range j.spans {
+		n += len(s)
+	}
+	return n
+}
+
+// prefs is a source of the preferred revision that a test sets.
+type prefs struct{ values chan record.Preferred }
+
+func newPrefs(first record.Preferred) *prefs {
+	p := &prefs{values: make(chan record.Preferred, 16)}
+	p.values <- first
+	return p
+}
+
+func (p *prefs) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+	for {
+		select {
+		case v := <-p.values:
+			deliver(v)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// member is one running manager of a test.
+type member struct {
+	name    string
+	manager *election.Manager
+	store   *memory.Store
+	status  map[string]*election.Status
+	prefs   *prefs
+	stop    context.CancelFunc
+	done    chan error
+	aborted chan error
+}
+
+type group struct {
+	t     *testing.T
+	clock bubbleClock
+	realm *memory.Realm
+	judge *judge
+	names []string // elections
+	stop  time.Duration
+	bend  func(*election.Config, *election.Spec)
+}
+
+func newGroup(t *testing.T, elections ...string) *group {
+	c := newBubbleClock()
+	return &group{t: t, clock: c, realm: memory.New(c), judge: newJudge(), names: elections}
+}
+
+// join starts a member of the revision.
+func (g *group) join(name, revision string, preferred record.Preferred) *member {
+	g.t.Helper()
+	m := &member{name: name, store: g.realm.Store(), status: map[string]*election.Status{}, prefs: newPrefs(preferred), done: make(chan error, 1), aborted: make(chan error, 1)}
+	cfg := election.Config{
+		Group: "edge", Host: name, Member: election.Member{Revision: revision}, Locks: m.store,
+		Preferences: m.prefs, Clock: g.clock, Log: zap.NewNop(),
+		Abort: func(err error) { m.aborted <- err },
+	}
+	if testing.Verbose() {
+		cfg.Log, _ = zap.NewDevelopment(zap.WithClock(zapClock{}), zap.WithCaller(false), zap.AddStacktrace(zap.DPanicLevel))
+	}
+	var spec election.Spec
+	if g.bend != nil {
+		g.bend(&cfg, &spec)
+	}
+	manager, err := election.NewManager(cfg)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	m.manager = manager
+	for _, e := range g.names {
+		spec.Name, spec.Lock = e, ""
+		m.status[e], err = manager.Add(spec, g.judge.runner(name, g.stop))
+		if err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m.stop = cancel
+	go func() { m.done <- manager.Run(ctx) }()
+	return m
+}
+
+type zapClock struct{}
+
+func (zapClock) Now() time.Time                         { return time.Now() }
+func (zapClock) NewTicker(d time.Duration) *time.Ticker { return time.NewTicker(d) }
+
+// leave stops the member and waits until it is gone.
+func (m *member) leave(t *testing.T) {
+	t.Helper()
+	m.stop()
+	if err := <-m.done; err != nil {
+		t.Errorf("%s: Run returned %v", m.name, err)
+	}
+}
+
+// leaders is who leads each election, by the members' own word.
+func leaders(members ...*member) map[string][]string {
+	found := map[string][]string{}
+	for _, m := range members {
+		for e, s := range m.status {
+			if s.IsLeader() {
+				found[e] = append(found[e], m.name)
+			}
+		}
+	}
+	return found
+}
+
+// after lets virtual time pass until everything that happens in it has happened.
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}

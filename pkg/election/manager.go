@@ -1,0 +1,215 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Manager runs the elections of one member in one realm.
+type Manager struct {
+	cfg Config
+
+	mu        sync.Mutex
+	elections map[string]*entrant
+	locks     map[string]string // lock name -> election
+	running   bool
+	finished  bool
+	// changed is told that elections were added or removed; the realm takes it up.
+	changed chan struct{}
+}
+
+// entrant is an election that this member takes part in, beyond one incarnation.
+type entrant struct {
+	spec   Spec
+	runner Runner
+	status *Status
+	// removed is set once the election is to be given up; left is closed when it was.
+	removed bool
+	left    chan struct{}
+}
+
+// ErrStopped: the Manager's Run has returned; it does not run twice.
+var ErrStopped = errors.New("manager has stopped")
+
+// NewManager checks the configuration and makes a Manager. It starts nothing.
+func NewManager(cfg Config) (*Manager, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, fmt.Errorf("election manager: %w", err)
+	}
+	return &Manager{
+		cfg:       cfg,
+		elections: map[string]*entrant{},
+		locks:     map[string]string{},
+		changed:   make(chan struct{}, 1),
+	}, nil
+}
+
+// Add makes this member take part in an election, with the work to do during its terms;
+// a nil runner means that leadership itself is the product. It may be called before Run
+// and during it. The error names what is wrong with the Spec, a name or lock that is
+// taken, or wraps ErrStopped.
+func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
+	if err := spec.complete(&m.cfg); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.finished {
+		return nil, fmt.Errorf("election %s: %w", spec.Name, ErrStopped)
+	}
+	if m.elections[spec.Name] != nil {
+		return nil, fmt.Errorf("election %s exists already", spec.Name)
+	}
+	if other := m.locks[spec.Lock]; other != "" {
+		return nil, fmt.Errorf("election %s: lock %q is that of election %s", spec.Name, spec.Lock, other)
+	}
+	e := &entrant{spec: spec, runner: runner, status: newStatus(spec.Name, m.cfg.Clock), left: make(chan struct{})}
+	m.elections[spec.Name] = e
+	m.locks[spec.Lock] = spec.Name
+	m.tell()
+	return e.status, nil
+}
+
+// Remove gives an election up: its runner is stopped, then its lock released. It returns
+// nil once that is done, or the error of ctx if that ends first; the removal goes on.
+func (m *Manager) Remove(ctx context.Context, name string) error {
+	m.mu.Lock()
+	e := m.elections[name]
+	if e == nil {
+		m.mu.Unlock()
+		return fmt.Errorf("no election %s", name)
+	}
+	e.removed = true
+	if !m.running {
+		m.forgetLocked(e)
+	}
+	m.tell()
+	m.mu.Unlock()
+	select {
+	case <-e.left:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("removing election %s: %w", name, ctx.Err())
+	}
+}
+
+func (m *Manager) tell() {
+	select {
+	case m.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (m *Manager) forgetLocked(e *entrant) {
+	if m.elections[e.spec.Name] != e {
+		return
+	}
+	delete(m.elections, e.spec.Name)
+	delete(m.locks, e.spec.Lock)
+	e.status.close()
+	close(e.left)
+}
+
+func (m *Manager) forget(e *entrant) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forgetLocked(e)
+}
+
+// entrants are the present elections, and whether each was removed.
+func (m *Manager) entrants() map[*entrant]bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make(map[*entrant]bool, len(m.elections))
+	for _, e := range m.elections {
+		all[e] = e.removed
+	}
+	return all
+}
+
+// Run takes part in all elections until ctx ends, then stops every runner, releases
+// every lock and leaves. It returns nil after that, or an error where the realm cannot
+// be used at all. It runs once; a second call returns ErrStopped.
+func (m *Manager) Run(ctx context.Context) error {
+	m.mu.Lock()
+	if m.running || m.finished {
+		m.mu.Unlock()
+		return ErrStopped
+	}
+	m.running = true
+	m.mu.Unlock()
+	defer m.finish()
+
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	preferred := newLatest(record.Prefer(""))
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stopWatching()
+	if m.cfg.Preferences != nil {
+		preferred.set(record.Preferred{State: record.PreferredNotSynced})
+		wg.Go(func() {
+			if err := m.cfg.Preferences.Watch(watching, preferred.set); err != nil {
+				m.cfg.Log.Error("source of the preferred revision gave up; nothing moves any more for its sake", zap.Error(err))
+			}
+		})
+	}
+
+	var notBefore record.Instant
+	for {
+		identity := record.NewIdentity(m.cfg.Host, rand.Uint32())
+		r := newRealm(m, identity, preferred, notBefore)
+		again, err := r.run(ctx)
+		if err != nil {
+			return err
+		}
+		if !again || ctx.Err() != nil {
+			return nil
+		}
+		notBefore = r.notBefore
+	}
+}
+
+func (m *Manager) finish() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.running, m.finished = false, true
+	for _, e := range m.elections {
+		e.status.close()
+		if e.removed {
+			close(e.left)
+		}
+	}
+	m.elections = map[string]*entrant{}
+}
+
+// latest is a value that one goroutine sets and another waits for.
+type latest[T any] struct {
+	mu      sync.Mutex
+	value   T
+	changed chan struct{}
+}
+
+func newLatest[T any](value T) *latest[T] {
+	return &latest[T]{value: value, changed: make(chan struct{})}
+}
+
+func (l *latest[T]) set(value T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.value = value
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *latest[T]) get() (T, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.value, l.changed
+}

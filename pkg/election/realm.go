@@ -1,0 +1,380 @@
+package election
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/session"
+)
+
+// realm drives one incarnation of the member in its realm. Everything in it is owned by
+// the goroutine of run; the others talk to it through inbox.
+type realm struct {
+	m         *Manager
+	cfg       *Config
+	log       *zap.Logger
+	identity  string
+	preferred *latest[record.Preferred]
+	notBefore record.Instant
+
+	ctx    context.Context // of all requests and the watch; outlives the caller's
+	cancel context.CancelFunc
+	inbox  chan func()
+	// helpers are the watch and the runners.
+	helpers sync.WaitGroup
+	pool    *pool
+	timers  timers
+
+	contests map[*entrant]*contest
+	byLock   map[string]*contest
+	// going are the contests that resigned and may still owe something; lowered, those
+	// in which our standing was lowered.
+	going, lowered map[*contest]bool
+	configDigest   string
+
+	dir     *session.Directory
+	own     *session.Own
+	view    *machine.View
+	digest  string
+	watch   watching
+	trouble troubles
+	// viewStale: the directory was shown something since the view was made.
+	viewStale bool
+	// sessionNext, viewNext and poolNext are when each wants to be looked at again.
+	sessionNext, viewNext, poolNext record.Instant
+
+	// leaving is why everything is being given up; empty while nothing is.
+	leaving machine.Reason
+	// ending is set by a machine that found this incarnation to be beyond trust.
+	ending machine.Reason
+}
+
+func newRealm(m *Manager, identity string, preferred *latest[record.Preferred], notBefore record.Instant) *realm {
+	r := &realm{
+		m: m, cfg: &m.cfg, identity: identity, preferred: preferred, notBefore: notBefore,
+		log:      m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
+		inbox:    make(chan func(), 256),
+		contests: map[*entrant]*contest{}, byLock: map[string]*contest{},
+		going: map[*contest]bool{}, lowered: map[*contest]bool{},
+		view: &machine.View{},
+	}
+	r.trouble.log = r.log
+	r.pool = newPool(m.cfg.Locks, m.cfg.Clock, writeTimeout(m.cfg.Timing), m.cfg.WritesPerSecond)
+	r.dir = session.NewDirectory(m.cfg.Group, m.cfg.Timing)
+	r.own = session.NewOwn(session.Config{Group: m.cfg.Group, Host: m.cfg.Host, Timing: m.cfg.Timing}, r.dir, r.member())
+	return r
+}
+
+// writeTimeout is how long one request may take before its outcome counts as unknown.
+func writeTimeout(t record.Timing) time.Duration {
+	return min(max(t.RenewInterval, time.Second), 5*time.Second)
+}
+
+// member is what this incarnation publishes.
+func (r *realm) member() record.Member {
+	now := r.cfg.Clock.Now()
+	m := record.Member{
+		Identity: r.identity, Revision: r.cfg.Member.Revision, Location: r.cfg.Member.Location, Weight: r.cfg.Member.Weight,
+		Ready: r.leaving == "", Preference: r.digest, Config: r.configDigest,
+	}
+	for c := range r.lowered {
+		if c.state.Standing(now) {
+			delete(r.lowered, c)
+			continue
+		}
+		m.Standing = append(m.Standing, c.name())
+	}
+	slices.Sort(m.Standing)
+	return m
+}
+
+// run takes part until ctx ends or the session does. again says that the member should
+// come back as a new incarnation.
+func (r *realm) run(ctx context.Context) (again bool, err error) {
+	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		r.cancel()
+		r.drainInbox()
+	}()
+	r.log.Info("joining", zap.String("group", r.cfg.Group))
+	done := ctx.Done()
+	preferred, preferredChanged := r.preferred.get()
+	r.prefer(preferred)
+	r.enter()
+	r.startWatch()
+
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		r.attend()
+		if r.finished() {
+			break
+		}
+		timer.Reset(r.sleep())
+		select {
+		case f := <-r.inbox:
+			f()
+			r.drainSome()
+		case <-timer.C:
+		case <-preferredChanged:
+			preferred, preferredChanged = r.preferred.get()
+			r.prefer(preferred)
+		case <-r.m.changed:
+			r.enter()
+		case <-done:
+			done = nil
+			r.leave(machine.ReasonShutdown)
+		}
+	}
+	r.log.Info("left", zap.String("reason", string(r.leaving)))
+	return r.leaving != machine.ReasonShutdown && ctx.Err() == nil, r.watch.err
+}
+
+// drainSome takes what else is in the inbox, so that a burst costs one round of attend.
+func (r *realm) drainSome() {
+	for range cap(r.inbox) {
+		select {
+		case f := <-r.inbox:
+			f()
+		default:
+			return
+		}
+	}
+}
+
+// drainInbox waits for all helpers and throws away what they still had to say.
+func (r *realm) drainInbox() {
+	gone := make(chan struct{})
+	go func() { // joined by the receive from gone below
+		r.helpers.Wait()
+		r.pool.wait()
+		close(gone)
+	}()
+	for {
+		select {
+		case <-r.inbox:
+		case <-gone:
+			return
+		}
+	}
+}
+
+// post hands f to the goroutine that owns the realm.
+func (r *realm) post(f func()) { r.inbox <- f }
+
+// attend does all that is due now.
+func (r *realm) attend() {
+	now := r.cfg.Clock.Now()
+	for c := r.timers.due(now); c != nil; c = r.timers.due(now) {
+		r.handle(c, machine.Tick{})
+	}
+	if r.ending != "" {
+		r.leave(r.ending)
+	}
+	r.own.Publish(r.member())
+	r.settle(now)
+	if r.leaving != "" && len(r.contests) == 0 {
+		r.own.Leave()
+	}
+	r.tendSession(now)
+	r.tendView(now)
+	r.poolNext = r.pool.dispatch(r.ctx)
+}
+
+// maxSleep bounds a wait: timers of the runtime stand still while the machine sleeps,
+// CLOCK_BOOTTIME does not.
+const maxSleep = time.Second
+
+// sleep is how long there is nothing to do.
+func (r *realm) sleep() time.Duration {
+	now := r.cfg.Clock.Now()
+	wait := maxSleep
+	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext} {
+		if at != 0 {
+			wait = min(wait, max(0, at.Sub(now)))
+		}
+	}
+	return wait
+}
+
+// finished says whether this incarnation owes nothing any more.
+func (r *realm) finished() bool { return r.leaving != "" && len(r.contests) == 0 && r.own.Over() }
+
+// leave gives up everything: each election stops and is released, then the session ends.
+func (r *realm) leave(why machine.Reason) {
+	if r.leaving != "" {
+		return
+	}
+	r.leaving = why
+	r.log.Info("leaving", zap.String("reason", string(why)))
+	r.watch.giveUpAt = r.cfg.Clock.Now().Add(r.cfg.Timing.LeaseDuration)
+	for _, c := range r.contests {
+		r.resign(c, why)
+	}
+}
+
+func (r *realm) resign(c *contest, why machine.Reason) {
+	r.going[c] = true
+	r.handle(c, machine.Resign{Reason: why})
+}
+
+// enter takes up elections that were added and gives up those that were removed.
+func (r *realm) enter() {
+	fresh := false
+	for e, removed := range r.m.entrants() {
+		c := r.contests[e]
+		switch {
+		case c == nil && removed:
+			r.m.forget(e)
+		case c == nil && r.leaving == "":
+			fresh = true
+			r.add(e)
+		case c != nil && removed:
+			r.resign(c, machine.ReasonRemoved)
+		}
+	}
+	if fresh {
+		r.digestConfig()
+		r.watch.again() // a fresh list shows the new elections' locks
+	}
+}
+
+func (r *realm) add(e *entrant) {
+	c := newContest(r, e)
+	r.contests[e] = c
+	r.byLock[e.spec.Lock] = c
+	preferred, _ := r.preferred.get()
+	r.handle(c, machine.PreferenceChanged{Preferred: preferred, Digest: r.digest})
+	r.handle(c, machine.DirectoryChanged{View: r.view})
+}
+
+// settle drops the elections that were given up and owe nothing any more.
+func (r *realm) settle(now record.Instant) {
+	dropped := false
+	for c := range r.going {
+		if !c.state.Settled(c.cfg, now) {
+			continue
+		}
+		e := c.entrant
+		r.timers.set(c, 0)
+		delete(r.going, c)
+		delete(r.lowered, c)
+		delete(r.contests, e)
+		delete(r.byLock, e.spec.Lock)
+		dropped = true
+		if r.leaving == "" {
+			r.m.forget(e)
+		}
+	}
+	if dropped {
+		r.digestConfig()
+	}
+}
+
+// digestConfig makes the digest of the elections that this member takes part in.
+func (r *realm) digestConfig() {
+	names := make([]string, 0, len(r.contests))
+	for e := range r.contests {
+		names = append(names, e.spec.Name)
+	}
+	slices.Sort(names)
+	h := fnv.New64a()
+	for _, n := range names {
+		_, _ = h.Write([]byte(n)) // a hash never fails to write
+		_, _ = h.Write([]byte{0})
+	}
+	r.configDigest = strconv.FormatUint(h.Sum64(), 36)
+}
+
+// prefer takes in the preferred revision; the session publishes that we see it.
+func (r *realm) prefer(p record.Preferred) {
+	r.digest = p.String()
+	r.log.Info("preferred revision", zap.Stringer("preferred", p))
+	for _, c := range r.contests {
+		r.handle(c, machine.PreferenceChanged{Preferred: p, Digest: r.digest})
+	}
+}
+
+// tendView tells every election when the living members, or what they publish, changed.
+func (r *realm) tendView(now record.Instant) {
+	if !r.viewStale && (r.viewNext == 0 || now < r.viewNext) {
+		return
+	}
+	view, changes := r.dir.View(now, r.identity)
+	r.viewStale, r.viewNext = false, changes
+	if reflect.DeepEqual(view, r.view) {
+		return
+	}
+	r.view = view
+	for _, c := range r.contests {
+		r.handle(c, machine.DirectoryChanged{View: view})
+	}
+}
+
+// tendSession lets the session do what is due.
+func (r *realm) tendSession(now record.Instant) {
+	actions, next := r.own.Step(now)
+	r.sessionNext = next
+	for _, a := range actions {
+		switch a := a.(type) {
+		case session.Write:
+			r.pool.start(r.ctx, request{name: a.Name, purpose: machine.Renew, write: &a.Record, replaces: a.If, done: func(ans answer) {
+				r.post(func() { r.sessionWritten(a, ans) })
+			}})
+		case session.Read:
+			r.pool.start(r.ctx, request{name: a.Name, done: func(ans answer) {
+				r.post(func() { r.sessionRead(a.Name, ans) })
+			}})
+		default:
+			panic(fmt.Sprintf("election: session asked for %T", a))
+		}
+	}
+	if why, lost := r.own.Lost(); lost && r.leaving == "" {
+		r.log.Warn("session lost; everything stops, and the member comes back under a new identity", zap.String("reason", string(why)))
+		r.leave(machine.ReasonSession)
+	}
+	if r.leaving != "" && len(r.contests) == 0 && !r.own.Over() && now >= r.watch.giveUpAt {
+		r.log.Warn("the session could not be ended in time; it will expire", zap.String("session", r.own.Name()))
+		r.own.Abandon()
+	}
+}
+
+func (r *realm) sessionWritten(w session.Write, a answer) {
+	now := r.cfg.Clock.Now()
+	if a.outcome == lock.Committed {
+		r.viewStale = true
+		r.dir.Observe(now, w.Name, a.entry.Record, a.entry.Version)
+	}
+	if w.Beat == 0 {
+		return // another's session; the stream shows what became of it
+	}
+	r.trouble.note("session", w.Name, a.err)
+	outcome, _ := outcomeOf(a)
+	r.own.WriteDone(now, w.Beat, outcome, a.entry.Version)
+}
+
+func (r *realm) sessionRead(name string, a answer) {
+	now := r.cfg.Clock.Now()
+	if a.err != nil {
+		r.own.ReadFailed(now)
+		return
+	}
+	r.viewStale = true
+	if !a.entry.Absent() {
+		r.dir.Observe(now, name, a.entry.Record, a.entry.Version)
+	} else {
+		r.dir.Vanished(name, a.sent)
+	}
+	r.own.ReadDone()
+}

@@ -1,0 +1,131 @@
+package election
+
+import (
+	"sync"
+	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Status is what is known of one election, as of now. It outlives terms and
+// incarnations, and may be asked from any goroutine.
+type Status struct {
+	name     string
+	clock    clock.Clock
+	deadline atomic.Int64 // of the present term; zero while there is none
+	cycle    atomic.Int64
+	token    atomic.Uint64
+
+	mu       sync.Mutex
+	leader   Leader
+	watchers []chan Transition
+	closed   bool
+}
+
+// Leader is who holds an election's lock, as this member last saw it.
+type Leader struct {
+	// Identity is empty while nobody is known to hold the lock.
+	Identity string
+	Revision string
+	Location record.Location
+	Token    record.Token
+}
+
+// Transition is a change of an election's leadership, as this member saw it.
+type Transition struct {
+	// At is the wall-clock time, for people.
+	At time.Time
+	// Role is this member's role from here on.
+	Role   machine.Role
+	Reason machine.Reason
+	// Token and Cycle are those of this member's present or last term.
+	Token  record.Token
+	Cycle  int
+	Leader Leader
+}
+
+func newStatus(name string, c clock.Clock) *Status { return &Status{name: name, clock: c} }
+
+// Election is the election's name.
+func (s *Status) Election() string { return s.name }
+
+// IsLeader says whether this member leads: a term is on, has not begun to stop, and is
+// valid at this moment.
+func (s *Status) IsLeader() bool {
+	deadline := s.deadline.Load()
+	return deadline != 0 && s.clock.Now() < record.Instant(deadline)
+}
+
+// Cycle counts the terms that this member has begun in this election.
+func (s *Status) Cycle() int { return int(s.cycle.Load()) }
+
+// Token is the token of this member's present or last term; zero before the first.
+func (s *Status) Token() record.Token { return record.Token(s.token.Load()) }
+
+// Leader is who holds the lock, as far as this member knows.
+func (s *Status) Leader() Leader {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leader
+}
+
+// watchBuffer is how many transitions a watcher may lag behind.
+const watchBuffer = 16
+
+// Watch returns a channel of transitions from now on. A receiver that lags loses the
+// oldest, never the newest. The channel is closed when the election was removed or the
+// Manager's Run has returned.
+func (s *Status) Watch() <-chan Transition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := make(chan Transition, watchBuffer)
+	if s.closed {
+		close(w)
+		return w
+	}
+	s.watchers = append(s.watchers, w)
+	return w
+}
+
+func (s *Status) publish(t Transition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.Leader = s.leader
+	for _, w := range s.watchers {
+		select {
+		case w <- t:
+			continue
+		default:
+		}
+		select {
+		case <-w: // nobody else sends, so this makes room
+		default:
+		}
+		w <- t
+	}
+}
+
+func (s *Status) see(l Leader) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed = s.leader != l
+	s.leader = l
+	return changed
+}
+
+func (s *Status) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	for _, w := range s.watchers {
+		close(w)
+	}
+	s.watchers = nil
+}

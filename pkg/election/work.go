@@ -1,0 +1,109 @@
+package election
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// work is the work of one term: a runner on a goroutine of its own, and a guard that
+// keeps the deadline even if the driver is held up.
+type work struct {
+	clock    clock.Clock
+	grace    time.Duration
+	validity *Validity
+	cancel   context.CancelCauseFunc
+	abort    func(error)
+	term     Term
+
+	mu sync.Mutex
+	// stop is set once the work was told to stop; it never changes after that.
+	stop     *Stop
+	returned bool
+	guard    *time.Timer
+}
+
+// begin starts the runner on a goroutine that wg joins. returned is called from there
+// once the runner has returned, with its error or what it panicked with.
+func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort func(error), wg *sync.WaitGroup, returned func(error)) *work {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	w := &work{clock: c, grace: grace, validity: NewValidity(deadline), cancel: cancel, abort: abort}
+	w.term = NewTerm(term, w.validity)
+	w.mu.Lock()
+	w.guard = time.AfterFunc(clock.Until(c, deadline.Add(-grace)), w.keep)
+	w.mu.Unlock()
+	wg.Go(func() {
+		err := w.run(ctx, runner)
+		w.mu.Lock()
+		w.returned = true
+		w.guard.Stop()
+		w.mu.Unlock()
+		cancel(nil)
+		returned(err)
+	})
+	return w
+}
+
+func (w *work) run(ctx context.Context, runner Runner) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("runner panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return runner.Run(ctx, w.term)
+}
+
+// extend lets the work go on until deadline, unless it was told to stop.
+func (w *work) extend(deadline record.Instant) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stop != nil || w.returned {
+		return
+	}
+	w.validity.Extend(deadline)
+	w.guard.Reset(clock.Until(w.clock, deadline.Add(-w.grace)))
+}
+
+// end tells the work to stop and be dead at s.By. Only the first call counts.
+func (w *work) end(s Stop) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.endLocked(s)
+}
+
+func (w *work) endLocked(s Stop) {
+	if w.stop != nil || w.returned {
+		return
+	}
+	w.stop = &s
+	w.guard.Reset(clock.Until(w.clock, s.By))
+	w.cancel(&s)
+}
+
+// keep runs when the guard's time has come: first to stop the work if nobody else has,
+// then to end the process if the work is still there when it must be dead.
+func (w *work) keep() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.returned {
+		return
+	}
+	now := w.clock.Now()
+	deadline, _ := w.validity.Deadline()
+	switch stopAt := deadline.Add(-w.grace); {
+	case w.stop == nil && now < stopAt:
+		w.guard.Reset(stopAt.Sub(now))
+	case w.stop == nil:
+		w.endLocked(Stop{Reason: string(machine.ReasonExpired), By: deadline})
+	case now < w.stop.By:
+		w.guard.Reset(w.stop.By.Sub(now))
+	default:
+		w.abort(fmt.Errorf("election %s: term %d: runner did not stop within its grace (%s)", w.term.Election, w.term.Token, w.stop.Reason))
+	}
+}

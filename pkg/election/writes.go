@@ -1,0 +1,174 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// request is one thing to ask of the store. Its answer comes back through done, on the
+// goroutine that performed it.
+type request struct {
+	contest *contest // nil for sessions
+	name    string
+	purpose machine.Purpose
+	// write is nil for a read.
+	write    *record.Record
+	replaces record.Version
+	done     func(answer)
+}
+
+type answer struct {
+	sent    record.Instant
+	entry   lock.Entry
+	err     error
+	outcome lock.Outcome
+}
+
+// pool performs requests on a bounded number of goroutines, renewals before releases,
+// those before reads, takes and creates, and not faster than its limiter allows. Only
+// the goroutine that owns the realm may call it.
+type pool struct {
+	store   lock.Store
+	clock   clock.Clock
+	timeout time.Duration
+	limiter *rate.Limiter
+	began   record.Instant
+	busy    int
+	queues  [4][]request
+	wg      sync.WaitGroup
+}
+
+// poolSize is how many requests are under way at most, beats excepted. An API server
+// answers a write in milliseconds, so this is thousands a second.
+const poolSize = 32
+
+func newPool(store lock.Store, c clock.Clock, timeout time.Duration, perSecond float64) *pool {
+	return &pool{
+		store: store, clock: c, timeout: timeout, began: c.Now(),
+		limiter: rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond))),
+	}
+}
+
+func class(r request) int {
+	switch {
+	case r.write == nil:
+		return 2
+	case r.purpose == machine.Renew:
+		return 0
+	case r.purpose == machine.Release:
+		return 1
+	case r.purpose == machine.Take:
+		return 2
+	}
+	return 3
+}
+
+func (p *pool) enqueue(r request) { p.queues[class(r)] = append(p.queues[class(r)], r) }
+
+// dispatch starts what may be started, and returns the instant at which to try again;
+// zero when nothing waits for the limiter.
+func (p *pool) dispatch(ctx context.Context) record.Instant {
+	for p.busy < poolSize {
+		i := slices.IndexFunc(p.queues[:], func(q []request) bool { return len(q) > 0 })
+		if i < 0 {
+			return 0
+		}
+		if i > 0 { // renewals are not held up
+			now := p.clock.Now()
+			moment := time.Unix(0, 0).Add(now.Sub(p.began))
+			if wait := p.limiter.ReserveN(moment, 1); wait.DelayFrom(moment) > 0 {
+				delay := wait.DelayFrom(moment)
+				wait.CancelAt(moment)
+				return now.Add(delay)
+			}
+		}
+		r := p.queues[i][0]
+		p.queues[i][0] = request{}
+		p.queues[i] = p.queues[i][1:]
+		p.busy++
+		p.start(ctx, r)
+	}
+	return 0
+}
+
+// finished must be called, by the owner, for each answer of a dispatched request.
+func (p *pool) finished() { p.busy-- }
+
+// start performs the request at once, on a goroutine that wait joins. Beats go here
+// directly: they wait for nobody.
+func (p *pool) start(ctx context.Context, r request) {
+	p.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, p.timeout)
+		defer cancel()
+		r.done(p.perform(ctx, r))
+	})
+}
+
+func (p *pool) perform(ctx context.Context, r request) answer {
+	if r.write == nil {
+		sent := p.clock.Now()
+		entry, err := p.store.Get(ctx, r.name)
+		return answer{sent: sent, entry: entry, err: err}
+	}
+	stamped := stamp(*r.write, p.clock.Wall())
+	sent := p.clock.Now()
+	version, err := p.store.Put(ctx, r.name, stamped, r.replaces)
+	a := answer{sent: sent, err: err, outcome: lock.OutcomeOf(err)}
+	if a.outcome == lock.Committed {
+		a.entry = lock.Entry{Name: r.name, Record: &stamped, Version: version}
+	}
+	return a
+}
+
+// wait returns once all that was started has ended; ctx must have ended.
+func (p *pool) wait() { p.wg.Wait() }
+
+// stamp puts the time of sending where a record says "now".
+func stamp(r record.Record, wall time.Time) record.Record {
+	wall = wall.UTC().Truncate(time.Microsecond)
+	if r.Mark != nil {
+		if r.Acquired.IsZero() {
+			r.Acquired = wall
+		}
+		if r.Renewed.IsZero() {
+			r.Renewed = wall
+		}
+	}
+	for i := range r.History {
+		if r.History[i].When.IsZero() {
+			r.History = slices.Clone(r.History)
+			r.History[i].When = wall.Truncate(time.Second)
+		}
+	}
+	return r
+}
+
+// outcomeOf tells the machine what became of its write.
+func outcomeOf(a answer) (machine.Outcome, time.Duration) {
+	switch a.outcome {
+	case lock.Committed:
+		return machine.Committed, 0
+	case lock.Unknown:
+		return machine.Unknown, 0
+	}
+	for _, passedBy := range []error{lock.ErrConflict, lock.ErrExists, lock.ErrVanished} {
+		if errors.Is(a.err, passedBy) {
+			return machine.Rejected, 0
+		}
+	}
+	var throttled *lock.ThrottledError
+	if errors.As(a.err, &throttled) {
+		return machine.Refused, throttled.RetryAfter
+	}
+	return machine.Refused, 0
+}

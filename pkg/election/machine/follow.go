@@ -154,36 +154,11 @@ func (s *step) take() {
 		return
 	}
 	l := s.Lock.Record
-	r := record.Record{
-		Holder:      s.cfg.Member.Identity,
-		Duration:    s.cfg.Timing.LeaseDuration,
-		Transitions: l.Transitions,
-		Token:       s.nextToken(),
-		Group:       s.cfg.Group,
-		Election:    s.cfg.Election,
-		Rest:        l.Rest,
-	}
+	r := s.held(s.nextToken())
 	if l.Holder != r.Holder {
 		r.Transitions++
-	}
-	r.Mark = &record.Mark{
-		Identity:    r.Holder,
-		Transitions: r.Transitions,
-		Key:         s.cfg.Member.Key(),
-		Weight:      s.cfg.Member.Weight,
-		Duration:    s.cfg.Timing.LeaseDuration,
-		Renewal:     record.RenewalRecord,
+		r.Mark.Transitions = r.Transitions
 	}
 	r.History = remember(l.History, r.Holder, "took over: "+s.Lock.Owner.String())
 	s.put(Take, r)
-}
-
-// nextToken is higher than every earlier one of this lock, also when the object was
-// deleted in between: no version is used twice (rule 10).
-func (s *step) nextToken() record.Token {
-	token := record.Token(s.Lock.Version.Revision)
-	if s.Lock.Record.Bound() {
-		token = max(token, s.Lock.Record.Token+1)
-	}
-	return token
 }

@@ -1,11 +1,6 @@
 package machine
 
-import (
-	"slices"
-	"time"
-
-	"github.com/primacy-dev/primacy/pkg/election/record"
-)
+import "time"
 
 // lead: a term is on. Definite loss comes first, then the deadline, then what we want.
 func (s *step) lead() {
@@ -71,11 +66,8 @@ func (s *step) renew() {
 	if !s.mayWrite() {
 		return
 	}
-	r := *s.Lock.Record
-	mark := *r.Mark
-	r.Mark = &mark
-	r.Renewed = time.Time{}
-	r.HandoverTo = ""
+	r := s.held(s.Lock.Record.Token)
+	r.Acquired = s.Lock.Record.Acquired
 	s.put(Renew, r)
 }
 
@@ -106,13 +98,9 @@ func (s *step) release() {
 	if !s.mayWrite() {
 		return
 	}
-	r := *s.Lock.Record
-	mark := *r.Mark
-	mark.Identity, mark.Session, mark.SessionUID = "", "", ""
-	r.Mark = &mark
-	r.Holder = ""
+	r := s.held(s.Lock.Record.Token)
+	r.Holder, r.Mark.Identity = "", ""
 	r.Duration = time.Second
-	r.Acquired, r.Renewed = time.Time{}, time.Time{}
 	r.HandoverTo = s.nominee()
 	why := s.Drain.Reason
 	if s.leaving != "" {
@@ -134,10 +122,4 @@ func (s *step) nominee() string {
 		}
 		return s.successor()
 	}
-}
-
-// remember adds a line to a record's history; its time is that of the write.
-func remember(h []record.Entry, who, why string) []record.Entry {
-	h = append(slices.Clone(h), record.Entry{Who: who, Why: why})
-	return h[max(0, len(h)-record.HistoryLength):]
 }

@@ -1,0 +1,173 @@
+package machine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// run carries out one line. Commands are:
+//
+//	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore=]
+//	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
+//	prefer REVISION|unset|unsynced [digest=]
+//	stored held|free|empty|foreign|blank [by= to= token= transitions= beat= duration= ...]
+//	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest
+//	delete   restore REV
+//	stream   list   get [sent=]   getfailed
+//	commit [late]             the write in flight is stored, or a given-up one; nobody sees it
+//	reply committed|rejected|refused|unknown [sent= retryAfter=]
+//	stopped   failed   resign [reason=]
+//	tick [DURATION]           to the next wake-up, or on for so long
+//	jitter N   pass DURATION   settled   panics COMMAND
+//
+// Instants and sent= are seconds since boot; a transcript begins at 100s.
+func (e *environment) run(line string) {
+	words := strings.Fields(line)
+	name, rest := words[0], words[1:]
+	first := ""
+	a := arguments{}
+	for i, w := range rest {
+		k, v, found := strings.Cut(w, "=")
+		switch {
+		case found:
+			a[k] = v
+		case i == 0:
+			first = w
+		default:
+			a[w] = "true"
+		}
+	}
+	c, ok := commands[name]
+	if !ok {
+		panic("unknown command: " + line)
+	}
+	c(e, first, a)
+}
+
+var commands map[string]func(e *environment, first string, a arguments)
+
+func init() {
+	commands = map[string]func(e *environment, first string, a arguments){
+		"member": func(e *environment, first string, a arguments) { e.configure(first, a) },
+		"peer":   peer,
+		"gone":   gone,
+		"prefer": prefer,
+		"stored": func(e *environment, first string, a arguments) { e.write(e.made(first, a)) },
+		"edit":   edit,
+		"delete": func(e *environment, _ string, _ arguments) { e.write(nil) },
+		"restore": func(e *environment, first string, _ arguments) {
+			e.version.Revision = uint64(arguments{"rev": first}.number("rev", 1))
+		},
+		"stream": func(e *environment, _ string, _ arguments) {
+			e.step(Observed{Source: Stream, Record: e.object, Version: e.version, Jitter: e.jitter})
+		},
+		"list": func(e *environment, _ string, a arguments) {
+			e.step(Observed{Source: List, Record: e.object, Version: e.version, Sent: e.sent(a, e.now), Jitter: e.jitter})
+		},
+		"get": func(e *environment, _ string, a arguments) {
+			v := e.version
+			if e.object == nil {
+				v = record.Version{}
+			}
+			e.step(Observed{Source: ReadBack, Record: e.object, Version: v, Sent: e.sent(a, e.readAt), Jitter: e.jitter})
+		},
+		"getfailed": func(e *environment, _ string, _ arguments) { e.step(ReadFailed{}) },
+		"commit":    func(e *environment, _ string, _ arguments) { e.commit() },
+		"reply":     reply,
+		"stopped":   func(e *environment, _ string, _ arguments) { e.step(RunnersStopped{}) },
+		"failed":    func(e *environment, _ string, _ arguments) { e.step(RunnersFailed{}) },
+		"resign": func(e *environment, _ string, a arguments) {
+			e.step(Resign{Reason: Reason(a.text("reason", string(ReasonShutdown)))})
+		},
+		"tick": tick,
+		"pass": func(e *environment, first string, _ arguments) {
+			e.now = e.now.Add(arguments{"d": first}.duration("d", 0))
+		},
+		"jitter": func(e *environment, first string, _ arguments) { _, _ = fmt.Sscan(first, &e.jitter) },
+		"settled": func(e *environment, _ string, _ arguments) {
+			fmt.Fprintf(e.out, "  %v\n", e.state.Settled(e.cfg, e.now))
+		},
+		"panics": func(e *environment, first string, a arguments) {
+			defer func() { fmt.Fprintf(e.out, "  panic: %v\n", recover()) }()
+			commands[first](e, a.text("with", ""), a)
+		},
+	}
+}
+
+func (e *environment) sent(a arguments, otherwise record.Instant) record.Instant {
+	return record.Instant(a.duration("sent", time.Duration(otherwise)))
+}
+
+func peer(e *environment, name string, a arguments) {
+	p := Peer{Member: member(name, a), Trust: Proven}
+	if a.text("trust", "proven") != "proven" {
+		p.Trust = OnProbation
+	}
+	e.setPeer(p)
+	e.step(DirectoryChanged{View: &View{Peers: e.peers}})
+}
+
+func gone(e *environment, name string, _ arguments) {
+	var left []Peer
+	for _, p := range e.peers {
+		if p.Identity != identity(name) {
+			left = append(left, p)
+		}
+	}
+	e.peers = left
+	e.step(DirectoryChanged{View: &View{Peers: left}})
+}
+
+func prefer(e *environment, revision string, a arguments) {
+	p := record.Prefer(revision)
+	switch revision {
+	case "unset":
+		p = record.Prefer("")
+	case "unsynced":
+		p = record.Preferred{State: record.PreferredNotSynced}
+	}
+	e.step(PreferenceChanged{Preferred: p, Digest: a.text("digest", "d")})
+}
+
+func reply(e *environment, outcome string, a arguments) {
+	if e.pending == nil {
+		panic("no write is in flight")
+	}
+	w := WriteDone{Beat: e.pending.Beat, Sent: e.sent(a, e.asked), Jitter: e.jitter, RetryAfter: a.duration("retryAfter", 0)}
+	switch outcome {
+	case "committed":
+		e.commit()
+		w.Outcome, w.Record, w.Version = Committed, e.content, e.stored
+	case "rejected":
+		w.Outcome = Rejected
+	case "refused":
+		w.Outcome = Refused
+	case "unknown":
+		w.Outcome = Unknown
+	}
+	e.pending = nil
+	e.step(w)
+}
+
+// tick lets time go by, to the next wake-up or on for a while, and wakes the machine
+// whenever it asked for that.
+func tick(e *environment, first string, _ arguments) {
+	if first == "" {
+		if e.wake == 0 {
+			fmt.Fprintln(e.out, "  nothing to wake for")
+			return
+		}
+		e.now, e.wake = max(e.now, e.wake), 0
+		e.step(Tick{})
+		return
+	}
+	end := e.now.Add(arguments{"d": first}.duration("d", 0))
+	for e.wake != 0 && e.wake <= end {
+		e.now, e.wake = max(e.now, e.wake), 0
+		e.step(Tick{})
+	}
+	e.now = end
+}

@@ -1,0 +1,156 @@
+package machine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// describe prints an action as transcripts show it.
+func describe(a Action) string {
+	switch a := a.(type) {
+	case Write:
+		return fmt.Sprintf("%s #%d onto %s: %s", a.Purpose, a.Beat, at(a.If), content(&a.Record))
+	case Read:
+		return "read"
+	case Start:
+		return fmt.Sprintf("START token %d cycle %d until %s", a.Token, a.Cycle, seconds(a.Deadline))
+	case Extend:
+		return "extend until " + seconds(a.Deadline)
+	case Stop:
+		return fmt.Sprintf("STOP by %s: %s", seconds(a.By), a.Reason)
+	case WakeAt:
+		if a.At == 0 {
+			return "wake never"
+		}
+		return "wake at " + seconds(a.At)
+	case EndSession:
+		return fmt.Sprintf("end session, nothing before %s: %s", seconds(a.NotBefore), a.Reason)
+	case Report:
+		text := fmt.Sprintf("report %s", a.Kind)
+		if a.Kind == RoleChanged {
+			text += fmt.Sprintf(" to %s: %s", a.Role, a.Reason)
+		}
+		if a.Detail != "" {
+			text += ": " + strings.ReplaceAll(a.Detail, "_00000000", "")
+		}
+		return text
+	}
+	return fmt.Sprintf("%#v", a)
+}
+
+// content prints what a record says, and of its mark what differs from its fields.
+func content(r *record.Record) string {
+	var words []string
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	add("holder %q", short(r.Holder))
+	if r.Duration != 0 {
+		add("for %v", r.Duration)
+	}
+	add("transitions %d", r.Transitions)
+	if r.Token != 0 {
+		add("token %d", r.Token)
+	}
+	switch {
+	case r.Mark == nil:
+		add("no mark")
+	case r.Mark.Identity != r.Holder || r.Mark.Transitions != r.Transitions:
+		add("mark of %q/%d", short(r.Mark.Identity), r.Mark.Transitions)
+	}
+	if r.Mark != nil {
+		add("beat %d", r.Mark.Beat)
+		if r.Mark.Duration != r.Duration {
+			add("mark for %v", r.Mark.Duration)
+		}
+		add("key %s", r.Mark.Key)
+	}
+	if r.HandoverTo != "" {
+		add("to %s", short(r.HandoverTo))
+	}
+	if r.Unreadable != "" {
+		add("unreadable")
+	}
+	return strings.Join(words, ", ")
+}
+
+// made is a record as somebody else would write it on top of what is stored.
+func (e *environment) made(kind string, a arguments) *record.Record {
+	r := &record.Record{}
+	if e.object != nil {
+		*r = *e.object
+	}
+	by := identity(a.text("by", "p1"))
+	r.Transitions = a.number("transitions", r.Transitions)
+	r.Renewed = time.Unix(int64(e.version.Revision), 0)
+	r.HandoverTo, r.Unreadable = "", ""
+	switch kind {
+	case "empty":
+		return &record.Record{}
+	case "held", "free":
+		token := int(r.Token)
+		if kind == "held" && r.Holder != by {
+			r.Transitions = a.number("transitions", r.Transitions+1)
+			token = max(token+1, int(e.version.Revision))
+		}
+		r.Token = record.Token(a.number("token", token))
+		beat := 1
+		if r.Mark != nil {
+			beat = int(r.Mark.Beat) + 1
+		}
+		d := a.duration("duration", 15*time.Second)
+		r.Holder, r.Duration = by, d
+		r.Mark = &record.Mark{
+			Identity: by, Transitions: r.Transitions, Key: record.Key(a.text("key", "stable")),
+			Beat: uint64(a.number("beat", beat)), Duration: d, Renewal: record.Renewal(a.text("renewal", "record")),
+		}
+		if kind == "free" {
+			r.Holder, r.Mark.Identity, r.Duration = "", "", time.Second
+			r.HandoverTo = identity(a.text("to", ""))
+		}
+	case "foreign": // our annotations stay as they are
+		if r.Holder != by {
+			r.Transitions = a.number("transitions", r.Transitions+1)
+		}
+		r.Holder, r.Duration = by, a.duration("duration", 15*time.Second)
+	case "blank": // a stranger, or a foreign elector that leaves
+		r.Holder, r.Duration = "", time.Second
+	default:
+		panic("unknown record " + kind)
+	}
+	return r
+}
+
+// edit changes single fields of what is stored.
+func edit(e *environment, _ string, a arguments) {
+	r := *e.object
+	if r.Mark != nil {
+		m := *r.Mark
+		r.Mark = &m
+	}
+	for k, v := range a {
+		switch k {
+		case "label": // what we do not read
+		case "holder":
+			r.Holder = identity(v)
+		case "duration":
+			r.Duration = a.duration(k, 0)
+		case "markDuration":
+			r.Mark.Duration = a.duration(k, 0)
+		case "beat":
+			r.Mark.Beat = uint64(a.number(k, 0))
+		case "token":
+			r.Token = record.Token(a.number(k, 0))
+		case "key":
+			r.Mark.Key = record.Key(v)
+		case "transitions":
+			r.Transitions = a.number(k, 0)
+		case "unreadable":
+			r.Unreadable = v
+		default:
+			panic("unknown field " + k)
+		}
+	}
+	e.write(&r)
+}

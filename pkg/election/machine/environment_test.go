@@ -1,0 +1,218 @@
+package machine
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+// environment is one machine, the store that it writes to, and the clock.
+type environment struct {
+	out   io.Writer
+	cfg   Config
+	state State
+	now   record.Instant
+	wake  record.Instant
+	// object and version are what is stored; object is nil when nothing is.
+	object  *record.Record
+	version record.Version
+	uids    int
+	// pending is the write that waits for its reply.
+	pending *Write
+	asked   record.Instant
+	// stored is what became of the pending write: its version once it was committed.
+	stored  record.Version
+	content *record.Record
+	readAt  record.Instant
+	jitter  float64
+	peers   []Peer
+}
+
+// start is the instant at which every transcript begins.
+const startOfTime = record.Instant(100 * time.Second)
+
+func newEnvironment(out io.Writer) *environment {
+	return &environment{out: out, now: startOfTime, version: record.Version{Revision: 1}, jitter: 0.5}
+}
+
+// identity makes a member's identity of a short name. A name with a dash is that of a
+// foreign elector and stays as it is.
+func identity(name string) string {
+	if name == "" || strings.Contains(name, "-") {
+		return name
+	}
+	return record.NewIdentity(name, 0)
+}
+
+func short(identity string) string { return strings.TrimSuffix(identity, "_00000000") }
+
+func seconds(at record.Instant) string {
+	return strconv.FormatFloat(time.Duration(at).Seconds(), 'f', -1, 64) + "s"
+}
+
+// arguments are the key=value words of a command; a word without "=" counts as true.
+type arguments map[string]string
+
+func (a arguments) duration(key string, otherwise time.Duration) time.Duration {
+	v, ok := a[key]
+	if !ok {
+		return otherwise
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func (a arguments) number(key string, otherwise int) int {
+	v, ok := a[key]
+	if !ok {
+		return otherwise
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func (a arguments) text(key, otherwise string) string {
+	if v, ok := a[key]; ok {
+		return v
+	}
+	return otherwise
+}
+
+// step puts an event to the machine and prints what follows.
+func (e *environment) step(event Event) {
+	before := e.state
+	after, actions := Step(e.cfg, before, e.now, event)
+	e.state = after
+	for _, a := range actions {
+		fmt.Fprintf(e.out, "  %s\n", describe(a))
+		switch a := a.(type) {
+		case Write:
+			if e.pending != nil {
+				panic("two writes in flight")
+			}
+			e.pending, e.asked, e.stored = &a, e.now, record.Version{}
+		case Read:
+			e.readAt = e.now
+		case WakeAt:
+			e.wake = a.At
+		}
+	}
+	fmt.Fprintf(e.out, "  = %s\n", e.summary())
+}
+
+func (e *environment) summary() string {
+	s := &e.state
+	text := fmt.Sprintf("%s: %s, lock %s", seconds(e.now), s.Role, s.Lock.Owner)
+	if s.Lock.Version != (record.Version{}) {
+		text += " at " + at(s.Lock.Version)
+	}
+	if s.Role == Leading {
+		text += fmt.Sprintf(", token %d until %s", s.Term.Token, seconds(s.Term.Deadline))
+	}
+	if s.Role == Draining && s.Drain.Lost {
+		text += ", lost"
+	}
+	return text
+}
+
+func at(v record.Version) string {
+	if v.IsZero() {
+		return "nothing"
+	}
+	return v.UID + "@" + strconv.FormatUint(v.Revision, 10)
+}
+
+// configure reads the arguments of `member`.
+func (e *environment) configure(name string, a arguments) {
+	timing, err := record.Profile(a.text("timing", "default"))
+	if err != nil {
+		panic(err)
+	}
+	timing.MinHold = a.duration("minHold", timing.MinHold)
+	timing.PreemptDelay = a.duration("preemptDelay", timing.PreemptDelay)
+	e.cfg = Config{
+		Election:  "work",
+		Group:     "edge",
+		Member:    member(name, a),
+		Timing:    timing,
+		Policy:    priority.RevisionLocation{},
+		Bootstrap: BootstrapWait,
+	}
+	if a.text("bootstrap", "wait") == "immediate" {
+		e.cfg.Bootstrap = BootstrapImmediate
+	}
+	if d := a.duration("notBefore", 0); d != 0 {
+		e.cfg.NotBefore = record.Instant(d)
+	}
+	e.state = Initial()
+	e.state.Digest = "d"
+	e.pending, e.wake = nil, 0
+}
+
+func member(name string, a arguments) record.Member {
+	m := record.Member{
+		Identity:   identity(name),
+		Revision:   a.text("revision", "stable"),
+		Location:   record.Location(a.text("location", "local")),
+		Weight:     a.number("weight", 0),
+		Ready:      a.text("ready", "true") == "true",
+		Preference: a.text("preference", "d"),
+		Config:     a.text("config", "c1"),
+	}
+	if a.text("standing", "good") != "good" {
+		m.Standing = []string{"work"}
+	}
+	return m
+}
+
+// setPeer puts a peer in the directory, instead of the one of that name.
+func (e *environment) setPeer(p Peer) {
+	e.peers = slices.DeleteFunc(slices.Clone(e.peers), func(o Peer) bool { return o.Identity == p.Identity })
+	e.peers = append(e.peers, p)
+}
+
+// become stores what somebody else wrote.
+func (e *environment) write(r *record.Record) {
+	if e.object == nil && r != nil {
+		e.uids++
+		e.version.UID = fmt.Sprintf("u%d", e.uids)
+	}
+	if r == nil {
+		e.version.UID = ""
+	}
+	e.object = r
+	e.version.Revision++
+}
+
+// commit stores the pending write if its condition holds.
+func (e *environment) commit() {
+	if e.pending == nil {
+		panic("no write is in flight")
+	}
+	if e.stored != (record.Version{}) {
+		return
+	}
+	held := e.version
+	if e.object == nil {
+		held = record.Version{}
+	}
+	if held != e.pending.If {
+		panic(fmt.Sprintf("the write is onto %s, but %s is stored", at(e.pending.If), at(held)))
+	}
+	r := e.pending.Record
+	r.Renewed = time.Unix(int64(e.version.Revision), 0)
+	e.write(&r)
+	e.stored, e.content = e.version, &r
+}

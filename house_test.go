@@ -1,0 +1,197 @@
+// Package primacy_test keeps the rules of the house: what may import what, and how
+// files must be. Each rule is also shown a violation, planted for it, so that it is
+// known to fail.
+package primacy_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const maxLines = 1000
+
+// file is a Go file of the repository.
+type file struct {
+	path  string
+	lines int
+	ast   *ast.File
+}
+
+func (f file) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
+
+// fileRules each say what is wrong with one file; empty when nothing is.
+var fileRules = []func(f file) string{
+	func(f file) string {
+		if f.lines > maxLines {
+			return fmt.Sprintf("has %d lines: a file holds one idea", f.lines)
+		}
+		return ""
+	},
+	func(f file) string {
+		if name := strings.TrimSuffix(f.ast.Name.Name, "_test"); name == "util" || name == "utils" {
+			return "is in a package " + name + ": a package is named for what it provides"
+		}
+		return ""
+	},
+	func(f file) string {
+		if f.isTest() && f.uses("time", "Sleep") && !f.imports("testing/synctest") {
+			return "sleeps outside a testing/synctest bubble: await the event, so that the test is neither slow nor lucky"
+		}
+		return ""
+	},
+	func(f file) string {
+		if f.uses("context", "TODO") {
+			return "has a context.TODO: who can stop this?"
+		}
+		return ""
+	},
+}
+
+var replaceLine = regexp.MustCompile(`(?m)^[ \t]*replace\b`)
+
+func TestFiles(t *testing.T) { report(t, checkTree(os.DirFS("."))) }
+
+// checkTree tells what in the repository is against the rules of the house.
+func checkTree(tree fs.FS) (broken []string) {
+	mod, err := fs.ReadFile(tree, "go.mod")
+	switch {
+	case err != nil:
+		broken = append(broken, err.Error())
+	case replaceLine.Match(mod):
+		broken = append(broken, "go.mod: replaces a module: whoever imports this one would build something else")
+	}
+	documented := map[string]bool{} // folders with packages
+	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == "testdata" || name != "." && strings.HasPrefix(d.Name(), ".") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		f, err := parse(tree, name)
+		if err != nil {
+			return err
+		}
+		for _, rule := range fileRules {
+			if problem := rule(f); problem != "" {
+				broken = append(broken, name+": "+problem)
+			}
+		}
+		if !f.isTest() {
+			documented[path.Dir(name)] = documented[path.Dir(name)] || f.ast.Doc != nil
+		}
+		return nil
+	})
+	if err != nil {
+		broken = append(broken, err.Error())
+	}
+	for _, dir := range slices.Sorted(maps.Keys(documented)) {
+		if !documented[dir] {
+			broken = append(broken, dir+": the package has no doc: what is its one job?")
+		}
+	}
+	return broken
+}
+
+func parse(tree fs.FS, name string) (file, error) {
+	src, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return file{}, err
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments|parser.SkipObjectResolution)
+	return file{path: name, lines: bytes.Count(src, []byte("\n")), ast: parsed}, err
+}
+
+func (f file) imports(importPath string) bool { return f.localName(importPath) != "" }
+
+// localName is the name under which the file imports the package; empty if it does not.
+func (f file) localName(importPath string) string {
+	for _, spec := range f.ast.Imports {
+		switch p, err := strconv.Unquote(spec.Path.Value); {
+		case err != nil || p != importPath:
+		case spec.Name != nil:
+			return spec.Name.Name
+		default:
+			return path.Base(p)
+		}
+	}
+	return ""
+}
+
+// uses says whether the file names the package's function, to call it or otherwise.
+func (f file) uses(importPath, function string) bool {
+	local := f.localName(importPath)
+	found := false
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == function {
+			x, ok := sel.X.(*ast.Ident)
+			found = found || ok && x.Name == local
+		}
+		return !found
+	})
+	return found
+}
+
+// TestFilesBite plants one violation of each rule.
+func TestFilesBite(t *testing.T) {
+	const doc = "// Package p is planted.\npackage p\n"
+	for _, tt := range []struct {
+		name, path, content string
+		want                string // empty when nothing is wrong
+	}{
+		{"nothing wrong", "p/p.go", doc, ""},
+		{"replace", "go.mod", "module x\n\nreplace a => ../a\n", "replaces a module"},
+		{"replace in a block", "go.mod", "module x\n\nreplace (\n\ta => ../a\n)\n", "replaces a module"},
+		{"replaced in a comment", "go.mod", "module x // replace nothing\n", ""},
+		{"no doc", "q/q.go", "package q\n", "q: the package has no doc"},
+		{"only tests need no doc", "q/q_test.go", "package q\n", ""},
+		{"long", "p/long.go", doc + strings.Repeat("\n", maxLines), "has 1002 lines"},
+		{"util", "util/u.go", "// Package util is.\npackage util\n", "package util"},
+		{"utils in a test", "p/u_test.go", "package utils_test\n", "package utils"},
+		{"sleep", "p/s_test.go", "package p\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", "sleeps"},
+		{"sleep by another name", "p/s_test.go", "package p\n\nimport clock \"time\"\n\nvar f = clock.Sleep\n", "sleeps"},
+		{"sleep in a bubble", "p/s_test.go", "package p\n\nimport (\n\t\"testing/synctest\"\n\t\"time\"\n)\n\nfunc f() { time.Sleep(1); synctest.Wait() }\n", ""},
+		{"sleep elsewhere", "p/s.go", doc + "\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", ""},
+		{"todo", "p/c.go", doc + "\nimport \"context\"\n\nvar c = context.TODO()\n", "context.TODO"},
+		{"data of tests", "p/testdata/util.go", "package util\n", ""},
+		{"not a Go file", "p/broken.go", "pakage", "expected 'package'"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tree := fstest.MapFS{"go.mod": {Data: []byte("module x\n")}}
+			tree[tt.path] = &fstest.MapFile{Data: []byte(tt.content)}
+			broken := strings.Join(checkTree(tree), "\n")
+			if tt.want == "" && broken != "" {
+				t.Errorf("nothing planted, yet: %s", broken)
+			}
+			if !strings.Contains(broken, tt.want) {
+				t.Errorf("found %q, want %q", broken, tt.want)
+			}
+		})
+	}
+}
+
+func report(t *testing.T, broken []string) {
+	t.Helper()
+	for _, b := range broken {
+		t.Error(b)
+	}
+}

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
@@ -35,16 +33,11 @@ func (c *Configuration) Canonical() string {
 	for i, e := range c.Elections {
 		out.Elections[i] = e.canonical()
 	}
-	return encode(out)
-}
-
-// Digest changes when the election does, but not with comments, places or quotes.
-func (e Election) Digest() string {
-	sum := sha256.Sum256([]byte(encode(struct {
-		Election canonicalElection `yaml:"election"`
-		Drift    float64           `yaml:"drift"`
-	}{e.canonical(), e.Timing.Drift})))
-	return hex.EncodeToString(sum[:8])
+	text, err := yaml.Marshal(out)
+	if err != nil {
+		panic(fmt.Sprintf("config: encode a valid configuration: %v", err))
+	}
+	return string(text)
 }
 
 type canonicalElection struct {
@@ -79,28 +72,18 @@ func (e Election) canonical() canonicalElection {
 	return out
 }
 
-// plain copies a block without the way in which it was written: comments, places, quotes.
+// plain copies a block without the way in which it was written: comments, places, choice of
+// quotes.
 func plain(node *yaml.Node) *yaml.Node {
 	out := &yaml.Node{Kind: node.Kind, Tag: node.Tag, Value: node.Value}
-	switch {
-	case node.Kind != yaml.ScalarNode:
-	case node.Tag == "!!null":
+	switch node.Tag {
+	case "!!null":
 		out.Value = "null"
-	case node.Tag == "!!str":
-		if err := out.Encode(node.Value); err != nil {
-			panic(fmt.Sprintf("config: encode a string: %v", err))
-		}
+	case "!!str":
+		out.Style = yaml.DoubleQuotedStyle
 	}
 	for _, child := range node.Content {
 		out.Content = append(out.Content, plain(child))
 	}
 	return out
-}
-
-func encode(v any) string {
-	text, err := yaml.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("config: encode a valid configuration: %v", err))
-	}
-	return string(text)
 }

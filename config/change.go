@@ -11,12 +11,17 @@ type Change struct {
 	Added, Removed, Changed []string
 }
 
+// None says that the two mean the same.
+func (c Change) None() bool {
+	return !c.Process && !c.DefaultRevision && len(c.Added)+len(c.Removed)+len(c.Changed) == 0
+}
+
 // Compare says what is different in the second configuration.
 func Compare(before, after *Configuration) Change {
 	change := Change{
 		Process: before.Group != after.Group || before.Namespace != after.Namespace ||
 			before.Member != after.Member || before.Timing != after.Timing,
-		DefaultRevision: before.DefaultRevision.digest() != after.DefaultRevision.digest(),
+		DefaultRevision: before.DefaultRevision.Digest() != after.DefaultRevision.Digest(),
 	}
 	old := make(map[string]string, len(before.Elections))
 	for _, e := range before.Elections {
@@ -37,12 +42,4 @@ func Compare(before, after *Configuration) Change {
 		}
 	}
 	return change
-}
-
-// digest is to a block what Election.Digest is to an election.
-func (b *Block) digest() string {
-	if b == nil {
-		return ""
-	}
-	return b.Kind + ": " + encode(plain(b.Node))
 }

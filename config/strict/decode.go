@@ -33,7 +33,7 @@ func Decode(node *yaml.Node, into any) error {
 		return Errors{NewError(node, "", "there is nothing here", "give it a value")}
 	}
 	var d decoder
-	d.refuseReferences(node, "")
+	d.refuseReferences(node, "", 0)
 	if len(d.errs) == 0 {
 		d.value(node, v.Elem(), "")
 	}

@@ -71,10 +71,16 @@ func describe(node *yaml.Node) string {
 	return show(node.Value)
 }
 
+// maxDepth bounds how deep a document nests.
+const maxDepth = 100
+
 // refuseReferences refuses what makes a document mean more than it says. It never
 // follows an alias, so it takes no longer than the document is large.
-func (d *decoder) refuseReferences(node *yaml.Node, path string) {
+func (d *decoder) refuseReferences(node *yaml.Node, path string, depth int) {
 	switch {
+	case depth > maxDepth:
+		d.fail(node, "", "", "nested deeper than %d blocks", maxDepth)
+		return
 	case node.Kind == yaml.AliasNode:
 		d.fail(node, path, "write the value out", "aliases (*%s) are not supported", cut(node.Value))
 		return
@@ -88,13 +94,13 @@ func (d *decoder) refuseReferences(node *yaml.Node, path string) {
 	switch node.Kind {
 	case yaml.SequenceNode:
 		for i, entry := range node.Content {
-			d.refuseReferences(entry, path+"["+strconv.Itoa(i)+"]")
+			d.refuseReferences(entry, path+"["+strconv.Itoa(i)+"]", depth+1)
 		}
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key, value := node.Content[i], node.Content[i+1]
-			d.refuseReferences(key, path)
-			d.refuseReferences(value, joinKey(path, key.Value))
+			d.refuseReferences(key, path, depth+1)
+			d.refuseReferences(value, joinKey(path, key.Value), depth+1)
 		}
 	}
 }

@@ -139,6 +139,7 @@ func TestMistakes(t *testing.T) {
 		{`<<: {name: x}`, `1:1: merge keys (<<) are not supported (write the fields out)`},
 		{`name: !!str 1`, `1:7: name: tags (!!str) are not supported (leave the tag out; quote what is text)`},
 		{`name: !secret x`, `1:7: name: tags (!secret) are not supported (leave the tag out; quote what is text)`},
+		{`env: {a: ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, `1:109: nested deeper than 100 blocks`},
 		{`[]`, `1:1: want a mapping, got a list (write fields as name: value)`},
 		{"weight: x\nname: 1", "1:9: weight: want a whole number, got \"x\" (write decimal digits only, such as 100)\n2:7: name: 1 is a number, want text (write it quoted: \"1\")"},
 		{`name: "` + strings.Repeat("x", 99) + `"` + "\nweight: " + strings.Repeat("y", 99), `2:9: weight: want a whole number, got "` + strings.Repeat("y", 64) + `..." (write decimal digits only, such as 100)`},

@@ -1,0 +1,44 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Digest changes when the election does, but not with comments, places or quotes.
+func (e Election) Digest() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %q %q %q %v", e.Name, e.Lock.Kind, e.Lock.Name, e.Lock.Renewal, e.Policy, e.Bootstrap, e.Timing)
+	for _, r := range e.Runners {
+		fmt.Fprintf(h, " %q", r.Name)
+		r.Block.digest(h)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Digest is to a block what Election.Digest is to an election; empty for no block.
+func (b *Block) Digest() string {
+	if b == nil {
+		return ""
+	}
+	h := sha256.New()
+	b.digest(h)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func (b *Block) digest(w io.Writer) {
+	fmt.Fprintf(w, " %q", b.Kind)
+	digest(w, b.Node)
+}
+
+func digest(w io.Writer, node *yaml.Node) {
+	fmt.Fprintf(w, " %d %q %q [", node.Kind, node.Tag, node.Value)
+	for _, child := range node.Content {
+		digest(w, child)
+	}
+	io.WriteString(w, "]")
+}

@@ -8,6 +8,9 @@ import (
 
 // observe takes in what somebody showed of the lock.
 func (s *step) observe(e Observed) {
+	if s.ended {
+		return
+	}
 	if !s.Lock.Seen {
 		if e.Source == ReadBack {
 			return // of another's lock only the stream is believed
@@ -20,23 +23,32 @@ func (s *step) observe(e Observed) {
 	known := s.Lock.Version
 	switch {
 	case e.Version.Revision == 0:
-		// A read of an absent object has no version. It counts unless something was
-		// seen after it was sent.
-		if e.Sent >= s.Lock.at && s.Lock.Record != nil {
+		// A read of an absent object has no version. It counts only if it was sent after
+		// all that was seen: nothing would ever correct a wrong absence.
+		if e.Sent > s.Lock.at && s.Lock.Record != nil {
 			s.sight(nil, record.Version{Revision: known.Revision})
+			s.resolve()
+			return
 		}
+		s.wonder()
 		return
 	case e.Version.Revision < known.Revision:
-		if e.Source != Stream && e.Sent > s.Lock.at {
+		switch {
+		case e.Source == Stream:
+			s.skipped(e)
+		case e.Sent > s.Lock.at:
 			s.restored(e)
 		}
 		return
 	case e.Version.Revision == known.Revision:
-		if e.Source != ReadBack && e.Version == known {
-			s.Lock.streamed = e.Version
-		}
 		if e.Version == known {
 			s.Lock.at = s.now
+		}
+		switch {
+		case e.Source == ReadBack:
+			s.wonder()
+		case e.Version == known:
+			s.Lock.streamed = e.Version
 		}
 		return
 	}
@@ -51,12 +63,21 @@ func (s *step) observe(e Observed) {
 	s.resolve()
 }
 
+// wonder paces writes when the object still is what it was, although a write that was
+// conditional on just that was rejected.
+func (s *step) wonder() {
+	if s.baffled {
+		s.backOff(0)
+	}
+}
+
 // sight makes an object, or its absence, what is known of the lock, and starts the
 // clocks that the change starts.
 func (s *step) sight(r *record.Record, v record.Version) {
 	before, owner := s.Lock, s.ownerOf(r)
 	k := &s.Lock
 	k.Record, k.Version, k.Owner, k.at = r, v, owner, s.now
+	s.baffled = false
 
 	sameObject := before.Record != nil && r != nil && before.Version.UID == v.UID
 	switch owner {
@@ -88,12 +109,41 @@ func (s *step) sight(r *record.Record, v record.Version) {
 			k.since = s.now
 		}
 	}
-	if owner == Other || owner == Foreign {
+	if owner == Other {
+		s.forgive(r.Holder)
+	}
+	if owner == Foreign {
+		k.shared = true
+	}
+	if owner == Other || owner == Foreign || owner == Free {
 		s.heldUntil = 0 // we are no longer the last holder
 	}
 	if owner != before.Owner {
 		s.alarmed = 0
 	}
+}
+
+// skipped takes in what the stream shows of the time before a read or a reply. It is
+// history, but an owner among it starts the wait anew (rule 13): it may be at work.
+func (s *step) skipped(e Observed) {
+	k := &s.Lock
+	if e.Version.Revision <= k.streamed.Revision {
+		return
+	}
+	switch s.ownerOf(e.Record) {
+	case Other, Free, Mine:
+		if k.Owner == Unowned || k.Owner == Nobody {
+			k.since, k.duration = s.now, e.Record.Mark.Duration
+		}
+	case Foreign:
+		k.shared = true
+		if k.Owner == Unowned || k.Owner == Nobody {
+			k.since, k.duration = s.now, e.Record.Duration
+		}
+	default:
+		return
+	}
+	s.heldUntil = 0
 }
 
 func sameBeat(a, b *record.Record) bool {
@@ -117,7 +167,8 @@ func (s *step) ownerOf(r *record.Record) Owner {
 			return Mine
 		}
 		return Other
-	case r.Holder != "" && r.Unreadable == "" && !record.OurForm(r.Holder):
+	case r.Holder != "" && !record.OurForm(r.Holder):
+		// Whatever our annotations say under it means nothing (rules 8, 16).
 		return Foreign
 	}
 	return Unowned
@@ -145,16 +196,15 @@ func (s *step) resolve() {
 }
 
 // restored: a consistent read shows an earlier state than was known, so the store was
-// reset to a backup and nothing that we hold in mind is true (rule 14).
+// reset to a backup and nothing that we hold in mind is true (rule 14). Nothing that is
+// seen from here on is acted upon: this incarnation only stops its work.
 func (s *step) restored(e Observed) {
 	wait := s.now.Add(s.cfg.Timing.ObserverWait(max(s.cfg.Timing.LeaseDuration, s.Lock.duration)))
 	s.act(EndSession{Reason: ReasonRestored, NotBefore: wait})
-	s.Lock = Lock{Seen: true, duration: s.Lock.duration}
+	s.ended = true
+	s.Lock = Lock{Seen: true, Record: e.Record, Version: e.Version, Owner: Unowned, at: s.now, since: s.now}
 	s.writes = nil
 	s.heldUntil = 0
-	s.sight(e.Record, e.Version)
-	s.Lock.Owner = Unowned
-	s.Lock.since = s.now
 	if s.Role == Leading {
 		s.stop(ReasonRestored)
 	}

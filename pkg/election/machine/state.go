@@ -19,6 +19,9 @@ type Config struct {
 	Bootstrap Bootstrap
 	// NotBefore is the earliest instant at which anything is taken; zero for none.
 	NotBefore record.Instant
+	// ProvenAt is when this member will have lived long enough since its last fall for
+	// others to trust it (rule 17); zero if it never fell.
+	ProvenAt record.Instant
 }
 
 // Bootstrap says what a lock object that nobody ever held is worth.
@@ -77,6 +80,8 @@ type State struct {
 	// writes are those not answered, or answered with Unknown and not yet passed.
 	writes  []write
 	reading bool
+	// baffled: a write was rejected, and what is known of the lock does not explain it.
+	baffled bool
 
 	// retryAt is the earliest instant for the next write after a failure.
 	retryAt record.Instant
@@ -90,7 +95,11 @@ type State struct {
 	// StandDownUntil is until when this member's standing here is lowered.
 	StandDownUntil record.Instant
 	failures       int
+	// pausedUntil is until when this member leaves a free lock alone since its runners failed.
+	pausedUntil record.Instant
 
+	// ended: the store was restored; nothing that this incarnation knows is true.
+	ended        bool
 	leaving      Reason
 	leavingSince record.Instant
 	passedOver   []passedOver
@@ -118,6 +127,8 @@ type Lock struct {
 	since record.Instant
 	// duration is the last one that a bound record, or a foreign holder, gave.
 	duration time.Duration
+	// shared: an elector that is not ours was seen to hold it.
+	shared bool
 }
 
 // Owner is whose the lock is.
@@ -200,15 +211,21 @@ func Initial() State {
 }
 
 // Settled says whether a member that resigned owes nothing any more: no work, no lock
-// that it could still release, no write under way.
+// that it could still release, no write under way. What cannot be released within one
+// leaseDuration is left to expire (rule 15); a Tick is asked for at that instant.
 func (s *State) Settled(c Config, now record.Instant) bool {
 	if s.leaving == "" || s.Role == Leading || s.Role == Draining && !s.Drain.Stopped {
 		return false
 	}
-	if now >= s.leavingSince.Add(c.Timing.LeaseDuration) && now >= s.heldUntil {
+	if now >= s.givesUpAt(c) {
 		return true
 	}
-	return s.Role == Following && s.Lock.Owner != Mine && len(s.writes) == 0
+	return s.Role == Following && (s.ended || s.Lock.Owner != Mine && len(s.writes) == 0)
+}
+
+// givesUpAt is when a leaving member stops trying to release.
+func (s *State) givesUpAt(c Config) record.Instant {
+	return max(s.leavingSince.Add(c.Timing.LeaseDuration), s.heldUntil)
 }
 
 // Standing says whether the member's runners are in good standing here.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -91,7 +92,7 @@ func (s *step) learn(event Event) {
 		s.failed = true
 	case Resign:
 		if s.leaving == "" {
-			s.leaving, s.leavingSince = e.Reason, s.now
+			s.leaving, s.leavingSince = cmp.Or(e.Reason, ReasonShutdown), s.now
 		}
 	default:
 		panic(fmt.Sprintf("machine: unknown event %T", event))
@@ -109,6 +110,9 @@ func (s *step) decide() {
 	}
 	if s.Role == Following {
 		s.follow()
+	}
+	if s.leaving != "" && !s.Settled(*s.cfg, s.now) {
+		s.wakeAt(s.givesUpAt(*s.cfg))
 	}
 }
 
@@ -171,6 +175,9 @@ func (s *step) answered(e WriteDone) {
 		return
 	}
 	w := s.writes[i]
+	if e.Outcome == Committed && (e.Record == nil || e.Sent < w.asked || e.Sent > s.now) {
+		panic(fmt.Sprintf("machine: %s: write %d committed without a record, or not sent between its request and its reply", s.cfg.Election, e.Beat))
+	}
 	drop := func() { s.writes = slices.Delete(slices.Clone(s.writes), i, i+1) }
 	switch e.Outcome {
 	case Committed:
@@ -179,6 +186,7 @@ func (s *step) answered(e WriteDone) {
 		if e.Version.Revision > s.Lock.Version.Revision {
 			s.sight(e.Record, e.Version)
 		}
+		s.resolve()
 		s.committed(w, e.Sent)
 	case Rejected:
 		drop()
@@ -187,7 +195,7 @@ func (s *step) answered(e WriteDone) {
 		}
 		if s.Lock.Version == w.onto || s.Lock.Record == nil {
 			// The object has moved on and we have not seen how.
-			s.backOff(0)
+			s.baffled = true
 			s.read()
 		}
 	case Refused:
@@ -230,17 +238,22 @@ func (s *step) committed(w write, sent record.Instant) {
 	s.renewAt = max(s.renewAt, sent.Add(s.cfg.Timing.RenewInterval))
 	switch {
 	case s.Role == Leading && s.Term.Token == w.token:
-		if validUntil > s.Term.Deadline {
+		// Work that slept past its deadline is dead, and stays so (rule 4).
+		if validUntil > s.Term.Deadline && s.now < s.Term.Deadline {
 			s.Term.Deadline = validUntil
 			s.act(Extend{Deadline: validUntil})
 		}
 	case s.Role == Following && w.purpose == Take && s.leaving == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
-		s.start(w, validUntil)
+		// A write whose term is over starts no second one when its reply comes in.
+		if w.token > s.Term.Token {
+			s.start(w, sent)
+		}
 	}
 }
 
-// start begins a term on its own committed write (rule 6).
-func (s *step) start(w write, deadline record.Instant) {
+// start begins a term on its own committed write, sent at the instant sent (rule 6).
+func (s *step) start(w write, sent record.Instant) {
+	deadline := sent.Add(s.cfg.Timing.Validity())
 	s.Cycle++
 	s.Term = Term{Token: w.token, UID: s.Lock.Version.UID, Started: s.now, Deadline: deadline}
 	s.Drain = Drain{}
@@ -248,7 +261,7 @@ func (s *step) start(w write, deadline record.Instant) {
 	s.alarmed = 0
 	// The first interval is shortened at random so that renewals spread over it.
 	interval := s.cfg.Timing.RenewInterval
-	s.renewAt = s.now.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))
+	s.renewAt = sent.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))
 	s.become(Leading, ReasonTaken)
 	s.act(Start{Token: s.Term.Token, Cycle: s.Cycle, Deadline: deadline})
 }
@@ -266,6 +279,10 @@ func (s *step) standDown() {
 	if s.now.Sub(s.Term.Started) > 2*record.Doubled(s.cfg.Timing.StandDown, s.failures) {
 		s.failures = 0
 	}
-	s.StandDownUntil = s.now.Add(record.Doubled(s.cfg.Timing.StandDown, s.failures))
+	t := s.cfg.Timing
+	s.StandDownUntil = s.now.Add(record.Doubled(t.StandDown, s.failures))
+	// Nobody is excluded from a free lock (rule 6), but neither do failing runners make
+	// it go round as fast as the store can write.
+	s.pausedUntil = min(s.StandDownUntil, s.now.Add(record.Doubled(max(t.NominateDelay, t.RenewInterval), s.failures)))
 	s.failures++
 }

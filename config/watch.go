@@ -36,7 +36,7 @@ func (p *Process) Watch(ctx context.Context, deliver func(*Configuration, error)
 	if p.Configuration == nil {
 		return errors.New("watch configuration: the process has none")
 	}
-	w := &watcher{path: p.Config, parse: p.Parse, deliver: deliver, settle: settle, current: p.Configuration.Canonical()}
+	w := &watcher{path: p.Config, parse: p.Parse, deliver: deliver, settle: settle, current: p.Configuration}
 	return w.run(ctx)
 }
 
@@ -47,8 +47,8 @@ type watcher struct {
 	deliver func(*Configuration, error)
 	settle  time.Duration
 
-	stirred time.Time // the first event since the last look; zero if none
-	current string    // the canonical form of what was delivered last
+	stirred time.Time      // the first event since the last look; zero if none
+	current *Configuration // what was delivered last; nil at first
 	bytes   [sha256.Size]byte
 	failure string // the error delivered last, unless ended
 }
@@ -122,11 +122,10 @@ func (w *watcher) look() {
 		w.fail(err)
 		return
 	}
-	canonical := c.Canonical()
-	if canonical == w.current && w.failure == "" {
+	if w.current != nil && w.failure == "" && Compare(w.current, c).None() {
 		return
 	}
-	w.current, w.failure = canonical, ""
+	w.current, w.failure = c, ""
 	w.deliver(c, nil)
 }
 

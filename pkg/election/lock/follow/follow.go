@@ -108,7 +108,12 @@ type follower struct {
 	// at is the revision up to which all is known; it counts only once listed.
 	at     uint64
 	listed bool
+	// barren counts streams in a row that were opened and showed nothing at all.
+	barren int
 }
+
+// mostBarren streams in a row mean that something after the revision cannot be shown.
+const mostBarren = 3
 
 // attempt lists if need be, and follows one stream to its end. It says how long the
 // stream lived.
@@ -125,12 +130,14 @@ func (f *follower) attempt(ctx context.Context) (time.Duration, error) {
 	defer stream.Close()
 	opened := time.Now()
 	f.deliver(lock.Event{Kind: lock.Resumed, Revision: f.at})
+	f.barren++
 	for {
 		e, err := stream.Next(ctx)
 		if err != nil {
 			f.forget(err)
 			return time.Since(opened), err
 		}
+		f.barren = 0
 		switch e.Kind {
 		case lock.Changed:
 			f.at = e.Entry.Version.Revision
@@ -159,7 +166,7 @@ func (f *follower) list(ctx context.Context) error {
 }
 
 func (f *follower) forget(err error) {
-	if errors.Is(err, ErrExpired) {
-		f.listed = false
+	if errors.Is(err, ErrExpired) || f.barren >= mostBarren {
+		f.listed, f.barren = false, 0
 	}
 }

@@ -96,6 +96,9 @@ const (
 	ForeignHolder
 	// Divided: the holder stays because the better member Detail sees another preference.
 	Divided
+	// SessionRenewed: the holder Detail renews through its session, which this machine
+	// cannot follow; the lock is left alone.
+	SessionRenewed
 )
 
 func (k ReportKind) String() string {
@@ -110,6 +113,8 @@ func (k ReportKind) String() string {
 		return "foreign holder"
 	case Divided:
 		return "different preference"
+	case SessionRenewed:
+		return "session-renewed holder"
 	}
 	return fmt.Sprintf("ReportKind(%d)", int(k))
 }

@@ -58,6 +58,9 @@ func (s *step) successor(without ...string) string {
 		consider(p)
 	}
 	me := Peer{Member: s.cfg.Member, Trust: Proven}
+	if s.now < s.cfg.ProvenAt {
+		me.Trust = OnProbation
+	}
 	me.Ready = true
 	if !s.Standing(s.now) {
 		me.Standing = []string{s.cfg.Election}

@@ -16,7 +16,7 @@ import (
 //	stored held|free|empty|foreign|blank [by= to= token= transitions= beat= duration= ...]
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest
 //	delete   restore REV
-//	stream   list   get [sent=]   getfailed
+//	stream [REV]   list [sent=]   get [absent] [sent=]   getfailed
 //	commit [late]             the write in flight is stored, or a given-up one; nobody sees it
 //	reply committed|rejected|refused|unknown [sent= retryAfter=]
 //	stopped   failed   resign [reason=]
@@ -61,18 +61,22 @@ func init() {
 		"restore": func(e *environment, first string, _ arguments) {
 			e.version.Revision = uint64(arguments{"rev": first}.number("rev", 1))
 		},
-		"stream": func(e *environment, _ string, _ arguments) {
-			e.step(Observed{Source: Stream, Record: e.object, Version: e.version, Jitter: e.jitter})
+		"stream": func(e *environment, first string, _ arguments) {
+			shown := entry{record: e.object, version: e.version}
+			if first != "" {
+				shown = e.history[uint64(arguments{"rev": first}.number("rev", 0))]
+			}
+			e.step(Observed{Source: Stream, Record: shown.record, Version: shown.version, Jitter: e.jitter})
 		},
 		"list": func(e *environment, _ string, a arguments) {
 			e.step(Observed{Source: List, Record: e.object, Version: e.version, Sent: e.sent(a, e.now), Jitter: e.jitter})
 		},
-		"get": func(e *environment, _ string, a arguments) {
-			v := e.version
-			if e.object == nil {
-				v = record.Version{}
+		"get": func(e *environment, first string, a arguments) {
+			o := Observed{Source: ReadBack, Record: e.object, Version: e.version, Sent: e.sent(a, e.readAt), Jitter: e.jitter}
+			if e.object == nil || first == "absent" {
+				o.Record, o.Version = nil, record.Version{}
 			}
-			e.step(Observed{Source: ReadBack, Record: e.object, Version: v, Sent: e.sent(a, e.readAt), Jitter: e.jitter})
+			e.step(o)
 		},
 		"getfailed": func(e *environment, _ string, _ arguments) { e.step(ReadFailed{}) },
 		"commit":    func(e *environment, _ string, _ arguments) { e.commit() },

@@ -34,7 +34,7 @@ func (s *step) held(token record.Token) record.Record {
 // nextToken is higher than every earlier one of this lock, also when the object was
 // deleted in between: no version is used twice (rule 10).
 func (s *step) nextToken() record.Token {
-	token := record.Token(s.Lock.Version.Revision)
+	token := max(record.Token(s.Lock.Version.Revision), s.Term.Token+1)
 	if s.Lock.Record.Bound() {
 		token = max(token, s.Lock.Record.Token+1)
 	}

@@ -23,6 +23,8 @@ type environment struct {
 	object  *record.Record
 	version record.Version
 	uids    int
+	// history is what was stored, by revision.
+	history map[uint64]entry
 	// pending is the write that waits for its reply.
 	pending *Write
 	asked   record.Instant
@@ -34,11 +36,16 @@ type environment struct {
 	peers   []Peer
 }
 
-// start is the instant at which every transcript begins.
+type entry struct {
+	record  *record.Record
+	version record.Version
+}
+
+// startOfTime is the instant at which every transcript begins.
 const startOfTime = record.Instant(100 * time.Second)
 
 func newEnvironment(out io.Writer) *environment {
-	return &environment{out: out, now: startOfTime, version: record.Version{Revision: 1}, jitter: 0.5}
+	return &environment{out: out, now: startOfTime, version: record.Version{Revision: 1}, jitter: 0.5, history: map[uint64]entry{}}
 }
 
 // identity makes a member's identity of a short name. A name with a dash is that of a
@@ -183,7 +190,7 @@ func (e *environment) setPeer(p Peer) {
 	e.peers = append(e.peers, p)
 }
 
-// become stores what somebody else wrote.
+// write stores what somebody else wrote.
 func (e *environment) write(r *record.Record) {
 	if e.object == nil && r != nil {
 		e.uids++
@@ -194,6 +201,7 @@ func (e *environment) write(r *record.Record) {
 	}
 	e.object = r
 	e.version.Revision++
+	e.history[e.version.Revision] = entry{record: r, version: e.version}
 }
 
 // commit stores the pending write if its condition holds.

@@ -33,7 +33,7 @@ const (
 	Stream Source = iota + 1
 	// List: the consistent list that a watch begins with, at first or after a break.
 	List
-	// Read: a consistent read of this one object.
+	// ReadBack: a consistent read of this one object.
 	ReadBack
 )
 

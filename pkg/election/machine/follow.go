@@ -10,7 +10,7 @@ import (
 
 // follow: no term of ours. Wait until the lock is free for certain, and for our turn.
 func (s *step) follow() {
-	if !s.Lock.Seen {
+	if !s.Lock.Seen || s.ended {
 		return
 	}
 	if s.Lock.Owner == Mine {
@@ -32,7 +32,7 @@ func (s *step) follow() {
 		return
 	}
 	s.passOver(free)
-	at := max(free.Add(s.turn()), s.cfg.NotBefore)
+	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.pausedUntil)
 	if s.now < at {
 		s.wakeAt(at)
 		return
@@ -59,6 +59,11 @@ func (s *step) freeAt() (record.Instant, bool) {
 	case Free:
 		return l.since, true
 	case Other:
+		if l.Record.Mark.Renewal == record.RenewalSession {
+			// Nobody rewrites it: its age says nothing about its holder.
+			s.alarm(SessionRenewed, l.Record.Holder)
+			return 0, false
+		}
 		return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3
 	case Foreign:
 		// Rule 8 in its passive form: a foreign elector that is silent for twice its
@@ -77,7 +82,11 @@ func (s *step) freeAt() (record.Instant, bool) {
 			return l.since, true
 		}
 		s.alarm(Ownerless, ownerless(l.Record))
-		return l.since.Add(t.ObserverWait(max(t.LeaseDuration, l.duration))), true
+		wait := max(t.LeaseDuration, l.duration)
+		if l.shared {
+			wait = 2 * max(t.LeaseDuration, min(l.duration, foreignMaxDuration))
+		}
+		return l.since.Add(t.ObserverWait(wait)), true
 	}
 	return 0, false
 }
@@ -145,6 +154,14 @@ func (s *step) passOver(free record.Instant) {
 	s.act(Report{Kind: PassedOver, Role: s.Role, Detail: nominee})
 }
 
+// forgive forgets that a member let its turn go by, now that it took the lock.
+func (s *step) forgive(member string) {
+	named := func(p passedOver) bool { return p.identity == member }
+	if slices.ContainsFunc(s.passedOver, named) {
+		s.passedOver = slices.DeleteFunc(slices.Clone(s.passedOver), named)
+	}
+}
+
 // maxPassedOver bounds the memory of nominees that did not come.
 const maxPassedOver = 16
 
@@ -155,7 +172,7 @@ func (s *step) take() {
 	}
 	l := s.Lock.Record
 	r := s.held(s.nextToken())
-	if l.Holder != r.Holder {
+	if s.Lock.Owner != Mine { // another incarnation of our name is another holder
 		r.Transitions++
 		r.Mark.Transitions = r.Transitions
 	}

@@ -1,0 +1,45 @@
+package configmap
+
+import (
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+)
+
+// block is what the configuration says.
+type block struct {
+	Name string `yaml:"name" strict:"required"`
+	Key  string `yaml:"key" strict:"required"`
+}
+
+// Kind decodes `configMap:` blocks. The client is used by sources that are watched; to
+// decode, nil will do.
+func Kind(client coreclient.ConfigMapsGetter) revisions.Decoder {
+	return func(node *yaml.Node, env revisions.Env) (election.Preferences, error) {
+		var b block
+		if err := strict.Decode(node, &b); err != nil {
+			return nil, err
+		}
+		if err := b.check(node); err != nil {
+			return nil, err
+		}
+		return New(client, Key{Namespace: env.Namespace, Name: b.Name, Key: b.Key}, env.Log), nil
+	}
+}
+
+func (b block) check(node *yaml.Node) error {
+	var errs strict.Errors
+	fail := func(field string, problems []string) {
+		if len(problems) > 0 {
+			at, _ := strict.Lookup(node, field)
+			errs = append(errs, strict.NewError(at, field, "no ConfigMap can have it: "+problems[0], ""))
+		}
+	}
+	fail("name", validation.IsDNS1123Subdomain(b.Name))
+	fail("key", validation.IsConfigMapKey(b.Key))
+	return errs.OrNil()
+}

@@ -1,0 +1,86 @@
+package revisions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election"
+)
+
+// Decoder makes a source from its block in the configuration: of
+// `{configMap: {name: revisions, key: default}}` it gets what stands beside configMap. It
+// decodes strictly, its errors carry the place (strict.Error), and it reaches for
+// nothing: a source begins to work when it is watched.
+type Decoder func(node *yaml.Node, env Env) (election.Preferences, error)
+
+// Env is what a kind is given besides its block.
+type Env struct {
+	// Namespace is that of locks and sessions; sources in a cluster read from there.
+	Namespace string
+	// Log takes what the source has to say; nil means nowhere.
+	Log *zap.Logger
+}
+
+// Defaults is env with what was left nil filled in.
+func (env Env) Defaults() Env {
+	if env.Log == nil {
+		env.Log = zap.NewNop()
+	}
+	return env
+}
+
+// Registry is the table of the kinds there are. It is filled before it is used: reading
+// is safe from any goroutine, Register is not.
+type Registry struct {
+	kinds map[string]Decoder
+}
+
+// NewRegistry makes an empty registry.
+func NewRegistry() *Registry { return &Registry{kinds: map[string]Decoder{}} }
+
+// Register adds a kind. A name that is taken or empty is a mistake in the program, and
+// panics.
+func (r *Registry) Register(kind string, d Decoder) {
+	switch {
+	case kind == "":
+		panic("revisions: a kind has no name")
+	case d == nil:
+		panic(fmt.Sprintf("revisions: kind %q has no decoder", kind))
+	case r.kinds[kind] != nil:
+		panic(fmt.Sprintf("revisions: kind %q is registered twice", kind))
+	}
+	r.kinds[kind] = d
+}
+
+// Kinds lists the names of all kinds, sorted.
+func (r *Registry) Kinds() []string {
+	kinds := make([]string, 0, len(r.kinds))
+	for kind := range r.kinds {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// Decode makes the source of a kind from its block. The error, if any, is a strict.Errors
+// whose paths start at the block.
+func (r *Registry) Decode(kind string, node *yaml.Node, env Env) (election.Preferences, error) {
+	decode := r.kinds[kind]
+	if decode == nil {
+		hint := "the kinds are: " + strings.Join(r.Kinds(), ", ")
+		if near := strict.Nearest(kind, r.Kinds()); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return nil, strict.Errors{strict.NewError(node, "", "is no kind of source of the preferred revision", hint)}
+	}
+	source, err := decode(node, env.Defaults())
+	if err != nil {
+		return nil, strict.Rebase(err, "", "", node)
+	}
+	return source, nil
+}

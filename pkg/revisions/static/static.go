@@ -1,0 +1,46 @@
+// Package static prefers the revision that the configuration names.
+//
+//	static: {revision: "1-9-0"}
+//
+// The package starts no goroutine.
+package static
+
+import (
+	"context"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+)
+
+// Revision prefers itself, always.
+type Revision string
+
+var _ election.Preferences = Revision("")
+
+// Watch implements election.Preferences.
+func (r Revision) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+	deliver(record.Prefer(string(r)))
+	<-ctx.Done()
+	return nil
+}
+
+// Kind decodes `static:` blocks.
+func Kind() revisions.Decoder {
+	return func(node *yaml.Node, _ revisions.Env) (election.Preferences, error) {
+		var b struct {
+			Revision string `yaml:"revision" strict:"required"`
+		}
+		if err := strict.Decode(node, &b); err != nil {
+			return nil, err
+		}
+		if err := revisions.Check(b.Revision); err != nil {
+			at, _ := strict.Lookup(node, "revision")
+			return nil, strict.NewError(at, "revision", err.Error(), "leave defaultRevision out if none is preferred")
+		}
+		return Revision(b.Revision), nil
+	}
+}

@@ -1,0 +1,85 @@
+package revisions
+
+import (
+	"context"
+	"sync"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Switch is a source that stands for another one, which may be exchanged at any time. The
+// last value of the old source stays until the new one has one. Its methods may be called
+// from any goroutine.
+type Switch struct {
+	mu     sync.Mutex
+	source election.Preferences
+	// exchanged is closed when source is no longer the one to watch.
+	exchanged chan struct{}
+}
+
+var _ election.Preferences = (*Switch)(nil)
+
+// NewSwitch stands for source; nil means that no revision is preferred.
+func NewSwitch(source election.Preferences) *Switch {
+	return &Switch{source: source, exchanged: make(chan struct{})}
+}
+
+// Use exchanges the source; nil means that no revision is preferred.
+func (s *Switch) Use(source election.Preferences) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.source = source
+	close(s.exchanged)
+	s.exchanged = make(chan struct{})
+}
+
+func (s *Switch) present() (election.Preferences, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.source, s.exchanged
+}
+
+// Watch implements election.Preferences. It returns an error where the present source
+// does.
+func (s *Switch) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+	for ctx.Err() == nil {
+		source, exchanged := s.present()
+		if source == nil {
+			source = nothing{}
+		}
+		if err := watchUntil(ctx, exchanged, source, deliver); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watchUntil watches a source until it is exchanged or ctx ends.
+func watchUntil(ctx context.Context, exchanged <-chan struct{}, source election.Preferences, deliver func(record.Preferred)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() {
+		select {
+		case <-exchanged:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	if err := source.Watch(ctx, deliver); err != nil && ctx.Err() == nil {
+		return err
+	}
+	<-ctx.Done() // a source that has nothing more to say is not asked again
+	return nil
+}
+
+// nothing prefers no revision.
+type nothing struct{}
+
+func (nothing) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+	deliver(record.Prefer(""))
+	<-ctx.Done()
+	return nil
+}

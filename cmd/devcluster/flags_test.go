@@ -21,6 +21,11 @@ func TestRefusals(t *testing.T) {
 	noError(t, os.WriteFile(filepath.Join(badPort, "port"), []byte("http\n"), 0o600))
 	takenPort := t.TempDir()
 	noError(t, os.WriteFile(filepath.Join(takenPort, "port"), []byte(strconv.Itoa(portOf(taken))), 0o600))
+	corrupt := t.TempDir()
+	noError(t, os.MkdirAll(filepath.Join(corrupt, "etcd", "member", "snap"), 0o700))
+	noError(t, os.WriteFile(filepath.Join(corrupt, "etcd", "member", "snap", "db"), []byte(strings.Repeat("not a database", 10000)), 0o600))
+	noKeys := t.TempDir()
+	noError(t, os.Mkdir(filepath.Join(noKeys, "pki"), 0o700))
 
 	for _, c := range []struct {
 		args string
@@ -33,6 +38,8 @@ func TestRefusals(t *testing.T) {
 		{"--port " + strconv.Itoa(portOf(taken)), "address already in use (give another --port"},
 		{"--data-dir " + takenPort, "address already in use (this data folder's kubeconfigs point at it"},
 		{"--data-dir " + badPort, "holds no port (remove it, or give --port)"},
+		{"--data-dir " + noKeys, "ca.crt: no such file or directory (remove folder "},
+		{"--data-dir " + corrupt, "failed to open database"},
 		{"--data-dir " + file, "create data folder: "},
 		{"--kubeconfig " + nowhere, "no such file or directory (its folder must exist)"},
 		{"--audit-log " + nowhere, "open audit log: "},

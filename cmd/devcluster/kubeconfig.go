@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -27,11 +25,8 @@ func adminKubeconfig(server, pkiDir string) (*api.Config, error) {
 	read := map[string][]byte{caCertFile: nil, adminCertFile: nil, adminKeyFile: nil}
 	for name := range read {
 		content, err := os.ReadFile(filepath.Join(pkiDir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%w (remove folder %s to have it made anew)", err, pkiDir)
-		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read certificates: %w", err)
 		}
 		read[name] = content
 	}

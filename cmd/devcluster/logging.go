@@ -6,6 +6,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"regexp"
 	"strings"
 
 	"go.uber.org/zap"
@@ -44,18 +45,23 @@ func openLogging(file string, stderr io.Writer, fatal func(*logging)) (*logging,
 	}
 	klog.OsExit = func(int) { exit() }
 
-	encoder := zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig())
-	l.etcd = zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), zap.InfoLevel), zap.WithFatalHook(fatalHook(exit)))
+	format := zap.NewProductionEncoderConfig()
+	format.EncodeTime = zapcore.ISO8601TimeEncoder
+	core := zapcore.NewCore(zapcore.NewConsoleEncoder(format), zapcore.Lock(zapcore.AddSync(out)), zap.InfoLevel)
+	l.etcd = zap.New(core, zap.WithPanicHook(exitHook(exit)), zap.WithFatalHook(exitHook(exit)))
 	return l, nil
 }
 
-type fatalHook func()
+type exitHook func()
 
-func (h fatalHook) OnWrite(*zapcore.CheckedEntry, []zapcore.Field) { h() }
+func (h exitHook) OnWrite(*zapcore.CheckedEntry, []zapcore.Field) { h() }
 
-// lastErrors returns the last error lines of the API server's log, each
-// indented on a line of its own, since a temporary log does not outlive a
-// failed start.
+// A line that tells of an error: klog's begins with the severity and the date
+// (E0102 15:04:05), zap's has the level between tabs.
+var errorLine = regexp.MustCompile(`^[EF]\d{4} |\t(error|panic|fatal)\t`)
+
+// lastErrors returns the last error lines of the log, each indented on a line
+// of its own, since a temporary log does not outlive a failed start.
 func (l *logging) lastErrors() string {
 	const most = 8
 	if l.file == "" {
@@ -68,9 +74,8 @@ func (l *logging) lastErrors() string {
 	defer f.Close()
 	var lines []string
 	for s := bufio.NewScanner(f); s.Scan(); {
-		// klog begins lines with the severity and the date: E0102 15:04:05
-		if line := s.Text(); len(line) > 5 && strings.ContainsRune("EF", rune(line[0])) && line[5] == ' ' {
-			lines = append(lines, "\n  "+line)
+		if errorLine.MatchString(s.Text()) {
+			lines = append(lines, "\n  "+s.Text())
 		}
 	}
 	return strings.Join(lines[max(0, len(lines)-most):], "")

@@ -32,6 +32,11 @@ const certValidity = 10 * 365 * 24 * time.Hour
 // ensurePKI creates the folder with all certificates and keys unless it exists.
 func ensurePKI(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
+		for _, name := range []string{caCertFile, serverCertFile, serverKeyFile, adminCertFile, adminKeyFile, saKeyFile} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				return fmt.Errorf("find certificates: %w (remove folder %s to have all made anew, and with them the kubeconfigs)", err, dir)
+			}
+		}
 		return nil
 	}
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), "pki-*")

@@ -122,7 +122,14 @@ func (s *step) configOf(identity string) string {
 // isPassedOver says whether the member let a nomination go by and nothing has changed
 // about it since.
 func (s *step) isPassedOver(m record.Member) bool {
-	return slices.ContainsFunc(s.passedOver, func(p passedOver) bool {
+	i := slices.IndexFunc(s.passedOver, func(p passedOver) bool {
 		return p.identity == m.Identity && s.now < p.until && p.config == m.Config
 	})
+	if i < 0 {
+		return false
+	}
+	if s.Role == Leading {
+		s.wakeAt(s.passedOver[i].until)
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -21,7 +22,8 @@ import (
 //	reply committed|rejected|refused|unknown [sent= retryAfter=]
 //	stopped   failed   resign [reason=]
 //	tick [DURATION]           to the next wake-up, or on for so long
-//	jitter N   pass DURATION   settled   panics COMMAND
+//	run DURATION              the same with a store that answers at once; shows terms only
+//	jitter N   pass DURATION   settled   standing   panics COMMAND
 //
 // Instants and sent= are seconds since boot; a transcript begins at 100s.
 func (e *environment) run(line string) {
@@ -87,6 +89,7 @@ func init() {
 			e.step(Resign{Reason: Reason(a.text("reason", string(ReasonShutdown)))})
 		},
 		"tick": tick,
+		"run":  run,
 		"pass": func(e *environment, first string, _ arguments) {
 			e.now = e.now.Add(arguments{"d": first}.duration("d", 0))
 		},
@@ -94,9 +97,19 @@ func init() {
 		"settled": func(e *environment, _ string, _ arguments) {
 			fmt.Fprintf(e.out, "  %v\n", e.state.Settled(e.cfg, e.now))
 		},
+		"standing": func(e *environment, _ string, _ arguments) {
+			fmt.Fprintf(e.out, "  good from %s\n", seconds(e.state.StandDownUntil))
+		},
 		"panics": func(e *environment, first string, a arguments) {
 			defer func() { fmt.Fprintf(e.out, "  panic: %v\n", recover()) }()
-			commands[first](e, a.text("with", ""), a)
+			switch with := a.text("with", ""); {
+			case first == "nonsense":
+				e.step(nil)
+			case with == "nil":
+				e.step(DirectoryChanged{})
+			default:
+				commands[first](e, with, a)
+			}
 		},
 	}
 }
@@ -174,4 +187,31 @@ func tick(e *environment, first string, _ arguments) {
 		e.step(Tick{})
 	}
 	e.now = end
+}
+
+// run lets time go by while every write is committed, answered and streamed at once. It
+// prints only what happens to terms, and stops where the machine waits for the script.
+func run(e *environment, first string, _ arguments) {
+	end, out := e.now.Add(arguments{"d": first}.duration("d", 0)), e.out
+	var quiet bytes.Buffer
+	e.out = &quiet
+	defer func() { e.out = out }()
+	for role := e.state.Role; e.state.Role == role; {
+		switch {
+		case e.pending != nil:
+			reply(e, "committed", nil)
+			e.run("stream")
+		case e.wake != 0 && e.wake <= end:
+			tick(e, "", nil)
+		default:
+			e.now = end
+			role = 0
+		}
+	}
+	for line := range strings.Lines(quiet.String()) {
+		if strings.HasPrefix(line, "  STOP") || strings.HasPrefix(line, "  START") || strings.HasPrefix(line, "  report") {
+			fmt.Fprint(out, line)
+		}
+	}
+	fmt.Fprintf(out, "  = %s\n", e.summary())
 }

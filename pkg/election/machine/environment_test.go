@@ -121,7 +121,11 @@ func (e *environment) step(event Event) {
 
 func (e *environment) summary() string {
 	s := &e.state
-	text := fmt.Sprintf("%s: %s, lock %s", seconds(e.now), s.Role, s.Lock.Owner)
+	text := fmt.Sprintf("%s: %s, lock ", seconds(e.now), s.Role)
+	if !s.Lock.Seen {
+		return text + "unseen"
+	}
+	text += s.Lock.Owner.String()
 	if s.Lock.Version != (record.Version{}) {
 		text += " at " + at(s.Lock.Version)
 	}

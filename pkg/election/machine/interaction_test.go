@@ -29,6 +29,9 @@ func TestInteraction(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := play(string(want))
+			if bytes.Contains(got, []byte("\n  ! ")) {
+				t.Errorf("something panicked:\n%s", got)
+			}
 			switch {
 			case bytes.Equal(got, want):
 			case *update:
@@ -54,10 +57,21 @@ func play(script string) []byte {
 			fmt.Fprintln(&out, line)
 		default:
 			fmt.Fprintln(&out, line)
-			e.run(line)
+			e.try(line)
 		}
 	}
 	return out.Bytes()
+}
+
+// try runs a line. What it panics with stands in the output, after an exclamation mark,
+// and fails the test: the script is wrong or the machine is.
+func (e *environment) try(line string) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(e.out, "  ! %v\n", p)
+		}
+	}()
+	e.run(line)
 }
 
 // difference shows the first lines that differ, with their place.

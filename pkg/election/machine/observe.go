@@ -2,6 +2,7 @@ package machine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -130,20 +131,19 @@ func (s *step) skipped(e Observed) {
 	if e.Version.Revision <= k.streamed.Revision {
 		return
 	}
+	duration := time.Duration(0)
 	switch s.ownerOf(e.Record) {
-	case Other, Free, Mine:
-		if k.Owner == Unowned || k.Owner == Nobody {
-			k.since, k.duration = s.now, e.Record.Mark.Duration
-		}
+	case Other, Free:
+		duration = e.Record.Mark.Duration
 	case Foreign:
-		k.shared = true
-		if k.Owner == Unowned || k.Owner == Nobody {
-			k.since, k.duration = s.now, e.Record.Duration
-		}
+		duration, k.shared = e.Record.Duration, true
 	default:
 		return
 	}
 	s.heldUntil = 0
+	if k.Owner == Unowned || k.Owner == Nobody {
+		k.since, k.duration = s.now, duration
+	}
 }
 
 func sameBeat(a, b *record.Record) bool {

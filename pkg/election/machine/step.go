@@ -80,6 +80,9 @@ func (s *step) learn(event Event) {
 		s.jitter = e.Jitter
 		s.answered(e)
 	case DirectoryChanged:
+		if e.View == nil {
+			panic(fmt.Sprintf("machine: %s: no directory", s.cfg.Election))
+		}
 		s.View = e.View
 	case PreferenceChanged:
 		s.Preferred, s.Digest = e.Preferred, e.Digest

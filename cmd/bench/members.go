@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// member is one member process.
+type member struct {
+	name, revision string
+	process        *exec.Cmd
+	log            *os.File
+	ended          chan struct{}
+}
+
+// configFile writes the configuration that all members share.
+func (b *bench) configFile() (string, error) {
+	var y strings.Builder
+	fmt.Fprintf(&y, "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: bench\nnamespace: %s\n", namespace)
+	fmt.Fprintf(&y, "member: {revision: stable}\ndefaultRevision:\n  configMap: {name: primacy-revisions, key: default}\n")
+	fmt.Fprintf(&y, "timing: {profile: %s, preemptDelay: 0s, minHold: 0s}\nelections:\n", b.options.profile)
+	for i := range b.options.elections {
+		fmt.Fprintf(&y, "- name: e%03d\n  bootstrap: immediate\n  runners:\n  - name: work\n    exec: {command: [%q, worker, --dir, %q]}\n", i, b.self, b.spans)
+	}
+	file := filepath.Join(b.dir, "primacy.yaml")
+	if err := os.WriteFile(file, []byte(y.String()), 0o600); err != nil {
+		return "", fmt.Errorf("configuration: %w", err)
+	}
+	return file, nil
+}
+
+// join starts a member process; it ends with the bench.
+func (b *bench) join(name, revision string) (*member, error) {
+	m := &member{name: name, revision: revision, ended: make(chan struct{})}
+	log, err := os.OpenFile(filepath.Join(b.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("log of %s: %w", name, err)
+	}
+	m.log = log
+	m.process = exec.Command(b.options.primacy, "run", "--config", b.config, "--kubeconfig", b.cluster.kubeconfig, "--name", name, "--revision", revision)
+	m.process.Stdout, m.process.Stderr = log, log
+	m.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
+	if err := m.process.Start(); err != nil {
+		return nil, fmt.Errorf("member %s: %w", name, err)
+	}
+	go func() { // joined by whoever receives from ended: leave, kill or close
+		_ = m.process.Wait()
+		close(m.ended)
+	}()
+	b.members = append(b.members, m)
+	return m, nil
+}
+
+// signal sends the process a signal and waits for its end.
+func (m *member) signal(ctx context.Context, s syscall.Signal) error {
+	if err := m.process.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("member %s: %w", m.name, err)
+	}
+	select {
+	case <-m.ended:
+		return m.log.Close()
+	case <-ctx.Done():
+		return fmt.Errorf("member %s does not end: %w", m.name, ctx.Err())
+	}
+}
+
+// tail is the end of a member's log, for when something went wrong.
+func (b *bench) tail(name string) string {
+	data, err := os.ReadFile(filepath.Join(b.dir, name+".log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(data[max(0, len(data)-4000):])
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// switches changes the preferred revision to and fro, and measures from just before the
+// write until each election's runner of the preferred revision starts.
+func (b *bench) switches(ctx context.Context) (all sample, err error) {
+	for i := range b.options.switches {
+		to := []string{"canary", "stable"}[i%2]
+		since := b.clock.Now()
+		if err := b.cluster.prefer(ctx, to); err != nil {
+			return nil, err
+		}
+		took, err := b.until(ctx, "the switch to "+to, since, nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, took...)
+	}
+	return all, nil
+}
+
+// leader is the member that leads most elections.
+func (b *bench) leader() (*member, []string, error) {
+	var best *member
+	var most []string
+	for _, m := range b.members {
+		select {
+		case <-m.ended:
+			continue
+		default:
+		}
+		of, err := b.ofMember(m)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(of) > len(most) {
+			best, most = m, of
+		}
+	}
+	if best == nil {
+		return nil, nil, errors.New("no member leads anything")
+	}
+	return best, most, nil
+}
+
+// handovers tells the leading member to leave, and measures until the runners of its
+// elections start elsewhere; then the member comes back.
+func (b *bench) handovers(ctx context.Context) (all sample, err error) {
+	for range b.options.handovers {
+		m, elections, err := b.leader()
+		if err != nil {
+			return nil, err
+		}
+		since := b.clock.Now()
+		if err := m.signal(ctx, syscall.SIGTERM); err != nil {
+			return nil, err
+		}
+		took, err := b.until(ctx, "the handover of "+m.name, since, elections)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, took...)
+		if err := b.comeBack(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// kills kills the leading member, and measures until the runners of its elections start
+// elsewhere. early counts those that started before the dead member's validity ended.
+func (b *bench) kills(ctx context.Context) (all sample, early int, err error) {
+	timing, err := record.Profile(b.options.profile)
+	if err != nil {
+		return nil, 0, err
+	}
+	for range b.options.kills {
+		m, elections, err := b.leader()
+		if err != nil {
+			return nil, 0, err
+		}
+		renewed := b.watchRenewals(ctx)
+		since := b.clock.Now()
+		if err := m.signal(ctx, syscall.SIGKILL); err != nil {
+			return nil, 0, err
+		}
+		took, err := b.until(ctx, "the death of "+m.name, since, elections)
+		last := renewed()
+		if err != nil {
+			return nil, 0, err
+		}
+		for i, e := range elections {
+			// Every renewal shows the moment at which it was sent, by the wall clock of
+			// this same machine.
+			if began := b.clock.Wall().Add(-b.clock.Now().Sub(since.Add(took[i]))); !last[e].IsZero() && began.Before(last[e].Add(timing.Validity())) {
+				early++
+			}
+		}
+		all = append(all, took...)
+		if err := b.comeBack(ctx, m); err != nil {
+			return nil, 0, err
+		}
+	}
+	return all, early, nil
+}
+
+// comeBack starts the member again and waits until the others see it.
+func (b *bench) comeBack(ctx context.Context, m *member) error {
+	store, err := b.cluster.store()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	joined := make(chan struct{})
+	var once sync.Once
+	ended := make(chan error, 1)
+	ready := make(chan struct{}, 64)
+	go func() {
+		ended <- store.Watch(ctx, func(e lock.Event) {
+			if e.Kind == lock.Resumed {
+				ready <- struct{}{}
+			}
+			if r := e.Entry.Record; r != nil && r.IsSession() && r.Holder != "" && strings.HasPrefix(r.Holder, m.name+"_") {
+				once.Do(func() { close(joined) })
+			}
+		})
+	}()
+	<-ready
+	if _, err := b.join(m.name, m.revision); err != nil {
+		return err
+	}
+	select {
+	case <-joined:
+	case err := <-ended:
+		return fmt.Errorf("watch: %w", errors.Join(err, errors.New("ended before the member joined")))
+	}
+	cancel()
+	return <-ended
+}
+
+// parent is the parent of a process; zero when it has ended.
+func parent(pid int) int {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// The name, in parentheses, may hold anything; what follows it may not.
+	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+	if len(fields) < 2 {
+		return 0
+	}
+	var ppid int
+	if _, err := fmt.Sscan(fields[1], &ppid); err != nil {
+		return 0
+	}
+	return ppid
+}

@@ -86,10 +86,12 @@ const (
 	BootstrapImmediate Bootstrap = "immediate"
 )
 
-// Runner is one piece of work of an election.
+// Runner is one piece of work of an election: its name and the block of its kind.
 type Runner struct {
 	Name string
 	Block
+	// Entry is the whole entry, name and all, for registries that take that.
+	Entry Block
 }
 
 // Block is a part of the document that an adapter's registry decodes.

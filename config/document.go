@@ -64,9 +64,10 @@ type priorityDoc struct {
 
 // runnerDoc is a mapping of a name and one kind.
 type runnerDoc struct {
-	name string
-	kind string
-	node *yaml.Node
+	name  string
+	kind  string
+	node  *yaml.Node
+	entry *yaml.Node
 }
 
 // DecodeStrict splits name and kind.
@@ -86,7 +87,7 @@ func (r *runnerDoc) DecodeStrict(node *yaml.Node) error {
 	if err != nil {
 		errs = append(errs, err)
 	}
-	r.kind, r.node = kind, block
+	r.kind, r.node, r.entry = kind, block, node
 	return errs.OrNil()
 }
 

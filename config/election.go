@@ -82,7 +82,11 @@ func (r *resolver) runners(at string, docs []runnerDoc) []Runner {
 		entry := fmt.Sprintf("%s[%d]", at, i)
 		r.name(entry+".name", doc.name, dnsLabel)
 		r.unique(names, doc.name, entry+".name", "%q is the name of %s in line %d too", "names must differ within an election")
-		runners[i] = Runner{Name: doc.name, Block: Block{Kind: doc.kind, Field: strict.Join(entry, doc.kind), Node: doc.node}}
+		runners[i] = Runner{
+			Name:  doc.name,
+			Block: Block{Kind: doc.kind, Field: strict.Join(entry, doc.kind), Node: doc.node},
+			Entry: Block{Kind: doc.kind, Field: entry, Node: doc.entry},
+		}
 	}
 	return runners
 }

@@ -175,6 +175,10 @@ f.yaml:9:7: elections[0].runners[0].exec.command: is missing (add command: ...)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
+	err = c.Within(exec.Entry, strict.NewError(nil, "exec.comand", "is no setting", ""))
+	if want := "f.yaml:7:5: elections[0].runners[0].exec.comand: is no setting"; err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
 	for _, at := range []struct {
 		got  error
 		want string

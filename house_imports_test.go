@@ -34,7 +34,7 @@ const (
 
 // adapters are the folders that hold one technology each. The suites among them, such
 // as locktest, are bound in the same way.
-var adapters = []string{"./pkg/election/lock/*/...", "./pkg/runners/*/..."}
+var adapters = []string{"./pkg/election/lock/*/...", "./pkg/runners/*/...", "./pkg/revisions/*/..."}
 
 // shared is what adapters of one kind have in common, and no technology by itself.
 var shared = []string{"./pkg/election/lock/codec", "./pkg/election/lock/follow"}
@@ -61,7 +61,7 @@ var lines = []line{
 		because: "a store knows records and versions, not why they are written, and any technology can be one",
 	},
 	{
-		of: "./pkg/election/session", never: []string{"./pkg/runners/..."},
+		of: "./pkg/election/session", never: []string{"./pkg/runners/...", "./pkg/revisions/..."},
 		deep:    []string{k8s, nets, zap},
 		because: "who lives does not depend on the work there is, or on who should lead",
 	},
@@ -69,6 +69,11 @@ var lines = []line{
 		of: "./pkg/election", never: adapters,
 		deep:    []string{k8s},
 		because: "who uses the library chooses the technology: a new kind is one folder and one line, never a change here",
+	},
+	{
+		of: "./pkg/revisions", never: []string{"./pkg/runners/..."},
+		deep:    []string{k8s},
+		because: "which revision should lead does not depend on the work there is",
 	},
 	{
 		of: "./pkg/runners", never: []string{"./pkg/election/lock/*/..."},
@@ -80,7 +85,7 @@ var lines = []line{
 		because: "a registry decodes the blocks of runners, locks and sources: a new kind is never a change here",
 	},
 	{
-		of: "./...", but: []string{"./pkg/election/sim/..."},
+		of: "./...", but: []string{"./cmd/primacy/...", "./pkg/election/sim/..."},
 		never:   []string{"./pkg/election/sim/..."},
 		because: "the simulator is for tests and for `primacy simulate`",
 	},

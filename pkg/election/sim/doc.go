@@ -1,0 +1,60 @@
+// Package sim runs members of a group against a model of a store, deterministically, and
+// judges every step. It is how we know that two members are never at work at once.
+//
+// Everything follows from a seed: the number of members and elections, the profile of
+// timings, the rate of every clock, what goes wrong and when, and the fate of every
+// request. There is no wall clock, no goroutine and no order of a map in it, so that a
+// seed replays identically, byte for byte of its transcript.
+//
+// # What is real and what is a model
+//
+// The state machine (package machine), the session and the directory (package session)
+// and the policies (package priority) are those of production. The rest is a model:
+//
+//   - The store compares and swaps by uid and revision; revisions rise over the realm. A
+//     request may be lost, refused, slow, answered late or never, or be carried out long
+//     after its sender gave up.
+//   - A stream shows every change in order, to each member with a delay of its own. It
+//     stalls, breaks, resumes, or starts over with a list.
+//   - The driver of a member keeps the promises that package machine asks for, and no
+//     more. It pools writes, turns them into an unknown outcome at a time-out, steps the
+//     session, publishes, and rejoins under a new identity once everything has settled.
+//   - Work comes in two kinds. Functions die with their process. A child's supervisor
+//     outlives a frozen or dead manager and kills the child at the last deadline granted,
+//     on the clock of its host. Either may be slow to stop, or fail.
+//   - Clocks have an offset and a rate. Timing.Drift is 2 %, and so is the greatest
+//     deviation of a clock; half of all clocks run at one of the extremes.
+//
+// # Faults
+//
+// A seed picks the kinds of fault that it will see, how dense they are, and when each
+// happens; the kinds are those of the Fault constants. Each is counted when it has taken
+// effect, not when it was planned. For the last part of a run nothing goes wrong any
+// more, and liveness is judged.
+//
+// What the guarantee leaves out is left out here: a stranger never rewrites a record
+// consistently with our annotation, no lock that is deleted has `bootstrap: immediate`,
+// and a store is restored only in the class of scenarios named Restore, in which overlaps
+// and tokens are not judged.
+//
+// # Judges
+//
+// Safety, after every step: at most one work at a time in an election, in simulated real
+// time; tokens of started terms rise, and tokens in the store do; starts and stops are
+// paired, with nothing granted after a stop; a term starts on a committed take of its own
+// and is never granted more than its last committed write allows; a lock is released
+// only after the work; a live term is not overwritten; beats rise; a session is ended by
+// another only once it has lapsed, and never beats again; a stop comes early enough for
+// the grace. Every run first shows the judge of overlaps a planted one, which it must see.
+//
+// Liveness, once nothing goes wrong any more: every election with a living member is led
+// within the bound that livenessBound states, the preferred member leads within that of
+// preferenceBound, and leadership does not move more often than calmTerms. Throughout,
+// nobody writes, reads or wakes up in a hot loop.
+//
+// # Growing
+//
+// Each part has its place: what a store or a stream does is in store.go, link.go and
+// stream.go; a new kind of fault is a constant and a function in faults.go or
+// strangers.go; a foreign elector would be another kind of host beside member.go.
+package sim

@@ -1,0 +1,342 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// planned are the faults that a plan is made of; each says whether it took effect.
+var planned = []struct {
+	fault Fault
+	class Class // zero for every class
+	do    func(*world) bool
+}{
+	{fault: Crash, do: (*world).crash},
+	{fault: Pause, do: (*world).pauseProcess},
+	{fault: Leave, do: (*world).leave},
+	{fault: WritesOut, do: (*world).writesOut},
+	{fault: ReadsOut, do: (*world).readsOut},
+	{fault: Partition, do: (*world).partition},
+	{fault: Outage, do: (*world).outage},
+	{fault: Stall, do: (*world).stallStream},
+	{fault: CutResumed, do: func(w *world) bool { return w.cutStream(CutResumed) }},
+	{fault: CutRelisted, do: func(w *world) bool { return w.cutStream(CutRelisted) }},
+	{fault: LockDeleted, do: (*world).deleteLock},
+	{fault: LockEdited, do: (*world).editLock},
+	{fault: LabelStorm, do: (*world).labelStorm},
+	{fault: SessionDeleted, do: (*world).deleteSession},
+	{fault: SessionEdited, do: (*world).editSession},
+	{fault: PreferenceFlipped, do: (*world).flipPreference},
+	{fault: Reconfigured, do: (*world).reconfigure},
+	{fault: RunnerFailed, do: (*world).failWork},
+	{fault: Unready, do: (*world).unready},
+	{fault: Restored, class: Restore, do: (*world).restoreStore},
+}
+
+// planFaults picks the kinds of fault that this run sees, how dense they are, and when
+// each happens.
+func (w *world) planFaults() {
+	var kinds []int
+	for {
+		for k, p := range planned {
+			if (p.class == 0 && w.chance(0.4)) || (p.class == w.options.Class && p.class != 0) {
+				kinds = append(kinds, k)
+			}
+		}
+		if len(kinds) > 0 {
+			break
+		}
+	}
+	gap := time.Duration(float64(w.timing.LeaseDuration) * []float64{0.2, 0.5, 1, 3}[w.rng.IntN(4)])
+	for t := int64(w.timing.LeaseDuration); ; {
+		t += 1 + int64(w.upTo(2*gap))
+		if t >= w.calmAt {
+			return
+		}
+		p := planned[kinds[w.rng.IntN(len(kinds))]]
+		w.at(t, func() {
+			if p.do(w) {
+				w.cov.saw(p.fault)
+			}
+		})
+	}
+}
+
+// becalm ends all faults.
+func (w *world) becalm() {
+	w.calm = true
+	w.logf("world", "calm")
+	spare := w.rng.IntN(len(w.hosts))
+	for n, h := range w.hosts {
+		h.link.writesUntil, h.link.readsUntil = 0, 0
+		h.ready = true
+		if h.proc == nil {
+			w.after(w.upTo(time.Second), h.boot)
+		} else {
+			h.proc.inc.stream.stalledUntil = 0
+			h.proc.resume()
+		}
+		if h.proc != nil && n == spare && w.chance(0.3) {
+			h.gone = true
+			h.proc.kill("for good")
+		}
+		w.after(w.upTo(time.Second), h.syncPreferences)
+	}
+	w.judge.becalmed()
+}
+
+// someone is a host whose process runs, more often than not one that leads; nil if none.
+func (w *world) someone() *host {
+	if w.chance(0.6) {
+		if m := w.leader(w.rng.IntN(len(w.elections))); m != nil {
+			return m.i.p.h
+		}
+	}
+	if h := w.hosts[w.rng.IntN(len(w.hosts))]; h.proc != nil {
+		return h
+	}
+	return nil
+}
+
+// leader is the part whose machine leads the election; nil if none does.
+func (w *world) leader(e int) *part {
+	for _, h := range w.hosts {
+		if h.proc != nil {
+			if m := h.proc.inc.machines[e]; m != nil && m.state.Role == machine.Leading {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+// spell is how long a fault lasts: short ones, and ones that outlast a lease.
+func (w *world) spell() time.Duration {
+	if w.chance(0.4) {
+		return w.upTo(w.timing.RenewInterval)
+	}
+	return w.upTo(w.timing.LeaseDuration * 5 / 2)
+}
+
+func (w *world) crash() bool {
+	h := w.someone()
+	if h == nil {
+		return false
+	}
+	h.proc.kill("SIGKILL")
+	h.restartSoon()
+	return true
+}
+
+func (w *world) pauseProcess() bool {
+	h := w.someone()
+	if h == nil || h.proc.paused {
+		return false
+	}
+	h.proc.pause(w.spell())
+	return true
+}
+
+func (w *world) leave() bool {
+	h := w.someone()
+	if h == nil || h.proc.paused || h.proc.leaving || h.proc.inc.ending != "" {
+		return false
+	}
+	w.logf(h.name, "is told to leave")
+	h.proc.leaving = true
+	h.proc.inc.end(machine.ReasonShutdown, 0)
+	return true
+}
+
+func (h *host) out(writes, reads fate, d time.Duration) {
+	until := h.w.now + int64(d)
+	if writes != delivered {
+		h.link.writes, h.link.writesUntil = writes, until
+	}
+	if reads != delivered {
+		h.link.reads, h.link.readsUntil = reads, until
+	}
+	h.w.logf(h.name, "link: writes %d, reads %d for %v", writes, reads, d)
+}
+
+func (w *world) writesOut() bool {
+	h := w.someone()
+	if h != nil {
+		h.out(requestLost+fate(w.rng.IntN(int(fates-requestLost))), delivered, w.spell())
+	}
+	return h != nil
+}
+
+func (w *world) readsOut() bool {
+	h := w.someone()
+	if h != nil {
+		h.out(delivered, requestLost, w.spell())
+	}
+	return h != nil
+}
+
+func (w *world) partition() bool {
+	h := w.someone()
+	if h == nil {
+		return false
+	}
+	d := w.spell()
+	h.out([]fate{requestLost, replyLost, requestLate}[w.rng.IntN(3)], requestLost, d)
+	h.proc.inc.stream.stall(d)
+	return true
+}
+
+// outage takes the store away from everybody.
+func (w *world) outage() bool {
+	d := w.spell()
+	writes := requestLost + fate(w.rng.IntN(int(fates-requestLost)))
+	for _, h := range w.hosts {
+		h.out(writes, requestLost, d)
+		if h.proc != nil && w.chance(0.5) {
+			h.proc.inc.stream.stall(d)
+		}
+	}
+	return true
+}
+
+func (w *world) stallStream() bool {
+	h := w.someone()
+	if h == nil {
+		return false
+	}
+	d := w.spell()
+	w.logf(h.name, "stream stalls for %v", d)
+	h.proc.inc.stream.stall(d)
+	return true
+}
+
+func (w *world) cutStream(f Fault) bool {
+	h := w.someone()
+	if h == nil || !h.proc.inc.stream.cut(f, w.spell()) {
+		return false
+	}
+	w.logf(h.name, "stream is cut (%v)", f)
+	return true
+}
+
+func (w *world) flipPreference() bool {
+	e := w.rng.IntN(len(w.elections))
+	p := w.pickPreference()
+	if p == w.preferred[e] {
+		return false
+	}
+	w.preferred[e] = p
+	w.logf("world", "%s: preferred revision is %v", w.elections[e], p)
+	for _, h := range w.hosts {
+		delay := w.upTo(time.Second)
+		if w.chance(0.2) {
+			delay = w.spell()
+		}
+		w.after(delay, h.syncPreferences)
+	}
+	return true
+}
+
+// reconfigure adds an election to a member, or removes one.
+func (w *world) reconfigure() bool {
+	h, e := w.someone(), w.rng.IntN(len(w.elections))
+	if h == nil || h.proc.paused || h.proc.inc.ending != "" {
+		return false
+	}
+	i := h.proc.inc
+	switch m := i.machines[e]; {
+	case m == nil && !h.takesPart[e]:
+		w.logf(h.name, "%s: added", w.elections[e])
+		h.takesPart[e] = true
+		w.cov.saw(Added)
+		i.add(e)
+		i.stream.cut(CutRelisted, 0)
+	case m != nil && !m.removed:
+		w.logf(h.name, "%s: removed", w.elections[e])
+		h.takesPart[e] = false
+		m.remove()
+	default:
+		return false
+	}
+	i.publish()
+	return true
+}
+
+func (w *world) failWork() bool {
+	m := w.leader(w.rng.IntN(len(w.elections)))
+	if m == nil || !m.work.on || m.work.asked || m.i.p.paused {
+		return false
+	}
+	m.work.fail()
+	return true
+}
+
+func (w *world) unready() bool {
+	h := w.someone()
+	if h == nil || !h.ready {
+		return false
+	}
+	set := func(ready bool) func() {
+		return func() {
+			h.ready = ready
+			if h.proc != nil {
+				i := h.proc.inc
+				h.proc.deliver(fromTimer, func() {
+					if h.proc.inc == i {
+						i.publish()
+					}
+				})
+			}
+		}
+	}
+	set(false)()
+	w.after(w.spell(), set(true))
+	return true
+}
+
+// restoreStore resets the store to what it was a while ago.
+func (w *world) restoreStore() bool {
+	backup := w.store.snapshot()
+	w.after(w.spell(), func() {
+		w.logf("world", "store is restored from revision %d to %d", w.store.revision, backup.revision)
+		w.store.restore(backup)
+		for _, h := range w.hosts {
+			if h.proc != nil {
+				h.proc.inc.stream.cut(CutRelisted, w.upTo(time.Second))
+			}
+		}
+	})
+	return true
+}
+
+// changed shows a change of the store to all streams.
+func (w *world) changed(c change) {
+	if w.tracing() {
+		w.logf("store", "%s: %s", c.entry.Name, describe(c.entry.Record, c.entry.Version))
+	}
+	for _, h := range w.hosts {
+		if h.proc != nil {
+			h.proc.inc.stream.kick()
+		}
+	}
+}
+
+// held says whether the record names a holder that a member of ours wrote.
+func held(r *record.Record) bool { return r != nil && r.Holder != "" && r.Bound() }
+
+// pick is a random element.
+func pick[T any](w *world, of []T) T { return of[w.rng.IntN(len(of))] }
+
+// names of all sessions that there are.
+func (w *world) sessions() []string {
+	var names []string
+	for _, o := range w.store.objects {
+		if !slices.Contains(w.elections, o.Name) {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,267 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// judge objects to whatever must never happen. What it knows is the truth: real time,
+// the store, and the work itself. With a store that was restored it cannot say what is
+// an overlap or a falling token, and is silent about those.
+type judge struct {
+	w *world
+	// working is whose work is on, by election.
+	working [][]*work
+	// startedToken and storedToken are the highest of a started term and of a stored take.
+	startedToken, storedToken []record.Token
+	// identities are all that were ever used.
+	identities []string
+	members    map[string]*memberFile
+	liveness   liveness
+}
+
+// memberFile is what the judge knows of an incarnation.
+type memberFile struct {
+	i *incarnation
+	// sessionSent is when the newest committed beat of its session was sent.
+	sessionSent  record.Instant
+	sessionUID   string // a late create may make another object of it
+	sessionBeat  uint64
+	sessionEnded bool
+	pace         pace // of its session
+}
+
+func newJudge(w *world) *judge {
+	n := len(w.elections)
+	return &judge{
+		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: make([]record.Token, n),
+		members: map[string]*memberFile{}, liveness: newLiveness(n),
+	}
+}
+
+func (j *judge) restored() bool { return j.w.options.Class == Restore }
+
+// plant shows the judge two at work at once. A judge that does not see them is no judge.
+func (j *judge) plant() {
+	w := j.w
+	blind := &world{options: w.options, elections: []string{"planted"}}
+	k := newJudge(blind)
+	h := &host{w: blind, name: "nobody"}
+	first := &work{m: &part{i: &incarnation{p: &proc{h: h}, identity: "first"}}, on: true}
+	second := &work{m: &part{i: &incarnation{p: &proc{h: h}, identity: "second"}}, on: true}
+	k.atWork(first)
+	if blind.violation != "" {
+		w.violate("plant", "the judge objects to one at work: %s", blind.violation)
+	}
+	k.atWork(second)
+	if (blind.violation == "") != k.restored() {
+		w.violate("plant", "the judge does not see two at work")
+	}
+}
+
+func (j *judge) joined(i *incarnation) {
+	j.identities = append(j.identities, i.identity)
+	j.members[i.identity] = &memberFile{i: i}
+}
+
+// started: a machine says that a term begins.
+func (j *judge) started(m *part, a machine.Start) {
+	w := j.w
+	w.cov.Terms++
+	j.liveness.termStarted(w, m)
+	switch {
+	case m.work != nil && (m.work.on || !m.work.answered):
+		w.violate("rule 6", "%s: %s starts before its last work has returned", m.name, m.i.identity)
+	case m.committedToken != a.Token:
+		w.violate("rule 6", "%s: %s starts with token %d, which no take of its own stored (last %d)", m.name, m.i.identity, a.Token, m.committedToken)
+	case a.Deadline > m.committedSent.Add(w.timing.Validity()):
+		w.violate("rule 1", "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(m.committedSent.Add(w.timing.Validity())))
+	case a.Deadline <= m.i.now():
+		w.violate("rule 1", "%s: %s starts after its deadline", m.name, m.i.identity)
+	case a.Token <= j.startedToken[m.election] && !j.restored():
+		w.violate("rule 10", "%s: %s starts with token %d after %d", m.name, m.i.identity, a.Token, j.startedToken[m.election])
+	}
+	j.startedToken[m.election] = a.Token
+}
+
+// extended: a machine says that work may go on.
+func (j *judge) extended(m *part, until record.Instant) {
+	w := j.w
+	switch {
+	case m.work == nil || m.work.asked:
+		w.violate("rule 5", "%s: %s extends what was stopped", m.name, m.i.identity)
+	case m.committedToken != m.work.token || until > m.committedSent.Add(w.timing.Validity()):
+		w.violate("rule 1", "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)
+	}
+}
+
+// stopped: a machine says that work must end.
+func (j *judge) stopped(m *part, a machine.Stop) {
+	w, now := j.w, m.i.now()
+	switch {
+	case m.work == nil || m.work.asked:
+		w.violate("rule 6", "%s: %s stops what it did not start", m.name, m.i.identity)
+	case a.By > m.work.until:
+		w.violate("rule 4", "%s: %s lets a stop go on for longer than was granted", m.name, m.i.identity)
+	case a.By < now.Add(w.timing.StopGrace-time.Microsecond) && m.i.p.resumedAt != w.now:
+		w.violate("rule 4", "%s: %s stops %v before the end, with a grace of %v", m.name, m.i.identity, a.By.Sub(now), w.timing.StopGrace)
+	case a.By < now.Add(w.timing.StopGrace-time.Microsecond):
+		w.cov.saw(StoppedLate)
+	}
+}
+
+// outlived: work reached its deadline though its manager ran and could have stopped it.
+func (j *judge) outlived(k *work) {
+	if k.m.i.p.resumedAt != j.w.now {
+		j.w.violate("rule 4", "%s: the work of %s was never stopped before its deadline", k.m.name, k.m.i.identity)
+	}
+}
+
+// atWork: work is on from now.
+func (j *judge) atWork(k *work) {
+	e := k.m.election
+	for _, other := range j.working[e] {
+		if !j.restored() {
+			j.w.violate("overlap", "%s: %s (token %d) and %s (token %d) are at work at once", j.w.elections[e], other.m.i.identity, other.token, k.m.i.identity, k.token)
+		}
+	}
+	j.working[e] = append(j.working[e], k)
+}
+
+func (j *judge) offWork(k *work) {
+	e := k.m.election
+	j.working[e] = slices.DeleteFunc(j.working[e], func(o *work) bool { return o == k })
+}
+
+// stored: a write of a machine was committed just now.
+func (j *judge) stored(m *part, a machine.Write, e lock.Entry) {
+	w, r := j.w, e.Record
+	if r.Mark != nil {
+		if r.Mark.Beat <= m.storedBeat {
+			w.violate("rule 14", "%s: %s stores beat %d after %d", m.name, m.i.identity, r.Mark.Beat, m.storedBeat)
+		}
+		m.storedBeat = r.Mark.Beat
+	}
+	switch a.Purpose {
+	case machine.Take:
+		j.taken(m, r)
+	case machine.Renew:
+		if r.Token != m.committedToken && !j.restored() {
+			w.violate("rule 10", "%s: %s renews token %d, its take stored %d", m.name, m.i.identity, r.Token, m.committedToken)
+		}
+	case machine.Release:
+		for _, k := range j.working[m.election] {
+			if k.m.i == m.i {
+				w.violate("rule 5", "%s: %s releases before its work has stopped", m.name, m.i.identity)
+			}
+		}
+	case machine.Create:
+		if r.Holder != "" || r.Token != 0 {
+			w.violate("rule 10", "%s: %s creates it with a holder or a token", m.name, m.i.identity)
+		}
+	}
+}
+
+func (j *judge) taken(m *part, r *record.Record) {
+	w := j.w
+	if j.restored() {
+		return
+	}
+	if r.Token <= j.storedToken[m.election] {
+		w.violate("rule 10", "%s: %s stores token %d after %d", m.name, m.i.identity, r.Token, j.storedToken[m.election])
+	}
+	j.storedToken[m.election] = max(j.storedToken[m.election], r.Token)
+	for _, k := range j.working[m.election] {
+		w.violate("rule 7", "%s: %s takes it while %s is at work", m.name, m.i.identity, k.m.i.identity)
+	}
+	for _, h := range w.hosts {
+		if h.proc == nil || h.proc.inc == m.i {
+			continue
+		}
+		o := h.proc.inc.machines[m.election]
+		if o != nil && o.state.Role == machine.Leading && h.clock.local(w.now) < o.state.Term.Deadline {
+			w.violate("rule 7", "%s: %s takes it during the term of %s", m.name, m.i.identity, o.i.identity)
+		}
+	}
+}
+
+// sessionStored: a write of a session was committed just now.
+func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant) {
+	w, r := j.w, e.Record
+	if j.restored() {
+		return
+	}
+	if r.Holder == i.identity {
+		f := j.members[i.identity]
+		if f.sessionUID != e.Version.UID {
+			f.sessionUID, f.sessionBeat, f.sessionEnded = e.Version.UID, 0, false
+		}
+		if f.sessionEnded {
+			w.violate("rule 11", "%s: %s beats after its end", e.Name, i.identity)
+		}
+		if r.Mark.Beat <= f.sessionBeat {
+			w.violate("rule 14", "%s: %s stores beat %d after %d", e.Name, i.identity, r.Mark.Beat, f.sessionBeat)
+		}
+		f.sessionBeat, f.sessionSent = r.Mark.Beat, sent
+		return
+	}
+	if r.Holder != "" || r.Member == nil {
+		return
+	}
+	f := j.members[r.Member.Identity]
+	if f == nil || f.sessionUID != e.Version.UID {
+		return
+	}
+	f.sessionEnded = true
+	if f.i == i {
+		return
+	}
+	w.cov.saw(SessionEnded)
+	if h := f.i.p.h; !f.i.p.dead && h.clock.local(w.now) < f.sessionSent.Add(w.timing.Validity()) {
+		w.violate("rule 11", "%s: %s ends the session of %s, which has not lapsed", e.Name, i.identity, r.Member.Identity)
+	}
+}
+
+// pace counts what one machine or session asks for, in windows of ten renewal intervals.
+type pace struct {
+	window          int64
+	requests, ticks int
+}
+
+const (
+	paceRequests = 150
+	paceTicks    = 250
+)
+
+func (p *pace) roll(w *world) {
+	if n := w.now / int64(10*w.timing.RenewInterval); n != p.window {
+		*p = pace{window: n}
+	}
+}
+
+// wrote: a machine, or with nil the session, asks for a write or a read.
+func (j *judge) wrote(i *incarnation, m *part) {
+	p, what := &j.members[i.identity].pace, "session"
+	if m != nil {
+		p, what = &m.pace, m.name
+	}
+	p.roll(j.w)
+	if p.requests++; p.requests > paceRequests {
+		j.w.violate("pace", "%s: %s sends more than %d requests in %v", what, i.identity, paceRequests, 10*j.w.timing.RenewInterval)
+	}
+}
+
+// ticked: a machine is woken up as it asked for.
+func (j *judge) ticked(m *part) {
+	m.pace.roll(j.w)
+	if m.pace.ticks++; m.pace.ticks > paceTicks {
+		j.w.violate("pace", "%s: %s wakes up more than %d times in %v", m.name, m.i.identity, paceTicks, 10*j.w.timing.RenewInterval)
+	}
+}
+
+// within is a part of a whole.
+func within(part, whole time.Duration) float64 { return float64(part) / float64(whole) }

@@ -1,0 +1,159 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+)
+
+// livenessBound is how long an election may be without a leader once nothing goes wrong
+// any more. The longest way there: a member settles with its former incarnation and
+// rejoins (two leases), a stranger's foreign holder is waited out (two leases and drift),
+// a nominee that will never come has its turn, and requests take their time.
+func (w *world) livenessBound() time.Duration {
+	t := w.timing
+	return t.ObserverWait(t.ObserverWait(4*t.LeaseDuration)) + t.NominateDelay + 4*w.timeout + 2*time.Second
+}
+
+// preferenceBound is how long the leader may stay though it sees a living, proven, ready
+// member that it should drain for.
+func (w *world) preferenceBound() time.Duration {
+	t := w.timing
+	return t.ObserverWait(max(t.PreemptDelay, t.MinHold)+t.PreemptDelay) + 2*w.timeout
+}
+
+// calmTerms is how many terms an election may see once nothing goes wrong any more: the
+// first, moves to those who return from a fall, and to those who were unready.
+const calmTerms = 6
+
+// liveness watches over what must happen in the end.
+type liveness struct {
+	calmAt int64
+	// ledAt is when each election last had a leader, or faults ended.
+	ledAt []int64
+	// better is since when each election's leader has seen somebody to drain for.
+	better []betterSince
+	terms  []int
+}
+
+type betterSince struct {
+	leader   *part
+	identity string
+	at       int64
+}
+
+func newLiveness(elections int) liveness {
+	return liveness{ledAt: make([]int64, elections), better: make([]betterSince, elections), terms: make([]int, elections)}
+}
+
+func (j *judge) becalmed() {
+	l := &j.liveness
+	l.calmAt = j.w.now
+	for e := range l.ledAt {
+		l.ledAt[e] = j.w.now
+	}
+}
+
+func (l *liveness) termStarted(w *world, m *part) {
+	if !w.calm {
+		return
+	}
+	w.cov.Moves++
+	l.terms[m.election]++
+	if l.terms[m.election] > calmTerms {
+		w.violate("calm", "%s: more than %d terms though nothing goes wrong", m.name, calmTerms)
+	}
+}
+
+// look judges liveness; it is called every now and then.
+func (j *judge) look() {
+	w := j.w
+	if !w.calm {
+		return
+	}
+	l := &j.liveness
+	for e, name := range w.elections {
+		led := false
+		for _, k := range j.working[e] {
+			led = led || !k.asked && !k.m.i.p.dead
+		}
+		if led || !w.anyMember(e) {
+			l.ledAt[e] = w.now
+		}
+		gap := time.Duration(w.now - l.ledAt[e])
+		w.cov.LongestGap = max(w.cov.LongestGap, within(gap, w.livenessBound()))
+		if gap > w.livenessBound() {
+			w.violate("liveness", "%s: nobody leads for %v though nothing goes wrong", name, gap)
+		}
+		j.lookForBetter(e)
+	}
+	j.lookAtDirectories()
+}
+
+// anyMember says whether a member of the election lives.
+func (w *world) anyMember(e int) bool {
+	for _, h := range w.hosts {
+		if h.proc != nil && !h.proc.leaving && h.takesPart[e] {
+			return true
+		}
+	}
+	return false
+}
+
+// lookForBetter objects to a leader that stays though it sees whom to drain for.
+func (j *judge) lookForBetter(e int) {
+	w, b := j.w, &j.liveness.better[e]
+	m := w.leader(e)
+	who := ""
+	if m != nil && !m.passedOver {
+		for _, p := range m.state.View.Peers {
+			alive := j.members[p.Identity]
+			if alive == nil || alive.i.p.dead || alive.i.p.inc != alive.i || alive.i.ending != "" {
+				continue
+			}
+			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.p.h.digest() &&
+				w.policy.Outranks(p.Key(), m.cfg.Member.Key(), w.preferred[e]) {
+				who = p.Identity
+			}
+		}
+	}
+	if who == "" || m != b.leader {
+		*b = betterSince{leader: m, identity: who, at: w.now}
+		return
+	}
+	if b.identity == "" {
+		b.identity, b.at = who, w.now
+	}
+	if since := time.Duration(w.now - b.at); since > w.preferenceBound() {
+		w.violate("preference", "%s: %s stays for %v though %s is better", m.name, m.i.identity, since, who)
+	}
+}
+
+// lookAtDirectories objects to a member that does not know of another, or of one that is
+// gone, long after everything has settled.
+func (j *judge) lookAtDirectories() {
+	w := j.w
+	if time.Duration(w.now-j.liveness.calmAt) < w.livenessBound() {
+		return
+	}
+	for _, h := range w.hosts {
+		if h.proc == nil {
+			continue
+		}
+		seen := 0
+		for _, p := range h.proc.inc.view.Peers {
+			if f := j.members[p.Identity]; f != nil && !f.i.p.dead && f.i.p.inc == f.i {
+				seen++
+			}
+		}
+		living := 0
+		for _, o := range w.hosts {
+			if o.proc != nil && o != h {
+				living++
+			}
+		}
+		if seen != living || living != len(h.proc.inc.view.Peers) {
+			w.violate("directory", "%s knows %d of %d living members, and %d in all", h.proc.inc.identity, seen, living, len(h.proc.inc.view.Peers))
+		}
+	}
+}

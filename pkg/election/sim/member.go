@@ -1,0 +1,408 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/session"
+)
+
+// host is where one member lives, one process after the other.
+type host struct {
+	w        *world
+	name     string
+	clock    clock
+	link     link
+	revision string
+	location record.Location
+	// takesPart says of each election whether the configuration names it.
+	takesPart []bool
+	ready     bool
+	// preferred is what this host has seen of the preferences so far.
+	preferred []record.Preferred
+	// proc is the process that runs; nil while none does.
+	proc *proc
+	// gone: it never comes back.
+	gone bool
+}
+
+func newHost(w *world, n int) *host {
+	h := &host{w: w, name: fmt.Sprintf("h%d", n), clock: w.pickClock(), link: w.pickLink(), ready: true, location: record.Local}
+	h.revision = revisions[w.rng.IntN(len(revisions))]
+	if w.chance(0.3) {
+		h.location = record.Remote
+	}
+	for range w.elections {
+		h.takesPart = append(h.takesPart, n == 0 || w.chance(0.9))
+		h.preferred = append(h.preferred, record.Preferred{State: record.PreferredNotSynced})
+	}
+	return h
+}
+
+// config names the elections that the host takes part in; it serves as their digest.
+func (h *host) config() string {
+	var names []string
+	for e, yes := range h.takesPart {
+		if yes {
+			names = append(names, h.w.elections[e])
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// digest is of everything from which preferences follow.
+func (h *host) digest() string {
+	var b strings.Builder
+	for _, p := range h.preferred {
+		b.WriteString(p.String())
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// boot starts a process, if none runs.
+func (h *host) boot() {
+	if h.proc != nil || h.gone {
+		return
+	}
+	h.proc = &proc{h: h}
+	for e := range h.preferred {
+		h.preferred[e] = record.Preferred{State: record.PreferredNotSynced}
+	}
+	h.proc.join(0)
+	h.w.after(h.w.upTo(h.w.timing.RenewInterval/2), h.syncPreferences)
+}
+
+// syncPreferences has the host see what the sources say.
+func (h *host) syncPreferences() {
+	if h.proc == nil {
+		return
+	}
+	p := h.proc
+	p.deliver(fromTimer, func() {
+		h.preferred = slices.Clone(h.w.preferred)
+		i := p.inc
+		for _, m := range i.machines {
+			if m != nil {
+				m.preference()
+			}
+		}
+		i.publish()
+	})
+}
+
+// proc is one process.
+type proc struct {
+	h      *host
+	dead   bool
+	paused bool
+	// resumedAt is when a stopped process last went on.
+	resumedAt int64
+	inbox     [origins][]func()
+	inc       *incarnation
+	// leaving: the process exits once its member has left.
+	leaving bool
+}
+
+// origin is by which way something reaches a process. Within one origin order is kept.
+type origin int
+
+const (
+	fromStream origin = iota
+	fromReply
+	fromPool
+	fromTimer
+	fromWork
+	origins
+)
+
+// deliver has the process handle f: now, after its pause, or never.
+func (p *proc) deliver(o origin, f func()) {
+	switch {
+	case p.dead:
+	case p.paused:
+		p.inbox[o] = append(p.inbox[o], f)
+	default:
+		f()
+	}
+}
+
+// pause stops the process with SIGSTOP for a while.
+func (p *proc) pause(d time.Duration) {
+	w := p.h.w
+	p.paused = true
+	w.logf(p.h.name, "stopped for %v", d)
+	w.after(d, p.resume)
+}
+
+// resume lets a stopped process go on with SIGCONT.
+func (p *proc) resume() {
+	if p.dead || !p.paused {
+		return
+	}
+	p.paused, p.resumedAt = false, p.h.w.now
+	p.h.w.logf(p.h.name, "continued")
+	p.catchUp()
+}
+
+// catchUp handles what came in during a pause; which origin goes first is chance.
+func (p *proc) catchUp() {
+	for !p.dead && !p.paused {
+		var waiting []origin
+		for o := range origins {
+			if len(p.inbox[o]) > 0 {
+				waiting = append(waiting, o)
+			}
+		}
+		if len(waiting) == 0 {
+			return
+		}
+		o := waiting[p.h.w.rng.IntN(len(waiting))]
+		f := p.inbox[o][0]
+		p.inbox[o] = p.inbox[o][1:]
+		f()
+	}
+}
+
+// kill ends the process with SIGKILL.
+func (p *proc) kill(why string) {
+	if p.dead {
+		return
+	}
+	p.dead = true
+	p.h.proc = nil
+	p.h.w.logf(p.h.name, "killed: %s", why)
+	for _, m := range p.inc.machines {
+		if m != nil && m.work != nil {
+			m.work.orphan()
+		}
+	}
+}
+
+// restartSoon boots another process after a while.
+func (h *host) restartSoon() {
+	h.w.after(h.w.between(100*time.Millisecond, h.w.timing.LeaseDuration), h.boot)
+}
+
+// join begins a new incarnation.
+func (p *proc) join(notBefore record.Instant) {
+	h := p.h
+	w := h.w
+	i := &incarnation{p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), notBefore: notBefore, view: &machine.View{}}
+	i.dir = session.NewDirectory(group, w.timing)
+	i.own = session.NewOwn(session.Config{Group: group, Host: h.name, Timing: w.timing}, i.dir, i.member())
+	i.stream = &stream{i: i}
+	i.machines = make([]*part, len(w.elections))
+	p.inc = i
+	w.judge.joined(i)
+	w.logf(h.name, "joins as %s", i.identity)
+	for e, yes := range h.takesPart {
+		if yes {
+			i.add(e)
+		}
+	}
+	i.stream.list()
+}
+
+// incarnation is one member: an identity and all that is bound to it.
+type incarnation struct {
+	p         *proc
+	identity  string
+	notBefore record.Instant
+	dir       *session.Directory
+	own       *session.Own
+	stream    *stream
+	machines  []*part // by election; nil where it takes no part
+	view      *machine.View
+
+	// ending: everything is given up, for the reason given; rejoinAt is the NotBefore of
+	// the next incarnation.
+	ending   machine.Reason
+	rejoinAt record.Instant
+	// left is when the session was told to end.
+	left record.Instant
+
+	viewAt, stepAt, publishAt record.Instant
+}
+
+func (i *incarnation) now() record.Instant { return i.p.h.clock.local(i.p.h.w.now) }
+
+// tickAt has f done at the instant, unless *at was changed by then.
+func (i *incarnation) tickAt(at *record.Instant, when record.Instant, f func()) {
+	if when == *at {
+		return
+	}
+	*at = when
+	if when == 0 {
+		return
+	}
+	i.p.h.w.at(i.p.h.clock.when(when), func() {
+		i.p.deliver(fromTimer, func() {
+			if i.p.inc == i && *at == when {
+				*at = 0
+				f()
+			}
+		})
+	})
+}
+
+// member is what the session publishes now.
+func (i *incarnation) member() record.Member {
+	h := i.p.h
+	m := record.Member{
+		Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
+		Ready: h.ready, Preference: h.digest(), Config: h.config(),
+	}
+	now := i.now()
+	for _, part := range i.machines {
+		if part != nil && !part.state.Standing(now) {
+			m.Standing = append(m.Standing, part.name)
+		}
+	}
+	return m
+}
+
+func (i *incarnation) publish() {
+	i.own.Publish(i.member())
+	i.stepSession()
+	var next record.Instant
+	for _, part := range i.machines {
+		if part != nil && !part.state.Standing(i.now()) && (next == 0 || part.state.StandDownUntil < next) {
+			next = part.state.StandDownUntil
+		}
+	}
+	i.tickAt(&i.publishAt, next, i.publish)
+}
+
+// directoryChanged draws the consequences of anything learned about sessions, or of time.
+func (i *incarnation) directoryChanged() {
+	view, changes := i.dir.View(i.now(), i.identity)
+	i.tickAt(&i.viewAt, changes, i.directoryChanged)
+	if !sameView(view, i.view) {
+		i.view = view
+		for _, m := range i.machines {
+			if m != nil {
+				m.step(machine.DirectoryChanged{View: view})
+			}
+		}
+	}
+	i.stepSession()
+}
+
+func sameView(a, b *machine.View) bool {
+	return slices.EqualFunc(a.Peers, b.Peers, func(a, b machine.Peer) bool {
+		return a.Trust == b.Trust && a.Identity == b.Identity && a.Ready == b.Ready && a.Preference == b.Preference &&
+			a.Config == b.Config && a.Fallen == b.Fallen && slices.Equal(a.Standing, b.Standing)
+	})
+}
+
+// stepSession lets the session do what is due.
+func (i *incarnation) stepSession() {
+	w := i.p.h.w
+	actions, next := i.own.Step(i.now())
+	i.tickAt(&i.stepAt, next, i.stepSession)
+	for _, action := range actions {
+		switch a := action.(type) {
+		case session.Write:
+			w.judge.wrote(i, nil)
+			i.put(a.Name, a.Record, a.If, func(e lock.Entry, sent record.Instant) { w.judge.sessionStored(i, e, sent) }, func(done answer) {
+				if done.outcome == machine.Committed {
+					i.dir.Observe(i.now(), a.Name, done.entry.Record, done.entry.Version)
+				}
+				if a.Beat != 0 {
+					i.own.WriteDone(i.now(), a.Beat, done.outcome, done.entry.Version)
+				}
+				i.directoryChanged()
+			})
+		case session.Read:
+			i.get(a.Name, func(e lock.Entry, _ record.Instant) {
+				i.dir.Observe(i.now(), e.Name, e.Record, e.Version)
+				i.own.ReadDone()
+				i.directoryChanged()
+			}, func() {
+				i.own.ReadFailed(i.now())
+				i.stepSession()
+			})
+		}
+	}
+	if why, lost := i.own.Lost(); lost && i.ending == "" {
+		w.logf(i.p.h.name, "session lost: %s", why)
+		w.cov.saw(SessionLost)
+		i.end(machine.ReasonSession, 0)
+	}
+}
+
+// end gives everything up; the next incarnation, if any, follows once all has settled.
+func (i *incarnation) end(why machine.Reason, notBefore record.Instant) {
+	i.rejoinAt = max(i.rejoinAt, notBefore)
+	if i.ending != "" {
+		return
+	}
+	i.ending = why
+	i.p.h.w.after(0, func() {
+		i.p.deliver(fromTimer, func() {
+			if i.p.inc != i {
+				return
+			}
+			for _, m := range i.machines {
+				if m != nil {
+					m.step(machine.Resign{Reason: why})
+				}
+			}
+			i.settle()
+		})
+	})
+}
+
+// settle goes on with the end as far as it can.
+func (i *incarnation) settle() {
+	w, now := i.p.h.w, i.now()
+	again := func() {
+		w.after(w.timing.RenewInterval/10, func() {
+			i.p.deliver(fromTimer, func() {
+				if i.p.inc == i {
+					i.settle()
+				}
+			})
+		})
+	}
+	for _, m := range i.machines {
+		if m != nil && !m.settled() {
+			again()
+			return
+		}
+	}
+	if i.left == 0 {
+		i.left = now
+		i.own.Leave()
+		i.stepSession()
+	}
+	if !i.own.Over() && now.Sub(i.left) < w.timing.LeaseDuration {
+		again()
+		return
+	}
+	if i.p.leaving {
+		i.p.dead = true
+		i.p.h.proc = nil
+		w.logf(i.p.h.name, "has left")
+		w.cov.saw(Left)
+		i.p.h.restartSoon()
+		return
+	}
+	w.cov.saw(Rejoined)
+	i.p.join(i.rejoinAt)
+}
+
+func (i *incarnation) machineOf(name string) *part {
+	for _, m := range i.machines {
+		if m != nil && m.name == name {
+			return m
+		}
+	}
+	return nil
+}

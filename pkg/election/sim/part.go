@@ -1,0 +1,175 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// part is a member's part in one election: its machine, and its work.
+type part struct {
+	i        *incarnation
+	election int
+	name     string
+	cfg      machine.Config
+	state    machine.State
+	wake     record.Instant
+	// removed: the election is no longer configured.
+	removed bool
+
+	work *work // of the present or last term
+	// committed is when the newest committed take or renewal of each token was sent; it
+	// is the store's knowledge, for the judge.
+	committedToken record.Token
+	committedSent  record.Instant
+	// storedBeat is the highest beat of its own that the store has seen.
+	storedBeat uint64
+	pace       pace
+	// passedOver: it has passed over a nominee, who may be worth no move for long.
+	passedOver bool
+}
+
+// add makes the member take part in an election.
+func (i *incarnation) add(e int) {
+	w := i.p.h.w
+	m := &part{i: i, election: e, name: w.elections[e], state: machine.Initial()}
+	m.cfg = machine.Config{
+		Election: m.name, Group: group, Member: i.member(), Timing: w.timing, Policy: w.policy,
+		Bootstrap: w.bootstrap[e], NotBefore: i.notBefore,
+	}
+	i.machines[e] = m
+	m.preference()
+	m.step(machine.DirectoryChanged{View: i.view})
+}
+
+func (m *part) preference() {
+	h := m.i.p.h
+	m.step(machine.PreferenceChanged{Preferred: h.preferred[m.election], Digest: h.digest()})
+}
+
+func (m *part) observed(from machine.Source, r *record.Record, v record.Version, sent record.Instant) {
+	m.step(machine.Observed{Source: from, Record: r, Version: v, Sent: sent, Jitter: m.i.p.h.w.rng.Float64()})
+}
+
+// current says whether the part is still driven.
+func (m *part) current() bool { return m.i.p.inc == m.i && m.i.machines[m.election] == m }
+
+// settled says whether a part that resigned may be forgotten.
+func (m *part) settled() bool {
+	return m.state.Settled(m.cfg, m.i.now()) && (m.work == nil || m.work.answered)
+}
+
+// remove takes the member out of the election once it has given up what it holds.
+func (m *part) remove() {
+	m.removed = true
+	m.step(machine.Resign{Reason: machine.ReasonRemoved})
+	m.forgetWhenSettled()
+}
+
+func (m *part) forgetWhenSettled() {
+	w := m.i.p.h.w
+	if !m.current() {
+		return
+	}
+	if m.settled() {
+		m.i.machines[m.election] = nil
+		w.cov.saw(Removed)
+		return
+	}
+	w.after(w.timing.RenewInterval/10, func() { m.i.p.deliver(fromTimer, m.forgetWhenSettled) })
+}
+
+// step gives the machine an event and does what it says.
+func (m *part) step(e machine.Event) {
+	w, h := m.i.p.h.w, m.i.p.h
+	if w.violation != "" {
+		return
+	}
+	before := m.state.StandDownUntil
+	now := h.clock.local(w.now)
+	if w.tracing() {
+		w.traceEvent(m, e)
+	}
+	next, actions := machine.Step(m.cfg, m.state, now, e)
+	m.state = next
+	for _, a := range actions {
+		if w.tracing() {
+			w.traceAction(m, a)
+		}
+		m.do(a)
+	}
+	if m.state.StandDownUntil != before {
+		w.after(0, func() {
+			m.i.p.deliver(fromTimer, func() {
+				if m.i.p.inc == m.i {
+					m.i.publish()
+				}
+			})
+		})
+	}
+}
+
+func (m *part) do(action machine.Action) {
+	w := m.i.p.h.w
+	switch a := action.(type) {
+	case machine.Write:
+		m.write(a)
+	case machine.Read:
+		w.judge.wrote(m.i, m)
+		m.i.get(m.name, func(e lock.Entry, sent record.Instant) {
+			if m.current() {
+				m.observed(machine.ReadBack, e.Record, e.Version, sent)
+			}
+		}, func() {
+			if m.current() {
+				m.step(machine.ReadFailed{})
+			}
+		})
+	case machine.Start:
+		m.start(a)
+	case machine.Extend:
+		w.judge.extended(m, a.Deadline)
+		m.work.extend(a.Deadline)
+	case machine.Stop:
+		w.judge.stopped(m, a)
+		m.work.stop(a)
+	case machine.WakeAt:
+		m.i.tickAt(&m.wake, a.At, func() {
+			if m.current() {
+				w.judge.ticked(m)
+				m.step(machine.Tick{})
+			}
+		})
+	case machine.EndSession:
+		m.i.end(a.Reason, a.NotBefore)
+	case machine.Report:
+		w.cov.report(m, a)
+	default:
+		panic(fmt.Sprintf("sim: unknown action %T", action))
+	}
+}
+
+func (m *part) write(a machine.Write) {
+	w := m.i.p.h.w
+	w.judge.wrote(m.i, m)
+	m.i.put(m.name, a.Record, a.If, func(e lock.Entry, sent record.Instant) {
+		w.judge.stored(m, a, e)
+		if a.Purpose == machine.Take || a.Purpose == machine.Renew {
+			if e.Record.Token != m.committedToken {
+				m.committedToken, m.committedSent = e.Record.Token, sent
+			}
+			m.committedSent = max(m.committedSent, sent)
+		}
+	}, func(done answer) {
+		if !m.current() {
+			return
+		}
+		event := machine.WriteDone{Beat: a.Beat, Outcome: done.outcome, Sent: done.sent, RetryAfter: done.retryAfter, Jitter: w.rng.Float64()}
+		if done.outcome == machine.Committed {
+			event.Record, event.Version = done.entry.Record, done.entry.Version
+		}
+		m.step(event)
+	})
+}

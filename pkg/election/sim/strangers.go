@@ -1,0 +1,127 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// A stranger edits objects past every rule of ours. What it writes is never consistent
+// with our annotation, as the guarantee says: it may break a record, not forge one.
+
+// edits are what a stranger does to a lock.
+var edits = []struct {
+	fault Fault
+	do    func(*world, *record.Record)
+}{
+	{MarkRemoved, func(_ *world, r *record.Record) { r.Mark = nil }},
+	{MadeUnreadable, func(_ *world, r *record.Record) { r.Unreadable, r.Mark = "annotation holder: not JSON", nil }},
+	{TokenEdited, func(w *world, r *record.Record) { r.Token = record.Token(1 + w.rng.Uint64N(w.store.revision+1)) }},
+	{HolderBlanked, func(_ *world, r *record.Record) { r.Holder = "" }},
+	{HolderRenamed, func(w *world, r *record.Record) { r.Holder = pick(w, w.judge.identities) }},
+	{HolderForeign, func(w *world, r *record.Record) { r.Holder = "istiod-7f6c-x2x9z" }},
+	{DurationEdited, func(w *world, r *record.Record) {
+		r.Duration = time.Second * time.Duration(1+w.rng.IntN(int(w.timing.LeaseDuration/time.Second)))
+	}},
+	{TransitionsEdited, func(w *world, r *record.Record) { r.Transitions += w.rng.IntN(5) - 2 }},
+	{LabelsEdited, func(w *world, r *record.Record) { r.Rest = w.now }},
+	{HandoverEdited, func(w *world, r *record.Record) { r.HandoverTo = pick(w, w.judge.identities) }},
+	{HolderAndMarkBlanked, func(_ *world, r *record.Record) { r.Holder, r.Mark = "", nil }},
+}
+
+// edit commits a stranger's change of an object.
+func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool {
+	at, exists := w.store.find(name)
+	if !exists {
+		return false
+	}
+	old := w.store.objects[at]
+	r := *old.Record
+	do(w, &r)
+	if same(old.Record, &r) {
+		return false
+	}
+	if r.Bound() && (r.Holder != old.Record.Holder || !old.Record.Bound()) {
+		return false // by chance it would be consistent
+	}
+	w.logf("world", "%s: a stranger edits it (%v)", name, f)
+	w.cov.saw(f)
+	w.store.commit(w.now, name, &r, old.Version.UID)
+	if w.chance(0.3) {
+		edited := w.store.revision
+		w.after(w.spell(), func() { w.undo(name, edited, old.Record) })
+	}
+	return true
+}
+
+// undo takes a stranger's edit back unless something was written since.
+func (w *world) undo(name string, edited uint64, r *record.Record) {
+	at, exists := w.store.find(name)
+	if w.calm || !exists || w.store.objects[at].Version.Revision != edited {
+		return
+	}
+	w.logf("world", "%s: the stranger takes the edit back", name)
+	w.cov.saw(EditUndone)
+	w.store.commit(w.now, name, r, w.store.objects[at].Version.UID)
+}
+
+func (w *world) editLock() bool {
+	e := pick(w, edits)
+	return w.edit(pick(w, w.elections), e.fault, e.do)
+}
+
+// labelStorm edits a label again and again.
+func (w *world) labelStorm() bool {
+	name, every := pick(w, w.elections), w.between(w.timing.RenewInterval/20, w.timing.RenewInterval)
+	for n := range 20 {
+		w.after(time.Duration(n)*every, func() {
+			if !w.calm {
+				w.edit(name, LabelsEdited, func(w *world, r *record.Record) { r.Rest = w.now })
+			}
+		})
+	}
+	return true
+}
+
+func (w *world) deleteLock() bool {
+	e := w.rng.IntN(len(w.elections))
+	at, exists := w.store.find(w.elections[e])
+	if !exists || w.bootstrap[e] == machine.BootstrapImmediate {
+		return false
+	}
+	if held(w.store.objects[at].Record) {
+		w.cov.saw(HeldLockDeleted)
+	}
+	w.logf("world", "%s: a stranger deletes it", w.elections[e])
+	w.store.commit(w.now, w.elections[e], nil, "")
+	return true
+}
+
+func (w *world) deleteSession() bool {
+	names := w.sessions()
+	if len(names) == 0 {
+		return false
+	}
+	name := pick(w, names)
+	w.logf("world", "%s: a stranger deletes it", name)
+	w.store.commit(w.now, name, nil, "")
+	return true
+}
+
+func (w *world) editSession() bool {
+	names := w.sessions()
+	if len(names) == 0 {
+		return false
+	}
+	return w.edit(pick(w, names), SessionEdited, pick(w, []func(*world, *record.Record){
+		func(_ *world, r *record.Record) { r.Mark = nil },
+		func(_ *world, r *record.Record) {
+			r.Unreadable, r.Mark, r.Member = "annotation member: not JSON", nil, nil
+		},
+		func(_ *world, r *record.Record) { r.Holder = "" },
+		func(w *world, r *record.Record) { r.Rest = w.now },
+		func(w *world, r *record.Record) { r.Holder = pick(w, w.judge.identities) },
+		func(_ *world, r *record.Record) { r.Duration = time.Second },
+	}))
+}

@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/session"
+)
+
+// stream is the watch of one incarnation. It shows history in order, from its cursor on.
+type stream struct {
+	i       *incarnation
+	cursor  int
+	open    bool
+	pumping bool
+	// stalledUntil is until when nothing comes out of an open stream.
+	stalledUntil int64
+	// brokenAt is where the cursor stood at the last break.
+	brokenAt int
+}
+
+func (s *stream) world() *world { return s.i.p.h.w }
+
+// kick has the next change shown, after a delay of its own.
+func (s *stream) kick() {
+	w := s.world()
+	if !s.open || s.pumping || s.cursor >= len(w.store.history) || s.i.p.dead || s.i.p.inc != s.i {
+		return
+	}
+	s.pumping = true
+	at := w.store.history[s.cursor].at + int64(s.i.p.h.latency())
+	w.at(max(at, s.stalledUntil), s.pump)
+}
+
+func (s *stream) pump() {
+	w := s.world()
+	s.pumping = false
+	if !s.open || s.cursor >= len(w.store.history) {
+		return
+	}
+	if w.now < s.stalledUntil {
+		s.kick()
+		return
+	}
+	c := w.store.history[s.cursor]
+	s.cursor++
+	if w.now-c.at > int64(w.timing.LeaseDuration) {
+		w.cov.saw(ShownLate)
+	}
+	s.tell(func() { s.i.shown(c.entry) })
+	s.kick()
+}
+
+// tell delivers to the member what the stream says, in order.
+func (s *stream) tell(f func()) {
+	s.i.p.deliver(fromStream, func() {
+		if s.i.p.inc == s.i {
+			f()
+		}
+	})
+}
+
+// stall keeps the stream open and silent for a while.
+func (s *stream) stall(d time.Duration) {
+	s.stalledUntil = max(s.stalledUntil, s.world().now+int64(d))
+}
+
+// cut breaks the stream; after a while it is resumed, or starts over with a list.
+func (s *stream) cut(f Fault, d time.Duration) bool {
+	if !s.open {
+		return false
+	}
+	w := s.world()
+	s.open = false
+	s.brokenAt = s.cursor
+	s.tell(s.i.broken)
+	w.after(d, func() {
+		if s.i.p.dead || s.i.p.inc != s.i {
+			return
+		}
+		if f == CutResumed {
+			s.resume()
+		} else {
+			s.tell(s.list)
+		}
+	})
+	return true
+}
+
+func (s *stream) resume() {
+	s.open = true
+	s.tell(s.i.resumed)
+	s.kick()
+}
+
+// list starts the stream, or starts it over.
+func (s *stream) list() {
+	w, h := s.world(), s.i.p.h
+	sent := h.clock.local(w.now)
+	if w.now < h.link.readsUntil || !w.calm && w.chance(w.noise) {
+		w.after(w.between(w.timeout/4, w.timeout), func() { s.tell(s.list) })
+		return
+	}
+	w.after(h.latency(), func() {
+		entries, revision, cursor := slices.Clone(w.store.objects), w.store.revision, len(w.store.history)
+		back := h.latency()
+		if !w.calm && w.chance(w.noise) {
+			back = w.upTo(w.timeout)
+		}
+		w.after(back, func() {
+			if s.brokenAt < cursor {
+				w.cov.saw(MissedByList)
+			}
+			s.cursor = cursor
+			s.tell(func() { s.i.listed(sent, revision, entries) })
+			s.resume()
+		})
+	})
+}
+
+// shown takes in one change.
+func (i *incarnation) shown(e lock.Entry) {
+	if i.dir.Owns(e.Name) {
+		i.dir.Observe(i.now(), e.Name, e.Record, e.Version)
+		i.directoryChanged()
+		return
+	}
+	if m := i.machineOf(e.Name); m != nil {
+		m.observed(machine.Stream, e.Record, e.Version, 0)
+	}
+}
+
+// listed takes in a consistent list.
+func (i *incarnation) listed(sent record.Instant, revision uint64, entries []lock.Entry) {
+	var sessions []session.Shown
+	for _, e := range entries {
+		if i.dir.Owns(e.Name) {
+			sessions = append(sessions, session.Shown{Name: e.Name, Record: e.Record, Version: e.Version})
+		}
+	}
+	consistent := i.dir.List(i.now(), sent, revision, sessions)
+	i.directoryChanged()
+	for _, m := range i.machines {
+		if m == nil {
+			continue
+		}
+		e := lock.Entry{Version: record.Version{Revision: revision}}
+		if at := slices.IndexFunc(entries, func(e lock.Entry) bool { return e.Name == m.name }); at >= 0 {
+			e = entries[at]
+		}
+		m.observed(machine.List, e.Record, e.Version, sent)
+	}
+	if !consistent {
+		i.end(machine.ReasonRestored, 0)
+	}
+}
+
+func (i *incarnation) broken() { i.dir.Broken() }
+
+func (i *incarnation) resumed() {
+	i.dir.Resumed(i.now())
+	i.directoryChanged()
+}

@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+// drift is the bound on clock rates in every run: ten times that of the profiles, so
+// that what forgets it shows.
+const drift = 0.02
+
+const group = "g"
+
+// world is one run. Time is simulated real time in nanoseconds since the beginning.
+type world struct {
+	seed    uint64
+	options Options
+	rng     *rand.Rand
+	now     int64
+	steps   int
+	queue   queue
+
+	timing    record.Timing
+	timeout   time.Duration // of a request
+	policy    priority.Policy
+	elections []string
+	kinds     []workKind          // of each election's work
+	bootstrap []machine.Bootstrap // of each election
+	preferred []record.Preferred  // of each election, as its source says
+	hosts     []*host
+	store     store
+
+	// noise is how likely a request meets a fate of its own, outside of any fault.
+	noise float64
+	// calmAt is when faults end, endAt when the run does.
+	calmAt, endAt int64
+	calm          bool
+
+	judge      *judge
+	cov        Coverage
+	transcript *transcript
+	violation  string
+}
+
+func newWorld(seed uint64, o Options) *world {
+	w := &world{
+		seed:       seed,
+		options:    o,
+		rng:        rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)),
+		transcript: newTranscript(o.Transcript),
+	}
+	w.timing = w.pickTiming()
+	w.timeout = w.timing.RenewInterval
+	w.policy = priority.RevisionLocation{}
+	if w.chance(0.15) {
+		w.policy = priority.None{}
+	}
+	w.noise = []float64{0, 0.01, 0.05, 0.15}[w.rng.IntN(4)]
+	for e := range 1 + w.rng.IntN(3) {
+		w.elections = append(w.elections, fmt.Sprintf("e%d", e))
+		w.kinds = append(w.kinds, workKind(1+w.rng.IntN(2)))
+		w.preferred = append(w.preferred, w.pickPreference())
+		b := machine.BootstrapWait
+		if w.chance(0.1) {
+			b = machine.BootstrapImmediate // then nobody deletes it
+		}
+		w.bootstrap = append(w.bootstrap, b)
+	}
+	lease := int64(w.timing.LeaseDuration)
+	w.calmAt = 8*lease + w.rng.Int64N(16*lease)
+	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
+	w.judge = newJudge(w)
+	w.store.stamp, w.store.changed = w.wall, w.changed
+	for n := range 2 + w.rng.IntN(3) {
+		w.hosts = append(w.hosts, newHost(w, n))
+	}
+	return w
+}
+
+// pickTiming picks a profile; "tight" is not one of the product's, it packs more moves
+// into the same number of steps.
+func (w *world) pickTiming() record.Timing {
+	t := record.Timing{
+		LeaseDuration: 3 * time.Second, RenewInterval: 600 * time.Millisecond, StopGrace: 800 * time.Millisecond,
+		NominateDelay: 500 * time.Millisecond, PreemptDelay: 200 * time.Millisecond, MinHold: time.Second, StandDown: 4 * time.Second,
+	}
+	switch p := w.rng.Float64(); {
+	case p < 0.5:
+		t = mustProfile("fast")
+	case p < 0.75:
+		t = mustProfile(record.DefaultProfile)
+	}
+	t.Drift = drift
+	return t
+}
+
+func mustProfile(name string) record.Timing {
+	t, err := record.Profile(name)
+	if err != nil {
+		panic("sim: " + err.Error())
+	}
+	return t
+}
+
+var revisions = []string{"blue", "green"}
+
+func (w *world) pickPreference() record.Preferred {
+	return record.Prefer([]string{"", revisions[0], revisions[1]}[w.rng.IntN(3)])
+}
+
+func (w *world) begin() {
+	w.logf("world", "seed %d (%v): %d members, elections %v, lease %v, policy %v", w.seed, w.options.Class, len(w.hosts), w.elections, w.timing.LeaseDuration, w.policy)
+	for _, h := range w.hosts {
+		w.logf(h.name, "%s, clock %+d ppm, takes part in %v", record.NewKey(h.revision, h.location), h.clock.ppm, h.config())
+		w.after(w.upTo(2*time.Second), h.boot)
+	}
+	w.planFaults()
+	w.at(w.calmAt, w.becalm)
+	w.every(250*time.Millisecond, w.judge.look)
+}
+
+func (w *world) run() {
+	for w.violation == "" {
+		e, ok := w.queue.pop()
+		if !ok || e.at > w.endAt {
+			return
+		}
+		w.now = e.at
+		w.steps++
+		e.do()
+	}
+}
+
+// at has do done at time t, or now if that has passed.
+func (w *world) at(t int64, do func()) { w.queue.push(max(t, w.now), do) }
+
+func (w *world) after(d time.Duration, do func()) { w.at(w.now+int64(d), do) }
+
+func (w *world) every(d time.Duration, do func()) {
+	w.after(d, func() {
+		do()
+		w.every(d, do)
+	})
+}
+
+// upTo is a random time in [0, d).
+func (w *world) upTo(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	return time.Duration(w.rng.Int64N(int64(d)))
+}
+
+// between is a random time in [a, b).
+func (w *world) between(a, b time.Duration) time.Duration { return a + w.upTo(b-a) }
+
+func (w *world) chance(p float64) bool { return p > 0 && w.rng.Float64() < p }
+
+func (w *world) wall() time.Time {
+	return time.Unix(1_800_000_000, 0).UTC().Add(time.Duration(w.now).Truncate(time.Microsecond))
+}
+
+func (w *world) violate(judge, format string, args ...any) {
+	if w.violation == "" {
+		w.violation = judge + ": " + fmt.Sprintf(format, args...)
+		w.logf("JUDGE", "%s", w.violation)
+	}
+}
+
+// clock is the CLOCK_BOOTTIME of one host.
+type clock struct{ offset, ppm int64 }
+
+func (w *world) pickClock() clock {
+	const most = drift*1e6 - 1
+	c := clock{offset: int64(w.between(time.Second, time.Hour))}
+	switch w.rng.IntN(4) {
+	case 0:
+		c.ppm = most
+	case 1:
+		c.ppm = -most
+	default:
+		c.ppm = w.rng.Int64N(2*most+1) - most
+	}
+	return c
+}
+
+// local is what the clock shows at time t.
+func (c clock) local(t int64) record.Instant {
+	return record.Instant(c.offset + t + t*c.ppm/1e6)
+}
+
+// when is the first time at which the clock shows i.
+func (c clock) when(i record.Instant) int64 {
+	elapsed := min(int64(i)-c.offset, int64(2*time.Hour)) // beyond every run, short of an overflow
+	t := max(0, elapsed*1e6/(1e6+c.ppm)-2)
+	if elapsed == int64(2*time.Hour) {
+		return t
+	}
+	for c.local(t) < i {
+		t++
+	}
+	return t
+}

@@ -1,0 +1,84 @@
+package lease
+
+import (
+	"context"
+	"net/http"
+	"sync"
+)
+
+// gate stands before a client's connections and breaks watches.
+type gate struct {
+	mu     sync.Mutex
+	cuts   map[int]context.CancelFunc // of the open watches
+	opened int
+	closed chan struct{} // closed while there is no cut
+}
+
+func newGate() *gate {
+	open := make(chan struct{})
+	close(open)
+	return &gate{cuts: map[int]context.CancelFunc{}, closed: open}
+}
+
+func (g *gate) wrap(next http.RoundTripper) http.RoundTripper { return &gated{gate: g, next: next} }
+
+// cut breaks all watches and lets none come back until mend is called.
+func (g *gate) cut() (mend func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	mended := make(chan struct{})
+	g.closed = mended
+	for _, cut := range g.cuts {
+		cut()
+	}
+	clear(g.cuts)
+	return sync.OnceFunc(func() { close(mended) })
+}
+
+// enter waits until the gate is open, and makes a watch's request one that can be cut.
+func (g *gate) enter(req *http.Request) (*http.Request, func(), error) {
+	for {
+		g.mu.Lock()
+		open := g.closed
+		select {
+		case <-open:
+			ctx, cancel := context.WithCancel(req.Context())
+			req = req.Clone(ctx)
+			id := g.opened
+			g.opened++
+			g.cuts[id] = cancel
+			g.mu.Unlock()
+			return req, cancel, nil
+		default:
+		}
+		g.mu.Unlock()
+		select {
+		case <-open:
+		case <-req.Context().Done():
+			return nil, nil, req.Context().Err()
+		}
+	}
+}
+
+type gated struct {
+	gate *gate
+	next http.RoundTripper
+}
+
+func (r *gated) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Query().Get("watch") != "true" {
+		return r.next.RoundTrip(req)
+	}
+	req, cancel, err := r.gate.enter(req)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := r.next.RoundTrip(req)
+	if err != nil {
+		cancel()
+	}
+	return resp, err
+}
+
+// WrappedRoundTripper lets client-go find the connections.
+func (r *gated) WrappedRoundTripper() http.RoundTripper { return r.next }

@@ -1,0 +1,212 @@
+package locktest
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+func is(t *testing.T, err, sentinel error) {
+	t.Helper()
+	if !errors.Is(err, sentinel) {
+		t.Errorf("got error %v, want %v", err, sentinel)
+	}
+}
+
+func testLock(t *testing.T, r Realm) {
+	s := r.Store()
+	v := mustPut(t, s, name, held(1), record.Version{})
+	e := mustGet(t, s, name)
+	says(t, e, held(1), v)
+	if !e.Record.Bound() || e.Record.IsSession() || e.Record.Rest != nil {
+		t.Errorf("bound %v, session %v, rest %v", e.Record.Bound(), e.Record.IsSession(), e.Record.Rest)
+	}
+}
+
+func testRelease(t *testing.T, r Realm) {
+	s := r.Store()
+	v := mustPut(t, s, name, held(1), record.Version{})
+	released := held(1)
+	released.Holder, released.Duration = "", time.Second
+	released.Mark = &record.Mark{Transitions: 7, Beat: 2}
+	v = mustPut(t, s, name, released, v)
+	e := mustGet(t, s, name)
+	says(t, e, released, v)
+	if !e.Record.Released() {
+		t.Errorf("a released record is not seen as released: %+v", e.Record)
+	}
+	o := mustRaw(t, r, name)
+	if o.Fields.Holder != "" || o.Fields.DurationSeconds != 1 || o.Fields.Transitions != 7 {
+		t.Errorf("a release is stored as %+v", o.Fields)
+	}
+}
+
+func testSession(t *testing.T, r Realm) {
+	s := r.Store()
+	const slot = "primacy-edge-edge-0-0"
+	v := mustPut(t, s, slot, session(1), record.Version{})
+	v = mustPut(t, s, slot, session(2), v)
+	e := mustGet(t, s, slot)
+	says(t, e, session(2), v)
+	if !e.Record.Bound() || !e.Record.IsSession() {
+		t.Errorf("bound %v, session %v", e.Record.Bound(), e.Record.IsSession())
+	}
+	o := mustRaw(t, r, slot)
+	if o.Annotations[codec.BeatAnnotation] != "2" || strings.Contains(o.Annotations[codec.HolderAnnotation], "beat") {
+		t.Errorf("a session's beat is stored as %v", o.Annotations)
+	}
+	ended := session(2)
+	ended.Holder, ended.Duration = "", time.Second
+	ended.Mark = &record.Mark{Transitions: 7, Beat: 3}
+	v = mustPut(t, s, slot, ended, v)
+	says(t, mustGet(t, s, slot), ended, v)
+}
+
+func testTimes(t *testing.T, r Realm) {
+	s := r.Store()
+	stamped := held(1)
+	stamped.Acquired, stamped.Renewed = time.Time{}, time.Time{}
+	v := mustPut(t, s, name, stamped, record.Version{})
+	e := mustGet(t, s, name)
+	if e.Record.Renewed.IsZero() || !e.Record.Renewed.Equal(e.Record.Acquired) {
+		t.Errorf("zero times are written as %v and %v", e.Record.Acquired, e.Record.Renewed)
+	}
+	if e.Record.Renewed.Nanosecond()%1000 != 0 {
+		t.Errorf("%v is finer than microseconds", e.Record.Renewed)
+	}
+	kept := held(2)
+	kept.Renewed = moment.Add(789 * time.Nanosecond).In(time.FixedZone("", 3600))
+	v = mustPut(t, s, name, kept, v)
+	kept.Renewed = moment
+	says(t, mustGet(t, s, name), kept, v)
+}
+
+func testOthersSurvive(t *testing.T, r Realm) {
+	s := r.Store()
+	mustPut(t, s, name, held(1), record.Version{})
+	others := map[string]string{
+		"example.com/note":            "hands off",
+		"leader.istio.io/holder-key":  "default",
+		"primacy.dev/pause":           `{"by":"ops"}`,
+		"primacy.dev/request":         "edge-1",
+		"primacy.dev/of-a-later-time": "1",
+	}
+	labels := map[string]string{"team": "edge", codec.ManagedByLabel: "Helm"}
+	mustEdit(t, r, name, func(o *codec.Object) {
+		maps.Copy(o.Annotations, others)
+		maps.Copy(o.Labels, labels)
+	})
+	e := mustGet(t, s, name)
+	next := held(2)
+	next.Rest = e.Record.Rest
+	v := mustPut(t, s, name, next, e.Version)
+	says(t, mustGet(t, s, name), held(2), v)
+	o := mustRaw(t, r, name)
+	for k, want := range others {
+		if o.Annotations[k] != want {
+			t.Errorf("annotation %s is %q, want %q", k, o.Annotations[k], want)
+		}
+	}
+	for k, want := range labels {
+		if o.Labels[k] != want {
+			t.Errorf("label %s is %q, want %q", k, o.Labels[k], want)
+		}
+	}
+}
+
+func testOursVanish(t *testing.T, r Realm) {
+	s := r.Store()
+	mustPut(t, s, name, session(1), record.Version{})
+	mustEdit(t, r, name, func(o *codec.Object) { o.Annotations[codec.HandoverAnnotation] = "edge-9_00000000" })
+	e := mustGet(t, s, name)
+	if e.Record.HandoverTo == "" {
+		t.Fatal("an edited handover is not read")
+	}
+	bare := record.Record{Holder: "foreign", Duration: 15 * time.Second, Acquired: moment, Renewed: moment, Rest: e.Record.Rest}
+	v := mustPut(t, s, name, bare, e.Version)
+	says(t, mustGet(t, s, name), bare, v)
+	if o := mustRaw(t, r, name); len(o.Annotations) > 0 || len(o.Labels) > 0 {
+		t.Errorf("left behind: %v %v", o.Annotations, o.Labels)
+	}
+}
+
+// hostile are edits that a stranger may make; each must be seen, and be repairable.
+var hostile = map[string]func(*codec.Object){
+	"broken holder":       func(o *codec.Object) { o.Annotations[codec.HolderAnnotation] = `{"identity":` },
+	"holder of null":      func(o *codec.Object) { o.Annotations[codec.HolderAnnotation] = `null` },
+	"holder of nothing":   func(o *codec.Object) { o.Annotations[codec.HolderAnnotation] = `{}` },
+	"holder of a number":  func(o *codec.Object) { o.Annotations[codec.HolderAnnotation] = `7` },
+	"holder, wrong type":  func(o *codec.Object) { o.Annotations[codec.HolderAnnotation] = `{"identity":1,"transitions":0}` },
+	"mark without length": func(o *codec.Object) { o.Annotations[codec.HolderAnnotation] = `{"identity":"a","transitions":7}` },
+	"mark, negative duration": func(o *codec.Object) {
+		o.Annotations[codec.HolderAnnotation] = `{"identity":"a","transitions":7,"durationSeconds":-1}`
+	},
+	"mark, huge duration": func(o *codec.Object) {
+		o.Annotations[codec.HolderAnnotation] = `{"identity":"a","transitions":7,"durationSeconds":9000000000000000000}`
+	},
+	"token of words":    func(o *codec.Object) { o.Annotations[codec.TokenAnnotation] = "many" },
+	"token below zero":  func(o *codec.Object) { o.Annotations[codec.TokenAnnotation] = "-1" },
+	"last token":        func(o *codec.Object) { o.Annotations[codec.TokenAnnotation] = "18446744073709551615" },
+	"broken history":    func(o *codec.Object) { o.Annotations[codec.HistoryAnnotation] = `[{"when":"soon"}]` },
+	"broken member":     func(o *codec.Object) { o.Annotations[codec.MemberAnnotation] = `[]` },
+	"beat on a lock":    func(o *codec.Object) { o.Annotations[codec.BeatAnnotation] = "1" },
+	"long handover":     func(o *codec.Object) { o.Annotations[codec.HandoverAnnotation] = strings.Repeat("h", 100<<10) },
+	"huge annotation":   func(o *codec.Object) { o.Annotations[codec.HistoryAnnotation] = strings.Repeat("[", 200<<10) },
+	"huge identity":     func(o *codec.Object) { o.Fields.Holder = strings.Repeat("x", 1<<20) },
+	"huge duration":     func(o *codec.Object) { o.Fields.DurationSeconds = 1<<31 - 1 },
+	"huge transitions":  func(o *codec.Object) { o.Fields.Transitions = 1<<31 - 1 },
+	"renewed in year 1": func(o *codec.Object) { o.Fields.Renewed = time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC) },
+	"acquired at the end": func(o *codec.Object) {
+		o.Fields.Acquired = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	},
+}
+
+func testHostile(t *testing.T, r Realm) {
+	s := r.Store()
+	for what, edit := range hostile {
+		t.Run(what, func(t *testing.T) {
+			e := mustGet(t, s, name)
+			good := held(1)
+			if !e.Absent() {
+				good.Rest = e.Record.Rest
+			}
+			mustPut(t, s, name, good, e.Version)
+			v := mustEdit(t, r, name, edit)
+			bad := mustGet(t, s, name)
+			if bad.Version != v {
+				t.Errorf("edited to %v, read at %v", v, bad.Version)
+			}
+			if bad.Record.Unreadable == "" || bad.Record.Bound() {
+				t.Fatalf("unnoticed: %+v", bad.Record)
+			}
+			if line := bad.Record.Unreadable; len(line) > 200 || strings.ContainsAny(line, "\n\r") {
+				t.Errorf("not one short line: %q", line)
+			}
+			repaired := held(2)
+			repaired.Rest = bad.Record.Rest
+			v = mustPut(t, s, name, repaired, bad.Version)
+			says(t, mustGet(t, s, name), held(2), v)
+		})
+	}
+}
+
+func testWatchHostile(t *testing.T, r Realm) {
+	s := r.Store()
+	mustPut(t, s, name, held(1), record.Version{})
+	w := watch(t, s)
+	w.await("a stream", func(e lock.Event) bool { return e.Kind == lock.Resumed })
+	v := mustEdit(t, r, name, hostile["broken holder"])
+	if e := w.change(name); e.Version != v || e.Record.Unreadable == "" {
+		t.Errorf("shown as %+v", e)
+	}
+	listed := watch(t, r.Store()).await("a list", func(e lock.Event) bool { return e.Kind == lock.Listed })
+	if len(listed.List) != 1 || listed.List[0].Version != v || listed.List[0].Record.Unreadable == "" {
+		t.Errorf("listed as %+v", listed.List)
+	}
+}

@@ -1,0 +1,76 @@
+// Package locktest is the suite that every lock.Store passes, in memory and over the
+// wire: what its contract promises, and what hostile hands do to it.
+//
+//	func TestStore(t *testing.T) {
+//		locktest.Run(t, func(t *testing.T) locktest.Realm { return newRealm(t) })
+//	}
+package locktest
+
+import (
+	"testing"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Realm is a realm under test, empty at first, and the hands that reach past its stores.
+type Realm interface {
+	// Store is a new way to the realm.
+	Store() lock.Store
+	// Edit changes an object as a stranger would, and creates an absent one. It is an
+	// error if the realm refuses what comes of it.
+	Edit(name string, edit func(*codec.Object)) (record.Version, error)
+	// Delete removes an object.
+	Delete(name string) error
+	// Raw is an object as it is stored.
+	Raw(name string) (codec.Object, error)
+	// Cut breaks the watches of all stores. None comes back before mend is called.
+	Cut() (mend func())
+	// Forget makes that no watch which is cut now can resume: the realm forgets what it
+	// would have to show.
+	Forget() error
+}
+
+// Run runs the suite; each test gets a realm of its own.
+func Run(t *testing.T, realm func(*testing.T) Realm) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Realm)
+	}{
+		{"Create", testCreate},
+		{"CreateEmpty", testCreateEmpty},
+		{"CreateWithAbsence", testCreateWithAbsence},
+		{"Update", testUpdate},
+		{"UpdateStale", testUpdateStale},
+		{"UpdateWrongUID", testUpdateWrongUID},
+		{"UpdateDeleted", testUpdateDeleted},
+		{"UpdateRecreated", testUpdateRecreated},
+		{"UpdateIdentical", testUpdateIdentical},
+		{"ConcurrentCreates", testConcurrentCreates},
+		{"ConcurrentUpdates", testConcurrentUpdates},
+		{"RevisionsRise", testRevisionsRise},
+		{"GiveUp", testGiveUp},
+		{"Refuse", testRefuse},
+
+		{"Lock", testLock},
+		{"Release", testRelease},
+		{"Session", testSession},
+		{"Times", testTimes},
+		{"OthersSurvive", testOthersSurvive},
+		{"OursVanish", testOursVanish},
+		{"Hostile", testHostile},
+
+		{"WatchList", testWatchList},
+		{"WatchOrder", testWatchOrder},
+		{"WatchIdentical", testWatchIdentical},
+		{"WatchGapless", testWatchGapless},
+		{"WatchTwo", testWatchTwo},
+		{"WatchResume", testWatchResume},
+		{"WatchRelist", testWatchRelist},
+		{"WatchHostile", testWatchHostile},
+		{"WatchEnd", testWatchEnd},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, realm(t)) })
+	}
+}

@@ -2,9 +2,10 @@ package election
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 
 	"go.uber.org/zap"
@@ -163,7 +164,10 @@ func (m *Manager) Run(ctx context.Context) error {
 
 	var notBefore record.Instant
 	for {
-		identity := record.NewIdentity(m.cfg.Host, rand.Uint32())
+		identity, err := newIdentity(m.cfg.Host)
+		if err != nil {
+			return err
+		}
 		r := newRealm(m, identity, preferred, notBefore)
 		again, err := r.run(ctx)
 		if err != nil {
@@ -174,6 +178,15 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 		notBefore = r.notBefore
 	}
+}
+
+// newIdentity is one that was never used before.
+func newIdentity(host string) (string, error) {
+	var random [4]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return "", fmt.Errorf("identity: %w", err)
+	}
+	return record.NewIdentity(host, binary.BigEndian.Uint32(random[:])), nil
 }
 
 func (m *Manager) finish() {

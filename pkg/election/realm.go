@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -114,19 +115,24 @@ func (r *realm) run(ctx context.Context) (again bool, err error) {
 	r.enter()
 	r.startWatch()
 
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
+	alarm, err := clock.NewAlarm(r.cfg.Clock)
+	if err != nil {
+		return false, fmt.Errorf("election manager: %w", err)
+	}
+	defer alarm.Stop()
 	for {
 		r.attend()
 		if r.finished() {
 			break
 		}
-		timer.Reset(r.sleep())
+		if at := r.next(); at != 0 {
+			alarm.Set(at)
+		}
 		select {
 		case f := <-r.inbox:
 			f()
 			r.drainSome()
-		case <-timer.C:
+		case <-alarm.C():
 		case <-preferredChanged:
 			preferred, preferredChanged = r.preferred.get()
 			r.prefer(preferred)
@@ -192,20 +198,15 @@ func (r *realm) attend() {
 	r.poolNext = r.pool.dispatch(r.ctx)
 }
 
-// maxSleep bounds a wait: timers of the runtime stand still while the machine sleeps,
-// CLOCK_BOOTTIME does not.
-const maxSleep = time.Second
-
-// sleep is how long there is nothing to do.
-func (r *realm) sleep() time.Duration {
-	now := r.cfg.Clock.Now()
-	wait := maxSleep
+// next is the earliest instant at which something is due; zero for never.
+func (r *realm) next() record.Instant {
+	next := record.Instant(0)
 	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext} {
-		if at != 0 {
-			wait = min(wait, max(0, at.Sub(now)))
+		if at != 0 && (next == 0 || at < next) {
+			next = at
 		}
 	}
-	return wait
+	return next
 }
 
 // finished says whether this incarnation owes nothing any more.

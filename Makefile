@@ -69,8 +69,8 @@ vulncheck:
 	else echo "$$out"; exit 1; fi
 
 .PHONY: bench
-bench: bin/devcluster ## run the benchmarks
-	go test -run '^$$' -bench . ./pkg/...
+bench: bin/primacy bin/devcluster ## measure whole processes on a real API server (BENCH='flags', BENCH=-h lists them)
+	go run ./cmd/bench $(BENCH)
 
 .PHONY: soak
 soak: ## try many more simulated schedules (SEEDS=100000)

@@ -140,7 +140,7 @@ func CheckName(name string) error {
 
 // quote shows what a stranger may have written: escaped and short.
 func quote(s string) string {
-	const most = 40
+	const most = 20
 	if len(s) > most {
 		return fmt.Sprintf("%+q...", s[:most])
 	}

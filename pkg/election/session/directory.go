@@ -91,8 +91,13 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 		d.Observe(now, e.Name, e.Record, e.Version)
 	}
 	for name, s := range d.slots {
-		if !shown[name] && s.version.Revision <= revision {
+		if shown[name] {
+			continue
+		}
+		if s.version.Revision <= revision {
 			delete(d.slots, name)
+		} else if s.at < sent {
+			consistent = false // it was never deleted, it has not been made yet
 		}
 	}
 	d.synced, d.steadySince = true, now

@@ -141,7 +141,7 @@ func (j *judge) offWork(k *work) {
 func (j *judge) stored(m *part, a machine.Write, e lock.Entry) {
 	w, r := j.w, e.Record
 	if r.Mark != nil {
-		if r.Mark.Beat <= m.storedBeat {
+		if r.Mark.Beat <= m.storedBeat && !j.restored() {
 			w.violate("rule 14", "%s: %s stores beat %d after %d", m.name, m.i.identity, r.Mark.Beat, m.storedBeat)
 		}
 		m.storedBeat = r.Mark.Beat

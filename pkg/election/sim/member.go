@@ -320,8 +320,12 @@ func (i *incarnation) stepSession() {
 				i.directoryChanged()
 			})
 		case session.Read:
-			i.get(a.Name, func(e lock.Entry, _ record.Instant) {
-				i.dir.Observe(i.now(), e.Name, e.Record, e.Version)
+			i.get(a.Name, func(e lock.Entry, sent record.Instant) {
+				if e.Absent() {
+					i.dir.Vanished(e.Name, sent)
+				} else {
+					i.dir.Observe(i.now(), e.Name, e.Record, e.Version)
+				}
 				i.own.ReadDone()
 				i.directoryChanged()
 			}, func() {
@@ -382,9 +386,12 @@ func (i *incarnation) settle() {
 		i.own.Leave()
 		i.stepSession()
 	}
-	if !i.own.Over() && now.Sub(i.left) < w.timing.LeaseDuration {
-		again()
-		return
+	if !i.own.Over() {
+		if now.Sub(i.left) < w.timing.LeaseDuration {
+			again()
+			return
+		}
+		i.own.Abandon()
 	}
 	if i.p.leaving {
 		i.p.dead = true

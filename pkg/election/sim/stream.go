@@ -135,6 +135,7 @@ func (i *incarnation) shown(e lock.Entry) {
 
 // listed takes in a consistent list.
 func (i *incarnation) listed(sent record.Instant, revision uint64, entries []lock.Entry) {
+	w := i.p.h.w
 	var sessions []session.Shown
 	for _, e := range entries {
 		if i.dir.Owns(e.Name) {
@@ -154,7 +155,7 @@ func (i *incarnation) listed(sent record.Instant, revision uint64, entries []loc
 		m.observed(machine.List, e.Record, e.Version, sent)
 	}
 	if !consistent {
-		i.end(machine.ReasonRestored, 0)
+		i.end(machine.ReasonRestored, i.now().Add(w.timing.ObserverWait(w.timing.LeaseDuration)))
 	}
 }
 

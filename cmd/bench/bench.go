@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/primacy-dev/primacy/cmd/bench/span"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -18,7 +19,6 @@ import (
 // bench is one run.
 type bench struct {
 	options options
-	self    string
 	clock   clock.Clock
 	// dir is a temporary folder; spans, the one in it that the workers write to.
 	dir, spans string
@@ -27,8 +27,8 @@ type bench struct {
 	members    []*member
 }
 
-func newBench(ctx context.Context, o options, self string) (_ *bench, err error) {
-	b := &bench{options: o, self: self, clock: clock.Boottime()}
+func newBench(ctx context.Context, o options) (_ *bench, err error) {
+	b := &bench{options: o, clock: clock.Boottime()}
 	if b.dir, err = os.MkdirTemp("", "primacy-bench-"); err != nil {
 		return nil, fmt.Errorf("temporary folder: %w", err)
 	}
@@ -111,7 +111,7 @@ func (b *bench) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spans, err := readSpans(b.spans)
+	spans, err := span.Read(b.spans)
 	if err != nil {
 		return err
 	}
@@ -154,14 +154,14 @@ func (b *bench) until(ctx context.Context, what string, since record.Instant, el
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for {
-		spans, err := readSpans(b.spans)
+		spans, err := span.Read(b.spans)
 		if err != nil {
 			return nil, err
 		}
 		first := map[string]record.Instant{}
 		for _, s := range spans {
-			if s.begin > since && (first[s.election] == 0 || s.begin < first[s.election]) {
-				first[s.election] = s.begin
+			if s.Begin > since && (first[s.Election] == 0 || s.Begin < first[s.Election]) {
+				first[s.Election] = s.Begin
 			}
 		}
 		var took sample
@@ -185,15 +185,15 @@ func (b *bench) until(ctx context.Context, what string, since record.Instant, el
 }
 
 // working are the spans that are going on now: the last of each election.
-func (b *bench) working() (map[string]span, error) {
-	spans, err := readSpans(b.spans)
+func (b *bench) working() (map[string]span.Span, error) {
+	spans, err := span.Read(b.spans)
 	if err != nil {
 		return nil, err
 	}
-	last := map[string]span{}
+	last := map[string]span.Span{}
 	for _, s := range spans {
-		if s.begin > last[s.election].begin {
-			last[s.election] = s
+		if s.Begin > last[s.Election].Begin {
+			last[s.Election] = s
 		}
 	}
 	return last, nil
@@ -207,7 +207,7 @@ func (b *bench) ofMember(m *member) ([]string, error) {
 	}
 	var found []string
 	for e, s := range last {
-		if parent(s.pid) == m.process.Process.Pid {
+		if parent(s.PID) == m.process.Process.Pid {
 			found = append(found, e)
 		}
 	}

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/primacy-dev/primacy/cmd/bench/span"
 )
 
 // overlap is a stretch in which two runners of one election were at work.
 type overlap struct {
-	a, b span
+	a, b span.Span
 	long time.Duration
 }
 
 func (o overlap) String() string {
-	return fmt.Sprintf("%s: terms %d and %d were both at work for %v", o.a.election, o.a.token, o.b.token, o.long)
+	return fmt.Sprintf("%s: terms %d and %d were both at work for %v", o.a.Election, o.a.Token, o.b.Token, o.long)
 }
 
 // verdict is what the workers' own clocks say.
@@ -26,21 +28,21 @@ type verdict struct {
 }
 
 // judge compares every two spans of each election.
-func judge(spans []span) verdict {
+func judge(spans []span.Span) verdict {
 	v := verdict{terms: len(spans)}
-	byElection := map[string][]span{}
+	byElection := map[string][]span.Span{}
 	for _, s := range spans {
-		byElection[s.election] = append(byElection[s.election], s)
+		byElection[s.Election] = append(byElection[s.Election], s)
 	}
 	for _, of := range byElection {
-		slices.SortFunc(of, func(a, b span) int { return cmp.Compare(a.begin, b.begin) })
+		slices.SortFunc(of, func(a, b span.Span) int { return cmp.Compare(a.Begin, b.Begin) })
 		for i, a := range of {
 			for _, b := range of[i+1:] {
-				if long := min(a.till, b.till).Sub(b.begin); long > 0 {
+				if long := min(a.Till, b.Till).Sub(b.Begin); long > 0 {
 					v.overlaps = append(v.overlaps, overlap{a, b, long})
 				}
-				if b.token <= a.token {
-					v.falling = append(v.falling, fmt.Sprintf("%s: term %d began after term %d", b.election, b.token, a.token))
+				if b.Token <= a.Token {
+					v.falling = append(v.falling, fmt.Sprintf("%s: term %d began after term %d", b.Election, b.Token, a.Token))
 				}
 			}
 		}
@@ -58,9 +60,9 @@ func (v verdict) overlapping() time.Duration {
 }
 
 // planted is a pair of spans that overlap by 1 ms; a judge that does not see it is blind.
-func planted() []span {
-	return []span{
-		{election: "planted", token: 1, begin: 1_000_000, till: 5_000_000, ended: true},
-		{election: "planted", token: 2, begin: 4_000_000, till: 9_000_000, ended: true},
+func planted() []span.Span {
+	return []span.Span{
+		{Election: "planted", Token: 1, Begin: 1_000_000, Till: 5_000_000, Ended: true},
+		{Election: "planted", Token: 2, Begin: 4_000_000, Till: 9_000_000, Ended: true},
 	}
 }

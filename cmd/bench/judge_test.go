@@ -14,11 +14,11 @@ func TestJudgeSeesThePlantedOverlap(t *testing.T) {
 
 func TestJudgeAllowsWhatFollows(t *testing.T) {
 	spans := planted()
-	spans[1].begin = spans[0].till
+	spans[1].Begin = spans[0].Till
 	if v := judge(spans); len(v.overlaps) != 0 || len(v.falling) != 0 || v.terms != 2 {
 		t.Errorf("the judge says %+v", v)
 	}
-	spans[1].token = 1
+	spans[1].Token = 1
 	if v := judge(spans); len(v.falling) != 1 {
 		t.Errorf("the judge does not see a token that does not rise: %+v", v)
 	}

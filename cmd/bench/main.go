@@ -1,15 +1,15 @@
 // Command bench measures Primacy as whole processes on a real API server: how long
 // leadership takes to move, and whether two runners of one election ever worked at once.
 //
-//	bench --primacy bin/primacy --devcluster bin/devcluster
+//	bench --primacy bin/primacy --devcluster bin/devcluster --stopwatch bin/stopwatch
 //
 // It starts an API server and member processes of its own on loopback, runs a bounded
 // number of trials, prints a table beside what the same API server needs for a bare
 // update and for an update to be seen by another client, and takes everything down. It
 // asserts nothing about speed; it fails when two runners were at work at once.
 //
-// The members' runners are this same program (`bench worker`). Each keeps the time of
-// its own work, on CLOCK_BOOTTIME, in a file of its own; the judge reads nothing else.
+// The members' runners are stopwatches (bench/stopwatch): each keeps the time of its own
+// work, on CLOCK_BOOTTIME, in a file of its own, and the judge reads nothing else.
 package main
 
 import (
@@ -19,17 +19,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		if err := work(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, "bench worker:", err)
-			os.Exit(1)
-		}
-		return
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -41,6 +35,7 @@ func main() {
 // options are what a run is asked for.
 type options struct {
 	primacy, devcluster        string
+	stopwatch                  string
 	elections                  int
 	switches, handovers, kills int
 	profile                    string
@@ -52,6 +47,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.primacy, "primacy", "bin/primacy", "the program to measure")
 	flags.StringVar(&o.devcluster, "devcluster", "bin/devcluster", "the API server to measure on")
+	flags.StringVar(&o.stopwatch, "stopwatch", "bin/stopwatch", "the program that the elections run")
 	flags.IntVar(&o.elections, "elections", 20, "elections; each has three members")
 	flags.IntVar(&o.switches, "switches", 60, "trials of a switch of the preferred revision")
 	flags.IntVar(&o.handovers, "handovers", 20, "trials of a planned handover")
@@ -61,11 +57,11 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("path of this program: %w", err)
+	var err error
+	if o.stopwatch, err = filepath.Abs(o.stopwatch); err != nil {
+		return fmt.Errorf("path of the stopwatch: %w", err)
 	}
-	b, err := newBench(ctx, o, self)
+	b, err := newBench(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (b *bench) configFile() (string, error) {
 	fmt.Fprintf(&y, "member: {revision: stable}\ndefaultRevision:\n  configMap: {name: primacy-revisions, key: default}\n")
 	fmt.Fprintf(&y, "timing: {profile: %s, preemptDelay: 0s, minHold: 0s}\nelections:\n", b.options.profile)
 	for i := range b.options.elections {
-		fmt.Fprintf(&y, "- name: e%03d\n  bootstrap: immediate\n  runners:\n  - name: work\n    exec: {command: [%q, worker, --dir, %q]}\n", i, b.self, b.spans)
+		fmt.Fprintf(&y, "- name: e%03d\n  bootstrap: immediate\n  runners:\n  - name: work\n    exec: {command: [%q, --dir, %q]}\n", i, b.options.stopwatch, b.spans)
 	}
 	file := filepath.Join(b.dir, "primacy.yaml")
 	if err := os.WriteFile(file, []byte(y.String()), 0o600); err != nil {

@@ -1,0 +1,96 @@
+// Package span is the file in which a runner keeps the time of its own work, and from
+// which the judge reads it: three instants of CLOCK_BOOTTIME, 8 bytes each, little-endian
+// (when it began, when it was last at work, and when it ended).
+package span
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// AliveEvery is how often a worker writes down that it works; what a killed worker did
+// after its last line is not known closer than that.
+const AliveEvery = 2 * time.Millisecond
+
+// File is one worker's file.
+type File struct{ f *os.File }
+
+// Create makes the file of a worker for a term; there must be none.
+func Create(dir, election, token string) (*File, error) {
+	name := fmt.Sprintf("%s@%s@%d", election, token, os.Getpid())
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("worker's file: %w", err)
+	}
+	return &File{f}, nil
+}
+
+// Begin, Alive and End write down that the work began, goes on, and has ended.
+func (w *File) Begin(now record.Instant) error { return errors.Join(w.put(0, now), w.put(1, now)) }
+
+// Alive is described at Begin.
+func (w *File) Alive(now record.Instant) error { return w.put(1, now) }
+
+// End is described at Begin.
+func (w *File) End(now record.Instant) error { return w.put(2, now) }
+
+func (w *File) put(field int64, at record.Instant) error {
+	if _, err := w.f.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(at)), 8*field); err != nil {
+		return fmt.Errorf("worker's file: %w", err)
+	}
+	return nil
+}
+
+// Span is one worker's work, by its own clock.
+type Span struct {
+	Election    string
+	Token       uint64
+	PID         int
+	Begin, Till record.Instant
+	// Ended: it stopped by itself and Till is exact; else it is no closer than AliveEvery.
+	Ended bool
+}
+
+// Read reads what all workers wrote so far.
+func Read(dir string) ([]Span, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("workers' files: %w", err)
+	}
+	var spans []Span
+	for _, f := range files {
+		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("worker's file: %w", err)
+		}
+		if len(data) < 16 {
+			continue // it has only just begun
+		}
+		parts := strings.Split(f.Name(), "@")
+		if len(parts) != 3 {
+			return nil, fmt.Errorf("worker's file %q has a strange name", f.Name())
+		}
+		s := Span{Election: parts[0]}
+		var errToken, errPID error
+		s.Token, errToken = strconv.ParseUint(parts[1], 10, 64)
+		s.PID, errPID = strconv.Atoi(parts[2])
+		if err := errors.Join(errToken, errPID); err != nil {
+			return nil, fmt.Errorf("worker's file %q: %w", f.Name(), err)
+		}
+		s.Begin = record.Instant(binary.LittleEndian.Uint64(data))
+		s.Till = record.Instant(binary.LittleEndian.Uint64(data[8:]))
+		if len(data) >= 24 {
+			s.Till, s.Ended = record.Instant(binary.LittleEndian.Uint64(data[16:])), true
+		}
+		spans = append(spans, s)
+	}
+	return spans, nil
+}

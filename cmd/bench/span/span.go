@@ -18,7 +18,7 @@ import (
 
 // AliveEvery is how often a worker writes down that it works; what a killed worker did
 // after its last line is not known closer than that.
-const AliveEvery = 2 * time.Millisecond
+const AliveEvery = 5 * time.Millisecond
 
 // File is one worker's file.
 type File struct{ f *os.File }

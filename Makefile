@@ -69,7 +69,7 @@ vulncheck:
 	else echo "$$out"; exit 1; fi
 
 .PHONY: bench
-bench: bin/primacy bin/devcluster ## measure whole processes on a real API server (BENCH='flags', BENCH=-h lists them)
+bench: bin/primacy bin/devcluster bin/stopwatch ## measure whole processes on a real API server (BENCH='flags', BENCH=-h lists them)
 	go run ./cmd/bench $(BENCH)
 
 .PHONY: soak
@@ -84,6 +84,11 @@ clean: ## remove what builds made
 .PHONY: bin/primacy
 bin/primacy:
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/primacy
+
+# What the benchmark's elections run.
+.PHONY: bin/stopwatch
+bin/stopwatch:
+	CGO_ENABLED=0 go build -trimpath -o $@ ./cmd/bench/stopwatch
 
 # The same program under the name by which kubectl finds it.
 bin/kubectl-primacy: bin/primacy

@@ -1,0 +1,149 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+const (
+	list5    = `{"kind":"LeaseList","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"5"}}`
+	list9    = `{"kind":"LeaseList","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"9"}}`
+	change6  = `{"type":"MODIFIED","object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a","uid":"u","resourceVersion":"6"}}}`
+	gone7    = `{"type":"DELETED","object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a","uid":"u","resourceVersion":"7"}}}`
+	mark8    = `{"type":"BOOKMARK","object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"8"}}}`
+	expired  = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}`
+	stumbles = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500}}`
+)
+
+// stream is a watch that shows the events and is then closed by the server.
+func streamOf(events ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, strings.Join(events, "\n"))
+	}
+}
+
+// talk is what a server that gives these answers, in this order, is asked, and what a
+// watch makes of it. The watch ends when the answers do.
+func talk(t *testing.T, answers ...http.HandlerFunc) (asked, shown []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var mu sync.Mutex
+	s, _ := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(answers) == 0 {
+			cancel()
+			<-r.Context().Done()
+			return
+		}
+		q := r.URL.Query()
+		what := "list"
+		if q.Get("watch") != "" {
+			what = "watch " + q.Get("resourceVersion")
+			if q.Get("allowWatchBookmarks") != "true" || q.Get("timeoutSeconds") == "" {
+				t.Errorf("asked for %s", r.URL)
+			}
+		} else if q.Has("resourceVersion") {
+			t.Errorf("a list that need not be consistent: %s", r.URL)
+		} else if q.Get("continue") != "" {
+			what = "list on"
+		}
+		asked = append(asked, what)
+		answers[0](w, r)
+		answers = answers[1:]
+	})
+	err := s.Watch(ctx, func(e lock.Event) {
+		line := e.Kind.String()
+		if e.Kind == lock.Broken {
+			for name, sentinel := range map[string]error{"denied": lock.ErrDenied, "throttled": lock.ErrThrottled, "unknown": lock.ErrUnknown} {
+				if errors.Is(e.Err, sentinel) {
+					line += " " + name
+				}
+			}
+		}
+		shown = append(shown, line)
+	})
+	if err != nil {
+		t.Errorf("Watch returned %v", err)
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		t.Errorf("not all was asked; so far %v, %v", asked, shown)
+	}
+	return asked, shown
+}
+
+func TestWatchTalk(t *testing.T) {
+	for what, c := range map[string]struct {
+		answers      []http.HandlerFunc
+		asked, shown string
+	}{
+		"resume": {
+			[]http.HandlerFunc{object200(list5), streamOf(change6, gone7), streamOf(mark8), streamOf(stumbles)},
+			"list, watch 5, watch 7, watch 8",
+			"listing, listed, resumed, changed, changed, broken unknown, resumed, progressed, broken unknown",
+		},
+		"expired in an event": {
+			[]http.HandlerFunc{object200(list5), streamOf(change6, expired), object200(list9)},
+			"list, watch 5, list",
+			"listing, listed, resumed, changed, broken unknown, listing, listed",
+		},
+		"expired in the status": {
+			[]http.HandlerFunc{object200(list5), says(410, metav1.StatusReasonGone, "", nil), object200(list9)},
+			"list, watch 5, list",
+			"listing, listed, broken unknown, listing, listed",
+		},
+		"denied": {
+			[]http.HandlerFunc{says(403, metav1.StatusReasonForbidden, "", nil), object200(list5), says(401, metav1.StatusReasonUnauthorized, "", nil), says(404, metav1.StatusReasonNotFound, "", nil)},
+			"list, list, watch 5, watch 5",
+			"listing, broken denied, listing, listed, broken denied, broken denied",
+		},
+		"throttled": {
+			[]http.HandlerFunc{plain(429, "1"), object200(list5), hangUp},
+			"list, list, watch 5",
+			"listing, broken throttled, listing, listed, broken unknown",
+		},
+		"pages, the second of which has expired": {
+			[]http.HandlerFunc{
+				object200(`{"kind":"LeaseList","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"5","continue":"c"}}`),
+				says(410, metav1.StatusReasonExpired, "", nil), object200(list9), streamOf(change6),
+			},
+			"list, list on, list, watch 9",
+			"listing, listed, resumed, changed, broken unknown",
+		},
+		"an object without a version": {
+			[]http.HandlerFunc{object200(list5), streamOf(`{"type":"ADDED","object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a"}}}`)},
+			"list, watch 5",
+			"listing, listed, resumed, broken unknown",
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			asked, shown := talk(t, c.answers...)
+			tidy := func(s []string) string { return strings.Join(slices.Compact(s), ", ") }
+			if got := tidy(asked); got != tidy(strings.Split(c.asked, ", ")) {
+				t.Errorf("asked %s, want %s", got, c.asked)
+			}
+			// Whether a stream that fails at once is seen to have been open is a matter of
+			// luck, and so is whether the last answer is still heard.
+			sure := func(s []string) string {
+				s = slices.DeleteFunc(s, func(s string) bool { return s == "resumed" })
+				return strings.TrimSuffix(tidy(s), ", broken unknown")
+			}
+			if got, want := sure(shown), sure(strings.Split(c.shown, ", ")); got != want {
+				t.Errorf("shown %s, want %s", got, want)
+			}
+		})
+	}
+}

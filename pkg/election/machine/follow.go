@@ -21,8 +21,9 @@ func (s *step) follow() {
 		return
 	}
 	if s.Lock.Owner == Nobody {
-		// Rule 10: created empty, by anyone, at once. Waited out under its uid.
-		if s.Lock.Version == s.Lock.streamed && s.mayWrite() {
+		// Rule 10: created empty, by anyone, at once. Waited out under its uid, so it
+		// does no harm where what we saw is no longer true.
+		if s.mayWrite() {
 			s.put(Create, record.Record{Group: s.cfg.Group, Election: s.cfg.Election})
 		}
 		return
@@ -165,9 +166,23 @@ func (s *step) forgive(member string) {
 // maxPassedOver bounds the memory of nominees that did not come.
 const maxPassedOver = 16
 
+// awaitStream waits until the stream shows the version that a reply or a read showed. If
+// it does not, a read tells whether the stream is slow or the store was restored.
+func (s *step) awaitStream() {
+	if at := max(s.Lock.at.Add(s.cfg.Timing.LeaseDuration), s.retryAt); s.now < at {
+		s.wakeAt(at)
+		return
+	}
+	s.read()
+}
+
 // take asks for the write that a term can start on.
 func (s *step) take() {
-	if s.Lock.Version != s.Lock.streamed || !s.mayWrite() {
+	if s.Lock.Version != s.Lock.streamed {
+		s.awaitStream()
+		return
+	}
+	if !s.mayWrite() {
 		return
 	}
 	l := s.Lock.Record

@@ -33,22 +33,21 @@ func (s *step) observe(e Observed) {
 		}
 		s.wonder()
 		return
-	case e.Version.Revision < known.Revision:
+	case e.Version.Revision < known.Revision, e.Version.Revision == known.Revision && e.Version != known:
 		switch {
 		case e.Source == Stream:
 			s.skipped(e)
 		case e.Sent > s.Lock.at:
 			s.restored(e)
+		default:
+			s.wonder()
 		}
 		return
 	case e.Version.Revision == known.Revision:
-		if e.Version == known {
-			s.Lock.at = s.now
-		}
-		switch {
-		case e.Source == ReadBack:
+		s.Lock.at = s.now
+		if e.Source == ReadBack {
 			s.wonder()
-		case e.Version == known:
+		} else {
 			s.Lock.streamed = e.Version
 		}
 		return

@@ -53,14 +53,24 @@ func startAPIServer(ctx context.Context, ln net.Listener, pkiDir string, extra [
 	if err != nil {
 		return nil, fmt.Errorf("configure kube-apiserver: %w", err)
 	}
+	if ctx.Err() != nil { // here and below: what comes next takes long and does not look
+		return nil, context.Cause(ctx)
+	}
 	chain, err := app.CreateServerChain(completed)
 	if err != nil {
 		return nil, fmt.Errorf("start kube-apiserver: %w", err)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	chain.GenericAPIServer.ShutdownTimeout = drainTimeout
 	prepared, err := chain.PrepareRun()
 	if err != nil {
 		return nil, fmt.Errorf("start kube-apiserver: %w", err)
+	}
+
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 
 	// It is stopped by stop alone, so that it is still there for what the end of

@@ -18,6 +18,7 @@ const (
 
 // cluster is etcd with a kube-apiserver before it.
 type cluster struct {
+	logs *logging
 	etcd *embed.Etcd
 	api  *apiServer
 
@@ -44,17 +45,15 @@ func startCluster(ctx context.Context, o options, dir *dataDir, logs *logging) (
 	if err != nil {
 		return nil, err
 	}
+	c := &cluster{logs: logs, url: fmt.Sprintf("https://%s", ln.Addr())}
 	defer func() {
-		if err != nil {
-			_ = ln.Close() // closed already, if the API server took it over
+		if err == nil {
+			return
 		}
-	}()
-
-	c := &cluster{url: fmt.Sprintf("https://%s", ln.Addr())}
-	defer func() {
-		if err != nil {
-			c.stop()
+		if c.api == nil {
+			_ = ln.Close() // else it is the API server's, which panics if it is closed
 		}
+		c.stop()
 	}()
 	if c.etcd, err = startEtcd(ctx, dir.file("etcd"), o.fsync, logs.etcd); err != nil {
 		return nil, err
@@ -132,6 +131,7 @@ func (c *cluster) wait(ctx context.Context) error {
 
 // stop stops what has been started, the API server first.
 func (c *cluster) stop() {
+	c.logs.ending.Store(true)
 	if c.api != nil {
 		c.api.stop(stopTimeout)
 	}

@@ -24,7 +24,7 @@ type options struct {
 	stdin      stdinMode
 }
 
-func newCommand() *cobra.Command {
+func newCommand(stderr *os.File) *cobra.Command {
 	// Cobra adopts the global flags, where Kubernetes' packages put theirs.
 	pflag.CommandLine = pflag.NewFlagSet("", pflag.ContinueOnError)
 
@@ -44,7 +44,7 @@ func newCommand() *cobra.Command {
 			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 			defer stop()
-			return serve(ctx, o, c.OutOrStdout(), c.ErrOrStderr())
+			return serve(ctx, o, os.Stdout, stderr)
 		},
 	}
 	c.SetContext(context.Background())

@@ -52,16 +52,27 @@ func TestRestart(t *testing.T) {
 	noError(t, err)
 }
 
-// Asked to end while it starts, it does so without a ready line.
+// Asked to end while it starts, it does so without a ready line and without
+// taking the interruption of its parts for an error.
 func TestSignalDuringStart(t *testing.T) {
 	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+	for _, c := range []struct {
+		signal syscall.Signal
+		logged string // when
+	}{
+		{syscall.SIGTERM, ""}, // from the first line on it has state to remove
+		{syscall.SIGINT, "set initial cluster version"},
+		{syscall.SIGHUP, "Serving securely"},
+	} {
 		p := launch(t, stdinDevNull, "--verbose")
-		_, err := p.stderr.ReadString('\n') // from here on it has state to remove
-		noError(t, err)
-		noError(t, p.cmd.Process.Signal(sig))
+		for line := ""; line == "" || !strings.Contains(line, c.logged); {
+			var err error
+			line, err = p.stderr.ReadString('\n')
+			noError(t, err)
+		}
+		noError(t, p.cmd.Process.Signal(c.signal))
 		if code, stdout := p.exit(); code != 0 || stdout != "" {
-			t.Errorf("%v: exit code %d, output %q, errors:\n%s", sig, code, stdout, &p.errors)
+			t.Errorf("%v at %q: exit code %d, output %q, errors:\n%s", c.signal, c.logged, code, stdout, &p.errors)
 		}
 		p.mustLeaveNothing()
 	}

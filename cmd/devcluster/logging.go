@@ -3,11 +3,11 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -21,22 +21,35 @@ const logFile = "devcluster.log"
 type logging struct {
 	file string // "" if it goes to standard error
 	etcd *zap.Logger
+
+	// ending is set when the servers are stopped on purpose. What is fatal to a
+	// part of them from then on, such as an interrupted start, must not end the
+	// process before the clean-up does: it hangs instead.
+	ending atomic.Bool
 }
 
 // openLogging directs all logs to a new file, or to stderr if file is empty.
 // The loggers call fatal, which must not return, where they would end the
 // process.
-func openLogging(file string, stderr io.Writer, fatal func(*logging)) (*logging, error) {
+func openLogging(file string, stderr *os.File, fatal func(*logging)) (*logging, error) {
 	out := stderr
 	if file != "" {
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("create log file: %w", err)
 		}
+		if err := captureStderr(f, stderr); err != nil {
+			return nil, fmt.Errorf("redirect standard error: %w", err)
+		}
 		out = f // never closed, to take the last words of a forced exit
 	}
 	l := &logging{file: file}
-	exit := func() { fatal(l) }
+	exit := func() {
+		if l.ending.Load() {
+			select {}
+		}
+		fatal(l)
+	}
 
 	log.SetOutput(out)
 	streams := &logsapi.LoggingOptions{ErrorStream: out, InfoStream: out}

@@ -41,8 +41,9 @@ import (
 )
 
 func main() {
-	if err := newCommand().Execute(); err != nil {
-		fmt.Fprintf(os.Stderr, "devcluster: %v\n", err)
+	stderr := ownStderr()
+	if err := newCommand(stderr).Execute(); err != nil {
+		fmt.Fprintf(stderr, "devcluster: %v\n", err)
 		os.Exit(1)
 	}
 }

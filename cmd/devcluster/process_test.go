@@ -22,10 +22,20 @@ const asMain = "DEVCLUSTER_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asMain) != "" {
+		endWithParent()
 		main()
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// endWithParent ends this process when the test that launched it is gone, even
+// by a time-out. It knows by a pipe that nobody writes to.
+func endWithParent() {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.NewFile(3, "parent"))
+		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+	}()
 }
 
 // process is a devcluster with its own folder for temporary files.
@@ -62,8 +72,13 @@ func launch(t testing.TB, in stdinKind, args ...string) *process {
 	stderr, err := p.cmd.StderrPipe()
 	noError(t, err)
 	p.stderr = bufio.NewReader(io.TeeReader(stderr, &p.errors))
+	child, parent, err := os.Pipe()
+	noError(t, err)
+	p.cmd.ExtraFiles = []*os.File{child}
 	noError(t, p.cmd.Start())
+	noError(t, child.Close())
 	t.Cleanup(func() {
+		defer parent.Close()
 		if p.cmd.ProcessState == nil {
 			_ = p.cmd.Process.Signal(syscall.SIGTERM)
 			p.exit()

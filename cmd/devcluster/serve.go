@@ -12,7 +12,7 @@ import (
 // serve runs a cluster until ctx or standard input ends, and prints the ready
 // line to stdout. When it returns, the servers have stopped and nothing
 // temporary is left.
-func serve(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
+func serve(ctx context.Context, o options, stdout io.Writer, stderr *os.File) (err error) {
 	begin := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -33,6 +33,7 @@ func newContest(r *realm, e *entrant) *contest {
 			Policy:    e.spec.Policy,
 			Bootstrap: e.spec.Bootstrap,
 			NotBefore: r.notBefore,
+			ProvenAt:  r.provenAt,
 		},
 		state:  machine.Initial(),
 		before: e.status.Cycle(),

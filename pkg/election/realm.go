@@ -50,6 +50,8 @@ type realm struct {
 	digest  string
 	watch   watching
 	trouble troubles
+	// provenAt is when the others will trust this member again after a fall.
+	provenAt record.Instant
 	// viewStale: the directory was shown something since the view was made.
 	viewStale bool
 	// sessionNext, viewNext and poolNext are when each wants to be looked at again.
@@ -327,6 +329,12 @@ func (r *realm) tendView(now record.Instant) {
 func (r *realm) tendSession(now record.Instant) {
 	actions, next := r.own.Step(now)
 	r.sessionNext = next
+	if at := r.own.ProvenAt(); at != r.provenAt {
+		r.provenAt = at
+		for _, c := range r.contests {
+			c.cfg.ProvenAt = at
+		}
+	}
 	for _, a := range actions {
 		switch a := a.(type) {
 		case session.Write:

@@ -136,6 +136,15 @@ func (o *Own) Joined() bool { return o.phase == alive || o.phase == leaving }
 // Name is the session object's name; empty before it was written.
 func (o *Own) Name() string { return o.slot }
 
+// ProvenAt is when the others will trust this member again after its last fall (rule 17);
+// zero when it never fell.
+func (o *Own) ProvenAt() record.Instant {
+	if o.phase != alive || o.published.Fallen == 0 {
+		return 0
+	}
+	return o.joinedAt.Add(o.dir.probation(o.published.Fallen))
+}
+
 // WriteDone answers the Write with that beat. A committed record must be given to the
 // directory first.
 func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Outcome, version record.Version) {

@@ -43,7 +43,9 @@ func needs(c *config.Configuration, member string) []need {
 // preflight finds out whether a member could take part, and says what is missing. It
 // stores nothing.
 func preflight(ctx context.Context, c *cluster, needs []need, log *zap.Logger) error {
-	if err := reach(ctx, c.config, log); err != nil {
+	if err := reach(ctx, c.config, patience, func(w waiting) {
+		log.Info("waiting for the API server", zap.String("server", w.server), zap.Duration("atMost", w.atMost), zap.Error(w.err))
+	}); err != nil {
 		return err
 	}
 	if err := checkPermissions(ctx, c, needs, log); err != nil {

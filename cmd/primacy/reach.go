@@ -10,24 +10,31 @@ import (
 	"net/url"
 	"time"
 
-	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
 
-// How long an API server that does not answer is waited for, and how often it is asked.
-var (
-	patience   = 30 * time.Second
+// patience is how long an API server that does not answer is waited for. Tests have less.
+var patience = 30 * time.Second
+
+const (
 	askTimeout = 5 * time.Second
 	askAgain   = time.Second
 	// remind is the time between two lines that say what is waited for.
 	remind = 5 * time.Second
 )
 
+// waiting is what an API server is being waited for.
+type waiting struct {
+	server string
+	atMost time.Duration
+	err    error
+}
+
 // reach waits, for a while, until the API server answers, and finds out whether it takes
-// our credentials.
-func reach(ctx context.Context, c *rest.Config, log *zap.Logger) error {
+// our credentials. It says now and then what it waits for.
+func reach(ctx context.Context, c *rest.Config, patience time.Duration, say func(waiting)) error {
 	client, err := versionClient(c)
 	if err != nil {
 		return fmt.Errorf("client for %s: %w (check the kubeconfig)", c.Host, err)
@@ -45,7 +52,7 @@ func reach(ctx context.Context, c *rest.Config, log *zap.Logger) error {
 		}
 		if now := time.Now(); now.Sub(said) >= remind {
 			said = now
-			log.Info("waiting for the API server", zap.String("server", c.Host), zap.Duration("atMost", patience), zap.Error(cause(err)))
+			say(waiting{c.Host, patience, cause(err)})
 		}
 		timer := time.NewTimer(askAgain)
 		select {

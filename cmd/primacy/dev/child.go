@@ -1,0 +1,96 @@
+package dev
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// child is a process that ends with this one. It has a process group of its own, so that
+// a Ctrl-C on the terminal reaches nobody but us.
+type child struct {
+	pid     int
+	process *os.Process
+	// ended is closed when it was reaped; end says how it went from then on.
+	ended chan struct{}
+	end   error
+}
+
+// start starts cmd. The goroutine that waits for it stays on its OS thread: the kernel
+// sends cmd.SysProcAttr.Pdeathsig when the thread that forked ends. It is joined by whoever
+// receives from ended, and has called gone before that, if that is not nil.
+func start(cmd *exec.Cmd, gone func(*child)) (*child, error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+	c := &child{ended: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if err == nil {
+			c.process, c.pid = cmd.Process, cmd.Process.Pid
+		}
+		started <- err
+		if err != nil {
+			return
+		}
+		c.end = cmd.Wait()
+		close(c.ended)
+		if gone != nil {
+			gone(c)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// signal sends a signal to the process, if it still is there.
+func (c *child) signal(s syscall.Signal) {
+	_ = c.process.Signal(s) // it has ended already
+}
+
+// living says whether the process has not been reaped yet.
+func (c *child) living() bool {
+	select {
+	case <-c.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// how says in words how a process ended.
+func how(end error) string {
+	var exit *exec.ExitError
+	if !errors.As(end, &exit) {
+		if end != nil {
+			return end.Error()
+		}
+		return "exit status 0"
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return fmt.Sprintf("killed by %s", signalName(status.Signal()))
+	}
+	return exit.Error()
+}
+
+// signalName is the name that people type.
+func signalName(s syscall.Signal) string {
+	switch s {
+	case syscall.SIGKILL:
+		return "SIGKILL"
+	case syscall.SIGTERM:
+		return "SIGTERM"
+	case syscall.SIGINT:
+		return "SIGINT"
+	}
+	return s.String()
+}

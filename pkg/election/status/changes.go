@@ -1,0 +1,41 @@
+package status
+
+import (
+	"reflect"
+	"time"
+)
+
+// Changes finds out what is new in one report after another, beside ages and renewals.
+// The zero Changes has seen nothing. It may be used by one goroutine at a time.
+type Changes struct {
+	elections map[string]Election
+	members   map[string]Member
+}
+
+// Since leaves of a report what is not as it was in the last one. What is gone from the
+// realm is not reported.
+func (c *Changes) Since(r Report) Report {
+	elections, members := map[string]Election{}, map[string]Member{}
+	news := Report{At: r.At, Elections: []Election{}, Members: []Member{}, severalGroups: r.severalGroups}
+	for _, e := range r.Elections {
+		key, still := e.Group+"/"+e.Lock, e
+		still.Renewed = time.Time{}
+		elections[key] = still
+		if before, known := c.elections[key]; !known || before != still {
+			news.Elections = append(news.Elections, e)
+		}
+	}
+	for _, m := range r.Members {
+		still := m
+		still.Renewed = time.Time{}
+		members[m.Session] = still
+		if before, known := c.members[m.Session]; !known || !reflect.DeepEqual(before, still) {
+			news.Members = append(news.Members, m)
+		}
+	}
+	c.elections, c.members = elections, members
+	return news
+}
+
+// Empty says whether there is nothing to report.
+func (r Report) Empty() bool { return len(r.Elections) == 0 && len(r.Members) == 0 }

@@ -1,0 +1,72 @@
+package status
+
+import (
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// State is what the lock of an election says.
+type State string
+
+const (
+	// Absent: there is no lock object.
+	Absent State = "absent"
+	// Waiting: the lock was created empty and is being waited out; it has no first term yet.
+	Waiting State = "waiting"
+	// Led: a member of ours holds the lock.
+	Led State = "led"
+	// Released: the last holder gave the lock up, and anyone may take it.
+	Released State = "released"
+	// Foreign: an elector that is not Primacy holds the lock.
+	Foreign State = "foreign"
+	// Unowned: the record names no holder that can be believed. It is waited out.
+	Unowned State = "unowned"
+	// Corrupt: the record cannot be read. It is waited out, and then repaired.
+	Corrupt State = "corrupt"
+)
+
+// stateOf reads the state off a record, and why where it is a bad one.
+func stateOf(r *record.Record) (state State, reason string) {
+	switch {
+	case r == nil:
+		return Absent, ""
+	case r.Released():
+		return Released, ""
+	case r.Holder != "" && r.Bound():
+		return Led, ""
+	case r.Holder != "" && !record.OurForm(r.Holder):
+		return Foreign, "an elector that is not Primacy holds the lock"
+	case r.Untouched():
+		return Waiting, "created empty; it is waited out"
+	case r.Unreadable != "":
+		return Corrupt, r.Unreadable
+	case r.Mark == nil:
+		return Unowned, "there is no mark of a member on it"
+	}
+	return Unowned, "its mark belongs to another holder or term"
+}
+
+// MemberState is what the session of a member says.
+type MemberState string
+
+const (
+	// Live: the session was renewed within its duration, by the writer's clock.
+	Live MemberState = "live"
+	// Stale: it was not; the member may be gone.
+	Stale MemberState = "stale"
+	// Ended: the session is over for good.
+	Ended MemberState = "ended"
+	// Unknown: the session cannot be read, or names no member.
+	Unknown MemberState = "unknown"
+)
+
+func memberStateOf(r *record.Record, stale bool) MemberState {
+	switch {
+	case r.Released():
+		return Ended
+	case !r.Bound() || r.Member == nil:
+		return Unknown
+	case stale:
+		return Stale
+	}
+	return Live
+}

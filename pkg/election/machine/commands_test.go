@@ -11,7 +11,7 @@ import (
 
 // run carries out one line. Commands are:
 //
-//	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore=]
+//	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	prefer REVISION|unset|unsynced [digest=]
 //	stored held|free|empty|foreign|blank [by= to= token= transitions= beat= duration= ...]
@@ -101,7 +101,11 @@ func init() {
 			fmt.Fprintf(e.out, "  good from %s\n", seconds(e.state.StandDownUntil))
 		},
 		"panics": func(e *environment, first string, a arguments) {
-			defer func() { fmt.Fprintf(e.out, "  panic: %v\n", recover()) }()
+			pending := e.pending
+			defer func() {
+				fmt.Fprintf(e.out, "  panic: %v\n", recover())
+				e.pending = pending
+			}()
 			switch with := a.text("with", ""); {
 			case first == "nonsense":
 				e.step(nil)

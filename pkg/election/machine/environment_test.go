@@ -167,6 +167,7 @@ func (e *environment) configure(name string, a arguments) {
 	if d := a.duration("notBefore", 0); d != 0 {
 		e.cfg.NotBefore = record.Instant(d)
 	}
+	e.cfg.ProvenAt = record.Instant(a.duration("provenAt", 0))
 	e.state = Initial()
 	e.state.Digest = "d"
 	e.pending, e.wake = nil, 0

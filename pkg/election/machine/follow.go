@@ -74,8 +74,7 @@ func (s *step) freeAt() (record.Instant, bool) {
 			return 0, false
 		}
 		return l.changedAt.Add(t.ObserverWait(2 * max(l.duration, t.LeaseDuration))), true
-	case Unowned:
-		// Rule 13.
+	default: // Unowned: rule 13
 		if s.cfg.Bootstrap == BootstrapImmediate && l.Record.Untouched() {
 			return l.since, true
 		}
@@ -89,7 +88,6 @@ func (s *step) freeAt() (record.Instant, bool) {
 		}
 		return l.since.Add(t.ObserverWait(wait)), true
 	}
-	return 0, false
 }
 
 // lastHolder says whether the lock lost its owner while it was validly ours: until that

@@ -13,9 +13,6 @@ func (s *step) observe(e Observed) {
 		return
 	}
 	if !s.Lock.Seen {
-		if e.Source == ReadBack {
-			return // of another's lock only the stream is believed
-		}
 		s.Lock.Seen = true
 		s.sight(e.Record, e.Version)
 		s.Lock.streamed = e.Version

@@ -1,0 +1,31 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// TestNames holds every enumeration to a name for each value and to one that cannot be
+// taken for a name beyond them; the zero value has none.
+func TestNames(t *testing.T) {
+	for _, values := range [][]fmt.Stringer{
+		{Role(0), Following, Leading, Draining, Draining + 1},
+		{Owner(0), Nobody, Free, Mine, Other, Foreign, Unowned, Unowned + 1},
+		{Purpose(0), Create, Take, Renew, Release, Release + 1},
+		{ReportKind(0), RoleChanged, PassedOver, Ownerless, ForeignHolder, Divided, SessionRenewed, SessionRenewed + 1},
+	} {
+		var names []string
+		for i, v := range values {
+			name := v.String()
+			if named := name != fmt.Sprintf("%T(%d)", v, v)[len("machine."):]; named != (0 < i && i < len(values)-1) {
+				t.Errorf("%T %d is called %q", v, v, name)
+			}
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		if len(slices.Compact(names)) != len(values) {
+			t.Errorf("%T: a name is used twice: %q", values[0], names)
+		}
+	}
+}

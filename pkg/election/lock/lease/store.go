@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
@@ -20,6 +21,8 @@ type Store struct {
 	client    Client
 	namespace string
 	clock     clock.Clock
+	host      string                 // with owner; see OwnedBy
+	owner     *metav1.OwnerReference // nil for none
 	decoder   codec.Decoder
 }
 
@@ -99,7 +102,12 @@ func (s *Store) encode(name string, r record.Record, replaces record.Version) (*
 	if err != nil {
 		return nil, err
 	}
-	return lease(s.namespace, name, replaces, o)
+	l, err := lease(s.namespace, name, replaces, o)
+	if err != nil {
+		return nil, err
+	}
+	l.OwnerReferences = s.owners(&r, l.OwnerReferences)
+	return l, nil
 }
 
 // Watch implements lock.Store.

@@ -1,0 +1,26 @@
+package lease
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// OwnedBy makes a Pod the owner of the sessions that the members on a host write, so that
+// they go when the Pod goes. The host is what their identities begin with. A slot that
+// another Pod left loses that owner, or it would be collected with it.
+func OwnedBy(host string, pod metav1.OwnerReference) Option {
+	return func(s *Store) { s.host, s.owner = host, &pod }
+}
+
+// owners are the owners to write: those that the object has, except for sessions of ours.
+func (s *Store) owners(r *record.Record, present []metav1.OwnerReference) []metav1.OwnerReference {
+	if s.owner == nil || !r.IsSession() || r.Holder == "" || !strings.HasPrefix(r.Holder, s.host+"_") {
+		return present
+	}
+	kept := slices.DeleteFunc(slices.Clone(present), func(o metav1.OwnerReference) bool { return o.Kind == s.owner.Kind })
+	return append(kept, *s.owner)
+}

@@ -38,6 +38,8 @@ type slot struct {
 	at, changedAt record.Instant
 	// bornAt is the first sight of the member that holds it.
 	bornAt record.Instant
+	// duration is the last one that a bound record gave.
+	duration time.Duration
 }
 
 // NewDirectory is an empty directory; timing is that of the sessions.
@@ -117,8 +119,14 @@ func (d *Directory) Resumed(now record.Instant) {
 // after is the slot once it shows r: the clocks that the change starts are started.
 func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
 	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
+	if r.Bound() {
+		s.duration = r.Mark.Duration
+	}
 	if before == nil || before.version.UID != v.UID {
 		return s
+	}
+	if !r.Bound() {
+		s.duration = before.duration // a stranger's edit shortens nothing (rule 13)
 	}
 	if holderOf(before.record) == holderOf(r) {
 		s.bornAt = before.bornAt
@@ -157,11 +165,7 @@ const (
 // endOf is when a session stops being live unless it beats again. One that cannot be
 // read is waited out like one that can.
 func (d *Directory) endOf(s *slot) record.Instant {
-	duration := d.timing.LeaseDuration
-	if s.record.Bound() {
-		duration = max(duration, s.record.Mark.Duration)
-	}
-	return s.changedAt.Add(d.timing.ObserverWait(duration))
+	return s.changedAt.Add(d.timing.ObserverWait(max(d.timing.LeaseDuration, s.duration)))
 }
 
 func (d *Directory) stateOf(s *slot, now record.Instant) state {

@@ -31,6 +31,10 @@ type Own struct {
 	inFlight uint64
 	// read is whether the slot must be read before the next write.
 	read reading
+	// onto is what the last write that was to make the session replaces; doubtful, that its
+	// outcome is unknown.
+	onto     record.Version
+	doubtful bool
 	// published is what the last committed beat said.
 	published record.Member
 	// beatAt is when the next beat is due, retryAt the earliest instant after a failure.
@@ -159,6 +163,9 @@ func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Outcome
 	}
 	o.backOff(now)
 	o.beatAt = 0
+	if o.phase == joining && outcome == machine.Unknown {
+		o.doubtful = true
+	}
 	if outcome != machine.Refused {
 		o.read = needed // what the slot says now must be known before the next write
 	}
@@ -221,13 +228,19 @@ func (o *Own) Step(now record.Instant) (actions []Action, next record.Instant) {
 // watchOver finds out whether the session is still ours (rules 9, 11).
 func (o *Own) watchOver(now record.Instant) {
 	s := o.dir.slots[o.slot]
-	if o.phase == joining && s != nil && holderOf(s.record) == o.member.Identity {
-		o.join(now, s.version.UID) // seen before, or without, the reply
+	lose := func(why Reason) { o.phase, o.lost = over, why }
+	if o.phase == joining {
+		switch {
+		case s != nil && holderOf(s.record) == o.member.Identity:
+			o.join(now, s.version.UID) // seen before, or without, the reply
+		case o.doubtful && (s == nil && !o.onto.IsZero() || s != nil && s.version != o.onto):
+			// It may have been made, and ended before we saw it (rule 11).
+			lose(LostEnded)
+		}
 	}
 	if o.phase != alive && o.phase != leaving {
 		return
 	}
-	lose := func(why Reason) { o.phase, o.lost = over, why }
 	switch {
 	case s == nil || s.version.UID != o.uid:
 		lose(LostDeleted)
@@ -252,7 +265,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		}
 		free := o.dir.freeSlot(o.cfg.Host, now)
 		o.countFallen()
-		o.slot = free.Name
+		o.slot, o.onto = free.Name, free.Version
 		r := o.record(now)
 		if free.Record != nil {
 			r.Transitions = free.Record.Transitions + 1

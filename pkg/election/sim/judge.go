@@ -78,8 +78,8 @@ func (j *judge) started(m *part, a machine.Start) {
 		w.violate("rule 6", "%s: %s starts before its last work has returned", m.name, m.i.identity)
 	case m.committedToken != a.Token:
 		w.violate("rule 6", "%s: %s starts with token %d, which no take of its own stored (last %d)", m.name, m.i.identity, a.Token, m.committedToken)
-	case a.Deadline > m.committedSent.Add(w.timing.Validity()):
-		w.violate("rule 1", "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(m.committedSent.Add(w.timing.Validity())))
+	case a.Deadline > m.committedSent.Add(m.cfg.Timing.Validity()):
+		w.violate("rule 1", "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(m.committedSent.Add(m.cfg.Timing.Validity())))
 	case a.Deadline <= m.i.now():
 		w.violate("rule 1", "%s: %s starts after its deadline", m.name, m.i.identity)
 	case a.Token <= j.startedToken[m.election] && !j.restored():
@@ -94,23 +94,59 @@ func (j *judge) extended(m *part, until record.Instant) {
 	switch {
 	case m.work == nil || m.work.asked:
 		w.violate("rule 5", "%s: %s extends what was stopped", m.name, m.i.identity)
-	case m.committedToken != m.work.token || until > m.committedSent.Add(w.timing.Validity()):
+	case m.committedToken != m.work.token || until > m.committedSent.Add(m.cfg.Timing.Validity()):
 		w.violate("rule 1", "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)
 	}
 }
 
 // stopped: a machine says that work must end.
 func (j *judge) stopped(m *part, a machine.Stop) {
-	w, now := j.w, m.i.now()
+	w, now, grace := j.w, m.i.now(), m.cfg.Timing.StopGrace
 	switch {
 	case m.work == nil || m.work.asked:
 		w.violate("rule 6", "%s: %s stops what it did not start", m.name, m.i.identity)
 	case a.By > m.work.until:
 		w.violate("rule 4", "%s: %s lets a stop go on for longer than was granted", m.name, m.i.identity)
-	case a.By < now.Add(w.timing.StopGrace-time.Microsecond) && m.i.p.resumedAt != w.now:
-		w.violate("rule 4", "%s: %s stops %v before the end, with a grace of %v", m.name, m.i.identity, a.By.Sub(now), w.timing.StopGrace)
-	case a.By < now.Add(w.timing.StopGrace-time.Microsecond):
+	case a.By < now.Add(grace-time.Microsecond) && m.i.p.resumedAt != w.now:
+		w.violate("rule 4", "%s: %s stops %v before the end, with a grace of %v", m.name, m.i.identity, a.By.Sub(now), grace)
+	case a.By < now.Add(grace-time.Microsecond):
 		w.cov.saw(StoppedLate)
+	case a.Reason == machine.ReasonPreempted && now < m.state.Term.Started.Add(m.cfg.Timing.MinHold):
+		w.violate("rule 17", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(m.state.Term.Started))
+	case a.Reason == machine.ReasonPreempted && (m.betterSince == 0 || now < m.betterSince.Add(m.cfg.Timing.PreemptDelay)):
+		w.violate("rule 17", "%s: %s drains for a better member that it has not seen for long enough", m.name, m.i.identity)
+	}
+}
+
+// better says whether the leader knows somebody worth a move: one that outranks it, is
+// ready, proven and in good standing, and sees the same preference.
+func (m *part) better() bool {
+	return slices.ContainsFunc(m.i.view.Peers, func(p machine.Peer) bool {
+		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.p.h.digest() &&
+			m.cfg.Policy.Outranks(p.Key(), m.cfg.Member.Key(), m.i.p.h.preferred[m.election])
+	})
+}
+
+// stepping: a machine is about to decide.
+func (j *judge) stepping(m *part, e machine.Event) {
+	switch e.(type) {
+	case machine.DirectoryChanged, machine.PreferenceChanged:
+		if !m.better() {
+			m.betterSince = 0
+		} else if m.betterSince == 0 {
+			m.betterSince = m.i.now()
+		}
+	}
+}
+
+// stepped: a machine has decided. While it leads, what it knows of the lock is its term.
+func (j *judge) stepped(m *part) {
+	s := &m.state
+	if s.Role != machine.Leading {
+		return
+	}
+	if s.Lock.Owner != machine.Mine || s.Lock.Version.UID != s.Term.UID || s.Lock.Record.Token != s.Term.Token {
+		j.w.violate("rule 9", "%s: %s leads on although it sees that the lock is %v", m.name, m.i.identity, s.Lock.Owner)
 	}
 }
 
@@ -221,7 +257,7 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 		return
 	}
 	w.cov.saw(SessionEnded)
-	if h := f.i.p.h; !f.i.p.dead && h.clock.local(w.now) < f.sessionSent.Add(w.timing.Validity()) {
+	if h := f.i.p.h; !f.i.p.dead && h.clock.local(w.now) < f.sessionSent.Add(h.timing.Validity()) {
 		w.violate("rule 11", "%s: %s ends the session of %s, which has not lapsed", e.Name, i.identity, r.Member.Identity)
 	}
 }
@@ -237,8 +273,8 @@ const (
 	paceTicks    = 250
 )
 
-func (p *pace) roll(w *world) {
-	if n := w.now / int64(10*w.timing.RenewInterval); n != p.window {
+func (p *pace) roll(w *world, t record.Timing) {
+	if n := w.now / int64(10*t.RenewInterval); n != p.window {
 		*p = pace{window: n}
 	}
 }
@@ -249,17 +285,18 @@ func (j *judge) wrote(i *incarnation, m *part) {
 	if m != nil {
 		p, what = &m.pace, m.name
 	}
-	p.roll(j.w)
+	t := i.p.h.timing
+	p.roll(j.w, t)
 	if p.requests++; p.requests > paceRequests {
-		j.w.violate("pace", "%s: %s sends more than %d requests in %v", what, i.identity, paceRequests, 10*j.w.timing.RenewInterval)
+		j.w.violate("pace", "%s: %s sends more than %d requests in %v", what, i.identity, paceRequests, 10*t.RenewInterval)
 	}
 }
 
 // ticked: a machine is woken up as it asked for.
 func (j *judge) ticked(m *part) {
-	m.pace.roll(j.w)
+	m.pace.roll(j.w, m.cfg.Timing)
 	if m.pace.ticks++; m.pace.ticks > paceTicks {
-		j.w.violate("pace", "%s: %s wakes up more than %d times in %v", m.name, m.i.identity, paceTicks, 10*j.w.timing.RenewInterval)
+		j.w.violate("pace", "%s: %s wakes up more than %d times in %v", m.name, m.i.identity, paceTicks, 10*m.cfg.Timing.RenewInterval)
 	}
 }
 

@@ -18,6 +18,7 @@ type host struct {
 	name     string
 	clock    clock
 	link     link
+	timing   record.Timing
 	revision string
 	location record.Location
 	// takesPart says of each election whether the configuration names it.
@@ -32,7 +33,10 @@ type host struct {
 }
 
 func newHost(w *world, n int) *host {
-	h := &host{w: w, name: fmt.Sprintf("h%d", n), clock: w.pickClock(), link: w.pickLink(), ready: true, location: record.Local}
+	h := &host{w: w, name: fmt.Sprintf("h%d", n), clock: w.pickClock(), link: w.pickLink(), timing: w.timing, ready: true, location: record.Local}
+	if w.mixed && n%2 == 1 {
+		h.timing = w.shorter
+	}
 	h.revision = revisions[w.rng.IntN(len(revisions))]
 	if w.chance(0.3) {
 		h.location = record.Remote
@@ -194,8 +198,8 @@ func (p *proc) join(notBefore record.Instant) {
 	h := p.h
 	w := h.w
 	i := &incarnation{p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), notBefore: notBefore, view: &machine.View{}}
-	i.dir = session.NewDirectory(group, w.timing)
-	i.own = session.NewOwn(session.Config{Group: group, Host: h.name, Timing: w.timing}, i.dir, i.member())
+	i.dir = session.NewDirectory(group, h.timing)
+	i.own = session.NewOwn(session.Config{Group: group, Host: h.name, Timing: h.timing}, i.dir, i.member())
 	i.stream = &stream{i: i}
 	i.machines = make([]*part, len(w.elections))
 	p.inc = i
@@ -387,7 +391,7 @@ func (i *incarnation) settle() {
 		i.stepSession()
 	}
 	if !i.own.Over() {
-		if now.Sub(i.left) < w.timing.LeaseDuration {
+		if now.Sub(i.left) < i.p.h.timing.LeaseDuration {
 			again()
 			return
 		}

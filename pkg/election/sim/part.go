@@ -29,6 +29,8 @@ type part struct {
 	pace       pace
 	// passedOver: it has passed over a nominee, who may be worth no move for long.
 	passedOver bool
+	// betterSince is since when, at least, it has known somebody worth a move.
+	betterSince record.Instant
 }
 
 // add makes the member take part in an election.
@@ -36,7 +38,7 @@ func (i *incarnation) add(e int) {
 	w := i.p.h.w
 	m := &part{i: i, election: e, name: w.elections[e], state: machine.Initial()}
 	m.cfg = machine.Config{
-		Election: m.name, Group: group, Member: i.member(), Timing: w.timing, Policy: w.policy,
+		Election: m.name, Group: group, Member: i.member(), Timing: i.p.h.timing, Policy: w.policy,
 		Bootstrap: w.bootstrap[e], NotBefore: i.notBefore,
 	}
 	i.machines[e] = m
@@ -92,6 +94,7 @@ func (m *part) step(e machine.Event) {
 	if w.tracing() {
 		w.traceEvent(m, e)
 	}
+	w.judge.stepping(m, e)
 	next, actions := machine.Step(m.cfg, m.state, now, e)
 	m.state = next
 	for _, a := range actions {
@@ -100,6 +103,7 @@ func (m *part) step(e machine.Event) {
 		}
 		m.do(a)
 	}
+	w.judge.stepped(m)
 	if m.state.StandDownUntil != before {
 		w.after(0, func() {
 			m.i.p.deliver(fromTimer, func() {

@@ -48,7 +48,7 @@ func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool
 	w.logf("world", "%s: a stranger edits it (%v)", name, f)
 	w.cov.saw(f)
 	w.store.commit(w.now, name, &r, old.Version.UID)
-	if w.chance(0.3) {
+	if f != LabelsEdited && w.chance(0.3) {
 		edited := w.store.revision
 		w.after(w.spell(), func() { w.undo(name, edited, old.Record) })
 	}
@@ -71,17 +71,21 @@ func (w *world) editLock() bool {
 	return w.edit(pick(w, w.elections), e.fault, e.do)
 }
 
-// labelStorm edits a label again and again.
+// labelStorm edits a label again and again; a slow storm may last to the end of the run.
 func (w *world) labelStorm() bool {
-	name, every := pick(w, w.elections), w.between(w.timing.RenewInterval/20, w.timing.RenewInterval)
-	for n := range 20 {
-		w.after(time.Duration(n)*every, func() {
-			if !w.calm {
-				w.edit(name, LabelsEdited, func(w *world, r *record.Record) { r.Rest = w.now })
-			}
-		})
+	name, every, times := pick(w, w.elections), w.between(w.timing.RenewInterval/20, w.timing.RenewInterval), 20
+	if w.chance(0.1) {
+		every, times = w.between(w.timing.RenewInterval/2, w.timing.RenewInterval), 1<<30
 	}
+	w.storm(name, every, times)
 	return true
+}
+
+func (w *world) storm(name string, every time.Duration, times int) {
+	if times > 1000 || times > 0 && !w.calm {
+		w.edit(name, LabelsEdited, func(w *world, r *record.Record) { r.Rest = w.now })
+		w.after(every, func() { w.storm(name, every, times-1) })
+	}
 }
 
 func (w *world) deleteLock() bool {

@@ -155,7 +155,7 @@ func (i *incarnation) listed(sent record.Instant, revision uint64, entries []loc
 		m.observed(machine.List, e.Record, e.Version, sent)
 	}
 	if !consistent {
-		i.end(machine.ReasonRestored, i.now().Add(w.timing.ObserverWait(w.timing.LeaseDuration)))
+		i.end(machine.ReasonRestored, i.now().Add(i.p.h.timing.ObserverWait(w.timing.LeaseDuration)))
 	}
 }
 

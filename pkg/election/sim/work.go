@@ -131,10 +131,10 @@ func (k *work) stop(a machine.Stop) {
 		return
 	}
 	k.guard()
-	after := w.upTo(w.timing.StopGrace / 4)
+	after := w.upTo(k.m.cfg.Timing.StopGrace / 4)
 	switch p := w.rng.Float64(); {
 	case p < 0.3:
-		after = w.upTo(w.timing.StopGrace)
+		after = w.upTo(k.m.cfg.Timing.StopGrace)
 		w.cov.saw(SlowToStop)
 	case p < 0.4 && !w.calm:
 		if k.kind == child {
@@ -143,7 +143,7 @@ func (k *work) stop(a machine.Stop) {
 		if w.chance(0.3) {
 			return
 		}
-		after = w.timing.StopGrace * 9 / 10
+		after = k.m.cfg.Timing.StopGrace * 9 / 10
 	}
 	w.after(after, func() {
 		if k.on && (k.m.i.p.dead || !k.m.i.p.paused || k.kind == child) && h.clock.local(w.now) < k.until {

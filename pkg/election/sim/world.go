@@ -25,7 +25,10 @@ type world struct {
 	steps   int
 	queue   queue
 
-	timing    record.Timing
+	timing record.Timing
+	// mixed: some members have the shorter timings, as during a change of configuration.
+	mixed     bool
+	shorter   record.Timing
 	timeout   time.Duration // of a request
 	policy    priority.Policy
 	elections []string
@@ -54,7 +57,8 @@ func newWorld(seed uint64, o Options) *world {
 		rng:        rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)),
 		transcript: newTranscript(o.Transcript),
 	}
-	w.timing = w.pickTiming()
+	w.timing, w.shorter = w.pickTiming()
+	w.mixed = w.timing.LeaseDuration != w.shorter.LeaseDuration && w.chance(0.2)
 	w.timeout = w.timing.RenewInterval
 	w.policy = priority.RevisionLocation{}
 	if w.chance(0.15) {
@@ -82,21 +86,23 @@ func newWorld(seed uint64, o Options) *world {
 	return w
 }
 
-// pickTiming picks a profile; "tight" is not one of the product's, it packs more moves
-// into the same number of steps.
-func (w *world) pickTiming() record.Timing {
-	t := record.Timing{
+// pickTiming picks a profile, and one that is shorter. The tightest is not one of the
+// product's, it packs more moves into the same number of steps.
+func (w *world) pickTiming() (t, shorter record.Timing) {
+	tight := record.Timing{
 		LeaseDuration: 3 * time.Second, RenewInterval: 600 * time.Millisecond, StopGrace: 800 * time.Millisecond,
 		NominateDelay: 500 * time.Millisecond, PreemptDelay: 200 * time.Millisecond, MinHold: time.Second, StandDown: 4 * time.Second,
 	}
 	switch p := w.rng.Float64(); {
 	case p < 0.5:
-		t = mustProfile("fast")
+		t, shorter = mustProfile("fast"), tight
 	case p < 0.75:
-		t = mustProfile(record.DefaultProfile)
+		t, shorter = mustProfile(record.DefaultProfile), mustProfile("fast")
+	default:
+		t, shorter = tight, tight
 	}
-	t.Drift = drift
-	return t
+	t.Drift, shorter.Drift = drift, drift
+	return t, shorter
 }
 
 func mustProfile(name string) record.Timing {

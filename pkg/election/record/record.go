@@ -46,6 +46,11 @@ type Record struct {
 	// Transitions counts how often the holder changed to a new one.
 	Transitions int
 
+	// HolderKey is the holder's key as other electors write and read it; empty when there
+	// is none. A ConfigMap always has room for it, a Lease only where its store was asked
+	// to keep it. It says nothing by itself about whose the record is.
+	HolderKey Key
+
 	// Mark is our annotation; nil when there is none. See Bound.
 	Mark *Mark
 	// Unreadable says why an annotation of ours, or a field, cannot be understood;
@@ -55,6 +60,9 @@ type Record struct {
 	Token Token
 	// HandoverTo is the successor that a drained holder nominates.
 	HandoverTo string
+	// Claim is set while the holder waits for a foreign elector to have stopped (rule 8);
+	// it counts only while the record is Bound.
+	Claim *Claim
 	// History tells the last transitions, newest last.
 	History []Entry
 	// Member is what the owner of a session publishes; nil on everything but a session.
@@ -84,6 +92,15 @@ type Mark struct {
 	Renewal  Renewal
 }
 
+// Claim is what a lock was taken from: the foreign holder that may still be at work.
+// Whoever holds the record copies it unchanged until the wait is over.
+type Claim struct {
+	Identity    string
+	Transitions int
+	// Duration is that of the foreign holder at its last change.
+	Duration time.Duration
+}
+
 // Entry is one line of a record's history.
 type Entry struct {
 	When time.Time
@@ -101,8 +118,8 @@ func (r *Record) Bound() bool {
 }
 
 // Released says whether the record is free by our own mark: nobody holds it, and
-// the annotation says so too.
-func (r *Record) Released() bool { return r.Holder == "" && r.Bound() }
+// the annotation says so too. A claim is never free.
+func (r *Record) Released() bool { return r.Holder == "" && r.Bound() && r.Claim == nil }
 
 // Untouched says whether the record is as a create leaves it: no holder, no mark,
 // no term ever.

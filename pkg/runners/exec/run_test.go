@@ -38,14 +38,14 @@ func output(logs *observer.ObservedLogs, stream string) []string {
 
 // runShell runs a script to its end. It is the tests' way to short programs: the runner
 // itself knows no shell.
-func runShell(t *testing.T, script string, change func(*exec.Command)) (error, *observer.ObservedLogs) {
+func runShell(t *testing.T, script string, change func(*exec.Command)) (*observer.ObservedLogs, error) {
 	t.Helper()
 	log, logs := observed()
 	c := exec.Command{Name: "work", Args: []string{"/bin/sh", "-c", script}, StopGrace: time.Second, Log: log}
 	if change != nil {
 		change(&c)
 	}
-	return exec.New(c).Run(t.Context(), term(time.Hour)), logs
+	return logs, exec.New(c).Run(t.Context(), term(time.Hour))
 }
 
 func TestEnvironmentIsListed(t *testing.T) {
@@ -53,7 +53,7 @@ func TestEnvironmentIsListed(t *testing.T) {
 	t.Setenv("PRIMACY_KUBECONFIG", "/etc/primacy")
 	t.Setenv("TZ", "UTC")
 	t.Setenv("HOME", "/root")
-	_, logs := runShell(t, "exec /usr/bin/env", func(c *exec.Command) { c.Env = []string{"MODE=leader", "HOME=/srv"} })
+	logs, _ := runShell(t, "exec /usr/bin/env", func(c *exec.Command) { c.Env = []string{"MODE=leader", "HOME=/srv"} })
 	got := output(logs, "stdout")
 	var names []string
 	for _, line := range got {
@@ -90,7 +90,7 @@ func TestFilesAreClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	_, logs := runShell(t, "for f in /proc/$$/fd/*; do readlink $f; done", nil)
+	logs, _ := runShell(t, "for f in /proc/$$/fd/*; do readlink $f; done", nil)
 	files := output(logs, "stdout")
 	if len(files) != 4 || files[0] != "/dev/null" {
 		t.Errorf("the program has open: %q, want /dev/null and three pipes", files)
@@ -107,14 +107,14 @@ func TestDirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "here"), []byte("#!/bin/sh\npwd\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, logs := runShell(t, "", func(c *exec.Command) { c.Args, c.Dir = []string{"./here"}, dir })
+	logs, _ := runShell(t, "", func(c *exec.Command) { c.Args, c.Dir = []string{"./here"}, dir })
 	if got := output(logs, "stdout"); len(got) != 1 || got[0] != dir {
 		t.Errorf("it ran in %q, want %q", got, dir)
 	}
 }
 
 func TestOwnProcessGroup(t *testing.T) {
-	_, logs := runShell(t, "read -r pid _ _ _ group _ < /proc/$$/stat; echo $pid $group", nil)
+	logs, _ := runShell(t, "read -r pid _ _ _ group _ < /proc/$$/stat; echo $pid $group", nil)
 	got := strings.Fields(strings.Join(output(logs, "stdout"), " "))
 	if len(got) != 2 || got[0] != got[1] || got[0] == strconv.Itoa(syscall.Getpgrp()) {
 		t.Errorf("process and group are %q", got)
@@ -127,7 +127,7 @@ func TestExitErrors(t *testing.T) {
 		"exit 0":        "/bin/sh exited with status 0 before its term ended",
 		"kill -KILL $$": "/bin/sh was ended by signal killed before its term ended",
 	} {
-		err, _ := runShell(t, script, nil)
+		_, err := runShell(t, script, nil)
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", script, err, want)
@@ -173,7 +173,7 @@ func TestStartErrors(t *testing.T) {
 }
 
 func TestOutputLines(t *testing.T) {
-	err, logs := runShell(t, `echo one; echo two >&2; printf 'three\r\n\nfour'`, nil)
+	logs, err := runShell(t, `echo one; echo two >&2; printf 'three\r\n\nfour'`, nil)
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -248,6 +248,29 @@ func TestEscapedProcessHoldsNothingUp(t *testing.T) {
 		t.Errorf("kill the process that escaped: %v", err)
 	}
 	stage.AwaitEmpty()
+}
+
+func TestNothingIsStartedForNothing(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		valid time.Duration
+		want  error
+	}{
+		"cancelled before":          {cancelled, time.Hour, nil},
+		"deadline passed":           {t.Context(), -time.Second, runners.ErrDeadline},
+		"deadline too near to kill": {t.Context(), time.Millisecond, runners.ErrDeadline},
+	} {
+		log, logs := observed()
+		err := exec.New(exec.Command{Name: "work", Args: []string{"sleep", "60"}, Log: log}).Run(c.ctx, term(c.valid))
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", name, err, c.want)
+		}
+		if logs.Len() > 0 {
+			t.Errorf("%s: logged: %v", name, logs.All())
+		}
+	}
 }
 
 func TestDeadlineIsLogged(t *testing.T) {

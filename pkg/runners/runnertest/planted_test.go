@@ -30,45 +30,44 @@ func TestMain(m *testing.M) {
 var planted = map[string]struct {
 	notices string
 	acts    []Act
-	run     func(w Work, ctx context.Context, term election.Term) error
+	run     func(ctx context.Context, term election.Term, w Work) error
 }{
 	"returns before its work has stopped": {"stops_when_cancelled", InProcess,
-		func(w Work, ctx context.Context, term election.Term) error {
+		func(ctx context.Context, term election.Term, w Work) error {
 			if _, err := Enter(w.Pipe); err != nil {
 				return err
 			}
 			return w.Run(ctx, term)
 		}},
 	"does not stop": {"stops_when_cancelled", InProcess,
-		func(w Work, ctx context.Context, term election.Term) error {
+		func(ctx context.Context, term election.Term, w Work) error {
 			return w.Run(context.WithoutCancel(ctx), term)
 		}},
 	"works though it is cancelled": {"does_nothing_when_cancelled_before", InProcess,
-		func(w Work, ctx context.Context, term election.Term) error {
+		func(ctx context.Context, term election.Term, w Work) error {
 			return w.Run(context.WithoutCancel(ctx), term)
 		}},
 	"knows another term": {"stops_when_cancelled", InProcess,
-		func(w Work, ctx context.Context, term election.Term) error {
+		func(ctx context.Context, term election.Term, w Work) error {
 			term.Token++
 			return w.Run(ctx, term)
 		}},
 	"keeps extensions to itself": {"passes_extensions_on", InProcess,
-		func(w Work, ctx context.Context, term election.Term) error {
+		func(ctx context.Context, term election.Term, w Work) error {
 			return w.Run(ctx, election.NewTerm(term, election.NewValidity(0)))
 		}},
 	"says nothing of a crash": {"reports_work_that_ends_by_itself", InProcess,
-		func(w Work, ctx context.Context, term election.Term) error {
+		func(ctx context.Context, term election.Term, w Work) error {
 			_ = w.Run(ctx, term)
 			return nil
 		}},
-	"gives no grace": {"kills_after_the_grace", []Act{Ignore}, ignore},
-	"lets the deadline pass": {"kills_at_the_deadline", []Act{Ignore},
-		func(w Work, ctx context.Context, term election.Term) error { return ignore(w, ctx, term) }},
+	"gives no grace":            {"kills_after_the_grace", []Act{Ignore}, ignore},
+	"lets the deadline pass":    {"kills_at_the_deadline", []Act{Ignore}, ignore},
 	"starts after the deadline": {"does_nothing_after_the_deadline", []Act{Ignore}, ignore},
 }
 
 // ignore is stopped at once when told to, as if it had been killed.
-func ignore(w Work, ctx context.Context, _ election.Term) error {
+func ignore(ctx context.Context, _ election.Term, w Work) error {
 	tell, err := Enter(w.Pipe)
 	if err != nil {
 		return err
@@ -86,7 +85,7 @@ func TestPlanted(t *testing.T) {
 		t.Skip("run by TestSuiteNotices")
 	}
 	Test(t, Kind{Acts: p.acts, New: func(_ *testing.T, w Work) election.Runner {
-		return election.RunnerFunc(func(ctx context.Context, term election.Term) error { return p.run(w, ctx, term) })
+		return election.RunnerFunc(func(ctx context.Context, term election.Term) error { return p.run(ctx, term, w) })
 	}})
 }
 

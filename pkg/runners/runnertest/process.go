@@ -51,6 +51,7 @@ func perform(act Act) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 98
 	}
+	var helperTold func() error
 	switch act {
 	case Slow:
 		tell.Event("starting")
@@ -59,14 +60,16 @@ func perform(act Act) int {
 	case helper:
 		fmt.Println("ready") // its parent waits for it
 		for range told {
+			fmt.Println("told")
 		}
 	case Fork, ForkCrash:
-		pid, err := startHelper()
+		pid, wait, err := startHelper()
 		if err != nil {
 			tell.Event("failed %v", err)
 			return 97
 		}
 		tell.Event("helper %d", pid)
+		helperTold = wait
 	case Noise:
 		noise()
 		tell.Event("noisy")
@@ -85,6 +88,12 @@ func perform(act Act) int {
 		}
 		tell.Event("ignored")
 	}
+	if helperTold != nil {
+		if err := helperTold(); err != nil {
+			tell.Event("failed %v", err)
+			return 96
+		}
+	}
 	tell.Event("stopping")
 	return 0
 }
@@ -100,18 +109,19 @@ func extensions(tell *Tell) {
 	}
 }
 
-// startHelper starts a process in our group, and returns when it is on the stage.
-func startHelper() (pid int, err error) {
+// startHelper starts a process in our group, and returns when it is on the stage. told
+// waits until it was told to stop.
+func startHelper() (pid int, told func() error, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if err := os.Setenv(actVariable, string(helper)); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	p, err := os.StartProcess(self, os.Args[:1], &os.ProcAttr{
 		Env: os.Environ(),
@@ -119,13 +129,17 @@ func startHelper() (pid int, err error) {
 		Files: []*os.File{nil, w, os.Stderr, os.Stdout},
 	})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	_ = w.Close()
-	if _, err := r.Read(make([]byte, 1)); err != nil {
-		return 0, fmt.Errorf("helper did not get ready: %w", err)
+	lines := bufio.NewScanner(r)
+	line := func() error {
+		if !lines.Scan() {
+			return fmt.Errorf("the helper is gone: %w", lines.Err())
+		}
+		return nil
 	}
-	return p.Pid, nil
+	return p.Pid, line, line()
 }
 
 // noise is output that nobody should have to read.

@@ -249,10 +249,10 @@ func killsAtDeadline(t *testing.T, r *run) {
 }
 
 func sparesExtended(t *testing.T, r *run) {
-	const valid = time.Second
+	const valid = 1500 * time.Millisecond
 	r.begin(valid, 0)
-	r.validity.Extend(now().Add(far))
 	r.stage.Await("began")
+	r.validity.Extend(now().Add(far))
 	select {
 	case err := <-r.done:
 		t.Fatalf("the runner returned though its term was extended: %v", err)

@@ -22,8 +22,9 @@ const (
 	Ignore Act = "ignore"
 	// Slow: it tells "starting", never gets ready, and ignores being told to stop.
 	Slow Act = "slow"
-	// Fork: like Obey, with a helper beside it in its process group that ignores being
-	// told to stop and holds its outputs open; tells "helper <pid>" before "began".
+	// Fork: like Obey, with a helper beside it in its process group that holds its outputs
+	// open; tells "helper <pid>" before "began". The helper does not end when told to stop,
+	// and the work ends only once the helper has been told too.
 	Fork Act = "fork"
 	// ForkCrash: with a helper such as Fork's, it ends at once like Crash.
 	ForkCrash Act = "fork-crash"

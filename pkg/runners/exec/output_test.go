@@ -1,0 +1,58 @@
+package exec
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+// What was written before the deadline is read after it, though a writer is left.
+func TestOutputIsDrainedAtTheDeadline(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if _, err := w.WriteString("one\ntwo"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	core, logs := observer.New(zap.InfoLevel)
+	(&process{log: zap.New(core)}).output(r, "stdout")
+	var got []string
+	for _, e := range logs.All() {
+		got = append(got, e.ContextMap()["line"].(string))
+	}
+	if !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("logged %q", got)
+	}
+}
+
+func TestLinesAreCut(t *testing.T) {
+	type line struct {
+		text string
+		cut  bool
+	}
+	long := strings.Repeat("x", maxLine)
+	for _, chunk := range []int{1 << 10, maxLine - 1, maxLine, 1 << 20} {
+		var got []line
+		l := lines{emit: func(text []byte, cut bool) { got = append(got, line{string(text), cut}) }}
+		text := []byte(long + "\n" + long + "y\n" + "\n" + "z\r\n" + "end")
+		for part := range slices.Chunk(text, chunk) {
+			l.write(part)
+		}
+		l.end()
+		want := []line{{long, false}, {long, true}, {"", false}, {"z", false}, {"end", false}}
+		if !slices.Equal(got, want) {
+			t.Errorf("chunks of %d: %d lines are wrong", chunk, len(got))
+		}
+	}
+}

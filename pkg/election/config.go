@@ -23,7 +23,8 @@ type Config struct {
 	// Group names the members that share elections and a directory.
 	Group  string
 	Member Member
-	// Locks is the realm: where records and sessions are stored.
+	// Locks is the realm: where sessions are stored, and records unless their Spec says
+	// otherwise.
 	Locks lock.Store
 	// Host is the Pod's or host's name, of which identities and sessions are made; two
 	// members at a time must not share one. Default: the host's name.
@@ -66,6 +67,10 @@ type Spec struct {
 	Name string
 	// Lock is the name of the lock object. Default: Name.
 	Lock string
+	// Locks is where the lock object is stored, for another kind of lock in the same
+	// realm. It must be comparable, and the same for all elections of that kind. Default:
+	// the Manager's.
+	Locks lock.Store
 	// Timing defaults to the Manager's.
 	Timing record.Timing
 	// Policy defaults to priority.RevisionLocation.
@@ -163,6 +168,9 @@ func (s *Spec) complete(c *Config) error {
 	}
 	if err := checkName("lock", s.Lock); err != nil {
 		return fmt.Errorf("election %s: %w", s.Name, err)
+	}
+	if s.Locks == nil {
+		s.Locks = c.Locks
 	}
 	if prefix := session.Prefix(c.Group); strings.HasPrefix(s.Lock, prefix) {
 		return fmt.Errorf("election %s: lock name %q: names that begin with %q are those of the group's sessions", s.Name, s.Lock, prefix)

@@ -70,11 +70,11 @@ func (r *realm) handle(c *contest, event machine.Event) {
 func (r *realm) perform(c *contest, action machine.Action) machine.Event {
 	switch a := action.(type) {
 	case machine.Write:
-		r.pool.enqueue(request{contest: c, name: c.entrant.spec.Lock, purpose: a.Purpose, write: &a.Record, replaces: a.If, done: func(ans answer) {
+		r.pool.enqueue(request{store: c.entrant.spec.Locks, name: c.entrant.spec.Lock, purpose: a.Purpose, write: &a.Record, replaces: a.If, done: func(ans answer) {
 			r.post(func() { r.written(c, a, ans) })
 		}})
 	case machine.Read:
-		r.pool.enqueue(request{contest: c, name: c.entrant.spec.Lock, done: func(ans answer) {
+		r.pool.enqueue(request{store: c.entrant.spec.Locks, name: c.entrant.spec.Lock, done: func(ans answer) {
 			r.post(func() { r.readBack(c, ans) })
 		}})
 	case machine.Start:

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -19,12 +20,20 @@ type Manager struct {
 
 	mu        sync.Mutex
 	elections map[string]*entrant
-	locks     map[string]string // lock name -> election
+	locks     map[lockName]string // the election of each
 	running   bool
 	finished  bool
 	// changed is told that elections were added or removed; the realm takes it up.
 	changed chan struct{}
 }
+
+// lockName is a lock object of a realm.
+type lockName struct {
+	store lock.Store
+	name  string
+}
+
+func (s *Spec) lockName() lockName { return lockName{s.Locks, s.Lock} }
 
 // entrant is an election that this member takes part in, beyond one incarnation.
 type entrant struct {
@@ -47,7 +56,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	return &Manager{
 		cfg:       cfg,
 		elections: map[string]*entrant{},
-		locks:     map[string]string{},
+		locks:     map[lockName]string{},
 		changed:   make(chan struct{}, 1),
 	}, nil
 }
@@ -68,12 +77,12 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	if m.elections[spec.Name] != nil {
 		return nil, fmt.Errorf("election %s exists already", spec.Name)
 	}
-	if other := m.locks[spec.Lock]; other != "" {
+	if other := m.locks[spec.lockName()]; other != "" {
 		return nil, fmt.Errorf("election %s: lock %q is that of election %s", spec.Name, spec.Lock, other)
 	}
 	e := &entrant{spec: spec, runner: runner, status: newStatus(spec.Name, m.cfg.Clock), left: make(chan struct{})}
 	m.elections[spec.Name] = e
-	m.locks[spec.Lock] = spec.Name
+	m.locks[spec.lockName()] = spec.Name
 	m.tell()
 	return e.status, nil
 }
@@ -113,7 +122,7 @@ func (m *Manager) forgetLocked(e *entrant) {
 		return
 	}
 	delete(m.elections, e.spec.Name)
-	delete(m.locks, e.spec.Lock)
+	delete(m.locks, e.spec.lockName())
 	e.status.close()
 	close(e.left)
 }

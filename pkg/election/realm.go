@@ -38,7 +38,7 @@ type realm struct {
 	timers  timers
 
 	contests map[*entrant]*contest
-	byLock   map[string]*contest
+	streams  map[lock.Store]*stream
 	// going are the contests that resigned and may still owe something; lowered, those
 	// in which our standing was lowered.
 	going, lowered map[*contest]bool
@@ -48,7 +48,6 @@ type realm struct {
 	own     *session.Own
 	view    *machine.View
 	digest  string
-	watch   watching
 	trouble troubles
 	// provenAt is when the others will trust this member again after a fall.
 	provenAt record.Instant
@@ -57,6 +56,10 @@ type realm struct {
 	// sessionNext, viewNext and poolNext are when each wants to be looked at again.
 	sessionNext, viewNext, poolNext record.Instant
 
+	// failed is why a store cannot be used at all.
+	failed error
+	// giveUpAt is until when a leaving member tries to end its session.
+	giveUpAt record.Instant
 	// leaving is why everything is being given up; empty while nothing is.
 	leaving machine.Reason
 	// ending is set by a machine that found this incarnation to be beyond trust.
@@ -68,12 +71,12 @@ func newRealm(m *Manager, identity string, preferred *latest[record.Preferred], 
 		m: m, cfg: &m.cfg, identity: identity, preferred: preferred, notBefore: notBefore,
 		log:      m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
 		inbox:    make(chan func(), 256),
-		contests: map[*entrant]*contest{}, byLock: map[string]*contest{},
+		contests: map[*entrant]*contest{}, streams: map[lock.Store]*stream{},
 		going: map[*contest]bool{}, lowered: map[*contest]bool{},
 		view: &machine.View{},
 	}
 	r.trouble.log = r.log
-	r.pool = newPool(m.cfg.Locks, m.cfg.Clock, writeTimeout(m.cfg.Timing), m.cfg.WritesPerSecond)
+	r.pool = newPool(m.cfg.Clock, writeTimeout(m.cfg.Timing), m.cfg.WritesPerSecond)
 	r.dir = session.NewDirectory(m.cfg.Group, m.cfg.Timing)
 	r.own = session.NewOwn(session.Config{Group: m.cfg.Group, Host: m.cfg.Host, Timing: m.cfg.Timing}, r.dir, r.member())
 	return r
@@ -114,8 +117,8 @@ func (r *realm) run(ctx context.Context) (again bool, err error) {
 	done := ctx.Done()
 	preferred, preferredChanged := r.preferred.get()
 	r.prefer(preferred)
+	r.begin(r.streamOf(r.cfg.Locks))
 	r.enter()
-	r.startWatch()
 
 	alarm, err := clock.NewAlarm(r.cfg.Clock)
 	if err != nil {
@@ -146,7 +149,7 @@ func (r *realm) run(ctx context.Context) (again bool, err error) {
 		}
 	}
 	r.log.Info("left", zap.String("reason", string(r.leaving)))
-	return r.leaving != machine.ReasonShutdown && ctx.Err() == nil, r.watch.err
+	return r.leaving != machine.ReasonShutdown && ctx.Err() == nil, r.failed
 }
 
 // drainSome takes what else is in the inbox, so that a burst costs one round of attend.
@@ -221,7 +224,7 @@ func (r *realm) leave(why machine.Reason) {
 	}
 	r.leaving = why
 	r.log.Info("leaving", zap.String("reason", string(why)))
-	r.watch.giveUpAt = r.cfg.Clock.Now().Add(r.cfg.Timing.LeaseDuration)
+	r.giveUpAt = r.cfg.Clock.Now().Add(r.cfg.Timing.LeaseDuration)
 	for _, c := range r.contests {
 		r.resign(c, why)
 	}
@@ -234,32 +237,36 @@ func (r *realm) resign(c *contest, why machine.Reason) {
 
 // enter takes up elections that were added and gives up those that were removed.
 func (r *realm) enter() {
-	fresh := false
+	fresh := map[*stream]bool{}
 	for e, removed := range r.m.entrants() {
 		c := r.contests[e]
 		switch {
 		case c == nil && removed:
 			r.m.forget(e)
 		case c == nil && r.leaving == "":
-			fresh = true
-			r.add(e)
+			fresh[r.add(e)] = true
 		case c != nil && removed:
 			r.resign(c, machine.ReasonRemoved)
 		}
 	}
-	if fresh {
+	if len(fresh) > 0 {
 		r.digestConfig()
-		r.watch.again() // a fresh list shows the new elections' locks
+	}
+	for s := range fresh {
+		r.begin(s) // a fresh list shows the new elections' locks
 	}
 }
 
-func (r *realm) add(e *entrant) {
+// add takes part in an election, and returns the stream that must show its lock.
+func (r *realm) add(e *entrant) *stream {
 	c := newContest(r, e)
 	r.contests[e] = c
-	r.byLock[e.spec.Lock] = c
+	s := r.streamOf(e.spec.Locks)
+	s.byLock[e.spec.Lock] = c
 	preferred, _ := r.preferred.get()
 	r.handle(c, machine.PreferenceChanged{Preferred: preferred, Digest: r.digest})
 	r.handle(c, machine.DirectoryChanged{View: r.view})
+	return s
 }
 
 // settle drops the elections that were given up and owe nothing any more.
@@ -274,7 +281,7 @@ func (r *realm) settle(now record.Instant) {
 		delete(r.going, c)
 		delete(r.lowered, c)
 		delete(r.contests, e)
-		delete(r.byLock, e.spec.Lock)
+		delete(r.streamOf(e.spec.Locks).byLock, e.spec.Lock)
 		dropped = true
 		if r.leaving == "" {
 			r.m.forget(e)
@@ -338,11 +345,11 @@ func (r *realm) tendSession(now record.Instant) {
 	for _, a := range actions {
 		switch a := a.(type) {
 		case session.Write:
-			r.pool.start(r.ctx, request{name: a.Name, purpose: machine.Renew, write: &a.Record, replaces: a.If, done: func(ans answer) {
+			r.pool.start(r.ctx, request{store: r.cfg.Locks, name: a.Name, purpose: machine.Renew, write: &a.Record, replaces: a.If, done: func(ans answer) {
 				r.post(func() { r.sessionWritten(a, ans) })
 			}})
 		case session.Read:
-			r.pool.start(r.ctx, request{name: a.Name, done: func(ans answer) {
+			r.pool.start(r.ctx, request{store: r.cfg.Locks, name: a.Name, done: func(ans answer) {
 				r.post(func() { r.sessionRead(a.Name, ans) })
 			}})
 		default:
@@ -353,7 +360,7 @@ func (r *realm) tendSession(now record.Instant) {
 		r.log.Warn("session lost; everything stops, and the member comes back under a new identity", zap.String("reason", string(why)))
 		r.leave(machine.ReasonSession)
 	}
-	if r.leaving != "" && len(r.contests) == 0 && !r.own.Over() && now >= r.watch.giveUpAt {
+	if r.leaving != "" && len(r.contests) == 0 && !r.own.Over() && now >= r.giveUpAt {
 		r.log.Warn("the session could not be ended in time; it will expire", zap.String("session", r.own.Name()))
 		r.own.Abandon()
 	}

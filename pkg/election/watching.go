@@ -2,6 +2,8 @@ package election
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -11,107 +13,137 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/session"
 )
 
-// watching is the one stream of a realm.
-type watching struct {
+// stream is the watch of one store: the realm's own, which carries the sessions too, or
+// that of another kind of lock.
+type stream struct {
+	store lock.Store
+	// byLock are the contests whose locks are in the store.
+	byLock map[string]*contest
 	cancel context.CancelFunc
 	// listSent is when the list that is under way was asked for.
 	listSent record.Instant
 	// restart: the stream is to be begun anew, with a list.
 	restart bool
-	err     error
-	// giveUpAt is until when a leaving member tries to end its session.
-	giveUpAt record.Instant
 }
 
-// again begins the stream anew, so that a list shows everything there is.
-func (w *watching) again() {
-	if w.cancel != nil {
-		w.restart = true
-		w.cancel()
+// streamOf is the stream of the store; it is begun if there is none yet.
+func (r *realm) streamOf(store lock.Store) *stream {
+	s := r.streams[store]
+	if s == nil {
+		s = &stream{store: store, byLock: map[string]*contest{}}
+		r.streams[store] = s
 	}
+	return s
 }
 
-// startWatch reads the stream on a goroutine that ends with the realm's context.
-func (r *realm) startWatch() {
+// carriesSessions says whether the stream is that of the realm's own store.
+func (r *realm) carriesSessions(s *stream) bool { return s.store == r.cfg.Locks }
+
+// begin reads the stream on a goroutine that ends with the realm's context. One that is
+// being read is begun anew, so that a list shows everything there is.
+func (r *realm) begin(s *stream) {
+	if s.cancel != nil {
+		s.restart = true
+		s.cancel()
+		return
+	}
 	ctx, cancel := context.WithCancel(r.ctx)
-	r.watch.cancel, r.watch.restart = cancel, false
+	s.cancel, s.restart = cancel, false
+	watch := s.store.Watch
+	if by, ok := s.store.(lock.NameWatcher); ok {
+		names := slices.Sorted(maps.Keys(s.byLock))
+		watch = func(ctx context.Context, deliver func(lock.Event)) error { return by.WatchNames(ctx, names, deliver) }
+	}
 	r.helpers.Go(func() {
 		defer cancel()
-		err := r.cfg.Locks.Watch(ctx, func(e lock.Event) {
+		err := watch(ctx, func(e lock.Event) {
 			at := r.cfg.Clock.Now()
-			r.post(func() { r.watched(e, at) })
+			r.post(func() { r.watched(s, e, at) })
 		})
-		r.post(func() { r.watchEnded(err) })
+		r.post(func() { r.ended(s, err) })
 	})
 }
 
-func (r *realm) watchEnded(err error) {
+// ended takes in that a stream is no longer read.
+func (r *realm) ended(s *stream, err error) {
+	s.cancel = nil
 	switch {
 	case r.ctx.Err() != nil:
-	case r.watch.restart || err == nil:
-		r.startWatch()
+	case s.restart || err == nil:
+		r.begin(s)
 	default:
 		r.log.Error("the realm cannot be watched", zap.Error(err))
-		r.watch.err = err
+		r.failed = err
 		r.leave(machine.ReasonShutdown)
 	}
 }
 
-// watched takes in one event of the stream; at is when it came out of the store.
-func (r *realm) watched(e lock.Event, at record.Instant) {
+// watched takes in one event of a stream; at is when it came out of the store.
+func (r *realm) watched(s *stream, e lock.Event, at record.Instant) {
 	switch e.Kind {
 	case lock.Changed:
-		r.shown(e.Entry, machine.Stream, 0)
+		r.shown(s, e.Entry, machine.Stream)
 	case lock.Listing:
-		r.watch.listSent = at
+		s.listSent = at
 	case lock.Listed:
 		r.trouble.note("watch", "", nil)
-		r.listed(e)
+		r.listed(s, e)
 	case lock.Resumed:
 		r.trouble.note("watch", "", nil)
-		r.dir.Resumed(r.cfg.Clock.Now())
+		if r.carriesSessions(s) {
+			r.dir.Resumed(r.cfg.Clock.Now())
+		}
 	case lock.Broken:
 		r.trouble.note("watch", "", e.Err)
-		r.dir.Broken()
+		if r.carriesSessions(s) {
+			r.dir.Broken()
+		}
 	case lock.Progressed:
 	}
 }
 
-func (r *realm) listed(e lock.Event) {
+// isSession says whether an object of a stream is a session rather than a lock.
+func (r *realm) isSession(s *stream, name string) bool {
+	return r.carriesSessions(s) && r.dir.Owns(name)
+}
+
+// listed takes in all that there is; what is not among it is absent.
+func (r *realm) listed(s *stream, e lock.Event) {
 	now := r.cfg.Clock.Now()
 	var sessions []session.Shown
 	seen := make(map[string]bool, len(e.List))
 	for _, entry := range e.List {
-		if r.dir.Owns(entry.Name) {
+		if r.isSession(s, entry.Name) {
 			sessions = append(sessions, session.Shown{Name: entry.Name, Record: entry.Record, Version: entry.Version})
 			continue
 		}
 		seen[entry.Name] = true
-		r.shown(entry, machine.List, r.watch.listSent)
+		r.shown(s, entry, machine.List)
 	}
-	for name := range r.byLock {
+	for name := range s.byLock {
 		if !seen[name] {
-			absent := lock.Entry{Name: name, Version: record.Version{Revision: e.Revision}}
-			r.shown(absent, machine.List, r.watch.listSent)
+			r.shown(s, lock.Entry{Name: name, Version: record.Version{Revision: e.Revision}}, machine.List)
 		}
 	}
+	if !r.carriesSessions(s) {
+		return
+	}
 	r.viewStale = true
-	if !r.dir.List(now, r.watch.listSent, e.Revision, sessions) && r.leaving == "" {
+	if !r.dir.List(now, s.listSent, e.Revision, sessions) && r.leaving == "" {
 		r.notBefore = max(r.notBefore, now.Add(r.cfg.Timing.ObserverWait(r.cfg.Timing.LeaseDuration)))
 		r.leave(machine.ReasonRestored)
 	}
 }
 
 // shown gives one object to whom it concerns.
-func (r *realm) shown(e lock.Entry, by machine.Source, sent record.Instant) {
-	now := r.cfg.Clock.Now()
-	if r.dir.Owns(e.Name) {
+func (r *realm) shown(s *stream, e lock.Entry, by machine.Source) {
+	if r.isSession(s, e.Name) {
 		r.viewStale = true
-		r.dir.Observe(now, e.Name, e.Record, e.Version)
+		r.dir.Observe(r.cfg.Clock.Now(), e.Name, e.Record, e.Version)
 		return
 	}
-	if c := r.byLock[e.Name]; c != nil {
-		r.handle(c, machine.Observed{Source: by, Record: e.Record, Version: e.Version, Sent: sent, Jitter: jitter()})
+	if c := s.byLock[e.Name]; c != nil {
+		r.handle(c, machine.Observed{Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, Jitter: jitter()})
 	}
 }
 

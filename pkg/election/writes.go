@@ -18,7 +18,7 @@ import (
 // request is one thing to ask of the store. Its answer comes back through done, on the
 // goroutine that performed it.
 type request struct {
-	contest *contest // nil for sessions
+	store   lock.Store
 	name    string
 	purpose machine.Purpose
 	// write is nil for a read.
@@ -38,7 +38,6 @@ type answer struct {
 // those before reads, takes and creates, and not faster than its limiter allows. Only
 // the goroutine that owns the realm may call it.
 type pool struct {
-	store   lock.Store
 	clock   clock.Clock
 	timeout time.Duration
 	limiter *rate.Limiter
@@ -52,9 +51,9 @@ type pool struct {
 // answers a write in milliseconds, so this is thousands a second.
 const poolSize = 32
 
-func newPool(store lock.Store, c clock.Clock, timeout time.Duration, perSecond float64) *pool {
+func newPool(c clock.Clock, timeout time.Duration, perSecond float64) *pool {
 	return &pool{
-		store: store, clock: c, timeout: timeout, began: c.Now(),
+		clock: c, timeout: timeout, began: c.Now(),
 		limiter: rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond))),
 	}
 }
@@ -117,12 +116,12 @@ func (p *pool) start(ctx context.Context, r request) {
 func (p *pool) perform(ctx context.Context, r request) answer {
 	if r.write == nil {
 		sent := p.clock.Now()
-		entry, err := p.store.Get(ctx, r.name)
+		entry, err := r.store.Get(ctx, r.name)
 		return answer{sent: sent, entry: entry, err: err}
 	}
 	stamped := stamp(*r.write, p.clock.Wall())
 	sent := p.clock.Now()
-	version, err := p.store.Put(ctx, r.name, stamped, r.replaces)
+	version, err := r.store.Put(ctx, r.name, stamped, r.replaces)
 	a := answer{sent: sent, err: err, outcome: lock.OutcomeOf(err)}
 	if a.outcome == lock.Committed {
 		a.entry = lock.Entry{Name: r.name, Record: &stamped, Version: version}

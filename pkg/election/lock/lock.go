@@ -51,6 +51,13 @@ type Store interface {
 	Watch(ctx context.Context, deliver func(Event)) error
 }
 
+// NameWatcher is a Store whose realm is shared with others, so that it is watched by name.
+type NameWatcher interface {
+	Store
+	// WatchNames is Watch for the named objects only; a list lacks all others.
+	WatchNames(ctx context.Context, names []string, deliver func(Event)) error
+}
+
 // Event is one message of a watch.
 type Event struct {
 	Kind EventKind

@@ -205,7 +205,8 @@ func TestNoiseIsCut(t *testing.T) {
 	}
 	for _, stream := range []string{"stdout", "stderr"} {
 		got := output(logs, stream)
-		if len(got) != 3 || len(got[0]) != 64<<10 || got[2] != "no end" {
+		// Built for coverage, the program adds a warning to its last line.
+		if len(got) < 3 || len(got[0]) != 64<<10 || !strings.HasPrefix(got[2], "no end") {
 			t.Errorf("%s has %d lines, want a long one that is cut, garbage, and one without an end", stream, len(got))
 		}
 	}

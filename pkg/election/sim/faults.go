@@ -261,7 +261,7 @@ func (w *world) reconfigure() bool {
 		h.takesPart[e] = true
 		w.cov.saw(Added)
 		i.add(e)
-		i.stream.cut(CutRelisted, 0)
+		i.stream.again()
 	case m != nil && !m.removed:
 		w.logf(h.name, "%s: removed", w.elections[e])
 		h.takesPart[e] = false
@@ -309,6 +309,9 @@ func (w *world) unready() bool {
 func (w *world) restoreStore() bool {
 	backup := w.store.snapshot()
 	w.after(w.spell(), func() {
+		if w.calm || w.store.revision < backup.revision {
+			return // it has been reset to an even earlier state
+		}
 		w.logf("world", "store is restored from revision %d to %d", w.store.revision, backup.revision)
 		w.store.restore(backup)
 		for _, h := range w.hosts {

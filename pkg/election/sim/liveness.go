@@ -102,10 +102,14 @@ func (j *judge) look() {
 	j.lookAtDirectories()
 }
 
-// anyMember says whether a member of the election lives.
+// anyMember says whether a member of the election lives whose runners have not failed
+// lately; one whose runners have may leave the lock alone for a while.
 func (w *world) anyMember(e int) bool {
 	for _, h := range w.hosts {
-		if h.proc != nil && !h.proc.leaving && h.takesPart[e] {
+		if h.proc == nil || h.proc.leaving || !h.takesPart[e] {
+			continue
+		}
+		if m := h.proc.inc.machines[e]; m == nil || m.state.Standing(m.i.now()) {
 			return true
 		}
 	}

@@ -300,8 +300,20 @@ func (i *incarnation) directoryChanged() {
 
 func sameView(a, b *machine.View) bool {
 	return slices.EqualFunc(a.Peers, b.Peers, func(a, b machine.Peer) bool {
-		return a.Trust == b.Trust && a.Identity == b.Identity && a.Ready == b.Ready && a.Preference == b.Preference &&
-			a.Config == b.Config && a.Fallen == b.Fallen && slices.Equal(a.Standing, b.Standing)
+		return a.Trust == b.Trust && sameMember(&a.Member, &b.Member)
+	})
+}
+
+func sameMember(a, b *record.Member) bool {
+	return a.Identity == b.Identity && a.Ready == b.Ready && a.Preference == b.Preference &&
+		a.Config == b.Config && a.Fallen == b.Fallen && slices.Equal(a.Standing, b.Standing)
+}
+
+// onlyABeat says whether a session shows nothing new about a known member but that it
+// lives. What follows from that waits for the next tick, as it would anyway.
+func (i *incarnation) onlyABeat(r *record.Record) bool {
+	return r != nil && r.Bound() && r.Member != nil && slices.ContainsFunc(i.view.Peers, func(p machine.Peer) bool {
+		return p.Identity == r.Holder && sameMember(&p.Member, r.Member)
 	})
 }
 

@@ -17,6 +17,7 @@ type store struct {
 	stamp    func() time.Time
 	revision uint64
 	created  int
+	restores int // how often it was reset
 	objects  []lock.Entry // ordered by name
 	// history is every change, in order of commitment; streams are cursors into it.
 	history []change
@@ -113,5 +114,6 @@ func (s *store) snapshot() snapshot {
 
 // restore resets the store; streams must start over.
 func (s *store) restore(b snapshot) {
+	s.restores++
 	s.revision, s.objects = b.revision, slices.Clone(b.objects)
 }

@@ -20,6 +20,8 @@ type stream struct {
 	stalledUntil int64
 	// brokenAt is where the cursor stood at the last break.
 	brokenAt int
+	// mustList: an election was added, and only a list shows its lock.
+	mustList bool
 }
 
 func (s *stream) world() *world { return s.i.p.h.w }
@@ -81,13 +83,19 @@ func (s *stream) cut(f Fault, d time.Duration) bool {
 		if s.i.p.dead || s.i.p.inc != s.i {
 			return
 		}
-		if f == CutResumed {
+		if f == CutResumed && !s.mustList {
 			s.resume()
 		} else {
 			s.tell(s.list)
 		}
 	})
 	return true
+}
+
+// again starts the stream over, at once if it is open.
+func (s *stream) again() {
+	s.mustList = true
+	s.cut(CutRelisted, 0)
 }
 
 func (s *stream) resume() {
@@ -100,12 +108,13 @@ func (s *stream) resume() {
 func (s *stream) list() {
 	w, h := s.world(), s.i.p.h
 	sent := h.clock.local(w.now)
+	s.mustList = false
 	if w.now < h.link.readsUntil || !w.calm && w.chance(w.noise) {
 		w.after(w.between(w.timeout/4, w.timeout), func() { s.tell(s.list) })
 		return
 	}
 	w.after(h.latency(), func() {
-		entries, revision, cursor := slices.Clone(w.store.objects), w.store.revision, len(w.store.history)
+		entries, revision, cursor, restores := slices.Clone(w.store.objects), w.store.revision, len(w.store.history), w.store.restores
 		back := h.latency()
 		if !w.calm && w.chance(w.noise) {
 			back = w.upTo(w.timeout)
@@ -116,6 +125,10 @@ func (s *stream) list() {
 			}
 			s.cursor = cursor
 			s.tell(func() { s.i.listed(sent, revision, entries) })
+			if restores != w.store.restores {
+				s.tell(s.list) // nothing can be watched from a revision that has yet to come
+				return
+			}
 			s.resume()
 		})
 	})
@@ -125,7 +138,9 @@ func (s *stream) list() {
 func (i *incarnation) shown(e lock.Entry) {
 	if i.dir.Owns(e.Name) {
 		i.dir.Observe(i.now(), e.Name, e.Record, e.Version)
-		i.directoryChanged()
+		if !i.onlyABeat(e.Record) {
+			i.directoryChanged()
+		}
 		return
 	}
 	if m := i.machineOf(e.Name); m != nil {

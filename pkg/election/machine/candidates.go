@@ -9,12 +9,10 @@ import (
 )
 
 // better is the member that is worth a move, or nil: it outranks us, lives, is ready
-// and in good standing, and sees the same preference as we do (rules 7, 17).
+// and in good standing, and sees the same preference as we do (rules 7, 17). While the
+// preference is not synced a policy lets nobody outrank anybody.
 func (s *step) better() *Peer {
 	me := s.cfg.Member
-	if s.Preferred.State == record.PreferredNotSynced {
-		return nil
-	}
 	var best *Peer
 	divided := ""
 	for i := range s.View.Peers {

@@ -167,12 +167,19 @@ func TestUnreadable(t *testing.T) {
 		`primacy.dev/member: location: unknown location "moon"`:                   annotate(codec.MemberAnnotation, `{"identity":"a","location":"moon"}`),
 		`primacy.dev/beat: stands without primacy.dev/member`:                     annotate(codec.BeatAnnotation, `1`),
 		`primacy.dev/beat: is missing`:                                            annotate(codec.MemberAnnotation, `{"identity":"a"}`),
-		`duration: -1 s is not from 1s to 8784h0m0s`:                              func(o *codec.Object) { o.Fields.DurationSeconds = -1 },
-		`transitions: 2147483647 is not from 0 to 1073741824`:                     func(o *codec.Object) { o.Fields.Transitions = 1<<31 - 1 },
-		`holder: 1048576 bytes are more than 4096`:                                func(o *codec.Object) { o.Fields.Holder = strings.Repeat("x", 1<<20) },
-		`renew time: year 9999 is not from 1970 to 9998`:                          func(o *codec.Object) { o.Fields.Renewed = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
-		`acquire time: year 1 is not from 1970 to 9998`:                           func(o *codec.Object) { o.Fields.Acquired = time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC) },
-		`fields: broken leader annotation`:                                        func(o *codec.Object) { o.Fields.Problem = "broken leader annotation" },
+		`primacy.dev/beat: stands without primacy.dev/holder`: func(o *codec.Object) {
+			delete(o.Annotations, codec.HolderAnnotation)
+			o.Annotations[codec.MemberAnnotation], o.Annotations[codec.BeatAnnotation] = `{"identity":"a"}`, "1"
+		},
+		`primacy.dev/election: "two words" is no label's value: letters, digits, and '-', '_', '.' between them`: func(o *codec.Object) {
+			o.Labels = map[string]string{codec.ElectionLabel: "two words", codec.GroupLabel: "edge"}
+		},
+		`duration: -1 s is not from 1s to 8784h0m0s`:          func(o *codec.Object) { o.Fields.DurationSeconds = -1 },
+		`transitions: 2147483647 is not from 0 to 1073741824`: func(o *codec.Object) { o.Fields.Transitions = 1<<31 - 1 },
+		`holder: 1048576 bytes are more than 4096`:            func(o *codec.Object) { o.Fields.Holder = strings.Repeat("x", 1<<20) },
+		`renew time: year 9999 is not from 1970 to 9998`:      func(o *codec.Object) { o.Fields.Renewed = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
+		`acquire time: year 1 is not from 1970 to 9998`:       func(o *codec.Object) { o.Fields.Acquired = time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC) },
+		`fields: broken leader annotation`:                    func(o *codec.Object) { o.Fields.Problem = "broken leader annotation" },
 	} {
 		t.Run(want, func(t *testing.T) {
 			o := good
@@ -189,6 +196,9 @@ func TestUnreadable(t *testing.T) {
 			if r.Bound() || r.Group != "edge" || (!strings.HasPrefix(want, "holder:") && r.Holder != "edge-0_0a1b2c3d") {
 				t.Errorf("read as %+v", r)
 			}
+			if strings.HasPrefix(want, codec.ElectionLabel) && r.Election != "" {
+				t.Errorf("the election is read as %q", r.Election)
+			}
 			if len(r.Holder) > 4096 {
 				t.Errorf("keeps %d bytes of an identity", len(r.Holder))
 			}
@@ -201,6 +211,26 @@ func TestUnreadable(t *testing.T) {
 
 func annotate(key, value string) func(*codec.Object) {
 	return func(o *codec.Object) { o.Annotations[key] = value }
+}
+
+// What is written is as coarse, and as short, as what is read.
+func TestCut(t *testing.T) {
+	r := heldLock()
+	r.Renewed = moment.Add(789 * time.Nanosecond).In(time.FixedZone("", 3600))
+	r.History = nil
+	for i := range 20 {
+		r.History = append(r.History, record.Entry{When: moment.Add(time.Duration(i) * time.Minute)})
+	}
+	o, err := codec.Encode(r, moment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Fields.Renewed != moment {
+		t.Errorf("renewed at %v", o.Fields.Renewed)
+	}
+	if h := o.Annotations[codec.HistoryAnnotation]; strings.Count(h, "when") != record.HistoryLength || !strings.HasSuffix(h, `[{"when":"2026-11-20T09:17:30Z"}]`[1:]) {
+		t.Errorf("history is written as %s", h)
+	}
 }
 
 // A reason that is too long is cut between characters.

@@ -28,7 +28,7 @@ func typical(i int) codec.Object {
 
 // A decoded record is small: the budget of an election is 4 KB, all told.
 func TestRecordIsSmall(t *testing.T) {
-	const n, most = 2000, 1400
+	const n, most = 2000, 1000
 	objects := make([]codec.Object, n)
 	for i := range objects {
 		objects[i] = typical(i)

@@ -158,6 +158,17 @@ func TestRun(t *testing.T) {
 			want: "0 listing; 0 listed 5; 0 resumed; 0 broken cut; 0 resumed; 0 broken cut; 100 resumed; 100 broken cut; 300 listing; 300 listed 8; 300 resumed",
 		},
 		{
+			what: "a stream that shows something is not barren",
+			steps: []step{
+				{list: true, revision: 5},
+				{revision: 5, err: errCut}, {revision: 5, err: errCut},
+				{revision: 5, events: []lock.Event{progress(5)}, err: errCut},
+				{revision: 5, err: errCut}, {revision: 5, lives: time.Hour},
+			},
+			want: "0 listing; 0 listed 5; 0 resumed; 0 broken cut; 0 resumed; 0 broken cut; 100 resumed; 100 progressed 5; 100 broken cut; " +
+				"300 resumed; 300 broken cut; 700 resumed",
+		},
+		{
 			what:  "a source may ask for time, within reason",
 			steps: []step{{list: true, err: errCut}, {list: true, err: errExpired}, {list: true, revision: 1}, {revision: 1, lives: time.Hour}},
 			pace: func(p *follow.Pace) {

@@ -7,10 +7,16 @@
 // them by number. design.md beside this file draws the roles and their transitions.
 //
 // What the driver owes the machine:
+//   - a machine made anew for the same identity and lock starts with a Beat no lower than
+//     the former one's;
 //   - every event carries the instant at which the driver learned of it, never going back;
 //   - every Write is answered by exactly one WriteDone and every Read by one Observed
 //     (Source ReadBack) or ReadFailed;
 //   - after Start and before anything else may start, a Stop is answered by exactly one
 //     RunnersStopped, once all the work has stopped;
+//   - Sent is read from the clock after the action was returned and before anything leaves;
+//     of a List, before it is requested;
+//   - what the stream shows comes in the order of the store; a List shows no less than was
+//     stored when it was requested;
 //   - a WakeAt replaces the former one and is answered by a Tick at or after it.
 package machine

@@ -285,7 +285,8 @@ func (s *step) standDown() {
 	t := s.cfg.Timing
 	s.StandDownUntil = s.now.Add(record.Doubled(t.StandDown, s.failures))
 	// Nobody is excluded from a free lock (rule 6), but neither do failing runners make
-	// it go round as fast as the store can write.
-	s.pausedUntil = min(s.StandDownUntil, s.now.Add(record.Doubled(max(t.NominateDelay, t.RenewInterval), s.failures)))
+	// it go round as fast as the store can write: all others go first.
+	pause := record.Doubled(max(2*t.NominateDelay, time.Second), s.failures)
+	s.pausedUntil = min(s.StandDownUntil, s.now.Add(pause))
 	s.failures++
 }

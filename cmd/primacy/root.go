@@ -33,7 +33,7 @@ without a moment in which two members work at once.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())}
 	})
-	root.AddCommand(newRun(), newStatus(), newValidate(), newVersion())
+	root.AddCommand(newRun(), newStatus(), newValidate(), newVersion(), newDev(), newDemo())
 	return root
 }
 

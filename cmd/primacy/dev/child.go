@@ -21,7 +21,8 @@ type child struct {
 
 // start starts cmd. The goroutine that waits for it stays on its OS thread: the kernel
 // sends cmd.SysProcAttr.Pdeathsig when the thread that forked ends. It is joined by whoever
-// receives from ended, and has called gone before that, if that is not nil.
+// receives from ended, and has called gone before that, if that is not nil; gone must not
+// block.
 func start(cmd *exec.Cmd, gone func(*child)) (*child, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -41,10 +42,10 @@ func start(cmd *exec.Cmd, gone func(*child)) (*child, error) {
 			return
 		}
 		c.end = cmd.Wait()
-		close(c.ended)
 		if gone != nil {
 			gone(c)
 		}
+		close(c.ended)
 	}()
 	if err := <-started; err != nil {
 		return nil, err
@@ -69,17 +70,24 @@ func (c *child) living() bool {
 
 // how says in words how a process ended.
 func how(end error) string {
-	var exit *exec.ExitError
-	if !errors.As(end, &exit) {
-		if end != nil {
-			return end.Error()
-		}
+	if end == nil {
 		return "exit status 0"
 	}
-	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return fmt.Sprintf("killed by %s", signalName(status.Signal()))
+	if s := killedBy(end); s != 0 {
+		return fmt.Sprintf("killed by %s", signalName(s))
 	}
-	return exit.Error()
+	return end.Error()
+}
+
+// killedBy is the signal that ended a process; zero if it ended otherwise.
+func killedBy(end error) syscall.Signal {
+	var exit *exec.ExitError
+	if errors.As(end, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return status.Signal()
+		}
+	}
+	return 0
 }
 
 // signalName is the name that people type.

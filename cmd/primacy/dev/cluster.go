@@ -33,7 +33,7 @@ const (
 type cluster struct {
 	child      *child
 	stdin      io.Closer
-	errors     string // the file with its standard error
+	errors     logFile // its standard error
 	kubeconfig string
 	url        string
 
@@ -62,14 +62,14 @@ func findDevcluster(path, program string) (string, error) {
 // startCluster starts an API server that keeps its state in the folder, and returns when
 // it is ready. Nothing is synced to disk: the state ends with the run.
 func startCluster(ctx context.Context, path string, dir *folder, gone func(*child)) (_ *cluster, err error) {
-	c := &cluster{kubeconfig: dir.file("kubeconfig"), errors: dir.file("devcluster.err")}
+	c := &cluster{kubeconfig: dir.file("kubeconfig"), errors: logFile{path: dir.file("devcluster.err")}}
 	cmd := exec.Command(path, "--data-dir", dir.file("devcluster"), "--kubeconfig", c.kubeconfig, "--fsync=false", "--exit-on-stdin-close=true")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("devcluster: %w", err)
 	}
 	c.stdin = stdin
-	stderr, err := os.Create(c.errors)
+	stderr, err := os.Create(c.errors.path)
 	if err != nil {
 		return nil, fmt.Errorf("devcluster: %w", err)
 	}
@@ -114,7 +114,7 @@ func (c *cluster) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return fmt.Errorf("devcluster: %w%s", err, indented(tail(c.errors)))
+	return fmt.Errorf("devcluster: %w%s", err, indented(c.errors.tail()))
 }
 
 // connect makes the clients, and the namespace.

@@ -1,0 +1,219 @@
+package dev
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+)
+
+// board is what the API has shown so far. It belongs to one goroutine.
+type board struct {
+	selection status.Selection
+	entries   map[string]lock.Entry
+	seats     map[string]*seat // by the lock's name
+	// listed: all there is has been seen once.
+	listed bool
+	// moves counts the transitions seen.
+	moves int
+	// present are the identities of the members that live.
+	present map[string]bool
+	// wrong is what should never be seen.
+	wrong []string
+}
+
+// seat is one election's leadership as it was seen to move.
+type seat struct {
+	election string
+	record   *record.Record
+	// holder is the present or last one.
+	holder string
+	// freeSince is when the lock was seen without a holder; zero while it has one.
+	freeSince time.Time
+	// renewedAt is when the holder was last seen to write.
+	renewedAt time.Time
+	// mourned: it was said that nobody leads.
+	mourned bool
+}
+
+func newBoard(group string, expected []status.Expected) *board {
+	b := &board{entries: map[string]lock.Entry{}, seats: map[string]*seat{}}
+	b.expect(group, expected)
+	return b
+}
+
+// expect says which elections there should be from here on.
+func (b *board) expect(group string, expected []status.Expected) {
+	b.selection = status.Selection{Group: group, Expected: expected}
+	seats := make(map[string]*seat, len(expected))
+	for _, e := range expected {
+		if seats[e.Lock] = b.seats[e.Lock]; seats[e.Lock] == nil {
+			seats[e.Lock] = &seat{}
+		}
+		seats[e.Lock].election = e.Election
+	}
+	b.seats = seats
+}
+
+// report is who leads what now.
+func (b *board) report(now time.Time) status.Report {
+	return status.Of(b.selection, slices.Collect(maps.Values(b.entries)), now)
+}
+
+// observe takes in one event of the stream, and returns what happened in lines for people.
+func (b *board) observe(e lock.Event, now time.Time) []string {
+	switch e.Kind {
+	case lock.Listed:
+		// Changes before a list, the first or one after a break, were not seen.
+		clear(b.entries)
+		for _, entry := range e.List {
+			b.entries[entry.Name] = entry
+		}
+		for name, s := range b.seats {
+			s.skip(b.entries[name].Record, now)
+		}
+		b.listed = true
+	case lock.Changed:
+		b.entries[e.Entry.Name] = e.Entry
+		if e.Entry.Absent() {
+			delete(b.entries, e.Entry.Name)
+		}
+		if s := b.seats[e.Entry.Name]; s != nil {
+			return b.changed(s, e.Entry.Record, now)
+		}
+	case lock.Broken:
+		return []string{"the API server's stream broke: " + printable(fmt.Sprint(e.Err))}
+	}
+	return nil
+}
+
+// skip takes in a record without a word about how it came to be.
+func (s *seat) skip(r *record.Record, now time.Time) {
+	s.record, s.renewedAt, s.freeSince, s.mourned = r, now, time.Time{}, false
+	if r != nil && r.Holder != "" {
+		s.holder = r.Holder
+	}
+}
+
+func (b *board) changed(s *seat, r *record.Record, now time.Time) []string {
+	before := s.record
+	s.record = r
+	switch {
+	case r == nil:
+		s.freeSince = now
+		return []string{s.election + ": the lock object was deleted"}
+	case r.Holder == "":
+		if before != nil && before.Holder != "" {
+			s.freeSince = now
+		}
+		return nil
+	case before != nil && before.Holder == r.Holder && before.Token == r.Token:
+		s.renewedAt = now
+		return nil
+	}
+	line := s.move(before, r, now)
+	b.moves++
+	if before != nil {
+		b.compare(s.election, before, r)
+	}
+	s.holder, s.renewedAt, s.freeSince, s.mourned = r.Holder, now, time.Time{}, false
+	return []string{line}
+}
+
+// compare finds transitions that must have been, but were not seen, and tokens that did
+// not rise.
+func (b *board) compare(election string, before, after *record.Record) {
+	if missed := after.Transitions - before.Transitions - 1; missed > 0 {
+		b.wrong = append(b.wrong, fmt.Sprintf("%s: %d transitions were not seen before token %d", election, missed, after.Token))
+	}
+	if after.Token <= before.Token && after.Bound() {
+		b.wrong = append(b.wrong, fmt.Sprintf("%s: token %d came after token %d", election, after.Token, before.Token))
+	}
+}
+
+// move says who took the lock from whom, why, and how long nobody had it.
+func (s *seat) move(before, r *record.Record, now time.Time) string {
+	token := ""
+	if r.Bound() {
+		token = fmt.Sprintf(" token %d", r.Token)
+	}
+	if s.holder == "" {
+		return fmt.Sprintf("%s: %s leads%s", s.election, nameOf(r.Holder), token)
+	}
+	since, why := s.renewedAt, "not renewed in time"
+	if !s.freeSince.IsZero() {
+		since = s.freeSince
+		if why = "lock object deleted"; before != nil {
+			why = lastReason(before)
+		}
+	}
+	return fmt.Sprintf("%s: %s -> %s (%s)%s after %s", s.election, nameOf(s.holder), nameOf(r.Holder), why, token, rough(now.Sub(since)))
+}
+
+// lastReason is why the last holder released, as it wrote it.
+func lastReason(r *record.Record) string {
+	if len(r.History) == 0 {
+		return "released"
+	}
+	return printable(strings.TrimPrefix(r.History[len(r.History)-1].Why, "released: "))
+}
+
+// mournAfter is how long a lock may be free before it is said that nobody leads.
+const mournAfter = time.Second
+
+// mourn says which locks have been free for a while.
+func (b *board) mourn(now time.Time) (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(b.seats)) {
+		s := b.seats[name]
+		if s.freeSince.IsZero() || s.mourned || now.Sub(s.freeSince) < mournAfter {
+			continue
+		}
+		s.mourned = true
+		why := "its lock is gone"
+		if s.record != nil {
+			why = nameOf(s.holder) + " released it: " + lastReason(s.record)
+		}
+		lines = append(lines, fmt.Sprintf("%s: nobody leads (%s)", s.election, why))
+	}
+	return lines
+}
+
+// rough is a duration as precise as people want it.
+func rough(d time.Duration) string {
+	switch {
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}
+
+// memberNews says who joined and who left since it was last asked.
+func (b *board) memberNews(now time.Time) (lines []string) {
+	if !b.listed {
+		return nil
+	}
+	present := map[string]bool{}
+	for _, m := range b.report(now).Members {
+		if m.State != status.Live {
+			continue
+		}
+		present[m.Identity] = true
+		if !b.present[m.Identity] {
+			lines = append(lines, fmt.Sprintf("member %s joined: revision %s, %s", nameOf(m.Identity), m.Revision, m.Location))
+		}
+	}
+	for _, identity := range slices.Sorted(maps.Keys(b.present)) {
+		if !present[identity] {
+			lines = append(lines, fmt.Sprintf("member %s left", nameOf(identity)))
+		}
+	}
+	b.present = present
+	return lines
+}

@@ -1,0 +1,274 @@
+package dev
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// phase is what a member's process is doing.
+type phase int
+
+const (
+	// awaited: it has yet to be started for the first time.
+	awaited phase = iota + 1
+	running
+	// killed: on purpose, by SIGKILL; it is started again after a moment.
+	killed
+	// crashed: it ended though nobody asked; it is started again, ever later.
+	crashed
+	// stopping: it was asked to end and is not started again.
+	stopping
+	// stopped: it ended because it was asked to.
+	stopped
+)
+
+func (p phase) String() string {
+	switch p {
+	case awaited:
+		return "not started yet"
+	case running:
+		return "running"
+	case killed:
+		return "killed"
+	case crashed:
+		return "crashed"
+	case stopping:
+		return "stopping"
+	case stopped:
+		return "stopped"
+	}
+	return fmt.Sprintf("phase(%d)", int(p))
+}
+
+const (
+	// canaryPause is how much later than the others canaries are started, so that a run
+	// does not begin with moving everything.
+	canaryPause = 500 * time.Millisecond
+	// killPause is how long a killed member stays away.
+	killPause = 3 * time.Second
+	// crashPause is how long a crashed one does at first; it doubles up to mostPause
+	// until it has lived for settled.
+	crashPause = time.Second
+	mostPause  = 30 * time.Second
+	settled    = 10 * time.Second
+)
+
+// member is one of the crew. Its name stays, its processes come and go.
+type member struct {
+	name, revision string
+	phase          phase
+	child          *child
+	log            logFile
+	startedAt      time.Time
+	// returnAt is when it is started next; zero if that is not planned.
+	returnAt time.Time
+	// crashes counts those in a row, crashed all.
+	crashes, crashed int
+}
+
+// crew are the members of a run. It belongs to one goroutine.
+type crew struct {
+	program string
+	args    []string // of every member
+	env     []string
+	grace   time.Duration // for an orderly end
+	members []*member
+	// exits tells of processes that have ended.
+	exits chan exit
+}
+
+type exit struct {
+	member *member
+	child  *child
+}
+
+// stableShare is how many of n members are of the stable revision: two thirds, rounded up,
+// but all only where there is one.
+func stableShare(n int) int {
+	if n == 1 {
+		return 1
+	}
+	return min((2*n+2)/3, n-1)
+}
+
+// newCrew names the members and starts nothing.
+func newCrew(o Options, dir *folder, p plan, d *document, c *cluster) (*crew, error) {
+	env, err := memberEnvironment(o.Program, dir)
+	if err != nil {
+		return nil, err
+	}
+	cr := &crew{
+		program: o.Program,
+		args:    []string{"run", "--config", d.path, "--kubeconfig", c.kubeconfig, "--namespace", c.namespace, "--log-format", "console"},
+		env:     env,
+		grace:   d.Timing.LeaseDuration + d.Timing.StopGrace + 5*time.Second,
+		exits:   make(chan exit, o.Members),
+	}
+	stable := stableShare(o.Members)
+	for i := range o.Members {
+		m := &member{name: fmt.Sprintf("stable-%d", i), revision: p.stable}
+		if i >= stable {
+			m.name, m.revision = fmt.Sprintf("canary-%d", i-stable), p.canary
+		}
+		m.log.path = dir.file(m.name + ".log")
+		cr.members = append(cr.members, m)
+	}
+	return cr, nil
+}
+
+// memberEnvironment is ours, without what would configure members otherwise, and with the
+// program itself in PATH, as configurations call it.
+func memberEnvironment(program string, dir *folder) ([]string, error) {
+	bin := dir.file("bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		return nil, fmt.Errorf("temporary folder: %w", err)
+	}
+	if err := os.Symlink(program, filepath.Join(bin, "primacy")); err != nil {
+		return nil, fmt.Errorf("temporary folder: %w", err)
+	}
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return strings.HasPrefix(name, "PRIMACY_") || name == "PATH" || name == "POD_NAME" || name == "KUBECONFIG"
+	})
+	return append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH")), nil
+}
+
+// plan says when the members are started for the first time.
+func (c *crew) plan(now time.Time, canary string) {
+	for _, m := range c.members {
+		m.phase, m.returnAt = awaited, now
+		if m.revision == canary {
+			m.returnAt = now.Add(canaryPause)
+		}
+	}
+}
+
+// start starts a process for the member. It ends, as if told to, when we do.
+func (c *crew) start(m *member, now time.Time) error {
+	log, err := os.OpenFile(m.log.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("log of %s: %w", m.name, err)
+	}
+	defer log.Close()
+	cmd := exec.Command(c.program, append(slices.Clone(c.args), "--name", m.name, "--revision", m.revision)...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = c.env, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	m.child, err = start(cmd, func(ended *child) { c.exits <- exit{m, ended} })
+	if err != nil {
+		return fmt.Errorf("member %s: %w", m.name, err)
+	}
+	m.phase, m.startedAt, m.returnAt = running, now, time.Time{}
+	return nil
+}
+
+// kill kills a running member, as a crash of its machine would.
+func (c *crew) kill(m *member) {
+	m.phase = killed
+	m.child.signal(syscall.SIGKILL)
+}
+
+// stop asks a running member to end, and one that is away not to come back.
+func (c *crew) stop(m *member) {
+	if m.phase != running {
+		m.phase, m.returnAt = stopped, time.Time{}
+		return
+	}
+	m.phase = stopping
+	m.child.signal(syscall.SIGTERM)
+}
+
+// ended takes in how a process of a member has ended. Somebody else may have asked for it:
+// one that ends without an error was told to, and nothing but a person sends SIGKILL.
+func (c *crew) ended(m *member, end error, now time.Time) {
+	switch {
+	case m.phase == stopping, m.phase == stopped, m.phase == running && end == nil:
+		m.phase = stopped
+	case m.phase == killed, killedBy(end) == syscall.SIGKILL:
+		m.phase = killed
+		m.returnAt = now.Add(killPause)
+	default:
+		if now.Sub(m.startedAt) >= settled {
+			m.crashes = 0
+		}
+		m.phase = crashed
+		m.returnAt = now.Add(min(crashPause<<min(m.crashes, 10), mostPause))
+		m.crashes++
+		m.crashed++
+	}
+}
+
+// due are the members whose time to be started has come.
+func (c *crew) due(now time.Time) []*member {
+	var due []*member
+	for _, m := range c.members {
+		if !m.returnAt.IsZero() && !now.Before(m.returnAt) {
+			due = append(due, m)
+		}
+	}
+	return due
+}
+
+// named finds a member; nil if there is none of that name.
+func (c *crew) named(name string) *member {
+	i := slices.IndexFunc(c.members, func(m *member) bool { return m.name == name })
+	if i < 0 {
+		return nil
+	}
+	return c.members[i]
+}
+
+// close ends all members, orderly while hurry is open, and returns when they are gone. The
+// error names those that had to be killed.
+func (c *crew) close(hurry <-chan struct{}) error {
+	living := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.child == nil || !m.child.living() })
+	for _, m := range living {
+		m.phase = stopping
+		m.child.signal(syscall.SIGTERM)
+	}
+	grace := time.NewTimer(c.grace)
+	defer grace.Stop()
+	for i, m := range living {
+		select {
+		case <-m.child.ended:
+			continue
+		case <-hurry:
+		case <-grace.C:
+		}
+		return c.slay(living[i:], hurry)
+	}
+	return nil
+}
+
+// slay kills what is left.
+func (c *crew) slay(living []*member, hurry <-chan struct{}) error {
+	var names []string
+	for _, m := range living {
+		if m.child.living() {
+			names = append(names, m.name)
+		}
+		m.child.signal(syscall.SIGKILL)
+	}
+	for _, m := range living {
+		<-m.child.ended
+	}
+	select {
+	case <-hurry:
+		return nil // as it was asked for
+	default:
+		return fmt.Errorf("did not end within %v and were killed: %s", c.grace, strings.Join(names, ", "))
+	}
+}
+
+// pid is the process id; zero before the first process.
+func (m *member) pid() int {
+	if m.child == nil {
+		return 0
+	}
+	return m.child.pid
+}

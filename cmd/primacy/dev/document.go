@@ -1,0 +1,123 @@
+package dev
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/config/examples"
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+// document is the configuration that all members share.
+type document struct {
+	// path is what members are given; they follow the file.
+	path string
+	*config.Configuration
+}
+
+// exampleName is the example's name in the folder of a run.
+const exampleName = "primacy.yaml"
+
+// openDocument checks the configuration at path; without one, it writes the example into
+// the folder.
+func openDocument(path string, dir *folder, check func(*config.Configuration) error) (*document, error) {
+	if path == "" {
+		path = dir.file(exampleName)
+		if err := os.WriteFile(path, examples.Dev, 0o600); err != nil {
+			return nil, fmt.Errorf("example configuration: %w", err)
+		}
+	}
+	c, err := config.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(c); err != nil {
+		return nil, err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	return &document{path: path, Configuration: c}, nil
+}
+
+// expected are the elections there should be.
+func (d *document) expected() []status.Expected {
+	all := make([]status.Expected, len(d.Elections))
+	for i, e := range d.Elections {
+		all[i] = status.Expected{Election: e.Name, Lock: e.Lock.Name}
+	}
+	return all
+}
+
+// policies are the priority policies by the name of the lock.
+func (d *document) policies() map[string]priority.Policy {
+	all := make(map[string]priority.Policy, len(d.Elections))
+	for _, e := range d.Elections {
+		all[e.Lock.Name], _ = priority.Parse(string(e.Policy)) // it was checked
+	}
+	return all
+}
+
+// revisionKey is where a configuration keeps the default revision, if that can be changed.
+type revisionKey struct {
+	Name string `yaml:"name"`
+	Key  string `yaml:"key"`
+}
+
+// plan is which revisions a run has, and where the default is kept.
+type plan struct {
+	stable, canary string
+	// key is nil where the default revision is not kept in a ConfigMap.
+	key *revisionKey
+}
+
+// plan reads the revisions off the document.
+func (d *document) plan() (plan, error) {
+	p := plan{stable: d.Member.Revision, canary: "canary"}
+	if b := d.DefaultRevision; b != nil {
+		var err error
+		switch b.Kind {
+		case "configMap":
+			p.key = &revisionKey{}
+			err = strict.Decode(b.Node, p.key)
+		case "static":
+			p.stable, err = staticRevision(b.Node)
+		}
+		if err != nil {
+			return plan{}, d.Within(*b, err)
+		}
+	}
+	if p.stable == "" {
+		p.stable = "stable"
+	}
+	if p.stable == p.canary {
+		p.canary = "next"
+	}
+	return p, nil
+}
+
+func staticRevision(node *yaml.Node) (string, error) {
+	var b struct {
+		Revision string `yaml:"revision"`
+	}
+	err := strict.Decode(node, &b)
+	return b.Revision, err
+}
+
+// other is the revision that a switch leads to.
+func (p plan) other(preferred string) string {
+	if preferred == p.stable {
+		return p.canary
+	}
+	return p.stable
+}
+
+// errFixed: the default revision cannot be switched from here.
+var errFixed = errors.New("the configuration does not keep the default revision in a ConfigMap, so there is nothing to switch (give it `defaultRevision: {configMap: {name: primacy-revisions, key: default}}`)")

@@ -1,0 +1,24 @@
+package dev
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// enter begins to show the run, as a live view where a person sits at a terminal, else as
+// lines, and to take commands. r.leave ends that.
+func (r *run) enter(ctx context.Context) {
+	if isTerminal(r.Stdin) && isTerminal(r.Stdout) && !r.Verbose {
+		s := openScreen(ctx, r.Options, r.snapshot(time.Now()), r.commands)
+		r.screen = s
+		r.leave = sync.OnceFunc(func() {
+			r.screen = nil
+			s.close()
+		})
+		return
+	}
+	lines := readLines(ctx, r.Stdin, r.lines)
+	r.typed = lines != nil
+	r.leave = sync.OnceFunc(lines.close)
+}

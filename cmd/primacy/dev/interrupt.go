@@ -1,0 +1,76 @@
+package dev
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// echo is how long after the first signal another one means nothing more: a terminal and
+// make may each send one for the same Ctrl-C.
+const echo = 300 * time.Millisecond
+
+// interrupts are the wishes of a person to end the run.
+type interrupts struct {
+	// ctx ends with the first one.
+	ctx context.Context
+	// hurry is closed by another one.
+	hurry <-chan struct{}
+	// press is one more, from the keyboard.
+	press func()
+	// close gives the signals back, and must be called.
+	close func()
+}
+
+// watchInterrupts takes SIGINT, SIGTERM and SIGHUP until it is closed.
+func watchInterrupts(parent context.Context) *interrupts {
+	ctx, cancel := context.WithCancel(parent)
+	hurry := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	pressed := make(chan struct{}, 2)
+	done := make(chan struct{})
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader that is gone is noticed by the write that fails, not by a signal that
+	// would end us without cleaning up.
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var first time.Time
+		for {
+			select {
+			case <-done:
+				return
+			case <-signals:
+			case <-pressed:
+			}
+			switch now := time.Now(); {
+			case first.IsZero():
+				first = now
+				cancel()
+			case now.Sub(first) > echo:
+				close(hurry)
+				return
+			}
+		}
+	})
+	return &interrupts{
+		ctx: ctx, hurry: hurry,
+		press: func() {
+			select {
+			case pressed <- struct{}{}:
+			default:
+			}
+		},
+		close: func() {
+			signal.Stop(signals)
+			signal.Stop(pipes)
+			close(done)
+			wg.Wait()
+			cancel()
+		},
+	}
+}

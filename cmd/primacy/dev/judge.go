@@ -1,0 +1,81 @@
+package dev
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+// led counts the elections that a living member holds.
+func led(r status.Report) int {
+	n := 0
+	for _, e := range r.Elections {
+		if e.State == status.Led && !e.Stale {
+			n++
+		}
+	}
+	return n
+}
+
+// allLed says whether each of the elections that there should be is led.
+func (b *board) allLed(now time.Time) bool {
+	return b.listed && led(b.report(now)) == len(b.report(now).Elections)
+}
+
+// amiss is what is not as it should be at this moment, but may become so by itself.
+func (b *board) amiss(now time.Time, preferred record.Preferred, policies map[string]priority.Policy) []string {
+	if !b.listed {
+		return []string{"the API server has shown nothing"}
+	}
+	var all []string
+	r := b.report(now)
+	for _, e := range r.Elections {
+		switch {
+		case e.State == status.Led && e.Stale:
+			all = append(all, fmt.Sprintf("%s: %s holds the lock, but does not renew it", e.Name, nameOf(e.Holder)))
+		case e.State != status.Led:
+			all = append(all, fmt.Sprintf("%s: nobody leads, the lock is %s", e.Name, e.State))
+		default:
+			if better := outranking(r, e, preferred, policies[e.Lock]); better != "" {
+				all = append(all, fmt.Sprintf("%s: %s leads, though %s is better and ready", e.Name, nameOf(e.Holder), nameOf(better)))
+			}
+		}
+	}
+	return all
+}
+
+// outranking is a member that should lead the election; empty if there is none.
+func outranking(r status.Report, e status.Election, preferred record.Preferred, p priority.Policy) string {
+	if p == nil {
+		return ""
+	}
+	holder := record.NewKey(e.Revision, record.Location(e.Location))
+	for _, m := range r.Members {
+		// One that fell lately, or failed at this, has yet to prove itself.
+		if m.State != status.Live || !m.Ready || m.Fallen > 0 || failedAt(m, e.Name) {
+			continue
+		}
+		if p.Outranks(record.NewKey(m.Revision, record.Location(m.Location)), holder, preferred) {
+			return m.Identity
+		}
+	}
+	return ""
+}
+
+func failedAt(m status.Member, election string) bool {
+	for _, s := range m.Standing {
+		if s == election {
+			return true
+		}
+	}
+	return false
+}
+
+// grace is how long things may take to become as they should be: a dead holder's lease
+// and a drain, one after the other.
+func grace(t record.Timing) time.Duration {
+	return t.ObserverWait(t.LeaseDuration) + t.PreemptDelay + t.MinHold + t.StopGrace + time.Second
+}

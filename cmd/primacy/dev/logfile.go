@@ -1,0 +1,76 @@
+package dev
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+)
+
+// logFile is a file that a process writes to.
+type logFile struct {
+	path string
+	// at is how much of it news has read, rest what of that was no whole line.
+	at   int64
+	rest []byte
+}
+
+// How much of the end of a log is shown.
+const (
+	tailLines = 6
+	tailBytes = 8 << 10
+)
+
+// tail is its last lines; none when it cannot be read.
+func (l *logFile) tail() []string {
+	info, err := os.Stat(l.path)
+	if err != nil {
+		return nil
+	}
+	text := strings.TrimSpace(string(l.read(max(0, info.Size()-tailBytes), tailBytes)))
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	return lines[max(0, len(lines)-tailLines):]
+}
+
+// mostNews is how much of a log is read at once.
+const mostNews = 1 << 20
+
+// news are the lines that were completed since the last call; none when it cannot be read.
+func (l *logFile) news() (lines []string) {
+	data := l.read(l.at, mostNews)
+	l.at += int64(len(data))
+	l.rest = append(l.rest, data...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte{'\n'})
+		if !whole {
+			return lines
+		}
+		lines, l.rest = append(lines, string(line)), rest
+	}
+}
+
+// read is up to n bytes from an offset on; none when the file cannot be read.
+func (l *logFile) read(from, n int64) []byte {
+	f, err := os.Open(l.path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.NewSectionReader(f, from, n))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// indented shows lines below a message.
+func indented(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString("\n    " + printable(l))
+	}
+	return b.String()
+}

@@ -1,0 +1,59 @@
+package dev
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/muesli/cancelreader"
+)
+
+// typist reads lines that a person types, or that a program writes.
+type typist struct {
+	stop func()
+}
+
+// hearkens says whether a file has lines to come: a terminal or a pipe has.
+func hearkens(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && (isTerminal(f) || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0)
+}
+
+// readLines sends lines until the file ends or the typist is closed; nil if the file cannot
+// be read so.
+func readLines(ctx context.Context, in *os.File, lines chan<- string) *typist {
+	if !hearkens(in) {
+		return nil
+	}
+	// In the background a terminal would stop us for reading from it.
+	signal.Ignore(syscall.SIGTTIN)
+	reader, err := cancelreader.NewReader(in)
+	if err != nil {
+		signal.Reset(syscall.SIGTTIN)
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for s := bufio.NewScanner(reader); s.Scan(); {
+			send(ctx, lines, s.Text())
+		}
+	})
+	return &typist{stop: func() {
+		cancel()
+		if reader.Cancel() {
+			wg.Wait()
+			_ = reader.Close() // the file itself stays open
+		}
+		signal.Reset(syscall.SIGTTIN)
+	}}
+}
+
+func (t *typist) close() {
+	if t != nil {
+		t.stop()
+	}
+}

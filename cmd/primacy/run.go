@@ -34,7 +34,7 @@ another signal.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := config.LoadProcess(c.Flags())
 			if err != nil {
-				return err
+				return hintMissing(err, "--config and PRIMACY_CONFIG")
 			}
 			host, err := memberName(name)
 			if err != nil {

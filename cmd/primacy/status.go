@@ -39,7 +39,7 @@ lease lasts, by the clock of this machine; only members, who watch it, know for 
 			}
 			p, err := config.LoadProcess(c.Flags())
 			if err != nil {
-				return err
+				return hintMissing(err, "--config and PRIMACY_CONFIG")
 			}
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()

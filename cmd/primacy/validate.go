@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -19,13 +21,13 @@ Mistakes are printed as file:line:column: field: problem (hint), all at once, an
 exit status is 1.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if file == "" {
+				return &usageError{errors.New("no configuration (give -f FILE; - is standard input)")}
+			}
 			return validate(c.InOrStdin(), c.OutOrStdout(), file)
 		},
 	}
 	c.Flags().StringVarP(&file, "file", "f", "", "the configuration; - is standard input")
-	if err := c.MarkFlagRequired("file"); err != nil {
-		panic(err)
-	}
 	return c
 }
 
@@ -44,13 +46,22 @@ func validate(stdin io.Reader, out io.Writer, file string) error {
 // load reads a configuration from a file, or from standard input.
 func load(stdin io.Reader, file string) (*config.Configuration, error) {
 	if file != "-" {
-		return config.Load(file)
+		c, err := config.Load(file)
+		return c, hintMissing(err, "-f")
 	}
 	data, err := io.ReadAll(stdin)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
 	return config.Parse("standard input", data)
+}
+
+// hintMissing says where a file that is not there was named.
+func hintMissing(err error, where string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w (check %s)", err, where)
+	}
+	return err
 }
 
 // summary says in a few lines what a configuration is about.

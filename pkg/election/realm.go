@@ -53,8 +53,9 @@ type realm struct {
 	provenAt record.Instant
 	// viewStale: the directory was shown something since the view was made.
 	viewStale bool
-	// sessionNext, viewNext and poolNext are when each wants to be looked at again.
-	sessionNext, viewNext, poolNext record.Instant
+	// sessionNext, viewNext, poolNext and streamNext are when each wants to be looked at
+	// again.
+	sessionNext, viewNext, poolNext, streamNext record.Instant
 
 	// failed is why a store cannot be used at all.
 	failed error
@@ -200,13 +201,14 @@ func (r *realm) attend() {
 	}
 	r.tendSession(now)
 	r.tendView(now)
+	r.tendStream(now)
 	r.poolNext = r.pool.dispatch(r.ctx)
 }
 
 // next is the earliest instant at which something is due; zero for never.
 func (r *realm) next() record.Instant {
 	next := record.Instant(0)
-	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext} {
+	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext, r.streamNext} {
 		if at != 0 && (next == 0 || at < next) {
 			next = at
 		}

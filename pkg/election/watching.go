@@ -24,6 +24,8 @@ type stream struct {
 	listSent record.Instant
 	// restart: the stream is to be begun anew, with a list.
 	restart bool
+	// heardAt is when it last said anything.
+	heardAt record.Instant
 }
 
 // streamOf is the stream of the store; it is begun if there is none yet.
@@ -42,6 +44,7 @@ func (r *realm) carriesSessions(s *stream) bool { return s.store == r.cfg.Locks 
 // begin reads the stream on a goroutine that ends with the realm's context. One that is
 // being read is begun anew, so that a list shows everything there is.
 func (r *realm) begin(s *stream) {
+	s.heardAt = r.cfg.Clock.Now()
 	if s.cancel != nil {
 		s.restart = true
 		s.cancel()
@@ -64,6 +67,20 @@ func (r *realm) begin(s *stream) {
 	})
 }
 
+// tendStream begins the realm's own stream anew when it has gone silent: it would show
+// our own beats at the least, so a member that hears nothing is blind.
+func (r *realm) tendStream(now record.Instant) {
+	s := r.streamOf(r.cfg.Locks)
+	silent := s.heardAt.Add(r.cfg.Timing.LeaseDuration)
+	if now < silent {
+		r.streamNext = silent
+		return
+	}
+	r.log.Warn("the watch is silent although our own beats should show; it is begun anew")
+	r.begin(s)
+	r.streamNext = s.heardAt.Add(r.cfg.Timing.LeaseDuration)
+}
+
 // ended takes in that a stream is no longer read.
 func (r *realm) ended(s *stream, err error) {
 	s.cancel = nil
@@ -80,6 +97,7 @@ func (r *realm) ended(s *stream, err error) {
 
 // watched takes in one event of a stream; at is when it came out of the store.
 func (r *realm) watched(s *stream, e lock.Event, at record.Instant) {
+	s.heardAt = max(s.heardAt, at)
 	switch e.Kind {
 	case lock.Changed:
 		r.shown(s, e.Entry, machine.Stream)

@@ -44,20 +44,27 @@ func (s *step) observe(e Observed) {
 		s.Lock.at = s.now
 		if e.Source == ReadBack {
 			s.wonder()
-		} else {
-			s.Lock.streamed = e.Version
+			return
 		}
+		s.missed(e)
+		s.Lock.streamed = e.Version
 		return
 	}
-	if e.Source == List && s.Lock.Owner == Unowned {
-		// What happened during the break, nobody saw: an owner may have been among it.
-		s.Lock.since = s.now
-	}
+	s.missed(e)
 	s.sight(e.Record, e.Version)
 	if e.Source != ReadBack {
 		s.Lock.streamed = e.Version
 	}
 	s.resolve()
+}
+
+// missed starts the wait for an unknown owner anew after a break of the stream in which
+// the object changed: what happened nobody saw, and an owner may have been among it. A
+// read that ran ahead of the stream is no sight of what it skipped (rule 13).
+func (s *step) missed(e Observed) {
+	if e.Source == List && s.Lock.Owner == Unowned && e.Version != s.Lock.streamed {
+		s.Lock.since = s.now
+	}
 }
 
 // wonder paces writes when the object still is what it was, although a write that was

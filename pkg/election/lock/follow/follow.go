@@ -8,6 +8,7 @@ package follow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -37,6 +38,8 @@ type Stream interface {
 // then First, doubling up to Most, until a stream has lived for Settled.
 type Pace struct {
 	First, Most, Settled time.Duration
+	// Patience is how long a list, or the opening of a stream, may take.
+	Patience time.Duration
 	// Jitter is a number from 0 up to 1, drawn for each wait, that shortens it by up to
 	// half. Nil for no jitter.
 	Jitter func() float64
@@ -45,9 +48,9 @@ type Pace struct {
 	RetryAfter func(error) time.Duration
 }
 
-// DefaultPace waits 100 ms to 5 s.
+// DefaultPace waits 100 ms to 5 s, and gives every answer 30 s.
 func DefaultPace() Pace {
-	return Pace{First: 100 * time.Millisecond, Most: 5 * time.Second, Settled: time.Second}
+	return Pace{First: 100 * time.Millisecond, Most: 5 * time.Second, Settled: time.Second, Patience: 30 * time.Second}
 }
 
 const mostRetryAfter = time.Minute
@@ -72,7 +75,7 @@ func (p Pace) wait(breaks int, err error) time.Duration {
 
 // Run follows the source until ctx ends. It calls deliver on its own stack.
 func Run(ctx context.Context, s Source, p Pace, deliver func(lock.Event)) {
-	f := follower{source: s, deliver: deliver}
+	f := follower{source: s, deliver: deliver, patience: p.Patience}
 	breaks := 0
 	for {
 		lived, err := f.attempt(ctx)
@@ -103,8 +106,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 type follower struct {
-	source  Source
-	deliver func(lock.Event)
+	source   Source
+	deliver  func(lock.Event)
+	patience time.Duration
 	// at is the revision up to which all is known; it counts only once listed.
 	at     uint64
 	listed bool
@@ -122,7 +126,14 @@ func (f *follower) attempt(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	impatient := f.hurry(cancel)
 	stream, err := f.source.Open(ctx, f.at)
+	if !impatient.Stop() && err == nil {
+		stream.Close()
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		f.forget(err)
 		return 0, err
@@ -153,7 +164,11 @@ func (f *follower) list(ctx context.Context) error {
 		return nil
 	}
 	f.deliver(lock.Event{Kind: lock.Listing})
-	entries, revision, err := f.source.List(ctx)
+	listing, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	impatient := f.hurry(cancel)
+	entries, revision, err := f.source.List(listing)
+	impatient.Stop()
 	if err != nil {
 		return err
 	}
@@ -163,6 +178,11 @@ func (f *follower) list(ctx context.Context) error {
 	f.at, f.listed = revision, true
 	f.deliver(lock.Event{Kind: lock.Listed, List: entries, Revision: revision})
 	return nil
+}
+
+// hurry cancels what takes longer than the patience there is.
+func (f *follower) hurry(cancel context.CancelCauseFunc) *time.Timer {
+	return time.AfterFunc(f.patience, func() { cancel(fmt.Errorf("%w: no answer within %v", lock.ErrUnknown, f.patience)) })
 }
 
 func (f *follower) forget(err error) {

@@ -1,0 +1,130 @@
+package election_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// chaosSeeds is how many schedules TestChaos tries.
+const chaosSeeds = 40
+
+// TestChaos runs whole managers, with their queues, timers, watches and write pools, in
+// virtual time against a store that fails in every way there is, while strangers edit
+// what they may. Nobody may ever work beside another, and when the trouble is over every
+// election is led again.
+func TestChaos(t *testing.T) {
+	for seed := range uint64(chaosSeeds) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { inBubble(t, func(t *testing.T) { chaos(t, seed) }) })
+	}
+}
+
+func chaos(t *testing.T, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	g := newGroup(t, "a", "b")
+	g.bend = func(c *election.Config, _ *election.Spec) {
+		c.Log = zap.NewNop()
+		if seed%2 == 0 {
+			c.Timing, _ = record.Profile("fast")
+		}
+	}
+	g.stop = time.Duration(random.IntN(900)) * time.Millisecond
+	members := []*member{
+		g.join("m1", "stable", stable),
+		g.join("m2", "stable", stable),
+		g.join("m3", "canary", stable),
+	}
+	for range 120 {
+		after(time.Duration(random.IntN(4000)) * time.Millisecond)
+		m := members[random.IntN(len(members))]
+		switch random.IntN(10) {
+		case 0:
+			for _, m := range members {
+				m.prefs.values <- []record.Preferred{stable, canary}[random.IntN(2)]
+			}
+		case 1:
+			m.store.CutWatches()
+		case 2:
+			g.realm.Compact()
+		case 3:
+			g.realm.Delete(g.names[random.IntN(len(g.names))])
+		case 4:
+			g.realm.Edit(g.names[random.IntN(len(g.names))], hostileEdit(random))
+		case 5:
+			m.store.Heal()
+		default:
+			op := []memory.Op{memory.Put, memory.Put, memory.Get, memory.Deliver, memory.List, memory.Watch}[random.IntN(6)]
+			m.store.On(op, fault(random, op))
+		}
+	}
+	for _, m := range members {
+		m.store.Heal()
+		m.prefs.values <- canary
+	}
+	after(180 * time.Second)
+	for _, e := range g.names {
+		if l := leaders(members...)[e]; len(l) != 1 {
+			t.Errorf("seed %d: in the end %s is led by %v", seed, e, l)
+		}
+	}
+	for _, m := range members {
+		m.leave(t)
+	}
+	for _, o := range g.judge.overlaps() {
+		t.Errorf("seed %d: %s", seed, o)
+	}
+	if terms := g.judge.terms(); terms < 4 {
+		t.Errorf("seed %d: %d terms: nothing happened", seed, terms)
+	}
+}
+
+// hostileEdit is what a stranger with the right to edit may do, short of rewriting the
+// record consistently with our annotation.
+func hostileEdit(random *rand.Rand) func(*codec.Object) {
+	return func(o *codec.Object) {
+		switch random.IntN(6) {
+		case 0:
+			o.Fields.Holder = ""
+		case 1:
+			o.Fields.DurationSeconds = 1
+		case 2:
+			o.Fields.Holder = "m2_01234567"
+		case 3:
+			o.Annotations[codec.HolderAnnotation] = "{broken"
+		case 4:
+			delete(o.Annotations, codec.HolderAnnotation)
+		case 5:
+			o.Annotations["stranger"] = fmt.Sprint(random.Uint64())
+		}
+	}
+}
+
+// fault is one way in which an operation can fail.
+func fault(random *rand.Rand, op memory.Op) memory.Hook {
+	long := time.Duration(random.IntN(30_000)) * time.Millisecond
+	if op == memory.Deliver {
+		return memory.Delay(long)
+	}
+	switch random.IntN(6) {
+	case 0:
+		return memory.Hang()
+	case 1:
+		return memory.Lose()
+	case 2:
+		return memory.Delay(long)
+	case 3:
+		return memory.DelayReply(long)
+	case 4:
+		return memory.Reject(fmt.Errorf("%w: not today", lock.ErrDenied))
+	}
+	return memory.Reject(&lock.ThrottledError{RetryAfter: long, Err: lock.ErrThrottled})
+}

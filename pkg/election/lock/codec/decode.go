@@ -11,7 +11,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-var errNoIdentity = errors.New("no identity")
+var (
+	errNoIdentity    = errors.New("no identity")
+	errNoTransitions = errors.New("no transitions")
+)
 
 // Decoder reads objects. Records that it makes share equal strings, so a store keeps one.
 // The zero Decoder is ready.
@@ -59,6 +62,7 @@ func (p *decoder) fields(f Fields) {
 	if p.check("transitions", checkCount(f.Transitions, maxTransitions)) {
 		r.Transitions = int(f.Transitions)
 	}
+	r.HolderKey = record.Key(p.identity("holder key", f.HolderKey))
 }
 
 // identity reads an identity that anybody may have written. One that is too long becomes
@@ -99,6 +103,9 @@ func (p *decoder) annotations(a map[string]string) {
 	}
 	if s, ok := a[HandoverAnnotation]; ok {
 		r.HandoverTo = p.identity(HandoverAnnotation, s)
+	}
+	if s, ok := a[ClaimAnnotation]; ok {
+		r.Claim = p.claim(s)
 	}
 	if s, ok := a[MemberAnnotation]; ok {
 		r.Member = p.member(s)
@@ -155,7 +162,7 @@ func (p *decoder) mark(s string) *record.Mark {
 		p.check(what, errNoIdentity)
 		return nil
 	case w.Transitions == nil:
-		p.check(what, errors.New("no transitions"))
+		p.check(what, errNoTransitions)
 		return nil
 	case !p.check(what+": transitions", checkCount(*w.Transitions, maxTransitions)),
 		!p.check(what+": weight", checkWeight(w.Weight)),
@@ -176,6 +183,31 @@ func (p *decoder) mark(s string) *record.Mark {
 		Beat:        w.Beat,
 		Duration:    time.Duration(w.DurationSeconds) * time.Second,
 		Renewal:     record.Renewal(p.strings.share(w.Renewal)),
+	}
+}
+
+// claim is nil when the annotation is no claim at all. Whom it names is a stranger.
+func (p *decoder) claim(s string) *record.Claim {
+	const what = ClaimAnnotation
+	var w wireClaim
+	if !p.json(what, s, &w) {
+		return nil
+	}
+	switch {
+	case w.Identity == "":
+		p.check(what, errNoIdentity)
+		return nil
+	case w.Transitions == nil:
+		p.check(what, errNoTransitions)
+		return nil
+	case !p.check(what+": transitions", checkCount(*w.Transitions, maxTransitions)),
+		!p.check(what+": duration", checkSeconds(w.DurationSeconds)):
+		return nil
+	}
+	return &record.Claim{
+		Identity:    p.identity(what+": identity", w.Identity),
+		Transitions: int(*w.Transitions),
+		Duration:    time.Duration(w.DurationSeconds) * time.Second,
 	}
 }
 
@@ -246,16 +278,22 @@ func (p *decoder) text(what, s string) string {
 
 // json reads an annotation into the value that into points to.
 func (p *decoder) json(what, s string, into any) bool {
+	return p.check(what, ReadJSON(s, into))
+}
+
+// ReadJSON reads the JSON of an annotation into the value that into points to, as far as
+// it can be read. The error is one short line without line breaks.
+func ReadJSON(s string, into any) error {
 	if len(s) > MaxAnnotation {
-		return p.check(what, fmt.Errorf("%d bytes are more than %d", len(s), MaxAnnotation))
+		return fmt.Errorf("%d bytes are more than %d", len(s), MaxAnnotation)
 	}
 	if !utf8.ValidString(s) {
-		return p.check(what, errors.New("is not valid UTF-8"))
+		return errors.New("is not valid UTF-8")
 	}
 	if err := json.Unmarshal([]byte(s), into); err != nil {
-		return p.check(what, errors.New(problemOf(err)))
+		return errors.New(problemOf(err))
 	}
-	return true
+	return nil
 }
 
 // problemOf is a short form of an error of encoding/json, without what a stranger wrote.

@@ -12,6 +12,7 @@
 //	primacy.dev/token        decimal, left out when 0
 //	primacy.dev/holder       JSON of record.Mark; `identity` and `transitions` are always there
 //	primacy.dev/handover-to  an identity, as it is
+//	primacy.dev/claim        JSON of record.Claim, all three fields; read whether bound or not
 //	primacy.dev/history      JSON list of {when, who, why}; RFC 3339, whole seconds, newest last
 //	primacy.dev/member       JSON of record.Member, on a session
 //	primacy.dev/beat         decimal, on a session, in place of the holder's `beat`

@@ -51,12 +51,14 @@ func (e *encoder) fields(r *record.Record) {
 		e.check("duration", checkDuration(r.Duration))
 	}
 	e.check("transitions", checkCount(r.Transitions, math.MaxInt32))
+	e.check("holder key", checkText(string(r.HolderKey), MaxIdentity))
 	e.o.Fields = Fields{
 		Holder:          r.Holder,
 		DurationSeconds: int64(r.Duration / time.Second),
 		Acquired:        e.time("acquire time", r.Acquired, time.Microsecond),
 		Renewed:         e.time("renew time", r.Renewed, time.Microsecond),
 		Transitions:     int64(r.Transitions),
+		HolderKey:       string(r.HolderKey),
 	}
 }
 
@@ -92,6 +94,9 @@ func (e *encoder) annotations(r *record.Record) {
 	if r.HandoverTo != "" {
 		e.check("handover", checkText(r.HandoverTo, MaxIdentity))
 		e.annotate(HandoverAnnotation, r.HandoverTo)
+	}
+	if r.Claim != nil {
+		e.claim(*r.Claim)
 	}
 	if r.Mark != nil {
 		e.mark(*r.Mark, r.IsSession())
@@ -135,6 +140,20 @@ func (e *encoder) mark(m record.Mark, session bool) {
 		e.annotate(BeatAnnotation, strconv.FormatUint(m.Beat, 10))
 	}
 	e.annotateJSON(HolderAnnotation, w)
+}
+
+func (e *encoder) claim(c record.Claim) {
+	if c.Identity == "" {
+		e.check("claim", errNoIdentity)
+	}
+	// It names whom we read, so what could be read can be written.
+	e.check("claim: identity", checkText(c.Identity, maxForeignIdentity))
+	e.check("claim: transitions", checkCount(c.Transitions, math.MaxInt32))
+	e.check("claim: duration", checkDuration(c.Duration))
+	transitions := int64(c.Transitions)
+	e.annotateJSON(ClaimAnnotation, wireClaim{
+		Identity: c.Identity, Transitions: &transitions, DurationSeconds: int64(c.Duration / time.Second),
+	})
 }
 
 func (e *encoder) history(entries []record.Entry) {

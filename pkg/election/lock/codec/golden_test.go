@@ -40,6 +40,14 @@ func heldLock() record.Record {
 	}
 }
 
+// claimingLock is one that was taken from a foreign holder, who may still be at work.
+func claimingLock() record.Record {
+	r := heldLock()
+	r.HolderKey, r.HandoverTo, r.History = "^1-9-0", "", nil
+	r.Claim = &record.Claim{Identity: "istiod-7b <old> & \"gone\"", Transitions: 6, Duration: 30 * time.Second}
+	return r
+}
+
 func releasedLock() record.Record {
 	r := heldLock()
 	r.Holder, r.Duration, r.Mark = "", time.Second, &record.Mark{Transitions: 7, Beat: 13}
@@ -62,6 +70,7 @@ func memberSession() record.Record {
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]record.Record{
 		"held":     heldLock(),
+		"claiming": claimingLock(),
 		"released": releasedLock(),
 		"session":  memberSession(),
 		"empty":    {Group: "edge", Election: "ingress-status"},
@@ -95,6 +104,9 @@ func text(o codec.Object) string {
 	f := o.Fields
 	s := fmt.Sprintf("holder: %s\nduration: %d\nacquired: %s\nrenewed: %s\ntransitions: %d\n", f.Holder, f.DurationSeconds,
 		f.Acquired.Format(time.RFC3339Nano), f.Renewed.Format(time.RFC3339Nano), f.Transitions)
+	if f.HolderKey != "" {
+		s += fmt.Sprintf("holder key: %s\n", f.HolderKey)
+	}
 	for _, k := range slices.Sorted(maps.Keys(o.Annotations)) {
 		s += fmt.Sprintf("annotation %s: %s\n", k, o.Annotations[k])
 	}
@@ -161,6 +173,18 @@ func TestUnreadable(t *testing.T) {
 		`primacy.dev/holder: is not valid UTF-8`:                                  annotate(codec.HolderAnnotation, "{\"identity\":\"a\xff\"}"),
 		`primacy.dev/token: "1e3" is no number`:                                   annotate(codec.TokenAnnotation, "1e3"),
 		`primacy.dev/token: 4611686018427387905 is more than 4611686018427387904`: annotate(codec.TokenAnnotation, "4611686018427387905"),
+		`primacy.dev/claim: broken JSON`:                                          annotate(codec.ClaimAnnotation, ``),
+		`primacy.dev/claim: JSON of the wrong type`:                               annotate(codec.ClaimAnnotation, `"istiod"`),
+		`primacy.dev/claim: JSON field "identity" has the wrong type`:             annotate(codec.ClaimAnnotation, `{"identity":{}}`),
+		`primacy.dev/claim: no identity`:                                          annotate(codec.ClaimAnnotation, `{"identity":"","transitions":6,"durationSeconds":30}`),
+		`primacy.dev/claim: no transitions`:                                       annotate(codec.ClaimAnnotation, `{"identity":"b","durationSeconds":30}`),
+		`primacy.dev/claim: transitions: -1 is not from 0 to 1073741824`:          annotate(codec.ClaimAnnotation, `{"identity":"b","transitions":-1,"durationSeconds":30}`),
+		`primacy.dev/claim: duration: 0 s is not from 1s to 8784h0m0s`:            annotate(codec.ClaimAnnotation, `{"identity":"b","transitions":6}`),
+		`primacy.dev/claim: duration: -30 s is not from 1s to 8784h0m0s`:          annotate(codec.ClaimAnnotation, `{"identity":"b","transitions":6,"durationSeconds":-30}`),
+		`primacy.dev/claim: is not valid UTF-8`:                                   annotate(codec.ClaimAnnotation, "{\"identity\":\"\xff\"}"),
+		`primacy.dev/claim: identity: 5000 bytes are more than 4096`:              annotate(codec.ClaimAnnotation, `{"identity":"`+strings.Repeat("b", 5000)+`","transitions":6,"durationSeconds":30}`),
+		`holder key: "\xff" is not valid UTF-8`:                                   func(o *codec.Object) { o.Fields.HolderKey = "\xff" },
+		`holder key: 5000 bytes are more than 4096`:                               func(o *codec.Object) { o.Fields.HolderKey = strings.Repeat("k", 5000) },
 		`primacy.dev/history: when: "x\n" is no time`:                             annotate(codec.HistoryAnnotation, `[{"when":"x\n"}]`),
 		`primacy.dev/handover-to: "\xff" is not valid UTF-8`:                      annotate(codec.HandoverAnnotation, "\xff"),
 		`primacy.dev/member: no identity`:                                         annotate(codec.MemberAnnotation, `{}`),
@@ -278,5 +302,52 @@ func TestRestIsOwn(t *testing.T) {
 			t.Errorf("got %v %v", got.Annotations, got.Labels)
 		}
 		got.Annotations["a"], got.Labels["b"] = "changed", "changed"
+	}
+}
+
+// A claim is read as it stands, whoever holds the lock, and goes when a record has none.
+func TestClaim(t *testing.T) {
+	o, err := codec.Encode(claimingLock(), moment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d codec.Decoder
+	if r := d.Decode(o); !r.Bound() || !reflect.DeepEqual(r.Claim, claimingLock().Claim) {
+		t.Errorf("read as %+v of %+v", r.Claim, r)
+	}
+	o.Fields.Holder = "istiod-7c"
+	r := d.Decode(o)
+	if r.Bound() || r.Claim == nil || r.Unreadable != "" {
+		t.Errorf("under a stranger, read as %+v of %+v", r.Claim, r)
+	}
+	o.Fields.Holder = ""
+	if r := d.Decode(o); r.Released() {
+		t.Errorf("a blanked claim is free: %+v", r)
+	}
+	r.Claim = nil
+	if o, err = codec.Encode(*r, moment); err != nil || o.Annotations[codec.ClaimAnnotation] != "" {
+		t.Errorf("a claim that is over leaves %v, %v", o.Annotations, err)
+	}
+}
+
+// Whoever could be read can be named by a claim; nothing else is one.
+func TestClaimLimits(t *testing.T) {
+	for what, c := range map[string]struct {
+		claim record.Claim
+		ok    bool
+	}{
+		"the longest name":    {record.Claim{Identity: strings.Repeat("b", 4096), Duration: time.Second}, true},
+		"a longer name":       {record.Claim{Identity: strings.Repeat("b", 4097), Duration: time.Second}, false},
+		"no name":             {record.Claim{Duration: time.Second}, false},
+		"bad UTF-8":           {record.Claim{Identity: "\xff", Duration: time.Second}, false},
+		"no duration":         {record.Claim{Identity: "b"}, false},
+		"half a second":       {record.Claim{Identity: "b", Duration: time.Second / 2}, false},
+		"less than no change": {record.Claim{Identity: "b", Duration: time.Second, Transitions: -1}, false},
+	} {
+		r := claimingLock()
+		r.Claim = &c.claim
+		if _, err := codec.Encode(r, moment); (err == nil) != c.ok || err != nil && !errors.Is(err, lock.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }

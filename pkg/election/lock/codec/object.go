@@ -9,6 +9,7 @@ const (
 	TokenAnnotation    = prefix + "token"
 	HolderAnnotation   = prefix + "holder"
 	HandoverAnnotation = prefix + "handover-to"
+	ClaimAnnotation    = prefix + "claim"
 	HistoryAnnotation  = prefix + "history"
 	MemberAnnotation   = prefix + "member"
 	BeatAnnotation     = prefix + "beat"
@@ -28,7 +29,7 @@ const prefix = "primacy.dev/"
 // ownAnnotation says whether a Record has a field for the annotation.
 func ownAnnotation(key string) bool {
 	switch key {
-	case TokenAnnotation, HolderAnnotation, HandoverAnnotation, HistoryAnnotation, MemberAnnotation, BeatAnnotation:
+	case TokenAnnotation, HolderAnnotation, HandoverAnnotation, ClaimAnnotation, HistoryAnnotation, MemberAnnotation, BeatAnnotation:
 		return true
 	}
 	return false
@@ -62,6 +63,8 @@ type Fields struct {
 	// Acquired and Renewed are zero where the object states none.
 	Acquired, Renewed time.Time
 	Transitions       int64
+	// HolderKey is empty where the object states none, or has no room for one.
+	HolderKey string
 	// Problem says, in one short line, why the fields could not be read; a store that
 	// keeps them in text of its own may find them broken.
 	Problem string

@@ -74,6 +74,14 @@ var records = rapid.Custom(func(t *rapid.T) record.Record {
 		HandoverTo:  words.Draw(t, "handover"),
 		Group:       label.Draw(t, "group"),
 		Election:    label.Draw(t, "election"),
+		HolderKey:   record.Key(words.Draw(t, "holder key")),
+	}
+	if rapid.Bool().Draw(t, "claiming") {
+		r.Claim = &record.Claim{
+			Identity:    rapid.StringN(1, 200, 4096).Draw(t, "claimed from"),
+			Transitions: rapid.IntRange(0, 1<<30).Draw(t, "claimed transitions"),
+			Duration:    seconds.Draw(t, "claimed duration"),
+		}
 	}
 	if rapid.Bool().Draw(t, "marked") {
 		r.Mark = marks(t)
@@ -134,6 +142,8 @@ var anything = rapid.Custom(func(t *rapid.T) record.Record {
 		func() { r.Renewed = time.Unix(rapid.Int64().Draw(t, "renewed"), 0) },
 		func() { r.Transitions = rapid.Int().Draw(t, "transitions") },
 		func() { r.Token = record.Token(rapid.Uint64().Draw(t, "token")) },
+		func() { r.HolderKey = record.Key(bytes.Draw(t, "holder key")) },
+		func() { r.Claim = new(rapid.Make[record.Claim]().Draw(t, "claim")) },
 		func() { r.Mark = new(rapid.Make[record.Mark]().Draw(t, "mark")) },
 		func() { r.Member = new(rapid.Make[record.Member]().Draw(t, "member")) },
 		func() {
@@ -159,7 +169,7 @@ func TestEncodeAnything(t *testing.T) {
 		}
 		var d codec.Decoder
 		got := d.Decode(o)
-		huge := r.Transitions > 1<<30 || r.Token > 1<<62 || r.Mark != nil && r.Mark.Transitions > 1<<30
+		huge := r.Transitions > 1<<30 || r.Token > 1<<62 || r.Mark != nil && r.Mark.Transitions > 1<<30 || r.Claim != nil && r.Claim.Transitions > 1<<30
 		if got.Unreadable != "" && !huge {
 			t.Fatalf("wrote %+v, which reads as unreadable: %s", r, got.Unreadable)
 		}
@@ -167,24 +177,24 @@ func TestEncodeAnything(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, r := range []record.Record{heldLock(), releasedLock(), memberSession(), {}} {
+	for _, r := range []record.Record{heldLock(), claimingLock(), releasedLock(), memberSession(), {}} {
 		o, err := codec.Encode(r, moment)
 		if err != nil {
 			f.Fatal(err)
 		}
 		a := o.Annotations
 		f.Add(o.Fields.Holder, o.Fields.DurationSeconds, o.Fields.Renewed.Unix(), o.Fields.Transitions, a[codec.TokenAnnotation], a[codec.HolderAnnotation],
-			a[codec.HandoverAnnotation], a[codec.HistoryAnnotation], a[codec.MemberAnnotation], a[codec.BeatAnnotation], o.Labels[codec.GroupLabel])
+			a[codec.HandoverAnnotation], a[codec.HistoryAnnotation], a[codec.MemberAnnotation], a[codec.BeatAnnotation], o.Labels[codec.GroupLabel], o.Fields.HolderKey, a[codec.ClaimAnnotation])
 	}
-	f.Fuzz(func(t *testing.T, holder string, duration, renewed, transitions int64, token, mark, handover, history, member, beat, group string) {
+	f.Fuzz(func(t *testing.T, holder string, duration, renewed, transitions int64, token, mark, handover, history, member, beat, group, key, claim string) {
 		o := codec.Object{
-			Fields:      codec.Fields{Holder: holder, DurationSeconds: duration, Renewed: time.Unix(renewed, 0), Transitions: transitions},
+			Fields:      codec.Fields{Holder: holder, DurationSeconds: duration, Renewed: time.Unix(renewed, 0), Transitions: transitions, HolderKey: key},
 			Annotations: map[string]string{},
 			Labels:      map[string]string{codec.GroupLabel: group},
 		}
 		for k, v := range map[string]string{
 			codec.TokenAnnotation: token, codec.HolderAnnotation: mark, codec.HandoverAnnotation: handover,
-			codec.HistoryAnnotation: history, codec.MemberAnnotation: member, codec.BeatAnnotation: beat,
+			codec.HistoryAnnotation: history, codec.MemberAnnotation: member, codec.BeatAnnotation: beat, codec.ClaimAnnotation: claim,
 		} {
 			if v != "" {
 				o.Annotations[k] = v
@@ -198,6 +208,9 @@ func FuzzDecode(f *testing.F) {
 		if r.Unreadable != "" {
 			return
 		}
+		if r.Claim != nil && (r.Claim.Identity == "" || r.Claim.Duration < time.Second || r.Claim.Transitions < 0) {
+			t.Errorf("readable: %+v", r.Claim)
+		}
 		if r.Duration < 0 || r.Transitions < 0 || r.Mark != nil && r.Mark.Identity != "" && r.Mark.Duration < time.Second {
 			t.Errorf("readable: %+v %+v", r, r.Mark)
 		}
@@ -205,7 +218,7 @@ func FuzzDecode(f *testing.F) {
 		// or states no duration, and then reads the same.
 		written, err := codec.Encode(*r, moment)
 		if err != nil {
-			if len(r.Holder) > codec.MaxIdentity || len(r.HandoverTo) > codec.MaxIdentity || r.Duration == 0 ||
+			if len(r.Holder) > codec.MaxIdentity || len(r.HolderKey) > codec.MaxIdentity || len(r.HandoverTo) > codec.MaxIdentity || r.Duration == 0 ||
 				r.Mark != nil && len(r.Mark.Identity) > codec.MaxIdentity || r.Member != nil && len(r.Member.Identity) > codec.MaxIdentity {
 				return
 			}

@@ -28,6 +28,12 @@ type wireMember struct {
 	Standing   []string `json:"standing,omitempty"`
 }
 
+type wireClaim struct {
+	Identity        string `json:"identity"`
+	Transitions     *int64 `json:"transitions"`
+	DurationSeconds int64  `json:"durationSeconds"`
+}
+
 type wireEntry struct {
 	When string `json:"when"`
 	Who  string `json:"who,omitempty"`

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -60,33 +59,44 @@ func (j *job) text() string {
 	return j.output.String()
 }
 
-// await waits until what was printed since the last match matches.
-func (j *job) await(pattern *regexp.Regexp, timeout time.Duration) error {
+// await waits until what was printed since the last match matches all patterns, in any
+// order.
+func (j *job) await(patterns []*regexp.Regexp, timeout time.Duration) error {
 	late := time.NewTimer(timeout)
 	defer late.Stop()
 	gone := false
 	for {
-		j.mu.Lock()
-		more := j.more
-		at := pattern.FindIndex(j.output.Bytes()[j.read:])
-		if at != nil {
-			j.read += at[1]
-		}
-		j.mu.Unlock()
+		missing, more := j.look(patterns)
 		switch {
-		case at != nil:
+		case missing == nil:
 			return nil
 		case gone:
-			return errors.New("it ended before it printed that")
+			return fmt.Errorf("it ended before it printed %q", missing)
 		}
 		select {
 		case <-more:
 		case <-j.exited:
 			gone = true
 		case <-late.C:
-			return fmt.Errorf("it did not print that within %v", timeout)
+			return fmt.Errorf("it did not print %q within %v", missing, timeout)
 		}
 	}
+}
+
+// look finds a pattern that does not match yet; if all do, what matched counts as read.
+func (j *job) look(patterns []*regexp.Regexp) (missing *regexp.Regexp, more <-chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	unread, end := j.output.Bytes()[j.read:], 0
+	for _, p := range patterns {
+		at := p.FindIndex(unread)
+		if at == nil {
+			return p, j.more
+		}
+		end = max(end, at[1])
+	}
+	j.read += end
+	return nil, nil
 }
 
 // status waits for the end and says how the program exited.

@@ -22,7 +22,8 @@ import (
 //
 //	fails STATUS COMMAND...    it exits with that status
 //	start NAME PROGRAM...      run it beside the script, until the script ends
-//	await NAME REGEXP          wait until it prints that, after what was awaited before
+//	await NAME REGEXP...       wait until it prints all that, in any order, after what was
+//	                           awaited before
 //	[!] printed NAME REGEXP    it has printed that, or not, at any time
 //	signal NAME SIGNAL...      one after the other
 //	exits NAME STATUS          wait until it ends
@@ -110,8 +111,12 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2)
-	if err := jobOf(ts, args[0]).await(regexp.MustCompile(args[1]), longest); err != nil {
-		ts.Fatalf("%s: %q: %v", args[0], args[1], err)
+	var patterns []*regexp.Regexp
+	for _, a := range args[1:] {
+		patterns = append(patterns, regexp.MustCompile(a))
+	}
+	if err := jobOf(ts, args[0]).await(patterns, longest); err != nil {
+		ts.Fatalf("%s: %v", args[0], err)
 	}
 }
 

@@ -17,8 +17,8 @@ type board struct {
 	selection status.Selection
 	entries   map[string]lock.Entry
 	seats     map[string]*seat // by the lock's name
-	// listed: all there is has been seen once.
-	listed bool
+	// listed: all there is has been seen once. cut: the stream is broken.
+	listed, cut bool
 	// moves counts the transitions seen.
 	moves int
 	// present are the identities of the members that live.
@@ -43,17 +43,18 @@ type seat struct {
 
 func newBoard(group string, expected []status.Expected) *board {
 	b := &board{entries: map[string]lock.Entry{}, seats: map[string]*seat{}}
-	b.expect(group, expected)
+	b.expect(group, expected, time.Time{})
 	return b
 }
 
 // expect says which elections there should be from here on.
-func (b *board) expect(group string, expected []status.Expected) {
+func (b *board) expect(group string, expected []status.Expected, now time.Time) {
 	b.selection = status.Selection{Group: group, Expected: expected}
 	seats := make(map[string]*seat, len(expected))
 	for _, e := range expected {
 		if seats[e.Lock] = b.seats[e.Lock]; seats[e.Lock] == nil {
 			seats[e.Lock] = &seat{}
+			seats[e.Lock].skip(b.entries[e.Lock].Record, now)
 		}
 		seats[e.Lock].election = e.Election
 	}
@@ -86,7 +87,13 @@ func (b *board) observe(e lock.Event, now time.Time) []string {
 		if s := b.seats[e.Entry.Name]; s != nil {
 			return b.changed(s, e.Entry.Record, now)
 		}
+	case lock.Resumed:
+		b.cut = false
 	case lock.Broken:
+		if b.cut {
+			return nil
+		}
+		b.cut = true
 		return []string{"the API server's stream broke: " + printable(fmt.Sprint(e.Err))}
 	}
 	return nil

@@ -223,9 +223,9 @@ func (c *crew) named(name string) *member {
 	return c.members[i]
 }
 
-// close ends all members, orderly while hurry is open, and returns when they are gone. The
-// error names those that had to be killed.
-func (c *crew) close(hurry <-chan struct{}) error {
+// close ends all members, orderly while hurry is open, and returns when they are gone. It
+// names those that had to be killed; the error says so where nobody wanted that.
+func (c *crew) close(hurry <-chan struct{}) (slain []string, err error) {
 	living := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.child == nil || !m.child.living() })
 	for _, m := range living {
 		m.phase = stopping
@@ -236,33 +236,28 @@ func (c *crew) close(hurry <-chan struct{}) error {
 	for i, m := range living {
 		select {
 		case <-m.child.ended:
-			continue
 		case <-hurry:
+			return slay(living[i:]), nil
 		case <-grace.C:
+			slain = slay(living[i:])
+			return slain, fmt.Errorf("did not end within %v and were killed: %s", c.grace, strings.Join(slain, ", "))
 		}
-		return c.slay(living[i:], hurry)
 	}
-	return nil
+	return nil, nil
 }
 
-// slay kills what is left.
-func (c *crew) slay(living []*member, hurry <-chan struct{}) error {
-	var names []string
-	for _, m := range living {
+// slay kills those that still live and names them.
+func slay(members []*member) (slain []string) {
+	for _, m := range members {
 		if m.child.living() {
-			names = append(names, m.name)
+			slain = append(slain, m.name)
+			m.child.signal(syscall.SIGKILL)
 		}
-		m.child.signal(syscall.SIGKILL)
 	}
-	for _, m := range living {
+	for _, m := range members {
 		<-m.child.ended
 	}
-	select {
-	case <-hurry:
-		return nil // as it was asked for
-	default:
-		return fmt.Errorf("did not end within %v and were killed: %s", c.grace, strings.Join(names, ", "))
-	}
+	return slain
 }
 
 // pid is the process id; zero before the first process.

@@ -2,6 +2,7 @@ package dev
 
 import (
 	"context"
+	"os"
 	"sync"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // enter begins to show the run, as a live view where a person sits at a terminal, else as
 // lines, and to take commands. r.leave ends that.
 func (r *run) enter(ctx context.Context) {
-	if isTerminal(r.Stdin) && isTerminal(r.Stdout) && !r.Verbose {
+	if isTerminal(r.Stdin) && isTerminal(r.Stdout) && os.Getenv("TERM") != "dumb" && !r.Verbose {
 		s := openScreen(ctx, r.Options, r.snapshot(time.Now()), r.commands)
 		r.screen = s
 		r.leave = sync.OnceFunc(func() {

@@ -29,7 +29,7 @@ func render(s snapshot, chosen, width, height int) string {
 	if width == 0 || height == 0 {
 		return "" // the size is not known yet
 	}
-	foot := s.foot()
+	foot := s.foot(width, height)
 	members := s.memberTable(chosen)
 	// Title, elections, members, events and keys, with a line between them. Elections get
 	// what members and at least three events leave.
@@ -93,20 +93,46 @@ func (s snapshot) memberTable(chosen int) []string {
 	return lines
 }
 
-// foot is three lines on what to try, and one on where things lie.
-func (s snapshot) foot() []string {
-	key := func(k, what string) string { return reverse + " " + k + " " + plain + " " + what }
-	change := key("r", "switch the default revision to "+s.other)
+// tall is how many lines a terminal needs to have room for commands too.
+const tall = 30
+
+// foot is what to try and how, and where things lie.
+func (s snapshot) foot(width, height int) []string {
+	key := func(k, what string) string { return reverse + " " + k + " " + plain + " " + what + "   " }
+	var lines []string
 	if s.other == "" {
-		change = dim + "the default revision is not kept in a ConfigMap, so it cannot be switched" + plain
-	} else if s.byHand != "" {
-		change += dim + "   or: " + s.byHand + plain
+		lines = append(lines, dim+"the default revision cannot be switched: this configuration does not keep it in a ConfigMap"+plain)
+	} else {
+		lines = append(lines, key("r", "switch the default revision to "+s.other))
+		if height >= tall {
+			for _, l := range wrap(s.byHand, width-6) {
+				lines = append(lines, dim+"    "+l+plain)
+			}
+		}
 	}
-	return []string{
-		change,
-		key("k", "kill (SIGKILL), it comes back") + "   " + key("s", "stop (SIGTERM), or start again") + "   " + key("↑↓", "choose a member"),
-		key("q", "quit") + dim + "   logs and configuration (followed): " + s.folder + plain,
+	return append(lines,
+		key("k", "kill (SIGKILL), it comes back")+key("s", "stop (SIGTERM), or start again")+key("↑↓", "choose a member"),
+		key("q", "quit")+dim+"logs and configuration (followed): "+s.folder+plain)
+}
+
+// wrap spreads a command over lines so that a shell reads it as one.
+func wrap(words []string, width int) (lines []string) {
+	line := ""
+	for _, w := range words {
+		switch {
+		case line == "":
+			line = w
+		case ansi.StringWidth(line)+1+ansi.StringWidth(w) > width-2:
+			lines = append(lines, line+" \\")
+			line = w
+		default:
+			line += " " + w
+		}
 	}
+	if line == "" {
+		return nil
+	}
+	return append(lines, line)
 }
 
 // fit shortens a table to n lines.

@@ -94,7 +94,7 @@ func (r *run) run(devcluster string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.cluster.stop(r.interrupts.hurry)) }()
-	r.event("API server %s ready after %s", r.cluster.url, rough(time.Since(r.begin)))
+	r.event("API server %s ready after %s; kubeconfig %s", r.cluster.url, rough(time.Since(r.begin)), r.cluster.kubeconfig)
 	if err := r.prepare(ctx); err != nil {
 		return r.unlessAsked(ctx, err)
 	}
@@ -195,6 +195,8 @@ func (r *run) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case gone := <-r.clusterGone:
+			r.leave()
+			r.event("the API server ended by itself: %s", how(gone.end))
 			return r.cluster.failed(ctx, fmt.Errorf("it ended by itself: %s", how(gone.end)))
 		case err := <-r.watching:
 			return fmt.Errorf("watch elections: %w", err)
@@ -334,7 +336,7 @@ func (r *run) follow(next *config.Configuration) {
 	present := *next
 	present.Group, present.Namespace, present.Timing = r.doc.Group, r.doc.Namespace, r.doc.Timing
 	r.doc.Configuration = &present
-	r.board.expect(r.doc.Group, r.doc.expected())
+	r.board.expect(r.doc.Group, r.doc.expected(), time.Now())
 	if !change.DefaultRevision {
 		return
 	}
@@ -369,11 +371,13 @@ func (r *run) showLogs() {
 func (r *run) takeDown() error {
 	r.console.say("stopping %d members, which release what they lead; Ctrl-C again kills them", len(r.crew.members))
 	begin := time.Now()
-	err := r.crew.close(r.interrupts.hurry)
-	if err == nil {
-		r.console.say("all stopped after %s", rough(time.Since(begin)))
+	slain, err := r.crew.close(r.interrupts.hurry)
+	if len(slain) > 0 {
+		r.console.say("killed: %s", strings.Join(slain, ", "))
+		return err
 	}
-	return err
+	r.console.say("all stopped after %s", rough(time.Since(begin)))
+	return nil
 }
 
 // event tells something that happened now.

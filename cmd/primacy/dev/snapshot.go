@@ -19,7 +19,7 @@ type snapshot struct {
 	members   []memberRow
 	recent    []string
 	folder    string
-	byHand    string // the command that switches the revision
+	byHand    []string // the command that switches the revision, in words
 }
 
 // memberRow is what is known of one of the crew.

@@ -12,8 +12,12 @@ func (r *run) suggestions() []string {
 	if m == nil {
 		m = r.crew.members[0]
 	}
+	change := r.suggestion("switch the default revision", switchRevision, strings.Join(r.switchByHand(), " "))
+	if r.plan.key == nil {
+		change = "  the default revision cannot be switched: this configuration does not keep it in a ConfigMap"
+	}
 	return []string{
-		r.suggestion("switch the default revision", switchRevision, r.switchByHand()),
+		change,
 		r.suggestion("kill a member", killMember, fmt.Sprintf("kill -9 %d (%s)", m.pid(), m.name)),
 		r.suggestion("stop a member", stopMember, fmt.Sprintf("kill %d (%s)", m.pid(), m.name)),
 	}
@@ -31,33 +35,27 @@ func (r *run) suggestion(what string, key verb, byHand string) string {
 	return fmt.Sprintf("  %-29s %s", what, strings.Join(ways, ", or: "))
 }
 
-// switchByHand is the command for a shell; empty where there is a better way than one that
-// lacks its program.
-func (r *run) switchByHand() string {
+// switchByHand is the command for a shell, in words; none where it could not be used, and
+// there is a better way.
+func (r *run) switchByHand() []string {
 	if r.plan.key == nil {
-		return "not with this configuration: its default revision is not kept in a ConfigMap"
+		return nil
 	}
 	if _, err := exec.LookPath("kubectl"); err != nil && (r.typed || r.screen != nil) {
-		return ""
+		return nil
 	}
-	return r.kubectl("patch", "configmap", r.plan.key.Name, "--type", "merge", "-p", r.plan.key.patch(r.plan.other(r.preferred.Revision)))
+	return shellWords("kubectl", "--kubeconfig", r.cluster.kubeconfig, "-n", r.cluster.namespace, "patch", "configmap",
+		r.plan.key.Name, "--type", "merge", "-p", r.plan.key.patch(r.plan.other(r.preferred.Revision)))
 }
 
-// kubectl is a command line for this run's API server.
-func (r *run) kubectl(args ...string) string {
-	return shell(append([]string{"kubectl", "--kubeconfig", r.cluster.kubeconfig, "-n", r.cluster.namespace}, args...))
-}
-
-// shell quotes the words of a command.
-func shell(words []string) string {
-	quoted := make([]string, len(words))
+// shellWords quotes the words of a command where a shell would change them.
+func shellWords(words ...string) []string {
 	for i, w := range words {
-		quoted[i] = w
 		if w == "" || strings.ContainsFunc(w, special) {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
-	return strings.Join(quoted, " ")
+	return words
 }
 
 func special(r rune) bool {

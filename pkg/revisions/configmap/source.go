@@ -62,10 +62,12 @@ func (s *source) Watch(ctx context.Context, deliver func(record.Preferred)) erro
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err == nil || time.Since(began) >= settled {
+		if time.Since(began) >= settled {
 			wait = firstWait
 		}
-		f.trouble(err)
+		if err != nil {
+			f.unreadable(err)
+		}
 		if !pause(ctx, wait/2+rand.N(wait/2)) {
 			return nil
 		}
@@ -84,19 +86,20 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-var errValue = errors.New("bad value")
-
 // follower belongs to the goroutine that watches.
 type follower struct {
 	*source
 	deliver func(record.Preferred)
 	// last is what was delivered last; zero before that.
 	last record.Preferred
-	// wrong is the trouble that was logged last, unless it has ended.
-	wrong string
+	// silence is why nothing can be read, as it was logged; empty while all is well.
+	silence string
+	// refused is the value that was logged as no revision; empty while it is one.
+	refused string
 }
 
-// follow shows what is there, and then every change until the stream ends.
+// follow shows what is there, and then every change until the stream ends. The error is
+// why it could not be asked for; that a stream breaks is nothing to speak of.
 func (f *follower) follow(ctx context.Context) error {
 	list, err := f.list(ctx)
 	if err != nil {
@@ -121,6 +124,7 @@ func (f *follower) follow(ctx context.Context) error {
 		for range stream.ResultChan() {
 		}
 	}()
+	f.readable()
 	for {
 		select {
 		case <-ctx.Done():
@@ -130,7 +134,8 @@ func (f *follower) follow(ctx context.Context) error {
 				return nil
 			}
 			if err := f.event(event); err != nil {
-				return err
+				f.log.Debug("watch broken", zap.Error(err))
+				return nil
 			}
 		}
 	}
@@ -173,44 +178,45 @@ func (f *follower) shown(cm *corev1.ConfigMap) {
 	}
 	if value != "" {
 		if err := revisions.Check(value); err != nil {
-			f.trouble(fmt.Errorf("%w: %w (no member can have such a revision; correct the ConfigMap)", errValue, err))
+			if value != f.refused {
+				f.refused = value
+				f.log.Warn("preferred revision is none that a member can have; the last one stays until the ConfigMap is corrected",
+					zap.String("last", f.lastSaid()), zap.Error(err))
+			}
 			return
 		}
 	}
-	f.recovered()
+	f.refused = ""
 	if p := record.Prefer(value); p != f.last {
 		f.last = p
 		f.deliver(p)
 	}
 }
 
-// trouble logs what is wrong, once for each kind of it: the texts of network errors
-// differ from one to the next.
-func (f *follower) trouble(err error) {
-	if err == nil {
+// unreadable logs why nothing can be read, once for each kind of reason: the texts of
+// network errors differ from one to the next.
+func (f *follower) unreadable(err error) {
+	kind := "reason: " + string(apierrors.ReasonForError(err))
+	if kind == f.silence {
 		return
 	}
-	kind := "unreachable: " + string(apierrors.ReasonForError(err))
-	if errors.Is(err, errValue) {
-		kind = err.Error()
-	}
-	if kind == f.wrong {
-		return
-	}
-	f.wrong = kind
-	kept := "none; nothing moves"
-	if f.last.State != 0 {
-		kept = f.last.String()
-	}
+	f.silence = kind
 	f.log.Warn("preferred revision cannot be read; the last one stays, and it is tried again",
-		zap.String("last", kept), zap.Error(hinted(err, f.key)))
+		zap.String("last", f.lastSaid()), zap.Error(hinted(err, f.key)))
 }
 
-func (f *follower) recovered() {
-	if f.wrong != "" {
-		f.wrong = ""
+func (f *follower) readable() {
+	if f.silence != "" {
+		f.silence = ""
 		f.log.Info("preferred revision can be read again")
 	}
+}
+
+func (f *follower) lastSaid() string {
+	if f.last.State == 0 {
+		return "none, so nothing moves"
+	}
+	return f.last.String()
 }
 
 // hinted says what to do about it where that is known.

@@ -1,0 +1,118 @@
+package dev
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// shown is a snapshot in which there is something of everything.
+func shown(t *testing.T) snapshot {
+	s := newStage(t)
+	s.shows("lock-one", s.held(stable0, 10, 1, ""))
+	s.shows("lock-two", s.released(s.held(stable0, 11, 1, ""), "member is leaving"))
+	s.shows("primacy-edge-stable-0-0", s.session(stable0, nil))
+	report := s.board.report(s.now.Add(2 * time.Second))
+	return snapshot{
+		report: report, preferred: "stable", other: "canary", up: 83 * time.Second, led: led(report),
+		members: []memberRow{
+			{name: "stable-0", revision: "stable", process: "running, pid 123", session: "live", leads: 1},
+			{name: "stable-1", revision: "stable", process: "killed, back in 2 s", session: "not renewed"},
+			{name: "canary-0", revision: "canary", process: "stopped", session: "-"},
+		},
+		recent: []string{"12:00:00 member stable-0 joined: revision stable, local", "12:00:01 one: stable-0 leads token 10",
+			"12:00:02 member canary-0 ended by itself: exit status 1; it is started again\n    error: no", "12:00:03 two: nobody leads (stable-0 released it: member is leaving)"},
+		folder: "/tmp/primacy-dev-1",
+		byHand: shellWords("kubectl", "--kubeconfig", "/tmp/primacy-dev-1/kubeconfig", "-n", "edge-system", "patch", "configmap", "primacy-revisions",
+			"--type", "merge", "-p", revisionKey{Name: "primacy-revisions", Key: "default"}.patch("canary")),
+	}
+}
+
+// view is what the terminal shows, without its colours.
+func view(s snapshot, chosen, width, height int) string {
+	var m tea.Model = model{snapshot: s, chosen: chosen}
+	m, _ = m.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	return ansi.Strip(m.View().Content) + "\n"
+}
+
+func TestView(t *testing.T) {
+	s := shown(t)
+	golden(t, "view-100x32.txt", view(s, 0, 100, 32))
+	golden(t, "view-80x24.txt", view(s, 1, 80, 24))
+	s.other, s.byHand = "", nil
+	golden(t, "view-60x14.txt", view(s, 2, 60, 14))
+}
+
+// Whatever the size of the terminal, nothing goes beyond it.
+func TestViewFits(t *testing.T) {
+	s := shown(t)
+	for i := range 200 {
+		s.recent = append(s.recent, strings.Repeat("long ", i))
+	}
+	for width := 1; width < 130; width += 7 {
+		for height := 1; height < 50; height++ {
+			lines := strings.Split(render(s, 0, width, height), "\n")
+			if len(lines) != height {
+				t.Fatalf("%dx%d: %d lines", width, height, len(lines))
+			}
+			for _, l := range lines {
+				if ansi.StringWidth(l) > width {
+					t.Fatalf("%dx%d: %q is %d wide", width, height, l, ansi.StringWidth(l))
+				}
+			}
+		}
+	}
+	if got := render(s, 0, 0, 0); got != "" {
+		t.Errorf("before the size is known: %q", got)
+	}
+}
+
+// What is new, and what is not as it should be, stands out.
+func TestMarks(t *testing.T) {
+	s := shown(t)
+	lines := s.electionTable()
+	if !strings.HasPrefix(lines[1], fresh) || !strings.HasPrefix(lines[2], bad) {
+		t.Errorf("marks: %q", lines)
+	}
+	if !strings.Contains(s.title(), bad+"1 of 2 elections led") {
+		t.Errorf("title: %q", s.title())
+	}
+	later := newStage(t)
+	later.shows("lock-one", later.held(stable0, 10, 1, ""))
+	later.shows("lock-two", later.held(stable0, 10, 1, ""))
+	s.report = later.board.report(later.now.Add(freshFor))
+	s.led = led(s.report)
+	if got := strings.Join(s.electionTable(), "") + s.title(); strings.Contains(got, fresh) || strings.Contains(got, bad) {
+		t.Errorf("marks where all is well: %q", got)
+	}
+}
+
+// What members and strangers write cannot reach the terminal as anything but text.
+func TestHostileView(t *testing.T) {
+	s := newStage(t)
+	evil := s.held("evil\x1b]0;owned\a\n", 10, 1, "")
+	evil.Mark.Key = "\x1b[2J"
+	s.shows("lock-one", evil)
+	s.event(lock.Event{Kind: lock.Changed})
+	content := render(snapshot{report: s.board.report(s.now), preferred: "\x1b[2J", recent: s.said, members: []memberRow{{}}}, 0, 200, 30)
+	if strings.Contains(content, "\x1b]") || strings.Contains(content, "\x1b[2J") || strings.Contains(content, "\a") {
+		t.Errorf("escaped: %q", content)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	words := shellWords("kubectl", "-p", `it's "here"`, "", "a-word-that-is-longer-than-a-line")
+	got := strings.Join(wrap(words, 20), "\n")
+	want := "kubectl -p \\\n'it'\\''s \"here\"' '' \\\na-word-that-is-longer-than-a-line"
+	if got != want {
+		t.Errorf("wrapped:\n%s\nwant:\n%s", got, want)
+	}
+	if wrap(nil, 20) != nil {
+		t.Error("nothing became something")
+	}
+}

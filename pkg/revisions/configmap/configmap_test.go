@@ -1,0 +1,267 @@
+package configmap_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
+)
+
+func TestMain(m *testing.M) { devcluster.Main(m) }
+
+const (
+	name = "primacy-revisions"
+	key  = "default"
+	// longest is how long a test waits for a delivery or a line of the log.
+	longest = 30 * time.Second
+)
+
+// bench is one watched source and the ConfigMap that it reads.
+type bench struct {
+	*testing.T
+	maps  coreclient.ConfigMapInterface // the administrator's
+	fault *fault
+	got   chan record.Preferred
+	lines chan observer.LoggedEntry
+}
+
+// newBench watches the key with the client that use makes of the administrator's
+// configuration; nil leaves it as it is.
+func newBench(t *testing.T, use func(namespace string, c *rest.Config) *rest.Config) *bench {
+	t.Helper()
+	cluster := devcluster.Start(t)
+	namespace := cluster.Namespace(t)
+	admin := coreOf(t, cluster.Config)
+	b := &bench{
+		T: t, maps: admin.ConfigMaps(namespace), fault: &fault{},
+		got: make(chan record.Preferred, 16), lines: make(chan observer.LoggedEntry, 64),
+	}
+	config := rest.CopyConfig(cluster.Config)
+	if use != nil {
+		config = use(namespace, config)
+	}
+	config.Wrap(b.fault.wrap)
+	log := zap.New(tee{b.lines})
+	source := configmap.New(coreOf(t, config), configmap.Key{Namespace: namespace, Name: name, Key: key}, log)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- source.Watch(ctx, func(p record.Preferred) { b.got <- p }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Watch returned %v", err)
+		}
+		b.fault.closeIdle()
+	})
+	return b
+}
+
+func coreOf(t *testing.T, c *rest.Config) *coreclient.CoreV1Client {
+	t.Helper()
+	core, err := coreclient.NewForConfig(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return core
+}
+
+// next is the next value that is delivered.
+func (b *bench) next(want string) {
+	b.Helper()
+	select {
+	case p := <-b.got:
+		if p.String() != want {
+			b.Fatalf("delivered %s, want %s", p, want)
+		}
+	case <-time.After(longest):
+		b.Fatalf("nothing was delivered, want %s", want)
+	}
+}
+
+// says waits for a line of the log. No line before it may say the same as the one before.
+func (b *bench) says(message string) observer.LoggedEntry {
+	b.Helper()
+	select {
+	case line := <-b.lines:
+		if line.Message != message {
+			b.Fatalf("logged %q, want %q", line.Message, message)
+		}
+		return line
+	case <-time.After(longest):
+		b.Fatalf("nothing was logged, want %q", message)
+	}
+	panic("unreachable")
+}
+
+func (b *bench) quiet() {
+	b.Helper()
+	select {
+	case line := <-b.lines:
+		b.Errorf("logged %q", line.Message)
+	case p := <-b.got:
+		b.Errorf("delivered %s", p)
+	default:
+	}
+}
+
+const (
+	trouble = "preferred revision cannot be read; the last one stays, and it is tried again"
+	over    = "preferred revision can be read again"
+	refused = "preferred revision is none that a member can have; the last one stays until the ConfigMap is corrected"
+)
+
+func (b *bench) create(data map[string]string) {
+	b.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
+	if _, err := b.maps.Create(b.Context(), cm, metav1.CreateOptions{}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) update(data map[string]string) {
+	b.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
+	if _, err := b.maps.Update(b.Context(), cm, metav1.UpdateOptions{}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func TestValues(t *testing.T) {
+	b := newBench(t, nil)
+	b.next("(unset)") // there is no ConfigMap
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-2"}, Data: map[string]string{key: "another's"}}
+	if _, err := b.maps.Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.create(map[string]string{key: "1-9-0\n"})
+	b.next("1-9-0")
+	b.update(map[string]string{key: "1-9-0", "note": "says the same"})
+	b.update(map[string]string{key: " 2-0-0 "})
+	b.next("2-0-0")
+	b.update(map[string]string{"other": "x"})
+	b.next("(unset)")
+	b.update(map[string]string{key: "2-0-0"})
+	b.next("2-0-0")
+	b.update(map[string]string{key: "  "})
+	b.next("(unset)")
+	b.update(map[string]string{key: "2-0-0"})
+	b.next("2-0-0")
+	b.update(map[string]string{key: "no revision"})
+	b.says(refused)
+	b.update(map[string]string{key: "no revision", "note": "still none"})
+	b.update(map[string]string{key: "2-0-0"})
+	if err := b.maps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.next("(unset)")
+	b.quiet()
+}
+
+// What happens while the stream is cut is seen afterwards, and nothing is said of a cut
+// that is mended at once.
+func TestWatchCut(t *testing.T) {
+	b := newBench(t, nil)
+	b.next("(unset)")
+	b.create(map[string]string{key: "1-9-0"})
+	b.next("1-9-0")
+	if n := b.fault.cut(); n != 1 {
+		t.Fatalf("%d streams were open, want 1", n)
+	}
+	b.update(map[string]string{key: "2-0-0"})
+	b.next("2-0-0")
+	b.quiet()
+}
+
+// The last value stays while nobody answers.
+func TestUnreachable(t *testing.T) {
+	b := newBench(t, nil)
+	b.next("(unset)")
+	b.create(map[string]string{key: "1-9-0"})
+	b.next("1-9-0")
+	b.fault.set(errUnreachable)
+	b.fault.cut()
+	if line := b.says(trouble); line.ContextMap()["last"] != "1-9-0" {
+		t.Errorf("logged %v", line.ContextMap())
+	}
+	b.fault.refused(3) // it is tried again, and nothing more is said
+	b.update(map[string]string{key: "2-0-0"})
+	b.fault.set(nil)
+	b.next("2-0-0")
+	b.says(over)
+	b.quiet()
+}
+
+// Without permission nothing is known, so nothing is delivered.
+func TestDeniedThenGranted(t *testing.T) {
+	var namespace string
+	var admin *rest.Config
+	b := newBench(t, func(ns string, c *rest.Config) *rest.Config {
+		namespace, admin = ns, c
+		return as(t, c, ns, "reader")
+	})
+	b.create(map[string]string{key: "1-9-0"})
+	line := b.says(trouble)
+	if last, err := line.ContextMap()["last"], line.ContextMap()["error"].(string); last != "none, so nothing moves" ||
+		!contains(err, "forbidden", "(needed on configmap "+name+" in namespace "+namespace+": list, watch)") {
+		t.Errorf("logged %v", line.ContextMap())
+	}
+	b.quiet()
+	grant(t, admin, namespace, "reader")
+	b.next("1-9-0")
+	b.says(over)
+	b.update(map[string]string{key: "2-0-0"})
+	b.next("2-0-0")
+}
+
+// as makes a service account and is it.
+func as(t *testing.T, c *rest.Config, namespace, account string) *rest.Config {
+	t.Helper()
+	accounts := coreOf(t, c).ServiceAccounts(namespace)
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}
+	if _, err := accounts.Create(t.Context(), sa, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	token, err := accounts.CreateToken(t.Context(), account, tokenRequest(), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	anonymous := rest.AnonymousClientConfig(c)
+	anonymous.BearerToken = token.Status.Token
+	anonymous.QPS = -1
+	return anonymous
+}
+
+// grant permits what the package's doc says, on the one ConfigMap.
+func grant(t *testing.T, c *rest.Config, namespace, account string) {
+	t.Helper()
+	rbac, err := rbacclient.NewForConfig(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := metav1.ObjectMeta{Name: account}
+	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{name}, Verbs: []string{"list", "watch"},
+	}}}
+	if _, err := rbac.Roles(namespace).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: namespace}},
+	}
+	if _, err := rbac.RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}

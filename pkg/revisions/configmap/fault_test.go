@@ -1,0 +1,124 @@
+package configmap_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+var errUnreachable = errors.New("planted: no route to host")
+
+// fault is what happens to the requests of a client.
+type fault struct {
+	mu     sync.Mutex
+	below  http.RoundTripper
+	err    error
+	denied int
+	// more is closed when a request was refused; nil while nobody waits.
+	more    chan struct{}
+	streams []io.Closer
+}
+
+func (f *fault) wrap(rt http.RoundTripper) http.RoundTripper {
+	f.below = rt
+	return f
+}
+
+// RoundTrip implements http.RoundTripper.
+func (f *fault) RoundTrip(r *http.Request) (*http.Response, error) {
+	f.mu.Lock()
+	err := f.err
+	if err != nil {
+		f.denied++
+		if f.more != nil {
+			close(f.more)
+			f.more = nil
+		}
+	}
+	f.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := f.below.RoundTrip(r)
+	if err == nil && r.URL.Query().Get("watch") != "" {
+		f.mu.Lock()
+		f.streams = append(f.streams, resp.Body)
+		f.mu.Unlock()
+	}
+	return resp, err
+}
+
+// set makes every request from now on fail; nil lets them pass again.
+func (f *fault) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err, f.denied = err, 0
+}
+
+// refused waits until so many requests have failed.
+func (f *fault) refused(n int) {
+	for {
+		f.mu.Lock()
+		if f.denied >= n {
+			f.mu.Unlock()
+			return
+		}
+		more := make(chan struct{})
+		f.more = more
+		f.mu.Unlock()
+		<-more
+	}
+}
+
+// cut ends every open stream, and says how many that were.
+func (f *fault) cut() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.streams {
+		_ = s.Close()
+	}
+	n := len(f.streams)
+	f.streams = nil
+	return n
+}
+
+func (f *fault) closeIdle() { utilnet.CloseIdleConnectionsFor(f.below) }
+
+// tee sends lines of a log where a test can wait for them.
+type tee struct{ lines chan<- observer.LoggedEntry }
+
+func (t tee) Enabled(l zapcore.Level) bool { return l >= zapcore.InfoLevel }
+func (t tee) With(fields []zapcore.Field) zapcore.Core {
+	return t // the fields of the source itself are not looked at
+}
+func (t tee) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if t.Enabled(e.Level) {
+		return ce.AddCore(e, t)
+	}
+	return ce
+}
+func (t tee) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	t.lines <- observer.LoggedEntry{Entry: e, Context: fields}
+	return nil
+}
+func (t tee) Sync() error { return nil }
+
+func contains(s string, parts ...string) bool {
+	for _, p := range parts {
+		if !strings.Contains(s, p) {
+			return false
+		}
+	}
+	return true
+}
+
+func tokenRequest() *authenticationv1.TokenRequest {
+	return &authenticationv1.TokenRequest{}
+}

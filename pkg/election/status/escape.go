@@ -19,6 +19,14 @@ func clean(s string) string {
 
 func unsafe(r rune) bool { return r == '\\' || !unicode.IsPrint(r) }
 
+// cleanText is clean for text of ours, in which what others wrote is escaped already.
+func cleanText(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r != '\\' && unsafe(r) }) && utf8.ValidString(s) {
+		return s
+	}
+	return clean(s)
+}
+
 // longest is how many characters a cell of a table shows.
 const longest = 96
 

@@ -111,7 +111,9 @@ func Of(s Selection, entries []lock.Entry, now time.Time) Report {
 		}
 	}
 	for _, e := range locks {
-		r.Elections = append(r.Elections, electionOf(e, expected[e.Name], stale, now))
+		found := electionOf(e, expected[e.Name], stale, now)
+		found.Group = cmp.Or(found.Group, s.Group)
+		r.Elections = append(r.Elections, found)
 		delete(expected, e.Name)
 	}
 	for lockName, election := range expected {
@@ -151,7 +153,7 @@ func electionOf(e lock.Entry, name string, stale map[string]bool, now time.Time)
 		Acquired: r.Acquired, Renewed: r.Renewed, Transitions: r.Transitions,
 	}
 	out.State, out.Reason = stateOf(r)
-	out.Reason = clean(out.Reason)
+	out.Reason = cleanText(out.Reason)
 	switch out.State {
 	case Led:
 		out.Stale = expired(r, now)
@@ -175,7 +177,10 @@ func member(e lock.Entry, stale bool) Member {
 	r := e.Record
 	out := Member{
 		Identity: clean(r.Holder), Group: clean(r.Group), Session: clean(e.Name),
-		Renewed: r.Renewed, State: memberStateOf(r, stale), Reason: clean(r.Unreadable),
+		Renewed: r.Renewed, State: memberStateOf(r, stale), Reason: cleanText(r.Unreadable),
+	}
+	if out.State == Unknown && out.Reason == "" {
+		out.Reason = "the session names no member that can be believed"
 	}
 	if m := r.Member; m != nil {
 		out.Identity = clean(m.Identity)

@@ -56,8 +56,11 @@ func (r Report) Rows() (elections, members [][]string) {
 
 func (e Election) cells(now time.Time) []string {
 	state, token, note := string(e.State), "", e.Reason
-	if e.Stale {
+	switch {
+	case e.Stale && e.State == Led:
 		state = "stale?"
+	case e.Stale:
+		note += "; it looks expired"
 	}
 	if e.Token != 0 {
 		token = strconv.FormatUint(e.Token, 10)

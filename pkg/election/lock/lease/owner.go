@@ -18,7 +18,7 @@ func OwnedBy(host string, pod metav1.OwnerReference) Option {
 
 // owners are the owners to write: those that the object has, except for sessions of ours.
 func (s *Store) owners(r *record.Record, present []metav1.OwnerReference) []metav1.OwnerReference {
-	if s.owner == nil || !r.IsSession() || r.Holder == "" || !strings.HasPrefix(r.Holder, s.host+"_") {
+	if s.owner == nil || !r.IsSession() || !strings.HasPrefix(r.Holder, s.host+"_") {
 		return present
 	}
 	kept := slices.DeleteFunc(slices.Clone(present), func(o metav1.OwnerReference) bool { return o.Kind == s.owner.Kind })

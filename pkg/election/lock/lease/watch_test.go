@@ -1,10 +1,12 @@
 package lease
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -145,5 +147,36 @@ func TestWatchTalk(t *testing.T) {
 				t.Errorf("shown %s, want %s", got, want)
 			}
 		})
+	}
+}
+
+// When Watch has returned, so has client-go's goroutine. On one processor, one that was
+// only told to end is still there to be seen.
+func TestWatchLeavesNothing(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s, _ := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") == "" {
+			object200(list5)(w, r)
+			return
+		}
+		streamOf(change6)(w, r)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := s.Watch(ctx, func(e lock.Event) {
+			if e.Kind == lock.Changed {
+				cancel()
+			}
+		})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stacks := make([]byte, 1<<20)
+		if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("StreamWatcher")) {
+			t.Fatalf("a goroutine outlives the watch:\n%s", stacks)
+		}
 	}
 }

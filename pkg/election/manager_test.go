@@ -271,3 +271,28 @@ func TestSpecAndConfigErrors(t *testing.T) {
 		}
 	})
 }
+
+// Rule 9: a member that gives an election up and takes it up again uses no beat twice.
+func TestBeatsGoOnAfterRemoval(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		m1 := g.join("m1", "stable", stable)
+		after(40 * time.Second)
+		last := uint64(0)
+		for range 3 {
+			if err := m1.manager.Remove(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m1.manager.Add(election.Spec{Name: "a"}, nil); err != nil {
+				t.Fatal(err)
+			}
+			after(20 * time.Second)
+			beat := g.realm.Read("a").Record.Mark.Beat
+			if beat <= last {
+				t.Errorf("beat %d after %d", beat, last)
+			}
+			last = beat
+		}
+		m1.leave(t)
+	})
+}

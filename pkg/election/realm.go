@@ -43,6 +43,9 @@ type realm struct {
 	// in which our standing was lowered.
 	going, lowered map[*contest]bool
 	configDigest   string
+	// beats are the numbers of the last writes to the locks of elections that were given
+	// up: none is used twice, should they come back.
+	beats map[lockName]uint64
 
 	dir     *session.Directory
 	own     *session.Own
@@ -73,7 +76,7 @@ func newRealm(m *Manager, identity string, preferred *latest[record.Preferred], 
 		log:      m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
 		inbox:    make(chan func(), 256),
 		contests: map[*entrant]*contest{}, streams: map[lock.Store]*stream{},
-		going: map[*contest]bool{}, lowered: map[*contest]bool{},
+		going: map[*contest]bool{}, lowered: map[*contest]bool{}, beats: map[lockName]uint64{},
 		view: &machine.View{},
 	}
 	r.trouble.log = r.log
@@ -262,6 +265,7 @@ func (r *realm) enter() {
 // add takes part in an election, and returns the stream that must show its lock.
 func (r *realm) add(e *entrant) *stream {
 	c := newContest(r, e)
+	c.state.Beat = r.beats[e.spec.lockName()]
 	r.contests[e] = c
 	s := r.streamOf(e.spec.Locks)
 	s.byLock[e.spec.Lock] = c
@@ -284,6 +288,7 @@ func (r *realm) settle(now record.Instant) {
 		delete(r.lowered, c)
 		delete(r.contests, e)
 		delete(r.streamOf(e.spec.Locks).byLock, e.spec.Lock)
+		r.beats[e.spec.lockName()] = c.state.Beat
 		dropped = true
 		if r.leaving == "" {
 			r.m.forget(e)

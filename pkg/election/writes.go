@@ -152,6 +152,10 @@ func stamp(r record.Record, wall time.Time) record.Record {
 	return r
 }
 
+// mostRetryAfter bounds for how long a store, or whatever stands before it, can silence a
+// member.
+const mostRetryAfter = 30 * time.Second
+
 // outcomeOf tells the machine what became of its write.
 func outcomeOf(a answer) (machine.Outcome, time.Duration) {
 	switch a.outcome {
@@ -167,7 +171,7 @@ func outcomeOf(a answer) (machine.Outcome, time.Duration) {
 	}
 	var throttled *lock.ThrottledError
 	if errors.As(a.err, &throttled) {
-		return machine.Refused, throttled.RetryAfter
+		return machine.Refused, min(throttled.RetryAfter, mostRetryAfter)
 	}
 	return machine.Refused, 0
 }

@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 type realm struct {
 	t         *testing.T
 	cluster   *devcluster.Cluster
-	gate      *gate
+	gate      *devcluster.Gate
 	client    *APIClient
 	admin     *APIClient // past the gate
 	namespace string
@@ -33,9 +33,9 @@ type realm struct {
 func newRealm(t *testing.T) *realm {
 	t.Helper()
 	cluster := devcluster.Start(t)
-	g := newGate()
+	g := devcluster.NewGate()
 	config := rest.CopyConfig(cluster.Config)
-	config.Wrap(g.wrap)
+	config.Wrap(g.Wrap)
 	return &realm{t: t, cluster: cluster, gate: g, client: newClient(t, config), admin: newClient(t, cluster.Config), namespace: cluster.Namespace(t)}
 }
 
@@ -51,7 +51,10 @@ func newClient(t *testing.T, config *rest.Config) *APIClient {
 
 func (r *realm) Store() lock.Store { return In(r.client, r.namespace) }
 
-func (r *realm) Cut() (mend func()) { return r.gate.cut() }
+// KeyAnnotation implements locktest.Keyless: without HolderKeys, keys are others'.
+func (r *realm) KeyAnnotation() string { return "leader.istio.io/holder-key" }
+
+func (r *realm) Cut() (mend func()) { return r.gate.Cut() }
 
 // Forget restarts the server, whose watch cache then begins at the present.
 func (r *realm) Forget() error {

@@ -19,7 +19,7 @@ const patience = 30 * time.Second
 const name = "ingress-status"
 
 // moment is a time that every store can keep.
-var moment = time.Date(2026, 11, 20, 8, 58, 30, 123456000, time.UTC)
+var moment = time.Date(2026, 11, 20, 8, 58, 30, 0, time.UTC)
 
 // held is a lock with every field set, written with the beat. Beats make writes differ.
 func held(beat uint64) record.Record {
@@ -153,6 +153,7 @@ func show(r record.Record) any {
 		record.Record
 		Mark   record.Mark
 		Member record.Member
+		Claim  record.Claim
 	}
 	a := all{Record: r}
 	if r.Mark != nil {
@@ -160,6 +161,9 @@ func show(r record.Record) any {
 	}
 	if r.Member != nil {
 		a.Member = *r.Member
+	}
+	if r.Claim != nil {
+		a.Claim = *r.Claim
 	}
 	return a
 }

@@ -8,6 +8,7 @@ package locktest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
@@ -30,6 +31,19 @@ type Realm interface {
 	// Forget makes that no watch which is cut now can resume: the realm forgets what it
 	// would have to show.
 	Forget() error
+}
+
+// Coarse is a Realm whose objects keep times in larger units than microseconds.
+type Coarse interface {
+	Realm
+	Unit() time.Duration
+}
+
+// Keyless is a Realm whose stores leave holders' keys alone: one that stands in the
+// annotation is others'.
+type Keyless interface {
+	Realm
+	KeyAnnotation() string
 }
 
 // Run runs the suite; each test gets a realm of its own.
@@ -59,6 +73,8 @@ func Run(t *testing.T, realm func(*testing.T) Realm) {
 		{"Times", testTimes},
 		{"OthersSurvive", testOthersSurvive},
 		{"OursVanish", testOursVanish},
+		{"Claim", testClaim},
+		{"HolderKey", testHolderKey},
 		{"Hostile", testHostile},
 
 		{"WatchList", testWatchList},
@@ -70,6 +86,8 @@ func Run(t *testing.T, realm func(*testing.T) Realm) {
 		{"WatchRelist", testWatchRelist},
 		{"WatchHostile", testWatchHostile},
 		{"WatchEnd", testWatchEnd},
+		{"WatchNames", testWatchNames},
+		{"WatchNamesConsistent", testWatchNamesConsistent},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, realm(t)) })
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,8 @@ import (
 type watcher struct {
 	t      *testing.T
 	cancel context.CancelFunc
+	// byName: the order of the store is promised for each object only.
+	byName bool
 	done   chan struct{} // closed when Watch has returned
 	err    error         // of Watch, once done
 
@@ -26,14 +29,25 @@ type watcher struct {
 	taken  []lock.Event
 }
 
+// names are all that tests watch.
+var names = []string{
+	name, "a", "b", "last", "goes", "stays",
+	"lock-0", "lock-1", "lock-2", "lock-3", "lock-4", "lock-5", "lock-6", "lock-7", "lock-8", "lock-9",
+}
+
 // watch starts a watch that ends with the test.
 func watch(t *testing.T, s lock.Store) *watcher {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watcher{t: t, cancel: cancel, done: make(chan struct{}), news: make(chan struct{}, 1)}
+	follow := s.Watch
+	if by, ok := s.(lock.NameWatcher); ok {
+		w.byName = true
+		follow = func(ctx context.Context, deliver func(lock.Event)) error { return by.WatchNames(ctx, names, deliver) }
+	}
 	go func() {
 		defer close(w.done)
-		w.err = s.Watch(ctx, w.deliver)
+		w.err = follow(ctx, w.deliver)
 	}()
 	t.Cleanup(w.end)
 	return w
@@ -73,13 +87,19 @@ func (w *watcher) end() {
 // next is the next event.
 func (w *watcher) next(what string) lock.Event {
 	w.t.Helper()
+	return w.nextOf(what, func(lock.Event) bool { return true })
+}
+
+// nextOf is the next event of a part of the stream that has an order of its own.
+func (w *watcher) nextOf(what string, part func(lock.Event) bool) lock.Event {
+	w.t.Helper()
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	for {
 		w.mu.Lock()
-		if len(w.events) > 0 {
-			e := w.events[0]
-			w.events = w.events[1:]
+		if i := slices.IndexFunc(w.events, part); i >= 0 {
+			e := w.events[i]
+			w.events = slices.Delete(w.events, i, i+1)
 			w.mu.Unlock()
 			w.taken = append(w.taken, e)
 			return e
@@ -106,7 +126,9 @@ func (w *watcher) await(what string, wanted func(lock.Event) bool) lock.Event {
 // change is the next change, which must be of the name.
 func (w *watcher) change(name string) lock.Entry {
 	w.t.Helper()
-	e := w.await("a change of "+name, func(e lock.Event) bool { return e.Kind != lock.Progressed })
+	e := w.nextOf("a change of "+name, func(e lock.Event) bool {
+		return e.Kind != lock.Progressed && (!w.byName || e.Kind != lock.Changed || e.Entry.Name == name)
+	})
 	if e.Kind != lock.Changed || e.Entry.Name != name {
 		w.t.Fatalf("want a change of %s; saw %s", name, w)
 	}
@@ -324,5 +346,86 @@ func testWatchEnd(t *testing.T, r Realm) {
 		if e.Kind == lock.Changed || e.Kind == lock.Broken {
 			t.Errorf("delivered %v after the end", e.Kind)
 		}
+	}
+}
+
+// Whoever watches by name is shown those names only, listed as they were at one revision.
+func testWatchNames(t *testing.T, r Realm) {
+	s, ok := r.Store().(lock.NameWatcher)
+	if !ok {
+		t.Skip("this store is not watched by name")
+	}
+	const other = "somebody-elses"
+	a := mustPut(t, s, "a", held(1), record.Version{})
+	mustPut(t, s, other, held(1), record.Version{})
+	b := mustPut(t, s, "b", held(1), record.Version{})
+	w := watch(t, s)
+	listed := w.await("a list", func(e lock.Event) bool { return e.Kind == lock.Listed })
+	got := map[string]record.Version{}
+	for _, e := range listed.List {
+		got[e.Name] = e.Version
+	}
+	if want := map[string]record.Version{"a": a, "b": b}; !reflect.DeepEqual(got, want) || listed.Revision < b.Revision {
+		t.Errorf("listed %v at %d, want %v", got, listed.Revision, want)
+	}
+	w.await("a stream", resumed)
+	o := mustGet(t, s, other)
+	mustPut(t, s, other, held(2), o.Version)
+	b = mustPut(t, s, "b", held(2), b)
+	says(t, w.change("b"), held(2), b)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.events {
+		if e.Kind == lock.Changed {
+			t.Errorf("shown a change of %s", e.Entry.Name)
+		}
+	}
+}
+
+// The list shows all names at one revision, however they change meanwhile: whatever is
+// listed of b was written after what is listed of a.
+func testWatchNamesConsistent(t *testing.T, r Realm) {
+	s, ok := r.Store().(lock.NameWatcher)
+	if !ok {
+		t.Skip("this store is not watched by name")
+	}
+	ctx, stop := context.WithCancel(within(t))
+	var writer sync.WaitGroup
+	defer writer.Wait()
+	defer stop()
+	first := make(chan struct{})
+	writer.Go(func() {
+		var versions [2]record.Version
+		for beat := uint64(1); ctx.Err() == nil; beat++ {
+			for i, name := range []string{"a", "b"} {
+				v, err := s.Put(ctx, name, held(beat), versions[i])
+				if err != nil {
+					if ctx.Err() == nil {
+						t.Errorf("put: %v", err)
+					}
+					return
+				}
+				versions[i] = v
+			}
+			if beat == 1 {
+				close(first)
+			}
+		}
+	})
+	<-first
+	for range 10 {
+		w := watch(t, s)
+		listed := w.await("a list", func(e lock.Event) bool { return e.Kind == lock.Listed })
+		beats := map[string]uint64{}
+		for _, e := range listed.List {
+			beats[e.Name] = e.Record.Mark.Beat
+			if e.Version.Revision > listed.Revision {
+				t.Errorf("%s of %d is listed at %d", e.Name, e.Version.Revision, listed.Revision)
+			}
+		}
+		if a, b := beats["a"], beats["b"]; a != b && a != b+1 {
+			t.Errorf("listed a at beat %d and b at %d", a, b)
+		}
+		w.end()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,11 +144,21 @@ func TestStall(t *testing.T) {
 		realm := memory.New(clock.Boottime())
 		s := realm.Store()
 		ctx, cancel := context.WithCancel(t.Context())
-		var got []lock.Event
+		var mu sync.Mutex
+		var events []lock.Event
+		shown := func() []lock.Event {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(events)
+		}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = s.Watch(ctx, func(e lock.Event) { got = append(got, e) })
+			_ = s.Watch(ctx, func(e lock.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				events = append(events, e)
+			})
 		}()
 		synctest.Wait()
 		s.On(memory.Deliver, memory.Delay(time.Minute))
@@ -155,8 +166,8 @@ func TestStall(t *testing.T) {
 		v2, _ := realm.Write(name, held(1), v1)
 		realm.Progress()
 		synctest.Wait()
-		if len(got) != 3 {
-			t.Errorf("a stalled stream shows %v", got)
+		if early := shown(); len(early) != 3 {
+			t.Errorf("a stalled stream shows %v", early)
 		}
 		s.Heal()
 		time.Sleep(time.Minute)
@@ -165,6 +176,7 @@ func TestStall(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		<-done
+		got := shown()
 		var kinds []lock.EventKind
 		for _, e := range got {
 			kinds = append(kinds, e.Kind)

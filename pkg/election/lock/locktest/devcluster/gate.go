@@ -1,4 +1,4 @@
-package lease
+package devcluster
 
 import (
 	"context"
@@ -6,24 +6,27 @@ import (
 	"sync"
 )
 
-// gate stands before a client's connections and breaks watches.
-type gate struct {
+// Gate stands before a client's connections and breaks watches. Its methods are safe for
+// concurrent use.
+type Gate struct {
 	mu     sync.Mutex
 	cuts   map[int]context.CancelFunc // of the open watches
 	opened int
 	closed chan struct{} // closed while there is no cut
 }
 
-func newGate() *gate {
+// NewGate is an open gate.
+func NewGate() *Gate {
 	open := make(chan struct{})
 	close(open)
-	return &gate{cuts: map[int]context.CancelFunc{}, closed: open}
+	return &Gate{cuts: map[int]context.CancelFunc{}, closed: open}
 }
 
-func (g *gate) wrap(next http.RoundTripper) http.RoundTripper { return &gated{gate: g, next: next} }
+// Wrap puts the gate before connections; rest.Config.Wrap takes it.
+func (g *Gate) Wrap(next http.RoundTripper) http.RoundTripper { return &gated{gate: g, next: next} }
 
-// cut breaks all watches and lets none come back until mend is called.
-func (g *gate) cut() (mend func()) {
+// Cut breaks all watches and lets none come back until mend is called.
+func (g *Gate) Cut() (mend func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	mended := make(chan struct{})
@@ -36,7 +39,7 @@ func (g *gate) cut() (mend func()) {
 }
 
 // enter waits until the gate is open, and makes a watch's request one that can be cut.
-func (g *gate) enter(req *http.Request) (*http.Request, func(), error) {
+func (g *Gate) enter(req *http.Request) (*http.Request, func(), error) {
 	for {
 		g.mu.Lock()
 		open := g.closed
@@ -61,7 +64,7 @@ func (g *gate) enter(req *http.Request) (*http.Request, func(), error) {
 }
 
 type gated struct {
-	gate *gate
+	gate *Gate
 	next http.RoundTripper
 }
 

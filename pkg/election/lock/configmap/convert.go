@@ -1,0 +1,136 @@
+package configmap
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// extra is what a ConfigMap carries beside annotations, labels and the record. It never
+// changes. managedFields are not in it: a write without them leaves them alone.
+type extra struct {
+	generateName string
+	owners       []metav1.OwnerReference
+	finalizers   []string
+	data         map[string]string
+	binaryData   map[string][]byte
+	immutable    *bool
+	// unknown are the fields of the leader annotation that we do not know.
+	unknown string
+}
+
+func extraOf(m *corev1.ConfigMap, unknown string) any {
+	if m.GenerateName == "" && len(m.OwnerReferences) == 0 && len(m.Finalizers) == 0 &&
+		len(m.Data) == 0 && len(m.BinaryData) == 0 && m.Immutable == nil && unknown == "" {
+		return nil
+	}
+	return &extra{
+		generateName: m.GenerateName,
+		owners:       m.OwnerReferences,
+		finalizers:   m.Finalizers,
+		data:         m.Data,
+		binaryData:   m.BinaryData,
+		immutable:    m.Immutable,
+		unknown:      unknown,
+	}
+}
+
+// object reads a ConfigMap, and takes it over: what is kept of it must not change later.
+func object(m *corev1.ConfigMap) codec.Object {
+	o := codec.Object{Annotations: m.Annotations, Labels: m.Labels}
+	unknown := ""
+	if s, found := m.Annotations[LeaderAnnotation]; found {
+		o.Fields, unknown = readLeader(s)
+		delete(m.Annotations, LeaderAnnotation)
+	}
+	o.Extra = extraOf(m, unknown)
+	return o
+}
+
+// configMap makes the ConfigMap that says what the object says. It takes the object's
+// annotations over.
+func configMap(namespace, name string, replaces record.Version, o codec.Object) (*corev1.ConfigMap, error) {
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name:        name,
+		Namespace:   namespace,
+		Annotations: o.Annotations,
+		Labels:      o.Labels,
+	}}
+	if replaces.UID != "" {
+		m.UID = types.UID(replaces.UID)
+		m.ResourceVersion = strconv.FormatUint(replaces.Revision, 10)
+	}
+	unknown := ""
+	switch e := o.Extra.(type) {
+	case nil:
+	case *extra:
+		m.GenerateName, m.OwnerReferences, m.Finalizers = e.generateName, e.owners, e.finalizers
+		m.Data, m.BinaryData, m.Immutable = e.data, e.binaryData, e.immutable
+		unknown = e.unknown
+	default:
+		return nil, fmt.Errorf("%w: Record.Rest was made by another kind of store (%T)", lock.ErrInvalid, e)
+	}
+	if o.Fields == (codec.Fields{}) && unknown == "" {
+		return m, nil // never held: see the package's documentation
+	}
+	l, err := writeLeader(o.Fields, unknown)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", lock.ErrInvalid, err)
+	}
+	if m.Annotations == nil {
+		m.Annotations = map[string]string{}
+	}
+	m.Annotations[LeaderAnnotation] = l
+	return m, checkSize(m.Annotations)
+}
+
+// checkSize counts what codec could not: the leader annotation beside the others.
+func checkSize(annotations map[string]string) error {
+	total := 0
+	for k, v := range annotations {
+		total += len(k) + len(v)
+	}
+	if total > codec.MaxAnnotations {
+		return fmt.Errorf("%w: annotations: %d bytes are more than %d", lock.ErrInvalid, total, codec.MaxAnnotations)
+	}
+	return nil
+}
+
+// silent says whether the record is one of which the leader annotation says nothing: it
+// was never held, and nobody gave it times.
+func silent(r *record.Record) bool {
+	return r.Holder == "" && r.HolderKey == "" && r.Duration == 0 && r.Transitions == 0 &&
+		r.Acquired.IsZero() && r.Renewed.IsZero()
+}
+
+func (s *Store) entry(m *corev1.ConfigMap) (lock.Entry, error) {
+	v, err := version(m)
+	if err != nil {
+		return lock.Entry{}, err
+	}
+	return lock.Entry{Name: m.Name, Record: s.decoder.Decode(object(m)), Version: v}, nil
+}
+
+func version(m *corev1.ConfigMap) (record.Version, error) {
+	revision, err := revision(m.ResourceVersion)
+	if err == nil && m.UID == "" {
+		err = fmt.Errorf("configmap %s has no uid", m.Name)
+	}
+	return record.Version{UID: string(m.UID), Revision: revision}, err
+}
+
+// revision reads a resourceVersion; servers that conform to KEP-5504 number them.
+func revision(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("resourceVersion %q is no number", s)
+	}
+	return n, nil
+}

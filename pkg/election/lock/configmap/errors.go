@@ -1,0 +1,118 @@
+package configmap
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// statusOf is the answer of an API server in err; nil if none came, or what came was
+// written by something else on the way, such as a proxy.
+func statusOf(err error) *metav1.Status {
+	var s apierrors.APIStatus
+	if !errors.As(err, &s) || apierrors.IsUnexpectedServerError(err) {
+		return nil
+	}
+	status := s.Status()
+	return &status
+}
+
+// isAbsent says whether an API server itself said that there is no such ConfigMap.
+func isAbsent(err error, name string) bool {
+	s := statusOf(err)
+	return s != nil && s.Code == http.StatusNotFound && s.Reason == metav1.StatusReasonNotFound &&
+		s.Details != nil && s.Details.Name == name
+}
+
+// writeError maps what became of a write. Only what certainly was not written may be
+// told as rejected.
+func (s *Store) writeError(err error, replaces record.Version) error {
+	if known := s.commonError(err); known != nil {
+		return known
+	}
+	update := replaces.UID != ""
+	if status := statusOf(err); status != nil {
+		switch status.Code {
+		case http.StatusConflict:
+			switch {
+			case !update && status.Reason == metav1.StatusReasonAlreadyExists:
+				return wrap(lock.ErrExists, err)
+			case update && saysVanished(status.Message):
+				return wrap(lock.ErrVanished, err)
+			}
+			return wrap(lock.ErrConflict, err)
+		case http.StatusNotFound:
+			if update {
+				return wrap(lock.ErrVanished, err)
+			}
+			return wrap(lock.ErrDenied, err)
+		}
+	}
+	return wrap(lock.ErrUnknown, err)
+}
+
+// saysVanished tells "no object" from "another object" in a conflict: the uid is compared
+// before anyone asks whether there is an object. Without a uid the answer is 404.
+func saysVanished(message string) bool {
+	return strings.HasSuffix(strings.TrimSpace(message), "UID in object meta:")
+}
+
+// readError maps why a read failed.
+func (s *Store) readError(err error) error {
+	if known := s.commonError(err); known != nil {
+		return known
+	}
+	if status := statusOf(err); status != nil && status.Code == http.StatusNotFound {
+		return fmt.Errorf("%w: %w (is this an API server?)", lock.ErrDenied, err)
+	}
+	return wrap(lock.ErrUnknown, err)
+}
+
+// commonError maps what means the same to reads and writes; nil for the rest.
+func (s *Store) commonError(err error) error {
+	var api apierrors.APIStatus
+	if errors.As(err, &api) && api.Status().Code == http.StatusTooManyRequests {
+		// Priority and fairness answers in plain text, before anything is done.
+		return &lock.ThrottledError{RetryAfter: max(retryAfter(err), time.Second), Err: err}
+	}
+	status := statusOf(err)
+	if status == nil {
+		return nil
+	}
+	switch status.Code {
+	case http.StatusUnauthorized:
+		return fmt.Errorf("%w: %w (are the credentials valid, and for this cluster?)", lock.ErrDenied, err)
+	case http.StatusForbidden:
+		return fmt.Errorf("%w: %w (needed on configmaps in namespace %s: get, list, watch, create, update)", lock.ErrDenied, err, s.namespace)
+	case http.StatusNotFound:
+		if status.Details != nil && status.Details.Kind == "namespaces" {
+			return fmt.Errorf("%w: namespace %s does not exist: %w (create it first)", lock.ErrDenied, s.namespace, err)
+		}
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
+		return wrap(lock.ErrInvalid, err)
+	}
+	return nil
+}
+
+func wrap(sentinel, err error) error { return fmt.Errorf("%w: %w", sentinel, err) }
+
+// retryAfter is how long the server asked to be left alone; 0 if it did not.
+func retryAfter(err error) time.Duration {
+	var api apierrors.APIStatus
+	if errors.As(err, &api) && api.Status().Details != nil {
+		return time.Duration(api.Status().Details.RetryAfterSeconds) * time.Second
+	}
+	return 0
+}
+
+func isExpired(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+}

@@ -1,0 +1,180 @@
+package sim
+
+// mutants are ordered by the rule that they break.
+var mutants = []mutant{
+	{
+		name: "deadline-from-the-reply", rule: "1", file: "machine/step.go",
+		old: "validUntil := sent.Add(s.cfg.Timing.Validity())",
+		new: "validUntil := s.now.Add(s.cfg.Timing.Validity())",
+	},
+	{
+		name: "holder-ignores-drift", rule: "1", file: "record/timing.go",
+		old: "return d - time.Duration(float64(d)*t.Drift)",
+		new: "return d",
+	},
+	{
+		name: "lost-reply-extends", rule: "1", file: "machine/step.go",
+		old: "		s.writes[i].unknown = true\n",
+		new: "		s.writes[i].unknown = true\n		s.committed(w, w.asked)\n",
+	},
+	{
+		name: "observer-ignores-drift", rule: "3", file: "record/timing.go",
+		old: "return d + time.Duration(float64(d)*t.Drift)",
+		new: "return d",
+	},
+	{
+		name: "expiry-by-own-configuration", rule: "3", file: "machine/follow.go",
+		old: "return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3",
+		new: "return l.changedAt.Add(t.ObserverWait(t.LeaseDuration)), true",
+	},
+	{
+		name: "duration-from-the-plain-field", rule: "3", file: "machine/observe.go",
+		old: "			k.changedAt = s.now\n			k.duration = r.Mark.Duration",
+		new: "			k.changedAt = s.now\n			k.duration = r.Duration",
+	},
+	{
+		name: "edits-restart-the-expiry", rule: "3", file: "machine/observe.go",
+		old: "if !sameObject || before.Owner != owner || !sameBeat(before.Record, r) {",
+		new: "if true {",
+	},
+	{
+		name: "expiry-from-first-sight-of-holder", rule: "3", file: "machine/observe.go",
+		old: "if !sameObject || before.Owner != owner || !sameBeat(before.Record, r) {",
+		new: "if !sameObject || before.Owner != owner {",
+	},
+	{
+		name: "stops-at-the-deadline", rule: "4", file: "machine/lead.go",
+		old: "stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule 4",
+		new: "stopAt := s.Term.Deadline",
+	},
+	{
+		name: "releases-before-the-drain", rule: "5", file: "machine/lead.go",
+		old: "		if !s.Drain.Lost {\n			s.renew()\n		}",
+		new: "		if !s.Drain.Lost {\n			s.release()\n		}",
+	},
+	{
+		name: "extends-after-the-stop", rule: "5", file: "machine/step.go",
+		old: "case s.Role == Leading && s.Term.Token == w.token:",
+		new: "case s.Role != Following && s.Term.Token == w.token:",
+	},
+	{
+		name: "stop-beyond-the-deadline", rule: "5", file: "machine/step.go",
+		old: "by := min(s.Term.Deadline, s.now.Add(s.cfg.Timing.StopGrace))",
+		new: "by := s.now.Add(s.cfg.Timing.StopGrace)",
+	},
+	{
+		name: "starts-before-its-take-is-stored", rule: "6", file: "machine/follow.go",
+		old: "	s.put(Take, r)\n",
+		new: "	s.put(Take, r)\n	s.start(write{token: r.Token}, s.now.Add(s.cfg.Timing.Validity()))\n",
+	},
+	{
+		name: "starts-on-anybodys-write", rule: "6", file: "machine/observe.go",
+		old: "won := s.Lock.Owner == Mine && s.Lock.Record.Mark.Beat == w.beat",
+		new: "won := s.Lock.Owner == Mine || s.Lock.Owner == Other",
+	},
+	{
+		name: "takes-a-live-lock", rule: "7", file: "machine/follow.go",
+		old: "return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3",
+		new: "return l.changedAt, true",
+	},
+	{
+		name: "drains-for-another-preference", rule: "7", file: "machine/candidates.go",
+		old: "if p.Preference != s.Digest {",
+		new: "if false {",
+	},
+	{
+		name: "leads-on-until-the-deadline", rule: "9", file: "machine/lead.go",
+		old: "if why, lost := s.lost(); lost {\n		s.stop(why)",
+		new: "if why, lost := s.lost(); lost && s.now >= stopAt {\n		s.stop(why)",
+	},
+	{
+		name: "recreated-lock-is-still-ours", rule: "9", file: "machine/lead.go",
+		old: "case l.Owner == Nobody, l.Version.UID != s.Term.UID:",
+		new: "case false:",
+	},
+	{
+		name: "token-starts-over", rule: "10", file: "machine/follow.go",
+		old: "token := record.Token(s.Lock.Version.Revision)",
+		new: "token := record.Token(0)",
+	},
+	{
+		name: "session-ended-too-early", rule: "11", file: "session/directory.go",
+		old: "return s.changedAt.Add(d.timing.ObserverWait(max(d.timing.LeaseDuration, s.duration)))",
+		new: "return s.changedAt.Add(d.timing.ObserverWait(max(d.timing.LeaseDuration, s.duration)) * 2 / 3)",
+	},
+	{
+		name: "identity-joins-again", rule: "11", file: "session/own.go",
+		old: "o.doubtful = true",
+		new: "o.doubtful = false",
+	},
+	{
+		name: "no-wait-for-the-ownerless", rule: "13", file: "machine/follow.go",
+		old: "return l.since.Add(t.ObserverWait(wait)), true",
+		new: "return l.since, true",
+	},
+	{
+		name: "created-is-taken-at-once", rule: "13", file: "machine/follow.go",
+		old: "if s.cfg.Bootstrap == BootstrapImmediate && l.Record.Untouched() {",
+		new: "if l.Record.Untouched() {",
+	},
+	{
+		name: "last-holder-after-release", rule: "13", file: "machine/lead.go",
+		old: "	s.heldUntil = 0 // from here on another may hold it, seen by us or not\n",
+		new: "",
+	},
+	{
+		name: "edits-restart-the-wait", rule: "13", file: "machine/observe.go",
+		old: "if !sameObject || before.Owner != Unowned {",
+		new: "if true {",
+	},
+	{
+		name: "wait-goes-on-under-another-uid", rule: "13", file: "machine/observe.go",
+		old: "if !sameObject || before.Owner != Unowned {",
+		new: "if before.Owner != Unowned && before.Owner != Nobody {",
+	},
+	{
+		name: "wait-goes-on-after-a-break", rule: "13", file: "machine/observe.go",
+		old: "if e.Source == List && s.Lock.Owner == Unowned && e.Version != s.Lock.streamed {",
+		new: "if false {",
+	},
+	{
+		name: "takes-what-only-a-read-showed", rule: "13", file: "machine/follow.go",
+		old: "if s.Lock.Version != s.Lock.streamed || !s.mayWrite() {\n		return\n	}\n	l := s.Lock.Record",
+		new: "if !s.mayWrite() {\n		return\n	}\n	l := s.Lock.Record",
+	},
+	{
+		name: "believes-old-sights", rule: "14", file: "machine/observe.go",
+		old: "	case e.Version.Revision < known.Revision:\n",
+		new: "	case e.Version.Revision < known.Revision && e.Source != Stream:\n",
+	},
+	{
+		name: "restored-store-goes-unnoticed", rule: "14", file: "machine/observe.go", class: Restore,
+		old: "		case e.Sent > s.Lock.at:\n			s.restored(e)\n",
+		new: "",
+	},
+	{
+		name: "does-not-answer-for-its-record", rule: "15", file: "machine/follow.go",
+		old: "	if s.Lock.Owner == Mine {\n		s.answerFor()\n",
+		new: "	if s.Lock.Owner == Mine {\n",
+	},
+	{
+		name: "ignores-minHold", rule: "17", file: "machine/lead.go",
+		old: "at := max(s.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
+		new: "at := s.betterSince.Add(t.PreemptDelay)",
+	},
+	{
+		name: "ignores-preemptDelay", rule: "17", file: "machine/lead.go",
+		old: "at := max(s.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
+		new: "at := s.Term.Started.Add(t.MinHold)",
+	},
+	{
+		name: "drains-for-the-fallen", rule: "17", file: "machine/candidates.go",
+		old: "if !p.Ready || p.Trust != Proven || ",
+		new: "if !p.Ready || ",
+	},
+	{
+		name: "drains-for-nobody", rule: "17", file: "machine/lead.go",
+		old: "	case s.outranked():\n		s.stop(ReasonPreempted)\n",
+		new: "",
+	},
+}

@@ -1,0 +1,164 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// mutant is production code with one rule broken.
+type mutant struct {
+	name string
+	rule string
+	// file is below pkg/election. What is old there must occur exactly once.
+	file     string
+	old, new string
+	// class of the seeds that kill it; Judged when zero.
+	class Class
+}
+
+// seedsPerMutant bounds the search for a seed that kills a mutant.
+const seedsPerMutant = 5000
+
+// TestMutantsDie compiles the simulator over each mutant, without touching the source,
+// and looks for a seed that shows a violation. The code as it is passes the same seeds.
+func TestMutantsDie(t *testing.T) {
+	if testing.Short() || raceDetector {
+		t.Skip("compiles the simulator once for each mutant")
+	}
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go tool: ", err)
+	}
+	only := os.Getenv("PRIMACY_MUTANT")
+	type outcome struct {
+		mutant
+		seed      uint64
+		violation string
+		err       error
+	}
+	outcomes := make([]outcome, len(mutants))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for n := range next {
+				o := outcome{mutant: mutants[n]}
+				o.seed, o.violation, o.err = o.hunt(goTool, t.TempDir())
+				outcomes[n] = o
+			}
+		})
+	}
+	for n := range mutants {
+		if only == "" || strings.Contains(mutants[n].name, only) {
+			next <- n
+		}
+	}
+	close(next)
+	workers.Wait()
+
+	last := map[Class]uint64{}
+	var table strings.Builder
+	fmt.Fprintf(&table, "%-36s %-6s %5s  %s\n", "mutant", "rule", "seeds", "killed by")
+	for _, o := range outcomes {
+		switch {
+		case o.name == "":
+			continue
+		case o.err != nil:
+			t.Errorf("%s: %v", o.name, o.err)
+		case o.violation == "":
+			t.Errorf("%s (rule %s) survived %d seeds", o.name, o.rule, seedsPerMutant)
+		default:
+			last[o.seeds()] = max(last[o.seeds()], o.seed)
+		}
+		fmt.Fprintf(&table, "%-36s %-6s %5d  %.90s\n", o.name, o.rule, o.seed, o.violation)
+	}
+	t.Logf("\n%s", table.String())
+	for class, n := range last {
+		if _, _, failed := sweep(1, n, Options{Class: class}); failed != nil {
+			t.Errorf("the code as it is fails too: %s", explain(failed))
+		}
+	}
+}
+
+func (m mutant) seeds() Class {
+	if m.class == 0 {
+		return Judged
+	}
+	return m.class
+}
+
+// hunt compiles the mutant and returns the first seed that kills it.
+func (m mutant) hunt(goTool, dir string) (seed uint64, violation string, err error) {
+	source, err := filepath.Abs(filepath.Join("..", m.file))
+	if err != nil {
+		return 0, "", err
+	}
+	text, err := os.ReadFile(source)
+	if err != nil {
+		return 0, "", err
+	}
+	if n := strings.Count(string(text), m.old); n != 1 {
+		return 0, "", fmt.Errorf("pkg/election/%s has %d times what the mutant replaces, want once; the code has changed, so change mutants_table_test.go with it:\n%s", m.file, n, m.old)
+	}
+	replaced := filepath.Join(dir, "mutant.go")
+	if err := os.WriteFile(replaced, []byte(strings.Replace(string(text), m.old, m.new, 1)), 0o600); err != nil {
+		return 0, "", err
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: replaced}})
+	if err != nil {
+		return 0, "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
+		return 0, "", err
+	}
+	binary := filepath.Join(dir, "sim.test")
+	if out, err := exec.Command(goTool, "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, ".").CombinedOutput(); err != nil {
+		return 0, "", fmt.Errorf("does not compile: %w\n%s", err, out)
+	}
+	defer os.Remove(binary)
+	hunt := exec.Command(binary, "-test.run", "^TestHunt$")
+	hunt.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprintf("PRIMACY_SIM_HUNT=%s:%d", m.seeds(), seedsPerMutant))
+	out, err := hunt.Output()
+	if err != nil {
+		return 0, "", fmt.Errorf("hunt: %w\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if found, ok := strings.CutPrefix(line, "killed by "); ok {
+			number, violation, _ := strings.Cut(strings.TrimSpace(found), " ")
+			seed, err := strconv.ParseUint(number, 10, 64)
+			return seed, violation, err
+		}
+	}
+	if !strings.Contains(string(out), "survived") {
+		err = errors.New("the hunt said nothing")
+	}
+	return 0, "", err
+}
+
+// TestHunt is what a mutant's binary runs: PRIMACY_SIM_HUNT=class:n looks through the
+// seeds 1..n for a violation.
+func TestHunt(t *testing.T) {
+	hunt := os.Getenv("PRIMACY_SIM_HUNT")
+	if hunt == "" {
+		t.Skip("PRIMACY_SIM_HUNT=class:n is not set")
+	}
+	what, err := parseSeed(hunt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, failed := sweep(1, what.Seed, Options{Class: what.Class}); failed != nil {
+		line, _, _ := strings.Cut(failed.Violation, "\n")
+		fmt.Printf("\nkilled by %d %s\n", failed.Seed, line)
+		return
+	}
+	fmt.Println("\nsurvived")
+}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
@@ -125,7 +127,7 @@ func TestFormats(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, "realm."+string(f), out.Bytes())
-		if strings.ContainsAny(out.String(), "\x1b\u009b\u202e\xff") {
+		if !utf8.Valid(out.Bytes()) || bytes.ContainsFunc(out.Bytes(), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
 			t.Errorf("%s: what a stranger wrote reaches the terminal", f)
 		}
 		if f == status.JSON && !json.Valid(out.Bytes()) {

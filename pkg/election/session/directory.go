@@ -87,10 +87,14 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 	shown := make(map[string]bool, len(all))
 	for _, e := range all {
 		shown[e.Name] = true
-		if known := d.slots[e.Name]; known != nil && e.Version.Revision < known.version.Revision && known.at < sent {
+		known := d.slots[e.Name]
+		if known != nil && e.Version.Revision < known.version.Revision && known.at < sent {
 			consistent = false
 		}
 		d.Observe(now, e.Name, e.Record, e.Version)
+		if s := d.slots[e.Name]; known != nil && s != known && !e.Record.Bound() {
+			s.changedAt = now // an owner may have come during a break of the stream (rule 13)
+		}
 	}
 	for name, s := range d.slots {
 		if shown[name] {

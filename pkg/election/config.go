@@ -77,6 +77,8 @@ type Spec struct {
 	Policy priority.Policy
 	// Bootstrap defaults to machine.BootstrapWait.
 	Bootstrap machine.Bootstrap
+	// Foreign says which electors that are not ours share the lock. Default: none.
+	Foreign machine.Foreigners
 }
 
 // exitAborted is the exit status of a process that lost control of its work.
@@ -84,12 +86,16 @@ const exitAborted = 70
 
 var dns1123 = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-// maxLabel is how long a value may be that is also written as a label.
-const maxLabel = 63
+const (
+	// maxLabel is how long a value may be that is also written as a label.
+	maxLabel = 63
+	// maxObject is how long the name of an object may be.
+	maxObject = 253
+)
 
-func checkName(what, name string) error {
-	if len(name) > maxLabel || !dns1123.MatchString(name) {
-		return fmt.Errorf("%s %q must be 1 to %d characters, lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", what, name, maxLabel)
+func checkName(what, name string, most int) error {
+	if len(name) > most || !dns1123.MatchString(name) {
+		return fmt.Errorf("%s %q must be 1 to %d characters, lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", what, name, most)
 	}
 	return nil
 }
@@ -104,7 +110,7 @@ func checkTiming(t record.Timing) error {
 
 // complete fills in the defaults and checks the rest.
 func (c *Config) complete() error {
-	if err := checkName("group", c.Group); err != nil {
+	if err := checkName("group", c.Group, maxLabel); err != nil {
 		return err
 	}
 	if c.Member.Revision == "" {
@@ -126,7 +132,7 @@ func (c *Config) complete() error {
 		}
 		c.Host = strings.ToLower(host)
 	}
-	if err := checkName("host", c.Host); err != nil {
+	if err := checkName("host", c.Host, maxLabel); err != nil {
 		return err
 	}
 	if c.Timing == (record.Timing{}) {
@@ -160,13 +166,13 @@ func (c *Config) complete() error {
 
 // complete fills in the defaults of an election of the group and checks the rest.
 func (s *Spec) complete(c *Config) error {
-	if err := checkName("election", s.Name); err != nil {
+	if err := checkName("election", s.Name, maxLabel); err != nil {
 		return err
 	}
 	if s.Lock == "" {
 		s.Lock = s.Name
 	}
-	if err := checkName("lock", s.Lock); err != nil {
+	if err := checkName("lock", s.Lock, maxObject); err != nil {
 		return fmt.Errorf("election %s: %w", s.Name, err)
 	}
 	if s.Locks == nil {

@@ -34,6 +34,7 @@ func newContest(r *realm, e *entrant) *contest {
 			Bootstrap: e.spec.Bootstrap,
 			NotBefore: r.notBefore,
 			ProvenAt:  r.provenAt,
+			Foreign:   e.spec.Foreign,
 		},
 		state:  machine.Initial(),
 		before: e.status.Cycle(),

@@ -24,6 +24,8 @@ type Purpose int
 
 const (
 	Create Purpose = iota + 1
+	// Claim takes a lock from a foreign holder without starting a term (rule 8).
+	Claim
 	Take
 	Renew
 	Release
@@ -33,6 +35,8 @@ func (p Purpose) String() string {
 	switch p {
 	case Create:
 		return "create"
+	case Claim:
+		return "claim"
 	case Take:
 		return "take"
 	case Renew:
@@ -133,6 +137,8 @@ type Reason string
 
 const (
 	ReasonTaken     Reason = "lock taken"
+	ReasonClaimed   Reason = "lock claimed from a foreign holder"
+	ReasonYielded   Reason = "preferred revision is another's"
 	ReasonExpired   Reason = "not renewed in time"
 	ReasonLost      Reason = "lock lost to another holder"
 	ReasonDeleted   Reason = "lock object deleted or recreated"

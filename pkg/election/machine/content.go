@@ -13,6 +13,7 @@ func (s *step) held(token record.Token) record.Record {
 	l, me := s.Lock.Record, s.cfg.Member
 	return record.Record{
 		Holder:      me.Identity,
+		HolderKey:   me.Key(),
 		Duration:    s.cfg.Timing.LeaseDuration,
 		Transitions: l.Transitions,
 		Token:       token,

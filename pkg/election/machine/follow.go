@@ -14,6 +14,11 @@ func (s *step) follow() {
 		return
 	}
 	if s.Lock.Owner == Mine {
+		if s.claimLasts() {
+			s.become(Claiming, ReasonClaimed)
+			s.claiming()
+			return
+		}
 		s.answerFor()
 		return
 	}
@@ -33,7 +38,7 @@ func (s *step) follow() {
 		return
 	}
 	s.passOver(free)
-	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.pausedUntil)
+	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.pausedUntil, s.yieldsUntil(free))
 	if s.now < at {
 		s.wakeAt(at)
 		return
@@ -67,13 +72,16 @@ func (s *step) freeAt() (record.Instant, bool) {
 		}
 		return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3
 	case Foreign:
-		// Rule 8 in its passive form: a foreign elector that is silent for twice its
-		// duration has stopped; one that is alive is left alone.
+		// What is taken from a foreign holder is a claim first (rule 8).
 		s.alarm(ForeignHolder, l.Record.Holder)
 		if l.duration > foreignMaxDuration {
 			return 0, false
 		}
-		return l.changedAt.Add(t.ObserverWait(2 * max(l.duration, t.LeaseDuration))), true
+		expired := l.changedAt.Add(t.ObserverWait(max(l.duration, t.LeaseDuration)))
+		if s.outranksForeign() {
+			return min(expired, s.outrankedSince.Add(t.PreemptDelay)), true
+		}
+		return expired, true
 	default: // Unowned: rule 13
 		if s.cfg.Bootstrap == BootstrapImmediate && l.Record.Untouched() {
 			return l.since, true
@@ -83,7 +91,7 @@ func (s *step) freeAt() (record.Instant, bool) {
 		}
 		s.alarm(Ownerless, ownerless(l.Record))
 		wait := max(t.LeaseDuration, l.duration)
-		if l.shared {
+		if l.shared || s.cfg.Foreign.Sharing != NotShared {
 			wait = 2 * max(t.LeaseDuration, min(l.duration, foreignMaxDuration))
 		}
 		return l.since.Add(t.ObserverWait(wait)), true
@@ -114,7 +122,7 @@ func ownerless(r *record.Record) string {
 func (s *step) turn() time.Duration {
 	t, l := s.cfg.Timing, s.Lock
 	me := s.cfg.Member.Identity
-	if l.Owner == Free {
+	if l.Owner == Free && !l.foreignRelease {
 		switch l.Record.HandoverTo {
 		case me:
 			return 0
@@ -132,7 +140,7 @@ func (s *step) turn() time.Duration {
 // passOver remembers a nominee that let its turn go by.
 func (s *step) passOver(free record.Instant) {
 	nominee := s.Lock.Record.HandoverTo
-	if s.Lock.Owner != Free || nominee == "" || nominee == s.cfg.Member.Identity || s.now < free.Add(s.cfg.Timing.NominateDelay) {
+	if s.Lock.Owner != Free || s.Lock.foreignRelease || nominee == "" || nominee == s.cfg.Member.Identity || s.now < free.Add(s.cfg.Timing.NominateDelay) {
 		return
 	}
 	i := slices.IndexFunc(s.passedOver, func(p passedOver) bool { return p.identity == nominee })
@@ -190,5 +198,11 @@ func (s *step) take() {
 		r.Mark.Transitions = r.Transitions
 	}
 	r.History = remember(l.History, r.Holder, "took over: "+s.Lock.Owner.String())
+	if s.Lock.Owner == Foreign || s.claimLasts() {
+		claim := s.claimed
+		r.Claim = &claim
+		s.put(Claim, r)
+		return
+	}
 	s.put(Take, r)
 }

@@ -21,6 +21,8 @@ func (s *step) lead() {
 		s.stop(ReasonFailed)
 	case s.outranked():
 		s.stop(ReasonPreempted)
+	case s.yields():
+		s.stop(ReasonYielded)
 	default:
 		s.wakeAt(stopAt)
 		s.renew()
@@ -68,6 +70,7 @@ func (s *step) renew() {
 	}
 	r := s.held(s.Lock.Record.Token)
 	r.Acquired = s.Lock.Record.Acquired
+	r.Claim = s.claimOfOurs()
 	s.put(Renew, r)
 }
 
@@ -78,8 +81,11 @@ func (s *step) drain() {
 	}
 	switch {
 	case !s.Drain.Stopped:
-		if !s.Drain.Lost {
+		switch {
+		case !s.Drain.Lost:
 			s.renew()
+		case s.lastHolder() && s.mayBeForeign():
+			s.reassert()
 		}
 	case s.Lock.Owner == Free:
 		s.become(Following, ReasonReleased)
@@ -102,6 +108,7 @@ func (s *step) release() {
 	r.Holder, r.Mark.Identity = "", ""
 	r.Duration = time.Second
 	r.HandoverTo = s.nominee()
+	r.Claim = s.claimOfOurs()
 	why := s.Drain.Reason
 	if s.leaving != "" {
 		why = s.leaving

@@ -80,6 +80,10 @@ func (s *step) wonder() {
 func (s *step) sight(r *record.Record, v record.Version) {
 	before, owner := s.Lock, s.ownerOf(r)
 	k := &s.Lock
+	k.foreignRelease = owner == Unowned && s.releasedByForeign(r, v)
+	if k.foreignRelease {
+		owner = Free
+	}
 	k.Record, k.Version, k.Owner, k.at = r, v, owner, s.now
 	s.baffled = false
 
@@ -93,7 +97,14 @@ func (s *step) sight(r *record.Record, v record.Version) {
 			k.duration = r.Mark.Duration
 		}
 	case Free:
-		if !sameObject || before.Owner != Free || !sameBeat(before.Record, r) {
+		if k.foreignRelease {
+			s.claimed = record.Claim{} // who released has stopped
+			if !before.foreignRelease {
+				k.since = s.now
+			}
+			break
+		}
+		if !sameObject || before.Owner != Free || before.foreignRelease || !sameBeat(before.Record, r) {
 			k.since = s.now
 			k.duration = r.Mark.Duration
 		}
@@ -101,6 +112,8 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if !sameObject || before.Owner != Foreign || !sameForeignBeat(before.Record, r) {
 			k.changedAt = s.now
 			k.duration = r.Duration
+			s.claimed = record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(r.Duration, s.cfg.Timing.LeaseDuration)}
+			s.claimedAt = s.now
 		}
 	case Nobody:
 		if before.Owner != Nobody {
@@ -115,6 +128,9 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	}
 	if owner == Other {
 		s.forgive(r.Holder)
+	}
+	if owner == Mine || owner == Other || owner == Free {
+		s.seeClaim(r)
 	}
 	if owner == Foreign {
 		k.shared = true
@@ -138,8 +154,11 @@ func (s *step) skipped(e Observed) {
 	switch s.ownerOf(e.Record) {
 	case Other, Free:
 		duration = e.Record.Mark.Duration
+		s.seeClaim(e.Record)
 	case Foreign:
 		duration, k.shared = e.Record.Duration, true
+		s.claimed = record.Claim{Identity: e.Record.Holder, Transitions: e.Record.Transitions, Duration: max(duration, s.cfg.Timing.LeaseDuration)}
+		s.claimedAt = s.now
 	default:
 		return
 	}
@@ -162,7 +181,7 @@ func (s *step) ownerOf(r *record.Record) Owner {
 	switch {
 	case r == nil:
 		return Nobody
-	case r.Released():
+	case r.Holder == "" && r.Bound():
 		return Free
 	case r.Holder != "" && r.Bound():
 		// Rule 9: our name under a beat that we never sent is somebody else.

@@ -22,7 +22,31 @@ type Config struct {
 	// ProvenAt is when this member will have lived long enough since its last fall for
 	// others to trust it (rule 17); zero if it never fell.
 	ProvenAt record.Instant
+	// Foreign says which electors that are not ours may share the lock.
+	Foreign Foreigners
 }
+
+// Foreigners is what is known of electors that are not ours.
+type Foreigners struct {
+	Sharing Sharing
+	// Wait is how long after its last renewal such an elector may still be at work:
+	// renewDeadline + retryPeriod and a margin. Zero where that is not known: then it is
+	// twice the duration that it wrote.
+	Wait time.Duration
+}
+
+// Sharing says who else may hold the lock.
+type Sharing int
+
+const (
+	// NotShared: nobody but members of ours, as far as anybody knows.
+	NotShared Sharing = iota
+	// SharedWithClientGo: electors that keep to client-go's rules.
+	SharedWithClientGo
+	// SharedWithIstio: electors that also steal from whoever is not of the preferred
+	// revision.
+	SharedWithIstio
+)
 
 // Bootstrap says what a lock object that nobody ever held is worth.
 type Bootstrap int
@@ -40,6 +64,8 @@ type Role int
 const (
 	// Following: no term; it may be waiting for its turn to take the lock.
 	Following Role = iota + 1
+	// Claiming: the lock is ours, but its former, foreign holder may still be at work.
+	Claiming
 	// Leading: a term is on and its work may run.
 	Leading
 	// Draining: the term is over; the work is being stopped, or the lock released.
@@ -50,6 +76,8 @@ func (r Role) String() string {
 	switch r {
 	case Following:
 		return "following"
+	case Claiming:
+		return "claiming"
 	case Leading:
 		return "leading"
 	case Draining:
@@ -73,7 +101,9 @@ type State struct {
 	// Preferred and Digest are what this member sees of the preference.
 	Preferred record.Preferred
 	Digest    string
-	View      *View
+	// preferredAt is when Preferred became what it is.
+	preferredAt record.Instant
+	View        *View
 
 	// Beat is the number of the last write that was asked for.
 	Beat uint64
@@ -89,6 +119,13 @@ type State struct {
 	heldUntil record.Instant
 	renewAt   record.Instant
 	jitter    float64
+
+	// claimed is the foreign holder that was seen last, as a claim on its lock says it, and
+	// claimedAt the first sight of its last renewal, or of the claim (rule 8).
+	claimed   record.Claim
+	claimedAt record.Instant
+	// outrankedSince is since when we have outranked a live foreign holder; zero while not.
+	outrankedSince record.Instant
 
 	// betterSince is since when somebody has been worth a move; zero when nobody is.
 	betterSince record.Instant
@@ -127,6 +164,8 @@ type Lock struct {
 	since record.Instant
 	// duration is the last one that a bound record, or a foreign holder, gave.
 	duration time.Duration
+	// foreignRelease: it is free because a foreign holder released it.
+	foreignRelease bool
 	// shared: an elector that is not ours was seen to hold it.
 	shared bool
 }
@@ -137,7 +176,8 @@ type Owner int
 const (
 	// Nobody: there is no object.
 	Nobody Owner = iota + 1
-	// Free: a member of ours released it, by a bound mark.
+	// Free: a member of ours released it, by a bound mark, or a foreign holder was seen
+	// to release it.
 	Free
 	// Mine: this incarnation wrote it.
 	Mine

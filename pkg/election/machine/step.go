@@ -28,6 +28,8 @@ type step struct {
 	next    record.Instant
 	// failed: this very event says that the runners gave up.
 	failed bool
+	// source is the way by which this very event shows the lock; zero where it does not.
+	source Source
 }
 
 func (s *step) act(a Action) { s.actions = append(s.actions, a) }
@@ -68,7 +70,7 @@ func (s *step) learn(event Event) {
 			s.wake = 0
 		}
 	case Observed:
-		s.jitter = e.Jitter
+		s.jitter, s.source = e.Jitter, e.Source
 		if e.Source == ReadBack {
 			s.reading = false
 		}
@@ -85,6 +87,9 @@ func (s *step) learn(event Event) {
 		}
 		s.View = e.View
 	case PreferenceChanged:
+		if e.Preferred != s.Preferred {
+			s.preferredAt = s.now
+		}
 		s.Preferred, s.Digest = e.Preferred, e.Digest
 	case RunnersStopped:
 		if s.Role != Draining || s.Drain.Stopped {
@@ -110,6 +115,9 @@ func (s *step) decide() {
 	}
 	if s.Role == Draining {
 		s.drain()
+	}
+	if s.Role == Claiming {
+		s.claiming()
 	}
 	if s.Role == Following {
 		s.follow()
@@ -230,7 +238,7 @@ func (s *step) passed(w write) bool {
 // committed takes in that a write of ours is stored, by its reply or by sight, and was
 // sent no earlier than the instant sent.
 func (s *step) committed(w write, sent record.Instant) {
-	if w.purpose != Take && w.purpose != Renew {
+	if w.purpose != Claim && w.purpose != Take && w.purpose != Renew {
 		return
 	}
 	if s.Lock.Owner != Mine || s.Lock.Record.Token != w.token {
@@ -246,7 +254,7 @@ func (s *step) committed(w write, sent record.Instant) {
 			s.Term.Deadline = validUntil
 			s.act(Extend{Deadline: validUntil})
 		}
-	case s.Role == Following && w.purpose == Take && s.leaving == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
+	case (s.Role == Following || s.Role == Claiming) && w.purpose == Take && s.leaving == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
 		// A write whose term is over starts no second one when its reply comes in.
 		if w.token > s.Term.Token {
 			s.start(w, sent)

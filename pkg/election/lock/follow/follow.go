@@ -2,7 +2,8 @@
 // lock.Store.Watch promises: list, watch, resume after a break, list again when the
 // store has forgotten, and come back ever more slowly while it does not answer.
 //
-// It starts no goroutine.
+// Run starts no goroutine. A stream of several names has one for each, which its Close
+// joins.
 package follow
 
 import (

@@ -17,7 +17,42 @@ import (
 
 // The suite runs over the wire, against a real API server.
 func TestConformance(t *testing.T) {
-	locktest.Run(t, func(t *testing.T) locktest.Realm { return newRealm(t) })
+	locktest.Run(t, func(t *testing.T) locktest.Realm { return keyless{newRealm(t)} })
+}
+
+func TestConformanceShared(t *testing.T) {
+	locktest.Run(t, func(t *testing.T) locktest.Realm { return shared{newRealm(t)} })
+}
+
+// keyless is a realm of stores that leave holders' keys alone.
+type keyless struct{ *realm }
+
+// KeyAnnotation implements locktest.Keyless.
+func (keyless) KeyAnnotation() string { return "leader.istio.io/holder-key" }
+
+// shared is a realm of stores that are shared with Istio.
+type shared struct{ *realm }
+
+func (r shared) Store() lock.Store { return Shared(r.client, r.namespace, HolderKeys()) }
+
+func (r shared) Raw(name string) (codec.Object, error) {
+	o, err := r.realm.Raw(name)
+	if key, found := o.Annotations["leader.istio.io/holder-key"]; found {
+		delete(o.Annotations, "leader.istio.io/holder-key")
+		o.Fields.HolderKey = key
+	}
+	return o, err
+}
+
+func (r shared) Edit(name string, edit func(*codec.Object)) (record.Version, error) {
+	return r.realm.Edit(name, func(o *codec.Object) {
+		o.Fields.HolderKey = o.Annotations["leader.istio.io/holder-key"]
+		delete(o.Annotations, "leader.istio.io/holder-key")
+		edit(o)
+		if o.Fields.HolderKey != "" {
+			o.Annotations["leader.istio.io/holder-key"] = o.Fields.HolderKey
+		}
+	})
 }
 
 // realm is a namespace of its own, behind a gate.
@@ -50,9 +85,6 @@ func newClient(t *testing.T, config *rest.Config) *APIClient {
 }
 
 func (r *realm) Store() lock.Store { return In(r.client, r.namespace) }
-
-// KeyAnnotation implements locktest.Keyless: without HolderKeys, keys are others'.
-func (r *realm) KeyAnnotation() string { return "leader.istio.io/holder-key" }
 
 func (r *realm) Cut() (mend func()) { return r.gate.Cut() }
 

@@ -97,7 +97,9 @@ func (s *Store) entry(l *coordinationv1.Lease) (lock.Entry, error) {
 	if err != nil {
 		return lock.Entry{}, err
 	}
-	return lock.Entry{Name: l.Name, Record: s.decoder.Decode(object(l)), Version: v}, nil
+	o := object(l)
+	s.readKey(&o)
+	return lock.Entry{Name: l.Name, Record: s.decoder.Decode(o), Version: v}, nil
 }
 
 func version(l *coordinationv1.Lease) (record.Version, error) {

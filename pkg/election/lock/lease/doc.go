@@ -11,5 +11,8 @@
 // was written. What others keep on a Lease (annotations, labels, owners, finalizers,
 // strategy, preferredHolder) survives.
 //
+// Shared Leases stand in other namespaces than sessions do and are watched by name; see
+// Shared and HolderKeys.
+//
 // A Store is safe for concurrent use and starts no goroutine that outlives a call.
 package lease

@@ -23,6 +23,7 @@ type Store struct {
 	clock     clock.Clock
 	host      string                 // with owner; see OwnedBy
 	owner     *metav1.OwnerReference // nil for none
+	keys      bool                   // see HolderKeys
 	decoder   codec.Decoder
 }
 
@@ -107,16 +108,21 @@ func (s *Store) encode(name string, r record.Record, replaces record.Version) (*
 		return nil, err
 	}
 	l.OwnerReferences = s.owners(&r, l.OwnerReferences)
+	s.writeKey(l, o.Fields)
 	return l, nil
 }
 
 // Watch implements lock.Store.
 func (s *Store) Watch(ctx context.Context, deliver func(lock.Event)) error {
-	pace := follow.DefaultPace()
-	pace.Jitter = rand.Float64
-	pace.RetryAfter = retryAfter
-	follow.Run(ctx, source{s}, pace, deliver)
+	follow.Run(ctx, s.source(), pace(), deliver)
 	return nil
+}
+
+func pace() follow.Pace {
+	p := follow.DefaultPace()
+	p.Jitter = rand.Float64
+	p.RetryAfter = retryAfter
+	return p
 }
 
 // request makes client-go send the request once and no more.

@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
@@ -24,7 +25,20 @@ const pageSize = 1000
 // does, so that many do not come back at the same moment.
 const watchSeconds = 300
 
-type source struct{ *Store }
+// source is the namespace, as a whole and name by name.
+type source struct {
+	*Store
+	// seconds is how long streams last: one number, so that those of several names end
+	// together and break once.
+	seconds int
+}
+
+var (
+	_ follow.Source = source{}
+	_ follow.Named  = source{}
+)
+
+func (s *Store) source() source { return source{s, watchSeconds + rand.IntN(watchSeconds)} }
 
 // List implements follow.Source: a list without resourceVersion, which is consistent.
 func (s source) List(ctx context.Context) ([]lock.Entry, uint64, error) {
@@ -50,31 +64,67 @@ func (s source) list(ctx context.Context, limit int) ([]lock.Entry, uint64, erro
 		if more != "" {
 			req.Param("continue", more)
 		}
-		var page coordinationv1.LeaseList
-		if err := req.Do(ctx).Into(&page); err != nil {
+		shown, next, at, err := s.page(ctx, req)
+		if err != nil {
 			return nil, 0, err
 		}
-		for i := range page.Items {
-			e, err := s.entry(&page.Items[i])
-			if err != nil {
-				return nil, 0, err
-			}
-			entries = append(entries, e)
-		}
-		if more = page.Continue; more == "" {
-			at, err := revision(page.ResourceVersion)
-			return entries, at, err
+		entries = append(entries, shown...)
+		if more = next; more == "" {
+			return entries, at, nil
 		}
 	}
 }
 
+func (s source) page(ctx context.Context, req *rest.Request) (entries []lock.Entry, more string, at uint64, err error) {
+	var page coordinationv1.LeaseList
+	if err := req.Do(ctx).Into(&page); err != nil {
+		return nil, "", 0, err
+	}
+	for i := range page.Items {
+		e, err := s.entry(&page.Items[i])
+		if err != nil {
+			return nil, "", 0, err
+		}
+		entries = append(entries, e)
+	}
+	at, err = revision(page.ResourceVersion)
+	return entries, page.Continue, at, err
+}
+
+// ListName implements follow.Named.
+func (s source) ListName(ctx context.Context, name string, at uint64) ([]lock.Entry, uint64, error) {
+	req := named(s.request(s.client.RESTClient().Get()), name)
+	if at != 0 {
+		req.Param("resourceVersion", strconv.FormatUint(at, 10)).Param("resourceVersionMatch", "Exact")
+	}
+	entries, _, at, err := s.page(ctx, req)
+	if err != nil {
+		return nil, 0, s.streamError(err)
+	}
+	return entries, at, nil
+}
+
 // Open implements follow.Source.
 func (s source) Open(ctx context.Context, after uint64) (follow.Stream, error) {
-	w, err := s.request(s.client.RESTClient().Get()).
+	return s.open(ctx, s.request(s.client.RESTClient().Get()), after)
+}
+
+// OpenName implements follow.Named.
+func (s source) OpenName(ctx context.Context, name string, after uint64) (follow.Stream, error) {
+	return s.open(ctx, named(s.request(s.client.RESTClient().Get()), name), after)
+}
+
+// named restricts a list or watch to one object, which a role bound to names may do.
+func named(req *rest.Request, name string) *rest.Request {
+	return req.Param("fieldSelector", "metadata.name="+name)
+}
+
+func (s source) open(ctx context.Context, req *rest.Request, after uint64) (follow.Stream, error) {
+	w, err := req.
 		Param("watch", "true").
 		Param("allowWatchBookmarks", "true").
 		Param("resourceVersion", strconv.FormatUint(after, 10)).
-		Param("timeoutSeconds", strconv.Itoa(watchSeconds+rand.IntN(watchSeconds))).
+		Param("timeoutSeconds", strconv.Itoa(s.seconds)).
 		Watch(ctx)
 	if err != nil {
 		return nil, s.streamError(err)
@@ -95,7 +145,7 @@ func (s source) streamError(err error) error {
 	return s.readError(err)
 }
 
-// stream belongs to the goroutine that runs the watch.
+// stream belongs to the goroutine that reads it.
 type stream struct {
 	source
 	events watch.Interface

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
@@ -34,16 +34,33 @@ func (s *statusCommand) watch(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// redraw writes the report over the last one.
+// redraw writes the report over the last one, as much of it as the terminal has room for.
 func (s *statusCommand) redraw(r status.Report) error {
 	const home, clearLine, clearBelow = "\x1b[H", "\x1b[K", "\x1b[J"
-	var page bytes.Buffer
+	var page strings.Builder
+	fmt.Fprintf(&page, "%s  namespace %s\n", r.At.Local().Format("15:04:05"), s.namespace)
 	if err := r.Write(&page, s.format); err != nil {
 		return err
 	}
-	lines := bytes.ReplaceAll(page.Bytes(), []byte("\n"), []byte(clearLine+"\n"))
-	_, err := fmt.Fprintf(s.out, "%s%s  namespace %s%s\n%s%s", home, r.At.Local().Format("15:04:05"), s.namespace, clearLine, lines, clearBelow)
+	lines := strings.Split(strings.TrimRight(page.String(), "\n"), "\n")
+	if width, height, err := terminalSize(s.out); err == nil {
+		lines = fit(lines, width, height)
+	}
+	_, err := fmt.Fprint(s.out, home+strings.Join(lines, clearLine+"\n")+clearLine+clearBelow)
 	return err
+}
+
+// fit leaves out what a terminal of that size has no room for, and says so.
+func fit(lines []string, width, height int) []string {
+	if more := len(lines) - height; more > 0 && height > 0 {
+		lines = append(lines[:height-1:height-1], fmt.Sprintf("... %d more lines", more+1))
+	}
+	for i, l := range lines {
+		if r := []rune(l); len(r) > width && width > 0 {
+			lines[i] = string(r[:width])
+		}
+	}
+	return lines
 }
 
 // appendChanges writes, after the first report, only what is new in each.

@@ -54,10 +54,18 @@ type canonicalRunner struct {
 	Kind map[string]*yaml.Node `yaml:",inline"`
 }
 
+func (l Lock) canonical() lockDoc {
+	doc := lockDoc{Kind: l.Kind, Name: l.Name, Renewal: string(l.Renewal), SharedWith: string(l.SharedWith)}
+	if l.Foreign != (ForeignTimings{}) {
+		doc.Foreign = &foreignDoc{l.Foreign.RenewDeadline, l.Foreign.RetryPeriod}
+	}
+	return doc
+}
+
 func (e Election) canonical() canonicalElection {
 	out := canonicalElection{
 		Name:      e.Name,
-		Lock:      lockDoc{e.Lock.Kind, e.Lock.Name, string(e.Lock.Renewal)},
+		Lock:      e.Lock.canonical(),
 		Priority:  map[string]string{"policy": string(e.Policy)},
 		Timing:    make(map[string]any),
 		Bootstrap: string(e.Bootstrap),

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"time"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -60,9 +62,33 @@ type Lock struct {
 	// Name is the object's name; it defaults to the election's.
 	Name    string
 	Renewal record.Renewal
+	// SharedWith names the electors that are not ours and may hold the lock as well.
+	SharedWith SharedWith
+	// Foreign are the timings of those electors; zero where they are not stated.
+	Foreign ForeignTimings
 	// Node is the block as it was written; nil when it was not.
 	Node *yaml.Node
 }
+
+// SharedWith says whose electors share a lock.
+type SharedWith string
+
+const (
+	// SharedWithNobody: only members of ours.
+	SharedWithNobody SharedWith = ""
+	// SharedWithClientGo: electors of k8s.io/client-go.
+	SharedWithClientGo SharedWith = "client-go"
+	// SharedWithIstio: Istio's electors, which steal by revision.
+	SharedWithIstio SharedWith = "istio"
+)
+
+// ForeignTimings are what an elector of client-go is set to.
+type ForeignTimings struct{ RenewDeadline, RetryPeriod time.Duration }
+
+// Wait is how long after its last renewal such an elector may still be at work; zero
+// where the timings are not stated. It gives up renewDeadline after it began to try, at
+// most one retryPeriod after its last renewal, whose reply took at most one renewDeadline.
+func (f ForeignTimings) Wait() time.Duration { return 2*f.RenewDeadline + f.RetryPeriod }
 
 // Policy is the name of a priority policy as written, or DefaultPolicy. The policies
 // themselves decide whether it exists.

@@ -12,7 +12,7 @@ import (
 // Digest changes when the election does, but not with comments, places or quotes.
 func (e Election) Digest() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %q %q %q %v", e.Name, e.Lock.Kind, e.Lock.Name, e.Lock.Renewal, e.Policy, e.Bootstrap, e.Timing)
+	fmt.Fprintf(h, "%q %q %q %q %q %v %q %q %v", e.Name, e.Lock.Kind, e.Lock.Name, e.Lock.Renewal, e.Lock.SharedWith, e.Lock.Foreign, e.Policy, e.Bootstrap, e.Timing)
 	for _, r := range e.Runners {
 		fmt.Fprintf(h, " %q", r.Name)
 		r.Block.digest(h)

@@ -54,6 +54,14 @@ type lockDoc struct {
 	Kind    string `yaml:"kind"`
 	Name    string `yaml:"name"`
 	Renewal string `yaml:"renewal"`
+	// SharedWith and Foreign are left out of the canonical form where they say nothing.
+	SharedWith string      `yaml:"sharedWith,omitempty"`
+	Foreign    *foreignDoc `yaml:"foreign,omitempty"`
+}
+
+type foreignDoc struct {
+	RenewDeadline time.Duration `yaml:"renewDeadline"`
+	RetryPeriod   time.Duration `yaml:"retryPeriod"`
 }
 
 type priorityDoc struct {

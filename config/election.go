@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -72,7 +73,35 @@ func (r *resolver) lock(at string, doc *electionDoc) Lock {
 	if lock.Renewal == record.RenewalSession {
 		r.fail(at+".lock.renewal", "write renewal: record, or leave it out", "this version cannot renew locks by session yet")
 	}
+	r.sharing(at, doc.Lock, &lock)
 	return lock
+}
+
+// sharing resolves who else may hold the lock.
+func (r *resolver) sharing(at string, doc lockDoc, lock *Lock) {
+	field := at + ".lock.sharedWith"
+	if r.given(field) {
+		lock.SharedWith = SharedWith(r.oneOf(field, doc.SharedWith, string(SharedWithClientGo), string(SharedWithIstio)))
+	}
+	if lock.SharedWith != SharedWithNobody && lock.Renewal == record.RenewalSession {
+		r.fail(field, "write renewal: record", "others cannot see that a lock is renewed by session")
+	}
+	if doc.Foreign == nil {
+		return
+	}
+	foreign := at + ".lock.foreign"
+	if lock.SharedWith != SharedWithClientGo {
+		r.fail(foreign, "write sharedWith: client-go, or leave foreign out", "the timings of client-go's electors, but the lock is not shared with any")
+	}
+	lock.Foreign = ForeignTimings{doc.Foreign.RenewDeadline, doc.Foreign.RetryPeriod}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{{"renewDeadline", lock.Foreign.RenewDeadline}, {"retryPeriod", lock.Foreign.RetryPeriod}} {
+		if f.value <= 0 || f.value > maxTiming {
+			r.fail(foreign+"."+f.name, "both are set where the elector is made, such as 10s and 2s", "must be more than 0 and at most a year")
+		}
+	}
 }
 
 func (r *resolver) runners(at string, docs []runnerDoc) []Runner {

@@ -75,6 +75,14 @@ var wrongs = []struct{ field, text, want string }{
 		"f:4:36: elections[0].lock.kind: is empty (the default is Lease)"},
 	{"elections[0].lock.name", "group: edge\nelections: [{name: a, lock: {name: _}}]",
 		`f:4:36: elections[0].lock.name: "_" is not a valid name (use lower-case letters, digits, dashes and dots; begin and end each part with a letter or digit)`},
+	{"elections[0].lock.sharedWith", "group: edge\nelections: [{name: a, lock: {sharedWith: Istio}}]",
+		"f:4:42: elections[0].lock.sharedWith: want client-go or istio, got \"Istio\" (did you mean istio?)"},
+	{"elections[0].lock.foreign", "group: edge\nelections: [{name: a, lock: {foreign: {renewDeadline: 10s, retryPeriod: 2s}}}]",
+		"f:4:39: elections[0].lock.foreign: the timings of client-go's electors, but the lock is not shared with any (write sharedWith: client-go, or leave foreign out)"},
+	{"elections[0].lock.foreign.renewDeadline", "group: edge\nelections: [{name: a, lock: {sharedWith: client-go, foreign: {renewDeadline: 0s, retryPeriod: 2s}}}]",
+		"f:4:78: elections[0].lock.foreign.renewDeadline: must be more than 0 and at most a year (both are set where the elector is made, such as 10s and 2s)"},
+	{"elections[0].lock.foreign.retryPeriod", "group: edge\nelections: [{name: a, lock: {sharedWith: client-go, foreign: {renewDeadline: 10s}}}]",
+		"f:4:62: elections[0].lock.foreign.retryPeriod: must be more than 0 and at most a year (both are set where the elector is made, such as 10s and 2s)"},
 	{"elections[0].lock.renewal", "group: edge\nelections: [{name: a, lock: {renewal: session}}]",
 		"f:4:39: elections[0].lock.renewal: this version cannot renew locks by session yet (write renewal: record, or leave it out)"},
 	{"elections[0].priority", "group: edge\nelections: [{name: a, priority: 3}]",
@@ -156,7 +164,7 @@ func schema(t reflect.Type, path string, into map[string]bool) {
 		delete(into, "elections[0]")
 	case t.Kind() == reflect.Struct:
 		for i := range t.NumField() {
-			if name := t.Field(i).Tag.Get("yaml"); name != "" {
+			if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
 				schema(t.Field(i).Type, strings.TrimPrefix(path+"."+name, "."), into)
 			}
 		}

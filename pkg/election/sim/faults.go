@@ -64,9 +64,26 @@ func (w *world) planFaults() {
 		if t >= w.calmAt {
 			return
 		}
-		p := planned[kinds[w.rng.IntN(len(kinds))]]
-		w.at(t, func() {
-			if p.do(w) {
+		w.at(t, func() { w.misfortune(kinds) })
+	}
+}
+
+// misfortune is one fault, or several in close succession that meet the same member and
+// election: what is dangerous seldom comes alone.
+func (w *world) misfortune(kinds []int) {
+	election, times := w.rng.IntN(len(w.elections)), 1
+	var victim *host
+	if w.chance(0.25) {
+		times += 1 + w.rng.IntN(4)
+		if m := w.leader(election); m != nil {
+			victim = m.i.p.h
+		}
+	}
+	for n := range times {
+		p := planned[pick(w, kinds)]
+		w.after(time.Duration(n)*w.upTo(w.timing.LeaseDuration/2), func() {
+			w.victim, w.focus = victim, election
+			if !w.calm && p.do(w) {
 				w.cov.saw(p.fault)
 			}
 		})
@@ -98,8 +115,11 @@ func (w *world) becalm() {
 
 // someone is a host whose process runs, more often than not one that leads; nil if none.
 func (w *world) someone() *host {
+	if w.victim != nil && w.victim.proc != nil && w.chance(0.8) {
+		return w.victim
+	}
 	if w.chance(0.6) {
-		if m := w.leader(w.rng.IntN(len(w.elections))); m != nil {
+		if m := w.leader(w.someElection()); m != nil {
 			return m.i.p.h
 		}
 	}
@@ -107,6 +127,14 @@ func (w *world) someone() *host {
 		return h
 	}
 	return nil
+}
+
+// someElection is one, the same again and again while misfortune strikes.
+func (w *world) someElection() int {
+	if w.chance(0.7) {
+		return w.focus
+	}
+	return w.rng.IntN(len(w.elections))
 }
 
 // leader is the part whose machine leads the election; nil if none does.
@@ -231,7 +259,7 @@ func (w *world) cutStream(f Fault) bool {
 }
 
 func (w *world) flipPreference() bool {
-	e := w.rng.IntN(len(w.elections))
+	e := w.someElection()
 	p := w.pickPreference()
 	if p == w.preferred[e] {
 		return false
@@ -250,7 +278,7 @@ func (w *world) flipPreference() bool {
 
 // reconfigure adds an election to a member, or removes one.
 func (w *world) reconfigure() bool {
-	h, e := w.someone(), w.rng.IntN(len(w.elections))
+	h, e := w.someone(), w.someElection()
 	if h == nil || h.proc.paused || h.proc.inc.ending != "" {
 		return false
 	}
@@ -274,7 +302,7 @@ func (w *world) reconfigure() bool {
 }
 
 func (w *world) failWork() bool {
-	m := w.leader(w.rng.IntN(len(w.elections)))
+	m := w.leader(w.someElection())
 	if m == nil || !m.work.on || m.work.asked || m.i.p.paused {
 		return false
 	}

@@ -76,8 +76,8 @@ func (j *judge) started(m *part, a machine.Start) {
 	switch {
 	case m.work != nil && (m.work.on || !m.work.answered):
 		w.violate("rule 6", "%s: %s starts before its last work has returned", m.name, m.i.identity)
-	case m.committedToken != a.Token:
-		w.violate("rule 6", "%s: %s starts with token %d, which no take of its own stored (last %d)", m.name, m.i.identity, a.Token, m.committedToken)
+	case m.takenToken != a.Token:
+		w.violate("rule 6", "%s: %s starts with token %d, which no take of its own stored (last %d)", m.name, m.i.identity, a.Token, m.takenToken)
 	case a.Deadline > m.committedSent.Add(m.cfg.Timing.Validity()):
 		w.violate("rule 1", "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(m.committedSent.Add(m.cfg.Timing.Validity())))
 	case a.Deadline <= m.i.now():
@@ -183,10 +183,14 @@ func (j *judge) stored(m *part, a machine.Write, e lock.Entry) {
 		m.storedBeat = r.Mark.Beat
 	}
 	switch a.Purpose {
+	case machine.Claim:
+		j.tokenStored(m, r)
 	case machine.Take:
-		j.taken(m, r)
+		m.takenToken = r.Token
+		j.tokenStored(m, r)
+		j.taken(m)
 	case machine.Renew:
-		if r.Token != m.committedToken && !j.restored() {
+		if m.committedToken == m.takenToken && r.Token != m.committedToken && !j.restored() {
 			w.violate("rule 10", "%s: %s renews token %d, its take stored %d", m.name, m.i.identity, r.Token, m.committedToken)
 		}
 	case machine.Release:
@@ -202,15 +206,19 @@ func (j *judge) stored(m *part, a machine.Write, e lock.Entry) {
 	}
 }
 
-func (j *judge) taken(m *part, r *record.Record) {
+func (j *judge) tokenStored(m *part, r *record.Record) {
+	if r.Token <= j.storedToken[m.election] && !j.restored() {
+		j.w.violate("rule 10", "%s: %s stores token %d after %d", m.name, m.i.identity, r.Token, j.storedToken[m.election])
+	}
+	j.storedToken[m.election] = max(j.storedToken[m.election], r.Token)
+}
+
+// taken: a lock was taken just now. No term of another member may be alive.
+func (j *judge) taken(m *part) {
 	w := j.w
 	if j.restored() {
 		return
 	}
-	if r.Token <= j.storedToken[m.election] {
-		w.violate("rule 10", "%s: %s stores token %d after %d", m.name, m.i.identity, r.Token, j.storedToken[m.election])
-	}
-	j.storedToken[m.election] = max(j.storedToken[m.election], r.Token)
 	for _, k := range j.working[m.election] {
 		w.violate("rule 7", "%s: %s takes it while %s is at work", m.name, m.i.identity, k.m.i.identity)
 	}

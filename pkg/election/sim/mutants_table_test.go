@@ -45,7 +45,7 @@ var mutants = []mutant{
 	{
 		name: "stops-at-the-deadline", rule: "4", file: "machine/lead.go",
 		old: "stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule 4",
-		new: "stopAt := s.Term.Deadline",
+		new: "stopAt := s.Term.Deadline.Add(0 * t.StopGrace)",
 	},
 	{
 		name: "releases-before-the-drain", rule: "5", file: "machine/lead.go",
@@ -88,14 +88,9 @@ var mutants = []mutant{
 		new: "if why, lost := s.lost(); lost && s.now >= stopAt {\n		s.stop(why)",
 	},
 	{
-		name: "recreated-lock-is-still-ours", rule: "9", file: "machine/lead.go",
-		old: "case l.Owner == Nobody, l.Version.UID != s.Term.UID:",
-		new: "case false:",
-	},
-	{
-		name: "token-starts-over", rule: "10", file: "machine/follow.go",
-		old: "token := record.Token(s.Lock.Version.Revision)",
-		new: "token := record.Token(0)",
+		name: "token-starts-over", rule: "10", file: "machine/content.go",
+		old: "token := max(record.Token(s.Lock.Version.Revision), s.Term.Token+1)",
+		new: "token := s.Term.Token+1",
 	},
 	{
 		name: "session-ended-too-early", rule: "11", file: "session/directory.go",
@@ -110,7 +105,7 @@ var mutants = []mutant{
 	{
 		name: "no-wait-for-the-ownerless", rule: "13", file: "machine/follow.go",
 		old: "return l.since.Add(t.ObserverWait(wait)), true",
-		new: "return l.since, true",
+		new: "return l.since.Add(0 * wait), true",
 	},
 	{
 		name: "created-is-taken-at-once", rule: "13", file: "machine/follow.go",
@@ -139,13 +134,13 @@ var mutants = []mutant{
 	},
 	{
 		name: "takes-what-only-a-read-showed", rule: "13", file: "machine/follow.go",
-		old: "if s.Lock.Version != s.Lock.streamed || !s.mayWrite() {\n		return\n	}\n	l := s.Lock.Record",
-		new: "if !s.mayWrite() {\n		return\n	}\n	l := s.Lock.Record",
+		old: "	if s.Lock.Version != s.Lock.streamed {\n		s.awaitStream()\n		return\n	}\n",
+		new: "",
 	},
 	{
 		name: "believes-old-sights", rule: "14", file: "machine/observe.go",
-		old: "	case e.Version.Revision < known.Revision:\n",
-		new: "	case e.Version.Revision < known.Revision && e.Source != Stream:\n",
+		old: "case e.Version.Revision < known.Revision, e.Version",
+		new: "case e.Version.Revision < known.Revision && e.Source != Stream, e.Version",
 	},
 	{
 		name: "restored-store-goes-unnoticed", rule: "14", file: "machine/observe.go", class: Restore,

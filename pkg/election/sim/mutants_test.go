@@ -23,6 +23,8 @@ type mutant struct {
 	old, new string
 	// class of the seeds that kill it; Judged when zero.
 	class Class
+	// from is where to begin looking among the seeds, for what takes long to find.
+	from uint64
 }
 
 // seedsPerMutant bounds the search for a seed that kills a mutant.
@@ -65,9 +67,13 @@ func TestMutantsDie(t *testing.T) {
 	close(next)
 	workers.Wait()
 
-	last := map[Class]uint64{}
+	type span struct {
+		class Class
+		from  uint64
+	}
+	last := map[span]uint64{}
 	var table strings.Builder
-	fmt.Fprintf(&table, "%-36s %-6s %5s  %s\n", "mutant", "rule", "seeds", "killed by")
+	fmt.Fprintf(&table, "%-36s %-6s %5s  %s\n", "mutant", "rule", "seed", "killed by")
 	for _, o := range outcomes {
 		switch {
 		case o.name == "":
@@ -77,13 +83,14 @@ func TestMutantsDie(t *testing.T) {
 		case o.violation == "":
 			t.Errorf("%s (rule %s) survived %d seeds", o.name, o.rule, seedsPerMutant)
 		default:
-			last[o.seeds()] = max(last[o.seeds()], o.seed)
+			s := span{o.seeds(), max(1, o.from)}
+			last[s] = max(last[s], o.seed)
 		}
 		fmt.Fprintf(&table, "%-36s %-6s %5d  %.90s\n", o.name, o.rule, o.seed, o.violation)
 	}
 	t.Logf("\n%s", table.String())
-	for class, n := range last {
-		if _, _, failed := sweep(1, n, Options{Class: class}); failed != nil {
+	for s, n := range last {
+		if _, _, failed := sweep(s.from, n-s.from+1, Options{Class: s.class}); failed != nil {
 			t.Errorf("the code as it is fails too: %s", explain(failed))
 		}
 	}
@@ -126,7 +133,7 @@ func (m mutant) hunt(goTool, dir string) (seed uint64, violation string, err err
 	}
 	defer os.Remove(binary)
 	hunt := exec.Command(binary, "-test.run", "^TestHunt$")
-	hunt.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprintf("PRIMACY_SIM_HUNT=%s:%d", m.seeds(), seedsPerMutant))
+	hunt.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprintf("PRIMACY_SIM_HUNT=%s:%d:%d", m.seeds(), max(1, m.from), seedsPerMutant))
 	out, err := hunt.Output()
 	if err != nil {
 		return 0, "", fmt.Errorf("hunt: %w\n%s", err, out)
@@ -144,18 +151,23 @@ func (m mutant) hunt(goTool, dir string) (seed uint64, violation string, err err
 	return 0, "", err
 }
 
-// TestHunt is what a mutant's binary runs: PRIMACY_SIM_HUNT=class:n looks through the
-// seeds 1..n for a violation.
+// TestHunt is what a mutant's binary runs: PRIMACY_SIM_HUNT=class:first:last looks through
+// the seeds for a violation.
 func TestHunt(t *testing.T) {
 	hunt := os.Getenv("PRIMACY_SIM_HUNT")
 	if hunt == "" {
-		t.Skip("PRIMACY_SIM_HUNT=class:n is not set")
+		t.Skip("PRIMACY_SIM_HUNT=class:first:last is not set")
 	}
-	what, err := parseSeed(hunt)
+	cut := strings.LastIndex(hunt, ":")
+	what, err := parseSeed(hunt[:cut])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, failed := sweep(1, what.Seed, Options{Class: what.Class}); failed != nil {
+	last, err := strconv.ParseUint(hunt[cut+1:], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, failed := sweep(what.Seed, last-what.Seed+1, Options{Class: what.Class}); failed != nil {
 		line, _, _ := strings.Cut(failed.Violation, "\n")
 		fmt.Printf("\nkilled by %d %s\n", failed.Seed, line)
 		return

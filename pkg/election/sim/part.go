@@ -20,9 +20,10 @@ type part struct {
 	removed bool
 
 	work *work // of the present or last term
-	// committed is when the newest committed take or renewal of each token was sent; it
-	// is the store's knowledge, for the judge.
+	// What the store knows of this part, for the judge: the token of its newest take or
+	// renewal, when that was sent, and the token of its newest take.
 	committedToken record.Token
+	takenToken     record.Token
 	committedSent  record.Instant
 	// storedBeat is the highest beat of its own that the store has seen.
 	storedBeat uint64
@@ -161,7 +162,7 @@ func (m *part) write(a machine.Write) {
 	w.judge.wrote(m.i, m)
 	m.i.put(m.name, a.Record, a.If, func(e lock.Entry, sent record.Instant) {
 		w.judge.stored(m, a, e)
-		if a.Purpose == machine.Take || a.Purpose == machine.Renew {
+		if a.Purpose == machine.Claim || a.Purpose == machine.Take || a.Purpose == machine.Renew {
 			if e.Record.Token != m.committedToken {
 				m.committedToken, m.committedSent = e.Record.Token, sent
 			}

@@ -17,7 +17,7 @@ type store struct {
 	stamp    func() time.Time
 	revision uint64
 	created  int
-	restores int // how often it was reset
+	restores int          // how often it was reset
 	objects  []lock.Entry // ordered by name
 	// history is every change, in order of commitment; streams are cursors into it.
 	history []change

@@ -68,28 +68,33 @@ func (w *world) undo(name string, edited uint64, r *record.Record) {
 
 func (w *world) editLock() bool {
 	e := pick(w, edits)
-	return w.edit(pick(w, w.elections), e.fault, e.do)
+	return w.edit(w.elections[w.someElection()], e.fault, e.do)
 }
 
-// labelStorm edits a label again and again; a slow storm may last to the end of the run.
+// labelStorm edits a label again and again, or the plain duration; a slow storm may last
+// to the end of the run.
 func (w *world) labelStorm() bool {
-	name, every, times := pick(w, w.elections), w.between(w.timing.RenewInterval/20, w.timing.RenewInterval), 20
+	name, every, times := w.elections[w.someElection()], w.between(w.timing.RenewInterval/20, w.timing.RenewInterval), 20
 	if w.chance(0.1) {
 		every, times = w.between(w.timing.RenewInterval/2, w.timing.RenewInterval), 1<<30
 	}
-	w.storm(name, every, times)
+	change := func(w *world, r *record.Record) { r.Rest = w.now }
+	if w.chance(0.4) {
+		change = func(w *world, r *record.Record) { r.Rest, r.Duration = w.now, time.Second }
+	}
+	w.storm(name, change, every, times)
 	return true
 }
 
-func (w *world) storm(name string, every time.Duration, times int) {
+func (w *world) storm(name string, change func(*world, *record.Record), every time.Duration, times int) {
 	if times > 1000 || times > 0 && !w.calm {
-		w.edit(name, LabelsEdited, func(w *world, r *record.Record) { r.Rest = w.now })
-		w.after(every, func() { w.storm(name, every, times-1) })
+		w.edit(name, LabelsEdited, change)
+		w.after(every, func() { w.storm(name, change, every, times-1) })
 	}
 }
 
 func (w *world) deleteLock() bool {
-	e := w.rng.IntN(len(w.elections))
+	e := w.someElection()
 	at, exists := w.store.find(w.elections[e])
 	if !exists || w.bootstrap[e] == machine.BootstrapImmediate {
 		return false

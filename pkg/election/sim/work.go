@@ -134,7 +134,7 @@ func (k *work) stop(a machine.Stop) {
 	after := w.upTo(k.m.cfg.Timing.StopGrace / 4)
 	switch p := w.rng.Float64(); {
 	case p < 0.3:
-		after = w.upTo(k.m.cfg.Timing.StopGrace)
+		after = w.upTo(k.m.cfg.Timing.StopGrace * 9 / 10)
 		w.cov.saw(SlowToStop)
 	case p < 0.4 && !w.calm:
 		if k.kind == child {

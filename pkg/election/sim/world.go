@@ -40,6 +40,9 @@ type world struct {
 
 	// noise is how likely a request meets a fate of its own, outside of any fault.
 	noise float64
+	// victim and focus are the host and election that misfortune strikes now.
+	victim *host
+	focus  int
 	// calmAt is when faults end, endAt when the run does.
 	calmAt, endAt int64
 	calm          bool

@@ -146,6 +146,8 @@ const (
 	ReasonPreempted Reason = "better member is ready"
 	ReasonFailed    Reason = "runners failed"
 	ReasonShutdown  Reason = "member is leaving"
+	ReasonPaused    Reason = "paused"
+	ReasonOuterLost Reason = "the lock that is migrated from was lost"
 	ReasonRemoved   Reason = "election removed"
 	ReasonSession   Reason = "session ended"
 	ReasonRestored  Reason = "store was restored to an earlier state"

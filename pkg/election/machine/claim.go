@@ -47,7 +47,7 @@ func (s *step) claimOfOurs() *record.Claim {
 func (s *step) claiming() {
 	switch {
 	case s.Lock.Owner == Mine:
-	case s.lastHolder() && s.leaving == "":
+	case s.lastHolder() && s.withdrawn() == "":
 		// A foreign elector that was stopped before it noticed blanks our record.
 		s.take()
 		return
@@ -56,7 +56,7 @@ func (s *step) claiming() {
 		return
 	}
 	switch {
-	case s.leaving != "" || s.better() != nil:
+	case s.withdrawn() != "" || s.better() != nil:
 		s.Drain.Reason = ReasonReleased
 		s.release()
 	case s.claimLasts():

@@ -11,10 +11,13 @@ import (
 
 // run carries out one line. Commands are:
 //
-//	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=]
+//	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=
+//	            sharing=client-go|istio foreignWait= policy=none]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	prefer REVISION|unset|unsynced [digest=]
-//	stored held|free|empty|foreign|blank [by= to= token= transitions= beat= duration= ...]
+//	stored held|free|empty [by= to= token= transitions= beat= duration= claim= ...]  a member of ours
+//	stored foreign|released [by= transitions= duration= key=]  a foreign elector renews or takes; leaves
+//	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest
 //	delete   restore REV
 //	stream [REV]   list [sent=]   get [absent] [sent=]   getfailed
@@ -85,6 +88,8 @@ func init() {
 		"reply":     reply,
 		"stopped":   func(e *environment, _ string, _ arguments) { e.step(RunnersStopped{}) },
 		"failed":    func(e *environment, _ string, _ arguments) { e.step(RunnersFailed{}) },
+		"pause":     func(e *environment, _ string, _ arguments) { e.step(Paused{}) },
+		"resume":    func(e *environment, _ string, _ arguments) { e.step(Resumed{}) },
 		"resign": func(e *environment, _ string, a arguments) {
 			e.step(Resign{Reason: Reason(a.text("reason", string(ReasonShutdown)))})
 		},

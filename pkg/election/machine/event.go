@@ -87,6 +87,12 @@ type RunnersStopped struct{}
 // RunnersFailed: during a term, work came to an end that should have gone on.
 type RunnersFailed struct{}
 
+// Paused: the member gives up what it holds and takes nothing until it is Resumed.
+type Paused struct{ Reason Reason }
+
+// Resumed: the member takes part again.
+type Resumed struct{}
+
 // Resign: the member is leaving; it gives up what it holds and takes nothing any more.
 type Resign struct{ Reason Reason }
 
@@ -98,6 +104,8 @@ func (DirectoryChanged) event()  {}
 func (PreferenceChanged) event() {}
 func (RunnersStopped) event()    {}
 func (RunnersFailed) event()     {}
+func (Paused) event()            {}
+func (Resumed) event()           {}
 func (Resign) event()            {}
 
 // View is what the directory says of the other members that live. It is shared by all

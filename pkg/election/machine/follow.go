@@ -22,7 +22,7 @@ func (s *step) follow() {
 		s.answerFor()
 		return
 	}
-	if s.leaving != "" {
+	if s.withdrawn() != "" {
 		return
 	}
 	if s.Lock.Owner == Nobody {
@@ -49,7 +49,7 @@ func (s *step) follow() {
 // answerFor: the record names us, by our own hand, but no term is on: a take of unknown
 // outcome that was committed after all, or a term that expired while nobody else came.
 func (s *step) answerFor() {
-	if s.leaving != "" || s.better() != nil {
+	if s.withdrawn() != "" || s.better() != nil {
 		s.Drain.Reason = ReasonReleased
 		s.release()
 		return

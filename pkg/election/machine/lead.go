@@ -1,6 +1,9 @@
 package machine
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // lead: a term is on. Definite loss comes first, then the deadline, then what we want.
 func (s *step) lead() {
@@ -14,8 +17,8 @@ func (s *step) lead() {
 	switch {
 	case s.now >= stopAt:
 		s.stop(ReasonExpired)
-	case s.leaving != "":
-		s.stop(s.leaving)
+	case s.withdrawn() != "":
+		s.stop(s.withdrawn())
 	case s.failed:
 		s.standDown()
 		s.stop(ReasonFailed)
@@ -91,7 +94,7 @@ func (s *step) drain() {
 		s.become(Following, ReasonReleased)
 	case s.Drain.Lost:
 		s.become(Following, ReasonNotHeld)
-	case s.Drain.Reason == ReasonExpired && s.leaving == "":
+	case s.Drain.Reason == ReasonExpired && s.withdrawn() == "":
 		// The lock was not given up; a new term may begin on it, or a release follow.
 		s.become(Following, ReasonExpired)
 	default:
@@ -109,10 +112,7 @@ func (s *step) release() {
 	r.Duration = time.Second
 	r.HandoverTo = s.nominee()
 	r.Claim = s.claimOfOurs()
-	why := s.Drain.Reason
-	if s.leaving != "" {
-		why = s.leaving
-	}
+	why := cmp.Or(s.withdrawn(), s.Drain.Reason)
 	r.History = remember(r.History, s.cfg.Member.Identity, "released: "+string(why))
 	s.heldUntil = 0 // from here on another may hold it, seen by us or not
 	s.put(Release, r)
@@ -121,7 +121,7 @@ func (s *step) release() {
 // nominee is who should take what we release. Where we leave or failed, it is not us.
 func (s *step) nominee() string {
 	switch {
-	case s.leaving != "" || s.Drain.Reason == ReasonFailed:
+	case s.withdrawn() != "" || s.Drain.Reason == ReasonFailed:
 		return s.successor(s.cfg.Member.Identity)
 	default:
 		if better := s.better(); better != nil {

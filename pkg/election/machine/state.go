@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -139,9 +140,11 @@ type State struct {
 	ended        bool
 	leaving      Reason
 	leavingSince record.Instant
-	passedOver   []passedOver
-	wake         record.Instant
-	alarmed      ReportKind
+	// paused is why this member takes nothing for now; empty while it takes part.
+	paused     Reason
+	passedOver []passedOver
+	wake       record.Instant
+	alarmed    ReportKind
 }
 
 // Lock is what is known of the lock object.
@@ -262,6 +265,9 @@ func (s *State) Settled(c Config, now record.Instant) bool {
 	}
 	return s.Role == Following && (s.ended || s.Lock.Owner != Mine && len(s.writes) == 0)
 }
+
+// withdrawn is why this member takes nothing, for good or for now; empty while it does.
+func (s *State) withdrawn() Reason { return cmp.Or(s.leaving, s.paused) }
 
 // givesUpAt is when a leaving member stops trying to release.
 func (s *State) givesUpAt(c Config) record.Instant {

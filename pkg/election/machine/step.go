@@ -98,6 +98,10 @@ func (s *step) learn(event Event) {
 		s.Drain.Stopped = true
 	case RunnersFailed:
 		s.failed = true
+	case Paused:
+		s.paused = cmp.Or(e.Reason, ReasonPaused)
+	case Resumed:
+		s.paused = ""
 	case Resign:
 		if s.leaving == "" {
 			s.leaving, s.leavingSince = cmp.Or(e.Reason, ReasonShutdown), s.now
@@ -254,7 +258,7 @@ func (s *step) committed(w write, sent record.Instant) {
 			s.Term.Deadline = validUntil
 			s.act(Extend{Deadline: validUntil})
 		}
-	case (s.Role == Following || s.Role == Claiming) && w.purpose == Take && s.leaving == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
+	case (s.Role == Following || s.Role == Claiming) && w.purpose == Take && s.withdrawn() == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
 		// A write whose term is over starts no second one when its reply comes in.
 		if w.token > s.Term.Token {
 			s.start(w, sent)

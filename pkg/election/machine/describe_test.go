@@ -66,6 +66,12 @@ func content(r *record.Record) string {
 		}
 		add("key %s", r.Mark.Key)
 	}
+	if r.Mark == nil && r.HolderKey != "" || r.Mark != nil && r.HolderKey != "" && r.HolderKey != r.Mark.Key {
+		add("holder key %s", r.HolderKey)
+	}
+	if r.Claim != nil {
+		add("claim of %s/%d for %v", r.Claim.Identity, r.Claim.Transitions, r.Claim.Duration)
+	}
 	if r.HandoverTo != "" {
 		add("to %s", short(r.HandoverTo))
 	}
@@ -84,7 +90,11 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 	by := identity(a.text("by", "p1"))
 	r.Transitions = a.number("transitions", r.Transitions)
 	r.Renewed = time.Unix(int64(e.version.Revision), 0)
-	r.HandoverTo, r.Unreadable = "", ""
+	switch kind {
+	case "held", "free":
+		r.HandoverTo, r.Unreadable = "", ""
+		r.Claim = claim(a)
+	}
 	switch kind {
 	case "empty":
 		return &record.Record{}
@@ -100,7 +110,7 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 			beat = int(r.Mark.Beat) + 1
 		}
 		d := a.duration("duration", 15*time.Second)
-		r.Holder, r.Duration = by, d
+		r.Holder, r.Duration, r.HolderKey = by, d, record.Key(a.text("key", "stable"))
 		r.Mark = &record.Mark{
 			Identity: by, Transitions: r.Transitions, Key: record.Key(a.text("key", "stable")),
 			Beat: uint64(a.number("beat", beat)), Duration: d, Renewal: record.Renewal(a.text("renewal", "record")),
@@ -109,17 +119,35 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 			r.Holder, r.Mark.Identity, r.Duration = "", "", time.Second
 			r.HandoverTo = identity(a.text("to", ""))
 		}
-	case "foreign": // our annotations stay as they are
+	case "foreign": // our annotations stay as they are, and its key where it knows none
 		if r.Holder != by {
 			r.Transitions = a.number("transitions", r.Transitions+1)
 		}
 		r.Holder, r.Duration = by, a.duration("duration", 15*time.Second)
-	case "blank": // a stranger, or a foreign elector that leaves
-		r.Holder, r.Duration = "", time.Second
+		r.HolderKey = record.Key(a.text("key", string(r.HolderKey)))
+	case "released": // by a foreign elector
+		r.Holder, r.Duration, r.Acquired = "", time.Second, r.Renewed
+		r.HolderKey = record.Key(a.text("key", string(r.HolderKey)))
+	case "blank": // by a stranger
+		r.Holder = ""
+		if e.object != nil {
+			r.Renewed = e.object.Renewed
+		}
 	default:
 		panic("unknown record " + kind)
 	}
 	return r
+}
+
+// claim reads claim=IDENTITY/TRANSITIONS/DURATION.
+func claim(a arguments) *record.Claim {
+	text, ok := a["claim"]
+	if !ok {
+		return nil
+	}
+	part := strings.Split(text, "/")
+	b := arguments{"transitions": part[1], "duration": part[2]}
+	return &record.Claim{Identity: part[0], Transitions: b.number("transitions", 0), Duration: b.duration("duration", 0)}
 }
 
 // edit changes single fields of what is stored.
@@ -144,6 +172,10 @@ func edit(e *environment, _ string, a arguments) {
 			r.Token = record.Token(a.number(k, 0))
 		case "key":
 			r.Mark.Key = record.Key(v)
+		case "holderKey":
+			r.HolderKey = record.Key(v)
+		case "claim":
+			r.Claim = claim(a)
 		case "transitions":
 			r.Transitions = a.number(k, 0)
 		case "unreadable":

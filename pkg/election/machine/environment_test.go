@@ -167,6 +167,16 @@ func (e *environment) configure(name string, a arguments) {
 	if d := a.duration("notBefore", 0); d != 0 {
 		e.cfg.NotBefore = record.Instant(d)
 	}
+	if a.text("policy", "") == "none" {
+		e.cfg.Policy = priority.None{}
+	}
+	switch a.text("sharing", "no") {
+	case "client-go":
+		e.cfg.Foreign.Sharing = SharedWithClientGo
+	case "istio":
+		e.cfg.Foreign.Sharing = SharedWithIstio
+	}
+	e.cfg.Foreign.Wait = a.duration("foreignWait", 0)
 	e.cfg.ProvenAt = record.Instant(a.duration("provenAt", 0))
 	e.state = Initial()
 	e.state.Digest = "d"

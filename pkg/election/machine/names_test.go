@@ -10,9 +10,9 @@ import (
 // taken for a name beyond them; the zero value has none.
 func TestNames(t *testing.T) {
 	for _, values := range [][]fmt.Stringer{
-		{Role(0), Following, Leading, Draining, Draining + 1},
+		{Role(0), Following, Claiming, Leading, Draining, Draining + 1},
 		{Owner(0), Nobody, Free, Mine, Other, Foreign, Unowned, Unowned + 1},
-		{Purpose(0), Create, Take, Renew, Release, Release + 1},
+		{Purpose(0), Create, Claim, Take, Renew, Release, Release + 1},
 		{ReportKind(0), RoleChanged, PassedOver, Ownerless, ForeignHolder, Divided, SessionRenewed, SessionRenewed + 1},
 	} {
 		var names []string

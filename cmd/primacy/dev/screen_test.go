@@ -38,8 +38,7 @@ func TestScreen(t *testing.T) {
 	keys, typed := pipe(t)
 	drawn, output := pipe(t)
 	commands := make(chan command, 1)
-	s := openScreen(context.Background(), Options{Stdin: keys, Stdout: output}, shown(t), commands)
-	s.program.Send(tea.WindowSizeMsg{Width: 100, Height: 30})
+	s := openScreen(context.Background(), Options{Stdin: keys, Stdout: output}, shown(t), commands, tea.WithWindowSize(100, 30))
 	screen := bufio.NewReader(drawn)
 	until(t, screen, "default revision")
 	if _, err := io.WriteString(typed, "k"); err != nil {

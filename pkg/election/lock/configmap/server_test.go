@@ -1,0 +1,186 @@
+package configmap
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+var held = record.Record{Holder: "edge-0_0a1b2c3d", Duration: 15 * time.Second, Group: "edge", Election: "a"}
+
+// Everything that a ConfigMap carries survives our writes, of an immutable one too.
+func TestOthersSurvive(t *testing.T) {
+	for _, immutable := range []*bool{nil, new(false), new(true)} {
+		r := newRealm(t)
+		m := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{
+				GenerateName: "a", Name: "a", Finalizers: []string{"example.com/keep"},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "edge-0", UID: "p"}},
+				Labels:          map[string]string{"team": "edge"},
+				Annotations: map[string]string{
+					"example.com/note": "hands off",
+					leaderKey:          `{"holderIdentity":"b","leaseDurationSeconds":30,"strategy":"Oldest"}`,
+				},
+			},
+			Data:       map[string]string{"key": "value"},
+			BinaryData: map[string][]byte{"bytes": {0, 255}},
+			Immutable:  immutable,
+		}
+		r.create(m)
+		s := r.Store()
+		e := r.mustGet(s, "a")
+		next := held
+		next.Rest, next.Acquired, next.Renewed = e.Record.Rest, acquired, renewed
+		if _, err := s.Put(t.Context(), "a", next, e.Version); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.get("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.Data, m.Data) || !reflect.DeepEqual(got.BinaryData, m.BinaryData) || !reflect.DeepEqual(got.Immutable, immutable) {
+			t.Errorf("data became %v %v %v", got.Data, got.BinaryData, got.Immutable)
+		}
+		if got.GenerateName != "a" || !reflect.DeepEqual(got.Finalizers, m.Finalizers) || !reflect.DeepEqual(got.OwnerReferences, m.OwnerReferences) ||
+			got.Labels["team"] != "edge" || got.Annotations["example.com/note"] != "hands off" || len(got.ManagedFields) == 0 {
+			t.Errorf("metadata became %+v", got.ObjectMeta)
+		}
+		const want = `{"holderIdentity":"edge-0_0a1b2c3d","leaseDurationSeconds":15,"acquireTime":"2026-11-20T08:58:30Z","renewTime":"2026-11-20T08:59:01Z","leaderTransitions":0,"strategy":"Oldest"}`
+		if got.Annotations[leaderKey] != want {
+			t.Errorf("the record stands as %s\nwant %s", got.Annotations[leaderKey], want)
+		}
+	}
+}
+
+// What the server says of a deleted lock, with and without the uid, is "vanished".
+func TestVanished(t *testing.T) {
+	r := newRealm(t)
+	s := In(r.client, r.namespace)
+	v, err := s.Put(t.Context(), "a", held, record.Version{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Delete("a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Put(t.Context(), "a", held, v); !errors.Is(err, lock.ErrVanished) {
+		t.Errorf("with its uid: %v", err)
+	}
+	m, err := s.encode("a", held, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(m.UID) != v.UID || m.ResourceVersion == "" {
+		t.Errorf("an update carries %q and %q", m.UID, m.ResourceVersion)
+	}
+	m.UID = ""
+	err = s.request(r.client.RESTClient().Put()).Name("a").Body(m).Do(t.Context()).Error()
+	if mapped := s.writeError(err, v); !errors.Is(mapped, lock.ErrVanished) {
+		t.Errorf("without: %v", mapped)
+	}
+}
+
+func TestNoNamespace(t *testing.T) {
+	s := In(newClient(t, devcluster.Start(t).Config), "nowhere")
+	_, err := s.Put(t.Context(), "a", held, record.Version{})
+	if !errors.Is(err, lock.ErrDenied) || !strings.Contains(err.Error(), "namespace nowhere does not exist") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// In a namespace of others, a role for the lock's name is all that a member needs; who
+// lacks it is told so, and goes on by itself once it has it.
+func TestPermission(t *testing.T) {
+	cluster := devcluster.Start(t)
+	namespace := cluster.Namespace(t)
+	config := rest.CopyConfig(cluster.Config)
+	config.Impersonate.UserName = "member"
+	s := In(newClient(t, config), namespace)
+	if _, err := s.Put(t.Context(), "a", held, record.Version{}); !errors.Is(err, lock.ErrDenied) || !strings.Contains(err.Error(), "on configmaps in namespace "+namespace) {
+		t.Errorf("put: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	denied := 0
+	err := s.WatchNames(ctx, []string{"a", "b"}, func(e lock.Event) {
+		switch e.Kind {
+		case lock.Broken:
+			if !errors.Is(e.Err, lock.ErrDenied) {
+				t.Errorf("broken by %v", e.Err)
+			}
+			if denied++; denied == 2 {
+				grant(t, cluster, namespace, "member", "a", "b")
+			}
+		case lock.Resumed:
+			cancel()
+		}
+	})
+	if err != nil || denied < 2 || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		t.Errorf("WatchNames returned %v after %d denials", err, denied)
+	}
+	v, err := s.Put(t.Context(), "a", held, record.Version{})
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	next := held
+	next.Transitions = 1
+	if _, err := s.Put(t.Context(), "a", next, v); err != nil {
+		t.Errorf("update: %v", err)
+	}
+	if _, err := s.Get(t.Context(), "c"); !errors.Is(err, lock.ErrDenied) {
+		t.Errorf("another's: %v", err)
+	}
+}
+
+// grant gives a user what a store needs for the names.
+func grant(t *testing.T, cluster *devcluster.Cluster, namespace, user string, names ...string) {
+	client, err := rbacclient.NewForConfig(cluster.Config)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	meta := metav1.ObjectMeta{Name: "member"}
+	of := func(names []string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: names, Verbs: verbs}
+	}
+	_, err = client.Roles(namespace).Create(context.Background(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		of(names, "get", "list", "watch", "update"), of(nil, "create"),
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Error(err)
+	}
+	_, err = client.RoleBindings(namespace).Create(context.Background(), &rbacv1.RoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "member"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Without names there is nothing to see; bad ones are refused.
+func TestWatchNoNames(t *testing.T) {
+	s := In(nil, "istio-system")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.WatchNames(ctx, nil, func(e lock.Event) { t.Errorf("delivered %v", e.Kind) }); err != nil {
+		t.Error(err)
+	}
+	if err := s.WatchNames(ctx, []string{"No Name"}, nil); !errors.Is(err, lock.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -25,11 +25,11 @@ type member struct {
 
 // newMember wires a member together. It starts nothing.
 func newMember(p *config.Process, c *cluster, name string, log *zap.Logger) (*member, error) {
-	locks, err := lease.NewClient(c.config)
+	// Locks have a connection of their own, so that renewals wait for nobody.
+	locks, err := lease.NewClient(ownConnections(c.config))
 	if err != nil {
 		return nil, err
 	}
-	// Sources have connections of their own, so that locks wait for nobody.
 	core, err := coreclient.NewForConfig(c.config)
 	if err != nil {
 		return nil, fmt.Errorf("client for sources of the preferred revision: %w", err)

@@ -25,6 +25,7 @@ const (
 	LockDeleted
 	LockEdited
 	LabelStorm
+	Ambush
 	SessionDeleted
 	SessionEdited
 	PreferenceFlipped
@@ -79,7 +80,7 @@ const (
 
 var faultNames = [faults]string{
 	"crash", "pause", "leave", "writes out", "reads out", "partition", "outage", "stall", "cut, resumed", "cut, listed",
-	"lock deleted", "lock edited", "label storm", "session deleted", "session edited", "preference flipped", "reconfigured",
+	"lock deleted", "lock edited", "label storm", "ambush", "session deleted", "session edited", "preference flipped", "reconfigured",
 	"runner failed", "unready", "store restored",
 	"request lost", "reply lost", "reply slow", "request slow", "request late", "refused", "throttled",
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",

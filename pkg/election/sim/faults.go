@@ -27,6 +27,7 @@ var planned = []struct {
 	{fault: LockDeleted, do: (*world).deleteLock},
 	{fault: LockEdited, do: (*world).editLock},
 	{fault: LabelStorm, do: (*world).labelStorm},
+	{fault: Ambush, do: (*world).ambush},
 	{fault: SessionDeleted, do: (*world).deleteSession},
 	{fault: SessionEdited, do: (*world).editSession},
 	{fault: PreferenceFlipped, do: (*world).flipPreference},
@@ -39,7 +40,7 @@ var planned = []struct {
 // notMixed are what does not happen while members have different timings: a member with
 // the shorter ones that sees a record without a duration, and never saw it with one,
 // cannot know how long to wait. The guarantee assumes one leaseDuration then.
-var notMixed = []Fault{LockDeleted, LockEdited, SessionDeleted, SessionEdited}
+var notMixed = []Fault{LockDeleted, LockEdited, Ambush, SessionDeleted, SessionEdited}
 
 // planFaults picks the kinds of fault that this run sees, how dense they are, and when
 // each happens.
@@ -96,7 +97,7 @@ func (w *world) becalm() {
 	w.logf("world", "calm")
 	spare := w.rng.IntN(len(w.hosts))
 	for n, h := range w.hosts {
-		h.link.writesUntil, h.link.readsUntil = 0, 0
+		h.link.writesUntil, h.link.readsUntil, h.link.deafUntil = 0, 0, 0
 		h.ready = true
 		if h.proc == nil {
 			w.after(w.upTo(time.Second), h.boot)

@@ -199,6 +199,7 @@ func (j *judge) stored(m *part, a machine.Write, e lock.Entry) {
 				w.violate("rule 5", "%s: %s releases before its work has stopped", m.name, m.i.identity)
 			}
 		}
+		w.released(m)
 	case machine.Create:
 		if r.Holder != "" || r.Token != 0 {
 			w.violate("rule 10", "%s: %s creates it with a holder or a token", m.name, m.i.identity)

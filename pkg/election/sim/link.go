@@ -41,6 +41,8 @@ var fateFaults = [fates]Fault{
 type link struct {
 	writes, reads           fate
 	writesUntil, readsUntil int64
+	// deafUntil is until when no reply comes in, whatever became of its request.
+	deafUntil int64
 	// latency is what a request and its reply take each, at least and at most.
 	least, most time.Duration
 }
@@ -159,6 +161,9 @@ func (i *incarnation) send(name string, r record.Record, replaces record.Version
 			return
 		}
 		w.at(answered, func() {
+			if w.now < h.link.deafUntil {
+				return
+			}
 			i.p.deliver(fromReply, func() {
 				a.outcome = machine.Committed
 				if err != nil {

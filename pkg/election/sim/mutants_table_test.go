@@ -49,8 +49,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "releases-before-the-drain", rule: "5", file: "machine/lead.go",
-		old: "		if !s.Drain.Lost {\n			s.renew()\n		}",
-		new: "		if !s.Drain.Lost {\n			s.release()\n		}",
+		old: "		case !s.Drain.Lost:\n			s.renew()",
+		new: "		case !s.Drain.Lost:\n			s.release()",
 	},
 	{
 		name: "extends-after-the-stop", rule: "5", file: "machine/step.go",
@@ -81,6 +81,16 @@ var mutants = []mutant{
 		name: "drains-for-another-preference", rule: "7", file: "machine/candidates.go",
 		old: "if p.Preference != s.Digest {",
 		new: "if false {",
+	},
+	{
+		name: "claim-is-a-take", rule: "8", file: "machine/follow.go",
+		old: "		s.put(Claim, r)\n",
+		new: "		s.put(Take, r)\n",
+	},
+	{
+		name: "claim-is-not-waited-out", rule: "8", file: "machine/claim.go",
+		old: "return s.claimedAt.Add(s.cfg.Timing.ObserverWait(wait))",
+		new: "return s.claimedAt.Add(0 * wait)",
 	},
 	{
 		name: "leads-on-until-the-deadline", rule: "9", file: "machine/lead.go",
@@ -121,11 +131,6 @@ var mutants = []mutant{
 		name: "edits-restart-the-wait", rule: "13", file: "machine/observe.go",
 		old: "if !sameObject || before.Owner != Unowned {",
 		new: "if true {",
-	},
-	{
-		name: "wait-goes-on-under-another-uid", rule: "13", file: "machine/observe.go",
-		old: "if !sameObject || before.Owner != Unowned {",
-		new: "if before.Owner != Unowned && before.Owner != Nobody {",
 	},
 	{
 		name: "wait-goes-on-after-a-break", rule: "13", file: "machine/observe.go",

@@ -45,6 +45,9 @@ func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool
 	if r.Bound() && (r.Holder != old.Record.Holder || !old.Record.Bound()) {
 		return false // by chance it would be consistent
 	}
+	if o := old.Record; o.Holder != "" && !record.OurForm(o.Holder) && r.Holder == "" && r.Duration == time.Second {
+		return false // it would be the release of a foreign elector that stole from us
+	}
 	w.logf("world", "%s: a stranger edits it (%v)", name, f)
 	w.cov.saw(f)
 	w.store.commit(w.now, name, &r, old.Version.UID)
@@ -93,8 +96,43 @@ func (w *world) storm(name string, change func(*world, *record.Record), every ti
 	}
 }
 
-func (w *world) deleteLock() bool {
+// ambush waits for the next release. Its writer learns nothing of it, or of what follows,
+// for a while, and a stranger breaks the lock meanwhile: it may be another's by then.
+func (w *world) ambush() bool {
 	e := w.someElection()
+	armed := w.bootstrap[e] != machine.BootstrapImmediate && !w.ambushed[e]
+	w.ambushed[e] = w.ambushed[e] || armed
+	return armed
+}
+
+// released is told of every release of a lock by a member that is alive.
+func (w *world) released(m *part) {
+	if !w.ambushed[m.election] || w.calm || m.i.p.dead {
+		return
+	}
+	w.ambushed[m.election] = false
+	h, lease := m.i.p.h, w.timing.LeaseDuration
+	blind := w.between(lease/4, lease)
+	w.logf(h.name, "%s: ambush for %v", m.name, blind)
+	h.link.deafUntil = w.now + int64(blind)
+	h.out(delivered, requestLost, blind)
+	m.i.stream.cut(CutRelisted, blind)
+	w.after(w.upTo(blind), func() {
+		if w.calm {
+			return
+		}
+		w.focus = m.election
+		if w.chance(0.5) {
+			w.deleteAt(m.election)
+		} else {
+			w.edit(m.name, MarkRemoved, func(_ *world, r *record.Record) { r.Mark = nil })
+		}
+	})
+}
+
+func (w *world) deleteLock() bool { return w.deleteAt(w.someElection()) }
+
+func (w *world) deleteAt(e int) bool {
 	at, exists := w.store.find(w.elections[e])
 	if !exists || w.bootstrap[e] == machine.BootstrapImmediate {
 		return false

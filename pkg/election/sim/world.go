@@ -43,6 +43,8 @@ type world struct {
 	// victim and focus are the host and election that misfortune strikes now.
 	victim *host
 	focus  int
+	// ambushed says for which elections an ambush waits.
+	ambushed []bool
 	// calmAt is when faults end, endAt when the run does.
 	calmAt, endAt int64
 	calm          bool
@@ -81,6 +83,7 @@ func newWorld(seed uint64, o Options) *world {
 	lease := int64(w.timing.LeaseDuration)
 	w.calmAt = 8*lease + w.rng.Int64N(16*lease)
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
+	w.ambushed = make([]bool, len(w.elections))
 	w.judge = newJudge(w)
 	w.store.stamp, w.store.changed = w.wall, w.changed
 	for n := range 2 + w.rng.IntN(3) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,6 +27,8 @@ type shelf struct {
 	// streams are what each name's streams show, one after the other.
 	streams map[string][]step
 	open    int
+	// torn counts streams that were closed while somebody read them.
+	torn int
 }
 
 func (s *shelf) ListName(_ context.Context, name string, at uint64) ([]lock.Entry, uint64, error) {
@@ -59,10 +62,13 @@ func (s *shelf) OpenName(_ context.Context, name string, after uint64) (follow.S
 type part struct {
 	name string
 	step
-	shelf *shelf
+	shelf   *shelf
+	reading atomic.Int32
 }
 
 func (p *part) Next(ctx context.Context) (lock.Event, error) {
+	p.reading.Add(1)
+	defer p.reading.Add(-1)
 	if len(p.events) > 0 {
 		e := p.events[0]
 		p.events = p.events[1:]
@@ -79,7 +85,12 @@ func (p *part) Next(ctx context.Context) (lock.Event, error) {
 	}
 }
 
-func (p *part) Close() { p.shelf.open-- }
+func (p *part) Close() {
+	p.shelf.open--
+	if p.reading.Load() > 0 {
+		p.shelf.torn++
+	}
+}
 
 // run follows the names for an hour, and tells what was shown, in the order of time and
 // of names.
@@ -99,6 +110,9 @@ func run(t *testing.T, s *shelf, names ...string) (shown []string) {
 		})
 		if s.open != 0 {
 			t.Errorf("%d streams are left open", s.open)
+		}
+		if s.torn != 0 {
+			t.Errorf("%d streams were closed while they were read", s.torn)
 		}
 	})
 	return shown

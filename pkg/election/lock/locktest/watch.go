@@ -415,7 +415,12 @@ func testWatchNamesConsistent(t *testing.T, r Realm) {
 	<-first
 	for range 10 {
 		w := watch(t, s)
-		listed := w.await("a list", func(e lock.Event) bool { return e.Kind == lock.Listed })
+		listed := w.await("a list", func(e lock.Event) bool {
+			if e.Kind == lock.Broken {
+				t.Errorf("no list at first: %v", e.Err)
+			}
+			return e.Kind == lock.Listed
+		})
 		beats := map[string]uint64{}
 		for _, e := range listed.List {
 			beats[e.Name] = e.Record.Mark.Beat

@@ -27,12 +27,20 @@ type job struct {
 
 // startJob runs the test binary under one of the program's names.
 func startJob(dir string, env []string, args ...string) (*job, error) {
+	return startJobReading(nil, dir, env, args...)
+}
+
+// startJobReading gives it a standard input; nil is none.
+func startJobReading(stdin *os.File, dir string, env []string, args ...string) (*job, error) {
 	binary, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	j := &job{exited: make(chan struct{}), more: make(chan struct{})}
 	j.cmd = &exec.Cmd{Path: binary, Args: args, Dir: dir, Env: env, Stdout: j, Stderr: j}
+	if stdin != nil {
+		j.cmd.Stdin = stdin
+	}
 	if err := j.cmd.Start(); err != nil {
 		return nil, err
 	}

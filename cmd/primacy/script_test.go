@@ -92,15 +92,18 @@ func fails(ts *testscript.TestScript, neg bool, args []string) {
 // passed are the variables that a script may set for the program.
 var passed = []string{"PATH", "HOME", "TMPDIR", "KUBECONFIG", "PRIMACY_CONFIG", "PRIMACY_KUBECONFIG", "PRIMACY_NAME", "POD_NAME", "PRIMACY_REVISION", testPatience}
 
-func start(ts *testscript.TestScript, neg bool, args []string) {
-	want(ts, neg, args, 2)
-	var env []string
+func jobEnvironment(ts *testscript.TestScript) (env []string) {
 	for _, name := range passed {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}
 	}
-	j, err := startJob(ts.MkAbs("."), env, args[1:]...)
+	return env
+}
+
+func start(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2)
+	j, err := startJob(ts.MkAbs("."), jobEnvironment(ts), args[1:]...)
 	ts.Check(err)
 	ts.Defer(func() {
 		j.finish()

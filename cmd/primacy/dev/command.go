@@ -34,7 +34,7 @@ func parseCommand(line string) (command, error) {
 	case switchRevision, killMember, stopMember, quit:
 		return c, nil
 	}
-	return command{}, fmt.Errorf("%q is nothing to do: r [REVISION] switches the default revision, k [MEMBER] kills a member, s [MEMBER] stops it or starts it again, q quits", printable(line))
+	return command{}, fmt.Errorf("%.40q is nothing to do: r [REVISION] switches the default revision, k [MEMBER] kills a member, s [MEMBER] stops it or starts it again, q quits", line)
 }
 
 // obey does what a command says.
@@ -51,7 +51,7 @@ func (r *run) obey(ctx context.Context, c command) {
 		if m := r.crew.named(c.argument); m != nil && m.phase != running && m.phase != stopping {
 			r.start(m)
 		} else if m := r.target(c.argument, "stop"); m != nil {
-			r.event("member %s: stopped (SIGTERM); s %s starts it again", m.name, m.name)
+			r.event("member %s: told to stop (SIGTERM)", m.name)
 			r.crew.stop(m)
 		}
 	case quit:

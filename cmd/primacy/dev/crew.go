@@ -57,6 +57,8 @@ const (
 	crashPause = time.Second
 	mostPause  = 30 * time.Second
 	settled    = 10 * time.Second
+	// longWait is how long an orderly end may take before a person is told.
+	longWait = time.Second
 )
 
 // member is one of the crew. Its name stays, its processes come and go.
@@ -156,9 +158,10 @@ func (c *crew) start(m *member, now time.Time) error {
 		return fmt.Errorf("log of %s: %w", m.name, err)
 	}
 	defer log.Close()
-	cmd := exec.Command(c.program, append(slices.Clone(c.args), "--name", m.name, "--revision", m.revision)...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = c.env, log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	cmd := &exec.Cmd{
+		Path: c.program, Args: slices.Concat([]string{"primacy"}, c.args, []string{"--name", m.name, "--revision", m.revision}),
+		Env: c.env, Stdout: log, Stderr: log, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM},
+	}
 	m.child, err = start(cmd, func(ended *child) { c.exits <- exit{m, ended} })
 	if err != nil {
 		return fmt.Errorf("member %s: %w", m.name, err)
@@ -224,18 +227,23 @@ func (c *crew) named(name string) *member {
 }
 
 // close ends all members, orderly while hurry is open, and returns when they are gone. It
-// names those that had to be killed; the error says so where nobody wanted that.
-func (c *crew) close(hurry <-chan struct{}) (slain []string, err error) {
+// calls slow with those that take long. It names those that had to be killed; the error
+// says so where nobody wanted that.
+func (c *crew) close(hurry <-chan struct{}, slow func(names []string)) (slain []string, err error) {
 	living := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.child == nil || !m.child.living() })
 	for _, m := range living {
 		m.phase = stopping
 		m.child.signal(syscall.SIGTERM)
 	}
-	grace := time.NewTimer(c.grace)
+	grace, long := time.NewTimer(c.grace), time.NewTimer(longWait)
 	defer grace.Stop()
-	for i, m := range living {
+	defer long.Stop()
+	for i := 0; i < len(living); {
 		select {
-		case <-m.child.ended:
+		case <-living[i].child.ended:
+			i++
+		case <-long.C:
+			slow(alive(living[i:]))
 		case <-hurry:
 			return slay(living[i:]), nil
 		case <-grace.C:
@@ -246,13 +254,21 @@ func (c *crew) close(hurry <-chan struct{}) (slain []string, err error) {
 	return nil, nil
 }
 
-// slay kills those that still live and names them.
-func slay(members []*member) (slain []string) {
+// alive names those of the members that have not ended.
+func alive(members []*member) (names []string) {
 	for _, m := range members {
 		if m.child.living() {
-			slain = append(slain, m.name)
-			m.child.signal(syscall.SIGKILL)
+			names = append(names, m.name)
 		}
+	}
+	return names
+}
+
+// slay kills those that still live and names them.
+func slay(members []*member) (slain []string) {
+	slain = alive(members)
+	for _, m := range members {
+		m.child.signal(syscall.SIGKILL)
 	}
 	for _, m := range members {
 		<-m.child.ended

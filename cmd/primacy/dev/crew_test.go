@@ -148,7 +148,7 @@ func TestCrewEndsOrderly(t *testing.T) {
 	if early := c.due(start0); early != nil {
 		t.Error("running members are due")
 	}
-	if slain, err := c.close(nil); slain != nil || err != nil {
+	if slain, err := c.close(nil, nobodySlow(t)); slain != nil || err != nil {
 		t.Errorf("killed %q: %v", slain, err)
 	}
 	for range c.members {
@@ -159,9 +159,13 @@ func TestCrewEndsOrderly(t *testing.T) {
 		}
 		logs(t, log, x.member, "stopped")
 	}
-	if slain, err := c.close(nil); slain != nil || err != nil {
+	if slain, err := c.close(nil, nobodySlow(t)); slain != nil || err != nil {
 		t.Errorf("a second time: killed %q: %v", slain, err)
 	}
+}
+
+func nobodySlow(t *testing.T) func([]string) {
+	return func(names []string) { t.Logf("slow: %q", names) }
 }
 
 const deaf = `trap '' TERM; echo deaf; exec sleep 60`
@@ -181,7 +185,7 @@ func TestCrewIsKilled(t *testing.T) {
 			if tt.hurry {
 				close(hurry)
 			}
-			slain, err := c.close(hurry)
+			slain, err := c.close(hurry, nobodySlow(t))
 			if !slices.Equal(slain, []string{"stable-0", "canary-0"}) || (err == nil) != tt.hurry {
 				t.Errorf("killed %q: %v", slain, err)
 			}

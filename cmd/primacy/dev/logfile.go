@@ -70,7 +70,7 @@ func (l *logFile) read(from, n int64) []byte {
 func indented(lines []string) string {
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString("\n    " + printable(l))
+		b.WriteString("\n    " + printable(strings.ReplaceAll(l, "\t", " ")))
 	}
 	return b.String()
 }

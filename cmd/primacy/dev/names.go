@@ -1,9 +1,11 @@
 package dev
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -18,9 +20,24 @@ func nameOf(identity string) string {
 
 // printable escapes what would not be shown as it is. Anybody may have written it.
 func printable(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, hidden) {
 		return s
 	}
-	quoted := strconv.Quote(s)
-	return quoted[1 : len(quoted)-1]
+	var b strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case hidden(r):
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default:
+			b.WriteRune(r)
+		}
+		s = s[size:]
+	}
+	return b.String()
 }
+
+func hidden(r rune) bool { return !unicode.IsPrint(r) }

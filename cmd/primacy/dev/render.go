@@ -110,7 +110,7 @@ func (s snapshot) foot(width, height int) []string {
 			}
 		}
 	}
-	keys := []string{key("k", "kill it, it comes back"), key("s", "stop or start it"), key("↑↓", "choose another"), key("q", "quit")}
+	keys := []string{key("k", "kill it, it comes back"), key("s", "stop or start it"), key("↑↓", "choose"), key("q", "quit")}
 	return append(lines, strings.Join(keys, "   "), dim+"logs, and the configuration, which is followed: "+s.folder+plain)
 }
 

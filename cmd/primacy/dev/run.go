@@ -310,10 +310,12 @@ func (r *run) start(m *member) {
 
 // memberEnded says how a process ended, if that is news.
 func (r *run) memberEnded(x exit) {
-	m, asked := x.member, x.member.phase != running
+	m, before := x.member, x.member.phase
 	r.crew.ended(m, x.child.end, time.Now())
 	switch {
-	case asked:
+	case before == killed:
+	case before == stopping:
+		r.event("member %s has ended; s %s starts it again", m.name, m.name)
 	case m.phase == stopped:
 		r.event("member %s ended, as somebody asked it to; s %s starts it again", m.name, m.name)
 	case m.phase == killed:
@@ -362,16 +364,18 @@ func (r *run) decodeSource(c *config.Configuration) (election.Preferences, error
 func (r *run) showLogs() {
 	for _, m := range r.crew.members {
 		for _, line := range m.log.news() {
-			r.console.say("%s | %s", m.name, printable(line))
+			r.console.say("%s | %s", m.name, printable(strings.ReplaceAll(line, "\t", " ")))
 		}
 	}
 }
 
 // takeDown ends the members and says so.
 func (r *run) takeDown() error {
-	r.console.say("stopping %d members, which release what they lead; Ctrl-C again kills them", len(r.crew.members))
+	r.console.say("stopping %d members, which release what they lead", len(r.crew.members))
 	begin := time.Now()
-	slain, err := r.crew.close(r.interrupts.hurry)
+	slain, err := r.crew.close(r.interrupts.hurry, func(names []string) {
+		r.console.say("still waiting for %s; Ctrl-C again kills them", strings.Join(names, ", "))
+	})
 	if len(slain) > 0 {
 		r.console.say("killed: %s", strings.Join(slain, ", "))
 		return err

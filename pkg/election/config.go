@@ -71,6 +71,10 @@ type Spec struct {
 	// realm. It must be comparable, and the same for all elections of that kind. Default:
 	// the Manager's.
 	Locks lock.Store
+	// MigrateFrom is the lock that this election had until now, while there may be
+	// members that know no other. It is taken first, and the election is led only while
+	// both are held. All members that know both must be given both.
+	MigrateFrom *LockRef
 	// Timing defaults to the Manager's.
 	Timing record.Timing
 	// Policy defaults to priority.RevisionLocation.
@@ -79,6 +83,12 @@ type Spec struct {
 	Bootstrap machine.Bootstrap
 	// Foreign says which electors that are not ours share the lock. Default: none.
 	Foreign machine.Foreigners
+}
+
+// LockRef names a lock object in a store.
+type LockRef struct {
+	Lock  string
+	Locks lock.Store
 }
 
 // exitAborted is the exit status of a process that lost control of its work.
@@ -180,6 +190,17 @@ func (s *Spec) complete(c *Config) error {
 	}
 	if prefix := session.Prefix(c.Group); strings.HasPrefix(s.Lock, prefix) {
 		return fmt.Errorf("election %s: lock name %q: names that begin with %q are those of the group's sessions", s.Name, s.Lock, prefix)
+	}
+	if from := s.MigrateFrom; from != nil {
+		if from.Locks == nil {
+			return fmt.Errorf("election %s: migration: no lock store", s.Name)
+		}
+		if err := checkName("lock", from.Lock, maxObject); err != nil {
+			return fmt.Errorf("election %s: migration: %w", s.Name, err)
+		}
+		if from.Locks == s.Locks && from.Lock == s.Lock {
+			return fmt.Errorf("election %s: migration: from lock %q to itself", s.Name, s.Lock)
+		}
 	}
 	if s.Timing == (record.Timing{}) {
 		s.Timing = c.Timing

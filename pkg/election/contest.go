@@ -10,9 +10,15 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// contest is one incarnation's part in one election.
+// contest is one incarnation's part in the contest for one lock. An election has one, or
+// two while it migrates: the work of the outer one's terms is to let the inner one lead.
 type contest struct {
 	entrant *entrant
+	lock    lockName
+	// outer and inner are the other contest of a migration; nil without one.
+	outer, inner *contest
+	// innerBy is by when the inner contest's work must be dead once the outer one drains.
+	innerBy record.Instant
 	cfg     machine.Config
 	state   machine.State
 	work    *work
@@ -23,9 +29,10 @@ type contest struct {
 	slot   int
 }
 
-func newContest(r *realm, e *entrant) *contest {
+func newContest(r *realm, e *entrant, lock lockName) *contest {
 	return &contest{
 		entrant: e,
+		lock:    lock,
 		cfg: machine.Config{
 			Election: e.spec.Name, Group: r.cfg.Group,
 			Member:    record.Member{Identity: r.identity, Revision: r.cfg.Member.Revision, Location: r.cfg.Member.Location, Weight: r.cfg.Member.Weight},
@@ -36,10 +43,17 @@ func newContest(r *realm, e *entrant) *contest {
 			ProvenAt:  r.provenAt,
 			Foreign:   e.spec.Foreign,
 		},
-		state:  machine.Initial(),
+		state:  initialState(r, lock),
 		before: e.status.Cycle(),
 		slot:   notQueued,
 	}
+}
+
+// initialState begins with the beats that were used before.
+func initialState(r *realm, lock lockName) machine.State {
+	s := machine.Initial()
+	s.Beat = r.beats[lock]
+	return s
 }
 
 func (c *contest) name() string { return c.entrant.spec.Name }
@@ -48,16 +62,21 @@ func jitter() float64 { return rand.Float64() }
 
 // handle lets the contest's machine take in an event and does what it asks for.
 func (r *realm) handle(c *contest, event machine.Event) {
-	pending := []machine.Event{event}
+	pending := []happening{{c, event}}
 	for len(pending) > 0 {
-		next, actions := machine.Step(c.cfg, c.state, r.cfg.Clock.Now(), pending[0])
+		h := pending[0]
+		next, actions := machine.Step(h.contest.cfg, h.contest.state, r.cfg.Clock.Now(), h.event)
 		pending = pending[1:]
-		c.state = next
+		h.contest.state = next
 		for _, a := range actions {
-			if follows := r.perform(c, a); follows != nil {
-				pending = append(pending, follows)
-			}
+			pending = append(pending, r.perform(h.contest, a)...)
 		}
+		if outer := h.contest.outer; outer != nil {
+			pending = append(pending, outer.followsInner(h)...)
+		}
+	}
+	if c.inner != nil {
+		c = c.inner
 	}
 	if !c.state.Standing(r.cfg.Clock.Now()) {
 		r.lowered[c] = true
@@ -67,30 +86,46 @@ func (r *realm) handle(c *contest, event machine.Event) {
 	}
 }
 
-// perform does one action; it returns the event that answers it at once, if any.
-func (r *realm) perform(c *contest, action machine.Action) machine.Event {
+// happening is an event that one contest's machine is to take in.
+type happening struct {
+	contest *contest
+	event   machine.Event
+}
+
+// perform does one action; it returns what follows from it at once, if anything.
+func (r *realm) perform(c *contest, action machine.Action) []happening {
 	switch a := action.(type) {
 	case machine.Write:
-		r.pool.enqueue(request{store: c.entrant.spec.Locks, name: c.entrant.spec.Lock, purpose: a.Purpose, write: &a.Record, replaces: a.If, done: func(ans answer) {
+		r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, purpose: a.Purpose, write: &a.Record, replaces: a.If, done: func(ans answer) {
 			r.post(func() { r.written(c, a, ans) })
 		}})
 	case machine.Read:
-		r.pool.enqueue(request{store: c.entrant.spec.Locks, name: c.entrant.spec.Lock, done: func(ans answer) {
+		r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, done: func(ans answer) {
 			r.post(func() { r.readBack(c, ans) })
 		}})
 	case machine.Start:
+		if c.inner != nil {
+			return []happening{{c.inner, machine.Resumed{}}}
+		}
 		r.start(c, a)
 	case machine.Extend:
-		c.entrant.status.deadline.Store(int64(a.Deadline))
-		if c.work != nil {
-			c.work.extend(a.Deadline)
+		if c.inner != nil {
+			c = c.inner
 		}
+		c.extend()
 	case machine.Stop:
+		if c.inner != nil {
+			return c.stopInner(a)
+		}
 		c.entrant.status.deadline.Store(0)
 		if c.work == nil {
-			return machine.RunnersStopped{}
+			return []happening{{c, machine.RunnersStopped{}}}
 		}
-		c.work.end(Stop{Reason: string(a.Reason), By: a.By})
+		by := a.By
+		if c.outer != nil {
+			by = min(by, c.outer.stopBy(a.By))
+		}
+		c.work.end(Stop{Reason: string(a.Reason), By: by})
 	case machine.WakeAt:
 		r.timers.set(c, a.At)
 	case machine.EndSession:
@@ -108,9 +143,9 @@ func (r *realm) written(c *contest, w machine.Write, a answer) {
 	r.pool.finished()
 	outcome, retryAfter := outcomeOf(a)
 	if outcome == machine.Rejected {
-		r.trouble.note("write", c.entrant.spec.Lock, nil) // another member was faster
+		r.trouble.note("write", c.lock.name, nil) // another member was faster
 	} else {
-		r.trouble.note("write", c.entrant.spec.Lock, a.err)
+		r.trouble.note("write", c.lock.name, a.err)
 	}
 	r.handle(c, machine.WriteDone{
 		Beat: w.Beat, Outcome: outcome, Record: a.entry.Record, Version: a.entry.Version,
@@ -120,7 +155,7 @@ func (r *realm) written(c *contest, w machine.Write, a answer) {
 
 func (r *realm) readBack(c *contest, a answer) {
 	r.pool.finished()
-	r.trouble.note("read", c.entrant.spec.Lock, a.err)
+	r.trouble.note("read", c.lock.name, a.err)
 	if a.err != nil {
 		r.handle(c, machine.ReadFailed{})
 		return
@@ -133,15 +168,19 @@ func (r *realm) start(c *contest, a machine.Start) {
 	s := c.entrant.status
 	cycle := c.before + a.Cycle
 	s.cycle.Store(int64(cycle))
-	s.token.Store(uint64(a.Token))
-	s.deadline.Store(int64(a.Deadline))
+	token, deadline := a.Token, a.Deadline
+	if c.outer != nil {
+		token, deadline = max(token, c.outer.state.Term.Token), min(deadline, c.outer.state.Term.Deadline)
+	}
+	s.token.Store(uint64(token))
+	s.deadline.Store(int64(deadline))
 	if c.entrant.runner == nil {
 		return
 	}
-	term := Term{Election: c.name(), Identity: r.identity, Revision: r.cfg.Member.Revision, Token: a.Token, Cycle: cycle}
+	term := Term{Election: c.name(), Identity: r.identity, Revision: r.cfg.Member.Revision, Token: token, Cycle: cycle}
 	grace := c.cfg.Timing.StopGrace
-	c.work = begin(r.cfg.Clock, c.entrant.runner, term, a.Deadline, grace, r.cfg.Abort, &r.helpers, func(err error) {
-		r.post(func() { r.returned(c, a.Token, err) })
+	c.work = begin(r.cfg.Clock, c.entrant.runner, term, deadline, grace, r.cfg.Abort, &r.helpers, func(err error) {
+		r.post(func() { r.returned(c, token, err) })
 	})
 }
 
@@ -167,6 +206,10 @@ func (r *realm) report(c *contest, a machine.Report) {
 	log := r.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)))
 	if a.Kind != machine.RoleChanged {
 		log.Warn(a.Kind.String(), zap.String("detail", a.Detail))
+		return
+	}
+	if c.inner != nil {
+		log.Info("lock that is migrated from: "+a.Role.String(), zap.String("reason", string(a.Reason)))
 		return
 	}
 	log.Info(a.Role.String(), zap.String("reason", string(a.Reason)))

@@ -60,18 +60,38 @@ func (j *judge) runner(member string, stopTime time.Duration) election.Runner {
 
 // overlaps lists every pair of spans of one election that share a moment, and every
 // token that did not rise.
-func (j *judge) overlaps() []string {
+func (j *judge) overlaps() []string { return append(j.overlapsOnly(), j.falling()...) }
+
+// overlapsOnly lists every pair of spans of one election that share a moment.
+func (j *judge) overlapsOnly() []string {
+	return j.pairs(func(e string, a, b *span) string {
+		if (a.till.IsZero() || b.from.Before(a.till)) && (b.till.IsZero() || a.from.Before(b.till)) {
+			return fmt.Sprintf("%s: %s (term %d) and %s (term %d) at once", e, a.member, a.token, b.member, b.token)
+		}
+		return ""
+	})
+}
+
+// falling lists every token that did not rise.
+func (j *judge) falling() []string {
+	return j.pairs(func(e string, a, b *span) string {
+		if b.token <= a.token {
+			return fmt.Sprintf("%s: token %d of %s after %d of %s", e, b.token, b.member, a.token, a.member)
+		}
+		return ""
+	})
+}
+
+// pairs lists what is wrong with pairs of spans of one election, the earlier one first.
+func (j *judge) pairs(wrong func(election string, a, b *span) string) []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var found []string
 	for e, spans := range j.spans {
 		for i, a := range spans {
 			for _, b := range spans[i+1:] {
-				if (a.till.IsZero() || b.from.Before(a.till)) && (b.till.IsZero() || a.from.Before(b.till)) {
-					found = append(found, fmt.Sprintf("%s: %s (term %d) and %s (term %d) at once", e, a.member, a.token, b.member, b.token))
-				}
-				if b.token <= a.token {
-					found = append(found, fmt.Sprintf("%s: token %d of %s after %d of %s", e, b.token, b.member, a.token, a.member))
+				if w := wrong(e, a, b); w != "" {
+					found = append(found, w)
 				}
 			}
 		}

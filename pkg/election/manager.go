@@ -35,6 +35,14 @@ type lockName struct {
 
 func (s *Spec) lockName() lockName { return lockName{s.Locks, s.Lock} }
 
+// lockNames are all locks of the election.
+func (s *Spec) lockNames() []lockName {
+	if s.MigrateFrom == nil {
+		return []lockName{s.lockName()}
+	}
+	return []lockName{{s.MigrateFrom.Locks, s.MigrateFrom.Lock}, s.lockName()}
+}
+
 // entrant is an election that this member takes part in, beyond one incarnation.
 type entrant struct {
 	spec   Spec
@@ -77,12 +85,16 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	if m.elections[spec.Name] != nil {
 		return nil, fmt.Errorf("election %s exists already", spec.Name)
 	}
-	if other := m.locks[spec.lockName()]; other != "" {
-		return nil, fmt.Errorf("election %s: lock %q is that of election %s", spec.Name, spec.Lock, other)
+	for _, l := range spec.lockNames() {
+		if other := m.locks[l]; other != "" {
+			return nil, fmt.Errorf("election %s: lock %q is that of election %s", spec.Name, l.name, other)
+		}
 	}
 	e := &entrant{spec: spec, runner: runner, status: newStatus(spec.Name, m.cfg.Clock), left: make(chan struct{})}
 	m.elections[spec.Name] = e
-	m.locks[spec.lockName()] = spec.Name
+	for _, l := range spec.lockNames() {
+		m.locks[l] = spec.Name
+	}
 	m.tell()
 	return e.status, nil
 }
@@ -122,7 +134,9 @@ func (m *Manager) forgetLocked(e *entrant) {
 		return
 	}
 	delete(m.elections, e.spec.Name)
-	delete(m.locks, e.spec.lockName())
+	for _, l := range e.spec.lockNames() {
+		delete(m.locks, l)
+	}
 	e.status.close()
 	close(e.left)
 }

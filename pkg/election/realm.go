@@ -230,9 +230,7 @@ func (r *realm) leave(why machine.Reason) {
 	r.leaving = why
 	r.log.Info("leaving", zap.String("reason", string(why)))
 	r.giveUpAt = r.cfg.Clock.Now().Add(r.cfg.Timing.LeaseDuration)
-	for _, c := range r.contests {
-		r.resign(c, why)
-	}
+	r.each(func(c *contest) { r.resign(c, why) })
 }
 
 func (r *realm) resign(c *contest, why machine.Reason) {
@@ -249,8 +247,13 @@ func (r *realm) enter() {
 		case c == nil && removed:
 			r.m.forget(e)
 		case c == nil && r.leaving == "":
-			fresh[r.add(e)] = true
+			for _, s := range r.add(e) {
+				fresh[s] = true
+			}
 		case c != nil && removed:
+			if c.outer != nil {
+				r.resign(c.outer, machine.ReasonRemoved)
+			}
 			r.resign(c, machine.ReasonRemoved)
 		}
 	}
@@ -262,17 +265,38 @@ func (r *realm) enter() {
 	}
 }
 
-// add takes part in an election, and returns the stream that must show its lock.
-func (r *realm) add(e *entrant) *stream {
-	c := newContest(r, e)
-	c.state.Beat = r.beats[e.spec.lockName()]
+// add takes part in an election, and returns the streams that must show its locks.
+func (r *realm) add(e *entrant) []*stream {
+	c := newContest(r, e, e.spec.lockName())
 	r.contests[e] = c
-	s := r.streamOf(e.spec.Locks)
-	s.byLock[e.spec.Lock] = c
+	if e.spec.MigrateFrom != nil {
+		r.migration(c, e.spec.MigrateFrom)
+	}
 	preferred, _ := r.preferred.get()
-	r.handle(c, machine.PreferenceChanged{Preferred: preferred, Digest: r.digest})
-	r.handle(c, machine.DirectoryChanged{View: r.view})
-	return s
+	var streams []*stream
+	c.each(func(c *contest) {
+		s := r.streamOf(c.lock.store)
+		s.byLock[c.lock.name] = c
+		streams = append(streams, s)
+		r.handle(c, machine.PreferenceChanged{Preferred: preferred, Digest: r.digest})
+		r.handle(c, machine.DirectoryChanged{View: r.view})
+	})
+	return streams
+}
+
+// each calls f for all contests, of a migration the outer one first.
+func (r *realm) each(f func(*contest)) {
+	for _, c := range r.contests {
+		c.each(f)
+	}
+}
+
+// each calls f for the election's contests, the outer one first.
+func (c *contest) each(f func(*contest)) {
+	if c.outer != nil {
+		f(c.outer)
+	}
+	f(c)
 }
 
 // settle drops the elections that were given up and owe nothing any more.
@@ -282,16 +306,21 @@ func (r *realm) settle(now record.Instant) {
 		if !c.state.Settled(c.cfg, now) {
 			continue
 		}
-		e := c.entrant
+		if c.inner != nil && r.going[c.inner] {
+			continue // its work is the inner one
+		}
 		r.timers.set(c, 0)
 		delete(r.going, c)
 		delete(r.lowered, c)
-		delete(r.contests, e)
-		delete(r.streamOf(e.spec.Locks).byLock, e.spec.Lock)
-		r.beats[e.spec.lockName()] = c.state.Beat
+		delete(r.streamOf(c.lock.store).byLock, c.lock.name)
+		r.beats[c.lock] = c.state.Beat
+		if c.outer != nil && r.going[c.outer] {
+			continue
+		}
+		delete(r.contests, c.entrant)
 		dropped = true
 		if r.leaving == "" {
-			r.m.forget(e)
+			r.m.forget(c.entrant)
 		}
 	}
 	if dropped {
@@ -318,9 +347,7 @@ func (r *realm) digestConfig() {
 func (r *realm) prefer(p record.Preferred) {
 	r.digest = p.String()
 	r.log.Info("preferred revision", zap.Stringer("preferred", p))
-	for _, c := range r.contests {
-		r.handle(c, machine.PreferenceChanged{Preferred: p, Digest: r.digest})
-	}
+	r.each(func(c *contest) { r.handle(c, machine.PreferenceChanged{Preferred: p, Digest: r.digest}) })
 }
 
 // tendView tells every election when the living members, or what they publish, changed.
@@ -334,9 +361,7 @@ func (r *realm) tendView(now record.Instant) {
 		return
 	}
 	r.view = view
-	for _, c := range r.contests {
-		r.handle(c, machine.DirectoryChanged{View: view})
-	}
+	r.each(func(c *contest) { r.handle(c, machine.DirectoryChanged{View: view}) })
 }
 
 // tendSession lets the session do what is due.
@@ -345,9 +370,7 @@ func (r *realm) tendSession(now record.Instant) {
 	r.sessionNext = next
 	if at := r.own.ProvenAt(); at != r.provenAt {
 		r.provenAt = at
-		for _, c := range r.contests {
-			c.cfg.ProvenAt = at
-		}
+		r.each(func(c *contest) { c.cfg.ProvenAt = at })
 	}
 	for _, a := range actions {
 		switch a := a.(type) {

@@ -1,0 +1,164 @@
+package election_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+)
+
+// moving are the three kinds of member in a move from an old lock to a new one.
+type moving int
+
+const (
+	oldOnly moving = iota + 1
+	both
+	newOnly
+)
+
+// joinMoving starts a member that knows the old lock, the new one, or both.
+func (g *group) joinMoving(name, revision string, kind moving, old *memory.Realm) (*member, *memory.Store) {
+	oldStore := old.Store()
+	g.bend = func(c *election.Config, s *election.Spec) {
+		c.Log = zap.NewNop()
+		switch kind {
+		case oldOnly:
+			s.Locks = oldStore
+		case both:
+			s.MigrateFrom = &election.LockRef{Lock: "a", Locks: oldStore}
+		case newOnly:
+		}
+	}
+	defer func() { g.bend = nil }()
+	return g.join(name, revision, stable), oldStore
+}
+
+// A rolling update from members that know the old lock to members that know both, and
+// from those to members that know only the new one: nobody works beside another, and
+// somebody always does but for the handovers.
+func TestMigration(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.stop = 200 * time.Millisecond
+		old := memory.New(g.clock)
+		var members []*member
+		led := func(when string) {
+			t.Helper()
+			after(40 * time.Second)
+			if l := leaders(members...)["a"]; len(l) != 1 {
+				t.Errorf("%s: a is led by %v", when, l)
+			}
+		}
+		join := func(name string, kind moving) {
+			m, _ := g.joinMoving(name, "stable", kind, old)
+			members = append(members, m)
+		}
+		leave := func() {
+			members[0].leave(t)
+			members = members[1:]
+		}
+		join("old-1", oldOnly)
+		join("old-2", oldOnly)
+		led("old members")
+		for _, step := range []struct {
+			name string
+			kind moving
+		}{{"both-1", both}, {"both-2", both}, {"new-1", newOnly}, {"new-2", newOnly}} {
+			join(step.name, step.kind)
+			led("with " + step.name)
+			leave()
+			led("one gone for " + step.name)
+		}
+		for _, m := range members {
+			m.leave(t)
+		}
+		for _, o := range g.judge.overlaps() {
+			t.Error(o)
+		}
+		if got := g.judge.terms(); got < 4 {
+			t.Errorf("%d terms", got)
+		}
+	})
+}
+
+// While both locks are held, a better member gets both of them.
+func TestMigrationMovesToTheBetter(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.stop = 200 * time.Millisecond
+		old := memory.New(g.clock)
+		m1, _ := g.joinMoving("m1", "stable", both, old)
+		m2, _ := g.joinMoving("m2", "canary", both, old)
+		after(60 * time.Second)
+		g.wantLeader("a", m1, m1, m2)
+		m1.prefs.values <- canary
+		m2.prefs.values <- canary
+		after(20 * time.Second)
+		g.wantLeader("a", m2, m1, m2)
+		for name, r := range map[string]*memory.Realm{"old": old, "new": g.realm} {
+			if holder := r.Read("a").Record.Holder; holder != m2.status["a"].Leader().Identity {
+				t.Errorf("the %s lock is held by %q", name, holder)
+			}
+		}
+		m1.leave(t)
+		m2.leave(t)
+		g.verdict(2)
+	})
+}
+
+// The same mixture while both stores fail in every way there is.
+func TestMigrationInChaos(t *testing.T) {
+	for seed := range uint64(20) {
+		inBubble(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 2))
+			g := newGroup(t, "a")
+			g.stop = time.Duration(random.IntN(900)) * time.Millisecond
+			old := memory.New(g.clock)
+			var members []*member
+			var stores []*memory.Store
+			// Members of the first and of the last kind never live at the same time.
+			third := []moving{oldOnly, newOnly}[seed%2]
+			for name, kind := range map[string]moving{"m1": both, "m2": both, "m3": third} {
+				m, oldStore := g.joinMoving(name, "stable", kind, old)
+				members = append(members, m)
+				stores = append(stores, m.store, oldStore)
+			}
+			for range 100 {
+				after(time.Duration(random.IntN(4000)) * time.Millisecond)
+				s := stores[random.IntN(len(stores))]
+				switch random.IntN(8) {
+				case 0:
+					s.CutWatches()
+				case 1:
+					s.Heal()
+				case 2:
+					g.realm.Delete("a")
+				case 3:
+					old.Delete("a")
+				case 4:
+					[]*memory.Realm{g.realm, old}[random.IntN(2)].Edit("a", hostileEdit(random))
+				default:
+					op := []memory.Op{memory.Put, memory.Put, memory.Get, memory.Deliver, memory.List, memory.Watch}[random.IntN(6)]
+					s.On(op, fault(random, op))
+				}
+			}
+			for _, s := range stores {
+				s.Heal()
+			}
+			after(180 * time.Second)
+			if l := leaders(members...)["a"]; len(l) != 1 {
+				t.Errorf("seed %d: in the end a is led by %v", seed, l)
+			}
+			for _, m := range members {
+				m.leave(t)
+			}
+			for _, o := range g.judge.overlapsOnly() {
+				t.Errorf("seed %d: %s", seed, o)
+			}
+		})
+	}
+}

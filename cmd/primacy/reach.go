@@ -42,24 +42,28 @@ func reach(ctx context.Context, c *rest.Config, patience time.Duration, say func
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var said time.Time
+	last := errSilent
 	for {
 		err := ask(ctx, client)
 		if err == nil {
 			return nil
+		}
+		if ctx.Err() == nil {
+			last = cause(err)
 		}
 		if final := hopeless(c.Host, err); final != nil {
 			return final
 		}
 		if now := time.Now(); now.Sub(said) >= remind {
 			said = now
-			say(waiting{c.Host, patience, cause(err)})
+			say(waiting{c.Host, patience, last})
 		}
 		timer := time.NewTimer(askAgain)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("API server %s cannot be reached: %w; gave up after %v (is it running, and is this the right kubeconfig?)", c.Host, cause(err), patience)
+			return fmt.Errorf("API server %s cannot be reached: %w; gave up after %v (is it running, and is this the right kubeconfig?)", c.Host, last, patience)
 		}
 	}
 }
@@ -103,8 +107,13 @@ func hopeless(host string, err error) error {
 	return nil
 }
 
+var errSilent = errors.New("no answer")
+
 // cause is the error without the request that had it.
 func cause(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errSilent
+	}
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err

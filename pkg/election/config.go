@@ -135,6 +135,9 @@ func (c *Config) complete() error {
 	if c.Locks == nil {
 		return errors.New("no lock store (Config.Locks)")
 	}
+	if _, byName := c.Locks.(lock.NameWatcher); byName {
+		return errors.New("this lock store is watched by name, so it shows no sessions: give it to elections (Spec.Locks), and a whole realm to Config.Locks")
+	}
 	if c.Host == "" {
 		host, err := os.Hostname()
 		if err != nil {

@@ -54,7 +54,8 @@ type Store interface {
 // NameWatcher is a Store whose realm is shared with others, so that it is watched by name.
 type NameWatcher interface {
 	Store
-	// WatchNames is Watch for the named objects only; a list lacks all others.
+	// WatchNames is Watch for the named objects only; a list lacks all others. It keeps
+	// the order of the store for each object, not between them.
 	WatchNames(ctx context.Context, names []string, deliver func(Event)) error
 }
 

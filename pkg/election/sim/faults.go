@@ -357,6 +357,7 @@ func (w *world) changed(c change) {
 	if w.tracing() {
 		w.logf("store", "%s: %s", c.entry.Name, describe(c.entry.Record, c.entry.Version))
 	}
+	w.judge.changed(c.entry)
 	for _, h := range w.hosts {
 		if h.proc != nil {
 			h.proc.inc.stream.kick()

@@ -18,6 +18,8 @@ type judge struct {
 	working [][]*work
 	// startedToken and storedToken are the highest of a started term and of a stored take.
 	startedToken, storedToken []record.Token
+	// taker is who took each lock last.
+	taker []*part
 	// identities are all that were ever used.
 	identities []string
 	members    map[string]*memberFile
@@ -38,7 +40,7 @@ type memberFile struct {
 func newJudge(w *world) *judge {
 	n := len(w.elections)
 	return &judge{
-		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: make([]record.Token, n),
+		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: make([]record.Token, n), taker: make([]*part, n),
 		members: map[string]*memberFile{}, liveness: newLiveness(n),
 	}
 }
@@ -111,10 +113,27 @@ func (j *judge) stopped(m *part, a machine.Stop) {
 		w.violate("rule 4", "%s: %s stops %v before the end, with a grace of %v", m.name, m.i.identity, a.By.Sub(now), grace)
 	case a.By < now.Add(grace-time.Microsecond):
 		w.cov.saw(StoppedLate)
+	case m.undisturbed && !j.restored() && slices.Contains(losses, a.Reason):
+		w.violate("rule 9", "%s: %s gives up what nobody took from it (%s)", m.name, m.i.identity, a.Reason)
 	case a.Reason == machine.ReasonPreempted && now < m.state.Term.Started.Add(m.cfg.Timing.MinHold):
 		w.violate("rule 17", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(m.state.Term.Started))
 	case a.Reason == machine.ReasonPreempted && (m.betterSince == 0 || now < m.betterSince.Add(m.cfg.Timing.PreemptDelay)):
 		w.violate("rule 17", "%s: %s drains for a better member that it has not seen for long enough", m.name, m.i.identity)
+	}
+}
+
+// losses are the reasons for which a term ends that was taken from its holder.
+var losses = []machine.Reason{machine.ReasonLost, machine.ReasonCorrupt, machine.ReasonDeleted}
+
+// changed: an object was written just now, by whomever. A term of which the lock no longer
+// tells is disturbed.
+func (j *judge) changed(e lock.Entry) {
+	election := slices.Index(j.w.elections, e.Name)
+	if election < 0 {
+		return
+	}
+	if m, r := j.taker[election], e.Record; m != nil && (r == nil || !r.Bound() || r.Holder != m.i.identity || r.Token != m.takenToken) {
+		m.undisturbed = false
 	}
 }
 
@@ -186,12 +205,13 @@ func (j *judge) stored(m *part, a machine.Write, e lock.Entry) {
 	case machine.Claim:
 		j.tokenStored(m, r)
 	case machine.Take:
-		m.takenToken = r.Token
+		m.takenToken, m.undisturbed, j.taker[m.election] = r.Token, true, m
 		j.tokenStored(m, r)
 		j.taken(m)
+		w.moved(m, a.Purpose)
 	case machine.Renew:
-		if m.committedToken == m.takenToken && r.Token != m.committedToken && !j.restored() {
-			w.violate("rule 10", "%s: %s renews token %d, its take stored %d", m.name, m.i.identity, r.Token, m.committedToken)
+		if m.work != nil && !m.work.answered && r.Token != m.work.token && !j.restored() {
+			w.violate("rule 10", "%s: %s renews token %d in the term %d", m.name, m.i.identity, r.Token, m.work.token)
 		}
 	case machine.Release:
 		for _, k := range j.working[m.election] {
@@ -199,7 +219,7 @@ func (j *judge) stored(m *part, a machine.Write, e lock.Entry) {
 				w.violate("rule 5", "%s: %s releases before its work has stopped", m.name, m.i.identity)
 			}
 		}
-		w.released(m)
+		w.moved(m, a.Purpose)
 	case machine.Create:
 		if r.Holder != "" || r.Token != 0 {
 			w.violate("rule 10", "%s: %s creates it with a holder or a token", m.name, m.i.identity)

@@ -154,8 +154,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "does-not-answer-for-its-record", rule: "15", file: "machine/follow.go",
-		old: "	if s.Lock.Owner == Mine {\n		s.answerFor()\n",
-		new: "	if s.Lock.Owner == Mine {\n",
+		old: "		s.answerFor()\n		return\n",
+		new: "		return\n",
 	},
 	{
 		name: "ignores-minHold", rule: "17", file: "machine/lead.go",

@@ -24,7 +24,9 @@ type part struct {
 	// renewal, when that was sent, and the token of its newest take.
 	committedToken record.Token
 	takenToken     record.Token
-	committedSent  record.Instant
+	// undisturbed: since then the store has told of nothing else.
+	undisturbed   bool
+	committedSent record.Instant
 	// storedBeat is the highest beat of its own that the store has seen.
 	storedBeat uint64
 	pace       pace

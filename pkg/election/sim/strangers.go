@@ -96,8 +96,9 @@ func (w *world) storm(name string, change func(*world, *record.Record), every ti
 	}
 }
 
-// ambush waits for the next release. Its writer learns nothing of it, or of what follows,
-// for a while, and a stranger breaks the lock meanwhile: it may be another's by then.
+// ambush waits for the next release or take. Who wrote the release learns nothing of it, or
+// of what follows, for a while, and nobody else learns of the take; a stranger breaks the
+// lock meanwhile. It is another's by then, and who looks again must not think it free.
 func (w *world) ambush() bool {
 	e := w.someElection()
 	armed := w.bootstrap[e] != machine.BootstrapImmediate && !w.ambushed[e]
@@ -105,18 +106,24 @@ func (w *world) ambush() bool {
 	return armed
 }
 
-// released is told of every release of a lock by a member that is alive.
-func (w *world) released(m *part) {
-	if !w.ambushed[m.election] || w.calm || m.i.p.dead {
+// moved is told of every release and every take of a lock.
+func (w *world) moved(m *part, p machine.Purpose) {
+	if !w.ambushed[m.election] || w.calm || m.i.p.dead || w.chance(0.5) {
 		return
 	}
 	w.ambushed[m.election] = false
-	h, lease := m.i.p.h, w.timing.LeaseDuration
-	blind := w.between(lease/4, lease)
-	w.logf(h.name, "%s: ambush for %v", m.name, blind)
-	h.link.deafUntil = w.now + int64(blind)
-	h.out(delivered, requestLost, blind)
-	m.i.stream.cut(CutRelisted, blind)
+	blind := w.between(w.timing.LeaseDuration/4, w.timing.LeaseDuration)
+	for _, h := range w.hosts {
+		if h.proc == nil || (h.proc.inc == m.i) != (p == machine.Release) {
+			continue
+		}
+		w.logf(h.name, "%s: ambush for %v", m.name, blind)
+		h.proc.inc.stream.cut(CutRelisted, blind)
+		if p == machine.Release {
+			h.link.deafUntil = w.now + int64(blind)
+			h.out(delivered, requestLost, blind)
+		}
+	}
 	w.after(w.upTo(blind), func() {
 		if w.calm {
 			return

@@ -78,12 +78,13 @@ func (s *stream) cut(f Fault, d time.Duration) bool {
 	w := s.world()
 	s.open = false
 	s.brokenAt = s.cursor
+	restores := w.store.restores
 	s.tell(s.i.broken)
 	w.after(d, func() {
 		if s.i.p.dead || s.i.p.inc != s.i {
 			return
 		}
-		if f == CutResumed && !s.mustList {
+		if f == CutResumed && !s.mustList && restores == w.store.restores {
 			s.resume()
 		} else {
 			s.tell(s.list)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -120,23 +121,34 @@ func processesOf(ts *testscript.TestScript) []int {
 // deserted waits for the end of each process there is.
 func deserted(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 0)
-	late := time.Now().Add(longest)
 	for _, pid := range processesOf(ts) {
-		fd, err := unix.PidfdOpen(pid, 0)
-		if errors.Is(err, unix.ESRCH) {
-			continue
-		}
-		ts.Check(err)
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(time.Until(late).Milliseconds()))
-		ts.Check(err)
-		ts.Check(unix.Close(fd))
-		if n == 0 {
-			ts.Fatalf("process %d goes on", pid)
-		}
+		ts.Check(awaitEnd(pid))
 	}
 	if left := processesOf(ts); len(left) > 0 {
 		ts.Fatalf("processes were started while others ended: %v", left)
 	}
+}
+
+// awaitEnd waits for the end of a process that is not our child.
+func awaitEnd(pid int) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	for late := time.Now().Add(longest); time.Now().Before(late); {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(time.Until(late).Milliseconds()))
+		if n > 0 {
+			return nil
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+	return fmt.Errorf("process %d goes on", pid)
 }
 
 func clean(ts *testscript.TestScript, neg bool, args []string) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +25,10 @@ const testPatience = "PRIMACY_TEST_PATIENCE"
 func program() {
 	if d, err := time.ParseDuration(os.Getenv(testPatience)); err == nil {
 		patience = d
+	}
+	if len(os.Args) > 1 && os.Args[1] == "demo" {
+		// The race detector makes os.Exit wait a second, which a runner's grace is not for.
+		syscall.Exit(execute(os.Args))
 	}
 	main()
 }

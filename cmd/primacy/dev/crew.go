@@ -58,7 +58,7 @@ const (
 	mostPause  = 30 * time.Second
 	settled    = 10 * time.Second
 	// longWait is how long an orderly end may take before a person is told.
-	longWait = time.Second
+	longWait = 2 * time.Second
 )
 
 // member is one of the crew. Its name stays, its processes come and go.

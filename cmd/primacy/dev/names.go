@@ -41,3 +41,11 @@ func printable(s string) string {
 }
 
 func hidden(r rune) bool { return !unicode.IsPrint(r) }
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

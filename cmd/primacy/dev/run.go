@@ -85,7 +85,7 @@ func Run(ctx context.Context, o Options) (err error) {
 // run starts everything, lets it go on, and takes it down.
 func (r *run) run(devcluster string) (err error) {
 	ctx := r.interrupts.ctx
-	r.console.say("starting an API server (devcluster) and %d members; Ctrl-C ends all of it", r.Members)
+	r.console.say("starting an API server (devcluster) and %s; Ctrl-C ends all of it", count(r.Members, "member"))
 	r.cluster, err = startCluster(ctx, devcluster, r.dir, func(c *child) { r.clusterGone <- c })
 	if ctx.Err() != nil {
 		return nil // asked to end before it began
@@ -265,7 +265,7 @@ func (r *run) settle(now time.Time) (done bool, err error) {
 	}
 	if r.ledAfter == 0 && r.board.allLed(now) {
 		r.ledAfter = now.Sub(r.begin)
-		r.event("all elections led: %d elections, %d members, %s after the start", len(r.doc.Elections), r.Members, rough(r.ledAfter))
+		r.event("all elections led: %s, %s, %s after the start", count(len(r.doc.Elections), "election"), count(r.Members, "member"), rough(r.ledAfter))
 		r.suggest()
 	}
 	if r.endBy.IsZero() {
@@ -284,11 +284,11 @@ func (r *run) verdict(amiss []string) error {
 	wrong := append(amiss, r.board.wrong...)
 	for _, m := range r.crew.members {
 		if m.crashed > 0 {
-			wrong = append(wrong, fmt.Sprintf("member %s ended by itself, %d times", m.name, m.crashed))
+			wrong = append(wrong, fmt.Sprintf("member %s ended by itself, %s", m.name, count(m.crashed, "time")))
 		}
 	}
 	if len(wrong) == 0 {
-		r.event("all was well: %d elections led, %d transitions, none missed", len(r.doc.Elections), r.board.moves)
+		r.event("all was well: %s led, %s, none missed", count(len(r.doc.Elections), "election"), count(r.board.moves, "transition"))
 		return nil
 	}
 	return fmt.Errorf("not all was well after %v:\n  %s", r.For, strings.Join(wrong, "\n  "))
@@ -371,7 +371,7 @@ func (r *run) showLogs() {
 
 // takeDown ends the members and says so.
 func (r *run) takeDown() error {
-	r.console.say("stopping %d members, which release what they lead", len(r.crew.members))
+	r.console.say("stopping %s: work stops, then locks are released", count(len(r.crew.members), "member"))
 	begin := time.Now()
 	slain, err := r.crew.close(r.interrupts.hurry, func(names []string) {
 		r.console.say("still waiting for %s; Ctrl-C again kills them", strings.Join(names, ", "))

@@ -98,6 +98,9 @@ const (
 	Ownerless
 	// ForeignHolder: an elector that is not ours holds the lock; Detail is its identity.
 	ForeignHolder
+	// ForeignTooLong: the foreign holder Detail wrote a duration that is not waited out; an
+	// operator must end it (rule 13).
+	ForeignTooLong
 	// Divided: the holder stays because the better member Detail sees another preference.
 	Divided
 	// SessionRenewed: the holder Detail renews through its session, which this machine
@@ -115,6 +118,8 @@ func (k ReportKind) String() string {
 		return "lock without an owner"
 	case ForeignHolder:
 		return "foreign holder"
+	case ForeignTooLong:
+		return "foreign holder with too long a duration"
 	case Divided:
 		return "different preference"
 	case SessionRenewed:

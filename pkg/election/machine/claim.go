@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -12,35 +13,126 @@ import (
 // taken, and the term starts only when that elector has certainly stopped. The claim
 // stays with the lock: whoever takes over from the claimer waits as well.
 
-// seeClaim takes in the claim that a record of ours carries. A claim seen before keeps
-// its clock: its foreign holder cannot have renewed since.
-func (s *step) seeClaim(r *record.Record) {
-	if r.Claim == nil || !r.Bound() || r.Claim.Identity == s.claimed.Identity && r.Claim.Transitions == s.claimed.Transitions {
-		return
-	}
-	s.claimed, s.claimedAt = *r.Claim, s.now
+// suspect is a foreign elector that may still be at work, as a claim on its lock says it.
+type suspect struct {
+	record.Claim
+	// at is the first sight of its last renewal, or of the claim that names it.
+	at record.Instant
+	// told: it was never seen to hold the lock; a claim names it.
+	told bool
 }
 
-// claimOver is when the foreign holder that was seen last has certainly stopped.
-func (s *step) claimOver() record.Instant {
-	wait := s.cfg.Foreign.Wait
-	if wait == 0 {
+// maxSuspects bounds the memory of foreign electors that held the lock one after another.
+const maxSuspects = 8
+
+// suspect keeps in mind a foreign elector that was seen just now, by itself or by a claim.
+func (s *step) suspect(c record.Claim, told bool) {
+	same := func(o suspect) bool { return o.Identity == c.Identity }
+	if i := slices.IndexFunc(s.suspects, same); i >= 0 && told {
+		told = s.suspects[i].told
+		c.Duration = max(c.Duration, s.suspects[i].Duration)
+	}
+	others := slices.DeleteFunc(s.lasting(), same)
+	if len(others) >= maxSuspects {
+		for _, o := range others {
+			c.Duration = max(c.Duration, o.Duration)
+		}
+		others = nil
+	}
+	s.suspects = append(others, suspect{Claim: c, at: s.now, told: told})
+}
+
+// lasting is a copy of the suspects that may still be at work.
+func (s *step) lasting() []suspect {
+	return slices.DeleteFunc(slices.Clone(s.suspects), func(o suspect) bool { return s.now >= s.stopped(o) })
+}
+
+// stopped is when a suspect has certainly stopped.
+func (s *step) stopped(o suspect) record.Instant {
+	t, wait := s.cfg.Timing, s.cfg.Foreign.Wait
+	if wait <= 0 {
 		// Twice, since a renewal whose reply was slow lets it work on for longer than once.
-		wait = 2 * min(s.claimed.Duration, foreignMaxDuration)
+		wait = 2 * max(t.LeaseDuration, min(o.Duration, foreignMaxDuration))
 	}
-	return s.claimedAt.Add(s.cfg.Timing.ObserverWait(wait))
+	return o.at.Add(t.ObserverWait(wait))
 }
 
-// claimLasts says whether a foreign holder was seen that may still be at work.
-func (s *step) claimLasts() bool { return s.claimed.Identity != "" && s.now < s.claimOver() }
+// claimOver is when all suspects have certainly stopped.
+func (s *step) claimOver() record.Instant {
+	var over record.Instant
+	for _, o := range s.suspects {
+		over = max(over, s.stopped(o))
+	}
+	return over
+}
 
-// claimOfOurs is the claim that what we write must carry.
+func (s *step) claimLasts() bool { return s.now < s.claimOver() }
+
+// claim is what our record says while suspects may be at work: the last of them, for as
+// long as the slowest. It is said unchanged until the wait is over.
+func (s *step) claim() *record.Claim {
+	last := s.suspects[len(s.suspects)-1].Claim
+	for _, o := range s.lasting() {
+		last.Duration = max(last.Duration, o.Duration)
+	}
+	if s.claimed.Identity == last.Identity && s.claimed.Transitions == last.Transitions {
+		last.Duration = max(last.Duration, s.claimed.Duration)
+	}
+	return &last
+}
+
+// claimOfOurs is the claim that a record which we hold or release must carry.
 func (s *step) claimOfOurs() *record.Claim {
 	if s.Role == Leading || s.Role == Draining || !s.claimLasts() {
 		return nil
 	}
-	claim := s.claimed
-	return &claim
+	return s.claim()
+}
+
+// seeForeign takes in that a foreign elector wrote r as the holder.
+func (s *step) seeForeign(r *record.Record) {
+	s.Lock.shared = true
+	s.suspect(record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(r.Duration, s.cfg.Timing.LeaseDuration)}, false)
+}
+
+// seeClaim takes in whether a record that one of us wrote carries a claim. It is called
+// for new beats only: what strangers make of it afterwards counts for nothing.
+func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
+	if r.Claim == nil && owner == Mine {
+		return // what we know does not come from there
+	}
+	if r.Claim == nil {
+		// Who wrote it knew that whoever it had told of has stopped. Whom we have seen
+		// ourselves we wait for on our own clock.
+		s.suspects = slices.DeleteFunc(slices.Clone(s.suspects), func(o suspect) bool { return o.told })
+		s.heard = heard{}
+		return
+	}
+	now := heard{claim: *r.Claim, uid: v.UID}
+	switch {
+	case owner == Mine && s.claimed == *r.Claim:
+		// We wrote it on top of what we saw last.
+	case s.shownUnder(*r.Claim, v):
+		// We saw its last renewal.
+	case s.heard.uid == now.uid && s.heard.claim.Identity == now.claim.Identity && s.heard.claim.Transitions == now.claim.Transitions:
+		// Since it was claimed first its holder cannot have renewed.
+	default:
+		s.suspect(*r.Claim, true)
+	}
+	s.heard = now
+}
+
+// shownUnder says whether the stream shows the claim right after the holder it names.
+func (s *step) shownUnder(c record.Claim, v record.Version) bool {
+	shown := s.Lock.shown
+	return s.source == Stream && shown != nil && s.Lock.streamed.UID == v.UID && s.ownerOf(shown) == Foreign &&
+		shown.Holder == c.Identity && shown.Transitions == c.Transitions
+}
+
+// heard is the claim that a record of ours carried last.
+type heard struct {
+	claim record.Claim
+	uid   string
 }
 
 // claiming: the lock is ours, its work is not yet. Keep it, and wait.
@@ -51,21 +143,35 @@ func (s *step) claiming() {
 		// A foreign elector that was stopped before it noticed blanks our record.
 		s.take()
 		return
+	case s.Lock.Owner == Free:
+		s.become(Following, ReasonReleased)
+		return
 	default:
+		if s.Lock.Owner == Foreign {
+			s.claimsLost++
+		}
 		s.become(Following, ReasonNotHeld)
 		return
+	}
+	at := s.heldBack()
+	if s.preferredElsewhere() {
+		at = max(at, s.stealsUntil(s.preferredAt))
 	}
 	switch {
 	case s.withdrawn() != "" || s.better() != nil:
 		s.Drain.Reason = ReasonReleased
 		s.release()
-	case s.claimLasts():
-		s.wakeAt(s.claimOver())
+	case s.now < at:
+		s.wakeAt(at)
 		s.renew()
 	default:
 		s.take()
 	}
 }
+
+// heldBack is until when no term may start although the lock is ours: others may still
+// be at work, foreign ones or one of us from which a foreign one took the lock.
+func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.robbedUntil) }
 
 // mayBeForeign says whether electors that are not ours may look at the lock.
 func (s *step) mayBeForeign() bool { return s.Lock.shared || s.cfg.Foreign.Sharing != NotShared }
@@ -81,56 +187,93 @@ func (s *step) reassert() {
 // releasedByForeign says whether r shows that a foreign holder released the lock, seen to
 // replace that holder with nothing in between, or what strangers made of it since.
 func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
-	before := s.Lock
-	if before.Record == nil || before.Version.UID != v.UID || r.Unreadable != "" ||
-		r.Holder != "" || r.Duration != time.Second || r.Renewed.IsZero() || r.Transitions != before.Record.Transitions {
+	released := func(from *record.Record) bool {
+		return from != nil && r.Unreadable == "" && r.Holder == "" && r.Duration == time.Second &&
+			!r.Renewed.IsZero() && r.Transitions == from.Transitions
+	}
+	before, shown := s.Lock, s.Lock.shown
+	switch {
+	case before.foreignRelease && before.Version.UID == v.UID:
+		return released(before.Record)
+	case before.streamed.UID != v.UID:
 		return false
 	}
-	return before.foreignRelease ||
-		before.Owner == Foreign && before.Version == before.streamed && s.source == Stream
+	// A holder whose duration is one second anyway must have written the time as well.
+	return s.source == Stream && released(shown) && s.ownerOf(shown) == Foreign &&
+		(shown.Duration != time.Second || !shown.Renewed.Equal(r.Renewed))
 }
 
-// outranksForeign says whether we are worth claiming the lock from the foreign holder
-// that has it, and keeps since when.
-func (s *step) outranksForeign() bool {
-	if !s.Standing(s.now) || s.now < s.cfg.ProvenAt ||
-		!s.cfg.Policy.Outranks(s.cfg.Member.Key(), foreignKey(s.Lock.Record), s.Preferred) {
+// foreignReleased forgets the foreign holder that released: it has stopped. But while
+// another may be at work this may have been that one's release, which blanks whoever
+// holds the lock; then nobody is forgotten.
+func (s *step) foreignReleased(holder string) {
+	if !slices.ContainsFunc(s.lasting(), func(o suspect) bool { return o.Identity != holder }) {
+		s.suspects = nil
+	}
+}
+
+// foreignMayGoAt is since when the foreign holder has been outranked for long enough to
+// be claimed from; false while it is not.
+func (s *step) foreignMayGoAt() (record.Instant, bool) {
+	t := s.cfg.Timing
+	if !s.Standing(s.now) || s.now < s.cfg.ProvenAt || !s.outranksForeign(s.Lock.Record) {
 		s.outrankedSince = 0
-		return false
+		return 0, false
 	}
 	if s.outrankedSince == 0 {
 		s.outrankedSince = s.now
 	}
-	return true
+	delay := t.PreemptDelay
+	if s.claimsLost > 0 {
+		// It, or its like, took the lock back: they and we do not prefer the same.
+		delay = max(delay, record.Doubled(max(t.MinHold, time.Second), s.claimsLost))
+	}
+	return s.outrankedSince.Add(delay), true
 }
 
-// foreignKey is the key of a foreign holder; absent where it may be a leftover of ours
-// (rule 16).
-func foreignKey(r *record.Record) record.Key {
-	if r.Mark != nil && r.HolderKey == r.Mark.Key {
-		return ""
+// outranksForeign says whether we outrank a foreign holder. Its key may be a leftover of
+// ours that it knows nothing of; then we must outrank it with and without (rule 16).
+func (s *step) outranksForeign(r *record.Record) bool {
+	outranks := func(k record.Key) bool { return s.cfg.Policy.Outranks(s.cfg.Member.Key(), k, s.Preferred) }
+	if r.Mark != nil && r.HolderKey == r.Mark.Key && !outranks("") {
+		return false
 	}
-	return r.HolderKey
+	return outranks(r.HolderKey)
 }
 
 // istioPoll is the longest time in which an Istio elector looks at the lock once.
 const istioPoll = 16500 * time.Millisecond
 
-// yields says whether the preference left our revision during this term where Istio
-// shares the lock: it would steal the lock at its next poll, so we release it before.
-func (s *step) yields() bool {
-	return s.cfg.Foreign.Sharing == SharedWithIstio && s.preferredElsewhere() && s.preferredAt > s.Term.Started
-}
+// yields says whether the preference left our revision since this term was asked for,
+// where Istio shares the lock: it would steal the lock at its next poll, so we release it
+// before.
+func (s *step) yields() bool { return s.preferredElsewhere() && s.preferredAt >= s.Term.asked }
 
+// preferredElsewhere says whether electors of Istio's would steal the lock from us.
 func (s *step) preferredElsewhere() bool {
-	return s.Preferred.State == record.PreferredSet && s.Preferred.Revision != s.cfg.Member.Revision
+	return s.cfg.Foreign.Sharing == SharedWithIstio && s.Preferred.State == record.PreferredSet &&
+		s.Preferred.Revision != s.cfg.Member.Key().Revision()
 }
 
-// yieldsUntil is until when a free lock is left to electors of the preferred revision
-// that are not ours.
-func (s *step) yieldsUntil(free record.Instant) record.Instant {
-	if s.cfg.Foreign.Sharing != SharedWithIstio || s.Lock.Owner != Free || !s.preferredElsewhere() {
-		return 0
+// stealsUntil is when every elector of Istio's that lives has looked at the lock.
+func (s *step) stealsUntil(since record.Instant) record.Instant {
+	return since.Add(s.cfg.Timing.ObserverWait(istioPoll))
+}
+
+// leftToIstio is until when a lock that may be taken from the instant free is left to
+// electors of the preferred revision that are not ours.
+func (s *step) leftToIstio(free record.Instant) record.Instant {
+	l := s.Lock
+	if !s.preferredElsewhere() || l.Owner == Foreign {
+		return 0 // what is claimed they can steal while nobody works
 	}
-	return free.Add(s.cfg.Timing.ObserverWait(istioPoll))
+	key := l.Record.HolderKey
+	if l.Record.Bound() {
+		key = l.Record.Mark.Key
+	}
+	if key != "" && key.Revision() != s.Preferred.Revision {
+		// They would have stolen it from its former holder, too.
+		return s.stealsUntil(s.preferredAt)
+	}
+	return s.stealsUntil(max(free, s.preferredAt))
 }

@@ -139,10 +139,10 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 	return r
 }
 
-// claim reads claim=IDENTITY/TRANSITIONS/DURATION.
+// claim reads claim=IDENTITY/TRANSITIONS/DURATION; empty for none.
 func claim(a arguments) *record.Claim {
-	text, ok := a["claim"]
-	if !ok {
+	text := a["claim"]
+	if text == "" {
 		return nil
 	}
 	part := strings.Split(text, "/")

@@ -14,7 +14,7 @@ func (s *step) follow() {
 		return
 	}
 	if s.Lock.Owner == Mine {
-		if s.claimLasts() {
+		if s.now < s.heldBack() {
 			s.become(Claiming, ReasonClaimed)
 			s.claiming()
 			return
@@ -23,6 +23,7 @@ func (s *step) follow() {
 		return
 	}
 	if s.withdrawn() != "" {
+		s.outrankedSince = 0
 		return
 	}
 	if s.Lock.Owner == Nobody {
@@ -37,8 +38,12 @@ func (s *step) follow() {
 	if !ok {
 		return
 	}
-	s.passOver(free)
-	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.pausedUntil, s.yieldsUntil(free))
+	if s.Lock.Owner != Foreign {
+		free = max(free, s.robbedUntil)
+	}
+	left := s.leftToIstio(free)
+	s.passOver(max(free, left))
+	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.pausedUntil, left)
 	if s.now < at {
 		s.wakeAt(at)
 		return
@@ -49,8 +54,13 @@ func (s *step) follow() {
 // answerFor: the record names us, by our own hand, but no term is on: a take of unknown
 // outcome that was committed after all, or a term that expired while nobody else came.
 func (s *step) answerFor() {
-	if s.withdrawn() != "" || s.better() != nil {
+	switch {
+	case s.withdrawn() != "" || s.better() != nil:
 		s.Drain.Reason = ReasonReleased
+		s.release()
+		return
+	case s.preferredElsewhere() && s.now < s.stealsUntil(s.preferredAt):
+		s.Drain.Reason = ReasonYielded
 		s.release()
 		return
 	}
@@ -73,13 +83,14 @@ func (s *step) freeAt() (record.Instant, bool) {
 		return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3
 	case Foreign:
 		// What is taken from a foreign holder is a claim first (rule 8).
-		s.alarm(ForeignHolder, l.Record.Holder)
 		if l.duration > foreignMaxDuration {
+			s.alarm(ForeignTooLong, l.Record.Holder)
 			return 0, false
 		}
+		s.alarm(ForeignHolder, l.Record.Holder)
 		expired := l.changedAt.Add(t.ObserverWait(max(l.duration, t.LeaseDuration)))
-		if s.outranksForeign() {
-			return min(expired, s.outrankedSince.Add(t.PreemptDelay)), true
+		if at, outranked := s.foreignMayGoAt(); outranked {
+			return min(expired, at), true
 		}
 		return expired, true
 	default: // Unowned: rule 13
@@ -91,8 +102,8 @@ func (s *step) freeAt() (record.Instant, bool) {
 		}
 		s.alarm(Ownerless, ownerless(l.Record))
 		wait := max(t.LeaseDuration, l.duration)
-		if l.shared || s.cfg.Foreign.Sharing != NotShared {
-			wait = 2 * max(t.LeaseDuration, min(l.duration, foreignMaxDuration))
+		if s.mayBeForeign() {
+			wait = max(2*max(t.LeaseDuration, min(l.duration, foreignMaxDuration)), s.cfg.Foreign.Wait)
 		}
 		return l.since.Add(t.ObserverWait(wait)), true
 	}
@@ -199,8 +210,7 @@ func (s *step) take() {
 	}
 	r.History = remember(l.History, r.Holder, "took over: "+s.Lock.Owner.String())
 	if s.Lock.Owner == Foreign || s.claimLasts() {
-		claim := s.claimed
-		r.Claim = &claim
+		r.Claim = s.claim()
 		s.put(Claim, r)
 		return
 	}

@@ -25,6 +25,8 @@ func (s *step) lead() {
 	case s.outranked():
 		s.stop(ReasonPreempted)
 	case s.yields():
+		// However often the preference changes, we come back once per minHold (rule 17).
+		s.pausedUntil = max(s.pausedUntil, s.Term.Started.Add(t.MinHold))
 		s.stop(ReasonYielded)
 	default:
 		s.wakeAt(stopAt)
@@ -126,6 +128,9 @@ func (s *step) nominee() string {
 	default:
 		if better := s.better(); better != nil {
 			return better.Identity
+		}
+		if s.Drain.Reason == ReasonYielded {
+			return "" // all of us leave it to others for a while
 		}
 		return s.successor()
 	}

@@ -15,7 +15,7 @@ func (s *step) observe(e Observed) {
 	if !s.Lock.Seen {
 		s.Lock.Seen = true
 		s.sight(e.Record, e.Version)
-		s.Lock.streamed = e.Version
+		s.streamed(e)
 		return
 	}
 	known := s.Lock.Version
@@ -47,15 +47,31 @@ func (s *step) observe(e Observed) {
 			return
 		}
 		s.missed(e)
-		s.Lock.streamed = e.Version
+		s.caughtUp(e)
+		s.streamed(e)
 		return
 	}
 	s.missed(e)
 	s.sight(e.Record, e.Version)
 	if e.Source != ReadBack {
-		s.Lock.streamed = e.Version
+		s.streamed(e)
 	}
 	s.resolve()
+}
+
+func (s *step) streamed(e Observed) { s.Lock.streamed, s.Lock.shown = e.Version, e.Record }
+
+// caughtUp: the stream shows what a reply or a read had shown before. What it showed of
+// the time before that is complete now.
+func (s *step) caughtUp(e Observed) {
+	switch s.Lock.Owner {
+	case Other, Free:
+		if !s.Lock.foreignRelease && e.Version != s.Lock.streamed {
+			s.seeClaim(e.Record, e.Version, s.Lock.Owner)
+		}
+	case Unowned:
+		s.sight(e.Record, e.Version) // it may be the release of a foreign holder
+	}
 }
 
 // missed starts the wait for an unknown owner anew after a break of the stream in which
@@ -80,6 +96,9 @@ func (s *step) wonder() {
 func (s *step) sight(r *record.Record, v record.Version) {
 	before, owner := s.Lock, s.ownerOf(r)
 	k := &s.Lock
+	if owner == Foreign {
+		s.robbed()
+	}
 	k.foreignRelease = owner == Unowned && s.releasedByForeign(r, v)
 	if k.foreignRelease {
 		owner = Free
@@ -95,25 +114,26 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if !sameObject || before.Owner != owner || !sameBeat(before.Record, r) {
 			k.changedAt = s.now
 			k.duration = r.Mark.Duration
+			s.seeClaim(r, v, owner)
 		}
 	case Free:
 		if k.foreignRelease {
-			s.claimed = record.Claim{} // who released has stopped
 			if !before.foreignRelease {
 				k.since = s.now
+				s.foreignReleased(before.shown.Holder)
 			}
 			break
 		}
 		if !sameObject || before.Owner != Free || before.foreignRelease || !sameBeat(before.Record, r) {
 			k.since = s.now
 			k.duration = r.Mark.Duration
+			s.seeClaim(r, v, owner)
 		}
 	case Foreign:
 		if !sameObject || before.Owner != Foreign || !sameForeignBeat(before.Record, r) {
 			k.changedAt = s.now
 			k.duration = r.Duration
-			s.claimed = record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(r.Duration, s.cfg.Timing.LeaseDuration)}
-			s.claimedAt = s.now
+			s.seeForeign(r)
 		}
 	case Nobody:
 		if before.Owner != Nobody {
@@ -129,11 +149,8 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	if owner == Other {
 		s.forgive(r.Holder)
 	}
-	if owner == Mine || owner == Other || owner == Free {
-		s.seeClaim(r)
-	}
-	if owner == Foreign {
-		k.shared = true
+	if owner != Foreign || before.Owner != Foreign || before.Record.Holder != r.Holder || before.Record.Transitions != r.Transitions {
+		s.outrankedSince = 0
 	}
 	if owner == Other || owner == Foreign || owner == Free {
 		s.heldUntil = 0 // we are no longer the last holder
@@ -150,21 +167,41 @@ func (s *step) skipped(e Observed) {
 	if e.Version.Revision <= k.streamed.Revision {
 		return
 	}
+	defer s.streamed(e)
 	duration := time.Duration(0)
 	switch s.ownerOf(e.Record) {
 	case Other, Free:
 		duration = e.Record.Mark.Duration
-		s.seeClaim(e.Record)
+		s.seeClaim(e.Record, e.Version, Other)
 	case Foreign:
-		duration, k.shared = e.Record.Duration, true
-		s.claimed = record.Claim{Identity: e.Record.Holder, Transitions: e.Record.Transitions, Duration: max(duration, s.cfg.Timing.LeaseDuration)}
-		s.claimedAt = s.now
+		duration = e.Record.Duration
+		s.robbed()
+		s.seeForeign(e.Record)
 	default:
 		return
 	}
 	s.heldUntil = 0
 	if k.Owner == Unowned || k.Owner == Nobody {
 		k.since, k.duration = s.now, duration
+	}
+}
+
+// robbed: a foreign elector holds the lock. If it did not wait until the former owner, one
+// of us, had certainly stopped, then we do.
+func (s *step) robbed() {
+	t, l := s.cfg.Timing, s.Lock
+	wait := t.ObserverWait(max(t.LeaseDuration, min(l.duration, foreignMaxDuration)))
+	switch l.Owner {
+	case Other:
+		from := l.changedAt
+		if l.Record.Mark.Renewal == record.RenewalSession {
+			from, wait = s.now, t.ObserverWait(t.LeaseDuration) // its session's age is not known here
+		}
+		s.robbedUntil = max(s.robbedUntil, from.Add(wait))
+	case Unowned, Nobody:
+		if s.cfg.Bootstrap != BootstrapImmediate {
+			s.robbedUntil = max(s.robbedUntil, l.since.Add(wait))
+		}
 	}
 }
 

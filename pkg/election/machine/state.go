@@ -121,10 +121,17 @@ type State struct {
 	renewAt   record.Instant
 	jitter    float64
 
-	// claimed is the foreign holder that was seen last, as a claim on its lock says it, and
-	// claimedAt the first sight of its last renewal, or of the claim (rule 8).
-	claimed   record.Claim
-	claimedAt record.Instant
+	// suspects are the foreign electors that held the lock and may still be at work, the
+	// last one last (rule 8); some may be history.
+	suspects []suspect
+	// claimed is the claim that we wrote last, and heard the one that the lock carried last.
+	claimed record.Claim
+	heard   heard
+	// claimsLost counts the claims that a foreign elector overwrote since our last term.
+	claimsLost int
+	// robbedUntil is until when a member of ours may be at work from which a foreign elector
+	// took the lock without waiting.
+	robbedUntil record.Instant
 	// outrankedSince is since when we have outranked a live foreign holder; zero while not.
 	outrankedSince record.Instant
 
@@ -156,8 +163,9 @@ type Lock struct {
 	Version record.Version
 	Owner   Owner
 
-	// streamed is the version that the stream showed last (rule 13).
+	// streamed is the version that the stream showed last (rule 13), and shown its record.
 	streamed record.Version
+	shown    *record.Record
 	// at is when the last observation came in.
 	at record.Instant
 	// changedAt is when the last beat of the holder came in (rule 3).
@@ -215,6 +223,8 @@ type Term struct {
 	Token   record.Token
 	UID     string
 	Started record.Instant
+	// asked is when the take that began it was asked for.
+	asked record.Instant
 	// Deadline is what the work was granted.
 	Deadline record.Instant
 }

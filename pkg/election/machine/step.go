@@ -166,6 +166,9 @@ func (s *step) put(p Purpose, r record.Record) {
 		r.Mark.Beat = s.Beat
 	}
 	w := write{purpose: p, beat: s.Beat, asked: s.now, token: r.Token}
+	if r.Claim != nil {
+		s.claimed = *r.Claim
+	}
 	if s.Lock.Record != nil {
 		w.onto = s.Lock.Version
 	}
@@ -270,10 +273,11 @@ func (s *step) committed(w write, sent record.Instant) {
 func (s *step) start(w write, sent record.Instant) {
 	deadline := sent.Add(s.cfg.Timing.Validity())
 	s.Cycle++
-	s.Term = Term{Token: w.token, UID: s.Lock.Version.UID, Started: s.now, Deadline: deadline}
+	s.Term = Term{Token: w.token, UID: s.Lock.Version.UID, Started: s.now, Deadline: deadline, asked: w.asked}
 	s.Drain = Drain{}
 	s.betterSince = 0
 	s.alarmed = 0
+	s.claimsLost = 0
 	// The first interval is shortened at random so that renewals spread over it.
 	interval := s.cfg.Timing.RenewInterval
 	s.renewAt = sent.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))

@@ -89,8 +89,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "claim-is-not-waited-out", rule: "8", file: "machine/claim.go",
-		old: "return s.claimedAt.Add(s.cfg.Timing.ObserverWait(wait))",
-		new: "return s.claimedAt.Add(0 * wait)",
+		old: "func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.robbedUntil) }",
+		new: "func (s *step) heldBack() record.Instant { return 0 }",
 	},
 	{
 		name: "leads-on-until-the-deadline", rule: "9", file: "machine/lead.go",
@@ -143,9 +143,9 @@ var mutants = []mutant{
 		new: "",
 	},
 	{
-		name: "believes-old-sights", rule: "14", file: "machine/observe.go",
-		old: "case e.Version.Revision < known.Revision, e.Version",
-		new: "case e.Version.Revision < known.Revision && e.Source != Stream, e.Version",
+		name: "takes-a-crossing-for-a-restore", rule: "14", file: "machine/observe.go",
+		old: "		case e.Sent > s.Lock.at:\n",
+		new: "		case true:\n",
 	},
 	{
 		name: "restored-store-goes-unnoticed", rule: "14", file: "machine/observe.go", class: Restore,

@@ -2,6 +2,7 @@ package dev
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -78,4 +79,19 @@ func failedAt(m status.Member, election string) bool {
 // and a drain, one after the other.
 func grace(t record.Timing) time.Duration {
 	return t.ObserverWait(t.LeaseDuration) + t.PreemptDelay + t.MinHold + t.StopGrace + time.Second
+}
+
+// verdict is nil when all was well.
+func (r *run) verdict(amiss []string) error {
+	wrong := append(amiss, r.board.wrong...)
+	for _, m := range r.crew.members {
+		if m.crashed > 0 {
+			wrong = append(wrong, fmt.Sprintf("member %s ended by itself, %s", m.name, count(m.crashed, "time")))
+		}
+	}
+	if len(wrong) == 0 {
+		r.event("all was well: %s led, %s, none missed", count(len(r.doc.Elections), "election"), count(r.board.moves, "transition"))
+		return nil
+	}
+	return fmt.Errorf("not all was well after %v:\n  %s", r.For, strings.Join(wrong, "\n  "))
 }

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
@@ -138,218 +136,6 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// watch starts the goroutines that tell the loop what happens; stop joins them.
-func (r *run) watch(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		err := lease.In(r.cluster.leases, r.cluster.namespace).Watch(ctx, func(e lock.Event) { send(ctx, r.events, e) })
-		if err != nil {
-			r.watching <- err
-		}
-	})
-	wg.Go(func() {
-		// It ends with ctx; a source that gives up is the members' to report.
-		_ = r.source.Watch(ctx, func(p record.Preferred) { send(ctx, r.preferences, p) })
-	})
-	wg.Go(func() {
-		// Members follow the file too, and say what is wrong with it.
-		_ = config.Watch(ctx, r.doc.path, func(c *config.Configuration, err error) {
-			if err == nil && r.Check(c) == nil {
-				send(ctx, r.documents, c)
-			}
-		})
-	})
-	return func() {
-		cancel()
-		wg.Wait()
-		r.cluster.leases.CloseIdleConnections()
-	}
-}
-
-// send sends unless ctx ends first.
-func send[T any](ctx context.Context, to chan<- T, v T) {
-	select {
-	case to <- v:
-	case <-ctx.Done():
-	}
-}
-
-// How often what changes by itself is looked at: restarts that are due, ages, logs.
-const lookEvery = 250 * time.Millisecond
-
-// loop goes on until the run is over, and says whether all was well.
-func (r *run) loop(ctx context.Context) error {
-	r.enter(ctx)
-	defer r.leave()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	var over <-chan time.Time
-	if r.For > 0 {
-		timer := time.NewTimer(r.For)
-		defer timer.Stop()
-		over = timer.C
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case gone := <-r.clusterGone:
-			r.leave()
-			r.event("the API server ended by itself: %s", how(gone.end))
-			return r.cluster.failed(ctx, fmt.Errorf("it ended by itself: %s", how(gone.end)))
-		case err := <-r.watching:
-			return fmt.Errorf("watch elections: %w", err)
-		case err := <-r.screen.ended():
-			if err != nil {
-				return fmt.Errorf("live view: %w (pipe the output somewhere to get plain lines)", err)
-			}
-			r.interrupts.press()
-		case e := <-r.events:
-			for _, line := range r.board.observe(e, time.Now()) {
-				r.event("%s", line)
-			}
-		case r.preferred = <-r.preferences:
-			r.event("default revision: %s", r.preferred)
-		case c := <-r.documents:
-			r.follow(c)
-		case x := <-r.crew.exits:
-			r.memberEnded(x)
-		case c := <-r.commands:
-			r.obey(ctx, c)
-		case line := <-r.lines:
-			if c, err := parseCommand(line); err != nil {
-				r.event("%v", err)
-			} else {
-				r.obey(ctx, c)
-			}
-		case <-over:
-			r.endBy = time.Now().Add(grace(r.doc.Timing))
-		case now := <-tick.C:
-			r.look(now)
-		}
-		if done, err := r.settle(time.Now()); done {
-			return err
-		}
-	}
-}
-
-// look does what is due by the clock.
-func (r *run) look(now time.Time) {
-	for _, m := range r.crew.due(now) {
-		r.start(m)
-	}
-	for _, line := range r.board.mourn(now) {
-		r.event("%s", line)
-	}
-	if r.Verbose {
-		r.showLogs()
-	}
-	if r.ledAfter == 0 && !r.waited && now.Sub(r.begin) > 2*grace(r.doc.Timing) {
-		r.waited = true
-		r.event("not all elections are led yet; what members say is in %s/*.log%s", r.dir.path,
-			indented(r.board.amiss(now, r.preferred, r.doc.policies())))
-	}
-	if r.screen != nil {
-		r.screen.show(r.snapshot(now))
-	}
-}
-
-// settle says what has come to be since the last event, and whether the run is over.
-func (r *run) settle(now time.Time) (done bool, err error) {
-	if r.console.broken != nil {
-		return true, fmt.Errorf("output: %w", r.console.broken)
-	}
-	for _, line := range r.board.memberNews(now) {
-		r.event("%s", line)
-	}
-	if r.ledAfter == 0 && r.board.allLed(now) {
-		r.ledAfter = now.Sub(r.begin)
-		r.event("all elections led: %s, %s, %s after the start", count(len(r.doc.Elections), "election"), count(r.Members, "member"), rough(r.ledAfter))
-		r.suggest()
-	}
-	if r.endBy.IsZero() {
-		return false, nil
-	}
-	amiss := r.board.amiss(now, r.preferred, r.doc.policies())
-	if len(amiss) > 0 && now.Before(r.endBy) {
-		return false, nil
-	}
-	r.leave()
-	return true, r.verdict(amiss)
-}
-
-// verdict is nil when all was well.
-func (r *run) verdict(amiss []string) error {
-	wrong := append(amiss, r.board.wrong...)
-	for _, m := range r.crew.members {
-		if m.crashed > 0 {
-			wrong = append(wrong, fmt.Sprintf("member %s ended by itself, %s", m.name, count(m.crashed, "time")))
-		}
-	}
-	if len(wrong) == 0 {
-		r.event("all was well: %s led, %s, none missed", count(len(r.doc.Elections), "election"), count(r.board.moves, "transition"))
-		return nil
-	}
-	return fmt.Errorf("not all was well after %v:\n  %s", r.For, strings.Join(wrong, "\n  "))
-}
-
-// start starts a member for the first time, or one that was away.
-func (r *run) start(m *member) {
-	first := m.phase == awaited
-	if err := r.crew.start(m, time.Now()); err != nil {
-		r.event("%v", err)
-		m.phase = running
-		r.crew.ended(m, err, time.Now())
-		return
-	}
-	if !first {
-		r.event("member %s: started again", m.name)
-	}
-}
-
-// memberEnded says how a process ended, if that is news.
-func (r *run) memberEnded(x exit) {
-	m, before := x.member, x.member.phase
-	r.crew.ended(m, x.child.end, time.Now())
-	switch {
-	case before == killed:
-	case before == stopping:
-		r.event("member %s has ended; s %s starts it again", m.name, m.name)
-	case m.phase == stopped:
-		r.event("member %s ended, as somebody asked it to; s %s starts it again", m.name, m.name)
-	case m.phase == killed:
-		r.event("member %s was killed; it comes back %v later", m.name, killPause)
-	default:
-		r.event("member %s ended by itself: %s; it is started again%s", m.name, how(x.child.end), indented(m.log.tail()))
-	}
-}
-
-// follow takes up a changed configuration, as the members do.
-func (r *run) follow(next *config.Configuration) {
-	change := config.Compare(r.doc.Configuration, next)
-	if change.None() {
-		return
-	}
-	r.event("configuration changed: elections added %v, removed %v, changed %v", change.Added, change.Removed, change.Changed)
-	if change.Process {
-		r.event("group, namespace, member and session timing stay as they were: start primacy dev again to change them")
-	}
-	present := *next
-	present.Group, present.Namespace, present.Timing = r.doc.Group, r.doc.Namespace, r.doc.Timing
-	r.doc.Configuration = &present
-	r.board.expect(r.doc.Group, r.doc.expected(), time.Now())
-	if !change.DefaultRevision {
-		return
-	}
-	if source, err := r.decodeSource(next); err == nil {
-		r.source.Use(source)
-	}
-	if p, err := r.doc.plan(); err == nil {
-		r.plan.key = p.key
-	}
-}
-
 // decodeSource makes the source of the preferred revision; nil if there is none.
 func (r *run) decodeSource(c *config.Configuration) (election.Preferences, error) {
 	b := c.DefaultRevision
@@ -358,15 +144,6 @@ func (r *run) decodeSource(c *config.Configuration) (election.Preferences, error
 	}
 	source, err := r.Sources(r.cluster.core).Decode(b.Kind, b.Node, revisions.Env{Namespace: r.cluster.namespace})
 	return source, c.Within(*b, err)
-}
-
-// showLogs prints what members have logged since the last time.
-func (r *run) showLogs() {
-	for _, m := range r.crew.members {
-		for _, line := range m.log.news() {
-			r.console.say("%s | %s", m.name, printable(strings.ReplaceAll(line, "\t", " ")))
-		}
-	}
 }
 
 // takeDown ends the members and says so.

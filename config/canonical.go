@@ -59,6 +59,9 @@ func (l Lock) canonical() lockDoc {
 	if l.Foreign != (ForeignTimings{}) {
 		doc.Foreign = &foreignDoc{l.Foreign.RenewDeadline, l.Foreign.RetryPeriod}
 	}
+	if l.MigrateFrom != nil {
+		doc.MigrateFrom = &migrationDoc{l.MigrateFrom.Kind, l.MigrateFrom.Name}
+	}
 	return doc
 }
 

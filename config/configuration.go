@@ -66,9 +66,14 @@ type Lock struct {
 	SharedWith SharedWith
 	// Foreign are the timings of those electors; zero where they are not stated.
 	Foreign ForeignTimings
+	// MigrateFrom is the lock that the election had until now; nil when it does not move.
+	MigrateFrom *LockName
 	// Node is the block as it was written; nil when it was not.
 	Node *yaml.Node
 }
+
+// LockName is a lock of some kind.
+type LockName struct{ Kind, Name string }
 
 // SharedWith says whose electors share a lock.
 type SharedWith string

@@ -12,12 +12,20 @@ import (
 // Digest changes when the election does, but not with comments, places or quotes.
 func (e Election) Digest() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %q %q %v %q %q %v", e.Name, e.Lock.Kind, e.Lock.Name, e.Lock.Renewal, e.Lock.SharedWith, e.Lock.Foreign, e.Policy, e.Bootstrap, e.Timing)
+	fmt.Fprintf(h, "%q %q %q %q %v", e.Name, e.Lock.digest(), e.Policy, e.Bootstrap, e.Timing)
 	for _, r := range e.Runners {
 		fmt.Fprintf(h, " %q", r.Name)
 		r.Block.digest(h)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func (l Lock) digest() string {
+	text := fmt.Sprintf("%q %q %q %q %v", l.Kind, l.Name, l.Renewal, l.SharedWith, l.Foreign)
+	if l.MigrateFrom != nil {
+		text += fmt.Sprintf(" %q", *l.MigrateFrom)
+	}
+	return text
 }
 
 // Digest is to a block what Election.Digest is to an election; empty for no block.

@@ -57,6 +57,13 @@ type lockDoc struct {
 	// SharedWith and Foreign are left out of the canonical form where they say nothing.
 	SharedWith string      `yaml:"sharedWith,omitempty"`
 	Foreign    *foreignDoc `yaml:"foreign,omitempty"`
+	// MigrateFrom is left out of the canonical form where there is none.
+	MigrateFrom *migrationDoc `yaml:"migrateFrom,omitempty"`
+}
+
+type migrationDoc struct {
+	Kind string `yaml:"kind"`
+	Name string `yaml:"name"`
 }
 
 type foreignDoc struct {

@@ -17,6 +17,9 @@ func (r *resolver) elections(docs []*electionDoc) {
 		e := r.election(at, doc)
 		if r.unique(names, e.Name, at+".name", "%q is the name of %s in line %d too", "names must differ") {
 			r.unique(locks, e.Lock.Kind+"/"+e.Lock.Name, r.lockField(at), "the lock %q belongs to %s in line %d too", "give one of them another lock.name")
+			if from := e.Lock.MigrateFrom; from != nil {
+				r.unique(locks, from.Kind+"/"+from.Name, at+".lock.migrateFrom", "the lock %q belongs to %s in line %d too", "name the lock that this election had before")
+			}
 		}
 		r.cfg.Elections = append(r.cfg.Elections, e)
 	}
@@ -74,7 +77,25 @@ func (r *resolver) lock(at string, doc *electionDoc) Lock {
 		r.fail(at+".lock.renewal", "write renewal: record, or leave it out", "this version cannot renew locks by session yet")
 	}
 	r.sharing(at, doc.Lock, &lock)
+	r.migration(at+".lock.migrateFrom", doc.Lock.MigrateFrom, &lock)
 	return lock
+}
+
+// migration resolves the lock that the election had until now.
+func (r *resolver) migration(at string, doc *migrationDoc, lock *Lock) {
+	if doc == nil {
+		return
+	}
+	from := LockName{r.word(at+".kind", doc.Kind, lock.Kind), lock.Name}
+	if r.given(at + ".name") {
+		from.Name = doc.Name
+		r.name(at+".name", from.Name, objectName)
+	}
+	if from == (LockName{lock.Kind, lock.Name}) {
+		r.fail(at, "name the kind or the name that it had before, such as kind: ConfigMap", "is the lock that the election has now")
+		return
+	}
+	lock.MigrateFrom = &from
 }
 
 // sharing resolves who else may hold the lock.

@@ -8,7 +8,8 @@ import (
 func TestSharedLocks(t *testing.T) {
 	text := "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nelections:\n" +
 		"- {name: a, lock: {sharedWith: client-go, foreign: {renewDeadline: 10s, retryPeriod: 2s}}}\n" +
-		"- {name: b, lock: {kind: ConfigMap, sharedWith: istio}}\n- {name: c}\n"
+		"- {name: b, lock: {kind: ConfigMap, sharedWith: istio}}\n- {name: c}\n" +
+		"- {name: d, lock: {migrateFrom: {kind: ConfigMap}}}\n"
 	c, err := Parse("f", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -19,6 +20,9 @@ func TestSharedLocks(t *testing.T) {
 	}
 	if b.SharedWith != SharedWithIstio || b.Foreign.Wait() != 0 || c.Elections[2].Lock.SharedWith != SharedWithNobody {
 		t.Errorf("%+v", b)
+	}
+	if from := c.Elections[3].Lock.MigrateFrom; from == nil || *from != (LockName{"ConfigMap", "d"}) {
+		t.Errorf("%+v", from)
 	}
 	again, err := Parse("f", []byte(c.Canonical()))
 	if err != nil {

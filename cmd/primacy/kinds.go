@@ -4,6 +4,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	cmlock "github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
@@ -39,7 +40,16 @@ func sourceKinds(client coreclient.ConfigMapsGetter) *revisions.Registry {
 	return r
 }
 
-// lockKinds make the store of each kind of lock in a namespace.
-var lockKinds = map[string]func(lease.Client, string) lock.Store{
-	"Lease": func(c lease.Client, namespace string) lock.Store { return lease.In(c, namespace) },
+// lockKinds are the kinds of lock.
+var lockKinds = map[string]lockKind{
+	"Lease": {
+		store: func(c *clients, namespace string) lock.Store { return lease.In(c.leases, namespace) },
+		withIstio: func(c *clients, namespace string) lock.Store {
+			return lease.Shared(c.leases, namespace, lease.HolderKeys())
+		},
+	},
+	"ConfigMap": {
+		store:     func(c *clients, namespace string) lock.Store { return cmlock.In(c.configMaps, namespace) },
+		withIstio: func(c *clients, namespace string) lock.Store { return cmlock.In(c.configMaps, namespace) },
+	},
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
@@ -25,8 +24,7 @@ type member struct {
 
 // newMember wires a member together. It starts nothing.
 func newMember(p *config.Process, c *cluster, name string, log *zap.Logger) (*member, error) {
-	// Locks have a connection of their own, so that renewals wait for nobody.
-	locks, err := lease.NewClient(ownConnections(c.config))
+	locks, err := newStores(c.config, c.namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +33,7 @@ func newMember(p *config.Process, c *cluster, name string, log *zap.Logger) (*me
 		return nil, fmt.Errorf("client for sources of the preferred revision: %w", err)
 	}
 	m := &member{process: p, log: log, planner: planner{
-		runners: runnerKinds(), sources: sourceKinds(core), namespace: c.namespace, log: log,
+		runners: runnerKinds(), sources: sourceKinds(core), locks: locks, namespace: c.namespace, log: log,
 	}}
 	plan, err := m.planner.plan(p.Configuration)
 	if err != nil {
@@ -46,7 +44,7 @@ func newMember(p *config.Process, c *cluster, name string, log *zap.Logger) (*me
 	m.manager, err = election.NewManager(election.Config{
 		Group:       p.Group,
 		Member:      election.Member{Revision: me.Revision, Location: me.Location, Weight: me.Weight},
-		Locks:       lockKinds[config.DefaultLockKind](locks, c.namespace),
+		Locks:       locks.of(config.DefaultLockKind, config.SharedWithNobody),
 		Host:        name,
 		Timing:      p.Configuration.Timing,
 		Preferences: m.source,

@@ -36,6 +36,8 @@ type planned struct {
 type planner struct {
 	runners *runners.Registry
 	sources *revisions.Registry
+	// locks are the stores; nil where plans are not carried out.
+	locks *stores
 	// namespace is that of locks and sessions.
 	namespace string
 	log       *zap.Logger
@@ -75,21 +77,35 @@ func (p planner) plan(c *config.Configuration) (*plan, error) {
 }
 
 func (p planner) election(c *config.Configuration, e config.Election, note func(error)) planned {
-	if lockKinds[e.Lock.Kind] == nil {
-		kinds := slices.Sorted(maps.Keys(lockKinds))
-		note(c.ErrorAt(nil, e.Field+".lock.kind", fmt.Sprintf("there is no kind of lock %q", e.Lock.Kind),
-			"the kinds are: "+strings.Join(kinds, ", ")))
+	known := p.lockKind(c, e.Field+".lock.kind", e.Lock.Kind, note)
+	if from := e.Lock.MigrateFrom; from != nil {
+		known = p.lockKind(c, e.Field+".lock.migrateFrom.kind", from.Kind, note) && known
 	}
 	policy, err := priority.Parse(string(e.Policy))
 	if err != nil {
 		note(c.ErrorAt(nil, e.Field+".priority.policy", err.Error(), ""))
 	}
-	return planned{
+	made := planned{
 		spec: election.Spec{
 			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policy, Bootstrap: bootstraps[e.Bootstrap],
+			Foreign: foreigners(e.Lock),
 		},
 		runner: p.runner(c, e, note),
 	}
+	if known && p.locks != nil {
+		p.locks.lock(e.Lock, &made.spec)
+	}
+	return made
+}
+
+// lockKind says whether there is such a kind of lock.
+func (p planner) lockKind(c *config.Configuration, field, kind string, note func(error)) bool {
+	_, known := lockKinds[kind]
+	if !known {
+		kinds := slices.Sorted(maps.Keys(lockKinds))
+		note(c.ErrorAt(nil, field, fmt.Sprintf("there is no kind of lock %q", kind), "the kinds are: "+strings.Join(kinds, ", ")))
+	}
+	return known
 }
 
 var bootstraps = map[config.Bootstrap]machine.Bootstrap{

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -20,24 +21,48 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/session"
 )
 
-// need is one permission on Leases.
+// need is one permission.
 type need struct {
-	verb string
-	// names are the Leases it is needed on; nil for all of the namespace.
+	resource schema.GroupResource
+	verb     string
+	// names are the objects it is needed on; nil for all of the namespace.
 	names []string
 }
 
-// mostNames bounds how many Leases are asked about by name.
+var (
+	leases     = schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}
+	configMaps = schema.GroupResource{Resource: "configmaps"}
+)
+
+// mostNames bounds how many objects are asked about by name.
 const mostNames = 16
 
 // needs are the permissions without which a member cannot take part.
 func needs(c *config.Configuration, member string) []need {
-	names := []string{session.Prefix(c.Group) + member + "-0"}
-	for _, e := range c.Elections {
-		names = append(names, e.Lock.Name)
+	inLeases := []string{session.Prefix(c.Group) + member + "-0"}
+	var inConfigMaps []string
+	of := map[string]*[]string{"Lease": &inLeases, "ConfigMap": &inConfigMaps}
+	note := func(kind, name string) {
+		if names := of[kind]; names != nil && len(*names) < mostNames {
+			*names = append(*names, name)
+		}
 	}
-	names = names[:min(len(names), mostNames)]
-	return []need{{"get", names}, {"list", nil}, {"watch", nil}, {"create", nil}, {"update", names}}
+	for _, e := range c.Elections {
+		note(e.Lock.Kind, e.Lock.Name)
+		if from := e.Lock.MigrateFrom; from != nil {
+			note(from.Kind, from.Name)
+		}
+	}
+	all := []need{
+		{leases, "get", inLeases}, {leases, "list", nil}, {leases, "watch", nil}, {leases, "create", nil}, {leases, "update", inLeases},
+	}
+	if len(inConfigMaps) > 0 { // these are watched by name
+		for _, verb := range []string{"get", "list", "watch", "update"} {
+			all = append(all, need{configMaps, verb, inConfigMaps})
+		}
+		all = append(all, need{configMaps, "create", nil})
+	}
+	return all
 }
 
 // preflight finds out whether a member could take part, and says what is missing. It
@@ -80,7 +105,7 @@ func checkPermissions(ctx context.Context, c *cluster, needs []need, log *zap.Lo
 	if err != nil {
 		return err
 	}
-	var missing []string
+	missing := map[schema.GroupResource][]string{}
 	for _, n := range needs {
 		ok, err := permitted(ctx, client, c.namespace, n)
 		switch {
@@ -90,14 +115,20 @@ func checkPermissions(ctx context.Context, c *cluster, needs []need, log *zap.Lo
 		case err != nil:
 			return fmt.Errorf("ask the API server for permissions: %w", err)
 		case !ok:
-			missing = append(missing, n.verb)
+			missing[n.resource] = append(missing[n.resource], n.verb)
 		}
 	}
-	if missing == nil {
+	var denied []string
+	for _, of := range []schema.GroupResource{leases, configMaps} {
+		if verbs := missing[of]; verbs != nil {
+			denied = append(denied, strings.Join(verbs, ", ")+" "+of.String())
+		}
+	}
+	if denied == nil {
 		return nil
 	}
-	return fmt.Errorf("%s may not %s leases.coordination.k8s.io in namespace %s (grant it with a Role and a RoleBinding; manifests/rbac.yaml has them)",
-		whoAmI(ctx, c), strings.Join(missing, ", "), c.namespace)
+	return fmt.Errorf("%s may not %s in namespace %s (grant it with a Role and a RoleBinding; manifests/rbac.yaml has them)",
+		whoAmI(ctx, c), strings.Join(denied, ", nor "), c.namespace)
 }
 
 // permitted asks for the whole namespace first, and where that is denied by name.
@@ -105,7 +136,7 @@ func permitted(ctx context.Context, client authorizationclient.SelfSubjectAccess
 	ask := func(name string) (bool, error) {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: namespace, Verb: n.verb, Group: coordinationv1.GroupName, Resource: "leases", Name: name,
+				Namespace: namespace, Verb: n.verb, Group: n.resource.Group, Resource: n.resource.Resource, Name: name,
 			},
 		}}
 		answer, err := client.SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})

@@ -3,6 +3,7 @@ package election
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -96,7 +97,11 @@ type happening struct {
 func (r *realm) perform(c *contest, action machine.Action) []happening {
 	switch a := action.(type) {
 	case machine.Write:
-		r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, purpose: a.Purpose, write: &a.Record, replaces: a.If, done: func(ans answer) {
+		var renewed time.Time
+		if before := c.state.Lock.Record; before != nil {
+			renewed = before.Renewed
+		}
+		r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, purpose: a.Purpose, write: &a.Record, replaces: a.If, renewed: renewed, done: func(ans answer) {
 			r.post(func() { r.written(c, a, ans) })
 		}})
 	case machine.Read:

@@ -24,7 +24,10 @@ type request struct {
 	// write is nil for a read.
 	write    *record.Record
 	replaces record.Version
-	done     func(answer)
+	// renewed is the renewal time of the record that the write replaces; zero where
+	// nobody else looks at it.
+	renewed time.Time
+	done    func(answer)
 }
 
 type answer struct {
@@ -119,7 +122,7 @@ func (p *pool) perform(ctx context.Context, r request) answer {
 		entry, err := r.store.Get(ctx, r.name)
 		return answer{sent: sent, entry: entry, err: err}
 	}
-	stamped := stamp(*r.write, p.clock.Wall())
+	stamped := stamp(*r.write, p.clock.Wall(), r.renewed)
 	sent := p.clock.Now()
 	version, err := r.store.Put(ctx, r.name, stamped, r.replaces)
 	a := answer{sent: sent, err: err, outcome: lock.OutcomeOf(err)}
@@ -133,14 +136,14 @@ func (p *pool) perform(ctx context.Context, r request) answer {
 func (p *pool) wait() { p.wg.Wait() }
 
 // stamp puts the time of sending where a record says "now".
-func stamp(r record.Record, wall time.Time) record.Record {
+func stamp(r record.Record, wall, renewed time.Time) record.Record {
 	wall = wall.UTC().Truncate(time.Microsecond)
 	if r.Mark != nil {
 		if r.Acquired.IsZero() {
 			r.Acquired = wall
 		}
 		if r.Renewed.IsZero() {
-			r.Renewed = wall
+			r.Renewed = visible(wall, renewed)
 		}
 	}
 	for i := range r.History {
@@ -151,6 +154,21 @@ func stamp(r record.Record, wall time.Time) record.Record {
 	}
 	return r
 }
+
+// visible is a renewal time that electors of client-go can tell from the one before. They
+// see whole seconds: a renewal within the same one would extend our term and not their
+// patience, so they would lead before we have stopped.
+func visible(wall, before time.Time) time.Time {
+	next := before.Truncate(time.Second).Add(time.Second)
+	if before.IsZero() || !wall.Before(next) || next.Sub(wall) > mostAhead {
+		return wall
+	}
+	return next.UTC()
+}
+
+// mostAhead bounds how far a renewal time may be ahead of the wall clock. One that is
+// further ahead was set by a stranger, or by a clock that was set back since.
+const mostAhead = time.Minute
 
 // mostRetryAfter bounds for how long a store, or whatever stands before it, can silence a
 // member.

@@ -1,0 +1,49 @@
+package election_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Electors of client-go see times in whole seconds, so each renewal is in a later one than
+// the last, however soon it follows.
+func TestRenewalsCrossSeconds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.bend = func(c *election.Config, s *election.Spec) {
+			c.Timing, _ = record.Profile("fast")
+			c.Timing.RenewInterval = 400 * time.Millisecond
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		watched := make(chan error, 1)
+		renewals, last := 0, time.Time{}
+		go func() {
+			watched <- g.realm.Store().Watch(ctx, func(e lock.Event) {
+				if e.Kind != lock.Changed || e.Entry.Name != "a" || e.Entry.Record == nil || e.Entry.Record.Holder == "" {
+					return
+				}
+				r := e.Entry.Record.Renewed.Truncate(time.Second)
+				if renewals++; r.Equal(last) {
+					t.Errorf("renewal %d is in second %v, as the one before", renewals, r)
+				}
+				last = r
+			})
+		}()
+		m1 := g.join("m1", "stable", stable)
+		after(200 * time.Second)
+		if ahead := time.Until(last); renewals < 300 || ahead > time.Minute+time.Second {
+			t.Errorf("%d renewals, the last one %v ahead of the clock", renewals, ahead)
+		}
+		m1.leave(t)
+		cancel()
+		if err := <-watched; err != nil {
+			t.Error(err)
+		}
+		g.verdict(1)
+	})
+}

@@ -61,9 +61,12 @@ func (b *board) expect(group string, expected []status.Expected, now time.Time) 
 	b.seats = seats
 }
 
-// report is who leads what now.
+// report is who leads what now. Locks of elections that the configuration has no more are
+// no part of it.
 func (b *board) report(now time.Time) status.Report {
-	return status.Of(b.selection, slices.Collect(maps.Values(b.entries)), now)
+	r := status.Of(b.selection, slices.Collect(maps.Values(b.entries)), now)
+	r.Elections = slices.DeleteFunc(r.Elections, func(e status.Election) bool { return b.seats[e.Lock] == nil })
+	return r
 }
 
 // observe takes in one event of the stream, and returns what happened in lines for people.

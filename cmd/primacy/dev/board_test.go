@@ -267,5 +267,8 @@ func TestExpect(t *testing.T) {
 	s.shows("lock-one", s.held(canary0, 30, 2, ""))
 	s.shows("lock-three", s.held(stable0, 20, 1, ""))
 	s.shows("lock-four", s.held(stable0, 10, 1, ""))
+	if r := s.board.report(s.now); len(r.Elections) != 3 || !s.board.allLed(s.now) {
+		t.Errorf("lock-two is gone, yet: %v", r.Elections)
+	}
 	s.says("one: stable-0 -> canary-0 (better member is ready) token 30 after 0.0 ms", "three: stable-0 leads token 20")
 }

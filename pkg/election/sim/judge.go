@@ -137,6 +137,13 @@ func (j *judge) changed(e lock.Entry) {
 	}
 }
 
+// doubted: a member takes the store for one that was reset.
+func (j *judge) doubted(i *incarnation) {
+	if !j.restored() {
+		j.w.violate("rule 14", "%s believes that the store was restored", i.identity)
+	}
+}
+
 // better says whether the leader knows somebody worth a move: one that outranks it, is
 // ready, proven and in good standing, and sees the same preference.
 func (m *part) better() bool {

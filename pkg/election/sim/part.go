@@ -151,6 +151,7 @@ func (m *part) do(action machine.Action) {
 			}
 		})
 	case machine.EndSession:
+		w.judge.doubted(m.i)
 		m.i.end(a.Reason, a.NotBefore)
 	case machine.Report:
 		w.cov.report(m, a)

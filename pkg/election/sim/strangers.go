@@ -45,9 +45,6 @@ func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool
 	if r.Bound() && (r.Holder != old.Record.Holder || !old.Record.Bound()) {
 		return false // by chance it would be consistent
 	}
-	if o := old.Record; o.Holder != "" && !record.OurForm(o.Holder) && r.Holder == "" && r.Duration == time.Second {
-		return false // it would be the release of a foreign elector that stole from us
-	}
 	w.logf("world", "%s: a stranger edits it (%v)", name, f)
 	w.cov.saw(f)
 	w.store.commit(w.now, name, &r, old.Version.UID)

@@ -171,6 +171,7 @@ func (i *incarnation) listed(sent record.Instant, revision uint64, entries []loc
 		m.observed(machine.List, e.Record, e.Version, sent)
 	}
 	if !consistent {
+		w.judge.doubted(i)
 		i.end(machine.ReasonRestored, i.now().Add(i.p.h.timing.ObserverWait(w.timing.LeaseDuration)))
 	}
 }

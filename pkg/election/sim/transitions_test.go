@@ -1,4 +1,20 @@
 package sim
 
-// allTransitions are all the roles that a machine takes on, with the reasons for it.
-var allTransitions = []string{}
+// allTransitions are all the roles that a machine takes on without foreign electors, with
+// the reasons for it.
+var allTransitions = []string{
+	"claiming: lock claimed from a foreign holder",
+	"draining: better member is ready",
+	"draining: election removed",
+	"draining: lock lost to another holder",
+	"draining: lock object deleted or recreated",
+	"draining: lock record corrupt",
+	"draining: member is leaving",
+	"draining: not renewed in time",
+	"draining: runners failed",
+	"draining: session ended",
+	"following: not renewed in time",
+	"following: nothing held any more",
+	"following: released",
+	"leading: lock taken",
+}

@@ -32,9 +32,18 @@ type Command struct {
 	Log *zap.Logger
 }
 
-// killMargin is how long before the instant of death the kill is sent: dying takes a
-// moment, and so does this process if the machine is busy.
-const killMargin = 50 * time.Millisecond
+// killAt is when the kill is sent to work that must be dead at the instant: before it,
+// since dying takes a moment, and so does this process if the machine is busy. What is
+// left is a fifth of the time that there is, within the bounds below.
+func (r *runner) killAt(dead record.Instant) record.Instant {
+	margin := clock.Until(r.Clock, dead) / 5
+	return dead.Add(-min(max(margin, leastKillMargin), mostKillMargin))
+}
+
+const (
+	leastKillMargin = 50 * time.Millisecond
+	mostKillMargin  = 500 * time.Millisecond
+)
 
 // lookAgain bounds the wait for an instant: timers stand still while the machine sleeps,
 // CLOCK_BOOTTIME does not.
@@ -60,7 +69,7 @@ func (r *runner) Run(ctx context.Context, term election.Term) error {
 		return nil
 	}
 	deadline, _ := term.Deadline()
-	if r.Clock.Now() >= deadline.Add(-killMargin) {
+	if r.Clock.Now() >= r.killAt(deadline) {
 		return fmt.Errorf("%s was not started: %w", r.Args[0], runners.ErrDeadline)
 	}
 	log := runners.Log(r.Log, term, r.Name)
@@ -96,7 +105,7 @@ func (r *runner) watch(ctx context.Context, term election.Term, p *process) endi
 	end := byItself
 	stop := ctx.Done()
 	deadline, extended := term.Deadline()
-	kill := deadline.Add(-killMargin)
+	kill := r.killAt(deadline)
 	for {
 		timer := time.NewTimer(min(lookAgain, max(0, clock.Until(r.Clock, kill))))
 		select {
@@ -110,7 +119,7 @@ func (r *runner) watch(ctx context.Context, term election.Term, p *process) endi
 			p.signal(terminate)
 		case <-extended:
 			deadline, extended = term.Deadline()
-			kill = deadline.Add(-killMargin)
+			kill = r.killAt(deadline)
 		case <-timer.C:
 			if r.Clock.Now() < kill {
 				break
@@ -133,7 +142,7 @@ func (r *runner) watch(ctx context.Context, term election.Term, p *process) endi
 func (r *runner) lastInstant(ctx context.Context, kill record.Instant) record.Instant {
 	kill = min(kill, r.Clock.Now().Add(r.StopGrace))
 	if s, ok := election.StopOf(ctx); ok && s.By != 0 {
-		kill = min(kill, s.By.Add(-killMargin))
+		kill = min(kill, r.killAt(s.By))
 	}
 	return kill
 }

@@ -60,7 +60,7 @@ func parseStat(stat []byte) (group int, alive bool, err error) {
 	// The name, in parentheses, may contain anything.
 	_, rest, _ := cutLast(stat, ')')
 	fields := bytes.Fields(rest)
-	const state, pgrp, threads = 3 - 3, 5 - 3, 20 - 3
+	const state, pgrp, threads = 0, 2, 17 // proc(5) counts from the third field, so 3, 5 and 20
 	if len(fields) <= threads {
 		return 0, false, errStat
 	}

@@ -37,12 +37,16 @@ func TestATranscriptKeepsTheLastLines(t *testing.T) {
 	}
 }
 
-// TestThePlantedOverlapIsSeen makes the judge blind, which must not go unnoticed.
-func TestThePlantedOverlapIsSeen(t *testing.T) {
+// A judge that believes itself excused from overlaps, in a run that is judged, is blind,
+// and the planted overlap must find it out.
+func TestABlindJudgeIsFoundOut(t *testing.T) {
 	w := newWorld(1, Options{Class: Judged})
-	w.judge.plant()
-	if w.violation != "" {
+	if w.judge.plant(); w.violation != "" {
 		t.Fatal(w.violation)
+	}
+	w.judge.sees = func(*judge) bool { return false }
+	if w.judge.plant(); w.violation == "" {
+		t.Error("a judge that does not see an overlap was not found out")
 	}
 }
 

@@ -83,7 +83,7 @@ var mutants = []mutant{
 		new: "if false {",
 	},
 	{
-		name: "claim-is-a-take", rule: "8", file: "machine/follow.go",
+		name: "claim-is-a-take", rule: "8", file: "machine/follow.go", from: 450,
 		old: "		s.put(Claim, r)\n",
 		new: "		s.put(Take, r)\n",
 	},
@@ -123,7 +123,7 @@ var mutants = []mutant{
 		new: "if l.Record.Untouched() {",
 	},
 	{
-		name: "last-holder-after-release", rule: "13", file: "machine/lead.go",
+		name: "last-holder-after-release", rule: "13", file: "machine/lead.go", from: 1000,
 		old: "	s.heldUntil = 0 // from here on another may hold it, seen by us or not\n",
 		new: "",
 	},

@@ -1,0 +1,22 @@
+// Command clientgo026 is package elector as a program. Tests build it with client-go 0.26:
+//
+//	go build -modfile=pkg/election/interop/clientgo026/clientgo026.mod ./pkg/election/interop/clientgo026
+//
+// That file stands in for the module's own go.mod and knows of nothing but what this
+// program needs. From 0.27 on a follower goes by the duration that the holder wrote; this
+// one still goes by its own.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/primacy-dev/primacy/pkg/election/interop/elector"
+)
+
+func main() {
+	if err := elector.Main(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,14 @@
+// Package interop holds no code: its tests put Primacy and the real client-go elector on
+// one Lease of a real API server and show that no two of them ever work at once, by the
+// workers' own clocks, whoever leads, leaves, is killed, is cut off, is outranked or has
+// its lock taken. CONFORMANCE 42 and 44 to 49 are their cases.
+//
+// The elector is that of the module's own client-go, in the test's process where it is
+// stopped and in one of its own where it is killed, and that of client-go 0.26, as a
+// program (clientgo026). Each case is run for many elections at once, in a namespace of
+// its own. A case ends with the verdict of a judge that is shown planted overlaps, and a
+// real one: what comes of a claim that is not waited out.
+//
+// Timings are scaled to seconds. PRIMACY_LONG=1 runs all cases at client-go's defaults
+// (15 s, 10 s, 2 s), which takes minutes.
+package interop

@@ -75,8 +75,10 @@ func (w *world) editLock() bool {
 // to the end of the run.
 func (w *world) labelStorm() bool {
 	name, every, times := w.elections[w.someElection()], w.between(w.timing.RenewInterval/20, w.timing.RenewInterval), 20
-	if w.chance(0.1) {
-		every, times = w.between(w.timing.RenewInterval/2, w.timing.RenewInterval), 1<<30
+	if !w.stormy && w.chance(0.1) {
+		// One at most, since edits faster than a member's way to the store starve it.
+		w.stormy = true
+		every, times = w.between(w.timing.RenewInterval, 2*w.timing.RenewInterval), 1<<30
 	}
 	change := func(w *world, r *record.Record) { r.Rest = w.now }
 	if w.chance(0.4) {

@@ -43,6 +43,8 @@ type world struct {
 	// victim and focus are the host and election that misfortune strikes now.
 	victim *host
 	focus  int
+	// stormy: a storm lasts to the end of the run.
+	stormy bool
 	// ambushed says for which elections an ambush waits.
 	ambushed []bool
 	// calmAt is when faults end, endAt when the run does.

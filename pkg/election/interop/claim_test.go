@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/interop/elector"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -51,10 +52,9 @@ func TestClaim(t *testing.T) {
 	a.took("45: we leave, what was outranked leads", a.since(at))
 }
 
-// statedWait is renewDeadline + retryPeriod and a margin.
+// statedWait is what the configuration makes of stated timings.
 func statedWait() time.Duration {
-	o := theirs()
-	return o.RenewDeadline + o.RetryPeriod + o.RenewDeadline/2
+	return config.ForeignTimings{RenewDeadline: theirs().RenewDeadline, RetryPeriod: theirs().RetryPeriod}.Wait()
 }
 
 // The same with the foreign timings stated, which makes the wait shorter.

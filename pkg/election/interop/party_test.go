@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -147,7 +146,12 @@ func (a *arena) member(who string, w wire, bend func(*entry)) *party {
 		if w != nil {
 			config.Wrap(w.wrap)
 		}
-		return takePart(ctx, config, o, a.t, say)
+		return takePart(ctx, config, o, func(err error) {
+			if !o.Slow {
+				a.t.Errorf("%s: %v", who, err)
+			}
+			a.died(who, now()) // as its process would
+		}, say)
 	})
 }
 
@@ -170,7 +174,7 @@ func (a *arena) entry(who string, bend func(*entry)) entry {
 }
 
 // takePart is a member's life: it returns when ctx has ended and everything is released.
-func takePart(ctx context.Context, config *rest.Config, o entry, t *testing.T, say func(elector.Event)) error {
+func takePart(ctx context.Context, config *rest.Config, o entry, abort func(error), say func(elector.Event)) error {
 	client, err := lease.NewClient(config)
 	if err != nil {
 		return err
@@ -179,11 +183,8 @@ func takePart(ctx context.Context, config *rest.Config, o entry, t *testing.T, s
 		Group: "edge", Host: o.Host, Member: election.Member{Revision: o.Revision, Location: o.Location},
 		Locks: lease.In(client, o.Sessions), Timing: o.Timing, Preferences: static.Revision(o.Prefer),
 	}
-	if t != nil {
-		cfg.Abort = func(err error) { t.Error(err) }
-		if os.Getenv("PRIMACY_LOG") != "" {
-			cfg.Log, _ = zap.NewDevelopment(zap.WithCaller(false), zap.AddStacktrace(zap.DPanicLevel))
-		}
+	if abort != nil {
+		cfg.Abort = abort
 	}
 	m, err := election.NewManager(cfg)
 	if err != nil {

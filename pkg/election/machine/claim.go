@@ -95,6 +95,22 @@ func (s *step) seeForeign(r *record.Record) {
 	s.suspect(record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(r.Duration, s.cfg.Timing.LeaseDuration)}, false)
 }
 
+// missedForeign: a break of the stream hid how the lock came to be what a list shows, so a
+// foreign elector may have held it meanwhile and be at work. What lost its owner was not
+// necessarily ours before; and of a foreign holder no release is believed to be its own
+// until who came before has certainly stopped.
+func (s *step) missedForeign(e Observed) {
+	shown := s.Lock.shown
+	if s.mayBeForeign() && s.ownerOf(e.Record) != Mine {
+		s.heldUntil = 0
+	}
+	if s.ownerOf(e.Record) != Foreign || shown != nil && s.Lock.streamed.UID == e.Version.UID &&
+		shown.Holder == e.Record.Holder && shown.Transitions == e.Record.Transitions {
+		return
+	}
+	s.suspect(record.Claim{Identity: "unseen", Duration: s.cfg.Timing.LeaseDuration}, false)
+}
+
 // seeClaim takes in whether a record that one of us wrote carries a claim. It is called
 // for new beats only: what strangers make of it afterwards counts for nothing.
 func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
@@ -239,41 +255,4 @@ func (s *step) outranksForeign(r *record.Record) bool {
 		return false
 	}
 	return outranks(r.HolderKey)
-}
-
-// istioPoll is the longest time in which an Istio elector looks at the lock once.
-const istioPoll = 16500 * time.Millisecond
-
-// yields says whether the preference left our revision since this term was asked for,
-// where Istio shares the lock: it would steal the lock at its next poll, so we release it
-// before.
-func (s *step) yields() bool { return s.preferredElsewhere() && s.preferredAt >= s.Term.asked }
-
-// preferredElsewhere says whether electors of Istio's would steal the lock from us.
-func (s *step) preferredElsewhere() bool {
-	return s.cfg.Foreign.Sharing == SharedWithIstio && s.Preferred.State == record.PreferredSet &&
-		s.Preferred.Revision != s.cfg.Member.Key().Revision()
-}
-
-// stealsUntil is when every elector of Istio's that lives has looked at the lock.
-func (s *step) stealsUntil(since record.Instant) record.Instant {
-	return since.Add(s.cfg.Timing.ObserverWait(istioPoll))
-}
-
-// leftToIstio is until when a lock that may be taken from the instant free is left to
-// electors of the preferred revision that are not ours.
-func (s *step) leftToIstio(free record.Instant) record.Instant {
-	l := s.Lock
-	if !s.preferredElsewhere() || l.Owner == Foreign {
-		return 0 // what is claimed they can steal while nobody works
-	}
-	key := l.Record.HolderKey
-	if l.Record.Bound() {
-		key = l.Record.Mark.Key
-	}
-	if key != "" && key.Revision() != s.Preferred.Revision {
-		// They would have stolen it from its former holder, too.
-		return s.stealsUntil(s.preferredAt)
-	}
-	return s.stealsUntil(max(free, s.preferredAt))
 }

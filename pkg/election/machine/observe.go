@@ -81,6 +81,9 @@ func (s *step) missed(e Observed) {
 	if e.Source == List && s.Lock.Owner == Unowned && e.Version != s.Lock.streamed {
 		s.Lock.since = s.now
 	}
+	if e.Source == List && e.Version != s.Lock.streamed {
+		s.missedForeign(e)
+	}
 }
 
 // wonder paces writes when the object still is what it was, although a write that was

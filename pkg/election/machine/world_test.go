@@ -37,9 +37,15 @@ type world struct {
 	stopping  bool
 	deadline  record.Instant
 	sent      map[record.Token]record.Instant // of each term, the latest committed write
+	taken     map[record.Token]uint64         // and the revision of the first
 	peers     []Peer
 	resigned  bool
 	events    int
+	stamps    int64
+	// electors are foreign ones; verdict, where somebody asks for it, is what they and we
+	// did wrong first.
+	electors []*elector
+	verdict  *string
 }
 
 type flight struct {
@@ -58,7 +64,7 @@ func newWorld(t *rapid.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, now: startOfTime, sent: map[record.Token]record.Instant{}, state: Initial()}
+	w := &world{t: t, now: startOfTime, sent: map[record.Token]record.Instant{}, taken: map[record.Token]uint64{}, state: Initial()}
 	w.cfg = Config{
 		Election: "work", Group: "edge", Member: member("m1", arguments{"location": "remote"}),
 		Timing: timing, Policy: priority.RevisionLocation{},
@@ -98,9 +104,12 @@ func (w *world) commit(f *flight) bool {
 		return false
 	}
 	r := f.Record
-	r.Renewed = time.Unix(int64(w.events), 0)
+	r.Renewed = w.stamp()
 	stored := *w.store(&r)
 	f.committed = &stored
+	if w.taken[r.Token] == 0 {
+		w.taken[r.Token] = stored.version.Revision
+	}
 	w.sent[r.Token] = max(w.sent[r.Token], f.sent)
 	return true
 }
@@ -118,8 +127,13 @@ func (w *world) step(event Event) {
 		w.t.Fatalf("%T: Step is not a function", event)
 	}
 	w.state = after
-	if len(after.writes) > maxUnknown+1 || len(after.passedOver) > maxPassedOver {
-		w.t.Fatalf("memory grows: %d writes, %d passed over", len(after.writes), len(after.passedOver))
+	if o, ok := event.(Observed); ok && o.Record != nil {
+		if e := w.electorNamed(o.Record.Holder); e != nil {
+			e.shown = true
+		}
+	}
+	if len(after.writes) > maxUnknown+1 || len(after.passedOver) > maxPassedOver || len(after.suspects) > maxSuspects {
+		w.t.Fatalf("memory grows: %d writes, %d passed over, %d suspects", len(after.writes), len(after.passedOver), len(after.suspects))
 	}
 	for _, a := range actions {
 		w.carryOut(a)
@@ -144,6 +158,10 @@ func (w *world) carryOut(a Action) {
 			t.Fatal("a take at the wrong time")
 		case a.Record.Mark != nil && !a.Record.Bound():
 			t.Fatal("wrote a record that is not bound")
+		case a.Purpose == Claim && a.Record.Claim == nil, a.Purpose == Take && a.Record.Claim != nil:
+			t.Fatalf("%v with the claim %v", a.Purpose, a.Record.Claim)
+		case a.Purpose == Renew && (a.Record.Claim != nil) != (w.claimLasts()):
+			t.Fatalf("%v renews with the claim %v", w.state.Role, a.Record.Claim)
 		}
 		w.lastBeat = a.Beat
 		w.flight = &flight{Write: a, sent: w.now}
@@ -163,6 +181,7 @@ func (w *world) carryOut(a Action) {
 		case w.resigned:
 			t.Fatal("started after the resignation")
 		}
+		w.foreignAtWork(w.taken[a.Token])
 		w.granted(a.Token, a.Deadline)
 		w.working, w.lastToken, w.deadline = true, a.Token, a.Deadline
 	case Extend:

@@ -1,0 +1,48 @@
+package machine
+
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// An elector of Istio's steals the lock, inside its poll and at once, from whoever is not of
+// the preferred revision. What it steals it works on before we can see it, so where Istio
+// shares the lock we neither keep nor take it while such a theft is to be expected.
+
+// istioPoll is the longest time in which an Istio elector looks at the lock once.
+const istioPoll = 16500 * time.Millisecond
+
+// yields says whether the preference left our revision since this term was asked for,
+// where Istio shares the lock: it would steal the lock at its next poll, so we release it
+// before.
+func (s *step) yields() bool { return s.preferredElsewhere() && s.preferredAt >= s.Term.asked }
+
+// preferredElsewhere says whether electors of Istio's would steal the lock from us.
+func (s *step) preferredElsewhere() bool {
+	return s.cfg.Foreign.Sharing == SharedWithIstio && s.Preferred.State == record.PreferredSet &&
+		s.Preferred.Revision != s.cfg.Member.Key().Revision()
+}
+
+// stealsUntil is when every elector of Istio's that lives has looked at the lock.
+func (s *step) stealsUntil(since record.Instant) record.Instant {
+	return since.Add(s.cfg.Timing.ObserverWait(istioPoll))
+}
+
+// leftToIstio is until when a lock that may be taken from the instant free is left to
+// electors of the preferred revision that are not ours.
+func (s *step) leftToIstio(free record.Instant) record.Instant {
+	l := s.Lock
+	if !s.preferredElsewhere() || l.Owner == Foreign {
+		return 0 // what is claimed they can steal while nobody works
+	}
+	key := l.Record.HolderKey
+	if l.Record.Bound() {
+		key = l.Record.Mark.Key
+	}
+	if key != "" && key.Revision() != s.Preferred.Revision {
+		// They would have stolen it from its former holder, too.
+		return s.stealsUntil(s.preferredAt)
+	}
+	return s.stealsUntil(max(free, s.preferredAt))
+}

@@ -9,7 +9,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # How many schedules the simulator tries.
 test: SEEDS ?= 5000
-soak: SEEDS ?= 100000
+soak: SEEDS ?= 1000000
 
 # Tools are built from their pinned source when they are needed.
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -73,8 +73,9 @@ bench: bin/primacy bin/devcluster bin/stopwatch ## measure whole processes on a 
 	go run ./cmd/bench $(BENCH)
 
 .PHONY: soak
-soak: ## try many more simulated schedules (SEEDS=100000)
-	PRIMACY_SEEDS=$(SEEDS) go test -count=1 -timeout=0 -v ./pkg/election/sim/...
+soak: ## try many more simulated schedules, going on where the last soak ended (SEEDS=1000000)
+	@mkdir -p .cache
+	PRIMACY_SOAK=$(abspath .cache/soak) PRIMACY_SOAK_SEEDS=$(SEEDS) go test -count=1 -timeout=0 -v -run '^TestSoak$$' ./pkg/election/sim
 
 .PHONY: clean
 clean: ## remove what builds made

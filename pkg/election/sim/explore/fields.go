@@ -1,0 +1,154 @@
+package explore
+
+import (
+	"reflect"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// class says how a value enters the canonical form.
+type class uint8
+
+const (
+	// plain: as it is.
+	plain class = iota
+	// instant: from now, as far back as the horizon; older ones by their order alone. This
+	// is what an instant is unless the table below knows more about it.
+	instant
+	// since: from now, as far back as the reach of what is ever added to it; older ones are
+	// all alike. For what is only ever compared with now, after an addition.
+	since
+	// until: from now while it is to come, else all alike, and like never. For what is only
+	// ever compared with now.
+	until
+	// due: from now while it is to come, else due; and never is another thing.
+	due
+	// present: whether it is now.
+	present
+	// order: by its place among all tokens and revisions of the world.
+	order
+	// beat: by its place among all beats of its incarnation.
+	beat
+	// turn: by its place among all counts of transitions.
+	turn
+	// object: by its place among all uids of the world.
+	object
+	// count: as it is up to 6, from where on nothing doubles any more.
+	count
+	// leftOut: no decision depends on it.
+	leftOut
+)
+
+// field is what the table knows of a field.
+type field struct {
+	class class
+	// reach is for since.
+	reach func(record.Timing) int
+	// when says whether anything depends on it in that state; nil for always.
+	when func(*machine.State) bool
+	// as is its class in that state, where it depends on it.
+	as func(*member) class
+}
+
+// fields is what is known of the fields of the machine's state beyond their types. Each
+// line is a claim that the exploration puts to the test: see Confirm.
+var fields = map[string]field{
+	"State.Beat":           {class: beat},
+	"State.Cycle":          {class: leftOut}, // told, never asked
+	"State.View":           {class: leftOut}, // it is the seen of member
+	"State.alarmed":        {class: leftOut}, // keeps reports from repeating
+	"State.preferredAt":    {class: leftOut}, // for locks shared with Istio
+	"State.retryAt":        {class: until},
+	"State.heldUntil":      {class: until},
+	"State.renewAt":        {class: until, when: holds},
+	"State.pausedUntil":    {class: until},
+	"State.StandDownUntil": {class: until},
+	"State.wake":           {class: due},
+	"State.failures":       {class: count},
+	"State.betterSince":    {class: since, reach: func(t record.Timing) int { return ticks(t.PreemptDelay) }, when: leading},
+	"State.Drain":          {when: func(s *machine.State) bool { return s.Role == machine.Draining }},
+	"State.leavingSince":   {class: since, reach: lease},
+
+	"Term.Started": {class: since, when: leading, reach: func(t record.Timing) int {
+		return max(ticks(t.MinHold), 2*ticks(record.Doubled(t.StandDown, 5)))
+	}},
+	"Term.Deadline": {class: until, when: leading},
+
+	"Lock.changedAt": {class: since, when: owned, reach: func(t record.Timing) int { return ticks(t.ObserverWait(t.LeaseDuration) + t.NominateDelay) }},
+	"Lock.at":        {class: since, reach: lease, as: lastSight},
+	"Lock.since":     {when: ownerless},
+
+	"write.asked":      {class: since, reach: lease},
+	"write.beat":       {class: beat},
+	"passedOver.until": {class: until},
+	"passedOver.count": {class: count},
+
+	"Record.Acquired":    {class: leftOut}, // for people
+	"Record.Renewed":     {class: leftOut}, // for people, and for foreign electors
+	"Record.History":     {class: leftOut}, // for people
+	"Record.Rest":        {class: leftOut}, // the store's own
+	"Record.Member":      {class: leftOut}, // only on sessions
+	"Record.Transitions": {class: turn},
+	"Mark.Transitions":   {class: turn},
+	"Claim.Transitions":  {class: turn},
+	"Mark.Beat":          {class: beat},
+}
+
+func lease(t record.Timing) int { return ticks(t.LeaseDuration) }
+
+func leading(s *machine.State) bool { return s.Role == machine.Leading }
+
+func holds(s *machine.State) bool {
+	return s.Role == machine.Leading || s.Role == machine.Draining || s.Lock.Owner == machine.Mine
+}
+
+func owned(s *machine.State) bool {
+	return s.Lock.Owner == machine.Other || s.Lock.Owner == machine.Foreign
+}
+
+func ownerless(s *machine.State) bool {
+	return s.Lock.Owner == machine.Free || s.Lock.Owner == machine.Unowned
+}
+
+// horizon is how far back an instant may lie and still be told from older ones: farther
+// than anything that is ever added to one.
+func horizon(t record.Timing) int { return ticks(t.ObserverWait(t.LeaseDuration)+t.NominateDelay) + 1 }
+
+// plan is how values of a struct are walked.
+type plan struct {
+	index int
+	field field
+	kind  reflect.Kind
+	reach int
+}
+
+// classify finds the class of a field by the table, and else by its type.
+func classify(owner reflect.Type, f reflect.StructField) field {
+	known, listed := fields[owner.Name()+"."+f.Name]
+	if listed && known.class != plain {
+		return known
+	}
+	switch f.Type {
+	case reflect.TypeFor[record.Instant]():
+		known.class = instant
+	case reflect.TypeFor[record.Token]():
+		known.class = order
+	case reflect.TypeFor[uint64]():
+		if owner != reflect.TypeFor[record.Version]() {
+			panic("explore: " + owner.Name() + "." + f.Name + " is a number of unknown class; see fields.go")
+		}
+		known.class = order
+	}
+	return known
+}
+
+// lastSight is compared with when a read or a list was sent, of which the canonical form
+// keeps the outcome; and with now while the stream is behind. What is sent from now on is
+// later, unless the sight is of this very instant.
+func lastSight(m *member) class {
+	if m.streamed() != m.state.Lock.Version {
+		return since
+	}
+	return present
+}

@@ -1,0 +1,98 @@
+package explore
+
+// judgeGraph judges what is a matter of the whole graph. Time passes for ever; and
+// wherever a member is healthy, it is led again after a bounded time, whoever decides
+// what happens next, as long as nothing more goes wrong.
+//
+// A fault spends some of the budget and heals at most once, so no cycle has one in it: a
+// cycle without a leader would be a livelock under steady conditions.
+func (x *explorer) judgeGraph() {
+	all := func(uint32) bool { return true }
+	if s, _, ok := x.longest(all, func(edge uint32) bool { return edge&aTick == 0 }); !ok {
+		x.found(s, nil, "something can go on for ever without time passing")
+		return
+	}
+	waiting := func(s uint32) bool { return x.traits[s]&led == 0 && x.traits[s]&someHealthy != 0 }
+	s, most, ok := x.longest(waiting, func(uint32) bool { return true })
+	if !ok {
+		x.found(s, nil, "there may be no leader for ever from here on, although a member is healthy")
+		return
+	}
+	x.result.Leaderless = most
+	if most > 0 {
+		x.result.Worst, _ = x.path(s, nil)
+	}
+}
+
+// longest is the greatest number of ticks on any path through those states and edges;
+// false, with a state that a cycle can be reached from, if there are cycles.
+func (x *explorer) longest(in func(uint32) bool, through func(uint32) bool) (state uint32, most int, ok bool) {
+	n := uint32(len(x.parents)) // #nosec G115 -- memory is smaller
+	into := make([]uint32, n)
+	each := func(s uint32, f func(to, passed uint32)) {
+		for _, e := range x.edges[x.starts[s]:x.starts[s+1]] {
+			if to := e &^ aTick; through(e) && in(to) {
+				f(to, e>>31)
+			}
+		}
+	}
+	for s := range n {
+		if in(s) {
+			each(s, func(to, _ uint32) { into[to]++ })
+		}
+	}
+	var ready []uint32
+	left := 0
+	for s := range n {
+		if in(s) {
+			left++
+			if into[s] == 0 {
+				ready = append(ready, s)
+			}
+		}
+	}
+	reach := make([]uint32, n)
+	for len(ready) > 0 {
+		s := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		left--
+		if int(reach[s]) > most {
+			state, most = s, int(reach[s])
+		}
+		each(s, func(to, passed uint32) {
+			reach[to] = max(reach[to], reach[s]+passed)
+			if into[to]--; into[to] == 0 {
+				ready = append(ready, to)
+			}
+		})
+	}
+	if left == 0 {
+		return state, most, true
+	}
+	return onCycle(n, func(s uint32) bool { return in(s) && into[s] > 0 }, each), most, false
+}
+
+// onCycle is the first of the states that can go on for ever among themselves.
+func onCycle(n uint32, among func(uint32) bool, each func(uint32, func(to, passed uint32))) uint32 {
+	on := make([]bool, n)
+	for s := range n {
+		on[s] = among(s)
+	}
+	for changed := true; changed; {
+		changed = false
+		for s := n; s > 0; {
+			s--
+			stays := false
+			each(s, func(to, _ uint32) { stays = stays || on[to] })
+			if on[s] && !stays {
+				on[s], changed = false, true
+			}
+		}
+	}
+	for s := range n {
+		if on[s] {
+			return s
+		}
+	}
+	panic("explore: a cycle that is none")
+}

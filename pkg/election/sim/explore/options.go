@@ -1,0 +1,178 @@
+package explore
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Options describe a world.
+type Options struct {
+	Name    string
+	Members int
+	Timing  record.Timing
+	// Faults may happen, in any order and at any moment, and Budget is how many in all.
+	Faults []Fault
+	Budget int
+	// Lag is for how many ticks requests, their answers and what streams show may be on
+	// their way without any fault. All that arrives within a tick arrives in any order.
+	Lag    int
+	Clocks Clocks
+	Start  Start
+	// MaxStates ends the exploration before it has closed; zero for no limit.
+	MaxStates int
+	// Confirm is how many of the states that were taken for known ones are examined after
+	// the exploration, each with all that follows from it.
+	Confirm int
+}
+
+// tick is the unit of time of every world.
+const tick = time.Second
+
+// Tiny is the timing of the smallest world in which everything can happen.
+func Tiny() record.Timing {
+	return record.Timing{
+		LeaseDuration: 4 * tick, RenewInterval: tick, StopGrace: tick, NominateDelay: tick,
+		StandDown: tick / 4,
+	}
+}
+
+// Clocks says how the clocks of members go.
+type Clocks int
+
+const (
+	// Alike: all show the same.
+	Alike Clocks = iota
+	// LastLags: that of the last member loses a tick and makes up for it, at any time and
+	// any number of times.
+	LastLags
+)
+
+// Start is how a world begins.
+type Start int
+
+const (
+	// Fresh: there is no object, and nobody has seen anything.
+	Fresh Start = iota
+	// Settled: the first member has led since long ago, and all is known to all.
+	Settled
+)
+
+// Fault is what may go wrong, or may be done by hand.
+type Fault int
+
+const (
+	// StrayWrite: a write does not arrive within its time-out. It may do so at any later
+	// time, or never.
+	StrayWrite Fault = iota + 1
+	// SlowWrite: a write and its answer may take a tick more.
+	SlowWrite
+	// LostReply: what was written, or rejected, its writer does not hear of.
+	LostReply
+	// LostRead: a read is not answered.
+	LostRead
+	// RefusedWrite: a write is refused.
+	RefusedWrite
+	// Break: a stream breaks and starts over with a list.
+	Break
+	// Stall: a stream shows nothing until it goes on, at any later time.
+	Stall
+	// Cut: nothing passes between a member and the store until the link heals.
+	Cut
+	// Pause: a process is frozen until it goes on; a supervisor minds its work.
+	Pause
+	// Crash: a process dies; its work goes on for as long as it was granted. It may come
+	// back under a new identity at any later time.
+	Crash
+	// Delete: a stranger deletes the object.
+	Delete
+	// Blank: a stranger removes the holder's name.
+	Blank
+	// Edit: a stranger changes something that is none of ours.
+	Edit
+	// Flip: another revision is preferred; members hear of it one after the other.
+	Flip
+	// Resign: a member leaves.
+	Resign
+	// Fail: runners give up.
+	Fail
+)
+
+// AllFaults are all there are.
+func AllFaults() []Fault {
+	var all []Fault
+	for f := StrayWrite; f <= Fail; f++ {
+		all = append(all, f)
+	}
+	return all
+}
+
+var faultNames = map[Fault]string{
+	StrayWrite: "stray write", SlowWrite: "slow write", LostReply: "lost reply", LostRead: "lost read", RefusedWrite: "refused write",
+	Break: "break", Stall: "stall", Cut: "cut", Pause: "pause", Crash: "crash", Delete: "delete", Blank: "blank",
+	Edit: "edit", Flip: "flip", Resign: "resign", Fail: "fail",
+}
+
+func (f Fault) String() string {
+	if name, ok := faultNames[f]; ok {
+		return name
+	}
+	return fmt.Sprintf("Fault(%d)", int(f))
+}
+
+// maxQueue is how far a stream may lag behind; then the server breaks it, and it starts
+// over with a list.
+const maxQueue = 3
+
+// startOfTime is the instant at which every world begins.
+const startOfTime = record.Instant(1000 * tick)
+
+const (
+	election  = "work"
+	group     = "edge"
+	revisionA = "a"
+	revisionB = "b"
+)
+
+// member is what the incarnation of the member publishes. The keys differ, so that no
+// lot is ever drawn and identities are but names.
+func published(member, incarnation int, preferred string) record.Member {
+	m := record.Member{
+		Identity: record.NewIdentity(name(member), uint32(incarnation)), // #nosec G115 -- bounded by the fault budget
+		Revision: revisionB, Location: record.Local, Ready: true, Preference: digest(preferred), Config: "c",
+	}
+	switch member {
+	case 0:
+		m.Revision = revisionA
+	case 2:
+		m.Location = record.Remote
+	}
+	return m
+}
+
+func name(member int) string { return fmt.Sprintf("m%d", member+1) }
+
+// digest of a preference, as members publish it.
+func digest(preferred string) string { return "prefers " + preferred }
+
+// views are what a directory may show: seen[j] is the incarnation of member j that it
+// lists, twice, and one more if that prefers the second revision; or gone.
+func (x *explorer) view(seen []int) *machine.View {
+	key := fmt.Sprint(seen)
+	v := x.views[key]
+	if v == nil {
+		v = &machine.View{}
+		for j, incarnation := range seen {
+			if incarnation != gone {
+				v.Peers = append(v.Peers, machine.Peer{Member: published(j, incarnation>>1, [2]string{revisionA, revisionB}[incarnation&1]), Trust: machine.Proven})
+			}
+		}
+		x.views[key] = v
+	}
+	return v
+}
+
+// gone stands for a member that is not listed.
+const gone = -1

@@ -64,6 +64,21 @@ func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v
 	d.slots[name] = d.after(now, known, name, r, v)
 }
 
+// Read takes in what a consistent read, sent at the instant sent, showed of one session.
+// It returns false where that is less than was known before: the store was restored to an
+// earlier state.
+func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record, v record.Version) bool {
+	if r == nil {
+		d.Vanished(name, sent)
+		return true
+	}
+	if known := d.slots[name]; known != nil && v.Revision < known.version.Revision && known.at < sent {
+		return false
+	}
+	d.Observe(now, name, r, v)
+	return true
+}
+
 // Vanished takes in that a consistent read, sent at the instant sent, found no object. It
 // counts unless something was shown since.
 func (d *Directory) Vanished(name string, sent record.Instant) {

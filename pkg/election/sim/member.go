@@ -337,10 +337,8 @@ func (i *incarnation) stepSession() {
 			})
 		case session.Read:
 			i.get(a.Name, func(e lock.Entry, sent record.Instant) {
-				if e.Absent() {
-					i.dir.Vanished(e.Name, sent)
-				} else {
-					i.dir.Observe(i.now(), e.Name, e.Record, e.Version)
+				if !i.dir.Read(i.now(), sent, e.Name, e.Record, e.Version) {
+					i.resetSeen()
 				}
 				i.own.ReadDone()
 				i.directoryChanged()
@@ -355,6 +353,13 @@ func (i *incarnation) stepSession() {
 		w.cov.saw(SessionLost)
 		i.end(machine.ReasonSession, 0)
 	}
+}
+
+// resetSeen: the store shows less than was known, so it was reset.
+func (i *incarnation) resetSeen() {
+	w := i.p.h.w
+	w.judge.doubted(i)
+	i.end(machine.ReasonRestored, i.now().Add(i.p.h.timing.ObserverWait(w.timing.LeaseDuration)))
 }
 
 // end gives everything up; the next incarnation, if any, follows once all has settled.

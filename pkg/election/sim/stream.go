@@ -79,6 +79,9 @@ func (s *stream) cut(f Fault, d time.Duration) bool {
 	s.open = false
 	s.brokenAt = s.cursor
 	restores := w.store.restores
+	if w.now+int64(d) > w.calmAt {
+		d = time.Duration(max(0, w.calmAt-w.now)) + w.upTo(time.Second)
+	}
 	s.tell(s.i.broken)
 	w.after(d, func() {
 		if s.i.p.dead || s.i.p.inc != s.i {
@@ -151,7 +154,6 @@ func (i *incarnation) shown(e lock.Entry) {
 
 // listed takes in a consistent list.
 func (i *incarnation) listed(sent record.Instant, revision uint64, entries []lock.Entry) {
-	w := i.p.h.w
 	var sessions []session.Shown
 	for _, e := range entries {
 		if i.dir.Owns(e.Name) {
@@ -171,8 +173,7 @@ func (i *incarnation) listed(sent record.Instant, revision uint64, entries []loc
 		m.observed(machine.List, e.Record, e.Version, sent)
 	}
 	if !consistent {
-		w.judge.doubted(i)
-		i.end(machine.ReasonRestored, i.now().Add(i.p.h.timing.ObserverWait(w.timing.LeaseDuration)))
+		i.resetSeen()
 	}
 }
 

@@ -410,6 +410,16 @@ func (r *realm) sessionWritten(w session.Write, a answer) {
 	r.own.WriteDone(now, w.Beat, outcome, a.entry.Version)
 }
 
+// restored gives this incarnation up: the store shows less than it did, so it was reset to
+// an earlier state (rule 14).
+func (r *realm) restored(now record.Instant) {
+	if r.leaving != "" {
+		return
+	}
+	r.notBefore = max(r.notBefore, now.Add(r.cfg.Timing.ObserverWait(r.cfg.Timing.LeaseDuration)))
+	r.leave(machine.ReasonRestored)
+}
+
 func (r *realm) sessionRead(name string, a answer) {
 	now := r.cfg.Clock.Now()
 	if a.err != nil {
@@ -417,10 +427,8 @@ func (r *realm) sessionRead(name string, a answer) {
 		return
 	}
 	r.viewStale = true
-	if !a.entry.Absent() {
-		r.dir.Observe(now, name, a.entry.Record, a.entry.Version)
-	} else {
-		r.dir.Vanished(name, a.sent)
+	if !r.dir.Read(now, a.sent, name, a.entry.Record, a.entry.Version) {
+		r.restored(now)
 	}
 	r.own.ReadDone()
 }

@@ -147,9 +147,8 @@ func (r *realm) listed(s *stream, e lock.Event) {
 		return
 	}
 	r.viewStale = true
-	if !r.dir.List(now, s.listSent, e.Revision, sessions) && r.leaving == "" {
-		r.notBefore = max(r.notBefore, now.Add(r.cfg.Timing.ObserverWait(r.cfg.Timing.LeaseDuration)))
-		r.leave(machine.ReasonRestored)
+	if !r.dir.List(now, s.listSent, e.Revision, sessions) {
+		r.restored(now)
 	}
 }
 

@@ -27,7 +27,8 @@ func TestStableShare(t *testing.T) {
 	}
 }
 
-// killedEnd is how a process ends that a signal killed.
+// killedEnd is how a process ends that a signal killed. Not SIGHUP, SIGINT or SIGQUIT: under
+// nohup(1) or in the background of a shell those are ignored, and children inherit that.
 func killedEnd(t *testing.T, s syscall.Signal) error {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "read line")
@@ -52,11 +53,11 @@ func killedEnd(t *testing.T, s syscall.Signal) error {
 }
 
 func TestHowItEnded(t *testing.T) {
-	byKill, byHangUp, failed := killedEnd(t, syscall.SIGKILL), killedEnd(t, syscall.SIGHUP), exec.Command("/bin/sh", "-c", "exit 3").Run()
+	byKill, byAlarm, failed := killedEnd(t, syscall.SIGKILL), killedEnd(t, syscall.SIGALRM), exec.Command("/bin/sh", "-c", "exit 3").Run()
 	for _, tt := range []struct {
 		end  error
 		want string
-	}{{nil, "exit status 0"}, {byKill, "killed by SIGKILL"}, {byHangUp, "killed by hangup"}, {failed, "exit status 3"}, {errors.New("strange"), "strange"}} {
+	}{{nil, "exit status 0"}, {byKill, "killed by SIGKILL"}, {byAlarm, "killed by alarm clock"}, {failed, "exit status 3"}, {errors.New("strange"), "strange"}} {
 		if got := how(tt.end); got != tt.want {
 			t.Errorf("how(%v) = %q, want %q", tt.end, got, tt.want)
 		}

@@ -75,6 +75,7 @@ bench: bin/primacy bin/devcluster bin/stopwatch ## measure whole processes on a 
 .PHONY: soak
 soak: ## try many more simulated schedules, going on where the last soak ended (SEEDS=1000000)
 	@mkdir -p .cache
+	PRIMACY_EXPLORE=large go test -count=1 -timeout=0 -v ./pkg/election/sim/explore
 	PRIMACY_SOAK=$(abspath .cache/soak) PRIMACY_SOAK_SEEDS=$(SEEDS) go test -count=1 -timeout=0 -v -run '^TestSoak$$' ./pkg/election/sim
 
 .PHONY: clean

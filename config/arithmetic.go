@@ -52,6 +52,6 @@ func table(t record.Timing) string {
 	row("preemptDelay", t.PreemptDelay, "another member must be better for this long before the holder hands over")
 	row("minHold", t.MinHold, "a term younger than this is not handed over to a better member")
 	row("standDown", t.StandDown, "a member that failed is passed over for this long, doubling up to %v", record.Doubled(t.StandDown, 5))
-	w.Flush()
+	_ = w.Flush() // a strings.Builder never fails to write
 	return b.String()
 }

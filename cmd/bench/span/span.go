@@ -43,7 +43,7 @@ func (w *File) Alive(now record.Instant) error { return w.put(1, now) }
 func (w *File) End(now record.Instant) error { return w.put(2, now) }
 
 func (w *File) put(field int64, at record.Instant) error {
-	if _, err := w.f.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(at)), 8*field); err != nil {
+	if _, err := w.f.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(at)), 8*field); err != nil { // #nosec G115 -- read back the same way
 		return fmt.Errorf("worker's file: %w", err)
 	}
 	return nil
@@ -85,10 +85,10 @@ func Read(dir string) ([]Span, error) {
 		if err := errors.Join(errToken, errPID); err != nil {
 			return nil, fmt.Errorf("worker's file %q: %w", f.Name(), err)
 		}
-		s.Begin = record.Instant(binary.LittleEndian.Uint64(data))
-		s.Till = record.Instant(binary.LittleEndian.Uint64(data[8:]))
+		s.Begin = record.Instant(binary.LittleEndian.Uint64(data))    // #nosec G115 -- written from an Instant
+		s.Till = record.Instant(binary.LittleEndian.Uint64(data[8:])) // #nosec G115 -- as above
 		if len(data) >= 24 {
-			s.Till, s.Ended = record.Instant(binary.LittleEndian.Uint64(data[16:])), true
+			s.Till, s.Ended = record.Instant(binary.LittleEndian.Uint64(data[16:])), true // #nosec G115 -- as above
 		}
 		spans = append(spans, s)
 	}

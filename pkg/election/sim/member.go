@@ -197,7 +197,7 @@ func (h *host) restartSoon() {
 func (p *proc) join(notBefore record.Instant) {
 	h := p.h
 	w := h.w
-	i := &incarnation{p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), notBefore: notBefore, view: &machine.View{}}
+	i := &incarnation{p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), notBefore: notBefore, view: &machine.View{}} // #nosec G115 -- any 32 of its bits will do
 	i.dir = session.NewDirectory(group, h.timing)
 	i.own = session.NewOwn(session.Config{Group: group, Host: h.name, Timing: h.timing}, i.dir, i.member())
 	i.stream = &stream{i: i}

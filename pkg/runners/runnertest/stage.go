@@ -93,7 +93,7 @@ func (s *Stage) Alive() bool {
 	}
 	alive := true
 	if err := raw.Control(func(fd uintptr) {
-		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} // #nosec G115 -- a descriptor is a small number
 		for {
 			_, err = unix.Poll(poll, 0)
 			if err != unix.EINTR {

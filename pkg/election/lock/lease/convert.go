@@ -57,6 +57,9 @@ func object(l *coordinationv1.Lease) codec.Object {
 
 // lease makes the Lease that says what the object says.
 func lease(namespace, name string, replaces record.Version, o codec.Object) (*coordinationv1.Lease, error) {
+	if o.Fields.Transitions > math.MaxInt32 || o.Fields.DurationSeconds > math.MaxInt32 {
+		return nil, fmt.Errorf("%w: a number is too large for a Lease", lock.ErrInvalid)
+	}
 	l := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
@@ -68,14 +71,11 @@ func lease(namespace, name string, replaces record.Version, o codec.Object) (*co
 			HolderIdentity:   new(o.Fields.Holder),
 			AcquireTime:      microTime(o.Fields.Acquired),
 			RenewTime:        microTime(o.Fields.Renewed),
-			LeaseTransitions: new(int32(o.Fields.Transitions)),
+			LeaseTransitions: new(int32(o.Fields.Transitions)), // #nosec G115 -- checked above
 		},
 	}
-	if o.Fields.Transitions > math.MaxInt32 || o.Fields.DurationSeconds > math.MaxInt32 {
-		return nil, fmt.Errorf("%w: a number is too large for a Lease", lock.ErrInvalid)
-	}
 	if o.Fields.DurationSeconds != 0 {
-		l.Spec.LeaseDurationSeconds = new(int32(o.Fields.DurationSeconds))
+		l.Spec.LeaseDurationSeconds = new(int32(o.Fields.DurationSeconds)) // #nosec G115 -- checked above
 	}
 	if replaces.UID != "" {
 		l.UID = types.UID(replaces.UID)

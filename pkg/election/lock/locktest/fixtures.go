@@ -27,7 +27,7 @@ func held(beat uint64) record.Record {
 		Holder:      "edge-0_0a1b2c3d",
 		Duration:    15 * time.Second,
 		Acquired:    moment,
-		Renewed:     moment.Add(time.Duration(beat) * time.Second),
+		Renewed:     moment.Add(time.Duration(beat) * time.Second), // #nosec G115 -- tests count their beats from 1
 		Transitions: 7,
 		Mark: &record.Mark{
 			Identity: "edge-0_0a1b2c3d", Transitions: 7, Key: "^1-9-0", Weight: 100,

@@ -29,7 +29,6 @@ const maxSuspects = 8
 func (s *step) suspect(c record.Claim, told bool) {
 	same := func(o suspect) bool { return o.Identity == c.Identity }
 	if i := slices.IndexFunc(s.suspects, same); i >= 0 && told {
-		told = s.suspects[i].told
 		c.Duration = max(c.Duration, s.suspects[i].Duration)
 	}
 	others := slices.DeleteFunc(s.lasting(), same)
@@ -81,9 +80,10 @@ func (s *step) claim() *record.Claim {
 	return &last
 }
 
-// claimOfOurs is the claim that a record which we hold or release must carry.
+// claimOfOurs is the claim that a record which we hold or release must carry; none during
+// a term, since that begins only when nobody is left.
 func (s *step) claimOfOurs() *record.Claim {
-	if s.Role == Leading || s.Role == Draining || !s.claimLasts() {
+	if !s.claimLasts() {
 		return nil
 	}
 	return s.claim()

@@ -174,6 +174,8 @@ func edit(e *environment, _ string, a arguments) {
 			r.Mark.Key = record.Key(v)
 		case "holderKey":
 			r.HolderKey = record.Key(v)
+		case "renewed":
+			r.Renewed = time.Time{}
 		case "claim":
 			r.Claim = claim(a)
 		case "transitions":

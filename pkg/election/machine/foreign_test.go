@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -271,5 +272,25 @@ func TestForeignJudge(t *testing.T) {
 		if !strings.Contains(found, complaint) {
 			t.Errorf("%q was never found", complaint)
 		}
+	}
+}
+
+// TestSuspectsAreBounded: however many foreign electors hold the lock, few are kept in mind,
+// and until the slowest of all has stopped no term begins.
+func TestSuspectsAreBounded(t *testing.T) {
+	e := newEnvironment(io.Discard)
+	e.run("member m1")
+	e.run("stored foreign by=f-slow duration=500s")
+	e.run("list")
+	slowest := e.now.Add(e.cfg.Timing.ObserverWait(1000 * time.Second))
+	for i := range 50 {
+		e.run(fmt.Sprintf("stored foreign by=f-%d", i))
+		e.run("stream")
+		if n := len(e.state.suspects); n > maxSuspects {
+			t.Fatalf("%d suspects", n)
+		}
+	}
+	if s := (&step{State: e.state, cfg: &e.cfg, now: e.now}); s.claimOver() < slowest {
+		t.Errorf("over at %v, but one may work until %v", s.claimOver(), slowest)
 	}
 }

@@ -23,6 +23,9 @@ type contest struct {
 	cfg     machine.Config
 	state   machine.State
 	work    *work
+	// over: it was given up, and what still arrives for it changes nothing: the lock may be
+	// that of a new contest by now.
+	over bool
 	// before is how many terms earlier incarnations had.
 	before int
 	// wakeAt and slot belong to the heap of timers.
@@ -146,6 +149,9 @@ func (r *realm) perform(c *contest, action machine.Action) []happening {
 
 func (r *realm) written(c *contest, w machine.Write, a answer) {
 	r.pool.finished()
+	if c.over {
+		return
+	}
 	outcome, retryAfter := outcomeOf(a)
 	if outcome == machine.Rejected {
 		r.trouble.note("write", c.lock.name, nil) // another member was faster
@@ -160,6 +166,9 @@ func (r *realm) written(c *contest, w machine.Write, a answer) {
 
 func (r *realm) readBack(c *contest, a answer) {
 	r.pool.finished()
+	if c.over {
+		return
+	}
 	r.trouble.note("read", c.lock.name, a.err)
 	if a.err != nil {
 		r.handle(c, machine.ReadFailed{})

@@ -309,6 +309,7 @@ func (r *realm) settle(now record.Instant) {
 		if c.inner != nil && r.going[c.inner] {
 			continue // its work is the inner one
 		}
+		c.over = true
 		r.timers.set(c, 0)
 		delete(r.going, c)
 		delete(r.lowered, c)

@@ -114,8 +114,12 @@ func (s *step) missedForeign(e Observed) {
 // seeClaim takes in whether a record that one of us wrote carries a claim. It is called
 // for new beats only: what strangers make of it afterwards counts for nothing.
 func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
-	if r.Claim == nil && owner == Mine {
-		return // what we know does not come from there
+	if owner == Mine && s.firstBeat != 0 && r.Mark.Beat >= s.firstBeat {
+		// What we wrote we know; what stands there a stranger may have edited before we saw it.
+		if s.claimLasts() {
+			s.heard = heard{claim: s.claimed, uid: v.UID}
+		}
+		return
 	}
 	if r.Claim == nil {
 		// Who wrote it knew that whoever it had told of has stopped. Whom we have seen
@@ -126,8 +130,6 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	}
 	now := heard{claim: *r.Claim, uid: v.UID}
 	switch {
-	case owner == Mine && s.claimed == *r.Claim:
-		// We wrote it on top of what we saw last.
 	case s.shownUnder(*r.Claim, v):
 		// We saw its last renewal.
 	case s.heard.uid == now.uid && s.heard.claim.Identity == now.claim.Identity && s.heard.claim.Transitions == now.claim.Transitions:

@@ -24,6 +24,8 @@ type elector struct {
 	at       record.Instant
 	// until is when its work ends if it is not renewed.
 	until record.Instant
+	// transitions are those of its last tenure.
+	transitions int
 	// began is the store's revision at which that work began.
 	began uint64
 	// shown: we have seen it hold the lock.
@@ -105,7 +107,7 @@ func (w *world) poll(t *rapid.T, e *elector) {
 		next.Transitions, next.Acquired = r.Transitions+1, next.Renewed
 	}
 	stored := w.store(&next)
-	e.observed, e.at = next, w.now
+	e.observed, e.at, e.transitions = next, w.now, next.Transitions
 	if e.until <= w.now {
 		e.began = stored.version.Revision
 	}
@@ -161,7 +163,7 @@ func (w *world) peerAtLock(t *rapid.T) {
 	last := ""
 	for _, f := range w.electors {
 		if f.until > w.now {
-			last = fmt.Sprintf("%s/%d/%v", f.name, f.observed.Transitions, f.duration)
+			last = fmt.Sprintf("%s/%d/%v", f.name, f.transitions, f.duration)
 		}
 	}
 	if last != "" {

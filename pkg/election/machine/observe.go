@@ -82,6 +82,7 @@ func (s *step) missed(e Observed) {
 		s.Lock.since = s.now
 	}
 	if e.Source == List && e.Version != s.Lock.streamed {
+		s.heard = heard{} // a claim may be another one of the same elector
 		s.missedForeign(e)
 	}
 }

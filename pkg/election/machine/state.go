@@ -108,6 +108,9 @@ type State struct {
 
 	// Beat is the number of the last write that was asked for.
 	Beat uint64
+	// firstBeat is the number of the first one; zero before. What a lower number stands
+	// beside, a former machine of this incarnation wrote.
+	firstBeat uint64
 	// writes are those not answered, or answered with Unknown and not yet passed.
 	writes  []write
 	reading bool

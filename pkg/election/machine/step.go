@@ -162,6 +162,7 @@ const maxUnknown = 16
 // put asks for a write on top of the newest version known.
 func (s *step) put(p Purpose, r record.Record) {
 	s.Beat++
+	s.firstBeat = cmp.Or(s.firstBeat, s.Beat)
 	if r.Mark != nil {
 		r.Mark.Beat = s.Beat
 	}

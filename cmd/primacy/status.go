@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,7 +27,8 @@ func newStatus() *cobra.Command {
 		Use:   "status",
 		Short: "Show who leads what, from what the API says",
 		Long: `Show the elections of a namespace, who leads them, and the members that take part. It
-reads the API and nothing else, and needs list and watch on leases.
+reads the API and nothing else, and needs list and watch on leases. Elections whose
+locks are ConfigMaps are not shown.
 
 With --config the elections of that configuration are shown even where nobody has
 created their locks yet. A "stale?" holder or member was not renewed for as long as its
@@ -64,7 +66,9 @@ type statusCommand struct {
 	locks     lock.Store
 	namespace string
 	selection status.Selection
-	format    status.Format
+	// hidden are configured elections that are not shown: their locks are no Leases.
+	hidden []string
+	format status.Format
 	// out takes what was asked for, notes what else there is to say.
 	out, notes io.Writer
 }
@@ -89,19 +93,33 @@ func (s *statusCommand) connect(ctx context.Context, p *config.Process) error {
 	}
 	s.namespace = cluster.namespace
 	s.locks = lease.In(client, cluster.namespace)
-	s.selection = selectionOf(p)
+	s.selection, s.hidden = selectionOf(p)
 	return nil
 }
 
-// selectionOf is what a process's settings say is to be shown.
-func selectionOf(p *config.Process) status.Selection {
-	s := status.Selection{Group: p.Group}
-	if p.Configuration != nil {
-		for _, e := range p.Configuration.Elections {
-			s.Expected = append(s.Expected, status.Expected{Election: e.Name, Lock: e.Lock.Name})
-		}
+// selectionOf is what a process's settings say is to be shown, and what cannot be.
+func selectionOf(p *config.Process) (s status.Selection, hidden []string) {
+	s.Group = p.Group
+	if p.Configuration == nil {
+		return s, nil
 	}
-	return s
+	for _, e := range p.Configuration.Elections {
+		if e.Lock.Kind != config.DefaultLockKind {
+			hidden = append(hidden, e.Name)
+			continue
+		}
+		s.Expected = append(s.Expected, status.Expected{Election: e.Name, Lock: e.Lock.Name})
+	}
+	return s, hidden
+}
+
+// noteHidden says which elections are missing from what is shown.
+func (s *statusCommand) noteHidden() error {
+	if len(s.hidden) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(s.notes, "not shown, since their locks are not Leases: %s\n", strings.Join(s.hidden, ", "))
+	return err
 }
 
 // show writes one report.
@@ -111,6 +129,9 @@ func (s *statusCommand) show(ctx context.Context) error {
 	report, err := status.Look(ctx, s.locks, s.selection)
 	if err != nil {
 		return s.failed(err)
+	}
+	if err := s.noteHidden(); err != nil {
+		return err
 	}
 	if s.format == status.Table && report.Empty() {
 		return s.noteEmpty()

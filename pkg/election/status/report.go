@@ -155,7 +155,7 @@ func electionOf(e lock.Entry, name string, stale map[string]bool, now time.Time)
 	out.State, out.Reason = stateOf(r)
 	out.Reason = cleanText(out.Reason)
 	switch out.State {
-	case Led:
+	case Led, Claiming:
 		out.Stale = expired(r, now)
 		if r.Mark.Renewal == record.RenewalSession {
 			lapsed, exists := stale[r.Mark.Session]

@@ -14,6 +14,9 @@ const (
 	Waiting State = "waiting"
 	// Led: a member of ours holds the lock.
 	Led State = "led"
+	// Claiming: a member of ours took the lock from an elector that is not Primacy, and
+	// waits until that one has stopped. Nobody of ours is at work.
+	Claiming State = "claiming"
 	// Released: the last holder gave the lock up, and anyone may take it.
 	Released State = "released"
 	// Foreign: an elector that is not Primacy holds the lock.
@@ -31,6 +34,8 @@ func stateOf(r *record.Record) (state State, reason string) {
 		return Absent, ""
 	case r.Released():
 		return Released, ""
+	case r.Holder != "" && r.Bound() && r.Claim != nil:
+		return Claiming, "waits until " + r.Claim.Identity + " has stopped"
 	case r.Holder != "" && r.Bound():
 		return Led, ""
 	case r.Holder != "" && !record.OurForm(r.Holder):

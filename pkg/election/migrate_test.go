@@ -79,7 +79,9 @@ func TestMigration(t *testing.T) {
 		for _, o := range g.judge.overlaps() {
 			t.Error(o)
 		}
-		if got := g.judge.terms(); got < 4 {
+		// By then leadership has been with members of each of the three kinds: who leads
+		// among equals is drawn by lot, so that more terms are possible.
+		if got := g.judge.terms(); got < 3 {
 			t.Errorf("%d terms", got)
 		}
 	})

@@ -66,6 +66,9 @@ func jitter() float64 { return rand.Float64() }
 
 // handle lets the contest's machine take in an event and does what it asks for.
 func (r *realm) handle(c *contest, event machine.Event) {
+	if c.outer != nil && c.outer.mustStop(r.cfg.Clock.Now()) {
+		r.handle(c.outer, machine.Tick{}) // before anything begins inside
+	}
 	pending := []happening{{c, event}}
 	for len(pending) > 0 {
 		h := pending[0]

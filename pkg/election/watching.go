@@ -17,6 +17,8 @@ import (
 // that of another kind of lock.
 type stream struct {
 	store lock.Store
+	// names are the objects that are watched; nil for all that there are.
+	names []string
 	// byLock are the contests whose locks are in the store.
 	byLock map[string]*contest
 	cancel context.CancelFunc
@@ -55,6 +57,7 @@ func (r *realm) begin(s *stream) {
 	watch := s.store.Watch
 	if by, ok := s.store.(lock.NameWatcher); ok {
 		names := slices.Sorted(maps.Keys(s.byLock))
+		s.names = append([]string{}, names...) // not nil: none is not all
 		watch = func(ctx context.Context, deliver func(lock.Event)) error { return by.WatchNames(ctx, names, deliver) }
 	}
 	r.helpers.Go(func() {
@@ -79,6 +82,16 @@ func (r *realm) tendStream(now record.Instant) {
 	r.log.Warn("the watch is silent although our own beats should show; it is begun anew")
 	r.begin(s)
 	r.streamNext = s.heardAt.Add(r.cfg.Timing.LeaseDuration)
+}
+
+// shows says whether the object is among those that are watched. One whose election was
+// added since then is not: its lack in a list says nothing.
+func (s *stream) shows(name string) bool {
+	if s.names == nil {
+		return true
+	}
+	_, found := slices.BinarySearch(s.names, name)
+	return found
 }
 
 // ended takes in that a stream is no longer read.
@@ -139,7 +152,7 @@ func (r *realm) listed(s *stream, e lock.Event) {
 		r.shown(s, entry, machine.List)
 	}
 	for name := range s.byLock {
-		if !seen[name] {
+		if !seen[name] && s.shows(name) {
 			r.shown(s, lock.Entry{Name: name, Version: record.Version{Revision: e.Revision}}, machine.List)
 		}
 	}

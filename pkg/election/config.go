@@ -201,6 +201,9 @@ func (s *Spec) complete(c *Config) error {
 		if err := checkName("lock", from.Lock, maxObject); err != nil {
 			return fmt.Errorf("election %s: migration: %w", s.Name, err)
 		}
+		if prefix := session.Prefix(c.Group); strings.HasPrefix(from.Lock, prefix) {
+			return fmt.Errorf("election %s: migration: lock name %q: names that begin with %q are those of the group's sessions", s.Name, from.Lock, prefix)
+		}
 		if from.Locks == s.Locks && from.Lock == s.Lock {
 			return fmt.Errorf("election %s: migration: from lock %q to itself", s.Name, s.Lock)
 		}

@@ -49,7 +49,10 @@ func (b *bench) watchRenewals(ctx context.Context) func() map[string]time.Time {
 			}
 		})
 	}()
-	<-listed
+	select {
+	case <-listed:
+	case <-ctx.Done():
+	}
 	return func() map[string]time.Time {
 		cancel()
 		if err := <-ended; err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -91,6 +92,9 @@ type LockRef struct {
 	Locks lock.Store
 }
 
+// abortLogTime is how long the last words of a process that aborts may take.
+const abortLogTime = 100 * time.Millisecond
+
 // exitAborted is the exit status of a process that lost control of its work.
 const exitAborted = 70
 
@@ -169,6 +173,8 @@ func (c *Config) complete() error {
 	if c.Abort == nil {
 		log := c.Log
 		c.Abort = func(err error) {
+			// What holds the driver up may hold the log up too: exit in any case.
+			time.AfterFunc(abortLogTime, func() { os.Exit(exitAborted) })
 			log.Error("aborting: work cannot be stopped in time", zap.Error(err))
 			_ = log.Sync() // the process ends either way
 			os.Exit(exitAborted)

@@ -232,7 +232,7 @@ func (r *realm) report(c *contest, a machine.Report) {
 	log.Info(a.Role.String(), zap.String("reason", string(a.Reason)))
 	s := c.entrant.status
 	s.see(leaderOf(&c.state))
-	s.publish(Transition{At: r.cfg.Clock.Wall(), Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: s.Cycle()})
+	s.publish(Transition{At: r.cfg.Clock.Wall(), Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.before + c.state.Cycle})
 }
 
 // leaderOf is who holds the lock, as the machine knows it.

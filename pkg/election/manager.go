@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -186,7 +187,9 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 
 	var notBefore record.Instant
+	short := 0 // incarnations in a row that lived for less than a lease
 	for {
+		born := m.cfg.Clock.Now()
 		identity, err := newIdentity(m.cfg.Host)
 		if err != nil {
 			return err
@@ -200,6 +203,27 @@ func (m *Manager) Run(ctx context.Context) error {
 			return nil
 		}
 		notBefore = r.notBefore
+		if m.cfg.Clock.Now() >= born.Add(m.cfg.Timing.LeaseDuration) {
+			short = 0
+			continue
+		}
+		// Sessions that are lost as soon as they are made must not be made in a loop.
+		if !wait(ctx, record.Doubled(m.cfg.Timing.RenewInterval, short)) {
+			return nil
+		}
+		short++
+	}
+}
+
+// wait returns true after d, or false when ctx ends before that.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

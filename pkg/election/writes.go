@@ -54,6 +54,10 @@ type pool struct {
 // answers a write in milliseconds, so this is thousands a second.
 const poolSize = 32
 
+// renewalSlots are those of the pool that only renewals and releases may use, so that
+// requests that hang hold up neither.
+const renewalSlots = 8
+
 func newPool(c clock.Clock, timeout time.Duration, perSecond float64) *pool {
 	return &pool{
 		clock: c, timeout: timeout, began: c.Now(),
@@ -82,7 +86,7 @@ func (p *pool) enqueue(r request) { p.queues[class(r)] = append(p.queues[class(r
 func (p *pool) dispatch(ctx context.Context) record.Instant {
 	for p.busy < poolSize {
 		i := slices.IndexFunc(p.queues[:], func(q []request) bool { return len(q) > 0 })
-		if i < 0 {
+		if i < 0 || i > 1 && p.busy >= poolSize-renewalSlots {
 			return 0
 		}
 		if i > 0 { // renewals are not held up

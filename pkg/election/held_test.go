@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -36,7 +37,7 @@ func (nowhere) Sync() error                 { return nil }
 // validity of the one that it moves from has ended: no work begins (rule 4).
 func TestMigrationStartsNothingTooLate(t *testing.T) {
 	for round := range 10 {
-		inBubble(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			g := newGroup(t, "a")
 			old := memory.New(g.clock)
 			oldStore := old.Store()
@@ -88,7 +89,7 @@ func (s byName) WatchNames(ctx context.Context, names []string, deliver func(loc
 // is not taken for absent, and the store not for restored (rule 14).
 func TestListByNameOfOthersOnly(t *testing.T) {
 	for round := range 10 {
-		inBubble(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			g := newGroup(t, "a")
 			g.bend = func(c *election.Config, _ *election.Spec) {
 				c.Log = heldUp(3*time.Second, func(e zapcore.Entry) bool { return e.Message == "preferred revision" })

@@ -59,6 +59,7 @@ var fields = map[string]field{
 	"State.View":           {class: leftOut}, // it is the seen of member
 	"State.alarmed":        {class: leftOut}, // keeps reports from repeating
 	"State.preferredAt":    {class: leftOut}, // for locks shared with Istio
+	"State.firstBeat":      {class: leftOut}, // for claims
 	"State.retryAt":        {class: until},
 	"State.heldUntil":      {class: until},
 	"State.renewAt":        {class: until, when: holds},

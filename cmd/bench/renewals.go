@@ -2,62 +2,76 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"time"
+	"sync"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// watchRenewals notes the last renewal of each election by whoever holds it first. The
-// function that it returns ends the watch and tells what was seen.
-func (b *bench) watchRenewals(ctx context.Context) func() map[string]time.Time {
-	ctx, cancel := context.WithCancel(ctx)
-	last := map[string]time.Time{}
-	holder := map[string]string{}
-	note := func(e lock.Entry) {
-		r := e.Record
-		if r == nil || r.IsSession() || r.Holder == "" {
-			return
-		}
-		if holder[e.Name] == "" {
-			holder[e.Name] = r.Holder
-		}
-		if holder[e.Name] == r.Holder {
-			last[e.Name] = r.Renewed
-		}
+// renewals notes when each election's present holder was last seen to renew, by this
+// process's own clock: the renewal was sent before that.
+type renewals struct {
+	bench *bench
+	stop  func() error
+
+	mu     sync.Mutex
+	holder map[string]string
+	last   map[string]record.Instant
+	// missing are elections that were not seen renewed yet; all is closed with the last.
+	missing map[string]bool
+	all     chan struct{}
+}
+
+// watchRenewals returns once each of the elections was seen renewed.
+func (b *bench) watchRenewals(ctx context.Context, elections []string) (*renewals, error) {
+	r := &renewals{bench: b, holder: map[string]string{}, last: map[string]record.Instant{}, missing: map[string]bool{}, all: make(chan struct{})}
+	for _, e := range elections {
+		r.missing[e] = true
 	}
-	listed := make(chan struct{}, 64)
-	ended := make(chan error, 1)
 	store, err := b.cluster.store()
 	if err != nil {
-		cancel()
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		return func() map[string]time.Time { return nil }
+		return nil, err
 	}
-	go func() {
-		ended <- store.Watch(ctx, func(e lock.Event) {
-			for _, l := range e.List {
-				note(l)
-			}
+	watching, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { // joined by stop
+		ended <- store.Watch(watching, func(e lock.Event) {
 			if e.Kind == lock.Changed {
-				note(e.Entry)
-			}
-			if e.Kind == lock.Resumed {
-				listed <- struct{}{}
+				r.note(e.Entry)
 			}
 		})
 	}()
-	select {
-	case <-listed:
-	case <-ctx.Done():
-	}
-	return func() map[string]time.Time {
+	r.stop = func() error {
 		cancel()
-		if err := <-ended; err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
+		return <-ended
+	}
+	select {
+	case <-r.all:
+		return r, nil
+	case err := <-ended:
+		cancel()
+		return nil, fmt.Errorf("watch of renewals: %w", errors.Join(err, ctx.Err()))
+	}
+}
+
+func (r *renewals) note(e lock.Entry) {
+	if e.Absent() || e.Record.IsSession() || e.Record.Holder == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holder[e.Name] == "" {
+		r.holder[e.Name] = e.Record.Holder
+	}
+	if r.holder[e.Name] == e.Record.Holder {
+		r.last[e.Name] = r.bench.clock.Now()
+	}
+	if r.missing[e.Name] {
+		delete(r.missing, e.Name)
+		if len(r.missing) == 0 {
+			close(r.all)
 		}
-		return maps.Clone(last)
 	}
 }

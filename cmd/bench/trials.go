@@ -91,20 +91,20 @@ func (b *bench) kills(ctx context.Context) (all sample, early int, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		renewed := b.watchRenewals(ctx)
+		renewed, err := b.watchRenewals(ctx, elections)
+		if err != nil {
+			return nil, 0, err
+		}
 		since := b.clock.Now()
 		if err := m.signal(ctx, syscall.SIGKILL); err != nil {
 			return nil, 0, err
 		}
 		took, err := b.until(ctx, "the death of "+m.name, since, elections)
-		last := renewed()
-		if err != nil {
+		if err := errors.Join(err, renewed.stop()); err != nil {
 			return nil, 0, err
 		}
 		for i, e := range elections {
-			// Every renewal shows the moment at which it was sent, by the wall clock of
-			// this same machine.
-			if began := b.clock.Wall().Add(-b.clock.Now().Sub(since.Add(took[i]))); !last[e].IsZero() && began.Before(last[e].Add(timing.Validity())) {
+			if since.Add(took[i]) < renewed.last[e].Add(timing.Validity()) {
 				early++
 			}
 		}

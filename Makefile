@@ -85,7 +85,7 @@ clean: ## remove what builds made
 # The go command knows best whether its output is up to date.
 .PHONY: bin/primacy
 bin/primacy:
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/primacy
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X github.com/primacy-dev/primacy/cmd/primacy/app.version=$(VERSION)' -o $@ ./cmd/primacy
 
 # What the benchmark's elections run.
 .PHONY: bin/stopwatch

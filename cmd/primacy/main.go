@@ -1,59 +1,7 @@
 // Command primacy elects leaders for many pieces of work among the members of a group, on
 // the Kubernetes API, and runs the work where this member leads.
-//
-// Each command has a file of its own, which wires packages together and decides nothing.
 package main
 
-import (
-	"errors"
-	"fmt"
-	"os"
-	"strings"
+import "github.com/primacy-dev/primacy/cmd/primacy/app"
 
-	"github.com/primacy-dev/primacy/config/strict"
-)
-
-// Exit statuses. The election package ends a process that lost control of its work with
-// status 70, and another signal ends it with 128 + the signal's number.
-const (
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-func main() { os.Exit(execute(os.Args)) }
-
-// execute runs one command line and returns the exit status.
-func execute(args []string) int {
-	root := newRoot(args[0])
-	root.SetArgs(args[1:])
-	err := root.Execute()
-	if err == nil {
-		return 0
-	}
-	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no better sign
-		err = &usageError{fmt.Errorf("%w (%s --help lists them)", err, root.CommandPath())}
-	}
-	printError(err)
-	var wrong *usageError
-	if errors.As(err, &wrong) {
-		return exitUsage
-	}
-	return exitFailed
-}
-
-// printError shows an error to people. Mistakes in a file begin with their places, so
-// that editors and terminals find them.
-func printError(err error) {
-	var mistakes strict.Errors
-	if errors.As(err, &mistakes) {
-		fmt.Fprintln(os.Stderr, err)
-		return
-	}
-	fmt.Fprintf(os.Stderr, "error: %v\n", err)
-}
-
-// usageError is a mistake in the command line.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
+func main() { app.Main() }

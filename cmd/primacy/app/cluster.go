@@ -1,0 +1,62 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// cluster is an API server and the credentials for it.
+type cluster struct {
+	config *rest.Config
+	// namespace is that of the kubeconfig's context, or the Pod's own.
+	namespace string
+}
+
+// findCluster reads the kubeconfig; with an empty path, that which client-go's own rules
+// find: KUBECONFIG, ~/.kube/config, or the Pod's service account. It talks to nobody.
+func findCluster(kubeconfig string) (*cluster, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
+	c, err := loader.ClientConfig()
+	if err != nil {
+		return nil, kubeconfigError(kubeconfig, err)
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, kubeconfigError(kubeconfig, err)
+	}
+	c.UserAgent = "primacy/" + version
+	// Whoever drives these clients limits itself; a limit of client-go's would only make
+	// one request wait for another.
+	c.QPS = -1
+	return &cluster{config: c, namespace: namespace}, nil
+}
+
+// ownConnections is c for a client that shares no connection with others: client-go hands
+// the same one to all whose configuration is equal, and dialers never are.
+func ownConnections(c *rest.Config) *rest.Config {
+	c = rest.CopyConfig(c)
+	c.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	return c
+}
+
+func kubeconfigError(path string, err error) error {
+	switch {
+	case clientcmd.IsEmptyConfig(err) && path == "":
+		return errors.New("no cluster to talk to (give --kubeconfig FILE, set KUBECONFIG, or run in a Pod with a service account)")
+	case clientcmd.IsEmptyConfig(err):
+		return fmt.Errorf("kubeconfig %s names no cluster (write one with current-context set)", path)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("kubeconfig: %w (check --kubeconfig, PRIMACY_KUBECONFIG and KUBECONFIG)", err)
+	case path == "":
+		return fmt.Errorf("kubeconfig: %w (check KUBECONFIG or ~/.kube/config, or give --kubeconfig FILE)", err)
+	}
+	return fmt.Errorf("kubeconfig %s: %w (write a valid one with current-context set)", path, err)
+}

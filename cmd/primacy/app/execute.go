@@ -1,0 +1,56 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/primacy-dev/primacy/config/strict"
+)
+
+// Exit statuses. The election package ends a process that lost control of its work with
+// status 70, and another signal ends it with 128 + the signal's number.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// Main is the program: it runs the command line of this process, and ends it.
+func Main(options ...Option) { os.Exit(execute(os.Args, add(options))) }
+
+// execute runs one command line and returns the exit status.
+func execute(args []string, a *additions) int {
+	root := newRoot(args[0], a)
+	root.SetArgs(args[1:])
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no better sign
+		err = &usageError{fmt.Errorf("%w (%s --help lists them)", err, root.CommandPath())}
+	}
+	printError(err)
+	var wrong *usageError
+	if errors.As(err, &wrong) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// printError shows an error to people. Mistakes in a file begin with their places, so
+// that editors and terminals find them.
+func printError(err error) {
+	var mistakes strict.Errors
+	if errors.As(err, &mistakes) {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	fmt.Fprintf(os.Stderr, "error: %v\n", err)
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }

@@ -1,0 +1,86 @@
+package app
+
+import (
+	"k8s.io/client-go/rest"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	cmlock "github.com/primacy-dev/primacy/pkg/election/lock/configmap"
+	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+)
+
+// clients are the connections of locks.
+type clients struct {
+	leases     *lease.APIClient
+	configMaps *cmlock.APIClient
+}
+
+// lockKind makes the stores of one kind of lock in a namespace.
+type lockKind struct {
+	store func(*clients, string) lock.Store
+	// withIstio is for locks that Istio's electors share: they read the holder's key.
+	withIstio func(*clients, string) lock.Store
+}
+
+// stores are the lock stores of a realm, each made once: a store is watched once.
+type stores struct {
+	clients   *clients
+	namespace string
+	made      map[storeName]lock.Store
+}
+
+type storeName struct {
+	kind   string
+	shared config.SharedWith
+}
+
+// newStores makes the connections. Locks have their own, so that renewals wait for nobody.
+func newStores(c *rest.Config, namespace string) (*stores, error) {
+	s := &stores{clients: &clients{}, namespace: namespace, made: map[storeName]lock.Store{}}
+	var err error
+	if s.clients.leases, err = lease.NewClient(ownConnections(c)); err != nil {
+		return nil, err
+	}
+	if s.clients.configMaps, err = cmlock.NewClient(ownConnections(c)); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// of is the store of a kind that exists.
+func (s *stores) of(kind string, shared config.SharedWith) lock.Store {
+	if shared == config.SharedWithClientGo {
+		shared = config.SharedWithNobody // client-go knows no more than we write anyway
+	}
+	name := storeName{kind, shared}
+	if s.made[name] == nil {
+		k := lockKinds[kind]
+		if shared == config.SharedWithIstio {
+			s.made[name] = k.withIstio(s.clients, s.namespace)
+		} else {
+			s.made[name] = k.store(s.clients, s.namespace)
+		}
+	}
+	return s.made[name]
+}
+
+// lock fills in where the election's lock is, and who shares it.
+func (s *stores) lock(l config.Lock, spec *election.Spec) {
+	spec.Locks = s.of(l.Kind, l.SharedWith)
+	if from := l.MigrateFrom; from != nil {
+		spec.MigrateFrom = &election.LockRef{Lock: from.Name, Locks: s.of(from.Kind, l.SharedWith)}
+	}
+}
+
+// foreigners says which electors that are not ours share the lock.
+func foreigners(l config.Lock) machine.Foreigners {
+	return machine.Foreigners{Sharing: sharings[l.SharedWith], Wait: l.Foreign.Wait()}
+}
+
+var sharings = map[config.SharedWith]machine.Sharing{
+	config.SharedWithNobody:   machine.NotShared,
+	config.SharedWithClientGo: machine.SharedWithClientGo,
+	config.SharedWithIstio:    machine.SharedWithIstio,
+}

@@ -1,0 +1,31 @@
+package app
+
+import (
+	"os"
+
+	"github.com/go-logr/zapr"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+)
+
+// newLogger logs to standard error, and makes client-go do so too. level and format are
+// words that config.LoadProcess has checked.
+func newLogger(level, format string) *zap.Logger {
+	at := zap.NewAtomicLevel()
+	if err := at.UnmarshalText([]byte(level)); err != nil {
+		panic(err)
+	}
+	how := zap.NewProductionEncoderConfig()
+	how.TimeKey, how.EncodeTime = "time", zapcore.RFC3339NanoTimeEncoder
+	how.EncodeDuration = zapcore.StringDurationEncoder
+	encoder := zapcore.NewJSONEncoder(how)
+	if format == "console" {
+		how.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+		how.EncodeLevel = zapcore.CapitalLevelEncoder
+		encoder = zapcore.NewConsoleEncoder(how)
+	}
+	log := zap.New(zapcore.NewCore(encoder, zapcore.Lock(os.Stderr), at))
+	klog.SetLoggerWithOptions(zapr.NewLogger(log.Named("client-go")), klog.ContextualLogger(true))
+	return log
+}

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+)
+
+// TestMain lets the test binary be the program: scripts run it under its names.
+func TestMain(m *testing.M) {
+	testscript.Main(leakChecked{m}, map[string]func(){
+		"primacy":         program,
+		"kubectl-primacy": program,
+	})
+}
+
+// testPatience is the variable by which a script keeps the program from waiting long.
+const testPatience = "PRIMACY_TEST_PATIENCE"
+
+func program() {
+	if d, err := time.ParseDuration(os.Getenv(testPatience)); err == nil {
+		patience = d
+	}
+	if len(os.Args) > 1 && os.Args[1] == "demo" {
+		// The race detector makes os.Exit wait a second, which a runner's grace is not for.
+		syscall.Exit(execute(os.Args, add(nil)))
+	}
+	Main()
+}
+
+type leakChecked struct{ *testing.M }
+
+func (m leakChecked) Run() int {
+	code := m.M.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return code
+}

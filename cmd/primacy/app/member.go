@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"go.uber.org/zap"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/runners"
+)
+
+// member is this process's part in a group.
+type member struct {
+	process *config.Process
+	manager *election.Manager
+	planner planner
+	source  *revisions.Switch
+	log     *zap.Logger
+}
+
+// newMember wires a member together. It starts nothing.
+func newMember(kinds *runners.Registry, p *config.Process, c *cluster, name string, log *zap.Logger) (*member, error) {
+	locks, err := newStores(c.config, c.namespace)
+	if err != nil {
+		return nil, err
+	}
+	core, err := coreclient.NewForConfig(c.config)
+	if err != nil {
+		return nil, fmt.Errorf("client for sources of the preferred revision: %w", err)
+	}
+	m := &member{process: p, log: log, planner: planner{
+		runners: kinds, sources: sourceKinds(core), locks: locks, namespace: c.namespace, log: log,
+	}}
+	plan, err := m.planner.plan(p.Configuration)
+	if err != nil {
+		return nil, err
+	}
+	m.source = revisions.NewSwitch(plan.source)
+	me := p.Configuration.Member
+	m.manager, err = election.NewManager(election.Config{
+		Group:       p.Group,
+		Member:      election.Member{Revision: me.Revision, Location: me.Location, Weight: me.Weight},
+		Locks:       locks.of(config.DefaultLockKind, config.SharedWithNobody),
+		Host:        name,
+		Timing:      p.Configuration.Timing,
+		Preferences: m.source,
+		Log:         log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w (is the name right? --name sets it)", err)
+	}
+	return m, m.add(plan.elections)
+}
+
+func (m *member) add(elections []planned) error {
+	for _, e := range elections {
+		if _, err := m.manager.Add(e.spec, e.runner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run takes part until ctx ends, and follows the configuration meanwhile.
+func (m *member) run(ctx context.Context) error {
+	following, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	wg.Go(func() {
+		r := &reloader{member: m, ctx: following, current: m.process.Configuration}
+		if err := m.process.Watch(following, r.deliver); err != nil {
+			m.log.Error("the configuration is not followed any more; restart to take up changes", zap.Error(err))
+		}
+	})
+	return m.manager.Run(ctx)
+}

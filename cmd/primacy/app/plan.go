@@ -1,0 +1,126 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/priority"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/runners"
+)
+
+// plan is a configuration as the registries understand it.
+type plan struct {
+	// source is nil when there is none.
+	source    election.Preferences
+	elections []planned
+}
+
+// planned is one election, ready to be added to a manager.
+type planned struct {
+	spec election.Spec
+	// runner is nil when leadership itself is the product.
+	runner election.Runner
+}
+
+// planner decodes what package config leaves to the registries.
+type planner struct {
+	runners *runners.Registry
+	sources *revisions.Registry
+	// locks are the stores; nil where plans are not carried out.
+	locks *stores
+	// namespace is that of locks and sessions.
+	namespace string
+	log       *zap.Logger
+}
+
+// plan reports all mistakes at once, as a strict.Errors with file and line.
+func (p planner) plan(c *config.Configuration) (*plan, error) {
+	var made plan
+	var errs strict.Errors
+	note := func(err error) {
+		var several strict.Errors
+		var one *strict.Error
+		switch {
+		case errors.As(err, &several):
+			errs = append(errs, several...)
+		case errors.As(err, &one):
+			errs = append(errs, one)
+		}
+	}
+	if b := c.DefaultRevision; b != nil {
+		source, err := p.sources.Decode(b.Kind, b.Node, revisions.Env{Namespace: p.namespace, Log: p.log})
+		note(c.Within(*b, err))
+		made.source = source
+	}
+	for _, e := range c.Elections {
+		made.elections = append(made.elections, p.election(c, e, note))
+	}
+	if err := errs.OrNil(); err != nil {
+		return nil, err
+	}
+	return &made, nil
+}
+
+func (p planner) election(c *config.Configuration, e config.Election, note func(error)) planned {
+	known := p.lockKind(c, e.Field+".lock.kind", e.Lock.Kind, note)
+	if from := e.Lock.MigrateFrom; from != nil {
+		known = p.lockKind(c, e.Field+".lock.migrateFrom.kind", from.Kind, note) && known
+	}
+	policy, err := priority.Parse(string(e.Policy))
+	if err != nil {
+		note(c.ErrorAt(nil, e.Field+".priority.policy", err.Error(), ""))
+	}
+	made := planned{
+		spec: election.Spec{
+			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policy, Bootstrap: bootstraps[e.Bootstrap],
+			Foreign: foreigners(e.Lock),
+		},
+		runner: p.runner(c, e, note),
+	}
+	if known && p.locks != nil {
+		p.locks.lock(e.Lock, &made.spec)
+	}
+	return made
+}
+
+// lockKind says whether there is such a kind of lock.
+func (p planner) lockKind(c *config.Configuration, field, kind string, note func(error)) bool {
+	_, known := lockKinds[kind]
+	if !known {
+		kinds := slices.Sorted(maps.Keys(lockKinds))
+		note(c.ErrorAt(nil, field, fmt.Sprintf("there is no kind of lock %q", kind), "the kinds are: "+strings.Join(kinds, ", ")))
+	}
+	return known
+}
+
+var bootstraps = map[config.Bootstrap]machine.Bootstrap{
+	config.BootstrapWait:      machine.BootstrapWait,
+	config.BootstrapImmediate: machine.BootstrapImmediate,
+}
+
+// runner makes one runner of all that an election has.
+func (p planner) runner(c *config.Configuration, e config.Election, note func(error)) election.Runner {
+	if len(e.Runners) == 0 {
+		return nil
+	}
+	env := runners.Env{Election: e.Name, StopGrace: e.Timing.StopGrace, Log: p.log}
+	var children []runners.Child
+	for i := range e.Runners {
+		field := fmt.Sprintf("runners[%d]", i)
+		node, _ := strict.Lookup(e.Node, field)
+		child, err := p.runners.Decode(node, env)
+		note(c.Within(config.Block{Field: strict.Join(e.Field, field), Node: node}, err))
+		children = append(children, child)
+	}
+	return runners.Supervise(children, runners.Supervision{Log: p.log})
+}

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+)
+
+// What validate accepts, the manager accepts too, as long as names may be.
+func TestManagerTakesWhatIsValid(t *testing.T) {
+	label, object := strings.Repeat("a", 63), strings.TrimSuffix(strings.Repeat(strings.Repeat("b", 62)+".", 4), ".")
+	c, err := config.Parse("longest.yaml", fmt.Appendf(nil, `
+apiVersion: primacy.dev/v1alpha1
+kind: PrimacyConfiguration
+group: %[1]s
+member: {revision: %[1]s, location: remote, weight: 0}
+defaultRevision: %[1]s
+timing: {profile: single-node}
+elections:
+- name: %[1]s
+  lock: {name: %[2]s}
+  priority: {policy: none}
+- name: with.dots
+  bootstrap: immediate
+  timing: {leaseDuration: 1s, renewInterval: 100ms, stopGrace: 0s}
+  runners:
+  - name: %[1]s
+    func: {kind: demo.heartbeat}
+`, label, object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := add(nil).checker().plan(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := election.NewManager(election.Config{
+		Group:  c.Group,
+		Host:   label,
+		Member: election.Member{Revision: c.Member.Revision, Location: c.Member.Location, Weight: c.Member.Weight},
+		Locks:  memory.New(clock.Boottime()).Store(),
+		Timing: c.Timing,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range p.elections {
+		if _, err := m.Add(e.spec, e.runner); err != nil {
+			t.Error(err)
+		}
+	}
+	if p.elections[0].runner != nil || p.elections[1].runner == nil {
+		t.Error("an election without runners has one, or one with runners has none")
+	}
+}

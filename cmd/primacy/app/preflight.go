@@ -1,0 +1,171 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.uber.org/zap"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election/session"
+)
+
+// need is one permission.
+type need struct {
+	resource schema.GroupResource
+	verb     string
+	// names are the objects it is needed on; nil for all of the namespace.
+	names []string
+}
+
+var (
+	leases     = schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}
+	configMaps = schema.GroupResource{Resource: "configmaps"}
+)
+
+// mostNames bounds how many objects are asked about by name.
+const mostNames = 16
+
+// needs are the permissions without which a member cannot take part.
+func needs(c *config.Configuration, member string) []need {
+	inLeases := []string{session.Prefix(c.Group) + member + "-0"}
+	var inConfigMaps []string
+	of := map[string]*[]string{"Lease": &inLeases, "ConfigMap": &inConfigMaps}
+	note := func(kind, name string) {
+		if names := of[kind]; names != nil && len(*names) < mostNames {
+			*names = append(*names, name)
+		}
+	}
+	for _, e := range c.Elections {
+		note(e.Lock.Kind, e.Lock.Name)
+		if from := e.Lock.MigrateFrom; from != nil {
+			note(from.Kind, from.Name)
+		}
+	}
+	all := []need{
+		{leases, "get", inLeases}, {leases, "list", nil}, {leases, "watch", nil}, {leases, "create", nil}, {leases, "update", inLeases},
+	}
+	if len(inConfigMaps) > 0 { // these are watched by name
+		for _, verb := range []string{"get", "list", "watch", "update"} {
+			all = append(all, need{configMaps, verb, inConfigMaps})
+		}
+		all = append(all, need{configMaps, "create", nil})
+	}
+	return all
+}
+
+// preflight finds out whether a member could take part, and says what is missing. It
+// stores nothing.
+func preflight(ctx context.Context, c *cluster, needs []need, log *zap.Logger) error {
+	if err := reach(ctx, c.config, patience, func(w waiting) {
+		log.Info("waiting for the API server", zap.String("server", w.server), zap.Duration("atMost", w.atMost), zap.Error(w.err))
+	}); err != nil {
+		return err
+	}
+	if err := checkPermissions(ctx, c, needs, log); err != nil {
+		return err
+	}
+	return checkNamespace(ctx, c)
+}
+
+// checkNamespace creates a Lease without storing it: nobody needs permission to read
+// namespaces to learn that one is missing.
+func checkNamespace(ctx context.Context, c *cluster) error {
+	client, err := coordinationclient.NewForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	trial := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{GenerateName: "primacy-preflight-"}}
+	_, err = client.Leases(c.namespace).Create(ctx, trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("namespace %s does not exist (create it: kubectl create namespace %s; or choose another with --namespace)", c.namespace, c.namespace)
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return fmt.Errorf("namespace %s is being deleted (wait until it is gone and create it again, or choose another with --namespace)", c.namespace)
+	}
+	return fmt.Errorf("a Lease cannot be created in namespace %s: %w", c.namespace, err)
+}
+
+// checkPermissions asks the API server what this process may do.
+func checkPermissions(ctx context.Context, c *cluster, needs []need, log *zap.Logger) error {
+	client, err := authorizationclient.NewForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	missing := map[schema.GroupResource][]string{}
+	for _, n := range needs {
+		ok, err := permitted(ctx, client, c.namespace, n)
+		switch {
+		case apierrors.IsForbidden(err):
+			log.Warn("this process may not ask what it may do; missing permissions will show later", zap.Error(err))
+			return nil
+		case err != nil:
+			return fmt.Errorf("ask the API server for permissions: %w", err)
+		case !ok:
+			missing[n.resource] = append(missing[n.resource], n.verb)
+		}
+	}
+	var denied []string
+	for _, of := range []schema.GroupResource{leases, configMaps} {
+		if verbs := missing[of]; verbs != nil {
+			denied = append(denied, strings.Join(verbs, ", ")+" "+of.String())
+		}
+	}
+	if denied == nil {
+		return nil
+	}
+	return fmt.Errorf("%s may not %s in namespace %s (grant it with a Role and a RoleBinding; manifests/rbac.yaml has them)",
+		whoAmI(ctx, c), strings.Join(denied, ", nor "), c.namespace)
+}
+
+// permitted asks for the whole namespace first, and where that is denied by name.
+func permitted(ctx context.Context, client authorizationclient.SelfSubjectAccessReviewsGetter, namespace string, n need) (bool, error) {
+	ask := func(name string) (bool, error) {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: n.verb, Group: n.resource.Group, Resource: n.resource.Resource, Name: name,
+			},
+		}}
+		answer, err := client.SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return false, err
+		}
+		return answer.Status.Allowed, nil
+	}
+	ok, err := ask("")
+	if ok || err != nil || n.names == nil {
+		return ok, err
+	}
+	for _, name := range n.names {
+		if ok, err := ask(name); !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// whoAmI is the name under which the API server knows this process.
+func whoAmI(ctx context.Context, c *cluster) string {
+	client, err := authenticationclient.NewForConfig(c.config)
+	if err == nil {
+		var me *authenticationv1.SelfSubjectReview
+		me, err = client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err == nil {
+			return me.Status.UserInfo.Username
+		}
+	}
+	return "this process" // the name is a courtesy
+}

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// patience is how long an API server that does not answer is waited for. Tests have less.
+var patience = 30 * time.Second
+
+const (
+	askTimeout = 5 * time.Second
+	askAgain   = time.Second
+	// remind is the time between two lines that say what is waited for.
+	remind = 5 * time.Second
+)
+
+// waiting is what an API server is being waited for.
+type waiting struct {
+	server string
+	atMost time.Duration
+	err    error
+}
+
+// reach waits, for a while, until the API server answers, and finds out whether it takes
+// our credentials. It says now and then what it waits for.
+func reach(ctx context.Context, c *rest.Config, patience time.Duration, say func(waiting)) error {
+	client, err := versionClient(c)
+	if err != nil {
+		return fmt.Errorf("client for %s: %w (check the kubeconfig)", c.Host, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var said time.Time
+	last := errSilent
+	for {
+		err := ask(ctx, client)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			last = cause(err)
+		}
+		if final := hopeless(c.Host, err); final != nil {
+			return final
+		}
+		if now := time.Now(); now.Sub(said) >= remind {
+			said = now
+			say(waiting{c.Host, patience, last})
+		}
+		timer := time.NewTimer(askAgain)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("API server %s cannot be reached: %w; gave up after %v (is it running, and is this the right kubeconfig?)", c.Host, last, patience)
+		}
+	}
+}
+
+// versionClient asks for paths without an API group.
+func versionClient(c *rest.Config) (rest.Interface, error) {
+	c = rest.CopyConfig(c)
+	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	return rest.UnversionedRESTClientFor(c)
+}
+
+func ask(ctx context.Context, client rest.Interface) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	err := client.Get().AbsPath("/version").MaxRetries(0).Do(ctx).Error()
+	if apierrors.IsForbidden(err) {
+		return nil // it answers, and knows us
+	}
+	return err
+}
+
+// hopeless says why asking again is pointless; nil if it is not.
+func hopeless(host string, err error) error {
+	var (
+		untrusted *tls.CertificateVerificationError
+		authority x509.UnknownAuthorityError
+		notTLS    tls.RecordHeaderError
+		alert     tls.AlertError
+		api       apierrors.APIStatus
+	)
+	switch {
+	case errors.As(err, &untrusted), errors.As(err, &authority):
+		return fmt.Errorf("API server %s is not the one that the kubeconfig is for: %w (was the cluster made anew? get its present kubeconfig)", host, cause(err))
+	case errors.As(err, &notTLS), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("API server %s: %w (check the server's address and the certificates in the kubeconfig)", host, cause(err))
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("API server %s does not accept the credentials: %w (is the kubeconfig for this cluster, and have its credentials expired?)", host, err)
+	case errors.As(err, &api) && api.Status().Code < http.StatusInternalServerError && !apierrors.IsTooManyRequests(err):
+		return fmt.Errorf("%s does not answer like an API server: %w (check the server's address in the kubeconfig)", host, err)
+	}
+	return nil
+}
+
+var errSilent = errors.New("no answer")
+
+// cause is the error without the request that had it.
+func cause(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errSilent
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}

@@ -1,0 +1,23 @@
+package app
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// A server that takes the connection and says nothing has its own words.
+func TestReachSilentServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	err = reach(t.Context(), &rest.Config{Host: "http://" + l.Addr().String()}, 100*time.Millisecond, func(waiting) {})
+	if err == nil || !strings.Contains(err.Error(), "cannot be reached: no answer; gave up after 100ms (is it running") {
+		t.Errorf("got %v", err)
+	}
+}

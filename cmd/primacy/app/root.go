@@ -1,0 +1,66 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/primacy-dev/primacy/config"
+)
+
+// newRoot is the command line; invokedAs is the name by which the program was started.
+func newRoot(invokedAs string, a *additions) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "primacy",
+		Short: "Leader election for Kubernetes control planes",
+		Long: `Primacy elects, for each of many elections, one member of a group to do the work.
+The preferred revision leads; when a better member appears, leadership moves to it
+without a moment in which two members work at once.`,
+		Example: `  primacy validate -f primacy.yaml   check a configuration
+  primacy run --config primacy.yaml  take part as a member
+  primacy status                     who leads what`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	if isPlugin(invokedAs) {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl primacy"}
+		root.Example = strings.ReplaceAll(root.Example, "  primacy", "  kubectl primacy")
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return &usageError{fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())}
+	})
+	root.AddCommand(newRun(a), newStatus(), newValidate(a), newVersion(), newDev(a), newDemo())
+	root.AddCommand(a.commands...)
+	return root
+}
+
+// isPlugin says whether kubectl started the program as its plugin.
+func isPlugin(invokedAs string) bool {
+	return strings.HasPrefix(filepath.Base(invokedAs), "kubectl-")
+}
+
+// noArguments refuses arguments that are not flags.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("unexpected argument %q (%s --help says what there is)", args[0], c.CommandPath())}
+}
+
+// shorthands are the settings that have a letter, as kubectl has it.
+var shorthands = map[string]string{"namespace": "n"}
+
+// addSettings defines those of the process's settings that a command reads.
+func addSettings(flags *pflag.FlagSet, names ...string) {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	config.AddFlags(all)
+	for _, name := range names {
+		f := all.Lookup(name)
+		f.Shorthand = shorthands[name]
+		flags.AddFlag(f)
+	}
+}

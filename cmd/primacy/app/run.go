@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/config"
+)
+
+func newRun(a *additions) *cobra.Command {
+	var name string
+	c := &cobra.Command{
+		Use:   "run --config FILE",
+		Short: "Take part in elections as a member, and do the work of those that it leads",
+		Long: `Take part in the elections of a configuration as one member of its group.
+
+In a Pod it uses the Pod's service account, elsewhere a kubeconfig. Flags come before
+environment variables, those before the file. The file is watched: elections that were
+added, removed or changed are taken up at once, all others are left alone.
+
+SIGTERM or SIGINT: runners are stopped, then locks released; another signal, a second
+later or more, ends the process at once.
+
+Exit status: 0 after SIGTERM or SIGINT; 1 when it cannot start or go on; 2 for a mistake
+in the command line; 70 when work could not be stopped in time; 128 + its number after
+another signal.`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p, err := config.LoadProcess(c.Flags())
+			if err != nil {
+				return hintMissing(err, "--config and PRIMACY_CONFIG")
+			}
+			host, err := memberName(name)
+			if err != nil {
+				return err
+			}
+			return a.run(c.Context(), p, host)
+		},
+	}
+	addSettings(c.Flags(), "config", "kubeconfig", "namespace", "group", "revision", "location", "log-level", "log-format")
+	c.Flags().StringVar(&name, "name", "", "name of this member, of which its identities are made (environment: PRIMACY_NAME, POD_NAME; default: the host's name)")
+	return c
+}
+
+// memberName is the name that this process has among the members.
+func memberName(flag string) (string, error) {
+	for _, name := range []string{flag, os.Getenv("PRIMACY_NAME"), os.Getenv("POD_NAME")} {
+		if name != "" {
+			return name, nil
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("host name: %w (give --name)", err)
+	}
+	return strings.ToLower(host), nil
+}
+
+// run checks all that can be checked, and then is a member until a signal comes.
+func (a *additions) run(ctx context.Context, p *config.Process, name string) error {
+	if p.Configuration == nil {
+		return &usageError{errors.New("no configuration (give --config FILE, or set PRIMACY_CONFIG)")}
+	}
+	if _, err := a.checker().plan(p.Configuration); err != nil {
+		return err
+	}
+	cluster, err := findCluster(p.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	if p.Namespace != "" {
+		cluster.namespace = p.Namespace
+	}
+	log := newLogger(p.LogLevel, p.LogFormat)
+	defer func() { _ = log.Sync() }() // nobody is left to tell
+	ctx, stop := untilSignal(ctx, log)
+	defer stop()
+	log.Info("starting", zap.String("version", version), zap.String("server", cluster.config.Host),
+		zap.String("namespace", cluster.namespace), zap.String("group", p.Group), zap.String("name", name),
+		zap.String("revision", p.Revision), zap.Int("elections", len(p.Configuration.Elections)))
+	if err := preflight(ctx, cluster, needs(p.Configuration, name), log); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	m, err := newMember(a.runners, p, cluster, name, log)
+	if err != nil {
+		return err
+	}
+	return m.run(ctx)
+}

@@ -1,0 +1,165 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+)
+
+// TestScripts runs testdata/*.txt. Each script has a namespace of its own, $NS, on a real
+// API server. Beside testscript's own commands there are
+//
+//	fails STATUS COMMAND...    it exits with that status
+//	start NAME PROGRAM...      run it beside the script, until the script ends
+//	await NAME REGEXP...       wait until it prints all that, in any order, after what was
+//	                           awaited before
+//	[!] printed NAME REGEXP    it has printed that, or not, at any time
+//	signal NAME SIGNAL...      one after the other
+//	exits NAME STATUS          wait until it ends
+//	kubeconfig KIND FILE       write a kubeconfig that is wrong in some way, see there
+//	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
+//	apply FILE...              create, or replace, the objects of manifests
+//	revision NAME KEY VALUE    write a ConfigMap of $NS
+//	configuration MANIFEST FILE  take the configuration out of a manifest
+func TestScripts(t *testing.T) {
+	cluster := devcluster.New(t)
+	s := &scripts{t: t, cluster: cluster}
+	manifests, err := filepath.Abs(filepath.Join("..", "..", "..", "manifests"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("KUBECONFIG", cluster.Kubeconfig)
+			e.Setenv("MANIFESTS", manifests)
+			e.Setenv("NS", cluster.Namespace(t))
+			e.Values[jobsKey{}] = map[string]*job{}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"fails": fails, "start": start, "await": await, "printed": printed, "signal": sendSignal, "exits": exits,
+			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision,
+			"configuration": configuration,
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+type scripts struct {
+	t       *testing.T
+	cluster *devcluster.Cluster
+}
+
+// longest is how long a script waits for anything.
+const longest = 60 * time.Second
+
+type jobsKey struct{}
+
+func jobOf(ts *testscript.TestScript, name string) *job {
+	j := ts.Value(jobsKey{}).(map[string]*job)[name]
+	if j == nil {
+		ts.Fatalf("nothing was started as %s", name)
+	}
+	return j
+}
+
+func want(ts *testscript.TestScript, neg bool, args []string, least int) {
+	if neg || len(args) < least {
+		ts.Fatalf("unsupported use of a command; see TestScripts")
+	}
+}
+
+func fails(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2)
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); !errors.As(err, &exit) || strconv.Itoa(exit.ExitCode()) != args[0] {
+		ts.Fatalf("want exit status %s: %v", args[0], err)
+	}
+}
+
+// passed are the variables that a script may set for the program.
+var passed = []string{"PATH", "HOME", "TMPDIR", "KUBECONFIG", "PRIMACY_CONFIG", "PRIMACY_KUBECONFIG", "PRIMACY_NAME", "POD_NAME", "PRIMACY_REVISION", testPatience}
+
+func jobEnvironment(ts *testscript.TestScript) (env []string) {
+	for _, name := range passed {
+		if v := ts.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+func start(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2)
+	j, err := startJob(ts.MkAbs("."), jobEnvironment(ts), args[1:]...)
+	ts.Check(err)
+	ts.Defer(func() {
+		j.finish()
+		ts.Logf("[%s]\n%s", args[0], j.text())
+	})
+	ts.Value(jobsKey{}).(map[string]*job)[args[0]] = j
+}
+
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2)
+	var patterns []*regexp.Regexp
+	for _, a := range args[1:] {
+		patterns = append(patterns, regexp.MustCompile(a))
+	}
+	if err := jobOf(ts, args[0]).await(patterns, longest); err != nil {
+		ts.Fatalf("%s: %v", args[0], err)
+	}
+}
+
+func printed(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, false, args, 2)
+	if regexp.MustCompile(args[1]).MatchString(jobOf(ts, args[0]).text()) == neg {
+		ts.Fatalf("%s: printed %q: %v", args[0], args[1], !neg)
+	}
+}
+
+var signals = map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+
+func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2)
+	for _, name := range args[1:] {
+		ts.Check(jobOf(ts, args[0]).cmd.Process.Signal(signals[name]))
+	}
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2)
+	got, err := jobOf(ts, args[0]).status(longest)
+	ts.Check(err)
+	if strconv.Itoa(got) != args[1] {
+		ts.Fatalf("%s exited with status %d, want %s", args[0], got, args[1])
+	}
+}
+
+// mint asks the devcluster program for it.
+func (s *scripts) mint(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2)
+	binary := os.Getenv(devcluster.Binary)
+	if binary == "" {
+		binary = filepath.Join("..", "..", "..", "bin", "devcluster")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, binary, "mint", "--kubeconfig", s.cluster.Kubeconfig,
+		"--namespace", ts.Getenv("NS"), "--serviceaccount", args[0], "--out", ts.MkAbs(args[1])).CombinedOutput()
+	if err != nil {
+		ts.Fatalf("mint: %v\n%s", err, out)
+	}
+}

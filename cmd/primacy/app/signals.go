@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// echo is how long after the first signal another one means nothing more: a terminal,
+// make or timeout(1) may send it to the process and to its group.
+const echo = time.Second
+
+// untilSignal is a context that ends with the first SIGTERM or SIGINT; another one ends
+// the process at once. stop gives the signals back, and must be called.
+func untilSignal(parent context.Context, log *zap.Logger) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var first time.Time
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				switch {
+				case first.IsZero():
+					first = time.Now()
+					log.Info("stopping: runners stop, then locks are released; another signal ends it at once", zap.Stringer("signal", s))
+					cancel()
+				case time.Since(first) >= echo:
+					log.Warn("ending at once, without releasing anything", zap.Stringer("signal", s))
+					os.Exit(128 + int(s.(syscall.Signal)))
+				}
+			}
+		}
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		wg.Wait()
+		cancel()
+	}
+}

@@ -1,0 +1,80 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/primacy-dev/primacy/config"
+)
+
+// version is set when the program is linked.
+var version = "dev"
+
+// versions is what `primacy version -o json` prints. Fields are added, never renamed.
+type versions struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	ClientGo string `json:"clientGo"`
+	// Formats are the documents that this version reads.
+	Formats []string `json:"formats"`
+}
+
+func currentVersions() versions {
+	return versions{
+		Version:  version,
+		Go:       runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		ClientGo: moduleVersion("k8s.io/client-go"),
+		Formats:  []string{config.APIVersion + " " + config.Kind},
+	}
+}
+
+// moduleVersion is the version of a module that is linked into the program.
+func moduleVersion(path string) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == path {
+				return m.Version
+			}
+		}
+	}
+	return "unknown"
+}
+
+func newVersion() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of the program and of what it reads",
+		Args:  noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printVersions(c.OutOrStdout(), currentVersions(), output)
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	return c
+}
+
+func printVersions(w io.Writer, v versions, output string) error {
+	switch output {
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	case "text":
+		_, err := fmt.Fprintf(w, "primacy    %s\ngo         %s %s\nclient-go  %s\n", v.Version, v.Go, v.Platform, v.ClientGo)
+		for _, f := range v.Formats {
+			if err == nil {
+				_, err = fmt.Fprintf(w, "reads      %s\n", f)
+			}
+		}
+		return err
+	}
+	return &usageError{fmt.Errorf("--output: want text or json, got %q", output)}
+}

@@ -128,15 +128,16 @@ func (r *realm) perform(c *contest, action machine.Action) []happening {
 		if c.inner != nil {
 			return c.stopInner(a)
 		}
-		c.entrant.status.deadline.Store(0)
+		stop := Stop{Reason: string(a.Reason), By: a.By}
+		if c.outer != nil {
+			stop.By = min(stop.By, c.outer.stopBy(a.By))
+		}
+		s := c.entrant.status
+		s.end(s.Token(), &stop)
 		if c.work == nil {
 			return []happening{{c, machine.RunnersStopped{}}}
 		}
-		by := a.By
-		if c.outer != nil {
-			by = min(by, c.outer.stopBy(a.By))
-		}
-		c.work.end(Stop{Reason: string(a.Reason), By: by})
+		c.work.end(stop)
 	case machine.WakeAt:
 		r.timers.set(c, a.At)
 	case machine.EndSession:
@@ -189,12 +190,11 @@ func (r *realm) start(c *contest, a machine.Start) {
 	if c.outer != nil {
 		token, deadline = max(token, c.outer.state.Term.Token), min(deadline, c.outer.state.Term.Deadline)
 	}
-	s.token.Store(uint64(token))
-	s.deadline.Store(int64(deadline))
+	s.begin(token, deadline)
 	if c.entrant.runner == nil {
 		return
 	}
-	term := Term{Election: c.name(), Identity: r.identity, Revision: r.cfg.Member.Revision, Token: token, Cycle: cycle}
+	term := Term{Election: c.name(), Identity: r.identity, Revision: r.cfg.Member.Revision, Token: token, Cycle: cycle, status: s}
 	grace := c.cfg.Timing.StopGrace
 	c.work = begin(r.cfg.Clock, c.entrant.runner, term, deadline, grace, r.cfg.Abort, &r.helpers, func(err error) {
 		r.post(func() { r.returned(c, token, err) })
@@ -204,6 +204,12 @@ func (r *realm) start(c *contest, a machine.Start) {
 // returned takes in that a term's runner has returned.
 func (r *realm) returned(c *contest, token record.Token, err error) {
 	log := r.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(token)))
+	if c.state.Role == machine.Leading && c.work.stopped() {
+		// Its guard stopped it while the driver was held up, and a renewal came in late: the
+		// term is over all the same, and nothing failed.
+		r.handle(c, machine.Paused{Reason: machine.ReasonExpired})
+		r.handle(c, machine.Resumed{})
+	}
 	if c.state.Role == machine.Leading {
 		// Nobody told it to stop: the machine gives the term up, and its Stop finds the
 		// work gone.

@@ -28,7 +28,7 @@ func (c *contest) extend() {
 	if c.outer != nil {
 		deadline = min(deadline, c.outer.state.Term.Deadline)
 	}
-	c.entrant.status.deadline.Store(int64(deadline))
+	c.entrant.status.extend(deadline)
 	if c.work != nil {
 		c.work.extend(deadline)
 	}

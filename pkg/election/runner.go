@@ -36,6 +36,7 @@ type Term struct {
 	Cycle int
 
 	validity *Validity
+	status   *Status // nil where there is no Manager
 }
 
 // NewTerm makes a term for whoever drives runners without a Manager, such as the tests

@@ -14,11 +14,12 @@ import (
 // Status is what is known of one election, as of now. It outlives terms and
 // incarnations, and may be asked from any goroutine.
 type Status struct {
-	name     string
-	clock    clock.Clock
-	deadline atomic.Int64 // of the present term; zero while there is none
-	cycle    atomic.Int64
-	token    atomic.Uint64
+	name    string
+	clock   clock.Clock
+	valid   atomic.Pointer[ValidTerm] // of the present term; nil while there is none
+	validMu sync.Mutex                // whoever stores into valid holds it
+	cycle   atomic.Int64
+	token   atomic.Uint64
 
 	mu       sync.Mutex
 	leader   Leader
@@ -55,10 +56,7 @@ func (s *Status) Election() string { return s.name }
 
 // IsLeader says whether this member leads: a term is on, has not begun to stop, and is
 // valid at this moment.
-func (s *Status) IsLeader() bool {
-	deadline := s.deadline.Load()
-	return deadline != 0 && s.clock.Now() < record.Instant(deadline)
-}
+func (s *Status) IsLeader() bool { return s.ValidTerm() != nil }
 
 // Cycle counts the terms that this member has begun in this election.
 func (s *Status) Cycle() int { return int(s.cycle.Load()) }

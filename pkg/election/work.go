@@ -82,8 +82,18 @@ func (w *work) endLocked(s Stop) {
 		return
 	}
 	w.stop = &s
+	if w.term.status != nil {
+		w.term.status.end(w.term.Token, &s) // here too, since the guard asks nobody
+	}
 	w.guard.Reset(clock.Until(w.clock, s.By))
 	w.cancel(&s)
+}
+
+// stopped says whether the work was told to stop.
+func (w *work) stopped() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stop != nil
 }
 
 // keep runs when the guard's time has come: first to stop the work if nobody else has,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,7 +20,7 @@ import (
 // term is over all the same: the flag stays down while the work stops, nothing counts as
 // failed, and the next term begins at once.
 func TestGuardEndsTheTerm(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, "a")
 		g.stop = 2 * time.Second
 		g.bend = func(c *election.Config, _ *election.Spec) {
@@ -67,7 +68,7 @@ func TestFlagFallsFirst(t *testing.T) {
 		"preempted":    func(_ *group, m *member) { m.prefs.values <- canary },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				g := newGroup(t)
 				m1 := g.join("m1", "stable", stable)
 				var status *election.Status

@@ -25,7 +25,7 @@ func (s *step) better() *Peer {
 			divided = p.Identity
 			continue
 		}
-		if best == nil || s.compare(*p, *best) < 0 {
+		if best == nil || s.compare(p, best) < 0 {
 			best = p
 		}
 	}
@@ -44,16 +44,16 @@ func (s *step) better() *Peer {
 // member that sees the same directory names the same one (rule 6). Empty: nobody.
 func (s *step) successor(without ...string) string {
 	var best *Peer
-	consider := func(p Peer) {
+	consider := func(p *Peer) {
 		if slices.Contains(without, p.Identity) || s.isPassedOver(p.Member) {
 			return
 		}
-		if best == nil || s.compare(p, *best) < 0 {
-			best = &p
+		if best == nil || s.compare(p, best) < 0 {
+			best = p
 		}
 	}
-	for _, p := range s.View.Peers {
-		consider(p)
+	for i := range s.View.Peers {
+		consider(&s.View.Peers[i])
 	}
 	me := Peer{Member: s.cfg.Member, Trust: Proven}
 	if s.now < s.cfg.ProvenAt {
@@ -63,7 +63,7 @@ func (s *step) successor(without ...string) string {
 	if !s.Standing(s.now) {
 		me.Standing = []string{s.cfg.Election}
 	}
-	consider(me)
+	consider(&me)
 	if best == nil {
 		return ""
 	}
@@ -72,7 +72,7 @@ func (s *step) successor(without ...string) string {
 
 // compare puts the better successor first: whoever fell lately last of all, then the
 // policy's order, readiness, standing, and the highest hash.
-func (s *step) compare(a, b Peer) int {
+func (s *step) compare(a, b *Peer) int {
 	election := s.cfg.Election
 	return cmp.Or(
 		cmp.Compare(a.Trust, b.Trust),

@@ -236,7 +236,7 @@ func (w *world) foreignAtWork(taken uint64) {
 
 // claimLasts says whether the member holds a claim that must stand in what it writes.
 func (w *world) claimLasts() bool {
-	s := &step{State: w.state, cfg: &w.cfg, now: w.now}
+	s := &step{State: w.state, cfg: w.cfg, now: w.now}
 	return s.Role == Claiming && s.claimLasts()
 }
 
@@ -292,7 +292,7 @@ func TestSuspectsAreBounded(t *testing.T) {
 			t.Fatalf("%d suspects", n)
 		}
 	}
-	if s := (&step{State: e.state, cfg: &e.cfg, now: e.now}); s.claimOver() < slowest {
+	if s := (&step{State: e.state, cfg: e.cfg, now: e.now}); s.claimOver() < slowest {
 		t.Errorf("over at %v, but one may work until %v", s.claimOver(), slowest)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Step takes in one event at the instant now and decides what follows from it. It
 // panics where the driver broke its contract, since to go on could mean two at work.
 func Step(c Config, before State, now record.Instant, event Event) (State, []Action) {
-	s := &step{State: before, cfg: &c, now: now}
+	s := &step{State: before, cfg: c, now: now}
 	s.learn(event)
 	s.decide()
 	s.rewake()
@@ -22,7 +22,7 @@ func Step(c Config, before State, now record.Instant, event Event) (State, []Act
 // step is one Step under way.
 type step struct {
 	State
-	cfg     *Config
+	cfg     Config
 	now     record.Instant
 	actions []Action
 	next    record.Instant
@@ -126,8 +126,8 @@ func (s *step) decide() {
 	if s.Role == Following {
 		s.follow()
 	}
-	if s.leaving != "" && !s.Settled(*s.cfg, s.now) {
-		s.wakeAt(s.givesUpAt(*s.cfg))
+	if s.leaving != "" && !s.Settled(s.cfg, s.now) {
+		s.wakeAt(s.givesUpAt(s.cfg))
 	}
 }
 

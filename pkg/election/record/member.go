@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -114,6 +115,13 @@ type Member struct {
 	Fallen int
 	// Standing lists elections in which the member's runners failed lately.
 	Standing []string
+}
+
+// Equal says whether both publish the same.
+func (m *Member) Equal(o *Member) bool {
+	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&
+		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen &&
+		slices.Equal(m.Standing, o.Standing)
 }
 
 // Key is the member's revision and location as records show it.

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,11 +22,13 @@ func slotName(group, host string, n int) string {
 type Directory struct {
 	group  string
 	timing record.Timing
-	slots  map[string]*slot
+	slots  []*slot // ordered by name
 	// synced says whether a list has been seen; steadySince, since when the stream has
 	// not been broken.
 	synced      bool
 	steadySince record.Instant
+	// view is what View returned last.
+	view *machine.View
 }
 
 type slot struct {
@@ -44,7 +45,26 @@ type slot struct {
 
 // NewDirectory is an empty directory; timing is that of the sessions.
 func NewDirectory(group string, timing record.Timing) *Directory {
-	return &Directory{group: group, timing: timing, slots: map[string]*slot{}}
+	return &Directory{group: group, timing: timing, view: &machine.View{}}
+}
+
+// find is where the slot of that name is, or would be.
+func (d *Directory) find(name string) (at int, exists bool) {
+	return slices.BinarySearchFunc(d.slots, name, func(s *slot, name string) int { return strings.Compare(s.name, name) })
+}
+
+// slot of that name; nil where there is none.
+func (d *Directory) slot(name string) *slot {
+	if at, exists := d.find(name); exists {
+		return d.slots[at]
+	}
+	return nil
+}
+
+func (d *Directory) remove(name string) {
+	if at, exists := d.find(name); exists {
+		d.slots = slices.Delete(d.slots, at, at+1)
+	}
 }
 
 // Owns says whether an object of that name belongs among the sessions: a lock never does.
@@ -53,15 +73,16 @@ func (d *Directory) Owns(name string) bool { return strings.HasPrefix(name, Pref
 // Observe takes in one object, or its absence, as a stream, a read or the reply to a
 // write showed it. What is not newer than what is known changes nothing.
 func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v record.Version) {
-	known := d.slots[name]
-	if known != nil && v.Revision <= known.version.Revision {
-		return
+	at, exists := d.find(name)
+	switch {
+	case exists && v.Revision <= d.slots[at].version.Revision:
+	case exists && r == nil:
+		d.slots = slices.Delete(d.slots, at, at+1)
+	case exists:
+		d.slots[at] = d.after(now, d.slots[at], name, r, v)
+	case r != nil:
+		d.slots = slices.Insert(d.slots, at, d.after(now, nil, name, r, v))
 	}
-	if r == nil {
-		delete(d.slots, name)
-		return
-	}
-	d.slots[name] = d.after(now, known, name, r, v)
 }
 
 // Read takes in what a consistent read, sent at the instant sent, showed of one session.
@@ -72,7 +93,7 @@ func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record
 		d.Vanished(name, sent)
 		return true
 	}
-	if known := d.slots[name]; known != nil && v.Revision < known.version.Revision && known.at < sent {
+	if known := d.slot(name); known != nil && v.Revision < known.version.Revision && known.at < sent {
 		return false
 	}
 	d.Observe(now, name, r, v)
@@ -82,8 +103,8 @@ func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record
 // Vanished takes in that a consistent read, sent at the instant sent, found no object. It
 // counts unless something was shown since.
 func (d *Directory) Vanished(name string, sent record.Instant) {
-	if s := d.slots[name]; s != nil && s.at <= sent {
-		delete(d.slots, name)
+	if s := d.slot(name); s != nil && s.at <= sent {
+		d.remove(name)
 	}
 }
 
@@ -102,25 +123,24 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 	shown := make(map[string]bool, len(all))
 	for _, e := range all {
 		shown[e.Name] = true
-		known := d.slots[e.Name]
+		known := d.slot(e.Name)
 		if known != nil && e.Version.Revision < known.version.Revision && known.at < sent {
 			consistent = false
 		}
 		d.Observe(now, e.Name, e.Record, e.Version)
-		if s := d.slots[e.Name]; known != nil && s != known && !e.Record.Bound() {
+		if s := d.slot(e.Name); known != nil && s != known && !e.Record.Bound() {
 			s.changedAt = now // an owner may have come during a break of the stream (rule 13)
 		}
 	}
-	for name, s := range d.slots {
-		if shown[name] {
-			continue
+	d.slots = slices.DeleteFunc(d.slots, func(s *slot) bool {
+		if shown[s.name] {
+			return false
 		}
-		if s.version.Revision <= revision {
-			delete(d.slots, name)
-		} else if s.at < sent {
+		if s.version.Revision > revision && s.at < sent {
 			consistent = false // it was never deleted, it has not been made yet
 		}
-	}
+		return s.version.Revision <= revision
+	})
 	d.synced, d.steadySince = true, now
 	return consistent
 }
@@ -200,9 +220,10 @@ func (d *Directory) stateOf(s *slot, now record.Instant) state {
 }
 
 // View is the living members but one, in a fixed order, and the instant at which it
-// changes by itself; zero for never.
+// changes by itself; zero for never. While nothing changes it is the same view.
 func (d *Directory) View(now record.Instant, without string) (view *machine.View, changes record.Instant) {
-	view = &machine.View{}
+	var few [16]living
+	all := few[:0]
 	note := func(at record.Instant) {
 		if at > now && (changes == 0 || at < changes) {
 			changes = at
@@ -214,18 +235,36 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 			continue
 		}
 		note(d.endOf(s))
-		p := machine.Peer{Member: *s.record.Member, Trust: machine.Proven}
-		p.Identity = holder
-		if p.Fallen > 0 {
-			if proven := s.bornAt.Add(d.probation(p.Fallen)); now < proven {
-				p.Trust = machine.OnProbation
+		l := living{identity: holder, member: s.record.Member, trust: machine.Proven}
+		if l.member.Fallen > 0 {
+			if proven := s.bornAt.Add(d.probation(l.member.Fallen)); now < proven {
+				l.trust = machine.OnProbation
 				note(proven)
 			}
 		}
-		view.Peers = append(view.Peers, p)
+		all = append(all, l)
 	}
-	slices.SortFunc(view.Peers, func(a, b machine.Peer) int { return cmp.Compare(a.Identity, b.Identity) })
-	return view, changes
+	slices.SortStableFunc(all, func(a, b living) int { return strings.Compare(a.identity, b.identity) })
+	if !slices.EqualFunc(all, d.view.Peers, living.shownBy) {
+		d.view = &machine.View{Peers: make([]machine.Peer, 0, len(all))}
+		for _, l := range all {
+			p := machine.Peer{Member: *l.member, Trust: l.trust}
+			p.Identity = l.identity
+			d.view.Peers = append(d.view.Peers, p)
+		}
+	}
+	return d.view, changes
+}
+
+// living is a member whose session lives.
+type living struct {
+	identity string
+	member   *record.Member
+	trust    machine.Trust
+}
+
+func (l living) shownBy(p machine.Peer) bool {
+	return l.identity == p.Identity && l.trust == p.Trust && l.member.Equal(&p.Member)
 }
 
 // Expired are the sessions whose owners are gone but did not end them, once that is
@@ -247,7 +286,6 @@ func (d *Directory) Expired(now record.Instant) (dead []Shown, next record.Insta
 			next = at
 		}
 	}
-	slices.SortFunc(dead, func(a, b Shown) int { return cmp.Compare(a.Name, b.Name) })
 	return dead, next
 }
 
@@ -287,14 +325,13 @@ func endedByOwner(r *record.Record) bool {
 func (d *Directory) hostSlots(host string) []*slot {
 	var found []*slot
 	prefix := Prefix(d.group) + host + "-"
-	for name, s := range d.slots {
-		if n, ok := strings.CutPrefix(name, prefix); ok {
+	for _, s := range d.slots {
+		if n, ok := strings.CutPrefix(s.name, prefix); ok {
 			if _, err := strconv.Atoi(n); err == nil {
 				found = append(found, s)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b *slot) int { return cmp.Compare(a.name, b.name) })
 	return found
 }
 
@@ -303,7 +340,7 @@ func (d *Directory) hostSlots(host string) []*slot {
 func (d *Directory) freeSlot(host string, now record.Instant) Shown {
 	for n := 0; ; n++ {
 		name := slotName(d.group, host, n)
-		s := d.slots[name]
+		s := d.slot(name)
 		if s == nil {
 			return Shown{Name: name}
 		}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
@@ -227,7 +226,7 @@ func (o *Own) Step(now record.Instant) (actions []Action, next record.Instant) {
 
 // watchOver finds out whether the session is still ours (rules 9, 11).
 func (o *Own) watchOver(now record.Instant) {
-	s := o.dir.slots[o.slot]
+	s := o.dir.slot(o.slot)
 	lose := func(why Reason) { o.phase, o.lost = over, why }
 	if o.phase == joining {
 		switch {
@@ -277,19 +276,20 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		o.published = *r.Member
 		return Write{Name: free.Name, Record: r, If: free.Version}, true
 	case alive:
-		r := o.record(now)
-		if now < o.beatAt && reflect.DeepEqual(*r.Member, o.published) {
+		o.member.Fallen = o.fallenNow(now)
+		if now < o.beatAt && o.member.Equal(&o.published) {
 			wake(o.beatAt)
 			return Write{}, false
 		}
-		known := o.dir.slots[o.slot]
+		r := o.record(now)
+		known := o.dir.slot(o.slot)
 		r.Transitions, r.Mark.Transitions = known.record.Transitions, known.record.Transitions
 		r.Acquired, r.History, r.Rest = known.record.Acquired, known.record.History, known.record.Rest
 		o.beatAt = now.Add(o.cfg.Timing.RenewInterval)
 		o.published = *r.Member
 		return Write{Name: o.slot, Record: r, If: known.version}, true
 	default: // leaving
-		known := o.dir.slots[o.slot]
+		known := o.dir.slot(o.slot)
 		return Write{Name: o.slot, Record: EndedRecord(known.record, o.member.Identity, "left"), If: known.version}, true
 	}
 }
@@ -328,7 +328,7 @@ func (o *Own) countFallen() {
 // of it after living twice the probation.
 func (o *Own) fallenNow(now record.Instant) int {
 	o.fallen = slices.DeleteFunc(o.fallen, func(f fallen) bool {
-		s := o.dir.slots[f.slot]
+		s := o.dir.slot(f.slot)
 		return s != nil && holderOf(s.record) == f.holder && beatOf(s.record) > f.beat
 	})
 	n := 0

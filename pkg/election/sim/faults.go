@@ -60,12 +60,22 @@ func (w *world) planFaults() {
 		}
 	}
 	gap := time.Duration(float64(w.timing.LeaseDuration) * []float64{0.2, 0.5, 1, 3}[w.rng.IntN(4)])
-	for t := int64(w.timing.LeaseDuration); ; {
+	var plan []int64
+	for t := int64(w.timing.LeaseDuration); t < w.calmAt; {
+		plan = append(plan, t)
 		t += 1 + int64(w.upTo(2*gap))
-		if t >= w.calmAt {
-			return
-		}
-		w.at(t, func() { w.misfortune(kinds) })
+	}
+	w.await(plan[1:], kinds)
+}
+
+// await has misfortune strike at each of the times. Only the next is in the queue, which
+// stays short so.
+func (w *world) await(plan []int64, kinds []int) {
+	if len(plan) > 0 {
+		w.at(plan[0], func() {
+			w.misfortune(kinds)
+			w.await(plan[1:], kinds)
+		})
 	}
 }
 
@@ -112,6 +122,7 @@ func (w *world) becalm() {
 		w.after(w.upTo(time.Second), h.syncPreferences)
 	}
 	w.judge.becalmed()
+	w.after(lookEvery-time.Duration(w.now)%lookEvery, func() { w.every(lookEvery, w.judge.look) })
 }
 
 // someone is a host whose process runs, more often than not one that leads; nil if none.
@@ -287,13 +298,13 @@ func (w *world) reconfigure() bool {
 	switch m := i.machines[e]; {
 	case m == nil && !h.takesPart[e]:
 		w.logf(h.name, "%s: added", w.elections[e])
-		h.takesPart[e] = true
+		h.takePart(e, true)
 		w.cov.saw(Added)
 		i.add(e)
 		i.stream.again()
 	case m != nil && !m.removed:
 		w.logf(h.name, "%s: removed", w.elections[e])
-		h.takesPart[e] = false
+		h.takePart(e, false)
 		m.remove()
 	default:
 		return false

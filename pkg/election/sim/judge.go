@@ -152,7 +152,7 @@ func (j *judge) doubted(i *incarnation) {
 // ready, proven and in good standing, and sees the same preference.
 func (m *part) better() bool {
 	return slices.ContainsFunc(m.i.view.Peers, func(p machine.Peer) bool {
-		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.p.h.digest() &&
+		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.p.h.digest &&
 			m.cfg.Policy.Outranks(p.Key(), m.cfg.Member.Key(), m.i.p.h.preferred[m.election])
 	})
 }
@@ -204,7 +204,7 @@ func (j *judge) offWork(k *work) {
 }
 
 // stored: a write of a machine was committed just now.
-func (j *judge) stored(m *part, a machine.Write, e lock.Entry) {
+func (j *judge) stored(m *part, p machine.Purpose, e lock.Entry) {
 	w, r := j.w, e.Record
 	if r.Mark != nil {
 		if r.Mark.Beat <= m.storedBeat && !j.restored() {
@@ -212,14 +212,14 @@ func (j *judge) stored(m *part, a machine.Write, e lock.Entry) {
 		}
 		m.storedBeat = r.Mark.Beat
 	}
-	switch a.Purpose {
+	switch p {
 	case machine.Claim:
 		j.tokenStored(m, r)
 	case machine.Take:
 		m.takenToken, m.undisturbed, j.taker[m.election] = r.Token, true, m
 		j.tokenStored(m, r)
 		j.taken(m)
-		w.moved(m, a.Purpose)
+		w.moved(m, p)
 	case machine.Renew:
 		if m.work != nil && !m.work.answered && r.Token != m.work.token && !j.restored() {
 			w.violate("rule 10", "%s: %s renews token %d in the term %d", m.name, m.i.identity, r.Token, m.work.token)
@@ -230,7 +230,7 @@ func (j *judge) stored(m *part, a machine.Write, e lock.Entry) {
 				w.violate("rule 5", "%s: %s releases before its work has stopped", m.name, m.i.identity)
 			}
 		}
-		w.moved(m, a.Purpose)
+		w.moved(m, p)
 	case machine.Create:
 		if r.Holder != "" || r.Token != 0 {
 			w.violate("rule 10", "%s: %s creates it with a holder or a token", m.name, m.i.identity)

@@ -102,78 +102,130 @@ func (h *host) course(f fate) (carriedOut, answered int64) {
 	return soon, soon + back
 }
 
-// answer is what a driver learns of a write.
-type answer struct {
+// request is one write under way: of the session, or of a machine.
+type request struct {
+	i        *incarnation
+	m        *part // nil for the session's
+	name     string
+	record   record.Record
+	replaces record.Version
+	purpose  machine.Purpose // of a machine's
+	beat     uint64          // zero where nobody needs the answer
+
+	sent                 record.Instant
+	carriedOut, answered int64
+	// entry and err are what the store says, once it was carried out.
+	entry lock.Entry
+	err   error
+
+	// outcome is what the member learns.
 	outcome    machine.Outcome
-	entry      lock.Entry // with Committed
-	sent       record.Instant
 	retryAfter time.Duration
+	done       bool
 }
 
-// put sends a write through the pool of its member, and tells done exactly once.
-func (i *incarnation) put(name string, r record.Record, replaces record.Version, committed func(lock.Entry, record.Instant), done func(answer)) {
+// put sends a write through the pool of its member, which is told exactly once of what
+// became of it.
+func (i *incarnation) put(q *request) {
 	w := i.p.h.w
 	queued := w.upTo(2 * time.Millisecond)
 	if !w.calm && w.chance(w.noise) {
 		queued = w.upTo(w.timing.RenewInterval)
 	}
 	w.after(queued, func() {
-		i.p.deliver(fromPool, func() { i.send(name, r, replaces, committed, done) })
+		if i.p.handles() {
+			q.send()
+		} else {
+			i.p.deliver(fromPool, q.send)
+		}
 	})
 }
 
-func (i *incarnation) send(name string, r record.Record, replaces record.Version, committed func(lock.Entry, record.Instant), done func(answer)) {
-	h := i.p.h
+func (q *request) send() {
+	h := q.i.p.h
 	w := h.w
-	a := answer{outcome: machine.Unknown, sent: h.clock.local(w.now)}
-	finish := i.once(func() { done(a) })
+	q.outcome, q.sent = machine.Unknown, h.clock.local(w.now)
 	f := h.writeFate()
-	carriedOut, answered := h.course(f)
-	w.at(h.clock.when(a.sent.Add(w.timeout)), func() { i.p.deliver(fromReply, finish) })
+	q.carriedOut, q.answered = h.course(f)
+	w.at(h.clock.when(q.sent.Add(w.timeout)), q.timeOut)
 	if f != delivered {
 		w.cov.saw(fateFaults[f])
 	}
-	switch f {
-	case refused, throttled:
-		w.at(answered, func() {
-			i.p.deliver(fromReply, func() {
-				a.outcome = machine.Refused
+	switch {
+	case f == refused || f == throttled:
+		w.at(q.answered, func() {
+			q.i.p.deliver(fromReply, func() {
+				q.outcome = machine.Refused
 				if f == throttled {
-					a.retryAfter = w.between(0, w.timing.RenewInterval)
+					q.retryAfter = w.between(0, w.timing.RenewInterval)
 				}
-				finish()
+				q.finish()
 			})
 		})
+	case q.carriedOut != 0:
+		w.at(q.carriedOut, q.carryOut)
+	}
+}
+
+func (q *request) timeOut() {
+	if q.i.p.handles() {
+		q.finish()
+	} else {
+		q.i.p.deliver(fromReply, q.finish)
+	}
+}
+
+// carryOut: the store acts.
+func (q *request) carryOut() {
+	h := q.i.p.h
+	w := h.w
+	q.entry, q.err = w.store.put(w.now, q.name, &q.record, q.replaces)
+	if q.err == nil {
+		if q.m != nil {
+			q.m.stored(q)
+		} else {
+			w.judge.sessionStored(q.i, q.entry, q.sent)
+		}
+		if q.carriedOut > h.clock.when(q.sent.Add(w.timeout)) {
+			w.cov.saw(CommittedLate)
+		}
+	}
+	if q.answered != 0 {
+		w.at(q.answered, q.reply)
+	}
+}
+
+// reply: the store's answer comes in.
+func (q *request) reply() {
+	p := q.i.p
+	switch {
+	case p.h.w.now < p.h.link.deafUntil:
+	case p.handles():
+		q.replied()
+	default:
+		p.deliver(fromReply, q.replied)
+	}
+}
+
+func (q *request) replied() {
+	q.outcome = machine.Committed
+	if q.err != nil {
+		q.outcome = machine.Rejected
+	}
+	q.finish()
+}
+
+// finish lets the first of reply and time-out through, while the incarnation lasts.
+func (q *request) finish() {
+	if q.done || q.i.p.inc != q.i {
 		return
 	}
-	if carriedOut == 0 {
-		return
+	q.done = true
+	if q.m != nil {
+		q.m.written(q)
+	} else {
+		q.i.written(q)
 	}
-	w.at(carriedOut, func() {
-		e, err := w.store.put(w.now, name, r, replaces)
-		if err == nil {
-			committed(e, a.sent)
-			if carriedOut > h.clock.when(a.sent.Add(w.timeout)) {
-				w.cov.saw(CommittedLate)
-			}
-		}
-		if answered == 0 {
-			return
-		}
-		w.at(answered, func() {
-			if w.now < h.link.deafUntil {
-				return
-			}
-			i.p.deliver(fromReply, func() {
-				a.outcome = machine.Committed
-				if err != nil {
-					a.outcome = machine.Rejected
-				}
-				a.entry = e
-				finish()
-			})
-		})
-	})
 }
 
 // once lets the first of reply and time-out through, while the incarnation lasts.

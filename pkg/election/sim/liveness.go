@@ -77,13 +77,12 @@ func (l *liveness) termStarted(w *world, m *part) {
 	}
 }
 
-// look judges liveness; it is called every now and then.
+// lookEvery is how often liveness is looked at.
+const lookEvery = 250 * time.Millisecond
+
+// look judges liveness; it is called every now and then once nothing goes wrong any more.
 func (j *judge) look() {
-	w := j.w
-	if !w.calm {
-		return
-	}
-	l := &j.liveness
+	w, l := j.w, &j.liveness
 	for e, name := range w.elections {
 		led := false
 		for _, k := range j.working[e] {
@@ -127,7 +126,7 @@ func (j *judge) lookForBetter(e int) {
 			if alive == nil || alive.i.p.dead || alive.i.p.inc != alive.i || alive.i.ending != "" {
 				continue
 			}
-			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.p.h.digest() &&
+			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.p.h.digest &&
 				w.policy.Outranks(p.Key(), m.cfg.Member.Key(), w.preferred[e]) {
 				who = p.Identity
 			}

@@ -24,8 +24,12 @@ type host struct {
 	// takesPart says of each election whether the configuration names it.
 	takesPart []bool
 	ready     bool
-	// preferred is what this host has seen of the preferences so far.
+	// config names them; it serves as their digest.
+	config string
+	// preferred is what this host has seen of the preferences so far, and digest is of
+	// everything from which they follow.
 	preferred []record.Preferred
+	digest    string
 	// proc is the process that runs; nil while none does.
 	proc *proc
 	// gone: it never comes back.
@@ -43,30 +47,33 @@ func newHost(w *world, n int) *host {
 	}
 	for range w.elections {
 		h.takesPart = append(h.takesPart, n == 0 || w.chance(0.9))
-		h.preferred = append(h.preferred, record.Preferred{State: record.PreferredNotSynced})
 	}
+	h.takePart(0, h.takesPart[0])
+	h.see(w.unsynced)
 	return h
 }
 
-// config names the elections that the host takes part in; it serves as their digest.
-func (h *host) config() string {
+// takePart makes the election one that the host's configuration names, or none of them.
+func (h *host) takePart(e int, yes bool) {
+	h.takesPart[e] = yes
 	var names []string
 	for e, yes := range h.takesPart {
 		if yes {
 			names = append(names, h.w.elections[e])
 		}
 	}
-	return strings.Join(names, ",")
+	h.config = strings.Join(names, ",")
 }
 
-// digest is of everything from which preferences follow.
-func (h *host) digest() string {
+// see has the host take in the preferences.
+func (h *host) see(preferred []record.Preferred) {
+	h.preferred = slices.Clone(preferred)
 	var b strings.Builder
-	for _, p := range h.preferred {
+	for _, p := range preferred {
 		b.WriteString(p.String())
 		b.WriteByte(' ')
 	}
-	return b.String()
+	h.digest = b.String()
 }
 
 // boot starts a process, if none runs.
@@ -75,9 +82,7 @@ func (h *host) boot() {
 		return
 	}
 	h.proc = &proc{h: h}
-	for e := range h.preferred {
-		h.preferred[e] = record.Preferred{State: record.PreferredNotSynced}
-	}
+	h.see(h.w.unsynced)
 	h.proc.join(0)
 	h.w.after(h.w.upTo(h.w.timing.RenewInterval/2), h.syncPreferences)
 }
@@ -89,7 +94,7 @@ func (h *host) syncPreferences() {
 	}
 	p := h.proc
 	p.deliver(fromTimer, func() {
-		h.preferred = slices.Clone(h.w.preferred)
+		h.see(h.w.preferred)
 		i := p.inc
 		for _, m := range i.machines {
 			if m != nil {
@@ -135,6 +140,9 @@ func (p *proc) deliver(o origin, f func()) {
 		f()
 	}
 }
+
+// handles says whether what reaches the process now is handled now.
+func (p *proc) handles() bool { return !p.dead && !p.paused }
 
 // pause stops the process with SIGSTOP for a while.
 func (p *proc) pause(d time.Duration) {
@@ -197,10 +205,12 @@ func (h *host) restartSoon() {
 func (p *proc) join(notBefore record.Instant) {
 	h := p.h
 	w := h.w
-	i := &incarnation{p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), notBefore: notBefore, view: &machine.View{}} // #nosec G115 -- any 32 of its bits will do
+	i := &incarnation{p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), notBefore: notBefore} // #nosec G115 -- any 32 of its bits will do
 	i.dir = session.NewDirectory(group, h.timing)
 	i.own = session.NewOwn(session.Config{Group: group, Host: h.name, Timing: h.timing}, i.dir, i.member())
-	i.stream = &stream{i: i}
+	i.view, _ = i.dir.View(i.now(), i.identity)
+	i.stream = newStream(i)
+	i.viewAt.do, i.stepAt.do, i.publishAt.do = i.directoryChanged, i.stepSession, i.publish
 	i.machines = make([]*part, len(w.elections))
 	p.inc = i
 	w.judge.joined(i)
@@ -231,28 +241,40 @@ type incarnation struct {
 	// left is when the session was told to end.
 	left record.Instant
 
-	viewAt, stepAt, publishAt record.Instant
+	viewAt, stepAt, publishAt alarm
 }
 
 func (i *incarnation) now() record.Instant { return i.p.h.clock.local(i.p.h.w.now) }
 
-// tickAt has f done at the instant, unless *at was changed by then.
-func (i *incarnation) tickAt(at *record.Instant, when record.Instant, f func()) {
-	if when == *at {
+// alarm is one timer of an incarnation.
+type alarm struct {
+	at record.Instant // zero while it is off
+	do func()
+}
+
+// set has the alarm go off at the instant, and no more at an earlier one.
+func (i *incarnation) set(a *alarm, when record.Instant) {
+	if when == a.at {
 		return
 	}
-	*at = when
+	a.at = when
 	if when == 0 {
 		return
 	}
 	i.p.h.w.at(i.p.h.clock.when(when), func() {
-		i.p.deliver(fromTimer, func() {
-			if i.p.inc == i && *at == when {
-				*at = 0
-				f()
-			}
-		})
+		if i.p.handles() {
+			i.ring(a, when)
+		} else {
+			i.p.deliver(fromTimer, func() { i.ring(a, when) })
+		}
 	})
+}
+
+func (i *incarnation) ring(a *alarm, when record.Instant) {
+	if i.p.inc == i && a.at == when {
+		a.at = 0
+		a.do()
+	}
 }
 
 // member is what the session publishes now.
@@ -260,7 +282,7 @@ func (i *incarnation) member() record.Member {
 	h := i.p.h
 	m := record.Member{
 		Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
-		Ready: h.ready, Preference: h.digest(), Config: h.config(),
+		Ready: h.ready, Preference: h.digest, Config: h.config,
 	}
 	now := i.now()
 	for _, part := range i.machines {
@@ -280,14 +302,14 @@ func (i *incarnation) publish() {
 			next = part.state.StandDownUntil
 		}
 	}
-	i.tickAt(&i.publishAt, next, i.publish)
+	i.set(&i.publishAt, next)
 }
 
 // directoryChanged draws the consequences of anything learned about sessions, or of time.
 func (i *incarnation) directoryChanged() {
 	view, changes := i.dir.View(i.now(), i.identity)
-	i.tickAt(&i.viewAt, changes, i.directoryChanged)
-	if !sameView(view, i.view) {
+	i.set(&i.viewAt, changes)
+	if view != i.view {
 		i.view = view
 		for _, m := range i.machines {
 			if m != nil {
@@ -298,22 +320,11 @@ func (i *incarnation) directoryChanged() {
 	i.stepSession()
 }
 
-func sameView(a, b *machine.View) bool {
-	return slices.EqualFunc(a.Peers, b.Peers, func(a, b machine.Peer) bool {
-		return a.Trust == b.Trust && sameMember(&a.Member, &b.Member)
-	})
-}
-
-func sameMember(a, b *record.Member) bool {
-	return a.Identity == b.Identity && a.Ready == b.Ready && a.Preference == b.Preference &&
-		a.Config == b.Config && a.Fallen == b.Fallen && slices.Equal(a.Standing, b.Standing)
-}
-
 // onlyABeat says whether a session shows nothing new about a known member but that it
 // lives. What follows from that waits for the next tick, as it would anyway.
 func (i *incarnation) onlyABeat(r *record.Record) bool {
 	return r != nil && r.Bound() && r.Member != nil && slices.ContainsFunc(i.view.Peers, func(p machine.Peer) bool {
-		return p.Identity == r.Holder && sameMember(&p.Member, r.Member)
+		return p.Identity == r.Holder && p.Equal(r.Member)
 	})
 }
 
@@ -321,20 +332,12 @@ func (i *incarnation) onlyABeat(r *record.Record) bool {
 func (i *incarnation) stepSession() {
 	w := i.p.h.w
 	actions, next := i.own.Step(i.now())
-	i.tickAt(&i.stepAt, next, i.stepSession)
+	i.set(&i.stepAt, next)
 	for _, action := range actions {
 		switch a := action.(type) {
 		case session.Write:
 			w.judge.wrote(i, nil)
-			i.put(a.Name, a.Record, a.If, func(e lock.Entry, sent record.Instant) { w.judge.sessionStored(i, e, sent) }, func(done answer) {
-				if done.outcome == machine.Committed {
-					i.dir.Observe(i.now(), a.Name, done.entry.Record, done.entry.Version)
-				}
-				if a.Beat != 0 {
-					i.own.WriteDone(i.now(), a.Beat, done.outcome, done.entry.Version)
-				}
-				i.directoryChanged()
-			})
+			i.put(&request{i: i, name: a.Name, record: a.Record, replaces: a.If, beat: a.Beat})
 		case session.Read:
 			i.get(a.Name, func(e lock.Entry, sent record.Instant) {
 				if !i.dir.Read(i.now(), sent, e.Name, e.Record, e.Version) {
@@ -353,6 +356,17 @@ func (i *incarnation) stepSession() {
 		w.cov.saw(SessionLost)
 		i.end(machine.ReasonSession, 0)
 	}
+}
+
+// written takes in what became of a write of the session.
+func (i *incarnation) written(q *request) {
+	if q.outcome == machine.Committed {
+		i.dir.Observe(i.now(), q.name, q.entry.Record, q.entry.Version)
+	}
+	if q.beat != 0 {
+		i.own.WriteDone(i.now(), q.beat, q.outcome, q.entry.Version)
+	}
+	i.directoryChanged()
 }
 
 // resetSeen: the store shows less than was known, so it was reset.

@@ -15,7 +15,7 @@ type part struct {
 	name     string
 	cfg      machine.Config
 	state    machine.State
-	wake     record.Instant
+	wake     alarm
 	// removed: the election is no longer configured.
 	removed bool
 
@@ -44,6 +44,7 @@ func (i *incarnation) add(e int) {
 		Election: m.name, Group: group, Member: i.member(), Timing: i.p.h.timing, Policy: w.policy,
 		Bootstrap: w.bootstrap[e], NotBefore: i.notBefore,
 	}
+	m.wake.do = m.tick
 	i.machines[e] = m
 	m.preference()
 	m.step(machine.DirectoryChanged{View: i.view})
@@ -51,7 +52,14 @@ func (i *incarnation) add(e int) {
 
 func (m *part) preference() {
 	h := m.i.p.h
-	m.step(machine.PreferenceChanged{Preferred: h.preferred[m.election], Digest: h.digest()})
+	m.step(machine.PreferenceChanged{Preferred: h.preferred[m.election], Digest: h.digest})
+}
+
+func (m *part) tick() {
+	if m.current() {
+		m.i.p.h.w.judge.ticked(m)
+		m.step(machine.Tick{})
+	}
 }
 
 func (m *part) observed(from machine.Source, r *record.Record, v record.Version, sent record.Instant) {
@@ -144,12 +152,7 @@ func (m *part) do(action machine.Action) {
 		w.judge.stopped(m, a)
 		m.work.stop(a)
 	case machine.WakeAt:
-		m.i.tickAt(&m.wake, a.At, func() {
-			if m.current() {
-				w.judge.ticked(m)
-				m.step(machine.Tick{})
-			}
-		})
+		m.i.set(&m.wake, a.At)
 	case machine.EndSession:
 		w.judge.doubted(m.i)
 		m.i.end(a.Reason, a.NotBefore)
@@ -161,24 +164,29 @@ func (m *part) do(action machine.Action) {
 }
 
 func (m *part) write(a machine.Write) {
-	w := m.i.p.h.w
-	w.judge.wrote(m.i, m)
-	m.i.put(m.name, a.Record, a.If, func(e lock.Entry, sent record.Instant) {
-		w.judge.stored(m, a, e)
-		if a.Purpose == machine.Claim || a.Purpose == machine.Take || a.Purpose == machine.Renew {
-			if e.Record.Token != m.committedToken {
-				m.committedToken, m.committedSent = e.Record.Token, sent
-			}
-			m.committedSent = max(m.committedSent, sent)
+	m.i.p.h.w.judge.wrote(m.i, m)
+	m.i.put(&request{i: m.i, m: m, name: m.name, record: a.Record, replaces: a.If, purpose: a.Purpose, beat: a.Beat})
+}
+
+// stored: a write of the machine was committed just now.
+func (m *part) stored(q *request) {
+	m.i.p.h.w.judge.stored(m, q.purpose, q.entry)
+	if q.purpose == machine.Claim || q.purpose == machine.Take || q.purpose == machine.Renew {
+		if q.entry.Record.Token != m.committedToken {
+			m.committedToken, m.committedSent = q.entry.Record.Token, q.sent
 		}
-	}, func(done answer) {
-		if !m.current() {
-			return
-		}
-		event := machine.WriteDone{Beat: a.Beat, Outcome: done.outcome, Sent: done.sent, RetryAfter: done.retryAfter, Jitter: w.rng.Float64()}
-		if done.outcome == machine.Committed {
-			event.Record, event.Version = done.entry.Record, done.entry.Version
-		}
-		m.step(event)
-	})
+		m.committedSent = max(m.committedSent, q.sent)
+	}
+}
+
+// written takes in what became of a write.
+func (m *part) written(q *request) {
+	if !m.current() {
+		return
+	}
+	event := machine.WriteDone{Beat: q.beat, Outcome: q.outcome, Sent: q.sent, RetryAfter: q.retryAfter, Jitter: m.i.p.h.w.rng.Float64()}
+	if q.outcome == machine.Committed {
+		event.Record, event.Version = q.entry.Record, q.entry.Version
+	}
+	m.step(event)
 }

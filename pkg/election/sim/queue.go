@@ -1,51 +1,84 @@
 package sim
 
-// queue holds what will happen, ordered by time and then by when it was planned.
+// queue holds what will happen, ordered by time and then by when it was planned. What is
+// sorted has no pointers, so that moving it costs the garbage collector nothing.
 type queue struct {
 	heap []event
 	seq  uint64
+	// todo holds what the events do, at their places; free are the places not in use.
+	todo []func()
+	free []int32
 }
 
 type event struct {
-	at  int64
-	seq uint64
-	do  func()
+	at    int64
+	seq   uint64
+	place int32
 }
 
 func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
+// children is how many children a node of the heap has: with four it is half as deep as
+// with two, and they share a cache line or two.
+const children = 4
+
 func (q *queue) push(at int64, do func()) {
 	q.seq++
-	q.heap = append(q.heap, event{at, q.seq, do})
+	e := event{at: at, seq: q.seq, place: q.keep(do)}
+	q.heap = append(q.heap, e)
 	i := len(q.heap) - 1
 	for i > 0 {
-		parent := (i - 1) / 2
-		if !q.heap[i].before(q.heap[parent]) {
+		parent := (i - 1) / children
+		if !e.before(q.heap[parent]) {
 			break
 		}
-		q.heap[i], q.heap[parent] = q.heap[parent], q.heap[i]
+		q.heap[i] = q.heap[parent]
 		i = parent
 	}
+	q.heap[i] = e
 }
 
-func (q *queue) pop() (event, bool) {
-	if len(q.heap) == 0 {
-		return event{}, false
+func (q *queue) keep(do func()) int32 {
+	if n := len(q.free) - 1; n >= 0 {
+		place := q.free[n]
+		q.free = q.free[:n]
+		q.todo[place] = do
+		return place
 	}
-	first, last := q.heap[0], len(q.heap)-1
-	q.heap[0], q.heap[last] = q.heap[last], event{}
-	q.heap = q.heap[:last]
-	for i := 0; ; {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
-			if q.heap[child].before(q.heap[least]) {
-				least = child
+	q.todo = append(q.todo, do)
+	return int32(len(q.todo) - 1) // #nosec G115 -- far fewer are planned at any time
+}
+
+func (q *queue) pop() (at int64, do func(), ok bool) {
+	if len(q.heap) == 0 {
+		return 0, nil, false
+	}
+	first, end := q.heap[0], len(q.heap)-1
+	e := q.heap[end]
+	q.heap = q.heap[:end]
+	i := 0
+	for {
+		child := children*i + 1
+		if child >= end {
+			break
+		}
+		least := child
+		for c := child + 1; c < min(child+children, end); c++ {
+			if q.heap[c].before(q.heap[least]) {
+				least = c
 			}
 		}
-		if least == i {
-			return first, true
+		if !q.heap[least].before(e) {
+			break
 		}
-		q.heap[i], q.heap[least] = q.heap[least], q.heap[i]
+		q.heap[i] = q.heap[least]
 		i = least
 	}
+	if end > 0 {
+		q.heap[i] = e
+	}
+	do = q.todo[first.place]
+	q.todo[first.place] = nil
+	q.free = append(q.free, first.place)
+	return first.at, do, true
 }

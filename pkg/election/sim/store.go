@@ -42,8 +42,9 @@ func (s *store) read(name string) lock.Entry {
 	return lock.Entry{Name: name}
 }
 
-// put does what lock.Store.Put promises, at once. The entry is what is stored now.
-func (s *store) put(now int64, name string, r record.Record, replaces record.Version) (lock.Entry, error) {
+// put does what lock.Store.Put promises, at once. The entry is what is stored now; the
+// record becomes the store's.
+func (s *store) put(now int64, name string, r *record.Record, replaces record.Version) (lock.Entry, error) {
 	if wall := s.stamp(); true {
 		r.Acquired, r.Renewed = orNow(r.Acquired, wall), orNow(r.Renewed, wall)
 		if n := len(r.History); n > 0 && r.History[n-1].When.IsZero() {
@@ -57,15 +58,15 @@ func (s *store) put(now int64, name string, r record.Record, replaces record.Ver
 		return lock.Entry{}, lock.ErrExists
 	case replaces.UID == "":
 		s.created++
-		return s.commit(now, name, &r, fmt.Sprintf("uid%d", s.created)), nil
+		return s.commit(now, name, r, fmt.Sprintf("uid%d", s.created)), nil
 	case !exists:
 		return lock.Entry{}, lock.ErrVanished
 	case s.objects[i].Version != replaces:
 		return lock.Entry{}, lock.ErrConflict
-	case same(s.objects[i].Record, &r):
+	case same(s.objects[i].Record, r):
 		return s.objects[i], nil
 	}
-	return s.commit(now, name, &r, replaces.UID), nil
+	return s.commit(now, name, r, replaces.UID), nil
 }
 
 func orNow(t, now time.Time) time.Time {

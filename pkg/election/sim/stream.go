@@ -22,6 +22,14 @@ type stream struct {
 	brokenAt int
 	// mustList: an election was added, and only a list shows its lock.
 	mustList bool
+	// next is pump, bound once.
+	next func()
+}
+
+func newStream(i *incarnation) *stream {
+	s := &stream{i: i}
+	s.next = s.pump
+	return s
 }
 
 func (s *stream) world() *world { return s.i.p.h.w }
@@ -34,7 +42,7 @@ func (s *stream) kick() {
 	}
 	s.pumping = true
 	at := w.store.history[s.cursor].at + int64(s.i.p.h.latency())
-	w.at(max(at, s.stalledUntil), s.pump)
+	w.at(max(at, s.stalledUntil), s.next)
 }
 
 func (s *stream) pump() {
@@ -47,12 +55,17 @@ func (s *stream) pump() {
 		s.kick()
 		return
 	}
-	c := w.store.history[s.cursor]
+	c := &w.store.history[s.cursor]
 	s.cursor++
 	if w.now-c.at > int64(w.timing.LeaseDuration) {
 		w.cov.saw(ShownLate)
 	}
-	s.tell(func() { s.i.shown(c.entry) })
+	if p := s.i.p; p.handles() && p.inc == s.i {
+		s.i.shown(&c.entry)
+	} else {
+		entry := c.entry
+		s.tell(func() { s.i.shown(&entry) })
+	}
 	s.kick()
 }
 
@@ -139,7 +152,7 @@ func (s *stream) list() {
 }
 
 // shown takes in one change.
-func (i *incarnation) shown(e lock.Entry) {
+func (i *incarnation) shown(e *lock.Entry) {
 	if i.dir.Owns(e.Name) {
 		i.dir.Observe(i.now(), e.Name, e.Record, e.Version)
 		if !i.onlyABeat(e.Record) {

@@ -35,6 +35,7 @@ type world struct {
 	kinds     []workKind          // of each election's work
 	bootstrap []machine.Bootstrap // of each election
 	preferred []record.Preferred  // of each election, as its source says
+	unsynced  []record.Preferred  // of each election, before a source has said anything
 	hosts     []*host
 	store     store
 
@@ -76,6 +77,7 @@ func newWorld(seed uint64, o Options) *world {
 		w.elections = append(w.elections, fmt.Sprintf("e%d", e))
 		w.kinds = append(w.kinds, workKind(1+w.rng.IntN(2)))
 		w.preferred = append(w.preferred, w.pickPreference())
+		w.unsynced = append(w.unsynced, record.Preferred{State: record.PreferredNotSynced})
 		b := machine.BootstrapWait
 		if w.chance(0.1) {
 			b = machine.BootstrapImmediate // then nobody deletes it
@@ -130,23 +132,22 @@ func (w *world) pickPreference() record.Preferred {
 func (w *world) begin() {
 	w.logf("world", "seed %d (%v): %d members, elections %v, lease %v, policy %v", w.seed, w.options.Class, len(w.hosts), w.elections, w.timing.LeaseDuration, w.policy)
 	for _, h := range w.hosts {
-		w.logf(h.name, "%s, clock %+d ppm, takes part in %v", record.NewKey(h.revision, h.location), h.clock.ppm, h.config())
+		w.logf(h.name, "%s, clock %+d ppm, takes part in %v", record.NewKey(h.revision, h.location), h.clock.ppm, h.config)
 		w.after(w.upTo(2*time.Second), h.boot)
 	}
 	w.planFaults()
 	w.at(w.calmAt, w.becalm)
-	w.every(250*time.Millisecond, w.judge.look)
 }
 
 func (w *world) run() {
 	for w.violation == "" {
-		e, ok := w.queue.pop()
-		if !ok || e.at > w.endAt {
+		at, do, ok := w.queue.pop()
+		if !ok || at > w.endAt {
 			return
 		}
-		w.now = e.at
+		w.now = at
 		w.steps++
-		e.do()
+		do()
 	}
 }
 
@@ -155,11 +156,14 @@ func (w *world) at(t int64, do func()) { w.queue.push(max(t, w.now), do) }
 
 func (w *world) after(d time.Duration, do func()) { w.at(w.now+int64(d), do) }
 
+// every has do done now and again and again.
 func (w *world) every(d time.Duration, do func()) {
-	w.after(d, func() {
+	var again func()
+	again = func() {
 		do()
-		w.every(d, do)
-	})
+		w.after(d, again)
+	}
+	again()
 }
 
 // upTo is a random time in [0, d).

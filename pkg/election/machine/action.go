@@ -157,5 +157,6 @@ const (
 	ReasonSession   Reason = "session ended"
 	ReasonRestored  Reason = "store was restored to an earlier state"
 	ReasonReleased  Reason = "released"
+	ReasonAbandoned Reason = "claim left to expire"
 	ReasonNotHeld   Reason = "nothing held any more"
 )

@@ -11,7 +11,8 @@ import (
 // the lock until its next write is rejected, and client-go's works on until its
 // renewDeadline. So the lock is written first, with a claim that says from whom it was
 // taken, and the term starts only when that elector has certainly stopped. The claim
-// stays with the lock: whoever takes over from the claimer waits as well.
+// stays with the lock: whoever takes over from the claimer waits as well. While it lasts
+// the lock is not let go, so that no other foreign elector takes it meanwhile.
 
 // suspect is a foreign elector that may still be at work, as a claim on its lock says it.
 type suspect struct {
@@ -80,8 +81,8 @@ func (s *step) claim() *record.Claim {
 	return &last
 }
 
-// claimOfOurs is the claim that a record which we hold or release must carry; none during
-// a term, since that begins only when nobody is left.
+// claimOfOurs is the claim that a record which we hold must carry; none during a term,
+// since that begins only when nobody is left. No record with a claim is ever released.
 func (s *step) claimOfOurs() *record.Claim {
 	if !s.claimLasts() {
 		return nil
@@ -156,8 +157,11 @@ type heard struct {
 // claiming: the lock is ours, its work is not yet. Keep it, and wait.
 func (s *step) claiming() {
 	switch {
+	case s.Lock.Owner == Mine && s.abandons():
+		s.become(Following, ReasonAbandoned)
+		return
 	case s.Lock.Owner == Mine:
-	case s.lastHolder() && s.withdrawn() == "":
+	case s.lastHolder() && (s.withdrawn() == "" || s.claimLasts() && !s.abandons()):
 		// A foreign elector that was stopped before it noticed blanks our record.
 		s.take()
 		return
@@ -171,12 +175,13 @@ func (s *step) claiming() {
 		s.become(Following, ReasonNotHeld)
 		return
 	}
-	at := s.heldBack()
+	over := s.heldBack()
+	at := over
 	if s.preferredElsewhere() {
 		at = max(at, s.stealsUntil(s.preferredAt))
 	}
 	switch {
-	case s.withdrawn() != "" || s.better() != nil:
+	case s.now >= over && (s.withdrawn() != "" || s.better() != nil):
 		s.Drain.Reason = ReasonReleased
 		s.release()
 	case s.now < at:
@@ -190,6 +195,23 @@ func (s *step) claiming() {
 // heldBack is until when no term may start although the lock is ours: others may still
 // be at work, foreign ones or one of us from which a foreign one took the lock.
 func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.robbedUntil) }
+
+// abandons says whether we leave before nobody else can be at work. Then the lock is not
+// released, since another foreign elector would take it at once and work beside the one
+// that we claimed from: it is left to expire, for foreign electors only when that one has
+// stopped. Who can wait for that in the time that a leaving member has waits, and releases.
+func (s *step) abandons() bool {
+	t := s.cfg.Timing
+	return s.leaving != "" && s.heldBack() > max(s.now, s.leavingSince.Add(t.LeaseDuration-t.RenewInterval))
+}
+
+// shownDuration is the plain one, by which foreign electors go. Nobody rewrites the record
+// of a claimer that is gone, so it lasts until nobody else can be at work. Ours go by the
+// mark, and follow sooner: they inherit the wait.
+func (s *step) shownDuration() time.Duration {
+	left := s.heldBack().Sub(s.now) + time.Second - 1
+	return max(s.cfg.Timing.LeaseDuration, left.Truncate(time.Second))
+}
 
 // mayBeForeign says whether electors that are not ours may look at the lock.
 func (s *step) mayBeForeign() bool { return s.Lock.shared || s.cfg.Foreign.Sharing != NotShared }

@@ -14,7 +14,7 @@ func (s *step) held(token record.Token) record.Record {
 	return record.Record{
 		Holder:      me.Identity,
 		HolderKey:   me.Key(),
-		Duration:    s.cfg.Timing.LeaseDuration,
+		Duration:    s.shownDuration(),
 		Transitions: l.Transitions,
 		Token:       token,
 		History:     l.History,

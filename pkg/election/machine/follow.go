@@ -14,12 +14,15 @@ func (s *step) follow() {
 		return
 	}
 	if s.Lock.Owner == Mine {
-		if s.now < s.heldBack() {
+		switch {
+		case s.now >= s.heldBack():
+			s.answerFor()
+		case !s.abandons():
 			s.become(Claiming, ReasonClaimed)
 			s.claiming()
-			return
+		default:
+			s.wakeAt(s.heldBack()) // from when on it is released after all, if we still are there
 		}
-		s.answerFor()
 		return
 	}
 	if s.withdrawn() != "" {

@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,8 +29,9 @@ type elector struct {
 	transitions int
 	// began is the store's revision at which that work began.
 	began uint64
-	// shown: we have seen it hold the lock.
-	shown bool
+	// shown: we have seen it hold the lock, at the revision shownAt the last time.
+	shown   bool
+	shownAt uint64
 }
 
 // stamp is a time that no write before had.
@@ -90,9 +92,12 @@ func (w *world) poll(t *rapid.T, e *elector) {
 	switch {
 	case r.Holder == e.name, r.Holder == "":
 	case w.now >= e.at.Add(r.Duration):
-		asWritten := r.Bound() && r.Duration == r.Mark.Duration // else a stranger shortened it
+		asWritten := r.Bound() && r.Duration >= r.Mark.Duration // else a stranger shortened it
 		if working && w.now < w.deadline && r.Holder == w.cfg.Member.Identity && asWritten {
 			w.found("%s takes what expired while we work until %v", e.name, w.deadline)
+		}
+		if r.Holder == w.cfg.Member.Identity && asWritten && r.Claim != nil && !e.steals && e.until <= w.now && w.suspected() {
+			w.found("%s takes a claim of ours while another one works", e.name)
 		}
 	case e.steals && w.state.Preferred == record.Prefer(e.key.Revision()) && r.HolderKey.Revision() != e.key.Revision():
 	default:
@@ -232,6 +237,11 @@ func (w *world) foreignAtWork(taken uint64) {
 			w.found("started at %s while %s works until %s", seconds(w.now), e.name, seconds(e.until))
 		}
 	}
+}
+
+// suspected says whether a foreign elector is at work that the member saw since it began.
+func (w *world) suspected() bool {
+	return slices.ContainsFunc(w.electors, func(e *elector) bool { return e.until > w.now && e.shownAt >= e.began })
 }
 
 // claimLasts says whether the member holds a claim that must stand in what it writes.

@@ -113,7 +113,6 @@ func (s *step) release() {
 	r.Holder, r.Mark.Identity = "", ""
 	r.Duration = time.Second
 	r.HandoverTo = s.nominee()
-	r.Claim = s.claimOfOurs()
 	why := cmp.Or(s.withdrawn(), s.Drain.Reason)
 	r.History = remember(r.History, s.cfg.Member.Identity, "released: "+string(why))
 	s.heldUntil = 0 // from here on another may hold it, seen by us or not

@@ -268,15 +268,20 @@ func Initial() State {
 
 // Settled says whether a member that resigned owes nothing any more: no work, no lock
 // that it could still release, no write under way. What cannot be released within one
-// leaseDuration is left to expire (rule 15); a Tick is asked for at that instant.
+// leaseDuration is left to expire (rule 15); a Tick is asked for at that instant. A claim
+// that lasts longer than that is so left at once.
 func (s *State) Settled(c Config, now record.Instant) bool {
-	if s.leaving == "" || s.Role == Leading || s.Role == Draining && !s.Drain.Stopped {
+	switch {
+	case s.leaving == "" || s.Role == Leading || s.Role == Draining && !s.Drain.Stopped:
 		return false
-	}
-	if now >= s.givesUpAt(c) {
+	case now >= s.givesUpAt(c):
+		return true
+	case s.Role != Following:
+		return false
+	case s.ended:
 		return true
 	}
-	return s.Role == Following && (s.ended || s.Lock.Owner != Mine && len(s.writes) == 0)
+	return len(s.writes) == 0 && (s.Lock.Owner != Mine || (&step{State: *s, cfg: c, now: now}).abandons())
 }
 
 // withdrawn is why this member takes nothing, for good or for now; empty while it does.

@@ -103,6 +103,9 @@ func (w *world) commit(f *flight) bool {
 	if f.committed != nil || f.If != current {
 		return false
 	}
+	if f.Purpose == Release && w.suspected() {
+		w.found("released while a foreign elector is at work")
+	}
 	r := f.Record
 	r.Renewed = w.stamp()
 	stored := *w.store(&r)
@@ -121,7 +124,7 @@ func (w *world) step(event Event) {
 	w.state = after
 	if o, ok := event.(Observed); ok && o.Record != nil {
 		if e := w.electorNamed(o.Record.Holder); e != nil {
-			e.shown = true
+			e.shown, e.shownAt = true, o.Version.Revision
 		}
 	}
 	if len(after.writes) > maxUnknown+1 || len(after.passedOver) > maxPassedOver || len(after.suspects) > maxSuspects {
@@ -169,6 +172,8 @@ func (w *world) carryOut(a Action) {
 			t.Fatal("wrote a record that is not bound")
 		case a.Purpose == Claim && a.Record.Claim == nil, a.Purpose == Take && a.Record.Claim != nil:
 			t.Fatalf("%v with the claim %v", a.Purpose, a.Record.Claim)
+		case a.Purpose == Release && a.Record.Claim != nil:
+			t.Fatal("released a claim")
 		case a.Purpose == Renew && (a.Record.Claim != nil) != (w.claimLasts()):
 			t.Fatalf("%v renews with the claim %v", w.state.Role, a.Record.Claim)
 		}

@@ -154,8 +154,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "does-not-answer-for-its-record", rule: "15", file: "machine/follow.go",
-		old: "		s.answerFor()\n		return\n",
-		new: "		return\n",
+		old: "			s.answerFor()\n",
+		new: "",
 	},
 	{
 		name: "ignores-minHold", rule: "17", file: "machine/lead.go",

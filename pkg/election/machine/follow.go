@@ -45,7 +45,7 @@ func (s *step) follow() {
 		free = max(free, s.robbedUntil)
 	}
 	left := s.leftToIstio(free)
-	s.passOver(max(free, left))
+	s.turnGone(max(free, left))
 	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.pausedUntil, left)
 	if s.now < at {
 		s.wakeAt(at)
@@ -151,14 +151,31 @@ func (s *step) turn() time.Duration {
 	return t.NominateDelay
 }
 
-// passOver remembers a nominee that let its turn go by.
-func (s *step) passOver(free record.Instant) {
-	nominee := s.Lock.Record.HandoverTo
-	if s.Lock.Owner != Free || s.Lock.foreignRelease || nominee == "" || nominee == s.cfg.Member.Identity || s.now < free.Add(s.cfg.Timing.NominateDelay) {
+// turnGone passes over the nominee of a lock that has been free for longer than its turn.
+func (s *step) turnGone(free record.Instant) {
+	if s.now >= free.Add(s.cfg.Timing.NominateDelay) {
+		s.passOver(s.Lock)
+	}
+}
+
+// turnTaken passes over the nominee of the lock that was free before, now that another
+// member of ours took that very release: so it waited for as long as the nominee's turn,
+// whether we did or not. Without this, members that take the lock from each other by
+// turns would each nominate it again and again.
+func (s *step) turnTaken(before Lock, r *record.Record) {
+	if before.Owner == Free && before.Record.HandoverTo != r.Holder && r.Transitions == before.Record.Transitions+1 {
+		s.passOver(before)
+	}
+}
+
+// passOver remembers the nominee of the released lock l, which let its turn go by.
+func (s *step) passOver(l Lock) {
+	nominee := l.Record.HandoverTo
+	if l.Owner != Free || l.foreignRelease || nominee == "" || nominee == s.cfg.Member.Identity {
 		return
 	}
 	i := slices.IndexFunc(s.passedOver, func(p passedOver) bool { return p.identity == nominee })
-	if i >= 0 && s.passedOver[i].since == s.Lock.since {
+	if i >= 0 && s.passedOver[i].since == l.since {
 		return // for this very nomination
 	}
 	p := passedOver{identity: nominee}
@@ -167,7 +184,7 @@ func (s *step) passOver(free record.Instant) {
 	}
 	p.until = s.now.Add(record.Doubled(s.cfg.Timing.StandDown, p.count))
 	p.count++
-	p.since = s.Lock.since
+	p.since = l.since
 	p.config = s.configOf(nominee)
 	rest := slices.DeleteFunc(slices.Clone(s.passedOver), func(o passedOver) bool { return o.identity == nominee })
 	rest = rest[max(0, len(rest)-maxPassedOver+1):]

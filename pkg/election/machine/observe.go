@@ -152,6 +152,9 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	}
 	if owner == Other {
 		s.forgive(r.Holder)
+		if sameObject {
+			s.turnTaken(before, r)
+		}
 	}
 	if owner != Foreign || before.Owner != Foreign || before.Record.Holder != r.Holder || before.Record.Transitions != r.Transitions {
 		s.outrankedSince = 0

@@ -121,7 +121,23 @@ func (r *resolver) sharing(at string, doc lockDoc, lock *Lock) {
 	}{{"renewDeadline", lock.Foreign.RenewDeadline}, {"retryPeriod", lock.Foreign.RetryPeriod}} {
 		if f.value <= 0 || f.value > maxTiming {
 			r.fail(foreign+"."+f.name, "both are set where the elector is made, such as 10s and 2s", "must be more than 0 and at most a year")
+			return
 		}
+	}
+	r.foreignArithmetic(foreign, lock.Foreign)
+}
+
+// retryJitter is how much longer than its retryPeriod an elector of client-go may wait; it
+// does not start where renewDeadline leaves no room for that.
+const retryJitter = 1.2
+
+// foreignArithmetic refuses timings that no elector of client-go can have.
+func (r *resolver) foreignArithmetic(at string, f ForeignTimings) {
+	if most := time.Duration(retryJitter * float64(f.RetryPeriod)); f.RenewDeadline <= most {
+		r.fail(at+".renewDeadline", "they may have changed places", "%v must be more than %v x retryPeriod %v = %v, or the elector would not start", f.RenewDeadline, retryJitter, f.RetryPeriod, most)
+	}
+	if f.Wait() < record.LeastForeignWait {
+		r.fail(at, "check the units", "a claim would wait for 2 x renewDeadline %v + retryPeriod %v = %v, which must be at least %v", f.RenewDeadline, f.RetryPeriod, f.Wait(), record.LeastForeignWait)
 	}
 }
 

@@ -220,6 +220,9 @@ func (s *Spec) complete(c *Config) error {
 	if err := checkTiming(s.Timing); err != nil {
 		return fmt.Errorf("election %s: %w", s.Name, err)
 	}
+	if wait := s.Foreign.Wait; wait != 0 && wait < record.LeastForeignWait {
+		return fmt.Errorf("election %s: foreign wait %v must be at least %v: 2 x renewDeadline + retryPeriod of the electors that share the lock (leave it out where that is not known)", s.Name, wait, record.LeastForeignWait)
+	}
 	if s.Policy == nil {
 		s.Policy = priority.RevisionLocation{}
 	}

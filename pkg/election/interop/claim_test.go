@@ -74,7 +74,7 @@ func TestClaimWithStatedTimings(t *testing.T) {
 	})
 }
 
-// What comes of a claim that is not waited out: the elector is still at work. It shows
+// What comes of a claim that is waited out for too short a time: the elector is still at work. It shows
 // that the cases above would see it.
 func TestClaimWithoutWaitOverlaps(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestClaimWithoutWaitOverlaps(t *testing.T) {
 	a.works(theirs)
 	a.member("primacy", nil, func(e *entry) {
 		outranks(e)
-		e.Foreign.Wait = time.Nanosecond
+		e.Foreign.Wait = record.LeastForeignWait // shorter than theirs
 	})
 	a.each("both have worked", func(l string) bool {
 		return len(a.spans[l]) == 2 && a.spans[l][0].till != 0

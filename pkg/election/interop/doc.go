@@ -7,7 +7,7 @@
 // stopped and in one of its own where it is killed, and that of client-go 0.26, as a
 // program (clientgo026). Each case is run for many elections at once, in a namespace of
 // its own. A case ends with the verdict of a judge that is shown planted overlaps, and a
-// real one: what comes of a claim that is not waited out.
+// real one: what comes of a claim that is not waited out for long enough.
 //
 // Timings are scaled to seconds. PRIMACY_LONG=1 runs all cases at client-go's defaults
 // (15 s, 10 s, 2 s), which takes minutes.

@@ -31,8 +31,8 @@ type Config struct {
 type Foreigners struct {
 	Sharing Sharing
 	// Wait is how long after its last renewal such an elector may still be at work:
-	// renewDeadline + retryPeriod and a margin. Zero where that is not known: then it is
-	// twice the duration that it wrote.
+	// renewDeadline + retryPeriod and a margin, at least record.LeastForeignWait. Zero where
+	// that is not known: then it is twice the duration that it wrote.
 	Wait time.Duration
 }
 

@@ -29,6 +29,10 @@ type Timing struct {
 // DefaultDrift is the bound on clock rates that every profile assumes.
 const DefaultDrift = 0.005
 
+// LeastForeignWait is the shortest time after which a foreign elector may be said to have
+// stopped. Such electors' locks last whole seconds; less is a mistake in units.
+const LeastForeignWait = time.Second
+
 // DefaultProfile is the name of the profile that applies where none is named.
 const DefaultProfile = "default"
 

@@ -32,6 +32,10 @@ const (
 	Reconfigured
 	RunnerFailed
 	Unready
+	ElectorCrash
+	ElectorPause
+	ElectorLeave
+	ElectorCutOff
 	Restored
 
 	// Fates of single requests.
@@ -75,19 +79,27 @@ const (
 	StoppedLate
 	NomineePassedOver
 	DividedPreference
+	ForeignLed
+	ForeignReleased
+	ForeignStole
+	OverlapByTheft
+	ReleasedAtWork
+	BlankedByForeign
+	FreedUnderAClaim
 	faults
 )
 
 var faultNames = [faults]string{
 	"crash", "pause", "leave", "writes out", "reads out", "partition", "outage", "stall", "cut, resumed", "cut, listed",
 	"lock deleted", "lock edited", "label storm", "ambush", "session deleted", "session edited", "preference flipped", "reconfigured",
-	"runner failed", "unready", "store restored",
+	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored",
 	"request lost", "reply lost", "reply slow", "request slow", "request late", "refused", "throttled",
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
 	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",
+	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector", "freed under a claim",
 }
 
 func (f Fault) String() string {

@@ -24,6 +24,35 @@
 //     on the clock of its host. Either may be slow to stop, or fail.
 //   - Clocks have an offset and a rate. Timing.Drift is 2 %, and so is the greatest
 //     deviation of a clock; half of all clocks run at one of the extremes.
+//   - Electors that are not ours keep to the rules of client-go's, or of Istio's.
+//
+// # Electors that are not ours
+//
+// In a fifth of the judged seeds some elections are shared: with client-go's electors in
+// three of four, else with Istio's; one or two of them in an election. An elector polls
+// with requests that meet the fates of ours; it waits out the recorded duration from the
+// last change that it saw (Istio's: 30 s of its own); it compares whole seconds; it writes
+// the object as it knew it with other fields; it owns what bears its name, and some keep
+// their name when they start again; stolen from, it works on until its renewDeadline, and
+// takes the lock back where it can; its release blanks what it has not seen, in two of
+// three after reading the object anew. Istio's steals inside its poll from whom its key
+// outranks, and works at once. Electors crash, are stopped, told to leave, and cut off.
+//
+// Half of the shared locks are like ConfigMaps: their times are cut to whole seconds, and
+// a write to one that is gone finds nothing rather than the wrong uid.
+//
+// Their model is simpler than they are. Work ends at once when it is told to. A process
+// that was stopped until after its renewDeadline ends without working on, since nobody
+// can know of it. Their clocks run true, so that all the drift is between them and us, and
+// their duration is never longer than our leaseDuration, except Istio's. They see the
+// preference within a second.
+//
+// # Members that differ
+//
+// In a fifth of the runs with long enough timings half of the members have shorter ones,
+// another leaseDuration among them. In a sixth of all runs members have policies and
+// delays of their own, and take part in fewer of the elections. In all runs members may
+// miss an election, and one is added or removed at run time.
 //
 // # Faults
 //
@@ -35,7 +64,10 @@
 // What the guarantee leaves out is left out here: a stranger never rewrites a record
 // consistently with our annotation, no lock that is deleted has `bootstrap: immediate`,
 // and a store is restored only in the class of scenarios named Restore, in which overlaps
-// and tokens are not judged.
+// and tokens are not judged, and no lock is shared. Where leaseDurations differ nothing is
+// deleted or corrupted: who has the shorter one may wait too briefly then. Where others
+// share the lock it is not deleted, nor are its holder or its duration edited to what lets
+// them in at once.
 //
 // # Judges
 //
@@ -47,8 +79,15 @@
 // another only once it has lapsed, and never beats again; a stop comes early enough for
 // the grace. Every run first shows the judge of overlaps a planted one, which it must see.
 //
-// Liveness, once nothing goes wrong any more: every election with a living member is led
-// within the bound that livenessBound states, the preferred member leads within that of
+// Beside other electors: work of ours never overlaps with work of theirs, but where Istio's
+// stole the lock from us (then we must stop when we first see it, like after any loss), where
+// client-go's had released before its work had stopped, and where a hung release lets it
+// work for longer than twice its duration. Who leads where Istio shares the lock gives it up
+// as soon as it hears that another revision is preferred. What they do to each other is not
+// judged; a lock that we freed while one of them was still at work is counted.
+//
+// Liveness, once nothing goes wrong any more: every election with a living member, or a
+// living elector, is led within the bound that livenessBound states, the preferred member leads within that of
 // preferenceBound, and leadership does not move more often than calmTerms. Throughout,
 // nobody writes, reads or wakes up in a hot loop.
 //
@@ -56,5 +95,5 @@
 //
 // Each part has its place: what a store or a stream does is in store.go, link.go and
 // stream.go; a new kind of fault is a constant and a function in faults.go or
-// strangers.go; a foreign elector would be another kind of host beside member.go.
+// strangers.go; another elector is another kind of host beside host.go and elector.go.
 package sim

@@ -12,7 +12,9 @@ import (
 var planned = []struct {
 	fault Fault
 	class Class // zero for every class
-	do    func(*world) bool
+	// foreign: it is about electors that are not ours.
+	foreign bool
+	do      func(*world) bool
 }{
 	{fault: Crash, do: (*world).crash},
 	{fault: Pause, do: (*world).pauseProcess},
@@ -34,6 +36,10 @@ var planned = []struct {
 	{fault: Reconfigured, do: (*world).reconfigure},
 	{fault: RunnerFailed, do: (*world).failWork},
 	{fault: Unready, do: (*world).unready},
+	{fault: ElectorCrash, do: (*world).crashElector, foreign: true},
+	{fault: ElectorPause, do: (*world).pauseElector, foreign: true},
+	{fault: ElectorLeave, do: (*world).cancelElector, foreign: true},
+	{fault: ElectorCutOff, do: (*world).cutOffElector, foreign: true},
 	{fault: Restored, class: Restore, do: (*world).restoreStore},
 }
 
@@ -48,7 +54,7 @@ func (w *world) planFaults() {
 	var kinds []int
 	for {
 		for k, p := range planned {
-			if w.mixed && slices.Contains(notMixed, p.fault) {
+			if w.mixed && slices.Contains(notMixed, p.fault) || p.foreign && len(w.electors) == 0 {
 				continue
 			}
 			if (p.class == 0 && w.chance(0.4)) || (p.class == w.options.Class && p.class != 0) {
@@ -121,6 +127,7 @@ func (w *world) becalm() {
 		}
 		w.after(w.upTo(time.Second), h.syncPreferences)
 	}
+	w.becalmElectors()
 	w.judge.becalmed()
 	w.after(lookEvery-time.Duration(w.now)%lookEvery, func() { w.every(lookEvery, w.judge.look) })
 }
@@ -200,14 +207,18 @@ func (w *world) leave() bool {
 }
 
 func (h *host) out(writes, reads fate, d time.Duration) {
-	until := h.w.now + int64(d)
+	h.link.out(writes, reads, d)
+	h.w.logf(h.name, "link: writes %d, reads %d for %v", writes, reads, d)
+}
+
+func (l *link) out(writes, reads fate, d time.Duration) {
+	until := l.w.now + int64(d)
 	if writes != delivered {
-		h.link.writes, h.link.writesUntil = writes, until
+		l.writes, l.writesUntil = writes, until
 	}
 	if reads != delivered {
-		h.link.reads, h.link.readsUntil = reads, until
+		l.reads, l.readsUntil = reads, until
 	}
-	h.w.logf(h.name, "link: writes %d, reads %d for %v", writes, reads, d)
 }
 
 func (w *world) writesOut() bool {
@@ -247,6 +258,9 @@ func (w *world) outage() bool {
 			h.proc.inc.stream.stall(d)
 		}
 	}
+	for _, e := range w.electors {
+		e.link.out(writes, requestLost, d)
+	}
 	return true
 }
 
@@ -284,6 +298,9 @@ func (w *world) flipPreference() bool {
 			delay = w.spell()
 		}
 		w.after(delay, h.syncPreferences)
+	}
+	for _, f := range w.electors {
+		w.after(w.upTo(time.Second), f.syncPreference)
 	}
 	return true
 }

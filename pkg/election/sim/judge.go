@@ -111,6 +111,8 @@ func (j *judge) stopped(m *part, a machine.Stop) {
 	switch {
 	case m.work == nil || m.work.asked:
 		w.violate("rule 6", "%s: %s stops what it did not start", m.name, m.i.identity)
+	case a.By > now.Add(grace):
+		w.violate("rule 4", "%s: %s lets a stop take longer than its grace", m.name, m.i.identity)
 	case a.By > m.work.until:
 		w.violate("rule 4", "%s: %s lets a stop go on for longer than was granted", m.name, m.i.identity)
 	case a.By < now.Add(grace-time.Microsecond) && m.i.p.resumedAt != w.now:
@@ -195,6 +197,7 @@ func (j *judge) atWork(k *work) {
 			j.w.violate("overlap", "%s: %s (token %d) and %s (token %d) are at work at once", j.w.elections[e], other.m.i.identity, other.token, k.m.i.identity, k.token)
 		}
 	}
+	j.besideElectors(k)
 	j.working[e] = append(j.working[e], k)
 }
 
@@ -215,8 +218,9 @@ func (j *judge) stored(m *part, p machine.Purpose, e lock.Entry) {
 	switch p {
 	case machine.Claim:
 		j.tokenStored(m, r)
+		w.claimed(m.election)
 	case machine.Take:
-		m.takenToken, m.undisturbed, j.taker[m.election] = r.Token, true, m
+		m.takenToken, m.takenRevision, m.undisturbed, j.taker[m.election] = r.Token, e.Version.Revision, true, m
 		j.tokenStored(m, r)
 		j.taken(m)
 		w.moved(m, p)

@@ -39,6 +39,7 @@ var fateFaults = [fates]Fault{
 // link is a member's way to the store. A fault gives all its requests one fate, or bars
 // its reads, until it ends.
 type link struct {
+	w                       *world
 	writes, reads           fate
 	writesUntil, readsUntil int64
 	// deafUntil is until when no reply comes in, whatever became of its request.
@@ -48,40 +49,40 @@ type link struct {
 }
 
 func (w *world) pickLink() link {
-	l := link{least: time.Millisecond, most: 10 * time.Millisecond}
+	l := link{w: w, least: time.Millisecond, most: 10 * time.Millisecond}
 	if w.chance(0.3) {
 		l.most = w.timing.RenewInterval / 4
 	}
 	return l
 }
 
-func (h *host) latency() time.Duration { return h.w.between(h.link.least, h.link.most) }
+func (l *link) latency() time.Duration { return l.w.between(l.least, l.most) }
 
-func (h *host) writeFate() fate {
-	if h.w.now < h.link.writesUntil {
-		return h.link.writes
+func (l *link) writeFate() fate {
+	if l.w.now < l.writesUntil {
+		return l.writes
 	}
-	if h.w.calm || !h.w.chance(h.w.noise) {
+	if l.w.calm || !l.w.chance(l.w.noise) {
 		return delivered
 	}
-	return requestLost + fate(h.w.rng.IntN(int(fates-requestLost)))
+	return requestLost + fate(l.w.rng.IntN(int(fates-requestLost)))
 }
 
-func (h *host) readFate() fate {
-	if h.w.now < h.link.readsUntil {
-		return h.link.reads
+func (l *link) readFate() fate {
+	if l.w.now < l.readsUntil {
+		return l.reads
 	}
-	if h.w.calm || !h.w.chance(h.w.noise) {
+	if l.w.calm || !l.w.chance(l.w.noise) {
 		return delivered
 	}
-	return requestLost + fate(h.w.rng.IntN(int(refused-requestLost)))
+	return requestLost + fate(l.w.rng.IntN(int(refused-requestLost)))
 }
 
 // course is when a request is carried out and when its reply comes in; zero for never.
-func (h *host) course(f fate) (carriedOut, answered int64) {
-	w := h.w
-	soon := w.now + int64(h.latency())
-	back := int64(h.latency())
+func (l *link) course(f fate) (carriedOut, answered int64) {
+	w := l.w
+	soon := w.now + int64(l.latency())
+	back := int64(l.latency())
 	nearTimeout := w.now + int64(w.between(w.timeout/2, w.timeout*5/4))
 	switch f {
 	case requestLost:
@@ -145,8 +146,8 @@ func (q *request) send() {
 	h := q.i.p.h
 	w := h.w
 	q.outcome, q.sent = machine.Unknown, h.clock.local(w.now)
-	f := h.writeFate()
-	q.carriedOut, q.answered = h.course(f)
+	f := h.link.writeFate()
+	q.carriedOut, q.answered = h.link.course(f)
 	w.at(h.clock.when(q.sent.Add(w.timeout)), q.timeOut)
 	if f != delivered {
 		w.cov.saw(fateFaults[f])
@@ -255,7 +256,7 @@ func (i *incarnation) get(name string, read func(lock.Entry, record.Instant), fa
 					failed()
 				}
 			})
-			carriedOut, answered := h.course(h.readFate())
+			carriedOut, answered := h.link.course(h.link.readFate())
 			w.at(h.clock.when(sent.Add(w.timeout)), func() { i.p.deliver(fromReply, finish) })
 			if carriedOut == 0 || answered == 0 {
 				return

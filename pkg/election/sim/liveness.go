@@ -9,16 +9,30 @@ import (
 // livenessBound is how long an election may be without a leader once nothing goes wrong
 // any more. The longest way there: a member settles with its former incarnation and
 // rejoins (two leases), a stranger's foreign holder is waited out (two leases and drift),
-// a nominee that will never come has its turn, and requests take their time.
+// a nominee that will never come has its turn, and requests take their time. Beside
+// electors that are not ours, one that died is waited out and then claimed from, which
+// takes twice its duration after its last renewal; to Istio's the lock is left for a poll,
+// and one may take it just then and die.
 func (w *world) livenessBound() time.Duration {
-	t := w.timing
-	return t.ObserverWait(t.ObserverWait(4*t.LeaseDuration)) + t.NominateDelay + 4*w.timeout + 2*time.Second
+	t, lease := w.timing, 4*w.timing.LeaseDuration
+	for e, theirs := range w.foreignLease {
+		if w.shared(e) {
+			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs)
+		}
+		if w.foreign[e].Sharing == machine.SharedWithIstio {
+			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs+40*time.Second)
+		}
+	}
+	return t.ObserverWait(t.ObserverWait(lease)) + t.NominateDelay + 4*w.timeout + 2*time.Second
 }
 
 // preferenceBound is how long the leader may stay though it sees a living, proven, ready
 // member that it should drain for.
 func (w *world) preferenceBound() time.Duration {
 	t := w.timing
+	for _, h := range w.hosts {
+		t.PreemptDelay, t.MinHold = max(t.PreemptDelay, h.timing.PreemptDelay), max(t.MinHold, h.timing.MinHold)
+	}
 	return t.ObserverWait(max(t.PreemptDelay, t.MinHold)+t.PreemptDelay) + 2*w.timeout
 }
 
@@ -72,7 +86,7 @@ func (l *liveness) termStarted(w *world, m *part) {
 	}
 	w.cov.Moves++
 	l.terms[m.election]++
-	if l.terms[m.election] > calmTerms && w.alike(m.election) {
+	if l.terms[m.election] > calmTerms && w.alike(m.election) && !w.shared(m.election) {
 		w.violate("calm", "%s: more than %d terms though nothing goes wrong", m.name, calmTerms)
 	}
 }
@@ -88,6 +102,7 @@ func (j *judge) look() {
 		for _, k := range j.working[e] {
 			led = led || !k.asked && !k.m.i.p.dead
 		}
+		led = led || len(w.workingElectors(e)) > 0
 		if led || !w.anyMember(e) {
 			l.ledAt[e] = w.now
 		}
@@ -112,6 +127,11 @@ func (w *world) anyMember(e int) bool {
 			return true
 		}
 	}
+	for _, f := range w.electors {
+		if f.election == e && f.run != nil {
+			return true
+		}
+	}
 	return false
 }
 
@@ -127,7 +147,7 @@ func (j *judge) lookForBetter(e int) {
 				continue
 			}
 			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.p.h.digest &&
-				w.policy.Outranks(p.Key(), m.cfg.Member.Key(), w.preferred[e]) {
+				m.cfg.Policy.Outranks(p.Key(), m.cfg.Member.Key(), w.preferred[e]) {
 				who = p.Identity
 			}
 		}

@@ -1,6 +1,6 @@
 package sim
 
-// mutants are ordered by the rule that they break.
+// mutants are ordered by the rule that they break; "6." is the design's section 6.
 var mutants = []mutant{
 	{
 		name: "deadline-from-the-reply", rule: "1", file: "machine/step.go",
@@ -93,6 +93,21 @@ var mutants = []mutant{
 		new: "func (s *step) heldBack() record.Instant { return 0 }",
 	},
 	{
+		name: "claim-waits-once", rule: "8", file: "machine/claim.go",
+		old: "wait = 2 * max(t.LeaseDuration,",
+		new: "wait = max(t.LeaseDuration,",
+	},
+	{
+		name: "claim-is-not-passed-on", rule: "8", file: "machine/claim.go",
+		old: "		s.suspect(*r.Claim, true)\n",
+		new: "",
+	},
+	{
+		name: "robbed-goes-unnoticed", rule: "8", file: "machine/observe.go",
+		old: "	if owner == Foreign {\n		s.robbed()\n	}\n",
+		new: "",
+	},
+	{
 		name: "leads-on-until-the-deadline", rule: "9", file: "machine/lead.go",
 		old: "if why, lost := s.lost(); lost {\n		s.stop(why)",
 		new: "if why, lost := s.lost(); lost && s.now >= stopAt {\n		s.stop(why)",
@@ -158,6 +173,11 @@ var mutants = []mutant{
 		new: "",
 	},
 	{
+		name: "anybodys-mark-makes-it-free", rule: "16", file: "machine/observe.go",
+		old: "case r.Holder == \"\" && r.Bound():",
+		new: "case r.Holder == \"\" && r.Mark != nil:",
+	},
+	{
 		name: "ignores-minHold", rule: "17", file: "machine/lead.go",
 		old: "at := max(s.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
 		new: "at := s.betterSince.Add(t.PreemptDelay)",
@@ -176,5 +196,10 @@ var mutants = []mutant{
 		name: "drains-for-nobody", rule: "17", file: "machine/lead.go",
 		old: "	case s.outranked():\n		s.stop(ReasonPreempted)\n",
 		new: "",
+	},
+	{
+		name: "does-not-yield-to-Istio", rule: "6.", file: "machine/lead.go",
+		old: "	case s.yields():\n",
+		new: "	case s.yields() && false:\n",
 	},
 }

@@ -24,6 +24,7 @@ type part struct {
 	// renewal, when that was sent, and the token of its newest take.
 	committedToken record.Token
 	takenToken     record.Token
+	takenRevision  uint64
 	// undisturbed: since then the store has told of nothing else.
 	undisturbed   bool
 	committedSent record.Instant
@@ -41,8 +42,8 @@ func (i *incarnation) add(e int) {
 	w := i.p.h.w
 	m := &part{i: i, election: e, name: w.elections[e], state: machine.Initial()}
 	m.cfg = machine.Config{
-		Election: m.name, Group: group, Member: i.member(), Timing: i.p.h.timing, Policy: w.policy,
-		Bootstrap: w.bootstrap[e], NotBefore: i.notBefore,
+		Election: m.name, Group: group, Member: i.member(), Timing: i.p.h.timing, Policy: i.p.h.policy,
+		Bootstrap: w.bootstrap[e], NotBefore: i.notBefore, Foreign: w.foreign[e],
 	}
 	m.wake.do = m.tick
 	i.machines[e] = m
@@ -52,7 +53,11 @@ func (i *incarnation) add(e int) {
 
 func (m *part) preference() {
 	h := m.i.p.h
-	m.step(machine.PreferenceChanged{Preferred: h.preferred[m.election], Digest: h.digest})
+	before, now := m.state.Preferred, h.preferred[m.election]
+	m.step(machine.PreferenceChanged{Preferred: now, Digest: h.digest})
+	if before != now {
+		h.w.judge.preferenceChanged(m)
+	}
 }
 
 func (m *part) tick() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,13 +89,14 @@ func TestSeeds(t *testing.T) {
 	if n < 150 {
 		return // too few to reach everything
 	}
+	few := n < 2000
 	for f, seen := range total.Seen {
-		if seen == 0 {
+		if seen == 0 && !(few && slices.Contains(rareFaults, Fault(f))) {
 			t.Errorf("fault %q never took effect", Fault(f))
 		}
 	}
 	for _, transition := range allTransitions {
-		if total.Transitions[transition] == 0 {
+		if total.Transitions[transition] == 0 && !(few && slices.Contains(rareTransitions, transition)) {
 			t.Errorf("the machine never became %q", transition)
 		}
 	}

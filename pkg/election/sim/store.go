@@ -14,11 +14,14 @@ import (
 // store is the realm as it truly is. Its methods act at once; what makes them late or
 // silent is the business of links.
 type store struct {
-	stamp    func() time.Time
-	revision uint64
-	created  int
-	restores int          // how often it was reset
-	objects  []lock.Entry // ordered by name
+	// wholeSeconds names the objects whose times are cut to whole seconds: ConfigMaps. A
+	// write to one that is gone finds nothing, where a Lease's conflicts over its uid.
+	wholeSeconds map[string]bool
+	stamp        func() time.Time
+	revision     uint64
+	created      int
+	restores     int          // how often it was reset
+	objects      []lock.Entry // ordered by name
 	// history is every change, in order of commitment; streams are cursors into it.
 	history []change
 	// changed is told of every change.
@@ -46,7 +49,10 @@ func (s *store) read(name string) lock.Entry {
 // record becomes the store's.
 func (s *store) put(now int64, name string, r *record.Record, replaces record.Version) (lock.Entry, error) {
 	if wall := s.stamp(); true {
-		r.Acquired, r.Renewed = orNow(r.Acquired, wall), orNow(r.Renewed, wall)
+		r.Acquired, r.Renewed = orNow(r.Acquired, wall), orNow(r.Renewed, s.visible(name, wall))
+		if s.wholeSeconds[name] {
+			r.Acquired, r.Renewed = r.Acquired.Truncate(time.Second), r.Renewed.Truncate(time.Second)
+		}
 		if n := len(r.History); n > 0 && r.History[n-1].When.IsZero() {
 			r.History = slices.Clone(r.History)
 			r.History[n-1].When = wall
@@ -59,14 +65,27 @@ func (s *store) put(now int64, name string, r *record.Record, replaces record.Ve
 	case replaces.UID == "":
 		s.created++
 		return s.commit(now, name, r, fmt.Sprintf("uid%d", s.created)), nil
-	case !exists:
+	case !exists && s.wholeSeconds[name]:
 		return lock.Entry{}, lock.ErrVanished
+	case !exists:
+		return lock.Entry{}, lock.ErrConflict
 	case s.objects[i].Version != replaces:
 		return lock.Entry{}, lock.ErrConflict
 	case same(s.objects[i].Record, r):
 		return s.objects[i], nil
 	}
 	return s.commit(now, name, r, replaces.UID), nil
+}
+
+// visible is what a driver of ours writes as the time of a renewal: in a later second than
+// the one before, since that is all that electors of client-go see of it.
+func (s *store) visible(name string, wall time.Time) time.Time {
+	if i, exists := s.find(name); exists {
+		if next := s.objects[i].Record.Renewed.Truncate(time.Second).Add(time.Second); wall.Before(next) {
+			return next
+		}
+	}
+	return wall
 }
 
 func orNow(t, now time.Time) time.Time {

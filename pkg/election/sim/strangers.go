@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/machine"
@@ -67,21 +68,29 @@ func (w *world) undo(name string, edited uint64, r *record.Record) {
 }
 
 func (w *world) editLock() bool {
-	e := pick(w, edits)
-	return w.edit(w.elections[w.someElection()], e.fault, e.do)
+	e, election := pick(w, edits), w.someElection()
+	if w.shared(election) && slices.Contains(notShared, e.fault) {
+		return false
+	}
+	return w.edit(w.elections[election], e.fault, e.do)
 }
+
+// notShared are the edits that let an elector of client-go in at once, whoever holds the
+// lock: it goes by the plain fields.
+var notShared = []Fault{HolderBlanked, HolderAndMarkBlanked, DurationEdited}
 
 // labelStorm edits a label again and again, or the plain duration; a slow storm may last
 // to the end of the run.
 func (w *world) labelStorm() bool {
-	name, every, times := w.elections[w.someElection()], w.between(w.timing.RenewInterval/20, w.timing.RenewInterval), 20
+	e := w.someElection()
+	name, every, times := w.elections[e], w.between(w.timing.RenewInterval/20, w.timing.RenewInterval), 20
 	if !w.stormy && w.chance(0.1) {
 		// One at most, since edits faster than a member's way to the store starve it.
 		w.stormy = true
 		every, times = w.between(w.timing.RenewInterval, 2*w.timing.RenewInterval), 1<<30
 	}
 	change := func(w *world, r *record.Record) { r.Rest = w.now }
-	if w.chance(0.4) {
+	if w.chance(0.4) && !w.shared(e) {
 		change = func(w *world, r *record.Record) { r.Rest, r.Duration = w.now, time.Second }
 	}
 	w.storm(name, change, every, times)
@@ -100,7 +109,7 @@ func (w *world) storm(name string, change func(*world, *record.Record), every ti
 // lock meanwhile. It is another's by then, and who looks again must not think it free.
 func (w *world) ambush() bool {
 	e := w.someElection()
-	armed := w.bootstrap[e] != machine.BootstrapImmediate && !w.ambushed[e]
+	armed := w.bootstrap[e] != machine.BootstrapImmediate && !w.ambushed[e] && !w.shared(e)
 	w.ambushed[e] = w.ambushed[e] || armed
 	return armed
 }
@@ -140,7 +149,7 @@ func (w *world) deleteLock() bool { return w.deleteAt(w.someElection()) }
 
 func (w *world) deleteAt(e int) bool {
 	at, exists := w.store.find(w.elections[e])
-	if !exists || w.bootstrap[e] == machine.BootstrapImmediate {
+	if !exists || w.bootstrap[e] == machine.BootstrapImmediate || w.shared(e) { // an elector that creates it leads at once
 		return false
 	}
 	if held(w.store.objects[at].Record) {

@@ -41,7 +41,7 @@ func (s *stream) kick() {
 		return
 	}
 	s.pumping = true
-	at := w.store.history[s.cursor].at + int64(s.i.p.h.latency())
+	at := w.store.history[s.cursor].at + int64(s.i.p.h.link.latency())
 	w.at(max(at, s.stalledUntil), s.next)
 }
 
@@ -130,9 +130,9 @@ func (s *stream) list() {
 		w.after(w.between(w.timeout/4, w.timeout), func() { s.tell(s.list) })
 		return
 	}
-	w.after(h.latency(), func() {
+	w.after(h.link.latency(), func() {
 		entries, revision, cursor, restores := slices.Clone(w.store.objects), w.store.revision, len(w.store.history), w.store.restores
-		back := h.latency()
+		back := h.link.latency()
 		if !w.calm && w.chance(w.noise) {
 			back = w.upTo(w.timeout)
 		}

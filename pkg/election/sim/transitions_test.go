@@ -1,7 +1,6 @@
 package sim
 
-// allTransitions are all the roles that a machine takes on without foreign electors, with
-// the reasons for it.
+// allTransitions are all the roles that a machine takes on, with the reasons for it.
 var allTransitions = []string{
 	"claiming: lock claimed from a foreign holder",
 	"draining: better member is ready",
@@ -11,6 +10,7 @@ var allTransitions = []string{
 	"draining: lock record corrupt",
 	"draining: member is leaving",
 	"draining: not renewed in time",
+	"draining: preferred revision is another's",
 	"draining: runners failed",
 	"draining: session ended",
 	"following: not renewed in time",
@@ -18,3 +18,9 @@ var allTransitions = []string{
 	"following: released",
 	"leading: lock taken",
 }
+
+// rareTransitions and rareFaults are not reached in a few hundred seeds.
+var (
+	rareTransitions = []string{"draining: preferred revision is another's"}
+	rareFaults      = []Fault{ForeignStole, OverlapByTheft, ReleasedAtWork, BlankedByForeign, FreedUnderAClaim}
+)

@@ -27,8 +27,12 @@ type world struct {
 
 	timing record.Timing
 	// mixed: some members have the shorter timings, as during a change of configuration.
-	mixed     bool
-	shorter   record.Timing
+	mixed   bool
+	shorter record.Timing
+	// takes is how likely a member takes part in an election; varied: members differ in
+	// their policies and delays as well.
+	takes     float64
+	varied    bool
 	timeout   time.Duration // of a request
 	policy    priority.Policy
 	elections []string
@@ -37,7 +41,12 @@ type world struct {
 	preferred []record.Preferred  // of each election, as its source says
 	unsynced  []record.Preferred  // of each election, before a source has said anything
 	hosts     []*host
-	store     store
+	// electors are those that are not ours; foreign says of each election who shares it, and
+	// foreignLease what duration those write.
+	electors     []*elector
+	foreign      []machine.Foreigners
+	foreignLease []time.Duration
+	store        store
 
 	// noise is how likely a request meets a fate of its own, outside of any fault.
 	noise float64
@@ -84,14 +93,31 @@ func newWorld(seed uint64, o Options) *world {
 		}
 		w.bootstrap = append(w.bootstrap, b)
 	}
+	w.store.wholeSeconds = map[string]bool{}
+	w.share(rand.New(rand.NewPCG(seed, 0xd1b54a32d192ed03)))
+	vary := rand.New(rand.NewPCG(seed, 0xaf251af3b0f025b5))
+	w.takes, w.varied = 0.9, vary.IntN(6) == 0
+	if w.varied {
+		w.takes = 0.6
+	}
 	lease := int64(w.timing.LeaseDuration)
 	w.calmAt = 8*lease + w.rng.Int64N(16*lease)
-	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
 	w.ambushed = make([]bool, len(w.elections))
 	w.judge = newJudge(w)
 	w.store.stamp, w.store.changed = w.wall, w.changed
 	for n := range 2 + w.rng.IntN(3) {
 		w.hosts = append(w.hosts, newHost(w, n))
+	}
+	if w.varied {
+		for _, h := range w.hosts {
+			h.vary(vary)
+		}
+	}
+	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
+	for _, e := range w.electors {
+		// Ours lead for less than their duration by the drift, and wait for longer. Electors
+		// do neither, so that what may differ is all on our side.
+		e.clock, e.link = clock{offset: w.pickClock().offset}, w.pickLink()
 	}
 	return w
 }
@@ -134,6 +160,10 @@ func (w *world) begin() {
 	for _, h := range w.hosts {
 		w.logf(h.name, "%s, clock %+d ppm, takes part in %v", record.NewKey(h.revision, h.location), h.clock.ppm, h.config)
 		w.after(w.upTo(2*time.Second), h.boot)
+	}
+	for _, e := range w.electors {
+		w.logf(e.name, "elector of %s: key %q, lease %v, clock %+d ppm", w.elections[e.election], e.key, e.lease, e.clock.ppm)
+		w.after(w.upTo(2*time.Second), e.boot)
 	}
 	w.planFaults()
 	w.at(w.calmAt, w.becalm)

@@ -1,0 +1,299 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+// elector takes part in one election without being one of ours. It keeps to client-go's
+// rules, or to Istio's, and knows nothing of our annotations.
+type elector struct {
+	w        *world
+	name     string
+	election int
+	// istio: it has a key, goes by its own duration, and steals from who has a lesser key.
+	istio bool
+	key   record.Key
+	clock clock
+	link  link
+
+	lease, renewDeadline, retryPeriod time.Duration
+	// releases: it gives the lock up when it stops (ReleaseOnCancel). rereads: its release
+	// reads the object anew, and judges by what it knew before whose it is (since 0.34).
+	releases, rereads bool
+	// named: each of its processes has the same identity.
+	named bool
+
+	prefers record.Preferred
+	boots   int
+	run     *run // nil while no process runs
+	gone    bool
+}
+
+// run is one process of an elector.
+type run struct {
+	e            *elector
+	identity     string
+	dead, paused bool
+	inbox        []func()
+
+	// object is what it read or wrote last; it writes that again with other fields.
+	object lock.Entry
+	// observed is the record that it goes by, since observedAt; raw is the last one read.
+	observed, raw spec
+	observedAt    record.Instant
+
+	// leading: it renews. until is when this round of tries ends; attempt numbers what a
+	// reply may still answer.
+	leading bool
+	until   record.Instant
+	attempt int
+	// overslept: it was stopped until after its renewDeadline. It would work on for another
+	// one, which nobody else can know of: such a process ends instead.
+	overslept bool
+
+	// working: its work is on, since the store's revision began.
+	working bool
+	began   uint64
+	// stole: it took the lock from a living holder. freed: a release of ours let it in.
+	stole, freed bool
+	// released: its release was stored while its work was on. givingUp: its renewDeadline
+	// has passed, and its work goes on until its release has returned.
+	released, givingUp bool
+	renewedAt          int64 // when a write of its own was carried out last
+}
+
+// spec is what electors compare: times in whole seconds, and nothing of ours.
+type spec struct {
+	holder            string
+	key               record.Key
+	duration          time.Duration
+	acquired, renewed int64
+	transitions       int
+}
+
+func specOf(r *record.Record) spec {
+	return spec{r.Holder, r.HolderKey, r.Duration, r.Acquired.Unix(), r.Renewed.Unix(), r.Transitions}
+}
+
+func (r *run) now() record.Instant { return r.e.clock.local(r.e.w.now) }
+
+// leader is how it tells whether it leads: identity is ownership.
+func (r *run) leader() bool { return r.observed.holder == r.identity }
+
+func (r *run) valid(now record.Instant) bool {
+	d := r.observed.duration
+	if r.e.istio {
+		d = r.e.lease
+	}
+	return r.observedAt.Add(d) > now
+}
+
+func (e *elector) boot() {
+	if e.run != nil || e.gone {
+		return
+	}
+	e.boots++
+	e.prefers = e.w.preferred[e.election]
+	r := &run{e: e, identity: e.name}
+	if !e.named {
+		r.identity = fmt.Sprintf("%s-%d", e.name, e.boots)
+	}
+	e.run = r
+	e.w.logf(e.name, "%s: stands as %s", e.w.elections[e.election], r.identity)
+	r.after(e.w.upTo(e.retryPeriod), r.try)
+}
+
+// deliver has the process do f: now, or after its pause.
+func (r *run) deliver(f func()) {
+	switch {
+	case r.dead:
+	case r.paused:
+		r.inbox = append(r.inbox, f)
+	default:
+		f()
+	}
+}
+
+// after has f done unless the process is about something else by then.
+func (r *run) after(d time.Duration, f func()) {
+	attempt := r.attempt
+	r.e.w.at(r.e.clock.when(r.now().Add(d)), func() {
+		r.deliver(func() {
+			if r.attempt == attempt {
+				f()
+			}
+		})
+	})
+}
+
+var errNoAnswer = errors.New("no answer")
+
+// call sends a request. The answer, or that there is none, comes once.
+func (r *run) call(f fate, act func() error, then func(error)) {
+	w := r.e.w
+	carriedOut, answered := r.e.link.course(f)
+	attempt, done := r.attempt, false
+	finish := func(err error) {
+		r.deliver(func() {
+			if !done && r.attempt == attempt {
+				done = true
+				then(err)
+			}
+		})
+	}
+	if f != delivered {
+		w.cov.saw(fateFaults[f])
+	}
+	w.at(r.e.clock.when(r.now().Add(r.e.renewDeadline/2)), func() { finish(errNoAnswer) })
+	switch {
+	case f == refused || f == throttled:
+		w.at(answered, func() { finish(errNoAnswer) })
+	case carriedOut != 0:
+		w.at(carriedOut, func() {
+			err := act()
+			if answered != 0 {
+				w.at(answered, func() { finish(err) })
+			}
+		})
+	}
+}
+
+func (r *run) get(then func(lock.Entry, error)) {
+	var e lock.Entry
+	r.call(r.e.link.readFate(), func() error {
+		e = r.e.w.store.read(r.e.w.elections[r.e.election])
+		return nil
+	}, func(err error) { then(e, err) })
+}
+
+// put writes the object as it is known, with other fields.
+func (r *run) put(next record.Record, then func(error)) {
+	w, name, onto := r.e.w, r.e.w.elections[r.e.election], r.object
+	next.Renewed = w.wall()
+	if next.Acquired.IsZero() {
+		next.Acquired = next.Renewed
+	}
+	var e lock.Entry
+	r.call(r.e.link.writeFate(), func() (err error) {
+		if e, err = w.store.put(w.now, name, &next, onto.Version); err == nil {
+			r.stored(onto.Record, e)
+		}
+		return err
+	}, func(err error) {
+		if err == nil {
+			r.object, r.observed, r.observedAt = e, specOf(e.Record), r.now()
+		}
+		then(err)
+	})
+}
+
+// held is the record that it writes as the holder.
+func (r *run) held() record.Record {
+	var next record.Record
+	if r.object.Record != nil {
+		next = *r.object.Record
+	}
+	next.Holder, next.Duration, next.Acquired = r.identity, r.e.lease, time.Time{}
+	switch {
+	case r.e.istio:
+		next.HolderKey = r.e.key
+	case r.e.w.store.wholeSeconds[r.e.w.elections[r.e.election]]:
+		next.HolderKey = "" // it knows no such field of the annotation
+	}
+	if r.leader() {
+		next.Acquired, next.Transitions = time.Unix(r.observed.acquired, 0).UTC(), r.observed.transitions
+	} else if r.object.Record != nil {
+		next.Transitions++
+	}
+	return next
+}
+
+// try is one try to take the lock, or to renew it.
+func (r *run) try() {
+	now := r.now()
+	if r.e.istio || !r.leader() || !r.valid(now) {
+		r.look(now)
+		return
+	}
+	r.put(r.held(), func(err error) {
+		if err != nil {
+			r.look(now)
+			return
+		}
+		r.won()
+	})
+}
+
+func (r *run) look(now record.Instant) {
+	r.get(func(e lock.Entry, err error) {
+		if err != nil {
+			r.failed()
+			return
+		}
+		r.object = e
+		if e.Record != nil {
+			if raw := specOf(e.Record); raw != r.raw {
+				r.raw, r.observed, r.observedAt = raw, raw, r.now()
+			}
+			if e.Record.Holder != "" && r.valid(now) && !r.leader() {
+				if !r.steals(e.Record) {
+					r.failed()
+					return
+				}
+			}
+		}
+		r.put(r.held(), func(err error) {
+			if err != nil {
+				r.failed()
+				return
+			}
+			r.won()
+		})
+	})
+}
+
+// steals says whether it takes the lock from its living holder, as Istio's does.
+func (r *run) steals(held *record.Record) bool {
+	return r.e.istio && priority.RevisionLocation{}.Outranks(r.e.key, held.HolderKey, r.e.prefers)
+}
+
+func (r *run) won() {
+	if !r.leading {
+		r.leading = true
+		r.work()
+	}
+	r.until = 0
+	r.after(r.e.retryPeriod, r.renew)
+}
+
+// renew begins a round of tries, which lasts until its renewDeadline.
+func (r *run) renew() {
+	r.until = r.now().Add(r.e.renewDeadline)
+	until, attempt := r.until, r.attempt
+	r.e.w.at(r.e.clock.when(until), func() {
+		if r.dead || r.until != until || r.attempt != attempt {
+			return
+		}
+		if r.paused {
+			r.overslept = true
+			r.rest()
+			return
+		}
+		r.giveUp()
+	})
+	r.try()
+}
+
+func (r *run) failed() {
+	if r.leading {
+		r.after(r.e.retryPeriod, r.try)
+		return
+	}
+	r.after(r.e.retryPeriod+r.e.w.upTo(r.e.retryPeriod*6/5), r.try)
+}

@@ -1,0 +1,215 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+// host is where one member lives, one process after the other.
+type host struct {
+	w        *world
+	name     string
+	clock    clock
+	link     link
+	timing   record.Timing
+	policy   priority.Policy
+	revision string
+	location record.Location
+	// takesPart says of each election whether the configuration names it.
+	takesPart []bool
+	ready     bool
+	// config names them; it serves as their digest.
+	config string
+	// preferred is what this host has seen of the preferences so far, and digest is of
+	// everything from which they follow.
+	preferred []record.Preferred
+	digest    string
+	// proc is the process that runs; nil while none does.
+	proc *proc
+	// gone: it never comes back.
+	gone bool
+}
+
+func newHost(w *world, n int) *host {
+	h := &host{w: w, name: fmt.Sprintf("h%d", n), clock: w.pickClock(), link: w.pickLink(), timing: w.timing, policy: w.policy, ready: true, location: record.Local}
+	if w.mixed && n%2 == 1 {
+		h.timing = w.shorter
+	}
+	h.revision = revisions[w.rng.IntN(len(revisions))]
+	if w.chance(0.3) {
+		h.location = record.Remote
+	}
+	for range w.elections {
+		h.takesPart = append(h.takesPart, n == 0 || w.chance(w.takes))
+	}
+	h.takePart(0, h.takesPart[0])
+	h.see(w.unsynced)
+	return h
+}
+
+// vary gives the host a configuration of its own, as while one is rolled out: another
+// policy, and other delays.
+func (h *host) vary(rng *rand.Rand) {
+	if rng.IntN(3) == 0 {
+		h.policy = priority.None{}
+	}
+	t := &h.timing
+	t.PreemptDelay *= time.Duration(rng.IntN(4))
+	t.MinHold *= time.Duration(rng.IntN(3))
+	t.NominateDelay = t.NominateDelay * time.Duration(1+rng.IntN(3)) / 2
+	t.StandDown = t.StandDown * time.Duration(1+rng.IntN(3)) / 2
+}
+
+// takePart makes the election one that the host's configuration names, or none of them.
+func (h *host) takePart(e int, yes bool) {
+	h.takesPart[e] = yes
+	var names []string
+	for e, yes := range h.takesPart {
+		if yes {
+			names = append(names, h.w.elections[e])
+		}
+	}
+	h.config = strings.Join(names, ",")
+}
+
+// see has the host take in the preferences.
+func (h *host) see(preferred []record.Preferred) {
+	h.preferred = slices.Clone(preferred)
+	var b strings.Builder
+	for _, p := range preferred {
+		b.WriteString(p.String())
+		b.WriteByte(' ')
+	}
+	h.digest = b.String()
+}
+
+// boot starts a process, if none runs.
+func (h *host) boot() {
+	if h.proc != nil || h.gone {
+		return
+	}
+	h.proc = &proc{h: h}
+	h.see(h.w.unsynced)
+	h.proc.join(0)
+	h.w.after(h.w.upTo(h.w.timing.RenewInterval/2), h.syncPreferences)
+}
+
+// syncPreferences has the host see what the sources say.
+func (h *host) syncPreferences() {
+	if h.proc == nil {
+		return
+	}
+	p := h.proc
+	p.deliver(fromTimer, func() {
+		h.see(h.w.preferred)
+		i := p.inc
+		for _, m := range i.machines {
+			if m != nil {
+				m.preference()
+			}
+		}
+		i.publish()
+	})
+}
+
+// restartSoon boots another process after a while.
+func (h *host) restartSoon() {
+	h.w.after(h.w.between(100*time.Millisecond, h.w.timing.LeaseDuration), h.boot)
+}
+
+// proc is one process.
+type proc struct {
+	h      *host
+	dead   bool
+	paused bool
+	// resumedAt is when a stopped process last went on.
+	resumedAt int64
+	inbox     [origins][]func()
+	inc       *incarnation
+	// leaving: the process exits once its member has left.
+	leaving bool
+}
+
+// origin is by which way something reaches a process. Within one origin order is kept.
+type origin int
+
+const (
+	fromStream origin = iota
+	fromReply
+	fromPool
+	fromTimer
+	fromWork
+	origins
+)
+
+// deliver has the process handle f: now, after its pause, or never.
+func (p *proc) deliver(o origin, f func()) {
+	switch {
+	case p.dead:
+	case p.paused:
+		p.inbox[o] = append(p.inbox[o], f)
+	default:
+		f()
+	}
+}
+
+// handles says whether what reaches the process now is handled now.
+func (p *proc) handles() bool { return !p.dead && !p.paused }
+
+// pause stops the process with SIGSTOP for a while.
+func (p *proc) pause(d time.Duration) {
+	w := p.h.w
+	p.paused = true
+	w.logf(p.h.name, "stopped for %v", d)
+	w.after(d, p.resume)
+}
+
+// resume lets a stopped process go on with SIGCONT.
+func (p *proc) resume() {
+	if p.dead || !p.paused {
+		return
+	}
+	p.paused, p.resumedAt = false, p.h.w.now
+	p.h.w.logf(p.h.name, "continued")
+	p.catchUp()
+}
+
+// catchUp handles what came in during a pause; which origin goes first is chance.
+func (p *proc) catchUp() {
+	for !p.dead && !p.paused {
+		var waiting []origin
+		for o := range origins {
+			if len(p.inbox[o]) > 0 {
+				waiting = append(waiting, o)
+			}
+		}
+		if len(waiting) == 0 {
+			return
+		}
+		o := waiting[p.h.w.rng.IntN(len(waiting))]
+		f := p.inbox[o][0]
+		p.inbox[o] = p.inbox[o][1:]
+		f()
+	}
+}
+
+// kill ends the process with SIGKILL.
+func (p *proc) kill(why string) {
+	if p.dead {
+		return
+	}
+	p.dead = true
+	p.h.proc = nil
+	p.h.w.logf(p.h.name, "killed: %s", why)
+	for _, m := range p.inc.machines {
+		if m != nil && m.work != nil {
+			m.work.orphan()
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Work of electors that are not ours. Ours never overlaps with it, except where the
+// guarantee says so: an elector of Istio's steals, and works before anybody can see it; and
+// client-go's releases before its work has stopped when its renewals failed.
+
+// stored: a write of the elector was committed just now, onto the record before.
+func (r *run) stored(before *record.Record, e lock.Entry) {
+	w := r.e.w
+	r.renewedAt = w.now
+	switch {
+	case e.Record.Holder == "":
+		r.released = r.released || r.working
+		w.cov.saw(ForeignReleased)
+		if before.Holder != r.identity {
+			w.cov.saw(BlankedByForeign)
+		}
+		return
+	case before != nil && before.Holder == r.identity:
+		return
+	case r.e.istio && before != nil && before.Holder != "" && r.valid(r.now()):
+		r.stole = true
+		w.cov.saw(ForeignStole)
+	}
+	r.began = e.Version.Revision
+	r.freed = before != nil && before.Holder == "" && before.Bound()
+}
+
+// work begins.
+func (r *run) work() {
+	w := r.e.w
+	w.cov.saw(ForeignLed)
+	r.working = true
+	w.logf(r.e.name, "%s: at work as %s", w.elections[r.e.election], r.identity)
+	for _, k := range w.judge.working[r.e.election] {
+		if !r.stole {
+			w.violate("overlap", "%s: %s begins while %s (token %d) is at work", w.elections[r.e.election], r.identity, k.m.i.identity, k.token)
+		}
+		w.cov.saw(OverlapByTheft)
+	}
+	for _, o := range w.workingElectors(r.e.election) {
+		if o != r && r.freed && !o.released && !o.late() {
+			w.cov.saw(FreedUnderAClaim)
+		}
+	}
+}
+
+// rest: its work ends.
+func (r *run) rest() {
+	if r.working {
+		r.working = false
+		r.e.w.logf(r.e.name, "%s: work of %s is off", r.e.w.elections[r.e.election], r.identity)
+	}
+}
+
+// preferenceChanged: who leads where Istio shares the lock gives it up as soon as it hears
+// that another revision is preferred.
+func (j *judge) preferenceChanged(m *part) {
+	s := &m.state
+	if m.cfg.Foreign.Sharing == machine.SharedWithIstio && s.Role == machine.Leading &&
+		s.Preferred.State == record.PreferredSet && s.Preferred.Revision != m.cfg.Member.Key().Revision() {
+		j.w.violate("yield", "%s: %s leads on although %v is preferred", m.name, m.i.identity, s.Preferred)
+	}
+}
+
+// late says whether its work goes on for longer than twice its duration, which only a
+// release that hangs can make it do.
+func (r *run) late() bool { return r.givingUp && r.e.w.now > r.renewedAt+2*int64(r.e.lease) }
+
+func (w *world) workingElectors(e int) []*run {
+	var all []*run
+	for _, f := range w.electors {
+		if f.election == e && f.run != nil && f.run.working {
+			all = append(all, f.run)
+		}
+	}
+	return all
+}
+
+// besideElectors: work of ours begins, on a take that was stored at the revision. Who
+// released is believed to have stopped, and who took the lock later stole it.
+func (j *judge) besideElectors(k *work) {
+	for _, r := range j.w.workingElectors(k.m.election) {
+		switch {
+		case r.released:
+			j.w.cov.saw(ReleasedAtWork)
+		case r.stole && r.began > k.m.takenRevision:
+			j.w.cov.saw(OverlapByTheft)
+		case !r.late():
+			j.w.violate("overlap", "%s: %s (token %d) begins while %s is at work", k.m.name, k.m.i.identity, k.token, r.identity)
+		}
+	}
+}

@@ -39,6 +39,9 @@ func (s *step) nextToken() record.Token {
 	if s.Lock.Record.Bound() {
 		token = max(token, s.Lock.Record.Token+1)
 	}
+	if token > record.MaxToken { // a stranger's; nobody could read what comes after it
+		token = record.Token(s.Lock.Version.Revision)
+	}
 	return token
 }
 

@@ -225,7 +225,7 @@ func (s *step) take() {
 	l := s.Lock.Record
 	r := s.held(s.nextToken())
 	if s.Lock.Owner != Mine { // another incarnation of our name is another holder
-		r.Transitions++
+		r.Transitions = record.NextTransitions(r.Transitions)
 		r.Mark.Transitions = r.Transitions
 	}
 	r.History = remember(l.History, r.Holder, "took over: "+s.Lock.Owner.String())

@@ -7,6 +7,13 @@ import "time"
 // Zero means no term.
 type Token uint64
 
+// MaxToken and MaxTransitions are the highest numbers that a record may carry. Only a
+// stranger's edit comes near them; who would count beyond starts anew.
+const (
+	MaxToken       = 1 << 62
+	MaxTransitions = 1 << 30
+)
+
 // Version is the handle of a compare-and-swap: the object's uid and the revision
 // of the store at which it was last changed. The zero Version means "no object".
 //
@@ -19,6 +26,9 @@ type Version struct {
 
 // IsZero says whether the version stands for an absent object of unknown revision.
 func (v Version) IsZero() bool { return v == Version{} }
+
+// NextTransitions counts one more change of the holder.
+func NextTransitions(n int) int { return n%MaxTransitions + 1 }
 
 // Renewal says what keeps a record alive.
 type Renewal string

@@ -302,7 +302,7 @@ func EndedRecord(r *record.Record, by, why string) record.Record {
 	e.Duration = time.Second
 	e.Acquired, e.Renewed = time.Time{}, time.Time{}
 	e.Unreadable = ""
-	mark := record.Mark{Transitions: r.Transitions, Beat: beatOf(r) + 1, Renewal: record.RenewalRecord}
+	mark := record.Mark{Transitions: r.Transitions, Beat: beatOf(r)%record.MaxToken + 1, Renewal: record.RenewalRecord}
 	if r.Mark != nil {
 		mark.Duration = r.Mark.Duration
 	}

@@ -267,7 +267,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		o.slot, o.onto = free.Name, free.Version
 		r := o.record(now)
 		if free.Record != nil {
-			r.Transitions = free.Record.Transitions + 1
+			r.Transitions = record.NextTransitions(free.Record.Transitions)
 			r.History = free.Record.History
 			r.Rest = free.Record.Rest
 		}

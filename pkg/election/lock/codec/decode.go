@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -57,6 +58,9 @@ func (p *decoder) fields(f Fields) {
 	if f.DurationSeconds != 0 && p.check("duration", checkSeconds(f.DurationSeconds)) {
 		r.Duration = time.Duration(f.DurationSeconds) * time.Second
 	}
+	if f.DurationSeconds > int64(MaxDuration/time.Second) {
+		r.Duration = MaxDuration // a foreign holder's is never shortened to nothing
+	}
 	r.Acquired = p.time("acquire time", f.Acquired)
 	r.Renewed = p.time("renew time", f.Renewed)
 	if p.check("transitions", checkCount(f.Transitions, maxTransitions)) {
@@ -65,17 +69,13 @@ func (p *decoder) fields(f Fields) {
 	r.HolderKey = record.Key(p.identity("holder key", f.HolderKey))
 }
 
-// identity reads an identity that anybody may have written. One that is too long becomes
-// one that nobody can have, so that it equals none.
+// identity reads an identity that anybody may have written. One that is too long or no
+// text becomes one that can be written, in a claim from it, and that no elector has.
 func (p *decoder) identity(what, s string) string {
-	err := checkText(s, maxForeignIdentity)
-	switch {
-	case p.check(what, err):
+	if p.check(what, checkText(s, maxForeignIdentity)) {
 		return p.strings.share(s)
-	case len(s) > maxForeignIdentity:
-		return fmt.Sprintf("%s...(%d bytes)\xff", s[:253], len(s))
 	}
-	return s
+	return fmt.Sprintf("%s...(%d bytes)", cut(strings.ToValidUTF8(cut(s, 253), "\ufffd"), 253), len(s))
 }
 
 func (p *decoder) time(what string, t time.Time) time.Time {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -50,7 +49,7 @@ func (e *encoder) fields(r *record.Record) {
 	if r.Duration != 0 || r.Holder != "" {
 		e.check("duration", checkDuration(r.Duration))
 	}
-	e.check("transitions", checkCount(r.Transitions, math.MaxInt32))
+	e.check("transitions", checkCount(r.Transitions, maxTransitions))
 	e.check("holder key", checkText(string(r.HolderKey), MaxIdentity))
 	e.o.Fields = Fields{
 		Holder:          r.Holder,
@@ -86,9 +85,7 @@ func (e *encoder) labels(r *record.Record) {
 
 func (e *encoder) annotations(r *record.Record) {
 	if r.Token != 0 {
-		if r.Token > maxToken {
-			e.check("token", fmt.Errorf("%d is more than %d", r.Token, int64(maxToken)))
-		}
+		e.check("token", checkBeat(uint64(r.Token)))
 		e.annotate(TokenAnnotation, strconv.FormatUint(uint64(r.Token), 10))
 	}
 	if r.HandoverTo != "" {
@@ -118,7 +115,7 @@ func (e *encoder) annotations(r *record.Record) {
 
 func (e *encoder) mark(m record.Mark, session bool) {
 	e.check("mark: identity", checkText(m.Identity, MaxIdentity))
-	e.check("mark: transitions", checkCount(m.Transitions, math.MaxInt32))
+	e.check("mark: transitions", checkCount(m.Transitions, maxTransitions))
 	e.check("mark: key", checkText(string(m.Key), MaxIdentity))
 	e.check("mark: weight", checkWeight(m.Weight))
 	e.check("mark: session", checkText(m.Session, MaxIdentity))
@@ -148,7 +145,7 @@ func (e *encoder) claim(c record.Claim) {
 	}
 	// It names whom we read, so what could be read can be written.
 	e.check("claim: identity", checkText(c.Identity, maxForeignIdentity))
-	e.check("claim: transitions", checkCount(c.Transitions, math.MaxInt32))
+	e.check("claim: transitions", checkCount(c.Transitions, maxTransitions))
 	e.check("claim: duration", checkDuration(c.Duration))
 	transitions := int64(c.Transitions)
 	e.annotateJSON(ClaimAnnotation, wireClaim{

@@ -2,7 +2,6 @@ package codec
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,8 +33,8 @@ const (
 	// maxForeignIdentity is more than MaxIdentity: a foreign elector that lives must not
 	// look unreadable.
 	maxForeignIdentity = 4096
-	maxTransitions     = 1 << 30
-	maxCount           = 1 << 62
+	maxTransitions     = record.MaxTransitions
+	maxCount           = record.MaxToken
 	maxWeight          = 1 << 30
 )
 
@@ -146,5 +145,3 @@ func quote(s string) string {
 	}
 	return fmt.Sprintf("%+q", s)
 }
-
-const maxToken = math.MaxInt64

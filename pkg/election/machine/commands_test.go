@@ -12,7 +12,7 @@ import (
 // run carries out one line. Commands are:
 //
 //	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=
-//	            sharing=client-go|istio foreignWait= policy=none beat=]
+//	            sharing=client-go|istio foreignWait= policy=none beat= range failopen=DURATION]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	prefer REVISION|unset|unsynced [digest=]
 //	stored held|free|empty [by= to= token= transitions= beat= duration= claim= ...]  a member of ours

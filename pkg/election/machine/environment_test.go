@@ -131,6 +131,9 @@ func (e *environment) summary() string {
 	}
 	if s.Role == Leading {
 		text += fmt.Sprintf(", token %d until %s", s.Term.Token, seconds(s.Term.Deadline))
+		if s.ValidUntil() < s.Term.Deadline {
+			text += fmt.Sprintf(", valid until %s", seconds(s.ValidUntil()))
+		}
 	}
 	if s.Role == Draining && s.Drain.Lost {
 		text += ", lost"
@@ -177,6 +180,10 @@ func (e *environment) configure(name string, a arguments) {
 		e.cfg.Foreign.Sharing = SharedWithIstio
 	}
 	e.cfg.Foreign.Wait = a.duration("foreignWait", 0)
+	e.cfg.Range = a.text("range", "") == "true"
+	if d := a.duration("failopen", 0); d != 0 {
+		e.cfg.Outage = Outage{Mode: OutageFailOpen, For: d}
+	}
 	e.cfg.ProvenAt = record.Instant(a.duration("provenAt", 0))
 	e.state = Initial()
 	e.state.Digest = "d"

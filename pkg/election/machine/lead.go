@@ -8,11 +8,15 @@ import (
 // lead: a term is on. Definite loss comes first, then the deadline, then what we want.
 func (s *step) lead() {
 	t := s.cfg.Timing
-	stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule 4
 	if why, lost := s.lost(); lost {
 		s.stop(why)
 		s.Drain.Lost = true
 		return
+	}
+	s.failOpen()
+	stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule 4
+	if s.denied {
+		stopAt = min(stopAt, s.heldUntil.Add(-t.StopGrace)) // what failOpen granted is taken back
 	}
 	switch {
 	case s.now >= stopAt:
@@ -87,6 +91,8 @@ func (s *step) drain() {
 	switch {
 	case !s.Drain.Stopped:
 		switch {
+		case !s.Drain.Lost && s.cfg.Range:
+			// The work is dead by the deadline, before anybody else may take the lock.
 		case !s.Drain.Lost:
 			s.renew()
 		case s.lastHolder() && s.mayBeForeign():
@@ -106,7 +112,7 @@ func (s *step) drain() {
 
 // release gives the lock up and nominates who should take it (rule 6).
 func (s *step) release() {
-	if !s.mayWrite() {
+	if s.inRange() || !s.mayWrite() {
 		return
 	}
 	r := s.held(s.Lock.Record.Token)

@@ -25,6 +25,10 @@ type Config struct {
 	ProvenAt record.Instant
 	// Foreign says which electors that are not ours may share the lock.
 	Foreign Foreigners
+	// Range: terms have ranges of wall-clock time (range.go).
+	Range bool
+	// Outage says what becomes of a term whose renewals no longer come through.
+	Outage Outage
 }
 
 // Foreigners is what is known of electors that are not ours.
@@ -123,6 +127,11 @@ type State struct {
 	heldUntil record.Instant
 	renewAt   record.Instant
 	jitter    float64
+	// rangeUntil is until when the range that our last committed write stands for lasts; zero
+	// where terms have none.
+	rangeUntil record.Instant
+	// denied: the store's last word on a renewal was a definite no.
+	denied bool
 
 	// suspects are the foreign electors that held the lock and may still be at work, the
 	// last one last (rule 8); some may be history.
@@ -289,8 +298,13 @@ func (s *State) withdrawn() Reason { return cmp.Or(s.leaving, s.paused) }
 
 // givesUpAt is when a leaving member stops trying to release.
 func (s *State) givesUpAt(c Config) record.Instant {
-	return max(s.leavingSince.Add(c.Timing.LeaseDuration), s.heldUntil)
+	// The release is the first write after the range.
+	return max(s.leavingSince.Add(c.Timing.LeaseDuration), s.heldUntil, s.rangeUntil.Add(c.Timing.RenewInterval))
 }
+
+// ValidUntil is until when the lock is certainly ours by the renewals that were committed;
+// zero while it is not. A term that fails open outlasts it.
+func (s *State) ValidUntil() record.Instant { return s.heldUntil }
 
 // Standing says whether the member's runners are in good standing here.
 func (s *State) Standing(now record.Instant) bool { return now >= s.StandDownUntil }

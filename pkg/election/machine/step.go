@@ -78,6 +78,9 @@ func (s *step) learn(event Event) {
 	case ReadFailed:
 		s.reading = false
 		s.backOff(0)
+		if s.baffled {
+			s.refusal() // a write was rejected, and nobody can say why
+		}
 	case WriteDone:
 		s.jitter = e.Jitter
 		s.answered(e)
@@ -216,10 +219,16 @@ func (s *step) answered(e WriteDone) {
 			// The object has moved on and we have not seen how.
 			s.baffled = true
 			s.read()
+			if len(s.writes) == 0 {
+				s.refusal() // no write of ours can be what it met
+			}
 		}
 	case Refused:
 		drop()
 		s.backOff(e.RetryAfter)
+		if e.RetryAfter == 0 { // a throttling store says nothing about the lock
+			s.refusal()
+		}
 	case Unknown:
 		if s.passed(w) {
 			drop()
@@ -255,6 +264,8 @@ func (s *step) committed(w write, sent record.Instant) {
 	validUntil := sent.Add(s.cfg.Timing.Validity()) // rule 1: from the send time, always
 	s.heldUntil = max(s.heldUntil, validUntil)
 	s.renewAt = max(s.renewAt, sent.Add(s.cfg.Timing.RenewInterval))
+	s.ranged(w)
+	s.denied = false
 	switch {
 	case s.Role == Leading && s.Term.Token == w.token:
 		// Work that slept past its deadline is dead, and stays so (rule 4).

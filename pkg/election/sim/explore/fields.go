@@ -64,6 +64,7 @@ var fields = map[string]field{
 	"State.heldUntil":      {class: until},
 	"State.renewAt":        {class: until, when: holds},
 	"State.pausedUntil":    {class: until},
+	"State.rangeUntil":     {class: until}, // without ranges, never
 	"State.StandDownUntil": {class: until},
 	"State.wake":           {class: due},
 	"State.failures":       {class: count},

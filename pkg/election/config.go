@@ -84,6 +84,13 @@ type Spec struct {
 	Bootstrap machine.Bootstrap
 	// Foreign says which electors that are not ours share the lock. Default: none.
 	Foreign machine.Foreigners
+	// Range gives each term a range of wall-clock time that it shares with no other; see
+	// Status.Range. A lock with ranges is not released before its range is over, so a
+	// handover takes up to leaseDuration. All members must say the same.
+	Range bool
+	// Outage says what becomes of a term whose renewals no longer come through. Default:
+	// its work stops. With machine.OutageFailOpen, For defaults to 10 x leaseDuration.
+	Outage machine.Outage
 }
 
 // LockRef names a lock object in a store.
@@ -223,11 +230,38 @@ func (s *Spec) complete(c *Config) error {
 	if wait := s.Foreign.Wait; wait != 0 && wait < record.LeastForeignWait {
 		return fmt.Errorf("election %s: foreign wait %v must be at least %v: 2 x renewDeadline + retryPeriod of the electors that share the lock (leave it out where that is not known)", s.Name, wait, record.LeastForeignWait)
 	}
+	if err := s.completeOutage(); err != nil {
+		return fmt.Errorf("election %s: %w", s.Name, err)
+	}
 	if s.Policy == nil {
 		s.Policy = priority.RevisionLocation{}
 	}
 	if s.Bootstrap == 0 {
 		s.Bootstrap = machine.BootstrapWait
+	}
+	return nil
+}
+
+// failOpenLeases is for how many leaseDurations a term fails open where nothing is said.
+const failOpenLeases = 10
+
+// completeOutage fills in how long a term fails open, and refuses what ranges and failing
+// open cannot be combined with.
+func (s *Spec) completeOutage() error {
+	open := s.Outage.Mode == machine.OutageFailOpen
+	switch {
+	case s.Range && s.Foreign.Sharing != machine.NotShared:
+		return errors.New("ranges: electors that are not ours share the lock, and they do not keep to ranges")
+	case s.Range && s.MigrateFrom != nil:
+		return errors.New("ranges: not while the lock is migrated: members that know only the old one do not keep to ranges")
+	case open && s.Foreign.Sharing != machine.NotShared:
+		return errors.New("outage failopen: electors that are not ours share the lock, and they would work beside ours")
+	case open && s.MigrateFrom != nil:
+		return errors.New("outage failopen: not while the lock is migrated")
+	case s.Outage.For < 0 || s.Outage.For > machine.OutageUnbounded:
+		return fmt.Errorf("outage: %v is not from 0 to unbounded", s.Outage.For)
+	case open && s.Outage.For == 0:
+		s.Outage.For = failOpenLeases * s.Timing.LeaseDuration
 	}
 	return nil
 }

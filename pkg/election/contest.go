@@ -21,13 +21,18 @@ type contest struct {
 	// innerBy is by when the inner contest's work must be dead once the outer one drains.
 	innerBy record.Instant
 	cfg     machine.Config
-	state   machine.State
-	work    *work
+	// notBefore is the incarnation's cfg.NotBefore, which an outage may delay.
+	notBefore record.Instant
+	state     machine.State
+	work      *work
 	// over: it was given up, and what still arrives for it changes nothing: the lock may be
 	// that of a new contest by now.
 	over bool
 	// before is how many terms earlier incarnations had.
-	before int
+	before  int
+	notices notices
+	// tickAt is when the machine wants a Tick; zero for never.
+	tickAt record.Instant
 	// wakeAt and slot belong to the heap of timers.
 	wakeAt record.Instant
 	slot   int
@@ -46,10 +51,13 @@ func newContest(r *realm, e *entrant, lock lockName) *contest {
 			NotBefore: r.notBefore,
 			ProvenAt:  r.provenAt,
 			Foreign:   e.spec.Foreign,
+			Range:     e.spec.Range,
+			Outage:    e.spec.Outage,
 		},
-		state:  initialState(r, lock),
-		before: e.status.Cycle(),
-		slot:   notQueued,
+		notBefore: r.notBefore,
+		state:     initialState(r, lock),
+		before:    e.status.Cycle(),
+		slot:      notQueued,
 	}
 }
 
@@ -75,6 +83,7 @@ func (r *realm) handle(c *contest, event machine.Event) {
 		next, actions := machine.Step(h.contest.cfg, h.contest.state, r.cfg.Clock.Now(), h.event)
 		pending = pending[1:]
 		h.contest.state = next
+		h.contest.settleRange(h.event)
 		for _, a := range actions {
 			pending = append(pending, r.perform(h.contest, a)...)
 		}
@@ -85,11 +94,12 @@ func (r *realm) handle(c *contest, event machine.Event) {
 	if c.inner != nil {
 		c = c.inner
 	}
+	r.notice(c)
 	if !c.state.Standing(r.cfg.Clock.Now()) {
 		r.lowered[c] = true
 	}
 	if s := c.entrant.status; s.see(leaderOf(&c.state)) {
-		s.publish(Transition{At: r.cfg.Clock.Wall(), Role: c.state.Role, Token: s.Token(), Cycle: s.Cycle()})
+		s.publish(Transition{At: r.cfg.Clock.Wall(), Event: EventLeader, Role: c.state.Role, Token: s.Token(), Cycle: s.Cycle()})
 	}
 }
 
@@ -106,6 +116,9 @@ func (r *realm) perform(c *contest, action machine.Action) []happening {
 		var renewed time.Time
 		if before := c.state.Lock.Record; before != nil {
 			renewed = before.Renewed
+		}
+		if g := c.entrant.ranges; g != nil {
+			g.stamp(&a, r.identity, r.cfg.Clock.Wall())
 		}
 		r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, purpose: a.Purpose, write: &a.Record, replaces: a.If, renewed: renewed, done: func(ans answer) {
 			r.post(func() { r.written(c, a, ans) })
@@ -139,7 +152,8 @@ func (r *realm) perform(c *contest, action machine.Action) []happening {
 		}
 		c.work.end(stop)
 	case machine.WakeAt:
-		r.timers.set(c, a.At)
+		c.tickAt = a.At
+		r.rewake(c)
 	case machine.EndSession:
 		r.notBefore = max(r.notBefore, a.NotBefore)
 		r.ending = a.Reason // leaving touches every contest, so it waits for attend
@@ -190,6 +204,7 @@ func (r *realm) start(c *contest, a machine.Start) {
 	if c.outer != nil {
 		token, deadline = max(token, c.outer.state.Term.Token), min(deadline, c.outer.state.Term.Deadline)
 	}
+	c.publishRange()
 	s.begin(token, deadline)
 	if c.entrant.runner == nil {
 		return
@@ -238,7 +253,12 @@ func (r *realm) report(c *contest, a machine.Report) {
 	log.Info(a.Role.String(), zap.String("reason", string(a.Reason)))
 	s := c.entrant.status
 	s.see(leaderOf(&c.state))
-	s.publish(Transition{At: r.cfg.Clock.Wall(), Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.before + c.state.Cycle})
+	t := Transition{At: r.cfg.Clock.Wall(), Event: EventRole, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.before + c.state.Cycle}
+	s.publish(t)
+	if a.Role == machine.Draining && !givenUp[a.Reason] {
+		t.Event = EventLost
+		s.publish(t)
+	}
 }
 
 // leaderOf is who holds the lock, as the machine knows it.

@@ -49,6 +49,7 @@ type entrant struct {
 	spec   Spec
 	runner Runner
 	status *Status
+	ranges *ranges // nil without ranges
 	// removed is set once the election is to be given up; left is closed when it was.
 	removed bool
 	left    chan struct{}
@@ -92,6 +93,9 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 		}
 	}
 	e := &entrant{spec: spec, runner: runner, status: newStatus(spec.Name, m.cfg.Clock), left: make(chan struct{})}
+	if spec.Range {
+		e.ranges = &ranges{}
+	}
 	m.elections[spec.Name] = e
 	for _, l := range spec.lockNames() {
 		m.locks[l] = spec.Name

@@ -214,7 +214,7 @@ func TestAddRemoveAddAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			transitions := status.Watch()
+			transitions := status.Watch(context.Background())
 			after(20 * time.Second)
 			if !status.IsLeader() || status.Cycle() != 1 {
 				t.Errorf("round %d: leads %v, cycle %d", round, status.IsLeader(), status.Cycle())

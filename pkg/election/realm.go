@@ -192,7 +192,7 @@ func (r *realm) post(f func()) { r.inbox <- f }
 func (r *realm) attend() {
 	now := r.cfg.Clock.Now()
 	for c := r.timers.due(now); c != nil; c = r.timers.due(now) {
-		r.handle(c, machine.Tick{})
+		r.woken(c, now)
 	}
 	if r.ending != "" {
 		r.leave(r.ending)
@@ -310,6 +310,7 @@ func (r *realm) settle(now record.Instant) {
 			continue // its work is the inner one
 		}
 		c.over = true
+		c.notices = notices{}
 		r.timers.set(c, 0)
 		delete(r.going, c)
 		delete(r.lowered, c)
@@ -326,6 +327,10 @@ func (r *realm) settle(now record.Instant) {
 	}
 	if dropped {
 		r.digestConfig()
+	}
+	if dropped && len(r.contests) == 0 {
+		// Locks with ranges may have taken all the time that there was.
+		r.giveUpAt = max(r.giveUpAt, now.Add(r.cfg.Timing.RenewInterval))
 	}
 }
 

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -18,12 +19,14 @@ type Status struct {
 	clock   clock.Clock
 	valid   atomic.Pointer[ValidTerm] // of the present term; nil while there is none
 	validMu sync.Mutex                // whoever stores into valid holds it
+	health  atomic.Pointer[health]    // of the present term; nil while there is none
+	rng     atomic.Pointer[termRange] // the same, of elections with ranges
 	cycle   atomic.Int64
 	token   atomic.Uint64
 
 	mu       sync.Mutex
 	leader   Leader
-	watchers []chan Transition
+	watchers map[chan Transition]func() bool // with what ends the wait for its context
 	closed   bool
 }
 
@@ -40,6 +43,8 @@ type Leader struct {
 type Transition struct {
 	// At is the wall-clock time, for people.
 	At time.Time
+	// Event is what happened.
+	Event Event
 	// Role is this member's role from here on.
 	Role   machine.Role
 	Reason machine.Reason
@@ -49,7 +54,9 @@ type Transition struct {
 	Leader Leader
 }
 
-func newStatus(name string, c clock.Clock) *Status { return &Status{name: name, clock: c} }
+func newStatus(name string, c clock.Clock) *Status {
+	return &Status{name: name, clock: c, watchers: map[chan Transition]func() bool{}}
+}
 
 // Election is the election's name.
 func (s *Status) Election() string { return s.name }
@@ -71,13 +78,37 @@ func (s *Status) Leader() Leader {
 	return s.leader
 }
 
+// SinceRenewal is how long ago the last committed renewal of the present term was sent; ok
+// is false while this member does not lead.
+func (s *Status) SinceRenewal() (since time.Duration, ok bool) {
+	h := s.health.Load()
+	if h == nil || !s.IsLeader() {
+		return 0, false
+	}
+	return s.clock.Now().Sub(h.renewed), true
+}
+
+// InJeopardy says whether this member leads, but its renewals fail and half of the outage
+// that a term survives is over.
+func (s *Status) InJeopardy() bool {
+	h := s.health.Load()
+	return h != nil && s.IsLeader() && s.clock.Now() >= h.jeopardy
+}
+
+// FailingOpen says whether this member leads only because of `outage: failopen`: its renewals
+// have failed for so long that its work would be stopped by now.
+func (s *Status) FailingOpen() bool {
+	h := s.health.Load()
+	return h != nil && h.open != 0 && s.IsLeader() && s.clock.Now() >= h.open
+}
+
 // watchBuffer is how many transitions a watcher may lag behind.
 const watchBuffer = 16
 
 // Watch returns a channel of transitions from now on. A receiver that lags loses the
-// oldest, never the newest. The channel is closed when the election was removed or the
-// Manager's Run has returned.
-func (s *Status) Watch() <-chan Transition {
+// oldest, never the newest. The channel is closed when ctx ends, when the election was
+// removed, and when the Manager's Run has returned.
+func (s *Status) Watch(ctx context.Context) <-chan Transition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := make(chan Transition, watchBuffer)
@@ -85,15 +116,24 @@ func (s *Status) Watch() <-chan Transition {
 		close(w)
 		return w
 	}
-	s.watchers = append(s.watchers, w)
+	s.watchers[w] = context.AfterFunc(ctx, func() { s.unwatch(w) })
 	return w
+}
+
+func (s *Status) unwatch(w chan Transition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, watching := s.watchers[w]; watching {
+		delete(s.watchers, w)
+		close(w)
+	}
 }
 
 func (s *Status) publish(t Transition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.Leader = s.leader
-	for _, w := range s.watchers {
+	for w := range s.watchers {
 		select {
 		case w <- t:
 			continue
@@ -122,8 +162,9 @@ func (s *Status) close() {
 		return
 	}
 	s.closed = true
-	for _, w := range s.watchers {
+	for w, stop := range s.watchers {
+		stop()
 		close(w)
 	}
-	s.watchers = nil
+	clear(s.watchers)
 }

@@ -28,6 +28,8 @@ type stream struct {
 	restart bool
 	// heardAt is when it last said anything.
 	heardAt record.Instant
+	// cut: it broke, and has not shown anything since.
+	cut bool
 }
 
 // streamOf is the stream of the store; it is begun if there is none yet.
@@ -118,14 +120,17 @@ func (r *realm) watched(s *stream, e lock.Event, at record.Instant) {
 		s.listSent = at
 	case lock.Listed:
 		r.trouble.note("watch", "", nil)
+		r.whole(s)
 		r.listed(s, e)
 	case lock.Resumed:
 		r.trouble.note("watch", "", nil)
+		r.whole(s)
 		if r.carriesSessions(s) {
 			r.dir.Resumed(r.cfg.Clock.Now())
 		}
 	case lock.Broken:
 		r.trouble.note("watch", "", e.Err)
+		r.broken(s)
 		if r.carriesSessions(s) {
 			r.dir.Broken()
 		}

@@ -199,7 +199,7 @@ func takePart(ctx context.Context, config *rest.Config, o entry, abort func(erro
 		if err != nil {
 			return err
 		}
-		seen := status.Watch()
+		seen := status.Watch(context.Background())
 		watching.Go(func() { // until Run has returned
 			for t := range seen {
 				say(elector.Event{Lock: l, Kind: elector.Sees, Holder: t.Leader.Identity, At: now()})

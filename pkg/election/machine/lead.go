@@ -8,16 +8,13 @@ import (
 // lead: a term is on. Definite loss comes first, then the deadline, then what we want.
 func (s *step) lead() {
 	t := s.cfg.Timing
+	stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule 4
 	if why, lost := s.lost(); lost {
 		s.stop(why)
 		s.Drain.Lost = true
 		return
 	}
-	s.failOpen()
-	stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule 4
-	if s.denied {
-		stopAt = min(stopAt, s.heldUntil.Add(-t.StopGrace)) // what failOpen granted is taken back
-	}
+	stopAt = s.failOpen(stopAt)
 	switch {
 	case s.now >= stopAt:
 		s.stop(ReasonExpired)

@@ -1,6 +1,10 @@
 package machine
 
-import "time"
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
 
 // Outage is what becomes of a term whose renewals no longer come through.
 type Outage struct {
@@ -25,25 +29,30 @@ const OutageUnbounded = 100 * 365 * 24 * time.Hour
 
 // failOpen lets a term outlast its validity: the store does not answer, and nothing says
 // that the lock is another's. What says so ended the term before this is called. The work
-// is given short extensions, so that it dies with its driver as ever.
-func (s *step) failOpen() {
+// is given short extensions, so that it dies with its driver as ever. It returns when the
+// work is to be stopped, which was stopAt.
+func (s *step) failOpen(stopAt record.Instant) record.Instant {
 	t := s.cfg.Timing
-	if s.cfg.Outage.Mode != OutageFailOpen {
-		return
+	switch {
+	case s.cfg.Outage.Mode != OutageFailOpen || s.now >= stopAt:
+		return stopAt
+	case s.denied: // what was granted is taken back
+		return min(stopAt, s.heldUntil.Add(-t.StopGrace))
 	}
-	limit := s.heldUntil.Add(s.cfg.Outage.For)
-	// In time: at deadline - stopGrace a guard of the driver stops the work by itself.
-	due := s.Term.Deadline.Add(-t.StopGrace - t.RenewInterval)
-	if s.now < due {
+	// In time: at stopAt a guard of the driver stops the work by itself.
+	if due := stopAt.Add(-t.RenewInterval); s.now < due {
 		s.wakeAt(due)
-		return
+		return stopAt
 	}
-	deadline := min(s.now.Add(t.StopGrace+2*t.RenewInterval), limit)
-	if !s.denied && s.now < s.Term.Deadline.Add(-t.StopGrace) && deadline > s.Term.Deadline {
-		s.Term.Deadline = deadline
-		s.act(Extend{Deadline: deadline})
-		s.wakeAt(deadline.Add(-t.StopGrace - t.RenewInterval))
+	deadline := min(s.now.Add(t.StopGrace+2*t.RenewInterval), s.heldUntil.Add(s.cfg.Outage.For))
+	if deadline <= s.Term.Deadline {
+		return stopAt
 	}
+	s.Term.Deadline = deadline
+	s.act(Extend{Deadline: deadline})
+	stopAt = deadline.Add(-t.StopGrace)
+	s.wakeAt(stopAt.Add(-t.RenewInterval))
+	return stopAt
 }
 
 // refusal takes in that the store said no to a renewal: from here on its silence is no

@@ -50,8 +50,8 @@ type Record struct {
 	// Duration is the plain duration field, in whole seconds. A stranger may edit it:
 	// rules look at Mark.Duration instead.
 	Duration time.Duration
-	// Acquired and Renewed are wall-clock times for people and for other electors.
-	// They are never compared with a clock. Zero in a write means "now".
+	// Acquired and Renewed are wall-clock times for people and for other electors, and what
+	// ranges are made of. Nobody's validity depends on them. Zero in a write means "now".
 	Acquired, Renewed time.Time
 	// Transitions counts how often the holder changed to a new one.
 	Transitions int
@@ -139,3 +139,27 @@ func (r *Record) Untouched() bool {
 
 // IsSession says whether the record is a member's session rather than a lock.
 func (r *Record) IsSession() bool { return r.Member != nil }
+
+// RangeEnd is the end, a whole second, of the last range of wall-clock time that the record
+// stands for; zero for none. Where the record was edited by strangers it is the latest that
+// it may mean.
+func (r *Record) RangeEnd() time.Time {
+	end := r.Renewed
+	switch {
+	case end.IsZero():
+		return end
+	case r.Holder == "" && r.Bound():
+		// A release says when the range ended; so does an object that was created anew, which
+		// has no duration.
+	case r.Bound() && r.Claim != nil:
+		end = r.Acquired // nobody works under a claim
+	case r.Mark != nil:
+		end = end.Add(max(r.Duration, r.Mark.Duration))
+	default:
+		end = end.Add(r.Duration)
+	}
+	if whole := end.Truncate(time.Second); whole.Before(end) {
+		end = whole.Add(time.Second)
+	}
+	return end
+}

@@ -46,7 +46,11 @@ type canonicalElection struct {
 	Priority  map[string]string `yaml:"priority"`
 	Timing    map[string]any    `yaml:"timing"`
 	Bootstrap string            `yaml:"bootstrap"`
-	Runners   []canonicalRunner `yaml:"runners"`
+	// Range, Outage and FailopenFor are left out where they say nothing.
+	Range       bool              `yaml:"range,omitempty"`
+	Outage      string            `yaml:"outage,omitempty"`
+	FailopenFor string            `yaml:"failopenFor,omitempty"`
+	Runners     []canonicalRunner `yaml:"runners"`
 }
 
 type canonicalRunner struct {
@@ -76,6 +80,13 @@ func (e Election) canonical() canonicalElection {
 	}
 	for _, f := range durationsOf(e.Timing) {
 		out.Timing[f.name] = f.value
+	}
+	out.Range = e.Range
+	if e.Outage == OutageFailopen {
+		out.Outage, out.FailopenFor = string(e.Outage), e.FailopenFor.String()
+		if e.FailopenFor == Unbounded {
+			out.FailopenFor = wordUnbounded
+		}
 	}
 	for i, r := range e.Runners {
 		out.Runners[i] = canonicalRunner{r.Name, map[string]*yaml.Node{r.Kind: plain(r.Node)}}

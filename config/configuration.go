@@ -47,6 +47,12 @@ type Election struct {
 	Policy    Policy
 	Timing    record.Timing
 	Bootstrap Bootstrap
+	// Range gives terms ranges of wall-clock time.
+	Range bool
+	// Outage is what becomes of a term while the API server cannot be reached, and
+	// FailopenFor for how long it outlasts its validity with OutageFailopen, else zero.
+	Outage      Outage
+	FailopenFor time.Duration
 	// Runners is empty when leadership itself is the product.
 	Runners []Runner
 	// Field is the entry's path, such as elections[2].

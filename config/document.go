@@ -47,7 +47,11 @@ type electionDoc struct {
 	Priority  priorityDoc `yaml:"priority"`
 	Timing    timingDoc   `yaml:"timing"`
 	Bootstrap string      `yaml:"bootstrap"`
-	Runners   []runnerDoc `yaml:"runners"`
+	Range     bool        `yaml:"range"`
+	Outage    string      `yaml:"outage"`
+	// FailopenFor is nil where nothing is said.
+	FailopenFor *boundDoc   `yaml:"failopenFor"`
+	Runners     []runnerDoc `yaml:"runners"`
 }
 
 type lockDoc struct {

@@ -55,6 +55,7 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	}
 	e.Timing = r.electionTiming(at, doc)
 	e.Bootstrap = Bootstrap(r.oneOf(at+".bootstrap", doc.Bootstrap, string(BootstrapWait), string(BootstrapImmediate)))
+	r.outage(at, doc, &e)
 	e.Runners = r.runners(at+".runners", doc.Runners)
 	return e
 }

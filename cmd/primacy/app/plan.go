@@ -83,7 +83,7 @@ func (p planner) election(c *config.Configuration, e config.Election, note func(
 	made := planned{
 		spec: election.Spec{
 			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policy, Bootstrap: bootstraps[e.Bootstrap],
-			Foreign: foreigners(e.Lock),
+			Foreign: foreigners(e.Lock), Range: e.Range, Outage: outage(e),
 		},
 		runner: p.runner(c, e, note),
 	}
@@ -101,6 +101,14 @@ func (p planner) lockKind(c *config.Configuration, field, kind string, note func
 		note(c.ErrorAt(nil, field, fmt.Sprintf("there is no kind of lock %q", kind), "the kinds are: "+strings.Join(kinds, ", ")))
 	}
 	return known
+}
+
+// outage says what becomes of the election's terms in an outage.
+func outage(e config.Election) machine.Outage {
+	if e.Outage != config.OutageFailopen {
+		return machine.Outage{Mode: machine.OutageStop}
+	}
+	return machine.Outage{Mode: machine.OutageFailOpen, For: min(e.FailopenFor, machine.OutageUnbounded)}
 }
 
 var bootstraps = map[config.Bootstrap]machine.Bootstrap{

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"math"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+)
+
+// Outage says what becomes of a term while the API server cannot be reached.
+type Outage string
+
+const (
+	// OutageStop: its work stops in time, as if the lock were lost.
+	OutageStop Outage = "stop"
+	// OutageFailopen: it goes on until something says that the lock is another's, or for
+	// FailopenFor. Two members may work at once.
+	OutageFailopen Outage = "failopen"
+)
+
+// Unbounded is the FailopenFor of who goes on for as long as the outage lasts.
+const Unbounded time.Duration = math.MaxInt64
+
+// failopenLeases is FailopenFor, in leaseDurations, where nothing is said.
+const failopenLeases = 10
+
+const wordUnbounded = "unbounded"
+
+// boundDoc is a duration, or the word unbounded.
+type boundDoc struct{ time.Duration }
+
+// DecodeStrict reads one or the other.
+func (b *boundDoc) DecodeStrict(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode && node.Value == wordUnbounded {
+		b.Duration = Unbounded
+		return nil
+	}
+	return strict.Decode(node, &b.Duration)
+}
+
+// outage resolves ranges and what happens in an outage.
+func (r *resolver) outage(at string, doc *electionDoc, e *Election) {
+	e.Range = doc.Range
+	e.Outage = Outage(r.oneOf(at+".outage", doc.Outage, string(OutageStop), string(OutageFailopen)))
+	if e.Outage == OutageFailopen {
+		e.FailopenFor = failopenLeases * e.Timing.LeaseDuration
+	}
+	if bound := doc.FailopenFor; bound != nil {
+		field := at + ".failopenFor"
+		switch {
+		case e.Outage != OutageFailopen:
+			r.fail(field, "write outage: failopen, or leave failopenFor out", "the work stops in an outage")
+		case bound.Duration <= 0:
+			r.fail(field, "write how long work may go on after its lock has expired, or unbounded", "%v must be more than 0", bound.Duration)
+		case bound.Duration > maxTiming && bound.Duration != Unbounded:
+			r.fail(field, "write unbounded", "%v is longer than a year", bound.Duration)
+		}
+		e.FailopenFor = bound.Duration
+	}
+	for _, f := range []struct {
+		field, what string
+		given       bool
+	}{
+		{at + ".range", "ranges", e.Range},
+		{at + ".outage", "a term that fails open", e.Outage == OutageFailopen},
+	} {
+		switch {
+		case !f.given:
+		case e.Lock.SharedWith != SharedWithNobody:
+			r.fail(f.field, "leave out one of the two", "%s cannot be kept on a lock that is shared with %s", f.what, e.Lock.SharedWith)
+		case e.Lock.MigrateFrom != nil:
+			r.fail(f.field, "finish the migration first", "%s cannot be kept while the lock is migrated", f.what)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package config
+
+import (
+	"testing"
+	"time"
+)
+
+// Ranges and outages are read, defaulted, written down again, and part of the digest.
+func TestOutage(t *testing.T) {
+	head := "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nelections: [{name: a"
+	digests := map[string]string{}
+	for text, want := range map[string]Election{
+		"":                                    {Outage: OutageStop},
+		", outage: stop":                      {Outage: OutageStop},
+		", range: true":                       {Outage: OutageStop, Range: true},
+		", outage: failopen":                  {Outage: OutageFailopen, FailopenFor: 150 * time.Second},
+		", outage: failopen, failopenFor: 1m": {Outage: OutageFailopen, FailopenFor: time.Minute},
+		", outage: failopen, failopenFor: unbounded, range: true": {Outage: OutageFailopen, FailopenFor: Unbounded, Range: true},
+	} {
+		c, err := Parse("f", []byte(head+text+"}]"))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		again, err := Parse("f", []byte(c.Canonical()))
+		if err != nil {
+			t.Errorf("%s: %v\n%s", text, err, c.Canonical())
+			continue
+		}
+		for _, e := range []Election{c.Elections[0], again.Elections[0]} {
+			if e.Range != want.Range || e.Outage != want.Outage || e.FailopenFor != want.FailopenFor {
+				t.Errorf("%s: got %v %v %v", text, e.Range, e.Outage, e.FailopenFor)
+			}
+		}
+		if again.Elections[0].Digest() != c.Elections[0].Digest() {
+			t.Errorf("%s: the digest changed", text)
+		}
+		digests[c.Elections[0].Digest()] += text + ";"
+	}
+	if len(digests) != 5 {
+		t.Errorf("digests: %v", digests)
+	}
+}

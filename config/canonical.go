@@ -55,6 +55,7 @@ type canonicalElection struct {
 
 type canonicalRunner struct {
 	Name string                `yaml:"name"`
+	Mode string                `yaml:"mode,omitempty"`
 	Kind map[string]*yaml.Node `yaml:",inline"`
 }
 
@@ -89,7 +90,7 @@ func (e Election) canonical() canonicalElection {
 		}
 	}
 	for i, r := range e.Runners {
-		out.Runners[i] = canonicalRunner{r.Name, map[string]*yaml.Node{r.Kind: plain(r.Node)}}
+		out.Runners[i] = canonicalRunner{r.Name, r.Mode, map[string]*yaml.Node{r.Kind: plain(r.Node)}}
 	}
 	return out
 }

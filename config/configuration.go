@@ -126,6 +126,8 @@ const (
 // Runner is one piece of work of an election: its name and the block of its kind.
 type Runner struct {
 	Name string
+	// Mode is as written; empty where it is not. The registry of runners knows the modes.
+	Mode string
 	Block
 	// Entry is the whole entry, name and all, for registries that take that.
 	Entry Block

@@ -18,6 +18,9 @@ func (e Election) Digest() string {
 	}
 	for _, r := range e.Runners {
 		fmt.Fprintf(h, " %q", r.Name)
+		if r.Mode != "" {
+			fmt.Fprintf(h, " mode %q", r.Mode)
+		}
 		r.Block.digest(h)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])

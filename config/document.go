@@ -84,6 +84,7 @@ type priorityDoc struct {
 // runnerDoc is a mapping of a name and one kind.
 type runnerDoc struct {
 	name  string
+	mode  string
 	kind  string
 	node  *yaml.Node
 	entry *yaml.Node
@@ -102,6 +103,12 @@ func (r *runnerDoc) DecodeStrict(node *yaml.Node) error {
 		errs = append(errs, within(err, "name", name)...)
 	}
 	delete(fields, "name")
+	if mode, given := fields["mode"]; given {
+		if err := strict.Decode(mode, &r.mode); err != nil {
+			errs = append(errs, within(err, "mode", mode)...)
+		}
+		delete(fields, "mode")
+	}
 	kind, block, err := oneKind(node, fields, "exec: {...}", "make each a runner of its own")
 	if err != nil {
 		errs = append(errs, err)

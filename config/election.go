@@ -151,6 +151,7 @@ func (r *resolver) runners(at string, docs []runnerDoc) []Runner {
 		r.unique(names, doc.name, entry+".name", "%q is the name of %s in line %d too", "names must differ within an election")
 		runners[i] = Runner{
 			Name:  doc.name,
+			Mode:  doc.mode,
 			Block: Block{Kind: doc.kind, Field: strict.Join(entry, doc.kind), Node: doc.node},
 			Entry: Block{Kind: doc.kind, Field: entry, Node: doc.entry},
 		}

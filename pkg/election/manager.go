@@ -26,6 +26,8 @@ type Manager struct {
 	finished  bool
 	// changed is told that elections were added or removed; the realm takes it up.
 	changed chan struct{}
+	// background joins the Background of runners.
+	background sync.WaitGroup
 }
 
 // lockName is a lock object of a realm.
@@ -53,6 +55,8 @@ type entrant struct {
 	// removed is set once the election is to be given up; left is closed when it was.
 	removed bool
 	left    chan struct{}
+	// quit ends the runner's Background, if it has one and was begun; nil otherwise.
+	quit context.CancelFunc
 }
 
 // ErrStopped: the Manager's Run has returned; it does not run twice.
@@ -100,11 +104,31 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	for _, l := range spec.lockNames() {
 		m.locks[l] = spec.Name
 	}
+	if m.running {
+		m.beginLocked(e)
+	}
 	m.tell()
 	return e.status, nil
 }
 
-// Remove gives an election up: its runner is stopped, then its lock released. It returns
+// beginLocked starts what the election's runner does beyond its terms. It ends when the
+// election is forgotten, and is joined by Run.
+func (m *Manager) beginLocked(e *entrant) {
+	b, ok := e.runner.(Background)
+	if !ok || e.quit != nil {
+		return
+	}
+	ctx, quit := context.WithCancel(context.Background())
+	e.quit = quit
+	m.background.Go(func() {
+		if err := b.Background(ctx); err != nil {
+			m.cfg.Log.Warn("runner's work beyond its terms ended with an error", zap.String("election", e.spec.Name), zap.Error(err))
+		}
+	})
+}
+
+// Remove gives an election up: its runner is stopped, then its lock released; a runner that
+// is a Background is told to end then, and joined by Run. It returns
 // nil once that is done, or the error of ctx if that ends first; the removal goes on.
 func (m *Manager) Remove(ctx context.Context, name string) error {
 	m.mu.Lock()
@@ -142,8 +166,16 @@ func (m *Manager) forgetLocked(e *entrant) {
 	for _, l := range e.spec.lockNames() {
 		delete(m.locks, l)
 	}
-	e.status.close()
+	e.end()
 	close(e.left)
+}
+
+// end is for an election that is not taken part in any more.
+func (e *entrant) end() {
+	e.status.close()
+	if e.quit != nil {
+		e.quit()
+	}
 }
 
 func (m *Manager) forget(e *entrant) {
@@ -164,7 +196,7 @@ func (m *Manager) entrants() map[*entrant]bool {
 }
 
 // Run takes part in all elections until ctx ends, then stops every runner, releases
-// every lock and leaves. It returns nil after that, or an error where the realm cannot
+// every lock and leaves; last, runners that are a Background end. It returns nil after that, or an error where the realm cannot
 // be used at all. It runs once; a second call returns ErrStopped.
 func (m *Manager) Run(ctx context.Context) error {
 	m.mu.Lock()
@@ -173,7 +205,11 @@ func (m *Manager) Run(ctx context.Context) error {
 		return ErrStopped
 	}
 	m.running = true
+	for _, e := range m.elections {
+		m.beginLocked(e)
+	}
 	m.mu.Unlock()
+	defer m.background.Wait()
 	defer m.finish()
 
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
@@ -245,7 +281,7 @@ func (m *Manager) finish() {
 	defer m.mu.Unlock()
 	m.running, m.finished = false, true
 	for _, e := range m.elections {
-		e.status.close()
+		e.end()
 		if e.removed {
 			close(e.left)
 		}

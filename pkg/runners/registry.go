@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election"
 )
 
 // Registry is the table of the kinds there are. It is filled before it is used: reading
@@ -19,14 +20,25 @@ type Registry struct {
 // NewRegistry makes an empty registry.
 func NewRegistry() *Registry { return &Registry{kinds: map[string]Decoder{}} }
 
-// nameKey is the one key of a runner's block that is not a kind.
-const nameKey = "name"
+// nameKey and modeKey are the keys of a runner's block that are no kind.
+const (
+	nameKey = "name"
+	modeKey = "mode"
+)
+
+// Modes are when a runner works.
+const (
+	// ModeLeader: during the terms of its member. It is the default.
+	ModeLeader = "leader"
+	// ModeAlways: on every member, and it is told of terms; see Always.
+	ModeAlways = "always"
+)
 
 // Register adds a kind. A name that is taken, empty or reserved is a mistake in the
 // program, and panics.
 func (r *Registry) Register(kind string, d Decoder) {
 	switch {
-	case kind == "" || kind == nameKey:
+	case kind == "" || kind == nameKey || kind == modeKey:
 		panic(fmt.Sprintf("runners: a kind cannot be called %q", kind))
 	case d == nil:
 		panic(fmt.Sprintf("runners: kind %q has no decoder", kind))
@@ -51,10 +63,14 @@ func (r *Registry) Kinds() []string {
 //	name: writer
 //	exec: {command: [./bin/writer], stopGrace: 5s}
 //
-// which has a name and exactly one kind. The error, if any, is a strict.Errors whose
+// which has a name, exactly one kind, and may have a mode. The error, if any, is a strict.Errors whose
 // paths start at the block.
 func (r *Registry) Decode(node *yaml.Node, env Env) (Child, error) {
 	name, kind, block, err := r.split(node)
+	if err != nil {
+		return Child{}, err
+	}
+	mode, at, err := modeOf(node)
 	if err != nil {
 		return Child{}, err
 	}
@@ -64,7 +80,29 @@ func (r *Registry) Decode(node *yaml.Node, env Env) (Child, error) {
 	if err != nil {
 		return Child{}, strict.Rebase(err, "", kind, block)
 	}
+	switch _, always := runner.(election.Background); {
+	case mode == ModeAlways && !always:
+		return Child{}, strict.NewError(at, modeKey, "this "+kind+" works during terms only", "leave mode out; functions that are made for it can always run")
+	case mode == ModeLeader && always:
+		return Child{}, strict.NewError(node, modeKey, "this "+kind+" always runs", "write mode: always")
+	}
 	return Child{Name: name, Runner: runner}, nil
+}
+
+// modeOf reads a runner's mode.
+func modeOf(node *yaml.Node) (string, *yaml.Node, error) {
+	at, given := strict.Lookup(node, modeKey)
+	if !given {
+		return ModeLeader, node, nil
+	}
+	var mode string
+	if err := strict.Decode(at, &mode); err != nil {
+		return "", nil, strict.Rebase(err, "", modeKey, at)
+	}
+	if mode != ModeLeader && mode != ModeAlways {
+		return "", nil, strict.NewError(at, modeKey, fmt.Sprintf("want %s or %s, got %q", ModeLeader, ModeAlways, mode), "the default is "+ModeLeader)
+	}
+	return mode, at, nil
 }
 
 // split takes a runner's block apart.
@@ -90,6 +128,7 @@ func (r *Registry) split(node *yaml.Node) (name, kind string, block *yaml.Node, 
 			if name == "" {
 				fail(value, nameKey, "is empty", "every runner of an election has a name of its own")
 			}
+		case key.Value == modeKey:
 		case r.kinds[key.Value] == nil:
 			fail(key, key.Value, "is no kind of runner", r.known())
 		case kind != "":

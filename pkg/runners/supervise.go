@@ -136,6 +136,10 @@ func (s *supervisor) keep(ctx context.Context, term election.Term, c Child) erro
 			}
 			return nil
 		}
+		var gaveUp *GaveUpError
+		if errors.As(err, &gaveUp) {
+			return gaveUp // it was given its attempts already
+		}
 		ran := s.Clock.Now().Sub(began)
 		if ran > s.Restart.Healthy {
 			failures = 0

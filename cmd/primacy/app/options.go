@@ -19,6 +19,11 @@ func Func(name string, run election.RunnerFunc) Option {
 	return func(a *additions) { a.functions.Register(name, run) }
 }
 
+// Always adds a function that elections run as `func: {kind: name}` with `mode: always`.
+func Always(name string, run election.AlwaysFunc) Option {
+	return func(a *additions) { a.functions.RegisterAlways(name, run) }
+}
+
 // Kind adds a kind of runner, such as exec is one: d decodes its blocks.
 func Kind(name string, d runners.Decoder) Option {
 	return func(a *additions) { a.runners.Register(name, d) }

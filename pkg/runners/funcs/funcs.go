@@ -49,6 +49,17 @@ func (t *Table) Register(name string, fn election.RunnerFunc) {
 	})
 }
 
+// RegisterAlways adds a function without parameters that runs on every member, for runners
+// with `mode: always`. It panics where Register does.
+func (t *Table) RegisterAlways(name string, fn election.AlwaysFunc) {
+	if fn == nil {
+		panic(fmt.Sprintf("funcs: %q is nil", name))
+	}
+	t.RegisterFactory(name, func(params *yaml.Node, env runners.Env) (election.Runner, error) {
+		return runners.Always(env.Runner, fn, runners.Supervision{Clock: env.Clock, Log: env.Log}), strict.Decode(params, &struct{}{})
+	})
+}
+
 // RegisterFactory adds a function with parameters. It panics where Register does.
 func (t *Table) RegisterFactory(name string, f Factory) {
 	switch {

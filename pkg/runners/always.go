@@ -1,0 +1,133 @@
+package runners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+)
+
+// Always makes an election's runner of work that runs on every member. It starts with the
+// Manager's Run; each term is shown to it, and the lock is released only when it said that
+// the term's work has stopped (Tenure.Stopped), or has returned. If it does neither within
+// stopGrace, the process is ended like that of any other runner.
+//
+// The loss of a term never ends it. When it returns or panics it is started again after a
+// growing wait, for as long as the Manager runs; while a term lasts, the new run is shown
+// that term. A term during which it keeps failing (Restart.Failures in a row) is given up.
+func Always(name string, a election.AlwaysRunner, s Supervision) election.Runner {
+	env := Env{Clock: s.Clock, Log: s.Log}.Defaults()
+	s.Clock, s.Log = env.Clock, env.Log.With(zap.String("runner", name))
+	s.Restart = s.Restart.defaults()
+	if s.Random == nil {
+		s.Random = rand.Float64
+	}
+	return &always{Supervision: s, name: name, work: a, terms: election.NewTerms(), failing: make(chan *GaveUpError, 1)}
+}
+
+type always struct {
+	Supervision
+	name  string
+	work  election.AlwaysRunner
+	terms *election.Terms
+	// failing holds the news that the work fails again and again.
+	failing chan *GaveUpError
+}
+
+var _ election.Background = (*always)(nil)
+
+// Run is a term: the work is told, and joined.
+func (a *always) Run(ctx context.Context, term election.Term) error {
+	select {
+	case <-a.failing: // of before this term
+	default:
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	over := make(chan struct{})
+	go func() { // joined below
+		defer close(over)
+		a.terms.Lead(ctx, term)
+	}()
+	select {
+	case <-over:
+		return nil
+	case failed := <-a.failing:
+		deadline, _ := term.Deadline()
+		cancel(&election.Stop{Reason: failed.Error(), By: deadline})
+		<-over
+		return failed
+	}
+}
+
+// Background keeps the work running until ctx ends.
+func (a *always) Background(ctx context.Context) error {
+	for failures := 0; ctx.Err() == nil; {
+		began := a.Clock.Now()
+		err := a.attempt(ctx)
+		a.terms.Returned()
+		if ctx.Err() != nil {
+			if err != nil && !errors.Is(err, ctx.Err()) {
+				a.Log.Warn("runner stopped with an error", zap.Error(err))
+			}
+			return nil
+		}
+		if a.Clock.Now().Sub(began) > a.Restart.Healthy {
+			failures = 0
+		}
+		failures++
+		if failures >= a.Restart.Failures {
+			select {
+			case a.failing <- &GaveUpError{Runner: a.name, Failures: failures, Last: err}:
+			default: // it is known
+			}
+		}
+		wait := a.Restart.wait(failures, a.Random())
+		a.Log.Warn("runner ended, though it should always run; it is started again",
+			zap.Error(err), zap.Int("failures", failures), zap.Duration("wait", wait))
+		pause(ctx, wait)
+	}
+	return nil
+}
+
+// attempt runs the work once. A panic becomes an error, its stack is logged.
+func (a *always) attempt(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() {
+		err := errGoexit // stands when the work neither returns nor panics
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("it panicked: %v", v)
+				a.Log.Error("runner panicked", zap.String("panic", fmt.Sprint(v)), zap.Stack("stack"))
+			}
+			done <- err
+		}()
+		if err = a.work.RunAlways(ctx, a.terms); err == nil && ctx.Err() == nil {
+			err = errAlwaysReturned
+		}
+	}()
+	return <-done
+}
+
+var errAlwaysReturned = errors.New("it returned, though it should always run")
+
+// Background runs what the children do beyond their terms.
+func (s *supervisor) Background(ctx context.Context) error {
+	ends := make(chan error)
+	n := 0
+	for _, c := range s.children {
+		if b, ok := c.Runner.(election.Background); ok {
+			n++
+			go func() { ends <- b.Background(ctx) }() // joined below
+		}
+	}
+	var errs []error
+	for range n {
+		errs = append(errs, <-ends)
+	}
+	return errors.Join(errs...)
+}

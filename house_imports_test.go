@@ -71,6 +71,11 @@ var lines = []line{
 		because: "who uses the library chooses the technology: a new kind is one folder and one line, never a change here",
 	},
 	{
+		of: "./pkg/election/fence", never: append([]string{"./pkg/election/machine", "./pkg/election/session", "./pkg/election/lock", "./pkg/priority"}, adapters...),
+		deep:    []string{k8s},
+		because: "a gate asks whether a term is valid and no more, and stands before any client",
+	},
+	{
 		of: "./pkg/revisions", never: []string{"./pkg/runners/..."},
 		deep:    []string{k8s},
 		because: "which revision should lead does not depend on the work there is",

@@ -146,7 +146,7 @@ func (r *realm) perform(c *contest, action machine.Action) []happening {
 			stop.By = min(stop.By, c.outer.stopBy(a.By))
 		}
 		s := c.entrant.status
-		s.end(s.Token(), &stop)
+		s.end(s.Token(), stop)
 		if c.work == nil {
 			return []happening{{c, machine.RunnersStopped{}}}
 		}

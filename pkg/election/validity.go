@@ -1,7 +1,6 @@
 package election
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -20,12 +19,11 @@ type ValidTerm struct {
 	life *life
 }
 
-// Context ends when the term begins to stop, and at its deadline unless it is extended
-// before that. Its cause is the *Stop.
-func (v *ValidTerm) Context() context.Context {
-	v.life.watch.Do(v.life.watchDeadline)
-	return v.life.ctx
-}
+// OnEnd has f called once when the term begins to stop, or at its deadline unless it is
+// extended before that; at once if that has happened. f is called before the work is told
+// to stop, by whoever ends the term, so it must not block. forget makes that f is not
+// called any more, though it may be under way.
+func (v *ValidTerm) OnEnd(f func(Stop)) (forget func()) { return v.life.onEnd(f) }
 
 // ValidTerm is the term that is valid at this moment, or nil while there is none: before
 // a term, after its deadline, and from the moment it begins to stop, which is before its
@@ -54,30 +52,59 @@ func (t Term) Valid() *ValidTerm {
 // life is what all that is published of one term has in common.
 type life struct {
 	status *Status
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	// watch is done when somebody wants to know of the deadline; without, it costs nothing.
-	watch sync.Once
 
-	mu    sync.Mutex
+	mu      sync.Mutex
+	ended   *Stop // nil until then
+	waiting map[int]func(Stop)
+	waited  int
+	// timer watches the deadline from when somebody wants to know; before, it costs nothing.
 	timer *time.Timer
 }
 
-func newLife(s *Status) *life {
-	l := &life{status: s}
-	l.ctx, l.cancel = context.WithCancelCause(context.Background())
-	return l
-}
-
-func (l *life) watchDeadline() {
+func (l *life) onEnd(f func(Stop)) (forget func()) {
 	l.mu.Lock()
+	if l.ended != nil {
+		l.mu.Unlock()
+		f(*l.ended)
+		return func() {}
+	}
 	defer l.mu.Unlock()
-	l.timer = time.AfterFunc(0, l.keep) // it finds out how long there is left
-	context.AfterFunc(l.ctx, func() {
+	if l.timer == nil {
+		l.waiting = map[int]func(Stop){}
+		l.timer = time.AfterFunc(0, l.keep) // it finds out how long there is left
+	}
+	l.waited++
+	n := l.waited
+	l.waiting[n] = f
+	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		delete(l.waiting, n)
+	}
+}
+
+func (l *life) end(why Stop) {
+	l.mu.Lock()
+	if l.ended != nil {
+		l.mu.Unlock()
+		return
+	}
+	l.ended = &why
+	waiting := l.waiting
+	l.waiting = nil
+	if l.timer != nil {
 		l.timer.Stop()
-	})
+	}
+	l.mu.Unlock()
+	for _, f := range waiting {
+		f(why)
+	}
+}
+
+func (l *life) isOver() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended != nil
 }
 
 // keep ends the life at its deadline, even if the driver is held up.
@@ -95,7 +122,7 @@ func (l *life) keep() {
 		l.timer.Reset(left)
 		return
 	}
-	l.cancel(&Stop{Reason: string(machine.ReasonExpired), By: v.Deadline})
+	l.end(Stop{Reason: string(machine.ReasonExpired), By: v.Deadline})
 }
 
 // begin publishes that a term is on.
@@ -103,7 +130,7 @@ func (s *Status) begin(token record.Token, deadline record.Instant) {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()
 	s.token.Store(uint64(token))
-	s.valid.Store(&ValidTerm{Token: token, Deadline: deadline, life: newLife(s)})
+	s.valid.Store(&ValidTerm{Token: token, Deadline: deadline, life: &life{status: s}})
 }
 
 // extend publishes another deadline of the present term. One that ended stays so: the
@@ -116,14 +143,14 @@ func (s *Status) extend(deadline record.Instant) {
 		return
 	}
 	l := v.life
-	if l.ctx.Err() != nil {
-		l = newLife(s) // extended at the very deadline: what was under way was cut, what comes is not
+	if l.isOver() {
+		l = &life{status: s} // extended at the very deadline: what was under way was cut, what comes is not
 	}
 	s.valid.Store(&ValidTerm{Token: v.Token, Deadline: deadline, life: l})
 }
 
 // end publishes that the term is over. It is called before anybody is told to stop.
-func (s *Status) end(token record.Token, why *Stop) {
+func (s *Status) end(token record.Token, why Stop) {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()
 	v := s.valid.Load()
@@ -131,5 +158,5 @@ func (s *Status) end(token record.Token, why *Stop) {
 		return
 	}
 	s.valid.Store(nil)
-	v.life.cancel(why)
+	v.life.end(why)
 }

@@ -2,7 +2,6 @@ package election_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -38,10 +37,10 @@ func TestGuardEndsTheTerm(t *testing.T) {
 			time.Sleep(500 * time.Millisecond)
 			return err
 		})))
-		<-first.Context().Done()
-		var why *election.Stop
-		if !errors.As(context.Cause(first.Context()), &why) || why.Reason != string(machine.ReasonExpired) {
-			t.Errorf("the term ended: %v", context.Cause(first.Context()))
+		ended := make(chan election.Stop, 1)
+		first.OnEnd(func(why election.Stop) { ended <- why })
+		if why := <-ended; why.Reason != string(machine.ReasonExpired) {
+			t.Errorf("the term ended: %v", why)
 		}
 		g.wantLeader("a", nil, m1)
 		after(1500 * time.Millisecond) // the driver is back, the work still stops
@@ -74,10 +73,11 @@ func TestFlagFallsFirst(t *testing.T) {
 				var status *election.Status
 				var stopped, up atomic.Int32
 				status, err := m1.manager.Add(election.Spec{Name: "a"}, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
-					v := term.Valid()
+					var told atomic.Bool
+					term.Valid().OnEnd(func(election.Stop) { told.Store(ctx.Err() == nil) })
 					<-ctx.Done()
 					stopped.Add(1)
-					if status.IsLeader() || term.Valid() != nil || v.Context().Err() == nil {
+					if status.IsLeader() || term.Valid() != nil || !told.Load() {
 						up.Add(1)
 					}
 					return nil

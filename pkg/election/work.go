@@ -83,7 +83,7 @@ func (w *work) endLocked(s Stop) {
 	}
 	w.stop = &s
 	if w.term.status != nil {
-		w.term.status.end(w.term.Token, &s) // here too, since the guard asks nobody
+		w.term.status.end(w.term.Token, s) // here too, since the guard asks nobody
 	}
 	w.guard.Reset(clock.Until(w.clock, s.By))
 	w.cancel(&s)

@@ -1,0 +1,27 @@
+// Package fence holds writes back while this member does not lead.
+//
+//	status, err := manager.Add(election.Spec{Name: "ingress-status"}, nil)
+//	gate, err := fence.New(status)
+//	config := rest.CopyConfig(restConfig) // not the one from which the locks' client is made
+//	config.Wrap(gate.RoundTripper)        // or http.Client{Transport: gate.RoundTripper(nil)}
+//	client, err := kubernetes.NewForConfig(config)
+//
+// Reads through such a client always pass, so that every member keeps its caches warm.
+// Everything else fails with ErrNotLeading, and is not sent, unless the term is valid at
+// that moment; what is under way when the term begins to stop, or at its deadline unless
+// it is extended, is cut. Gate.Do holds back work that is not an HTTP request. For makes
+// a gate for one term only, for goroutines that may outlive it.
+//
+// A read is a GET, HEAD or OPTIONS that does not ask for another protocol and is not for
+// a subresource that reaches through to something else: proxy, exec, attach, portforward.
+// Reviews that the API wants as a POST, such as a SelfSubjectAccessReview, are writes
+// here: Ungated lets them pass.
+//
+// # Limits
+//
+// Between the check and the moment at which the server takes the write in, time passes:
+// a process that is frozen there sends a write of an earlier term. What was cut may have
+// been carried out. Only tokens help against both.
+//
+// Gates may be used from any goroutine, and start none.
+package fence

@@ -1,0 +1,56 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNotLeading is what every refusal is: errors.Is finds it through the wrapping of
+// net/http and client-go. The error is a *NotLeadingError.
+var ErrNotLeading = errors.New("not leading")
+
+// NotLeadingError is a write that was held back, or cut.
+type NotLeadingError struct {
+	// Election is the one that is not led.
+	Election string
+	// Progress says how far the write had come.
+	Progress Progress
+	// Cause is why the term ended, or what became of the request; nil for one that was
+	// held back.
+	Cause error
+}
+
+// Progress is how far a write had come when it was stopped.
+type Progress int
+
+const (
+	// NotSent: it was held back, and nothing was sent.
+	NotSent Progress = iota + 1
+	// Cut: it was under way when the term ended, and may have been carried out.
+	Cut
+)
+
+func (p Progress) String() string {
+	switch p {
+	case NotSent:
+		return "not sent"
+	case Cut:
+		return "cut"
+	}
+	return fmt.Sprintf("Progress(%d)", int(p))
+}
+
+func (e *NotLeadingError) Error() string {
+	if e.Progress == Cut {
+		return fmt.Sprintf("election %s: %v any more, so a write was cut that was under way: %v (it may have been carried out: look before you write again)", e.Election, ErrNotLeading, e.Cause)
+	}
+	return fmt.Sprintf("election %s: %v, so the write was not sent (leave it to the leader, and try again only in a term of your own; fence.Ungated is for requests that need no leader)", e.Election, ErrNotLeading)
+}
+
+// Unwrap is ErrNotLeading and the cause.
+func (e *NotLeadingError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrNotLeading}
+	}
+	return []error{ErrNotLeading, e.Cause}
+}

@@ -1,0 +1,168 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Gate lets writes pass only while this member leads. New and For make one.
+type Gate struct{ elections []guarded }
+
+// guarded is one of the elections that must be led.
+type guarded struct {
+	name string
+	// valid is the term under which writes may pass now, or nil.
+	valid func() *election.ValidTerm
+	// refusal is made beforehand: a refused write may be one of very many.
+	refusal *NotLeadingError
+}
+
+func newGuarded(name string, valid func() *election.ValidTerm) guarded {
+	return guarded{name: name, valid: valid, refusal: &NotLeadingError{Election: name, Progress: NotSent}}
+}
+
+// New makes a gate for one election, or for several: then all of them must be led. The
+// error says that there is none.
+func New(statuses ...*election.Status) (*Gate, error) {
+	if len(statuses) == 0 {
+		return nil, errors.New("fence: a gate needs an election (give it the Status that Manager.Add returned)")
+	}
+	g := &Gate{}
+	for i, s := range statuses {
+		if s == nil {
+			return nil, fmt.Errorf("fence: status %d of %d is nil (was the error of Manager.Add ignored?)", i+1, len(statuses))
+		}
+		g.elections = append(g.elections, newGuarded(s.Election(), s.ValidTerm))
+	}
+	return g, nil
+}
+
+// For makes a gate for one term: once that is over it lets nothing pass any more, also
+// not in a later term of this member. A Term that no Manager began is never valid.
+func For(term election.Term) *Gate {
+	return &Gate{[]guarded{newGuarded(term.Election, term.Valid)}}
+}
+
+// Check says whether a write may pass at this moment: nil, or a *NotLeadingError. It is
+// one atomic load and one reading of the clock for each election, and nothing that is
+// done after it is stopped when the term ends: Do and RoundTripper do that.
+func (g *Gate) Check() error {
+	for i := range g.elections {
+		if e := &g.elections[i]; e.valid() == nil {
+			return e.refusal
+		}
+	}
+	return nil
+}
+
+// Do calls fn if this member leads, with a context that ends when ctx does, when a term
+// begins to stop, and at its deadline unless it is extended. TokenOf tells fn the tokens
+// of the terms. Requests with that context pass a gate under those terms only.
+//
+// The error is that of fn, or a *NotLeadingError: with NotSent fn was not called, with
+// Cut fn failed after its context had ended. Do returns when fn has returned, so fn must
+// heed its context.
+func (g *Gate) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	p, err := g.enter(nil)
+	if err != nil {
+		return err
+	}
+	ctx, leave := p.bind(ctx)
+	defer leave()
+	return asCut(ctx, fn(context.WithValue(ctx, key{}, p)))
+}
+
+// pass is what one write passed under.
+type pass struct {
+	// ungated passes are under nothing.
+	ungated bool
+	under   []term
+}
+
+type term struct {
+	election string
+	*election.ValidTerm
+}
+
+// enter lets a write pass, or not. One that belongs to what passed before passes only
+// under the same terms.
+func (g *Gate) enter(before *pass) (*pass, error) {
+	var p *pass
+	for i := range g.elections {
+		e := &g.elections[i]
+		v := e.valid()
+		if v == nil {
+			return nil, e.refusal
+		}
+		if token, ok := before.tokenOf(e.name); ok && token != v.Token {
+			return nil, e.refusal
+		}
+		if p == nil {
+			p = &pass{under: make([]term, 0, len(g.elections))}
+		}
+		p.under = append(p.under, term{e.name, v})
+	}
+	return p, nil
+}
+
+func (p *pass) tokenOf(name string) (record.Token, bool) {
+	if p == nil {
+		return 0, false
+	}
+	for _, t := range p.under {
+		if t.election == name {
+			return t.Token, true
+		}
+	}
+	return 0, false
+}
+
+// bind makes a context that ends with ctx and with the first of the terms. leave must be
+// called when what passed is over.
+func (p *pass) bind(ctx context.Context) (bound context.Context, leave func()) {
+	bound, cancel := context.WithCancelCause(ctx)
+	forget := make([]func(), len(p.under))
+	for i, t := range p.under {
+		forget[i] = t.OnEnd(func(why election.Stop) {
+			cancel(&NotLeadingError{Election: t.election, Progress: Cut, Cause: &why})
+		})
+	}
+	return bound, func() {
+		for _, f := range forget {
+			f()
+		}
+		cancel(nil)
+	}
+}
+
+// asCut makes of an error that came after the end of the term one that says so.
+func asCut(ctx context.Context, err error) error {
+	var cut, already *NotLeadingError
+	if err == nil || !errors.As(context.Cause(ctx), &cut) || errors.As(err, &already) {
+		return err
+	}
+	return &NotLeadingError{Election: cut.Election, Progress: Cut, Cause: fmt.Errorf("%w: %w", cut.Cause, err)}
+}
+
+type key struct{}
+
+// Ungated marks requests that need no leader, such as reviews of access: a gate lets them
+// pass, and does not cut them. It does not concern Do, and not what fn does within Do.
+func Ungated(ctx context.Context) context.Context {
+	return context.WithValue(ctx, key{}, &pass{ungated: true})
+}
+
+// TokenOf is the token of the election's term under which Do called a function, given
+// that function's context. It is false in any other context, and for an election that is
+// not among the gate's. What is written may carry it, as the annotation primacy.dev/token.
+func TokenOf(ctx context.Context, election string) (record.Token, bool) {
+	p, _ := ctx.Value(key{}).(*pass)
+	return p.tokenOf(election)
+}

@@ -1,0 +1,114 @@
+package fence
+
+import (
+	"net/http"
+	"strings"
+)
+
+// isRead says whether the request changes nothing, as far as it shows. What is not known
+// to be a read is none. It allocates nothing.
+func isRead(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions: // "" is GET
+	default:
+		return false
+	}
+	if len(req.Header["Upgrade"]) > 0 || req.URL == nil || req.URL.Opaque != "" {
+		return false // another protocol, or a path that is not where we look
+	}
+	return !reachesThrough(req.URL.Path)
+}
+
+// reachesThrough says whether the path is that of a subresource behind which anything may
+// happen, whatever the method. The API may stand below a prefix.
+func reachesThrough(path string) bool {
+	p := segments{rest: path}
+	if !p.canonical() {
+		return p.mention() // servers differ in how they read it
+	}
+	for p.enterAPI() { // a prefix may look like the API
+		if p.reachThrough() {
+			return true
+		}
+	}
+	return false
+}
+
+// reachThrough says so of what follows the group and version.
+func (p segments) reachThrough() bool {
+	s := p.next()
+	switch s {
+	case "proxy": // a verb of old
+		return true
+	case "watch":
+		s = p.next()
+	}
+	if s == "namespaces" {
+		inside := p
+		inside.next() // its name
+		if resource := inside.next(); resource != "" && resource != "status" && resource != "finalize" {
+			p = inside
+		}
+	}
+	p.next() // the object's name
+	return isConnection(p.next())
+}
+
+// isConnection says whether a subresource reaches through to something else.
+func isConnection(subresource string) bool {
+	switch subresource {
+	case "proxy", "exec", "attach", "portforward":
+		return true
+	}
+	return false
+}
+
+// segments are those of a path that are still to be read.
+type segments struct{ rest string }
+
+// next is the next segment; empty once there is none.
+func (p *segments) next() string {
+	s, rest, _ := strings.Cut(strings.TrimPrefix(p.rest, "/"), "/")
+	p.rest = rest
+	return s
+}
+
+// canonical says whether every server reads the path alike.
+func (p *segments) canonical() bool {
+	return !strings.Contains(p.rest, "//") && !strings.Contains(p.rest, "/.")
+}
+
+// mention says whether a segment is named like a subresource that reaches through.
+func (p segments) mention() bool {
+	for p.rest != "" {
+		if isConnection(p.next()) {
+			return true
+		}
+	}
+	return false
+}
+
+// enterAPI moves past the group and version of the Kubernetes API, wherever they stand.
+func (p *segments) enterAPI() bool {
+	for p.rest != "" {
+		switch p.next() {
+		case "api":
+			if inside := *p; isVersion(inside.next()) {
+				*p = inside
+				return true
+			}
+		case "apis":
+			inside := *p
+			if inside.next(); isVersion(inside.next()) {
+				*p = inside
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isVersion says whether s looks like v1 or v2beta1.
+func isVersion(s string) bool {
+	return len(s) > 1 && s[0] == 'v' && s[1] >= '0' && s[1] <= '9'
+}

@@ -1,0 +1,114 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+)
+
+// RoundTripper puts the gate before a transport: rest.Config.Wrap takes this method, and
+// http.Client its result. A nil next is http.DefaultTransport, as it is to http.Client.
+//
+// What does not pass fails with a *NotLeadingError before anything is sent. What passes
+// has a context that ends when the term begins to stop or at its deadline, until its
+// response's body was read to its end or closed.
+func (g *Gate) RoundTripper(next http.RoundTripper) http.RoundTripper {
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	return &transport{gate: g, next: next}
+}
+
+type transport struct {
+	gate *Gate
+	next http.RoundTripper
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if isRead(req) {
+		return t.next.RoundTrip(req)
+	}
+	before, _ := req.Context().Value(key{}).(*pass)
+	if before != nil && before.ungated {
+		return t.next.RoundTrip(req)
+	}
+	p, err := t.gate.enter(before)
+	if err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close() // as every RoundTripper must; nothing was read from it
+		}
+		return nil, err
+	}
+	ctx, leave := p.bind(req.Context())
+	resp, err := t.next.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		err = asCut(ctx, err)
+		leave()
+		return resp, err
+	}
+	resp.Body = gatedBody(ctx, resp.Body, leave)
+	return resp, nil
+}
+
+// WrappedRoundTripper lets client-go find the connections.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// CloseIdleConnections lets http.Client close them.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// gatedBody makes leave follow the end of a response's body.
+func gatedBody(ctx context.Context, of io.ReadCloser, leave func()) io.ReadCloser {
+	if of == nil || of == http.NoBody {
+		leave()
+		return of
+	}
+	b := body{of: of, ctx: ctx, leave: leave}
+	w, upgraded := of.(io.Writer)
+	if !upgraded {
+		return &b
+	}
+	// A connection that became another protocol's heeds no context any more.
+	stop := context.AfterFunc(ctx, func() { _ = of.Close() })
+	b.leave = func() {
+		stop()
+		leave()
+	}
+	return &connection{body: b, w: w}
+}
+
+// body is a response's body that says why it was cut.
+type body struct {
+	of    io.ReadCloser
+	ctx   context.Context
+	leave func()
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.of.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.leave()
+		return n, err
+	}
+	return n, asCut(b.ctx, err)
+}
+
+func (b *body) Close() error {
+	defer b.leave()
+	return b.of.Close()
+}
+
+// connection is the body of a response that switched protocols.
+type connection struct {
+	body
+	w io.Writer
+}
+
+func (c *connection) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	return n, asCut(c.ctx, err)
+}

@@ -215,7 +215,8 @@ func TestCutOnTheAPIServer(t *testing.T) {
 	close(store.now)
 	err = <-done
 	var why *election.Stop
-	if !errors.Is(err, fence.ErrNotLeading) || !errors.As(err, &why) || why.Reason != "not renewed in time" {
+	var cut *fence.NotLeadingError
+	if !errors.As(err, &cut) || cut.Progress != fence.Cut || !errors.Is(err, fence.ErrNotLeading) || !errors.As(err, &why) || why.Reason != "not renewed in time" {
 		t.Errorf("%v", err)
 	}
 	if _, err := send.Write([]byte(`}}`)); err == nil {

@@ -67,15 +67,19 @@ func (g *Gate) Check() error {
 // Cut fn failed after its context had ended. Do returns when fn has returned, so fn must
 // heed its context.
 func (g *Gate) Do(ctx context.Context, fn func(ctx context.Context) error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	p, err := g.enter(nil)
+	before, _ := ctx.Value(key{}).(*pass)
+	p, err := g.enter(before)
 	if err != nil {
 		return err
 	}
+	if before != nil {
+		p.under = append(p.under, before.under...) // what is within both belongs to both
+	}
 	ctx, leave := p.bind(ctx)
 	defer leave()
+	if err := notBegun(ctx); err != nil {
+		return err
+	}
 	return asCut(ctx, fn(context.WithValue(ctx, key{}, p)))
 }
 
@@ -140,6 +144,18 @@ func (p *pass) bind(ctx context.Context) (bound context.Context, leave func()) {
 		}
 		cancel(nil)
 	}
+}
+
+// notBegun is why nothing may begin with ctx any more, if it has ended.
+func notBegun(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	err := context.Cause(ctx)
+	if cut, ok := err.(*NotLeadingError); ok {
+		return &NotLeadingError{Election: cut.Election, Progress: NotSent, Cause: cut.Cause}
+	}
+	return err
 }
 
 // asCut makes of an error that came after the end of the term one that says so.

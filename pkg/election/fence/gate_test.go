@@ -134,7 +134,12 @@ func TestLateWritesOfAnEarlierTerm(t *testing.T) {
 		err := g.Do(t.Context(), func(ctx context.Context) error {
 			late = context.WithoutCancel(ctx)
 			token, _ = fence.TokenOf(ctx, "a")
-			return errors.Join(write(late, g, w), write(t.Context(), fence.For(terms[0]), w))
+			return errors.Join(write(late, g, w), fence.For(terms[0]).Do(ctx, func(ctx context.Context) error {
+				if within, ok := fence.TokenOf(ctx, "a"); !ok || within != token {
+					t.Errorf("Do within Do: token %d, want %d", within, token)
+				}
+				return write(context.WithoutCancel(ctx), fence.For(terms[0]), w)
+			}))
 		})
 		if err != nil || len(w.seen()) != 2 || token != m1.status[0].Token() {
 			t.Fatalf("%v, sent %v, token %d", err, w.seen(), token)
@@ -147,6 +152,7 @@ func TestLateWritesOfAnEarlierTerm(t *testing.T) {
 		}
 		for name, err := range map[string]error{
 			"the context of Do":     write(late, g, w),
+			"Do within Do":          g.Do(late, func(context.Context) error { return nil }),
 			"the gate of a term":    write(t.Context(), fence.For(terms[0]), w),
 			"Do of a term's gate":   fence.For(terms[0]).Do(t.Context(), func(context.Context) error { return nil }),
 			"check by a term's own": fence.For(terms[0]).Check(),

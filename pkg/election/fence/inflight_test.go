@@ -24,6 +24,12 @@ type slow struct{ ctx context.Context }
 func (s slow) Read([]byte) (int, error) { <-s.ctx.Done(); return 0, s.ctx.Err() }
 func (slow) Close() error               { return nil }
 
+// hangAndTell fails as HTTP/1 does, with the cause.
+func hangAndTell(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, context.Cause(req.Context())
+}
+
 func answerSlowly(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: slow{req.Context()}, Request: req}, nil
 }
@@ -47,7 +53,7 @@ func upgrade(req *http.Request) (*http.Response, error) {
 // CONFORMANCE 62: what is under way lives on while the term is extended, and is cut when
 // the term begins to stop; the error says so, and why.
 func TestCutWhenTheTermStops(t *testing.T) {
-	for name, answer := range map[string]func(*http.Request) (*http.Response, error){"no answer": hang, "body": answerSlowly, "upgraded": upgrade} {
+	for name, answer := range map[string]func(*http.Request) (*http.Response, error){"no answer": hang, "told why": hangAndTell, "body": answerSlowly, "upgraded": upgrade} {
 		t.Run(name, func(t *testing.T) {
 			leading(t, nil, func(t *testing.T, m1 *member, _ *memory.Realm) {
 				g := gateOf(t, m1.status...)
@@ -136,8 +142,11 @@ func TestOtherErrorsPassUnchanged(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := g.Do(ctx, nil); !errors.Is(err, context.Canceled) || errors.Is(err, fence.ErrNotLeading) {
-			t.Error(err)
+		w := &wire{}
+		for name, err := range map[string]error{"Do": g.Do(ctx, nil), "write": write(ctx, g, w)} {
+			if !errors.Is(err, context.Canceled) || errors.Is(err, fence.ErrNotLeading) || len(w.seen()) != 0 {
+				t.Errorf("%s with a context that has ended: sent %v: %v", name, w.seen(), err)
+			}
 		}
 		done := g.Do(t.Context(), func(context.Context) error {
 			m1.stop()

@@ -35,12 +35,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	p, err := t.gate.enter(before)
 	if err != nil {
-		if req.Body != nil {
-			_ = req.Body.Close() // as every RoundTripper must; nothing was read from it
-		}
-		return nil, err
+		return refuse(req, err)
 	}
 	ctx, leave := p.bind(req.Context())
+	if err := notBegun(ctx); err != nil {
+		leave()
+		return refuse(req, err)
+	}
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		err = asCut(ctx, err)
@@ -49,6 +50,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = gatedBody(ctx, resp.Body, leave)
 	return resp, nil
+}
+
+func refuse(req *http.Request, why error) (*http.Response, error) {
+	if req.Body != nil {
+		_ = req.Body.Close() // as every RoundTripper must; nothing was read from it
+	}
+	return nil, why
 }
 
 // WrappedRoundTripper lets client-go find the connections.

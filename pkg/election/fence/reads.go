@@ -13,11 +13,18 @@ func isRead(req *http.Request) bool {
 	default:
 		return false
 	}
-	if len(req.Header["Upgrade"]) > 0 || req.URL == nil || req.URL.Opaque != "" {
-		return false // another protocol, or a path that is not where we look
+	if req.URL == nil || req.URL.Opaque != "" {
+		return false // the path is not where we look
+	}
+	for name := range req.Header { // it may be written in any case
+		if len(name) == len(upgrade) && strings.EqualFold(name, upgrade) {
+			return false
+		}
 	}
 	return !reachesThrough(req.URL.Path)
 }
+
+const upgrade = "Upgrade"
 
 // reachesThrough says whether the path is that of a subresource behind which anything may
 // happen, whatever the method. The API may stand below a prefix.
@@ -26,10 +33,21 @@ func reachesThrough(path string) bool {
 	if !p.canonical() {
 		return p.mention() // servers differ in how they read it
 	}
-	for p.enterAPI() { // a prefix may look like the API
-		if p.reachThrough() {
-			return true
+	for p.rest != "" { // the API may stand anywhere, and a prefix may look like it
+		inside := p
+		switch inside.next() {
+		case "api":
+			if isVersion(inside.next()) && inside.reachThrough() {
+				return true
+			}
+		case "apis":
+			inside.next() // a group
+			inside.next() // a version, named as they like
+			if inside.reachThrough() {
+				return true
+			}
 		}
+		p.next()
 	}
 	return false
 }
@@ -88,27 +106,7 @@ func (p segments) mention() bool {
 	return false
 }
 
-// enterAPI moves past the group and version of the Kubernetes API, wherever they stand.
-func (p *segments) enterAPI() bool {
-	for p.rest != "" {
-		switch p.next() {
-		case "api":
-			if inside := *p; isVersion(inside.next()) {
-				*p = inside
-				return true
-			}
-		case "apis":
-			inside := *p
-			if inside.next(); isVersion(inside.next()) {
-				*p = inside
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isVersion says whether s looks like v1 or v2beta1.
+// isVersion says whether s looks like v1, the core group's.
 func isVersion(s string) bool {
 	return len(s) > 1 && s[0] == 'v' && s[1] >= '0' && s[1] <= '9'
 }

@@ -21,7 +21,7 @@ func TestWhatIsARead(t *testing.T) {
 		// names are not subresources
 		"GET /api/v1/namespaces/proxy", "GET /api/v1/namespaces/proxy/pods/exec", "GET /api/v1/namespaces/x/configmaps/proxy",
 		"GET /api/v1/namespaces/x/services/proxy/status", "GET /api/v1/nodes/exec", "GET /api/v1/namespaces/x/status",
-		"GET /api/v1/watch/namespaces/x/pods/proxy", "GET /k8s/clusters/c" + pod, "GET /a//b",
+		"GET /api/v1/watch/namespaces/x/pods/proxy", "GET /k8s/clusters/c" + pod, "GET /a//b", "GET /apis", "GET /apis/apps", "GET /apis/apps/v1", "GET /api/v1", "GET /apis/apps/v1/deployments/exec",
 	}
 	writes := []string{
 		"POST " + pod, "PUT " + pod, "PATCH " + pod, "DELETE " + pod, "DELETE /api/v1/namespaces/x/pods",
@@ -33,8 +33,8 @@ func TestWhatIsARead(t *testing.T) {
 		"GET " + pod + "/exec", "GET " + pod + "/attach", "GET " + pod + "/portforward", "GET " + pod + "/proxy", "GET " + pod + "/proxy/a/b",
 		"HEAD " + pod + "/proxy", "OPTIONS " + pod + "/proxy", "GET " + pod + "/exec/", "GET " + pod + "/proxy/api/v1/pods",
 		"GET /api/v1/namespaces/x/services/https:s:443/proxy/", "GET /api/v1/nodes/n/proxy/metrics",
-		"GET /api/v1/proxy/nodes/n", "GET /apis/example.org/v1/namespaces/x/machines/m/portforward", "GET /apis/example.org/v1/machines/m/exec",
-		"GET /k8s/clusters/c" + pod + "/exec", "GET /api/v3/clusters/c" + pod + "/exec",
+		"GET /api/v1/proxy/nodes/n", "GET /apis/example.org/v1/namespaces/x/machines/m/portforward", "GET /apis/example.org/v1/machines/m/exec", "GET /apis/example.org/stable/machines/m/exec",
+		"GET /k8s/clusters/c" + pod + "/exec", "GET /apis" + pod + "/exec", "GET /apis/x/apis/apps/v1/things/t/attach", "GET /api/v3/clusters/c" + pod + "/exec",
 		"GET /api/v1/namespaces/x//pods/p/exec", "GET /api/v1/namespaces/x/./pods/p/exec", "GET /api/v1/a/../namespaces/x/pods/p/proxy",
 		"GET /api/v1/namespaces/x/pods/p%2Fexec",
 	}
@@ -71,9 +71,10 @@ func cut(line string) (method, path string, ok bool) {
 // a server looks for it too.
 func TestDisguisedReads(t *testing.T) {
 	for name, disguise := range map[string]func(*http.Request){
-		"upgrade": func(r *http.Request) { r.Header.Set("Connection", "Upgrade"); r.Header.Set("Upgrade", "websocket") },
-		"opaque":  func(r *http.Request) { r.URL.Opaque = "//cluster/api/v1/namespaces/x/pods/p/exec" },
-		"no URL":  func(r *http.Request) { r.URL = nil },
+		"upgrade":       func(r *http.Request) { r.Header.Set("Connection", "Upgrade"); r.Header.Set("Upgrade", "websocket") },
+		"in lower case": func(r *http.Request) { r.Header["upgrade"] = []string{"websocket"} },
+		"opaque":        func(r *http.Request) { r.URL.Opaque = "//cluster/api/v1/namespaces/x/pods/p/exec" },
+		"no URL":        func(r *http.Request) { r.URL = nil },
 	} {
 		w := &wire{}
 		req := httptest.NewRequest(http.MethodGet, "https://cluster/api/v1/pods", nil)

@@ -30,8 +30,11 @@ const upgrade = "Upgrade"
 // happen, whatever the method. The API may stand below a prefix.
 func reachesThrough(path string) bool {
 	p := segments{rest: path}
+	if !p.mention() {
+		return false // as nearly always
+	}
 	if !p.canonical() {
-		return p.mention() // servers differ in how they read it
+		return true // servers differ in how they read it
 	}
 	for p.rest != "" { // the API may stand anywhere, and a prefix may look like it
 		inside := p

@@ -85,7 +85,6 @@ const (
 	OverlapByTheft
 	ReleasedAtWork
 	BlankedByForeign
-	FreedUnderAClaim
 	faults
 )
 
@@ -99,7 +98,7 @@ var faultNames = [faults]string{
 	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",
-	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector", "freed under a claim",
+	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",
 }
 
 func (f Fault) String() string {

@@ -84,7 +84,8 @@
 // client-go's had released before its work had stopped, and where a hung release lets it
 // work for longer than twice its duration. Who leads where Istio shares the lock gives it up
 // as soon as it hears that another revision is preferred. What they do to each other is not
-// judged; a lock that we freed while one of them was still at work is counted.
+// judged, but that we never free a lock, by a release or a claim that ends too early, while
+// one of them is still at work.
 //
 // Liveness, once nothing goes wrong any more: every election with a living member, or a
 // living elector, is led within the bound that livenessBound states, the preferred member leads within that of

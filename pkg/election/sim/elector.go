@@ -60,7 +60,8 @@ type run struct {
 	// working: its work is on, since the store's revision began.
 	working bool
 	began   uint64
-	// stole: it took the lock from a living holder. freed: a release of ours let it in.
+	// stole: it took the lock from a living holder. freed: a release of ours let it in, or
+	// a claim of ours that nobody renewed.
 	stole, freed bool
 	// released: its release was stored while its work was on. givingUp: its renewDeadline
 	// has passed, and its work goes on until its release has returned.

@@ -24,12 +24,13 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 		return
 	case before != nil && before.Holder == r.identity:
 		return
-	case r.e.istio && before != nil && before.Holder != "" && r.valid(r.now()):
-		r.stole = true
+	}
+	r.stole = r.e.istio && before != nil && before.Holder != "" && r.valid(r.now())
+	if r.stole {
 		w.cov.saw(ForeignStole)
 	}
 	r.began = e.Version.Revision
-	r.freed = before != nil && before.Holder == "" && before.Bound()
+	r.freed = before != nil && !r.stole && before.Bound() && (before.Holder == "" || before.Claim != nil)
 }
 
 // work begins.
@@ -46,7 +47,7 @@ func (r *run) work() {
 	}
 	for _, o := range w.workingElectors(r.e.election) {
 		if o != r && r.freed && !o.released && !o.late() {
-			w.cov.saw(FreedUnderAClaim)
+			w.violate("freed", "%s: %s begins on a lock that we freed, while %s is at work", w.elections[r.e.election], r.identity, o.identity)
 		}
 	}
 }

@@ -93,6 +93,11 @@ var mutants = []mutant{
 		new: "func (s *step) heldBack() record.Instant { return 0 }",
 	},
 	{
+		name: "claim-is-released", rule: "8", file: "machine/claim.go",
+		old: "	case s.now >= over && (s.withdrawn()",
+		new: "	case (s.withdrawn()",
+	},
+	{
 		name: "claim-waits-once", rule: "8", file: "machine/claim.go",
 		old: "wait = 2 * max(t.LeaseDuration,",
 		new: "wait = max(t.LeaseDuration,",

@@ -13,6 +13,7 @@ var allTransitions = []string{
 	"draining: preferred revision is another's",
 	"draining: runners failed",
 	"draining: session ended",
+	"following: claim left to expire",
 	"following: not renewed in time",
 	"following: nothing held any more",
 	"following: released",
@@ -21,6 +22,6 @@ var allTransitions = []string{
 
 // rareTransitions and rareFaults are not reached in a few hundred seeds.
 var (
-	rareTransitions = []string{"draining: preferred revision is another's"}
-	rareFaults      = []Fault{ForeignStole, OverlapByTheft, ReleasedAtWork, BlankedByForeign, FreedUnderAClaim}
+	rareTransitions = []string{"following: claim left to expire", "draining: preferred revision is another's"}
+	rareFaults      = []Fault{ForeignStole, OverlapByTheft, ReleasedAtWork, BlankedByForeign}
 )

@@ -22,9 +22,10 @@ type bench struct {
 	clock   clock.Clock
 	// dir is a temporary folder; spans, the one in it that the workers write to.
 	dir, spans string
-	config     string
-	cluster    *cluster
-	members    []*member
+	// config is the file of members that join.
+	config  string
+	cluster *cluster
+	members []*member
 }
 
 func newBench(ctx context.Context, o options) (_ *bench, err error) {
@@ -41,7 +42,7 @@ func newBench(ctx context.Context, o options) (_ *bench, err error) {
 	if err := os.Mkdir(b.spans, 0o700); err != nil {
 		return nil, fmt.Errorf("workers' folder: %w", err)
 	}
-	if b.config, err = b.configFile(); err != nil {
+	if b.config, err = b.configFile("primacy.yaml", "{kind: Lease}"); err != nil {
 		return nil, err
 	}
 	if b.cluster, err = startCluster(ctx, o, b.dir); err != nil {
@@ -130,12 +131,23 @@ func (b *bench) measure(ctx context.Context) error {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("table: %w", err)
 	}
-	fmt.Printf("terms %d, overlaps %d (%v in all), falling tokens %d, takeovers before the validity ended %d\n",
-		v.terms, len(v.overlaps), v.overlapping(), len(v.falling), early)
+	fmt.Printf("takeovers before the validity ended %d\n", early)
+	if early > 0 {
+		return errors.Join(errors.New("taken over too early"), printVerdict(v))
+	}
+	return printVerdict(v)
+}
+
+// printVerdict says what the judge found; anything wrong is an error.
+func printVerdict(v verdict) error {
+	fmt.Printf("terms %d, overlaps %d (%v in all), falling tokens %d\n", v.terms, len(v.overlaps), v.overlapping(), len(v.falling))
 	for _, o := range v.overlaps {
 		fmt.Println("  ", o)
 	}
-	if len(v.overlaps) > 0 || len(v.falling) > 0 || early > 0 {
+	for _, f := range v.falling {
+		fmt.Println("  ", f)
+	}
+	if len(v.overlaps) > 0 || len(v.falling) > 0 {
 		return errors.New("leadership was not exclusive")
 	}
 	return nil

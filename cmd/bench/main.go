@@ -8,6 +8,10 @@
 // update and for an update to be seen by another client, and takes everything down. It
 // asserts nothing about speed; it fails when two runners were at work at once.
 //
+// With --scenario move the elections move instead, from ConfigMaps to Leases and back, by
+// rolling restarts of the members, while other clients write as fast as they can and the
+// preferred revision changes; one member is killed on the way.
+//
 // The members' runners are stopwatches (bench/stopwatch): each keeps the time of its own
 // work, on CLOCK_BOOTTIME, in a file of its own, and the judge reads nothing else.
 package main
@@ -38,7 +42,7 @@ type options struct {
 	stopwatch                  string
 	elections                  int
 	switches, handovers, kills int
-	profile                    string
+	profile, scenario          string
 	fsync                      bool
 }
 
@@ -54,8 +58,13 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.kills, "kills", 5, "trials of a killed member")
 	flags.StringVar(&o.profile, "profile", "default", "timing profile of the members")
 	flags.BoolVar(&o.fsync, "fsync", true, "let the API server's store sync every write to disk")
+	flags.StringVar(&o.scenario, "scenario", "default", "what to measure: default, or move (from ConfigMaps to Leases and back, under load)")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	play, found := map[string]func(*bench, context.Context) error{"default": (*bench).measure, "move": (*bench).move}[o.scenario]
+	if !found {
+		return fmt.Errorf("unknown scenario %q (-h lists them)", o.scenario)
 	}
 	var err error
 	if o.stopwatch, err = filepath.Abs(o.stopwatch); err != nil {
@@ -66,5 +75,5 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.close()
-	return b.measure(ctx)
+	return play(b, ctx)
 }

@@ -19,16 +19,17 @@ type member struct {
 	ended          chan struct{}
 }
 
-// configFile writes the configuration that all members share.
-func (b *bench) configFile() (string, error) {
+// configFile writes a configuration that members share, in which every election has the
+// lock that is written so.
+func (b *bench) configFile(name, lock string) (string, error) {
 	var y strings.Builder
 	fmt.Fprintf(&y, "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: bench\nnamespace: %s\n", namespace)
 	fmt.Fprintf(&y, "member: {revision: stable}\ndefaultRevision:\n  configMap: {name: primacy-revisions, key: default}\n")
 	fmt.Fprintf(&y, "timing: {profile: %s, preemptDelay: 0s, minHold: 0s}\nelections:\n", b.options.profile)
 	for i := range b.options.elections {
-		fmt.Fprintf(&y, "- name: e%03d\n  bootstrap: immediate\n  runners:\n  - name: work\n    exec: {command: [%q, --dir, %q]}\n", i, b.options.stopwatch, b.spans)
+		fmt.Fprintf(&y, "- name: e%03d\n  bootstrap: immediate\n  lock: %s\n  runners:\n  - name: work\n    exec: {command: [%q, --dir, %q]}\n", i, lock, b.options.stopwatch, b.spans)
 	}
-	file := filepath.Join(b.dir, "primacy.yaml")
+	file := filepath.Join(b.dir, name)
 	if err := os.WriteFile(file, []byte(y.String()), 0o600); err != nil {
 		return "", fmt.Errorf("configuration: %w", err)
 	}

@@ -72,6 +72,9 @@ func (w *world) editLock() bool {
 	if w.shared(election) && slices.Contains(notShared, e.fault) {
 		return false
 	}
+	if e.fault == HolderRenamed && w.foreignLease[election] > w.timing.LeaseDuration {
+		return false // who comes later cannot know that it was held for longer than we would
+	}
 	return w.edit(w.elections[election], e.fault, e.do)
 }
 

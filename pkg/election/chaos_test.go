@@ -37,6 +37,12 @@ func chaos(t *testing.T, seed uint64) {
 			c.Timing, _ = record.Profile("fast")
 		}
 	}
+	// Members of both settings live side by side, and in some schedules all are alike.
+	settings := []record.Renewal{record.RenewalSession, record.RenewalRecord}
+	if seed%4 < 2 {
+		settings = settings[:1]
+	}
+	g.renewal = func(string, string) record.Renewal { return settings[random.IntN(len(settings))] }
 	g.stop = time.Duration(random.IntN(900)) * time.Millisecond
 	members := []*member{
 		g.join("m1", "stable", stable),
@@ -46,7 +52,11 @@ func chaos(t *testing.T, seed uint64) {
 	for range 120 {
 		after(time.Duration(random.IntN(4000)) * time.Millisecond)
 		m := members[random.IntN(len(members))]
-		switch random.IntN(10) {
+		switch random.IntN(12) {
+		case 10:
+			g.realm.Delete("primacy-edge-" + m.name + "-0")
+		case 11:
+			g.realm.Edit("primacy-edge-"+m.name+"-0", hostileEdit(random))
 		case 0:
 			for _, m := range members {
 				m.prefs.values <- []record.Preferred{stable, canary}[random.IntN(2)]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"time"
@@ -91,6 +92,11 @@ type Spec struct {
 	// Outage says what becomes of a term whose renewals no longer come through. Default:
 	// its work stops. With machine.OutageFailOpen, For defaults to 10 x leaseDuration.
 	Outage machine.Outage
+	// Renewal is what keeps a term alive: beats of the member's session, whatever the number
+	// of elections, or renewals of the record. Default: the session, where that is possible:
+	// where the lock is in the Manager's store and shared with nobody, and has its durations.
+	// Members of both settings may live side by side.
+	Renewal record.Renewal
 }
 
 // LockRef names a lock object in a store.
@@ -145,6 +151,9 @@ func (c *Config) complete() error {
 	}
 	if c.Locks == nil {
 		return errors.New("no lock store (Config.Locks)")
+	}
+	if !reflect.ValueOf(c.Locks).Comparable() {
+		return fmt.Errorf("lock store %T cannot be compared: use a pointer", c.Locks)
 	}
 	if _, byName := c.Locks.(lock.NameWatcher); byName {
 		return errors.New("this lock store is watched by name, so it shows no sessions: give it to elections (Spec.Locks), and a whole realm to Config.Locks")
@@ -204,6 +213,9 @@ func (s *Spec) complete(c *Config) error {
 	if s.Locks == nil {
 		s.Locks = c.Locks
 	}
+	if !reflect.ValueOf(s.Locks).Comparable() {
+		return fmt.Errorf("election %s: lock store %T cannot be compared, so nobody can tell whether two elections share it: use a pointer", s.Name, s.Locks)
+	}
 	if prefix := session.Prefix(c.Group); strings.HasPrefix(s.Lock, prefix) {
 		return fmt.Errorf("election %s: lock name %q: names that begin with %q are those of the group's sessions", s.Name, s.Lock, prefix)
 	}
@@ -232,6 +244,9 @@ func (s *Spec) complete(c *Config) error {
 	}
 	if err := s.completeOutage(); err != nil {
 		return fmt.Errorf("election %s: %w", s.Name, err)
+	}
+	if err := s.completeRenewal(c); err != nil {
+		return fmt.Errorf("election %s: renewal by session: %w", s.Name, err)
 	}
 	if s.Policy == nil {
 		s.Policy = priority.RevisionLocation{}
@@ -264,4 +279,37 @@ func (s *Spec) completeOutage() error {
 		s.Outage.For = failOpenLeases * s.Timing.LeaseDuration
 	}
 	return nil
+}
+
+// completeRenewal chooses what keeps terms alive, or says why a session cannot.
+func (s *Spec) completeRenewal(c *Config) error {
+	var obstacle error
+	switch t, of := s.Timing, c.Timing; {
+	case s.Locks != c.Locks:
+		obstacle = errors.New("the lock is not in the store that holds the sessions")
+	case s.Foreign.Sharing != machine.NotShared:
+		obstacle = errors.New("electors that are not ours share the lock, and know nothing of sessions")
+	case s.MigrateFrom != nil:
+		obstacle = errors.New("the lock is being migrated")
+	case s.Range:
+		obstacle = errors.New("ranges are made of the renewals of the lock itself")
+	case s.Outage.Mode == machine.OutageFailOpen:
+		obstacle = errors.New("a session ends for all its elections alike, so none fails open by itself")
+	case t.LeaseDuration != of.LeaseDuration, t.RenewInterval != of.RenewInterval, t.Drift != of.Drift:
+		obstacle = fmt.Errorf("its leaseDuration %v, renewInterval %v and drift %v must be those of the session, %v, %v and %v",
+			t.LeaseDuration, t.RenewInterval, t.Drift, of.LeaseDuration, of.RenewInterval, of.Drift)
+	}
+	switch s.Renewal {
+	case record.RenewalRecord:
+		return nil
+	case record.RenewalSession:
+		return obstacle
+	case "":
+		s.Renewal = record.RenewalSession
+		if obstacle != nil {
+			s.Renewal = record.RenewalRecord
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown renewal %q (want %s or %s)", s.Renewal, record.RenewalSession, record.RenewalRecord)
 }

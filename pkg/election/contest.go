@@ -28,6 +28,8 @@ type contest struct {
 	// over: it was given up, and what still arrives for it changes nothing: the lock may be
 	// that of a new contest by now.
 	over bool
+	// beatSent is when the last beat of our session went out that the machine was told of.
+	beatSent record.Instant
 	// before is how many terms earlier incarnations had.
 	before  int
 	notices notices
@@ -53,6 +55,7 @@ func newContest(r *realm, e *entrant, lock lockName) *contest {
 			Foreign:   e.spec.Foreign,
 			Range:     e.spec.Range,
 			Outage:    e.spec.Outage,
+			Renewal:   e.spec.Renewal,
 		},
 		notBefore: r.notBefore,
 		state:     initialState(r, lock),
@@ -78,8 +81,14 @@ func (r *realm) handle(c *contest, event machine.Event) {
 		r.handle(c.outer, machine.Tick{}) // before anything begins inside
 	}
 	pending := []happening{{c, event}}
+	if _, is := event.(machine.BeatSeen); !is && c.beatSent < r.beat.Sent {
+		pending = []happening{{c, r.beat}, {c, event}}
+	}
 	for len(pending) > 0 {
 		h := pending[0]
+		if b, is := h.event.(machine.BeatSeen); is {
+			h.contest.beatSent = b.Sent
+		}
 		next, actions := machine.Step(h.contest.cfg, h.contest.state, r.cfg.Clock.Now(), h.event)
 		pending = pending[1:]
 		h.contest.state = next

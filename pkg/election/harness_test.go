@@ -149,6 +149,8 @@ type group struct {
 	names []string // elections
 	stop  time.Duration
 	bend  func(*election.Config, *election.Spec)
+	// renewal says how a member renews an election; nil for the default.
+	renewal func(member, election string) record.Renewal
 }
 
 func newGroup(t *testing.T, elections ...string) *group {
@@ -184,6 +186,9 @@ func (g *group) join(name, revision string, preferred record.Preferred) *member 
 	m.manager = manager
 	for _, e := range g.names {
 		spec.Name, spec.Lock = e, ""
+		if g.renewal != nil {
+			spec.Renewal = g.renewal(name, e)
+		}
 		m.status[e], err = manager.Add(spec, g.judge.runner(name, g.stop))
 		if err != nil {
 			g.t.Fatal(err)

@@ -52,6 +52,8 @@ type entrant struct {
 	runner Runner
 	status *Status
 	ranges *ranges // nil without ranges
+	// stray: it stands for a lock that no election here has, but that this member holds.
+	stray bool
 	// removed is set once the election is to be given up; left is closed when it was.
 	removed bool
 	left    chan struct{}

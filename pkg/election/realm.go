@@ -52,13 +52,14 @@ type realm struct {
 	view    *machine.View
 	digest  string
 	trouble troubles
+	// beat is the last one of our session that its stream has shown.
+	beat machine.BeatSeen
 	// provenAt is when the others will trust this member again after a fall.
 	provenAt record.Instant
 	// viewStale: the directory was shown something since the view was made.
 	viewStale bool
-	// sessionNext, viewNext, poolNext and streamNext are when each wants to be looked at
-	// again.
-	sessionNext, viewNext, poolNext, streamNext record.Instant
+	// sessionNext and the like are when each wants to be looked at again.
+	sessionNext, viewNext, poolNext, streamNext, sightNext record.Instant
 
 	// failed is why a store cannot be used at all.
 	failed error
@@ -199,10 +200,11 @@ func (r *realm) attend() {
 	}
 	r.own.Publish(r.member())
 	r.settle(now)
-	if r.leaving != "" && len(r.contests) == 0 {
+	if r.leaving != "" && (len(r.contests) == 0 || r.letGo()) {
 		r.own.Leave()
 	}
 	r.tendSession(now)
+	r.tendSight(now)
 	r.tendView(now)
 	r.tendStream(now)
 	r.poolNext = r.pool.dispatch(r.ctx)
@@ -211,7 +213,7 @@ func (r *realm) attend() {
 // next is the earliest instant at which something is due; zero for never.
 func (r *realm) next() record.Instant {
 	next := record.Instant(0)
-	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext, r.streamNext} {
+	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext, r.streamNext, r.sightNext} {
 		if at != 0 && (next == 0 || at < next) {
 			next = at
 		}
@@ -244,6 +246,8 @@ func (r *realm) enter() {
 	for e, removed := range r.m.entrants() {
 		c := r.contests[e]
 		switch {
+		case c == nil && !removed && r.answering(e):
+			// Its lock is being released first; settle comes back to it.
 		case c == nil && removed:
 			r.m.forget(e)
 		case c == nil && r.leaving == "":
@@ -309,18 +313,15 @@ func (r *realm) settle(now record.Instant) {
 		if c.inner != nil && r.going[c.inner] {
 			continue // its work is the inner one
 		}
-		c.over = true
-		c.notices = notices{}
-		r.timers.set(c, 0)
-		delete(r.going, c)
-		delete(r.lowered, c)
-		delete(r.streamOf(c.lock.store).byLock, c.lock.name)
-		r.beats[c.lock] = c.state.Beat
+		r.drop(c)
 		if c.outer != nil && r.going[c.outer] {
 			continue
 		}
 		delete(r.contests, c.entrant)
 		dropped = true
+		if c.entrant.stray {
+			r.m.tell() // an election may be waiting for this lock
+		}
 		if r.leaving == "" {
 			r.m.forget(c.entrant)
 		}
@@ -334,11 +335,24 @@ func (r *realm) settle(now record.Instant) {
 	}
 }
 
+// drop ends a contest: what still arrives for it changes nothing.
+func (r *realm) drop(c *contest) {
+	c.over = true
+	c.notices = notices{}
+	r.timers.set(c, 0)
+	delete(r.going, c)
+	delete(r.lowered, c)
+	delete(r.streamOf(c.lock.store).byLock, c.lock.name)
+	r.beats[c.lock] = c.state.Beat
+}
+
 // digestConfig makes the digest of the elections that this member takes part in.
 func (r *realm) digestConfig() {
 	names := make([]string, 0, len(r.contests))
 	for e := range r.contests {
-		names = append(names, e.spec.Name)
+		if !e.stray {
+			names = append(names, e.spec.Name)
+		}
 	}
 	slices.Sort(names)
 	h := fnv.New64a()

@@ -18,6 +18,7 @@ func TestRenewalsCrossSeconds(t *testing.T) {
 		g.bend = func(c *election.Config, s *election.Spec) {
 			c.Timing, _ = record.Profile("fast")
 			c.Timing.RenewInterval = 400 * time.Millisecond
+			s.Renewal = record.RenewalRecord
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		watched := make(chan error, 1)

@@ -146,28 +146,40 @@ func (r *realm) isSession(s *stream, name string) bool {
 // listed takes in all that there is; what is not among it is absent.
 func (r *realm) listed(s *stream, e lock.Event) {
 	now := r.cfg.Clock.Now()
-	var sessions []session.Shown
+	if r.carriesSessions(s) {
+		r.listedSessions(now, s, e) // first: whose a record is may follow from them
+	}
 	seen := make(map[string]bool, len(e.List))
 	for _, entry := range e.List {
-		if r.isSession(s, entry.Name) {
-			sessions = append(sessions, session.Shown{Name: entry.Name, Record: entry.Record, Version: entry.Version})
-			continue
+		if !r.isSession(s, entry.Name) {
+			seen[entry.Name] = true
+			r.shown(s, entry, machine.List)
 		}
-		seen[entry.Name] = true
-		r.shown(s, entry, machine.List)
 	}
 	for name := range s.byLock {
 		if !seen[name] && s.shows(name) {
 			r.shown(s, lock.Entry{Name: name, Version: record.Version{Revision: e.Revision}}, machine.List)
 		}
 	}
-	if !r.carriesSessions(s) {
-		return
+	for _, entry := range e.List {
+		if r.isSession(s, entry.Name) {
+			r.sawBeat(entry) // last: it is worth what was shown before it
+		}
+	}
+}
+
+func (r *realm) listedSessions(now record.Instant, s *stream, e lock.Event) {
+	var sessions []session.Shown
+	for _, entry := range e.List {
+		if r.isSession(s, entry.Name) {
+			sessions = append(sessions, session.Shown{Name: entry.Name, Record: entry.Record, Version: entry.Version})
+		}
 	}
 	r.viewStale = true
 	if !r.dir.List(now, s.listSent, e.Revision, sessions) {
 		r.restored(now)
 	}
+	r.tendView(now)
 }
 
 // shown gives one object to whom it concerns.
@@ -175,9 +187,16 @@ func (r *realm) shown(s *stream, e lock.Entry, by machine.Source) {
 	if r.isSession(s, e.Name) {
 		r.viewStale = true
 		r.dir.Observe(r.cfg.Clock.Now(), e.Name, e.Record, e.Version)
+		if by == machine.Stream {
+			r.sawBeat(e)
+		}
 		return
 	}
-	if c := s.byLock[e.Name]; c != nil {
+	c := s.byLock[e.Name]
+	if c == nil {
+		c = r.stray(s, e)
+	}
+	if c != nil {
 		r.handle(c, machine.Observed{Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, Jitter: jitter()})
 	}
 }

@@ -107,6 +107,13 @@ func (p *pool) dispatch(ctx context.Context) record.Instant {
 	return 0
 }
 
+// forget drops what is queued for that purpose.
+func (p *pool) forget(purpose machine.Purpose) {
+	for i := range p.queues {
+		p.queues[i] = slices.DeleteFunc(p.queues[i], func(r request) bool { return r.write != nil && r.purpose == purpose })
+	}
+}
+
 // finished must be called, by the owner, for each answer of a dispatched request.
 func (p *pool) finished() { p.busy-- }
 

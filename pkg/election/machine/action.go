@@ -103,9 +103,6 @@ const (
 	ForeignTooLong
 	// Divided: the holder stays because the better member Detail sees another preference.
 	Divided
-	// SessionRenewed: the holder Detail renews through its session, which this machine
-	// cannot follow; the lock is left alone.
-	SessionRenewed
 )
 
 func (k ReportKind) String() string {
@@ -122,8 +119,6 @@ func (k ReportKind) String() string {
 		return "foreign holder with too long a duration"
 	case Divided:
 		return "different preference"
-	case SessionRenewed:
-		return "session-renewed holder"
 	}
 	return fmt.Sprintf("ReportKind(%d)", int(k))
 }
@@ -155,6 +150,8 @@ const (
 	ReasonOuterLost Reason = "the lock that is migrated from was lost"
 	ReasonRemoved   Reason = "election removed"
 	ReasonSession   Reason = "session ended"
+	ReasonBlind     Reason = "the session's own beats are not seen"
+	ReasonHeldOn    Reason = "a lock could not be released"
 	ReasonRestored  Reason = "store was restored to an earlier state"
 	ReasonReleased  Reason = "released"
 	ReasonAbandoned Reason = "claim left to expire"

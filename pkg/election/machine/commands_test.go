@@ -12,10 +12,13 @@ import (
 // run carries out one line. Commands are:
 //
 //	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=
-//	            sharing=client-go|istio foreignWait= policy=none beat= range failopen=DURATION]
+//	            sharing=client-go|istio foreignWait= policy=none beat= range failopen=DURATION
+//	            renewal=session]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
+//	session NAME [uid= holder= ended]   session NAME gone   the directory shows a session object
+//	beat [sent=]              the stream shows a beat of our own session
 //	prefer REVISION|unset|unsynced [digest=]
-//	stored held|free|empty [by= to= token= transitions= beat= duration= claim= ...]  a member of ours
+//	stored held|free|empty [by= to= token= transitions= beat= duration= claim= renewal= session= uid= ...]  a member of ours
 //	stored foreign|released [by= transitions= duration= key=]  a foreign elector renews or takes; leaves
 //	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest
@@ -56,10 +59,14 @@ var commands map[string]func(e *environment, first string, a arguments)
 
 func init() {
 	commands = map[string]func(e *environment, first string, a arguments){
-		"member": func(e *environment, first string, a arguments) { e.configure(first, a) },
-		"peer":   peer,
-		"gone":   gone,
-		"prefer": prefer,
+		"member":  func(e *environment, first string, a arguments) { e.configure(first, a) },
+		"peer":    peer,
+		"gone":    gone,
+		"prefer":  prefer,
+		"session": session,
+		"beat": func(e *environment, _ string, a arguments) {
+			e.step(BeatSeen{Session: "s-m1", UID: "us", Sent: e.sent(a, e.now)})
+		},
 		"stored": func(e *environment, first string, a arguments) { e.write(e.made(first, a)) },
 		"edit":   edit,
 		"delete": func(e *environment, _ string, _ arguments) { e.write(nil) },
@@ -133,7 +140,7 @@ func peer(e *environment, name string, a arguments) {
 		p.Trust = OnProbation
 	}
 	e.setPeer(p)
-	e.step(DirectoryChanged{View: &View{Peers: e.peers}})
+	e.showDirectory()
 }
 
 func gone(e *environment, name string, _ arguments) {
@@ -144,7 +151,7 @@ func gone(e *environment, name string, _ arguments) {
 		}
 	}
 	e.peers = left
-	e.step(DirectoryChanged{View: &View{Peers: left}})
+	e.showDirectory()
 }
 
 func prefer(e *environment, revision string, a arguments) {

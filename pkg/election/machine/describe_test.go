@@ -66,6 +66,9 @@ func content(r *record.Record) string {
 		}
 		add("key %s", r.Mark.Key)
 	}
+	if r.ThroughSession() {
+		add("through %s/%s", r.Mark.Session, r.Mark.SessionUID)
+	}
 	if r.Mark == nil && r.HolderKey != "" || r.Mark != nil && r.HolderKey != "" && r.HolderKey != r.Mark.Key {
 		add("holder key %s", r.HolderKey)
 	}
@@ -115,7 +118,13 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 			Identity: by, Transitions: r.Transitions, Key: record.Key(a.text("key", "stable")),
 			Beat: uint64(a.number("beat", beat)), Duration: d, Renewal: record.Renewal(a.text("renewal", "record")),
 		}
+		if r.ThroughSession() {
+			name := "s-" + a.text("by", "p1")
+			r.Mark.Session, r.Mark.SessionUID = a.text("session", name), a.text("uid", "us-"+a.text("by", "p1"))
+			r.Duration = unexpiring
+		}
 		if kind == "free" {
+			r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalRecord, "", ""
 			r.Holder, r.Mark.Identity, r.Duration = "", "", time.Second
 			r.HandoverTo = identity(a.text("to", ""))
 		}

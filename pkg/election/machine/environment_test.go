@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,8 @@ type environment struct {
 	readAt  record.Instant
 	jitter  float64
 	peers   []Peer
+	// sessions are the session objects that the directory shows.
+	sessions map[string]Session
 }
 
 type entry struct {
@@ -184,6 +187,9 @@ func (e *environment) configure(name string, a arguments) {
 	if d := a.duration("failopen", 0); d != 0 {
 		e.cfg.Outage = Outage{Mode: OutageFailOpen, For: d}
 	}
+	if a.text("renewal", "record") == "session" {
+		e.cfg.Renewal = record.RenewalSession
+	}
 	e.cfg.ProvenAt = record.Instant(a.duration("provenAt", 0))
 	e.state = Initial()
 	e.state.Digest = "d"
@@ -211,6 +217,26 @@ func member(name string, a arguments) record.Member {
 func (e *environment) setPeer(p Peer) {
 	e.peers = slices.DeleteFunc(slices.Clone(e.peers), func(o Peer) bool { return o.Identity == p.Identity })
 	e.peers = append(e.peers, p)
+}
+
+// session changes what the directory shows of a session object, whose holder is that of its
+// name unless told otherwise.
+func session(e *environment, name string, a arguments) {
+	shown := maps.Clone(e.sessions)
+	if shown == nil {
+		shown = map[string]Session{}
+	}
+	member, _ := strings.CutPrefix(name, "s-")
+	shown[name] = Session{UID: a.text("uid", "us-"+member), Holder: identity(a.text("holder", member)), Ended: a["ended"] == "true"}
+	if a["gone"] == "true" {
+		delete(shown, name)
+	}
+	e.sessions = shown
+	e.showDirectory()
+}
+
+func (e *environment) showDirectory() {
+	e.step(DirectoryChanged{View: &View{Peers: e.peers, Sessions: e.sessions}})
 }
 
 // write stores what somebody else wrote.

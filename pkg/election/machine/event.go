@@ -73,6 +73,16 @@ const (
 // DirectoryChanged: other members came, went or published something.
 type DirectoryChanged struct{ View *View }
 
+// BeatSeen: the stream that carries the records, or the consistent list that it begins
+// with, showed a beat of our own session after all records that changed before it. Sight
+// by any other way is none (rule 2).
+type BeatSeen struct {
+	// Session and UID name the session object; they never change.
+	Session, UID string
+	// Sent is when that beat went out.
+	Sent record.Instant
+}
+
 // PreferenceChanged: another revision should lead this election, or a source was synced.
 type PreferenceChanged struct {
 	Preferred record.Preferred
@@ -101,6 +111,7 @@ func (Observed) event()          {}
 func (ReadFailed) event()        {}
 func (WriteDone) event()         {}
 func (DirectoryChanged) event()  {}
+func (BeatSeen) event()          {}
 func (PreferenceChanged) event() {}
 func (RunnersStopped) event()    {}
 func (RunnersFailed) event()     {}
@@ -110,7 +121,20 @@ func (Resign) event()            {}
 
 // View is what the directory says of the other members that live. It is shared by all
 // machines of a member: nobody writes to it once it was handed out.
-type View struct{ Peers []Peer }
+type View struct {
+	Peers []Peer
+	// Sessions are all session objects there are, by name, our own too.
+	Sessions map[string]Session
+}
+
+// Session is what a session object says of whoever held it.
+type Session struct {
+	UID string
+	// Holder is empty while nobody's mark is bound to it.
+	Holder string
+	// Ended says whether it was ended by our mark.
+	Ended bool
+}
 
 // Peer is another living member.
 type Peer struct {

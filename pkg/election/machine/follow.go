@@ -77,11 +77,11 @@ func (s *step) freeAt() (record.Instant, bool) {
 	switch l.Owner {
 	case Free:
 		return l.since, true
+	case Orphaned:
+		return l.since, true
 	case Other:
-		if l.Record.Mark.Renewal == record.RenewalSession {
-			// Nobody rewrites it: its age says nothing about its holder.
-			s.alarm(SessionRenewed, l.Record.Holder)
-			return 0, false
+		if l.Record.ThroughSession() {
+			return 0, false // it lasts for as long as its session does
 		}
 		return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3
 	case Foreign:
@@ -128,6 +128,8 @@ func ownerless(r *record.Record) string {
 		return "just created"
 	case r.Mark == nil:
 		return fmt.Sprintf("holder %q without a mark of ours", r.Holder)
+	case r.Bound():
+		return fmt.Sprintf("holder %q, whose session %q is unknown", r.Holder, r.Mark.Session)
 	}
 	return fmt.Sprintf("holder %q, but our mark is for %q", r.Holder, r.Mark.Identity)
 }
@@ -222,6 +224,10 @@ func (s *step) take() {
 	if !s.mayWrite() {
 		return
 	}
+	if s.throughSession() && !s.sessionHolds() {
+		s.sightless = true // the next beat that is seen brings us back
+		return
+	}
 	l := s.Lock.Record
 	r := s.held(s.nextToken())
 	if s.Lock.Owner != Mine { // another incarnation of our name is another holder
@@ -233,6 +239,9 @@ func (s *step) take() {
 		r.Claim = s.claim()
 		s.put(Claim, r)
 		return
+	}
+	if s.throughSession() {
+		s.session.keep(&r)
 	}
 	s.put(Take, r)
 }

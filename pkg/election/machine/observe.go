@@ -112,13 +112,15 @@ func (s *step) sight(r *record.Record, v record.Version) {
 
 	sameObject := before.Record != nil && r != nil && before.Version.UID == v.UID
 	switch owner {
-	case Mine, Other:
+	case Mine, Other, Orphaned:
 		// Rule 3: only a new beat of the holder is a change, and only beside it a
-		// duration counts.
-		if !sameObject || before.Owner != owner || !sameBeat(before.Record, r) {
-			k.changedAt = s.now
+		// duration counts. That its session came or went is another condition of the same.
+		if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {
+			k.changedAt, k.since = s.now, s.now
 			k.duration = r.Mark.Duration
-			s.seeClaim(r, v, owner)
+			if beaten {
+				s.seeClaim(r, v, owner)
+			}
 		}
 	case Free:
 		if k.foreignRelease {
@@ -146,8 +148,11 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	case Unowned:
 		// Rule 13: another uid or an owner in between starts the wait anew, the edits
 		// of strangers do not.
-		if !sameObject || before.Owner != Unowned {
+		if !sameObject || before.Owner != Unowned || s.ofUnknownSession(r) && (!before.held() || !sameBeat(before.Record, r)) {
 			k.since = s.now
+		}
+		if s.ofUnknownSession(r) {
+			k.duration = r.Mark.Duration
 		}
 	}
 	if owner == Other {
@@ -159,7 +164,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	if owner != Foreign || before.Owner != Foreign || before.Record.Holder != r.Holder || before.Record.Transitions != r.Transitions {
 		s.outrankedSince = 0
 	}
-	if owner == Other || owner == Foreign || owner == Free {
+	if owner == Other || owner == Orphaned || owner == Foreign || owner == Free {
 		s.heldUntil = 0 // we are no longer the last holder
 	}
 	if owner != before.Owner {
@@ -184,8 +189,14 @@ func (s *step) skipped(e Observed) {
 		duration = e.Record.Duration
 		s.robbed()
 		s.seeForeign(e.Record)
-	default:
+	case Orphaned: // it has certainly stopped
+		s.heldUntil = 0
 		return
+	default:
+		if !s.ofUnknownSession(e.Record) {
+			return
+		}
+		duration = e.Record.Mark.Duration
 	}
 	s.heldUntil = 0
 	if k.Owner == Unowned || k.Owner == Nobody {
@@ -232,7 +243,7 @@ func (s *step) ownerOf(r *record.Record) Owner {
 		if r.Holder == s.cfg.Member.Identity && 0 < r.Mark.Beat && r.Mark.Beat <= s.Beat {
 			return Mine
 		}
-		return Other
+		return s.ownedThrough(r)
 	case r.Holder != "" && !record.OurForm(r.Holder):
 		// Whatever our annotations say under it means nothing (rules 8, 16).
 		return Foreign

@@ -139,7 +139,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		},
 		"gone": func(t *rapid.T) {
 			w.peers = nil
-			w.step(DirectoryChanged{View: &View{}})
+			w.step(DirectoryChanged{View: &View{Sessions: w.sessions}})
 		},
 		"prefer": func(t *rapid.T) {
 			w.step(PreferenceChanged{Digest: "d", Preferred: rapid.SampledFrom([]record.Preferred{
@@ -178,6 +178,9 @@ func (w *world) stranger() {
 	a := arguments{
 		"by": rapid.SampledFrom([]string{"p1", "p2"}).Draw(w.t, "by"), // nobody forges our name
 		"to": rapid.SampledFrom([]string{"p1", "m1", ""}).Draw(w.t, "to"),
+	}
+	if kind == "held" && w.through && rapid.Bool().Draw(w.t, "through its session") {
+		a["renewal"] = "session"
 	}
 	if e.object == nil && kind != "held" && kind != "foreign" {
 		kind = "empty"
@@ -233,6 +236,8 @@ func (w *world) calm() {
 		switch {
 		case w.state.leaving != "" && w.state.Settled(w.cfg, w.now):
 			return
+		case w.through && w.beat == nil && w.beatSeen < w.now:
+			w.beat = &beat{sent: w.now, after: len(w.history)}
 		case w.flight != nil:
 			if w.commit(w.flight) || w.flight.committed != nil {
 				w.answer(Committed)
@@ -245,6 +250,8 @@ func (w *world) calm() {
 			w.answerList()
 		case w.streamed < len(w.history):
 			w.showNext()
+		case w.beat != nil:
+			w.seeBeat()
 		case w.stopping:
 			w.stopping = false
 			w.step(RunnersStopped{})

@@ -29,6 +29,9 @@ type Config struct {
 	Range bool
 	// Outage says what becomes of a term whose renewals no longer come through.
 	Outage Outage
+	// Renewal is what keeps our terms alive: renewals of the record, which is the default,
+	// or beats of our session. A claim is always renewed by itself.
+	Renewal record.Renewal
 }
 
 // Foreigners is what is known of electors that are not ours.
@@ -123,6 +126,10 @@ type State struct {
 
 	// retryAt is the earliest instant for the next write after a failure.
 	retryAt record.Instant
+	// session is ours, as the stream showed it last.
+	session ownSession
+	// sightless: nothing was taken, for want of a beat of our session that was seen.
+	sightless bool
 	// heldUntil is the end of our own validity of the lock, whether or not a term is on.
 	heldUntil record.Instant
 	renewAt   record.Instant
@@ -182,8 +189,8 @@ type Lock struct {
 	at record.Instant
 	// changedAt is when the last beat of the holder came in (rule 3).
 	changedAt record.Instant
-	// since is the first sight of the present condition: of this release, or of this
-	// lack of an owner.
+	// since is the first sight of the present condition: of this release, of the end of
+	// this holder's session, or of this lack of an owner.
 	since record.Instant
 	// duration is the last one that a bound record, or a foreign holder, gave.
 	duration time.Duration
@@ -206,6 +213,8 @@ const (
 	Mine
 	// Other: a member of ours holds it, or held it until it died.
 	Other
+	// Orphaned: a member of ours held it through its session, which has ended.
+	Orphaned
 	// Foreign: an elector that is not ours holds it.
 	Foreign
 	// Unowned: everything else, and it is waited out (rule 13).
@@ -222,6 +231,8 @@ func (o Owner) String() string {
 		return "mine"
 	case Other:
 		return "held"
+	case Orphaned:
+		return "orphaned"
 	case Foreign:
 		return "foreign"
 	case Unowned:
@@ -260,6 +271,8 @@ type write struct {
 	unknown bool
 	// seen: the stream or a read showed it committed before its reply came.
 	seen bool
+	// throughSession: what it keeps alive is renewed by beats of our session.
+	throughSession bool
 }
 
 type passedOver struct {
@@ -298,6 +311,9 @@ func (s *State) withdrawn() Reason { return cmp.Or(s.leaving, s.paused) }
 
 // givesUpAt is when a leaving member stops trying to release.
 func (s *State) givesUpAt(c Config) record.Instant {
+	if s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() {
+		return s.leavingSince.Add(c.Timing.LeaseDuration) // for our session may last for ever
+	}
 	// The release is the first write after the range.
 	return max(s.leavingSince.Add(c.Timing.LeaseDuration), s.heldUntil, s.rangeUntil.Add(c.Timing.RenewInterval))
 }

@@ -89,6 +89,9 @@ func (s *step) learn(event Event) {
 			panic(fmt.Sprintf("machine: %s: no directory", s.cfg.Election))
 		}
 		s.View = e.View
+		s.reown()
+	case BeatSeen:
+		s.beatSeen(e)
 	case PreferenceChanged:
 		if e.Preferred != s.Preferred {
 			s.preferredAt = s.now
@@ -117,6 +120,7 @@ func (s *step) learn(event Event) {
 // decide is one switch over the role; it runs after every event and is a function of
 // what is known alone.
 func (s *step) decide() {
+	s.sightless = false
 	if s.Role == Leading {
 		s.lead()
 	}
@@ -129,8 +133,14 @@ func (s *step) decide() {
 	if s.Role == Following {
 		s.follow()
 	}
-	if s.leaving != "" && !s.Settled(s.cfg, s.now) {
+	switch {
+	case s.leaving == "":
+	case !s.Settled(s.cfg, s.now):
 		s.wakeAt(s.givesUpAt(s.cfg))
+	case s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() && !s.ended:
+		// What we could not release lasts for as long as our session does (rule 15).
+		s.ended = true
+		s.act(EndSession{Reason: ReasonHeldOn})
 	}
 }
 
@@ -169,7 +179,7 @@ func (s *step) put(p Purpose, r record.Record) {
 	if r.Mark != nil {
 		r.Mark.Beat = s.Beat
 	}
-	w := write{purpose: p, beat: s.Beat, asked: s.now, token: r.Token}
+	w := write{purpose: p, beat: s.Beat, asked: s.now, token: r.Token, throughSession: r.ThroughSession()}
 	if r.Claim != nil {
 		s.claimed = *r.Claim
 	}
@@ -262,6 +272,9 @@ func (s *step) committed(w write, sent record.Instant) {
 		return // already history
 	}
 	validUntil := sent.Add(s.cfg.Timing.Validity()) // rule 1: from the send time, always
+	if w.throughSession {
+		validUntil = s.session.validUntil(s.cfg.Timing)
+	}
 	s.heldUntil = max(s.heldUntil, validUntil)
 	s.renewAt = max(s.renewAt, sent.Add(s.cfg.Timing.RenewInterval))
 	s.ranged(w)
@@ -276,14 +289,13 @@ func (s *step) committed(w write, sent record.Instant) {
 	case (s.Role == Following || s.Role == Claiming) && w.purpose == Take && s.withdrawn() == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
 		// A write whose term is over starts no second one when its reply comes in.
 		if w.token > s.Term.Token {
-			s.start(w, sent)
+			s.start(w, sent, validUntil)
 		}
 	}
 }
 
 // start begins a term on its own committed write, sent at the instant sent (rule 6).
-func (s *step) start(w write, sent record.Instant) {
-	deadline := sent.Add(s.cfg.Timing.Validity())
+func (s *step) start(w write, sent, deadline record.Instant) {
 	s.Cycle++
 	s.Term = Term{Token: w.token, UID: s.Lock.Version.UID, Started: s.now, Deadline: deadline, asked: w.asked}
 	s.Drain = Drain{}

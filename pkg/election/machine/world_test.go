@@ -39,9 +39,15 @@ type world struct {
 	sent      map[record.Token]record.Instant // of each term, the latest committed write
 	taken     map[record.Token]uint64         // and the revision of the first
 	peers     []Peer
-	resigned  bool
-	events    int
-	stamps    int64
+	// through: our session renews our terms. beat is its last one while that is on its way,
+	// beatSeen when the last one was sent that was seen.
+	through  bool
+	beat     *beat
+	beatSeen record.Instant
+	sessions map[string]Session
+	resigned bool
+	events   int
+	stamps   int64
 	// electors are foreign ones; verdict, where somebody asks for it, is what they and we
 	// did wrong first.
 	electors []*elector
@@ -220,6 +226,9 @@ func (w *world) carryOut(a Action) {
 // granted checks a deadline against the send time of what is stored (rule 1).
 func (w *world) granted(token record.Token, deadline record.Instant) {
 	sent, stored := w.sent[token]
+	if w.through {
+		sent = w.beatSeen
+	}
 	if !stored || deadline > sent.Add(w.cfg.Timing.Validity()) {
 		w.t.Fatalf("token %d: deadline %v, but stored: %v, sent at %v", token, deadline, stored, sent)
 	}
@@ -281,5 +290,5 @@ func (w *world) pass(d time.Duration) {
 func (w *world) setPeer(p Peer) {
 	w.peers = slices.DeleteFunc(slices.Clone(w.peers), func(o Peer) bool { return o.Identity == p.Identity })
 	w.peers = append(w.peers, p)
-	w.step(DirectoryChanged{View: &View{Peers: w.peers}})
+	w.step(DirectoryChanged{View: &View{Peers: w.peers, Sessions: w.sessions}})
 }

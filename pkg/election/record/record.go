@@ -137,6 +137,10 @@ func (r *Record) Untouched() bool {
 	return r.Holder == "" && r.Mark == nil && r.Unreadable == "" && r.Token == 0 && r.Transitions == 0
 }
 
+// ThroughSession says whether the record is kept alive by the beats of its holder's
+// session. It counts only while the record is Bound.
+func (r *Record) ThroughSession() bool { return r.Mark != nil && r.Mark.Renewal == RenewalSession }
+
 // IsSession says whether the record is a member's session rather than a lock.
 func (r *Record) IsSession() bool { return r.Member != nil }
 

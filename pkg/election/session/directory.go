@@ -219,8 +219,8 @@ func (d *Directory) stateOf(s *slot, now record.Instant) state {
 	return live
 }
 
-// View is the living members but one, in a fixed order, and the instant at which it
-// changes by itself; zero for never. While nothing changes it is the same view.
+// View is the living members but one, in a fixed order, all sessions, and the instant at
+// which it changes by itself; zero for never. While nothing changes it is the same view.
 func (d *Directory) View(now record.Instant, without string) (view *machine.View, changes record.Instant) {
 	var few [16]living
 	all := few[:0]
@@ -245,8 +245,11 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 		all = append(all, l)
 	}
 	slices.SortStableFunc(all, func(a, b living) int { return strings.Compare(a.identity, b.identity) })
-	if !slices.EqualFunc(all, d.view.Peers, living.shownBy) {
-		d.view = &machine.View{Peers: make([]machine.Peer, 0, len(all))}
+	if !slices.EqualFunc(all, d.view.Peers, living.shownBy) || !d.sessionsShownBy(d.view) {
+		d.view = &machine.View{Peers: make([]machine.Peer, 0, len(all)), Sessions: make(map[string]machine.Session, len(d.slots))}
+		for _, s := range d.slots {
+			d.view.Sessions[s.name] = s.session()
+		}
 		for _, l := range all {
 			p := machine.Peer{Member: *l.member, Trust: l.trust}
 			p.Identity = l.identity
@@ -254,6 +257,18 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 		}
 	}
 	return d.view, changes
+}
+
+// session is what the slot says of whoever held it.
+func (s *slot) session() machine.Session {
+	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released()}
+}
+
+func (d *Directory) sessionsShownBy(v *machine.View) bool {
+	if len(v.Sessions) != len(d.slots) {
+		return false
+	}
+	return !slices.ContainsFunc(d.slots, func(s *slot) bool { return v.Sessions[s.name] != s.session() })
 }
 
 // living is a member whose session lives.

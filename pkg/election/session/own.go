@@ -44,9 +44,19 @@ type Own struct {
 	fallen []fallen
 	ending map[string]record.Instant
 	lost   Reason
+	// sent are the last beats and when each went out.
+	sent []sentBeat
 	// leaveSoon: Leave was called while the session was being made.
 	leaveSoon bool
 }
+
+type sentBeat struct {
+	beat uint64
+	at   record.Instant
+}
+
+// maxSent is how many beats are kept in mind until they are seen.
+const maxSent = 32
 
 type fallen struct {
 	slot, holder string
@@ -125,6 +135,21 @@ func (o *Own) Leave() {
 
 // Abandon gives the session up without ending it; it will expire.
 func (o *Own) Abandon() { o.phase = over }
+
+// Seen says which beat of ours it is that the stream, or the list that it begins with, shows
+// under a name; false where it is none, or one that is long forgotten. What our session
+// renews lasts from when that was sent (rule 2). Whoever is told must have been shown, by the
+// same stream, all records that changed before.
+func (o *Own) Seen(name string, r *record.Record, v record.Version) (machine.BeatSeen, bool) {
+	if name != o.slot || r == nil || !r.Bound() || r.Holder != o.member.Identity || o.uid != "" && o.uid != v.UID {
+		return machine.BeatSeen{}, false
+	}
+	i := slices.IndexFunc(o.sent, func(s sentBeat) bool { return s.beat == r.Mark.Beat })
+	if i < 0 {
+		return machine.BeatSeen{}, false
+	}
+	return machine.BeatSeen{Session: name, UID: v.UID, Sent: o.sent[i].at}, true
+}
 
 // Lost says why the session has ended without our doing; false while it has not.
 // Nothing is written under its identity any more.
@@ -218,6 +243,7 @@ func (o *Own) Step(now record.Instant) (actions []Action, next record.Instant) {
 			o.beat++
 			w.Beat, w.Record.Mark.Beat = o.beat, o.beat
 			o.inFlight = o.beat
+			o.sent = append(o.sent[max(0, len(o.sent)-maxSent+1):], sentBeat{o.beat, now})
 			actions = append(actions, w)
 		}
 	}

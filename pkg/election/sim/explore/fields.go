@@ -60,6 +60,8 @@ var fields = map[string]field{
 	"State.alarmed":        {class: leftOut}, // keeps reports from repeating
 	"State.preferredAt":    {class: leftOut}, // for locks shared with Istio
 	"State.firstBeat":      {class: leftOut}, // for claims
+	"State.session":        {class: leftOut}, // these worlds renew records
+	"State.sightless":      {class: leftOut},
 	"State.retryAt":        {class: until},
 	"State.heldUntil":      {class: until},
 	"State.renewAt":        {class: until, when: holds},

@@ -1,0 +1,118 @@
+package election
+
+import (
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// sawBeat takes in what the realm's own stream shows of a session. A beat of ours extends
+// all that our session renews; who has no use for it now is told before its next event.
+func (r *realm) sawBeat(e lock.Entry) {
+	seen, ours := r.own.Seen(e.Name, e.Record, e.Version)
+	if !ours || seen.Sent <= r.beat.Sent {
+		return
+	}
+	r.beat = seen
+	r.each(func(c *contest) {
+		if c.state.NeedsBeats() {
+			r.handle(c, seen)
+		}
+	})
+}
+
+// tendSight gives this incarnation up when it holds locks through its session and has not
+// seen a beat for so long that others would have taken them, had the beats not been
+// stored: a member that is blind does no work, and must not keep others from it.
+func (r *realm) tendSight(now record.Instant) {
+	r.sightNext = 0
+	if r.leaving != "" || r.beat.Sent == 0 {
+		return
+	}
+	at := r.beat.Sent.Add(2 * r.cfg.Timing.LeaseDuration)
+	if now < at {
+		r.sightNext = at
+		return
+	}
+	for _, c := range r.contests {
+		if c.holdsThroughSession() {
+			r.log.Warn("our own beats are stored but not seen; the session is given up, and the member comes back under a new identity")
+			r.leave(machine.ReasonBlind)
+			return
+		}
+	}
+}
+
+func (c *contest) holdsThroughSession() bool {
+	l := &c.state.Lock
+	return l.Owner == machine.Mine && l.Record.ThroughSession()
+}
+
+// releasedOneByOne is up to how many locks a leaving member releases each by itself, which
+// names a successor for each. The end of its session frees all at once.
+const releasedOneByOne = poolSize
+
+// letGo says whether the end of the session may stand for the releases that are still to
+// be written: nothing is at work any more, and what is left are many locks that it holds
+// through its session.
+func (r *realm) letGo() bool {
+	if len(r.contests) <= releasedOneByOne {
+		return false
+	}
+	held := 0
+	for _, c := range r.contests {
+		switch s := &c.state; {
+		case c.outer != nil, s.Role == machine.Leading, s.Role == machine.Draining && !s.Drain.Stopped:
+			return false
+		case c.holdsThroughSession():
+			held++
+		case s.Lock.Owner == machine.Mine:
+			return false
+		}
+	}
+	if held <= releasedOneByOne {
+		return false
+	}
+	r.log.Info("ending the session instead of releasing each lock", zap.Int("locks", held))
+	r.pool.forget(machine.Release)
+	for _, c := range r.contests {
+		r.drop(c)
+	}
+	clear(r.contests)
+	return true
+}
+
+// stray takes up a lock that this incarnation holds although it takes part in no election
+// for it: a write that was given up was carried out after all. It is released (rule 15);
+// nothing else would free it while our session lives.
+func (r *realm) stray(s *stream, e lock.Entry) *contest {
+	rec := e.Record
+	if rec == nil || rec.Holder != r.identity || !rec.Bound() || !rec.ThroughSession() || r.leaving != "" {
+		return nil
+	}
+	spec := Spec{Name: rec.Election, Lock: e.Name, Locks: s.store}
+	if err := spec.complete(r.cfg); err != nil {
+		r.log.Warn("a lock that this member holds cannot be released; its session ends instead", zap.String("lock", e.Name), zap.Error(err))
+		r.ending = machine.ReasonHeldOn
+		return nil
+	}
+	r.log.Warn("releasing a lock of an election that this member does not take part in", zap.String("lock", e.Name))
+	entrant := &entrant{spec: spec, status: newStatus(spec.Name, r.cfg.Clock), left: make(chan struct{}), removed: true, stray: true}
+	c := newContest(r, entrant, spec.lockName())
+	r.contests[entrant] = c
+	s.byLock[e.Name] = c
+	r.resign(c, machine.ReasonRemoved)
+	return c
+}
+
+// answering says whether a lock of the election is being released that strayed.
+func (r *realm) answering(e *entrant) bool {
+	for _, l := range e.spec.lockNames() {
+		if c := r.streamOf(l.store).byLock[l.name]; c != nil && c.entrant.stray {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,367 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+func slot(member string) string { return "primacy-edge-" + member + "-0" }
+
+// CONFORMANCE 50: what sessions renew is written once for each term.
+func TestRecordsAreLeftAlone(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b", "c")
+		m1, m2 := g.join("m1", "stable", stable), g.join("m2", "stable", stable)
+		after(30 * time.Second)
+		before := map[string]record.Version{}
+		for _, e := range g.names {
+			before[e] = g.realm.Read(e).Version
+		}
+		after(10 * time.Minute)
+		for _, e := range g.names {
+			r := g.realm.Read(e)
+			if r.Version != before[e] {
+				t.Errorf("%s was written at %v, since %v", e, r.Version, before[e])
+			}
+			if !r.Record.ThroughSession() || r.Record.Mark.SessionUID == "" || r.Record.Duration < 24*time.Hour {
+				t.Errorf("%s: %+v, mark %+v", e, r.Record, r.Record.Mark)
+			}
+			if l := leaders(m1, m2)[e]; len(l) != 1 {
+				t.Errorf("%s is led by %v", e, l)
+			}
+		}
+		m1.leave(t)
+		m2.leave(t)
+		for _, o := range g.judge.overlaps() {
+			t.Error(o)
+		}
+	})
+}
+
+// puts counts the writes of a member, by name.
+type puts struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func countPuts(s *memory.Store) *puts {
+	p := &puts{of: map[string]int{}}
+	s.On(memory.Put, func(_ context.Context, c memory.Call, op func() error) error {
+		p.mu.Lock()
+		p.of[c.Name]++
+		p.mu.Unlock()
+		return op()
+	})
+	return p
+}
+
+func (p *puts) all() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, k := range p.of {
+		n += k
+	}
+	return n
+}
+
+func many(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("e%03d", i)
+	}
+	return names
+}
+
+// CONFORMANCE 51-53: the session of a member that is cut off is ended first, then its
+// locks are taken once each, spread over the living; it has stopped before, and comes back
+// as another.
+func TestDeadMember(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, many(60)...)
+		g.stop = time.Second
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m2, m3 := g.join("m2", "stable", stable), g.join("m3", "stable", stable)
+		after(10 * time.Second)
+		was := g.realm.Read(slot("m1")).Record.Holder
+		p2, p3 := countPuts(m2.store), countPuts(m3.store)
+		hangAll(m1.store)
+		m1.store.CutWatches()
+		after(20 * time.Second)
+		if s := g.realm.Read(slot("m1")).Record; !s.Released() {
+			t.Errorf("the session of the dead is not ended: %+v", s)
+		}
+		count := map[string]int{}
+		for _, e := range g.names {
+			l := leaders(m1, m2, m3)[e]
+			if len(l) != 1 || l[0] == "m1" {
+				t.Fatalf("%s is led by %v", e, l)
+			}
+			count[l[0]]++
+		}
+		if count["m2"] < 15 || count["m3"] < 15 {
+			t.Errorf("the dead member's locks went to %v", count)
+		}
+		taken := 0
+		for _, p := range []*puts{p2, p3} {
+			for _, e := range g.names {
+				taken += p.of[e]
+			}
+		}
+		if taken != len(g.names) {
+			t.Errorf("%d writes for %d locks", taken, len(g.names))
+		}
+		m1.store.Heal()
+		after(60 * time.Second)
+		if now := g.realm.Read(slot("m1")).Record.Holder; now == was || now == "" {
+			t.Errorf("came back as %q, was %q", now, was)
+		}
+		for _, m := range []*member{m1, m2, m3} {
+			m.leave(t)
+		}
+		for _, o := range g.judge.overlaps() {
+			t.Error(o)
+		}
+	})
+}
+
+// CONFORMANCE 55, rule 2: a member that no longer sees, while its writes succeed, stops by
+// the deadline of the last beat that it saw, and does not keep others from its locks.
+func TestBlindHolder(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(10 * time.Second)
+		m1.store.On(memory.Deliver, memory.Hang())
+		m1.store.On(memory.List, memory.Hang())
+		after(15 * time.Second)
+		for _, e := range g.names {
+			g.wantLeader(e, nil, m1, m2)
+		}
+		if s := g.realm.Read(slot("m1")).Record; s.Released() {
+			t.Error("nobody may end a session that beats")
+		}
+		after(60 * time.Second)
+		for _, e := range g.names {
+			g.wantLeader(e, m2, m1, m2)
+		}
+		m1.store.Heal()
+		after(60 * time.Second)
+		m2.leave(t)
+		after(time.Second)
+		for _, e := range g.names {
+			g.wantLeader(e, m1, m1)
+		}
+		m1.leave(t)
+		for _, o := range g.judge.overlaps() {
+			t.Error(o)
+		}
+	})
+}
+
+// Rule 15: a take that is carried out after its election was removed leaves a lock that
+// this member holds for as long as its session lives. It is released.
+func TestStrayLockIsReleased(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		m1 := g.join("m1", "stable", stable)
+		after(14 * time.Second)
+		var late func() error
+		m1.store.On(memory.Put, memory.Named("b", memory.Once(func(ctx context.Context, _ memory.Call, op func() error) error {
+			late = op
+			<-ctx.Done()
+			return fmt.Errorf("%w: no reply", lock.ErrUnknown)
+		})))
+		after(3 * time.Second)
+		m1.store.On(memory.Get, memory.Named("b", memory.Hang()))
+		if err := m1.manager.Remove(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+		if err := late(); err != nil {
+			t.Fatalf("the take was not carried out: %v", err)
+		}
+		if r := g.realm.Read("b").Record; r.Holder == "" || !r.ThroughSession() {
+			t.Fatalf("this shows nothing: %+v", r)
+		}
+		m1.store.Heal()
+		after(time.Second)
+		if r := g.realm.Read("b").Record; !r.Released() {
+			t.Errorf("%+v is still held", r)
+		}
+		status, err := m1.manager.Add(election.Spec{Name: "b"}, g.judge.runner("m1", 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(5 * time.Second)
+		if !status.IsLeader() {
+			t.Error("an election that came back is not led")
+		}
+		g.wantLeader("a", m1, m1)
+		m1.leave(t)
+		for _, o := range g.judge.overlaps() {
+			t.Error(o)
+		}
+	})
+}
+
+// Rule 15: what cannot be released within a leaseDuration ends the session.
+func TestWhatCannotBeReleasedEndsTheSession(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(10 * time.Second)
+		was := m1.status["a"].Leader().Identity
+		m1.store.On(memory.Put, memory.Named("b", memory.Reject(fmt.Errorf("%w: not this one", lock.ErrDenied))))
+		if err := m1.manager.Remove(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+		after(5 * time.Second)
+		g.wantLeader("b", m2, m2)
+		if l := m1.status["a"].Leader().Identity; l == was {
+			t.Error("the session that holds b goes on")
+		}
+		m1.leave(t)
+		m2.leave(t)
+		for _, o := range g.judge.overlaps() {
+			t.Error(o)
+		}
+	})
+}
+
+// A member that leaves with many locks ends its session instead of releasing each, and
+// only after all its work has stopped.
+func TestManyLocksAreLetGoAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, many(200)...)
+		g.stop = 2 * time.Second
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(10 * time.Second)
+		p1 := countPuts(m1.store)
+		m1.leave(t)
+		if n := p1.all(); n > 40 {
+			t.Errorf("%d writes to leave", n)
+		}
+		after(time.Second)
+		for _, e := range g.names {
+			g.wantLeader(e, m2, m2)
+		}
+		m2.leave(t)
+		g.verdict(400)
+	})
+}
+
+// The way from renewal by record to sessions and back: members of both settings take
+// part, whoever holds the lock decides, and no step lets two work or nobody.
+func TestBothRenewals(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		setting := record.RenewalRecord
+		g.renewal = func(string, string) record.Renewal { return setting }
+		old := []*member{g.join("m1", "stable", stable), g.join("m2", "stable", stable)}
+		after(30 * time.Second)
+		for _, next := range []record.Renewal{record.RenewalSession, record.RenewalRecord} {
+			setting = next
+			for i := range old {
+				fresh := g.join(fmt.Sprintf("%s-%s", old[i].name, next), "stable", stable)
+				after(20 * time.Second)
+				old[i].leave(t)
+				old[i] = fresh
+				after(5 * time.Second)
+				for _, e := range g.names {
+					if l := leaders(old...)[e]; len(l) != 1 {
+						t.Errorf("%s is led by %v", e, l)
+					}
+				}
+			}
+			for _, e := range g.names {
+				if got := g.realm.Read(e).Record.Mark.Renewal; got != next {
+					t.Errorf("%s is renewed by %s, want %s", e, got, next)
+				}
+			}
+		}
+		for _, m := range old {
+			m.leave(t)
+		}
+		for _, o := range g.judge.overlaps() {
+			t.Error(o)
+		}
+	})
+}
+
+// CONFORMANCE 54: a session that is blanked or recreated by hand: its owner stops and comes
+// back, and others wait before they take.
+func TestSessionIsTamperedWith(t *testing.T) {
+	for name, tamper := range map[string]func(*memory.Realm){
+		"deleted": func(r *memory.Realm) { r.Delete(slot("m1")) },
+		"blanked": func(r *memory.Realm) { r.Edit(slot("m1"), func(o *codec.Object) { o.Fields.Holder = "" }) },
+		"unreadable": func(r *memory.Realm) {
+			r.Edit(slot("m1"), func(o *codec.Object) { o.Annotations[codec.HolderAnnotation] = "{" })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a", "b")
+				g.stop = 3 * time.Second
+				m1 := g.join("m1", "stable", stable)
+				after(30 * time.Second)
+				m2 := g.join("m2", "stable", stable)
+				after(10 * time.Second)
+				was := m1.status["a"].Leader().Identity
+				tamper(g.realm)
+				after(40 * time.Second)
+				for _, e := range g.names {
+					if l := leaders(m1, m2)[e]; len(l) != 1 {
+						t.Errorf("%s is led by %v", e, l)
+					}
+					if m2.status[e].Leader().Identity == was {
+						t.Errorf("%s is still led under the identity whose session is gone", e)
+					}
+				}
+				m1.leave(t)
+				m2.leave(t)
+				for _, o := range g.judge.overlaps() {
+					t.Error(o)
+				}
+			})
+		})
+	}
+}
+
+func TestRenewalBySessionIsRefused(t *testing.T) {
+	realm := memory.New(newBubbleClock())
+	m, err := election.NewManager(election.Config{Group: "edge", Host: "m1", Member: election.Member{Revision: "r"}, Locks: realm.Store()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	timing, _ := record.Profile("fast")
+	for want, spec := range map[string]election.Spec{
+		"holds the sessions": {Locks: memory.New(newBubbleClock()).Store()},
+		"must be those":      {Timing: timing},
+		"unknown renewal":    {Renewal: "daily"},
+		"is being migrated":  {MigrateFrom: &election.LockRef{Lock: "old", Locks: realm.Store()}},
+	} {
+		spec.Name = "e"
+		if spec.Renewal == "" {
+			spec.Renewal = record.RenewalSession
+		}
+		if _, err := m.Add(spec, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not refused: %v", want, err)
+		}
+	}
+}

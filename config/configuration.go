@@ -66,7 +66,8 @@ type Lock struct {
 	// Kind is as written, or Lease: the registry of lock kinds decides whether it exists.
 	Kind string
 	// Name is the object's name; it defaults to the election's.
-	Name    string
+	Name string
+	// Renewal is never empty: by session where that can be, unless told otherwise.
 	Renewal record.Renewal
 	// SharedWith names the electors that are not ours and may hold the lock as well.
 	SharedWith SharedWith

@@ -50,10 +50,8 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	r.name(at+".name", e.Name, labelledName)
 	e.Lock = r.lock(at, doc)
 	e.Policy = Policy(r.word(at+".priority.policy", doc.Priority.Policy, string(DefaultPolicy)))
-	if e.Lock.Renewal == record.RenewalSession && r.given(at+".timing") {
-		r.fail(at+".timing", "set timing for all elections, or write renewal: record", "sessions are shared, so an election that they renew has no timing of its own")
-	}
 	e.Timing = r.electionTiming(at, doc)
+	e.Lock.Renewal = r.renewal(at, doc.Lock, &e)
 	e.Bootstrap = Bootstrap(r.oneOf(at+".bootstrap", doc.Bootstrap, string(BootstrapWait), string(BootstrapImmediate)))
 	r.outage(at, doc, &e)
 	e.Runners = r.runners(at+".runners", doc.Runners)
@@ -73,13 +71,41 @@ func (r *resolver) lock(at string, doc *electionDoc) Lock {
 	if prefix := "primacy-" + r.cfg.Group + "-"; r.cfg.Group != "" && strings.HasPrefix(lock.Name, prefix) {
 		r.fail(field, "give the lock another name", "%q may be the name of a session: those of this group begin with %s", lock.Name, prefix)
 	}
-	lock.Renewal = record.Renewal(r.oneOf(at+".lock.renewal", doc.Lock.Renewal, string(record.RenewalRecord), string(record.RenewalSession)))
-	if lock.Renewal == record.RenewalSession {
-		r.fail(at+".lock.renewal", "write renewal: record, or leave it out", "this version cannot renew locks by session yet")
-	}
 	r.sharing(at, doc.Lock, &lock)
 	r.migration(at+".lock.migrateFrom", doc.Lock.MigrateFrom, &lock)
 	return lock
+}
+
+// renewal resolves what keeps terms alive: the member's session where that can be, else
+// the record itself.
+func (r *resolver) renewal(at string, doc lockDoc, e *Election) record.Renewal {
+	field := at + ".lock.renewal"
+	obstacle := ""
+	switch lock, of := e.Lock, r.cfg.Timing; {
+	case lock.Kind != DefaultLockKind:
+		obstacle = "only Leases are renewed by sessions"
+	case lock.SharedWith != SharedWithNobody:
+		obstacle = "the electors that share the lock know nothing of sessions"
+	case lock.MigrateFrom != nil:
+		obstacle = "a lock that is being migrated is renewed by itself"
+	case e.Range:
+		obstacle = "ranges are made of the renewals of the lock itself"
+	case e.Outage == OutageFailopen:
+		obstacle = "a session ends for all its elections alike, so none fails open by itself"
+	case e.Timing.LeaseDuration != of.LeaseDuration, e.Timing.RenewInterval != of.RenewInterval:
+		obstacle = "sessions are shared, so an election that they renew has no leaseDuration or renewInterval of its own"
+	}
+	if !r.given(field) {
+		if obstacle != "" {
+			return record.RenewalRecord
+		}
+		return record.RenewalSession
+	}
+	renewal := record.Renewal(r.oneOf(field, doc.Renewal, string(record.RenewalSession), string(record.RenewalRecord)))
+	if renewal == record.RenewalSession && obstacle != "" {
+		r.fail(field, "write renewal: record, or leave it out", "%s", obstacle)
+	}
+	return renewal
 }
 
 // migration resolves the lock that the election had until now.
@@ -104,9 +130,6 @@ func (r *resolver) sharing(at string, doc lockDoc, lock *Lock) {
 	field := at + ".lock.sharedWith"
 	if r.given(field) {
 		lock.SharedWith = SharedWith(r.oneOf(field, doc.SharedWith, string(SharedWithClientGo), string(SharedWithIstio)))
-	}
-	if lock.SharedWith != SharedWithNobody && lock.Renewal == record.RenewalSession {
-		r.fail(field, "write renewal: record", "others cannot see that a lock is renewed by session")
 	}
 	if doc.Foreign == nil {
 		return

@@ -83,7 +83,7 @@ func (p planner) election(c *config.Configuration, e config.Election, note func(
 	made := planned{
 		spec: election.Spec{
 			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policy, Bootstrap: bootstraps[e.Bootstrap],
-			Foreign: foreigners(e.Lock), Range: e.Range, Outage: outage(e),
+			Foreign: foreigners(e.Lock), Renewal: e.Lock.Renewal, Range: e.Range, Outage: outage(e),
 		},
 		runner: p.runner(c, e, note),
 	}

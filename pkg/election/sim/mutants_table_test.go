@@ -29,18 +29,18 @@ var mutants = []mutant{
 	},
 	{
 		name: "duration-from-the-plain-field", rule: "3", file: "machine/observe.go",
-		old: "			k.changedAt = s.now\n			k.duration = r.Mark.Duration",
-		new: "			k.changedAt = s.now\n			k.duration = r.Duration",
+		old: "			k.changedAt, k.since = s.now, s.now\n			k.duration = r.Mark.Duration",
+		new: "			k.changedAt, k.since = s.now, s.now\n			k.duration = r.Duration",
 	},
 	{
 		name: "edits-restart-the-expiry", rule: "3", file: "machine/observe.go",
-		old: "if !sameObject || before.Owner != owner || !sameBeat(before.Record, r) {",
-		new: "if true {",
+		old: "if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {",
+		new: "if beaten := true; beaten {",
 	},
 	{
 		name: "expiry-from-first-sight-of-holder", rule: "3", file: "machine/observe.go",
-		old: "if !sameObject || before.Owner != owner || !sameBeat(before.Record, r) {",
-		new: "if !sameObject || before.Owner != owner {",
+		old: "if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {",
+		new: "if beaten := !sameObject || !before.held(); beaten || before.Owner != owner {",
 	},
 	{
 		name: "stops-at-the-deadline", rule: "4", file: "machine/lead.go",
@@ -65,7 +65,7 @@ var mutants = []mutant{
 	{
 		name: "starts-before-its-take-is-stored", rule: "6", file: "machine/follow.go",
 		old: "	s.put(Take, r)\n",
-		new: "	s.put(Take, r)\n	s.start(write{token: r.Token}, s.now.Add(s.cfg.Timing.Validity()))\n",
+		new: "	s.put(Take, r)\n	s.start(write{token: r.Token}, s.now, s.now.Add(s.cfg.Timing.Validity()))\n",
 	},
 	{
 		name: "starts-on-anybodys-write", rule: "6", file: "machine/observe.go",
@@ -149,8 +149,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "edits-restart-the-wait", rule: "13", file: "machine/observe.go",
-		old: "if !sameObject || before.Owner != Unowned {",
-		new: "if true {",
+		old: "if !sameObject || before.Owner != Unowned || s.ofUnknownSession(r)",
+		new: "if true || s.ofUnknownSession(r)",
 	},
 	{
 		name: "wait-goes-on-after-a-break", rule: "13", file: "machine/observe.go",

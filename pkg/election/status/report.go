@@ -93,7 +93,7 @@ func Of(s Selection, entries []lock.Entry, now time.Time) Report {
 	for _, e := range s.Expected {
 		expected[e.Lock] = e.Election
 	}
-	stale := map[string]bool{} // sessions, by name
+	sessions := map[string]lock.Entry{}
 	var locks []lock.Entry
 	for _, e := range entries {
 		if e.Absent() {
@@ -102,16 +102,16 @@ func Of(s Selection, entries []lock.Entry, now time.Time) Report {
 		_, wanted := expected[e.Name]
 		switch {
 		case !wanted && isSession(e, s.Group):
-			stale[e.Name] = expired(e.Record, now)
+			sessions[e.Name] = e
 			if s.picks(e.Record) {
-				r.Members = append(r.Members, member(e, stale[e.Name]))
+				r.Members = append(r.Members, member(e, expired(e.Record, now)))
 			}
 		case wanted || e.Record.Group != "" && s.picks(e.Record):
 			locks = append(locks, e)
 		}
 	}
 	for _, e := range locks {
-		found := electionOf(e, expected[e.Name], stale, now)
+		found := electionOf(e, expected[e.Name], sessions, now)
 		found.Group = cmp.Or(found.Group, s.Group)
 		r.Elections = append(r.Elections, found)
 		delete(expected, e.Name)
@@ -146,7 +146,7 @@ func expired(r *record.Record, now time.Time) bool {
 	return now.After(r.Renewed.Add(duration))
 }
 
-func electionOf(e lock.Entry, name string, stale map[string]bool, now time.Time) Election {
+func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now time.Time) Election {
 	r := e.Record
 	out := Election{
 		Name: clean(cmp.Or(name, r.Election, e.Name)), Group: clean(r.Group), Lock: clean(e.Name),
@@ -157,9 +157,8 @@ func electionOf(e lock.Entry, name string, stale map[string]bool, now time.Time)
 	switch out.State {
 	case Led, Claiming:
 		out.Stale = expired(r, now)
-		if r.Mark.Renewal == record.RenewalSession {
-			lapsed, exists := stale[r.Mark.Session]
-			out.Stale = lapsed || !exists
+		if r.ThroughSession() {
+			out.throughSession(r, sessions[r.Mark.Session], now)
 		}
 		out.Revision, out.Location = clean(r.Mark.Key.Revision()), string(r.Mark.Key.Location())
 		fallthrough
@@ -171,6 +170,23 @@ func electionOf(e lock.Entry, name string, stale map[string]bool, now time.Time)
 		out.Token, out.HandoverTo = uint64(r.Token), clean(r.HandoverTo)
 	}
 	return out
+}
+
+// throughSession says what the holder's session makes of an election that it renews. The
+// record itself was written when the term began.
+func (e *Election) throughSession(r *record.Record, session lock.Entry, now time.Time) {
+	s := session.Record
+	if s == nil || session.Version.UID != r.Mark.SessionUID {
+		e.State, e.Stale, e.Reason = Unowned, false, "the session of its holder is unknown; it is waited out"
+		return
+	}
+	e.Renewed, e.Stale = s.Renewed, expired(s, now)
+	switch {
+	case s.Released(), s.Bound() && s.Holder != r.Holder:
+		e.State, e.Stale, e.Reason = Released, false, "the session of its holder has ended"
+	case !s.Bound():
+		e.State, e.Stale, e.Reason = Unowned, false, "the session of its holder names nobody; it is waited out"
+	}
 }
 
 func member(e lock.Entry, stale bool) Member {

@@ -78,6 +78,9 @@ func realm() []lock.Entry {
 		changed(held("by-lost-session", "gone_00000003", "1-9-0", 211, time.Hour), func(r *record.Record) {
 			r.Mark.Renewal, r.Mark.Session = record.RenewalSession, "primacy-edge-gone-0"
 		}),
+		changed(held("by-ended-session", "carol_00000004", "1-9-0", 211, time.Hour), func(r *record.Record) {
+			r.Mark.Renewal, r.Mark.Session = record.RenewalSession, "primacy-edge-carol-0"
+		}),
 		changed(held("released", "", "1-9-0", 212, 3*time.Minute), func(r *record.Record) {
 			r.Acquired, r.HandoverTo = r.Renewed, bob
 		}),

@@ -13,6 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // A driver that was held up while the guard stopped the work takes in a renewal late. The
@@ -22,6 +23,7 @@ func TestGuardEndsTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, "a")
 		g.stop = 2 * time.Second
+		g.renewal = func(string, string) record.Renewal { return record.RenewalRecord }
 		g.bend = func(c *election.Config, _ *election.Spec) {
 			c.Log = heldUp(7500*time.Millisecond, func(e zapcore.Entry) bool { return e.Level == zap.WarnLevel })
 			c.Abort = func(err error) { t.Error(err) }

@@ -71,5 +71,9 @@ func (w *world) sessionActions() map[string]func(*rapid.T) {
 func (w *world) seeBeat() {
 	sent := w.beat.sent
 	w.beat, w.beatSeen = nil, max(w.beatSeen, sent)
+	needed, was := w.state.NeedsBeats() || w.wake != 0 && w.now >= w.wake, w.actionsSeen
 	w.step(BeatSeen{Session: "s-m1", UID: "us-m1", Sent: sent})
+	if !needed && w.actionsSeen != was {
+		w.t.Fatal("a beat that was not needed led to something")
+	}
 }

@@ -45,9 +45,11 @@ type world struct {
 	beat     *beat
 	beatSeen record.Instant
 	sessions map[string]Session
-	resigned bool
-	events   int
-	stamps   int64
+	// actionsSeen counts what the machine asked for.
+	actionsSeen int
+	resigned    bool
+	events      int
+	stamps      int64
 	// electors are foreign ones; verdict, where somebody asks for it, is what they and we
 	// did wrong first.
 	electors []*elector
@@ -136,6 +138,7 @@ func (w *world) step(event Event) {
 	if len(after.writes) > maxUnknown+1 || len(after.passedOver) > maxPassedOver || len(after.suspects) > maxSuspects {
 		w.t.Fatalf("memory grows: %d writes, %d passed over, %d suspects", len(after.writes), len(after.passedOver), len(after.suspects))
 	}
+	w.actionsSeen += len(actions)
 	for _, a := range actions {
 		w.carryOut(a)
 	}

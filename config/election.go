@@ -51,9 +51,9 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	e.Lock = r.lock(at, doc)
 	e.Policy = Policy(r.word(at+".priority.policy", doc.Priority.Policy, string(DefaultPolicy)))
 	e.Timing = r.electionTiming(at, doc)
-	e.Lock.Renewal = r.renewal(at, doc.Lock, &e)
 	e.Bootstrap = Bootstrap(r.oneOf(at+".bootstrap", doc.Bootstrap, string(BootstrapWait), string(BootstrapImmediate)))
 	r.outage(at, doc, &e)
+	e.Lock.Renewal = r.renewal(at, doc.Lock, &e)
 	e.Runners = r.runners(at+".runners", doc.Runners)
 	return e
 }

@@ -158,6 +158,12 @@ func newGroup(t *testing.T, elections ...string) *group {
 	return &group{t: t, clock: c, realm: memory.New(c), judge: newJudge(), names: elections}
 }
 
+// byRecord makes every member renew its locks one by one.
+func (g *group) byRecord() *group {
+	g.renewal = func(string, string) record.Renewal { return record.RenewalRecord }
+	return g
+}
+
 // join starts a member of the revision.
 func (g *group) join(name, revision string, preferred record.Preferred) *member {
 	g.t.Helper()

@@ -67,7 +67,7 @@ func TestOutage(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				var out strings.Builder
 				fmt.Fprintf(&out, "# outage: %s. The store is away from 0 s, right after a renewal, to 45 s.\n", name)
-				g := newGroup(t, "a")
+				g := newGroup(t, "a").byRecord()
 				g.bend = func(_ *election.Config, s *election.Spec) { s.Outage = mode }
 				m1 := g.join("m1", "stable", stable)
 				after(40 * time.Second)
@@ -130,7 +130,7 @@ func golden(t *testing.T, file, got string) {
 // neither its supervisor nor its process dies of that.
 func TestFailingOpenEndsAtFirstSight(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a")
+		g := newGroup(t, "a").byRecord()
 		g.stop = 2 * time.Second
 		g.bend = failsOpen
 		m1 := g.join("m1", "stable", stable)
@@ -167,7 +167,7 @@ func TestFailingOpenEndsAtFirstSight(t *testing.T) {
 // The range of a term that fails open grows with the clock.
 func TestRangeFailsOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a")
+		g := newGroup(t, "a").byRecord()
 		g.bend = func(c *election.Config, s *election.Spec) { failsOpen(c, s); ranged(c, s) }
 		m1 := g.join("m1", "stable", stable)
 		after(40 * time.Second)
@@ -191,7 +191,7 @@ func TestRangeFailsOpen(t *testing.T) {
 // Where the holder does not come back after an outage, another member takes the lock.
 func TestHolderDoesNotComeBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a")
+		g := newGroup(t, "a").byRecord()
 		g.bend = failsOpen
 		m1 := g.join("m1", "stable", stable)
 		after(40 * time.Second)

@@ -13,7 +13,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // A driver that was held up while the guard stopped the work takes in a renewal late. The
@@ -21,9 +20,8 @@ import (
 // failed, and the next term begins at once.
 func TestGuardEndsTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGroup(t, "a")
+		g := newGroup(t, "a").byRecord()
 		g.stop = 2 * time.Second
-		g.renewal = func(string, string) record.Renewal { return record.RenewalRecord }
 		g.bend = func(c *election.Config, _ *election.Spec) {
 			c.Log = heldUp(7500*time.Millisecond, func(e zapcore.Entry) bool { return e.Level == zap.WarnLevel })
 			c.Abort = func(err error) { t.Error(err) }

@@ -56,12 +56,11 @@ type puts struct {
 
 func countPuts(s *memory.Store, each time.Duration) *puts {
 	p := &puts{of: map[string]int{}}
-	s.On(memory.Put, func(_ context.Context, c memory.Call, op func() error) error {
+	s.On(memory.Put, func(ctx context.Context, c memory.Call, op func() error) error {
 		p.mu.Lock()
 		p.of[c.Name]++
 		p.mu.Unlock()
-		time.Sleep(each)
-		return op()
+		return memory.Delay(each)(ctx, c, op)
 	})
 	return p
 }

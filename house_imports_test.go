@@ -76,6 +76,16 @@ var lines = []line{
 		because: "a gate asks whether a term is valid and no more, and stands before any client",
 	},
 	{
+		of: "./...", but: []string{"./pkg/election/metrics", "./cmd/primacy/..."},
+		never:   []string{"github.com/prometheus/..."},
+		because: "who uses the library chooses how it is watched; metrics read a Status, as anybody can",
+	},
+	{
+		of: "./pkg/election/metrics", never: append([]string{"./pkg/election/session", "./pkg/runners/..."}, adapters...),
+		deep:    []string{k8s},
+		because: "what is shown is what every user of the library can ask for",
+	},
+	{
 		of: "./pkg/revisions", never: []string{"./pkg/runners/..."},
 		deep:    []string{k8s},
 		because: "which revision should lead does not depend on the work there is",

@@ -17,6 +17,7 @@ func (c *Configuration) Canonical() string {
 		Member          memberDoc             `yaml:"member"`
 		DefaultRevision map[string]*yaml.Node `yaml:"defaultRevision,omitempty"`
 		Timing          map[string]any        `yaml:"timing"`
+		Metrics         *metricsDoc           `yaml:"metrics,omitempty"`
 		Elections       []canonicalElection   `yaml:"elections"`
 	}{
 		APIVersion: APIVersion, Kind: Kind, Group: c.Group, Namespace: c.Namespace,
@@ -25,6 +26,9 @@ func (c *Configuration) Canonical() string {
 	}
 	if s := c.DefaultRevision; s != nil {
 		out.DefaultRevision = map[string]*yaml.Node{s.Kind: plain(s.Node)}
+	}
+	if c.Metrics.IsValid() {
+		out.Metrics = &metricsDoc{c.Metrics.String()}
 	}
 	for _, f := range durationsOf(c.Timing) {
 		out.Timing[f.name] = f.value

@@ -2,7 +2,7 @@ package config
 
 // Change is what differs between two configurations.
 type Change struct {
-	// Process: group, namespace, member or session timing differ. They belong to an
+	// Process: group, namespace, member, session timing or metrics differ. They belong to an
 	// incarnation of the process and take effect with the next one.
 	Process bool
 	// DefaultRevision: the source of the preferred revision differs.
@@ -20,7 +20,7 @@ func (c Change) None() bool {
 func Compare(before, after *Configuration) Change {
 	change := Change{
 		Process: before.Group != after.Group || before.Namespace != after.Namespace ||
-			before.Member != after.Member || before.Timing != after.Timing,
+			before.Member != after.Member || before.Timing != after.Timing || before.Metrics != after.Metrics,
 		DefaultRevision: before.DefaultRevision.Digest() != after.DefaultRevision.Digest(),
 	}
 	old := make(map[string]string, len(before.Elections))

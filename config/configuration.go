@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -28,6 +29,8 @@ type Configuration struct {
 	// Timing is what applies to sessions, and to elections that say nothing else.
 	Timing    record.Timing
 	Elections []Election
+	// Metrics is where metrics are served, a loopback address; not valid for nowhere.
+	Metrics netip.AddrPort
 
 	root    *yaml.Node
 	sources sources

@@ -42,6 +42,7 @@ func (r *resolver) resolve(doc *document) (*Configuration, error) {
 		c.DefaultRevision = &Block{Kind: s.kind, Field: "defaultRevision." + s.kind, Node: s.node}
 	}
 	r.timing(doc.Timing)
+	r.metrics(doc.Metrics)
 	r.elections(doc.Elections)
 	if err := r.errs.OrNil(); err != nil {
 		return nil, err

@@ -129,6 +129,17 @@ func (m *Manager) beginLocked(e *entrant) {
 	})
 }
 
+// Statuses are those of the present elections, in no order.
+func (m *Manager) Statuses() []*Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]*Status, 0, len(m.elections))
+	for _, e := range m.elections {
+		all = append(all, e.status)
+	}
+	return all
+}
+
 // Remove gives an election up: its runner is stopped, then its lock released; a runner that
 // is a Background is told to end then, and joined by Run. It returns
 // nil once that is done, or the error of ctx if that ends first; the removal goes on.

@@ -49,9 +49,21 @@ func TestRange(t *testing.T) {
 				if _, _, ok := status.Range(); ok {
 					t.Error("a range before the first term")
 				}
+				var began time.Time
+				m1.store.On(memory.Put, memory.Named("a", func(_ context.Context, _ memory.Call, op func() error) error {
+					began = time.Now() // of the last write before the first term
+					return op()
+				}))
+				for !status.IsLeader() {
+					after(10 * time.Millisecond)
+				}
+				m1.store.Heal()
 				after(60 * time.Second)
 				start, end, ok := status.Range()
 				r := g.realm.Read("a").Record
+				if !start.Equal(start.Truncate(time.Second)) || !end.Equal(end.Truncate(time.Second)) || start.Before(began) {
+					t.Errorf("[%v, %v] are not whole seconds of the term, which began after %v", start, end, began)
+				}
 				if !ok || !start.Equal(r.Acquired) || !end.Equal(r.Renewed.Add(20*time.Second)) || second(end)-second(start) < 50 {
 					t.Errorf("range [%v, %v] %v, stored %v and %v", start, end, ok, r.Acquired, r.Renewed)
 				}
@@ -257,7 +269,8 @@ func TestWatchTellsOfTrouble(t *testing.T) {
 				told = append(told, fmt.Sprintf("%v", tr.Event))
 			}
 		}
-		m1.store.On(memory.Put, memory.Reject(lock.ErrUnknown))
+		fails := func() { m1.store.On(memory.Put, memory.Reject(lock.ErrUnknown)) }
+		atRenewal(m1, "a", fails)
 		after(3 * time.Second)
 		if status.InJeopardy() {
 			t.Error("in jeopardy after 3 s")
@@ -272,7 +285,7 @@ func TestWatchTellsOfTrouble(t *testing.T) {
 			t.Error("still in jeopardy, or another term")
 		}
 		collect()
-		m1.store.On(memory.Put, memory.Reject(lock.ErrUnknown))
+		atRenewal(m1, "a", fails)
 		after(15 * time.Second)
 		m1.store.Heal()
 		after(5 * time.Second)
@@ -287,5 +300,28 @@ func TestWatchTellsOfTrouble(t *testing.T) {
 			t.Error("the channel was not closed with its context")
 		}
 		m1.leave(t)
+	})
+}
+
+// Who releases after its wall clock was set back still says when its range ended, so that
+// who comes next starts after it though it never saw that range.
+func TestReleaseSaysWhenTheRangeEnded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		var back atomic.Int64
+		g.bend = func(c *election.Config, s *election.Spec) {
+			ranged(c, s)
+			if c.Host == "m1" {
+				c.Clock = offsetClock{g.clock, &back}
+			}
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(40 * time.Second)
+		_, end, _ := m1.status["a"].Range()
+		back.Store(-int64(10 * time.Minute))
+		m1.leave(t)
+		if r := g.realm.Read("a").Record; r.Holder != "" || r.Renewed.Before(end) {
+			t.Errorf("released at %v, after a range until %v", r.Renewed, end)
+		}
 	})
 }

@@ -72,6 +72,14 @@ func (m *member) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop()
+	if at := m.process.Configuration.Metrics; at.IsValid() {
+		wait, err := serveMetrics(following, at, m.manager, m.log)
+		if err != nil {
+			return err
+		}
+		defer wait()
+		defer stop()
+	}
 	wg.Go(func() {
 		r := &reloader{member: m, ctx: following, current: m.process.Configuration}
 		if err := m.process.Watch(following, r.deliver); err != nil {

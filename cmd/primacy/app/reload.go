@@ -43,7 +43,7 @@ func (r *reloader) apply(next *config.Configuration) error {
 	m.log.Info("configuration changed", zap.Strings("added", change.Added),
 		zap.Strings("removed", change.Removed), zap.Strings("changed", change.Changed))
 	if change.Process && config.Compare(m.process.Configuration, next).Process {
-		m.log.Warn("group, namespace, member or the timing of sessions changed, which takes effect when this process is restarted")
+		m.log.Warn("group, namespace, member, metrics or the timing of sessions changed, which takes effect when this process is restarted")
 	}
 	if change.DefaultRevision {
 		m.log.Info("the source of the preferred revision changed")

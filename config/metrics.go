@@ -1,0 +1,28 @@
+package config
+
+import (
+	"net/netip"
+)
+
+// metricsDoc says where metrics are served.
+type metricsDoc struct {
+	Address string `yaml:"address" strict:"required"`
+}
+
+// metrics resolves where metrics are served: on loopback only, since they are served to
+// whoever asks.
+func (r *resolver) metrics(doc *metricsDoc) {
+	if doc == nil {
+		return
+	}
+	const field, hint = "metrics.address", "write 127.0.0.1:9090, or 127.0.0.1:0 for any free port"
+	at, err := netip.ParseAddrPort(doc.Address)
+	switch {
+	case err != nil:
+		r.fail(field, hint, "%.70q is no address with a port", doc.Address)
+	case !at.Addr().IsLoopback():
+		r.fail(field, "write 127.0.0.1 and the port, and let something that asks for credentials serve it to others", "%s is not a loopback address, and metrics are served without authentication", at.Addr())
+	default:
+		r.cfg.Metrics = at
+	}
+}

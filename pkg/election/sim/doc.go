@@ -84,7 +84,8 @@
 // Beside other electors: work of ours never overlaps with work of theirs, but where Istio's
 // stole the lock from us (then we must stop when we first see it, like after any loss), where
 // client-go's had released before its work had stopped, and where a hung release lets it
-// work for longer than twice its duration. Who leads where Istio shares the lock gives it up
+// work for longer than twice its duration, and where an elector of Istio's was robbed by
+// another before the member of ours came, and that other one released. Who leads where Istio shares the lock gives it up
 // as soon as it hears that another revision is preferred. What they do to each other is not
 // judged, but that we never free a lock, by a release or a claim that ends too early, while
 // one of them is still at work.

@@ -63,6 +63,8 @@ type run struct {
 	// stole: it took the lock from a living holder. freed: a release of ours let it in, or
 	// a claim of ours that nobody renewed.
 	stole, freed bool
+	// robbedAt is the revision at which another elector stole the lock from it.
+	robbedAt uint64
 	// released: its release was stored while its work was on. givingUp: its renewDeadline
 	// has passed, and its work goes on until its release has returned.
 	released, givingUp bool
@@ -266,6 +268,10 @@ func (r *run) steals(held *record.Record) bool {
 
 func (r *run) won() {
 	if !r.leading {
+		if r.e.w.now > r.renewedAt+int64(r.e.renewDeadline) {
+			r.exit() // it was stopped for long before it heard that it leads
+			return
+		}
 		r.leading = true
 		r.work()
 	}

@@ -28,6 +28,11 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 	r.stole = r.e.istio && before != nil && before.Holder != "" && r.valid(r.now())
 	if r.stole {
 		w.cov.saw(ForeignStole)
+		for _, o := range w.workingElectors(r.e.election) {
+			if o.identity == before.Holder {
+				o.robbedAt = e.Version.Revision
+			}
+		}
 	}
 	r.began = e.Version.Revision
 	r.freed = before != nil && !r.stole && before.Bound() && (before.Holder == "" || before.Claim != nil)
@@ -85,13 +90,14 @@ func (w *world) workingElectors(e int) []*run {
 }
 
 // besideElectors: work of ours begins, on a take that was stored at the revision. Who
-// released is believed to have stopped, and who took the lock later stole it.
+// released is believed to have stopped, who took the lock later stole it, and whom another
+// elector had robbed before we saw the lock at all nobody can suspect when that one leaves.
 func (j *judge) besideElectors(k *work) {
 	for _, r := range j.w.workingElectors(k.m.election) {
 		switch {
 		case r.released:
 			j.w.cov.saw(ReleasedAtWork)
-		case r.stole && r.began > k.m.takenRevision:
+		case r.stole && r.began > k.m.takenRevision, r.robbedAt != 0 && r.robbedAt <= k.m.firstSeen:
 			j.w.cov.saw(OverlapByTheft)
 		case !r.late():
 			j.w.violate("overlap", "%s: %s (token %d) begins while %s is at work", k.m.name, k.m.i.identity, k.token, r.identity)

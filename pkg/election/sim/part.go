@@ -25,6 +25,7 @@ type part struct {
 	committedToken record.Token
 	takenToken     record.Token
 	takenRevision  uint64
+	firstSeen      uint64 // the first revision of the lock that it was shown
 	// undisturbed: since then the store has told of nothing else.
 	undisturbed   bool
 	committedSent record.Instant
@@ -68,6 +69,9 @@ func (m *part) tick() {
 }
 
 func (m *part) observed(from machine.Source, r *record.Record, v record.Version, sent record.Instant) {
+	if m.firstSeen == 0 {
+		m.firstSeen = v.Revision
+	}
 	m.step(machine.Observed{Source: from, Record: r, Version: v, Sent: sent, Jitter: m.i.p.h.w.rng.Float64()})
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/runners"
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
 // Command is a program and how it is run.
@@ -31,23 +31,6 @@ type Command struct {
 	// Log takes the program's output; nil means nowhere.
 	Log *zap.Logger
 }
-
-// killAt is when the kill is sent to work that must be dead at the instant: before it,
-// since dying takes a moment, and so does this process if the machine is busy. What is
-// left is a fifth of the time that there is, within the bounds below.
-func (r *runner) killAt(dead record.Instant) record.Instant {
-	margin := clock.Until(r.Clock, dead) / 5
-	return dead.Add(-min(max(margin, leastKillMargin), mostKillMargin))
-}
-
-const (
-	leastKillMargin = 50 * time.Millisecond
-	mostKillMargin  = 500 * time.Millisecond
-)
-
-// lookAgain bounds the wait for an instant: timers stand still while the machine sleeps,
-// CLOCK_BOOTTIME does not.
-const lookAgain = time.Second
 
 // New makes a runner of a program. Each run of it is a new process.
 //
@@ -69,7 +52,7 @@ func (r *runner) Run(ctx context.Context, term election.Term) error {
 		return nil
 	}
 	deadline, _ := term.Deadline()
-	if r.Clock.Now() >= r.killAt(deadline) {
+	if r.Clock.Now() >= deadman.KillAt(r.Clock, deadline) {
 		return fmt.Errorf("%s was not started: %w", r.Args[0], runners.ErrDeadline)
 	}
 	log := runners.Log(r.Log, term, r.Name)
@@ -77,72 +60,18 @@ func (r *runner) Run(ctx context.Context, term election.Term) error {
 	if err != nil {
 		return err
 	}
-	p.log.Info("program started")
-	end := r.watch(ctx, term, p)
-	status := p.finish()
-	p.log.Info("program and its process group have ended", zap.Stringer("status", status))
+	log = log.With(zap.Int("pid", p.Pid()))
+	log.Info("program started")
+	end := p.Watch(ctx, term, deadman.Watch{StopGrace: r.StopGrace, Clock: r.Clock, Log: log})
+	status := p.Wait()
+	p.end()
+	log.Info("program and all that it started have ended", zap.Stringer("status", status))
 	switch end {
-	case stopped:
+	case deadman.Stopped:
 		return nil
-	case expired:
+	case deadman.Expired:
 		return fmt.Errorf("%s was killed: %w", r.Args[0], runners.ErrDeadline)
 	default:
 		return &ExitError{Program: r.Args[0], Status: status}
 	}
-}
-
-// ending is why a program ended.
-type ending int
-
-const (
-	byItself ending = iota + 1
-	stopped
-	expired
-)
-
-// watch sees to it that the program ends in time, and returns when it has.
-func (r *runner) watch(ctx context.Context, term election.Term, p *process) ending {
-	end := byItself
-	stop := ctx.Done()
-	deadline, extended := term.Deadline()
-	kill := r.killAt(deadline)
-	for {
-		timer := time.NewTimer(min(lookAgain, max(0, clock.Until(r.Clock, kill))))
-		select {
-		case <-p.exited:
-			timer.Stop()
-			return end
-		case <-stop:
-			// From here on nothing is extended.
-			end, stop, extended = stopped, nil, nil
-			kill = r.lastInstant(ctx, kill)
-			p.signal(terminate)
-		case <-extended:
-			deadline, extended = term.Deadline()
-			kill = r.killAt(deadline)
-		case <-timer.C:
-			if r.Clock.Now() < kill {
-				break
-			}
-			if end == byItself {
-				end = expired
-				p.log.Error("the term's deadline came without an extension; the program is killed")
-			} else {
-				p.log.Warn("the program did not stop in its grace and is killed", zap.Duration("stopGrace", r.StopGrace))
-			}
-			p.awaitDeath()
-			return end
-		}
-		timer.Stop()
-	}
-}
-
-// lastInstant is when a program that is being stopped is killed: after its grace, and in
-// any case before it must be dead.
-func (r *runner) lastInstant(ctx context.Context, kill record.Instant) record.Instant {
-	kill = min(kill, r.Clock.Now().Add(r.StopGrace))
-	if s, ok := election.StopOf(ctx); ok && s.By != 0 {
-		kill = min(kill, r.killAt(s.By))
-	}
-	return kill
 }

@@ -10,7 +10,7 @@
 // # The program
 //
 // There is no shell. A command without a slash is looked up in primacy's PATH; a relative
-// path with a slash starts at dir. The program runs in a process group of its own, with
+// path with a slash starts at dir. The program runs in a session of its own, with
 // an empty standard input, without any open file of primacy's (all of them are marked
 // close-on-exec), and with an environment of exactly: PATH, HOME, TMPDIR, TZ, LANG, KUBECONFIG, KUBERNETES_SERVICE_HOST and
 // KUBERNETES_SERVICE_PORT as primacy has them, what env adds, and
@@ -34,15 +34,15 @@
 // term's deadline comes without an extension the group is killed though nobody said stop.
 // When the program ends by itself, the rest of its group is killed.
 //
-// Run returns when the program has been reaped and no process of its group lives. A
-// process that left the group (setsid, setpgid) is not followed, and one that runs as
-// another user cannot be signalled. Until children run under a supervisor of their own,
-// the deadline is kept by this process: if that is frozen so is the deadline, and if it is
-// killed, the kernel kills the program (PDEATHSIG) but not what the program started.
+// Run returns when the program has been reaped and nothing that it has started lives. A
+// program that runs as another user cannot be signalled.
+//
+// All this is done by a supervisor of ours, a process between this one and the program
+// (package deadman), so it is done too when this process is frozen; when this one is killed
+// the supervisor kills the program at once.
 //
 // # Goroutines
 //
-// Run starts one goroutine, on an OS thread of its own, that waits for the program (the
-// thread stays until then, since PDEATHSIG fires when the thread that forked ends), one
-// for each output and one for the extensions. All have ended when it returns.
+// Run starts one for each output, one for the extensions and one for the supervisor. All
+// have ended when it returns.
 package exec

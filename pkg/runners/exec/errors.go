@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
+
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
 // StartError is why a program could not be started.
@@ -26,25 +28,10 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Status is how a process ended.
-type Status syscall.WaitStatus
-
-func (s Status) String() string {
-	w := syscall.WaitStatus(s)
-	if w.Signaled() {
-		text := "was ended by signal " + w.Signal().String()
-		if w.CoreDump() {
-			text += " (core dumped)"
-		}
-		return text
-	}
-	return fmt.Sprintf("exited with status %d", w.ExitStatus())
-}
-
 // ExitError says that a program ended before its term did.
 type ExitError struct {
 	Program string
-	Status  Status
+	Status  deadman.Status
 }
 
 func (e *ExitError) Error() string {

@@ -3,33 +3,49 @@ package exec_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/runners/exec"
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
 func TestMain(m *testing.M) {
-	becomeManager()
+	runnertest.BecomeManager(func(w runnertest.Work) (election.Runner, error) {
+		c, err := program(w, nil)
+		return exec.New(c), err
+	})
 	runnertest.Become()
 	goleak.VerifyTestMain(m)
 }
 
-// command is the work as a program: this test binary.
-func command(t testing.TB, w runnertest.Work, log *zap.Logger) exec.Command {
-	t.Helper()
+// program is the work as a program: this test binary.
+func program(w runnertest.Work, log *zap.Logger) (exec.Command, error) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := exec.Command{Name: "work", Args: []string{self}, StopGrace: w.StopGrace, Log: log}
 	for name, value := range w.Env() {
 		c.Env = append(c.Env, name+"="+value)
 	}
+	return c, err
+}
+
+func command(t testing.TB, w runnertest.Work, log *zap.Logger) exec.Command {
+	t.Helper()
+	c, err := program(w, log)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return c
+}
+
+// term is one that is valid for so long.
+func term(valid time.Duration) election.Term {
+	deadline := clock.Boottime().Now().Add(valid)
+	return election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7}, election.NewValidity(deadline))
 }
 
 func TestSuite(t *testing.T) {
@@ -43,3 +59,5 @@ func TestSuite(t *testing.T) {
 		},
 	})
 }
+
+func TestDeath(t *testing.T) { runnertest.TestDeath(t) }

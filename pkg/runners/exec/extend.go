@@ -1,31 +1,76 @@
 package exec
 
 import (
+	"fmt"
+	"os"
 	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// extend writes every later deadline into the extensions' pipe, a line each, until the
-// group is dead. While the pipe is full it waits, and then goes on with the latest: what
-// came between is left out. Whoever extends the term waits for nothing.
+// extensionsFD is where the program finds the extensions: the first after its standard
+// files.
+const extensionsFD = 3
+
+// extensions is a pipe that carries later deadlines to the program. One goroutine writes
+// into it until end.
+type extensions struct {
+	pipe   *os.File
+	over   chan struct{}
+	writer sync.WaitGroup
+}
+
+// newExtensions makes the pipe, and the program's end of it.
+func newExtensions() (e *extensions, theirs *os.File, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("open a pipe for its extensions: %w", err)
+	}
+	// A short pipe holds few lines that are out of date. Where it cannot be had the
+	// default serves too.
+	if raw, err := w.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) {
+			_, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, os.Getpagesize())
+		})
+	}
+	return &extensions{pipe: w, over: make(chan struct{})}, r, nil
+}
+
+func (e *extensions) begin(term election.Term, told record.Instant) {
+	e.writer.Go(func() { e.write(term, told) })
+}
+
+func (e *extensions) end() {
+	close(e.over)
+	_ = e.pipe.SetWriteDeadline(time.Now())
+	e.writer.Wait()
+	_ = e.pipe.Close()
+}
+
+// write writes every later deadline into the pipe, a line each, until the end. While the
+// pipe is full it waits, and then goes on with the latest: what came between is left out.
+// Whoever extends the term waits for nothing.
 //
 // A line is shorter than PIPE_BUF, so it is written whole or not at all.
-func (p *process) extend(term election.Term, told record.Instant) {
+func (e *extensions) write(term election.Term, told record.Instant) {
 	for {
 		deadline, extended := term.Deadline()
 		if deadline > told {
 			told = deadline
 			line := strconv.AppendInt(nil, int64(deadline), 10)
-			if _, err := p.extensions.Write(append(line, '\n')); err != nil {
+			if _, err := e.pipe.Write(append(line, '\n')); err != nil {
 				return // it closed its end, or is dead
 			}
 			continue
 		}
 		select {
 		case <-extended:
-		case <-p.dead:
+		case <-e.over:
 			return
 		}
 	}

@@ -16,9 +16,9 @@ func TestExtensionsAreWholeAndTheLatestArrives(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	p := &process{extensions: w, dead: make(chan struct{})}
+	e := &extensions{pipe: w, over: make(chan struct{})}
 	validity := election.NewValidity(1)
-	p.serving.Go(func() { p.extend(election.NewTerm(election.Term{}, validity), 1) })
+	e.begin(election.NewTerm(election.Term{}, validity), 1)
 
 	// Nobody reads meanwhile, and a pipe does not hold so many.
 	const last = 50_000
@@ -36,9 +36,7 @@ func TestExtensionsAreWholeAndTheLatestArrives(t *testing.T) {
 	if got != last*1_000_000_000 {
 		t.Errorf("the last line says %d", got)
 	}
-	close(p.dead)
-	p.serving.Wait()
-	w.Close()
+	e.end()
 }
 
 func TestExtensionsSurviveAReaderThatIsGone(t *testing.T) {
@@ -47,9 +45,9 @@ func TestExtensionsSurviveAReaderThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Close()
-	p := &process{extensions: w, dead: make(chan struct{})}
+	e := &extensions{pipe: w, over: make(chan struct{})}
 	validity := election.NewValidity(1)
 	validity.Extend(2)
-	p.extend(election.NewTerm(election.Term{}, validity), 1) // returns by itself
+	e.write(election.NewTerm(election.Term{}, validity), 1) // returns by itself
 	w.Close()
 }

@@ -3,78 +3,93 @@ package exec
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
-	"runtime"
+	"strconv"
 	"strings"
-	"syscall"
 
 	"go.uber.org/zap"
-	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners"
+	"github.com/primacy-dev/primacy/pkg/runners/child"
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
-// start starts the program, with its pipes and the goroutines that serve them.
+// process is the program with all that is its own.
+type process struct {
+	*deadman.Process
+	stdout, stderr *child.Output
+	extensions     *extensions
+}
+
+// start starts the program, and what serves its pipes.
 func start(c Command, term election.Term, deadline record.Instant, log *zap.Logger) (*process, error) {
 	path, err := locate(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := seeProcesses(); err != nil {
-		return nil, &StartError{Program: c.Args[0], Path: path, Err: err, Hint: "without /proc nobody can tell whether a process group has ended"}
-	}
-	// What this process was itself started with may lack the flag that closes it.
-	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
-	p := &process{exited: make(chan struct{}), dead: make(chan struct{})}
-	files, err := p.pipes()
+	p := &process{}
+	files, err := p.files(log)
 	defer closeAll(files)
-	if err != nil {
-		closeAll(p.ends())
-		return nil, &StartError{Program: c.Args[0], Path: path, Err: err}
+	if err == nil {
+		p.Process, err = deadman.Start(deadman.Program{
+			Path: path, Args: c.Args, Dir: c.Dir, Files: files,
+			Env: append(child.Environment(c.Env, term, deadline), child.Reserved+"EXTENSIONS_FD="+strconv.Itoa(extensionsFD)),
+		}, deadman.KillAt(c.Clock, deadline))
 	}
-	if err := p.fork(path, c.Args, &os.ProcAttr{
-		Dir:   c.Dir,
-		Env:   environment(c.Env, term, deadline),
-		Files: files,
-		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
-	}); err != nil {
-		closeAll(p.ends())
+	switch {
+	case errors.Is(err, deadman.ErrLate):
+		p.end()
+		return nil, fmt.Errorf("%s was not started: %w", c.Args[0], runners.ErrDeadline)
+	case err != nil:
+		p.end()
 		return nil, &StartError{Program: c.Args[0], Path: path, Err: err, Hint: hint(err, path)}
 	}
-	p.log = log.With(zap.Int("pid", p.pid))
-	p.serving.Go(func() { p.output(p.stdout, "stdout") })
-	p.serving.Go(func() { p.output(p.stderr, "stderr") })
-	p.serving.Go(func() { p.extend(term, deadline) })
+	p.extensions.begin(term, deadline)
 	return p, nil
 }
 
-// fork starts the program from an OS thread that stays until it has exited: PDEATHSIG
-// fires when the thread ends that forked. p.exited is closed when it has exited, which
-// does not reap it yet: until then its process id, and so its group's, are not reused.
-func (p *process) fork(path string, args []string, attr *os.ProcAttr) error {
-	started := make(chan error)
-	p.waiting.Go(func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		child, err := os.StartProcess(path, args, attr)
-		if err != nil {
-			started <- err
-			return
-		}
-		p.child, p.pid = child, child.Pid
-		started <- nil
-		awaitExit(child.Pid)
-		close(p.exited)
-	})
-	err := <-started
+// files are the program's descriptors, the caller's to close; our ends are the process's.
+func (p *process) files(log *zap.Logger) (theirs []*os.File, err error) {
+	stdin, err := os.Open(os.DevNull)
 	if err != nil {
-		p.waiting.Wait()
+		return nil, err
 	}
-	return err
+	theirs = append(theirs, stdin)
+	var f *os.File
+	if p.stdout, f, err = child.NewOutput(log, "stdout"); err != nil {
+		return theirs, err
+	}
+	theirs = append(theirs, f)
+	if p.stderr, f, err = child.NewOutput(log, "stderr"); err != nil {
+		return theirs, err
+	}
+	theirs = append(theirs, f)
+	if p.extensions, f, err = newExtensions(); err != nil {
+		return theirs, err
+	}
+	return append(theirs, f), nil
+}
+
+// end takes what output there is, and closes the pipes.
+func (p *process) end() {
+	if p.extensions != nil {
+		p.extensions.end()
+	}
+	for _, o := range []*child.Output{p.stdout, p.stderr} {
+		if o != nil {
+			o.End()
+		}
+	}
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
 }
 
 // locate finds the program: one without a slash in PATH, else relative to its directory.
@@ -111,13 +126,4 @@ func locate(c Command) (string, error) {
 			Hint: "a relative path starts at dir, or at primacy's own directory where dir is not set"}
 	}
 	return path, nil
-}
-
-// seeProcesses says why process groups cannot be looked at, if that is so.
-func seeProcesses() error {
-	stat, err := os.ReadFile("/proc/self/stat")
-	if err == nil {
-		_, _, err = parseStat(stat)
-	}
-	return err
 }

@@ -63,7 +63,7 @@ func perform(act Act) int {
 			fmt.Println("told")
 		}
 	case Fork, ForkCrash:
-		pid, wait, err := startHelper()
+		pid, wait, err := StartHelper()
 		if err != nil {
 			tell.Event("failed %v", err)
 			return 97
@@ -109,21 +109,17 @@ func extensions(tell *Tell) {
 	}
 }
 
-// startHelper starts a process in our group, and returns when it is on the stage. told
+// StartHelper starts a process in our group, and returns when it is on the stage. told
 // waits until it was told to stop.
-func startHelper() (pid int, told func() error, err error) {
+func StartHelper() (pid int, told func() error, err error) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		return 0, nil, err
-	}
-	self, err := os.Executable()
 	if err != nil {
 		return 0, nil, err
 	}
 	if err := os.Setenv(actVariable, string(helper)); err != nil {
 		return 0, nil, err
 	}
-	p, err := os.StartProcess(self, os.Args[:1], &os.ProcAttr{
+	p, err := os.StartProcess("/proc/self/exe", os.Args[:1], &os.ProcAttr{
 		Env: os.Environ(),
 		// It holds our outputs open, as a helper does that was started carelessly.
 		Files: []*os.File{nil, w, os.Stderr, os.Stdout},

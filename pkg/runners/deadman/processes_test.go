@@ -1,4 +1,4 @@
-package exec
+package deadman
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func stat(name, state string, group, threads int) string {
@@ -15,25 +17,22 @@ func stat(name, state string, group, threads int) string {
 }
 
 func TestParseStat(t *testing.T) {
-	for text, want := range map[string]struct {
-		group int
-		alive bool
-	}{
-		stat("sh", "S", 17, 1):                 {17, true},
-		stat("sh", "D", 17, 1):                 {17, true},
-		stat("sh", "T", 17, 1):                 {17, true},
-		stat(") Z 1 2 (", "R", 17, 4):          {17, true},
-		stat("sh", "Z", 17, 1):                 {17, false},
-		stat("sh", "X", 17, 0):                 {17, false},
-		stat("first thread ended", "Z", 17, 2): {17, true},
+	for text, want := range map[string]entry{
+		stat("sh", "S", 17, 1):                 {parent: 1, group: 17, alive: true},
+		stat("sh", "D", 17, 1):                 {parent: 1, group: 17, alive: true},
+		stat("sh", "T", 17, 1):                 {parent: 1, group: 17, alive: true},
+		stat(") Z 1 2 (", "R", 17, 4):          {parent: 1, group: 17, alive: true},
+		stat("sh", "Z", 17, 1):                 {parent: 1, group: 17, alive: false},
+		stat("sh", "X", 17, 0):                 {parent: 1, group: 17, alive: false},
+		stat("first thread ended", "Z", 17, 2): {parent: 1, group: 17, alive: true},
 	} {
-		group, alive, err := parseStat([]byte(text))
-		if err != nil || group != want.group || alive != want.alive {
-			t.Errorf("%s: got %d, %v, %v, want %d, %v", text, group, alive, err, want.group, want.alive)
+		got, err := parseStat([]byte(text))
+		if err != nil || got != want {
+			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "17 (sh) S 1", strings.Replace(stat("sh", "S", 17, 1), " 17 5 ", " x 5 ", 1)} {
-		if _, _, err := parseStat([]byte(text)); err == nil {
+		if _, err := parseStat([]byte(text)); err == nil {
 			t.Errorf("%q: no error", text)
 		}
 	}
@@ -65,7 +64,7 @@ func TestMembersSeesTheLivingOnly(t *testing.T) {
 	if err := syscall.Kill(group, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	awaitExit(group) // a zombie now, which is not reaped yet
+	_ = unix.Waitid(unix.P_PID, group, nil, unix.WEXITED|unix.WNOWAIT, nil) // a zombie now, which is not reaped yet
 	if live, err := members(group); err != nil || !slices.Equal(live, []int{second}) {
 		t.Errorf("beside the zombie %d there lives %v (%v), want %d", group, live, err, second)
 	}

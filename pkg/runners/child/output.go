@@ -1,9 +1,12 @@
-package exec
+package child
 
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
+	"sync"
+	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -12,9 +15,34 @@ import (
 // maxLine is where a line of output is cut, in bytes.
 const maxLine = 64 << 10
 
-// output logs what comes through a pipe, line by line, until its end or deadline.
-func (p *process) output(pipe *os.File, stream string) {
-	log := p.log.With(zap.String("stream", stream))
+// Output is one of a program's outputs, of which every line becomes a line of the log.
+// One goroutine reads it until End.
+type Output struct {
+	pipe   *os.File
+	reader sync.WaitGroup
+}
+
+// NewOutput makes an output, and the file that becomes the program's descriptor: it is the
+// caller's to close once the program has it.
+func NewOutput(log *zap.Logger, stream string) (o *Output, theirs *os.File, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("open a pipe for its output: %w", err)
+	}
+	o = &Output{pipe: r}
+	o.reader.Go(func() { read(r, log.With(zap.String("stream", stream))) })
+	return o, w, nil
+}
+
+// End takes what is in the pipe and goes; somebody may still hold its other end.
+func (o *Output) End() {
+	_ = o.pipe.SetReadDeadline(time.Now())
+	o.reader.Wait()
+	_ = o.pipe.Close()
+}
+
+// read logs what comes through a pipe, line by line, until its end or deadline.
+func read(pipe *os.File, log *zap.Logger) {
 	lines := lines{emit: func(line []byte, cut bool) {
 		fields := []zap.Field{zap.String("line", string(line))}
 		if cut {

@@ -1,4 +1,4 @@
-package exec
+package child
 
 import (
 	"os"
@@ -26,7 +26,7 @@ func TestOutputIsDrainedAtTheDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zap.InfoLevel)
-	(&process{log: zap.New(core)}).output(r, "stdout")
+	read(r, zap.New(core))
 	var got []string
 	for _, e := range logs.All() {
 		got = append(got, e.ContextMap()["line"].(string))

@@ -1,0 +1,96 @@
+package child
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// inherited are the variables that a program gets as this process has them. The rest may
+// be secrets, or configure primacy itself.
+var inherited = []string{
+	"PATH", "HOME", "TMPDIR", "TZ", "LANG",
+	"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT",
+}
+
+// Reserved is how the names begin of the variables that a program gets from us.
+const Reserved = "PRIMACY_"
+
+// Inherited is what a program gets of this process's environment; own replaces it.
+func Inherited(own []string) []string {
+	env := slices.Clone(own)
+	for _, name := range inherited {
+		value, set := os.LookupEnv(name)
+		replaced := slices.ContainsFunc(own, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+		if set && !replaced {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// Environment is the whole environment of a program in a term; own replaces what is
+// inherited.
+func Environment(own []string, term election.Term, deadline record.Instant) []string {
+	return append(Inherited(own),
+		Reserved+"ELECTION="+term.Election,
+		Reserved+"IDENTITY="+term.Identity,
+		Reserved+"MEMBER_REVISION="+term.Revision,
+		Reserved+"TOKEN="+strconv.FormatUint(uint64(term.Token), 10),
+		Reserved+"DEADLINE="+strconv.FormatInt(int64(deadline), 10),
+	)
+}
+
+// Variable is one of a configuration's own.
+type Variable struct {
+	Name  string `yaml:"name" strict:"required"`
+	Value string `yaml:"value" strict:"required"`
+}
+
+// Variables are a list of them.
+type Variables []Variable
+
+// List is the variables as NAME=value.
+func (vars Variables) List() []string {
+	var list []string
+	for _, v := range vars {
+		list = append(list, v.Name+"="+v.Value)
+	}
+	return list
+}
+
+// Check says what cannot be, though it could be decoded; node is the block whose env they
+// are.
+func (vars Variables) Check(node *yaml.Node) (errs strict.Errors) {
+	fail := func(field, problem, hint string) {
+		at, _ := strict.Lookup(node, field)
+		errs = append(errs, strict.NewError(at, field, problem, hint))
+	}
+	seen := map[string]bool{}
+	for i, v := range vars {
+		name, value := fmt.Sprintf("env[%d].name", i), fmt.Sprintf("env[%d].value", i)
+		switch {
+		case v.Name == "" || HasNUL(v.Name) || strings.Contains(v.Name, "="):
+			fail(name, fmt.Sprintf("%q cannot be the name of a variable", v.Name), "a name is not empty and has no = in it")
+		case strings.HasPrefix(v.Name, Reserved):
+			fail(name, v.Name+" is among the names that primacy sets itself", "choose one that does not begin with "+Reserved)
+		case seen[v.Name]:
+			fail(name, v.Name+" is set twice", "keep one of the two")
+		case HasNUL(v.Value):
+			fail(value, "has a NUL byte in it", "no variable can have one")
+		}
+		seen[v.Name] = true
+	}
+	return errs
+}
+
+// HasNUL says whether there is a byte that neither arguments nor variables can have.
+func HasNUL(s string) bool { return strings.ContainsRune(s, 0) }

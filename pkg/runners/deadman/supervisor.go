@@ -1,0 +1,234 @@
+package deadman
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// init makes this process a supervisor if it was started as one; it does not return then.
+// Here, since every program that can start one must be able to be one, whatever its main.
+func init() {
+	if len(os.Args) == 1 && os.Args[0] == arg0 {
+		runtime.LockOSThread() // the program dies when the thread ends that started it
+		// os.Exit would wait a second for the race detector.
+		syscall.Exit(supervise())
+	}
+}
+
+// lookAgain is the time between two looks at processes that were killed and do not end.
+const lookAgain = 50 * time.Millisecond
+
+// supervisor is the process between. Its main goroutine owns it.
+type supervisor struct {
+	control *bufio.Reader
+	report  *os.File
+	alarm   clock.Alarm
+	clock   clock.Clock
+
+	// program is the process id, 0 once it was reaped.
+	program int
+	kill    record.Instant
+	// stopping: the program was told to end. killing: nothing is to live any more.
+	stopping, killing bool
+	// told: that nothing is to live was reported.
+	told bool
+}
+
+func supervise() int {
+	// Caught, not ignored: what is ignored stays so in the program.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGUSR1, unix.SIGUSR2)
+	_ = unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	s := &supervisor{
+		control: bufio.NewReader(os.NewFile(controlFD, "control")),
+		report:  os.NewFile(reportFD, "report"),
+		clock:   clock.Boottime(),
+	}
+	j, err := readJob(s.control)
+	if err != nil {
+		return 1
+	}
+	if err := s.begin(j); err != nil {
+		if errnoOf(err) == 0 {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", arg0, err)
+		}
+		report{failed, errnoOf(err)}.tell(s.report)
+		return 1
+	}
+	if s.program == 0 {
+		report{late, 0}.tell(s.report)
+		return 0
+	}
+	s.run()
+	report{ended, 0}.tell(s.report)
+	return 0
+}
+
+// begin starts the program.
+func (s *supervisor) begin(j job) error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become a subreaper: %w", err)
+	}
+	var err error
+	if s.alarm, err = clock.NewAlarm(s.clock); err != nil {
+		return err
+	}
+	s.kill = j.Kill
+	if s.clock.Now() >= s.kill {
+		return nil
+	}
+	files := make([]*os.File, j.Files)
+	for i := range files {
+		files[i] = os.NewFile(uintptr(firstFD+i), strconv.Itoa(i)) // #nosec G115 -- a descriptor is a small number
+	}
+	child, err := os.StartProcess(j.Path, j.Args, &os.ProcAttr{
+		Dir: j.Dir, Env: j.Env, Files: files,
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		_ = f.Close() // or its readers would wait for us
+	}
+	s.program = child.Pid
+	report{started, child.Pid}.tell(s.report)
+	return nil
+}
+
+// run returns when nothing of the program lives.
+func (s *supervisor) run() {
+	orders := make(chan order)
+	go func() { // ends with the process
+		for {
+			o, err := readOrder(s.control)
+			if err != nil {
+				close(orders)
+				return
+			}
+			orders <- o
+		}
+	}()
+	changed, reaped := make(chan error), make(chan struct{})
+	go func() { // ends with the process
+		for {
+			changed <- awaitChild()
+			<-reaped
+		}
+	}()
+	for {
+		s.alarm.Set(s.kill)
+		select {
+		case o, ok := <-orders:
+			if !ok { // our process is gone
+				orders = nil
+				s.killAll()
+				break
+			}
+			s.obey(o)
+		case <-s.alarm.C():
+			if s.clock.Now() < s.kill {
+				break // of an earlier setting
+			}
+			if !s.killing && !s.stopping {
+				report{expired, 0}.tell(s.report)
+			}
+			s.killAll()
+		case err := <-changed:
+			if err != nil { // ECHILD: there is nobody any more
+				return
+			}
+			s.reap()
+			reaped <- struct{}{}
+		}
+	}
+}
+
+func (s *supervisor) obey(o order) {
+	switch {
+	case s.killing:
+	case o.verb == stop:
+		if !s.stopping && s.program != 0 {
+			_ = unix.Kill(-s.program, unix.SIGTERM)
+		}
+		s.stopping = true
+		s.kill = min(s.kill, o.at)
+	case s.stopping:
+		s.kill = min(s.kill, o.at)
+	default:
+		s.kill = o.at
+	}
+}
+
+// reap collects all who have ended. When the program is among them, all others end too.
+func (s *supervisor) reap() {
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, unix.WNOHANG|unix.WALL, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || pid == 0 {
+			break
+		}
+		if pid == s.program {
+			s.program, s.killing = 0, true
+			report{exited, int(status)}.tell(s.report)
+		}
+	}
+	if s.killing {
+		s.killAll()
+	}
+}
+
+// killAll kills our children and their groups. Their children become ours when they die,
+// and are then killed in turn. Only this goroutine reaps, so no process id is another's.
+func (s *supervisor) killAll() {
+	if !s.told {
+		s.told = true
+		report{killing, 0}.tell(s.report)
+	}
+	s.killing = true
+	s.kill = s.clock.Now().Add(lookAgain)
+	if s.program != 0 {
+		_ = unix.Kill(-s.program, unix.SIGKILL)
+		_ = unix.Kill(s.program, unix.SIGKILL)
+	}
+	self := os.Getpid()
+	all, err := processes()
+	if err != nil {
+		return // looked at again soon
+	}
+	for _, p := range all {
+		if p.parent != self {
+			continue
+		}
+		if p.group != self {
+			_ = unix.Kill(-p.group, unix.SIGKILL)
+		}
+		_ = unix.Kill(p.pid, unix.SIGKILL)
+	}
+}
+
+// awaitChild blocks until a child has ended, and leaves it to be reaped. The error is
+// ECHILD when there is none.
+func awaitChild() error {
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WALL, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

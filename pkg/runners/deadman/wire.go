@@ -1,0 +1,120 @@
+package deadman
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// What goes through the two pipes between us and a supervisor: first the job as one line
+// of JSON, then orders; back come reports. Each is a line shorter than PIPE_BUF, so it is
+// written whole or not at all.
+
+// arg0 is the name under which this executable is a supervisor.
+const arg0 = "primacy-deadman"
+
+// Descriptors of a supervisor. Those of the program, its 0, 1, ..., follow from firstFD on.
+const (
+	controlFD = iota + 3
+	reportFD
+	programFD // the program itself, where it is not run by its path
+	firstFD
+)
+
+// job is what a supervisor is there for.
+type job struct {
+	Path      string
+	Args, Env []string
+	Dir       string
+	// Files is how many descriptors are the program's.
+	Files int
+	Kill  record.Instant
+}
+
+func readJob(from *bufio.Reader) (job, error) {
+	var j job
+	line, err := from.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &j)
+	}
+	return j, err
+}
+
+// order is what a supervisor is told.
+type order struct {
+	verb verb
+	// at is when the program is killed from now on.
+	at record.Instant
+}
+
+type verb byte
+
+const (
+	// extend moves the kill; once the program is stopping, to an earlier instant only.
+	extend verb = 'K'
+	// stop ends the program: SIGTERM to its group now, the kill at the instant.
+	stop verb = 'T'
+)
+
+func (o order) line() []byte { return fmt.Appendf(nil, "%c %d\n", o.verb, o.at) }
+
+var errOrder = errors.New("no order")
+
+func readOrder(from *bufio.Reader) (order, error) {
+	line, err := from.ReadString('\n')
+	if err != nil {
+		return order{}, err
+	}
+	name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	at, err := strconv.ParseInt(rest, 10, 64)
+	if err != nil || name != string(extend) && name != string(stop) {
+		return order{}, errOrder
+	}
+	return order{verb(name[0]), record.Instant(at)}, nil
+}
+
+// report is what a supervisor tells.
+type report struct {
+	what fact
+	n    int
+}
+
+type fact string
+
+const (
+	started fact = "started" // n is the program's process id
+	failed  fact = "failed"  // it could not be started; n is the errno, or 0
+	late    fact = "late"    // it was not started, since its time was over
+	exited  fact = "exited"  // n is its wait status
+	expired fact = "expired" // its time is over
+	killing fact = "killing" // it is being killed, and all that it has started
+	ended   fact = "ended"   // nothing of it lives
+)
+
+func (r report) tell(to io.Writer) { _, _ = fmt.Fprintf(to, "%s %d\n", r.what, r.n) } // if nobody listens, so be it
+
+func readReport(from *bufio.Reader) (report, error) {
+	line, err := from.ReadString('\n')
+	if err != nil {
+		return report{}, err
+	}
+	name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	n, err := strconv.Atoi(rest)
+	return report{fact(name), n}, err
+}
+
+// errnoOf is what can be told of why a program was not started.
+func errnoOf(err error) int {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return int(errno)
+	}
+	return 0
+}

@@ -36,6 +36,11 @@ help: ## list the targets
 .PHONY: build
 build: bin/primacy bin/kubectl-primacy bin/devcluster ## build bin/primacy, bin/kubectl-primacy and bin/devcluster (minutes the first time)
 
+# A module of its own, so that gRPC and protobuf weigh on this target only.
+.PHONY: plugins
+plugins: ## build bin/primacy-plugins, which is primacy with plugins, and an example of one
+	$(MAKE) -C pkg/runners/plugin build example VERSION=$(VERSION)
+
 .PHONY: run
 run: build ## start a cluster on this machine, with members that take part in elections
 	@exec bin/primacy dev
@@ -46,6 +51,7 @@ test: bin/devcluster ## vet and run all tests; nothing needs to be prepared
 	go test -race ./...
 	PRIMACY_SEEDS=$(SEEDS) go test ./pkg/election/sim/...
 	$(MAKE) -C cmd/devcluster test
+	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/runners/plugin test
 
 .PHONY: lint
 lint: check gosec vulncheck ## check, and look for insecure code and known vulnerabilities
@@ -55,11 +61,14 @@ check: ## the quick part of lint: gofmt, go vet, staticcheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
 	$(MAKE) -C cmd/devcluster vet
+	$(MAKE) -C pkg/runners/plugin vet
 	$(STATICCHECK) ./...
+	cd pkg/runners/plugin && $(STATICCHECK) ./...
 
 .PHONY: gosec
 gosec:
 	$(GOSEC) $(GOSEC_FLAGS) ./...
+	cd pkg/runners/plugin && $(GOSEC) $(GOSEC_FLAGS) -exclude-generated ./...
 
 # An answer without a database would be no answer: then this says that it did not run.
 .PHONY: vulncheck

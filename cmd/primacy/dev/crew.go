@@ -124,6 +124,10 @@ func newCrew(o Options, dir *folder, p plan, d *document, c *cluster) (*crew, er
 	return cr, nil
 }
 
+// pluginFolder is the variable that says where plugins are, for programs that have any: the
+// machine's, so the members' too.
+const pluginFolder = "PRIMACY_PLUGIN_DIR"
+
 // memberEnvironment is ours, without what would configure members otherwise, and with the
 // program itself in PATH, as configurations call it.
 func memberEnvironment(program string, dir *folder) ([]string, error) {
@@ -136,7 +140,8 @@ func memberEnvironment(program string, dir *folder) ([]string, error) {
 	}
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return strings.HasPrefix(name, "PRIMACY_") || name == "PATH" || name == "POD_NAME" || name == "KUBECONFIG"
+		ours := strings.HasPrefix(name, "PRIMACY_") && name != pluginFolder
+		return ours || name == "PATH" || name == "POD_NAME" || name == "KUBECONFIG"
 	})
 	return append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH")), nil
 }

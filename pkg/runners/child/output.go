@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -29,9 +30,19 @@ func NewOutput(log *zap.Logger, stream string) (o *Output, theirs *os.File, err 
 	if err != nil {
 		return nil, nil, fmt.Errorf("open a pipe for its output: %w", err)
 	}
-	o = &Output{pipe: r}
-	o.reader.Go(func() { read(r, log.With(zap.String("stream", stream))) })
-	return o, w, nil
+	return Follow(r, log, stream), w, nil
+}
+
+// Follow makes an output of a pipe that is open already; it closes that at its End.
+func Follow(pipe *os.File, log *zap.Logger, stream string) *Output {
+	o := &Output{pipe: pipe}
+	o.reader.Go(func() { read(pipe, log.With(zap.String("stream", stream))) })
+	return o
+}
+
+// Lines makes lines of the log of what is written to it. It is one goroutine's at a time.
+func Lines(log *zap.Logger, stream string) io.WriteCloser {
+	return newLines(log.With(zap.String("stream", stream)))
 }
 
 // End takes what is in the pipe and goes; somebody may still hold its other end.
@@ -43,19 +54,13 @@ func (o *Output) End() {
 
 // read logs what comes through a pipe, line by line, until its end or deadline.
 func read(pipe *os.File, log *zap.Logger) {
-	lines := lines{emit: func(line []byte, cut bool) {
-		fields := []zap.Field{zap.String("line", string(line))}
-		if cut {
-			fields = append(fields, zap.Bool("cut", true))
-		}
-		log.Info("output", fields...)
-	}}
+	lines := newLines(log)
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := pipe.Read(buffer)
 		lines.write(buffer[:n])
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			drain(pipe, buffer, &lines)
+			drain(pipe, buffer, lines)
 		}
 		if err != nil {
 			break
@@ -92,6 +97,26 @@ type lines struct {
 
 	held []byte
 	cut  bool
+}
+
+func newLines(log *zap.Logger) *lines {
+	return &lines{emit: func(line []byte, cut bool) {
+		fields := []zap.Field{zap.String("line", string(line))}
+		if cut {
+			fields = append(fields, zap.Bool("cut", true))
+		}
+		log.Info("output", fields...)
+	}}
+}
+
+func (l *lines) Write(data []byte) (int, error) {
+	l.write(data)
+	return len(data), nil
+}
+
+func (l *lines) Close() error {
+	l.end()
+	return nil
 }
 
 func (l *lines) write(data []byte) {

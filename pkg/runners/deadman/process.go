@@ -66,11 +66,22 @@ func (p *Process) Wait() Status {
 // order tells the supervisor something. It never waits: a pipe that is full belongs to a
 // supervisor that is frozen.
 func (p *Process) order(v verb, at record.Instant) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(orderTimeout))
-	_, _ = p.control.Write(order{v, at}.line())
+	raw, err := p.control.SyscallConn()
+	if err != nil {
+		return // closed: the supervisor is gone
+	}
+	line := order{v, at}.line()
+	_ = raw.Write(func(fd uintptr) bool {
+		for {
+			if _, err := unix.Write(int(fd), line); err != unix.EINTR {
+				return true // also when it would have to wait
+			}
+		}
+	})
 }
 
-const orderTimeout = 5 * time.Millisecond
+// Kill has the program killed, and all that it has started. Dead is closed when that is done.
+func (p *Process) Kill() { p.order(stop, 0) }
 
 // follow hears what the supervisor reports until it ends.
 func (p *Process) follow() {

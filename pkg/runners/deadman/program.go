@@ -98,7 +98,8 @@ func (p *Process) begin(j job) error {
 		return notStarted(err)
 	case r.what == started:
 		p.pid = r.n
-		return p.report.SetReadDeadline(time.Time{})
+		_, _ = p.control.SetWriteDeadline(time.Time{}), p.report.SetReadDeadline(time.Time{})
+		return nil
 	case r.what == late:
 		return ErrLate
 	case r.n != 0:

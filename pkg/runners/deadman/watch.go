@@ -164,7 +164,7 @@ func (a *asker) end() {
 // awaitDeath has the program killed and waits for its end. A supervisor that has not begun
 // when the program must be dead is frozen, and killed: then the kernel kills the program.
 func (p *Process) awaitDeath(w Watch, dead record.Instant) {
-	p.order(stop, 0)
+	p.Kill()
 	timer := time.NewTimer(min(nap, max(leastKillMargin/2, clock.Until(w.Clock, dead)-leastKillMargin/5)))
 	defer timer.Stop()
 	select {

@@ -265,7 +265,7 @@ func TestNothingIsStartedForNothing(t *testing.T) {
 
 func TestDeadlineIsLogged(t *testing.T) {
 	log, logs := observed()
-	err := exec.New(exec.Command{Name: "work", Args: []string{"sleep", "60"}, Log: log}).Run(t.Context(), term(200*time.Millisecond))
+	err := exec.New(exec.Command{Name: "work", Args: []string{"sleep", "60"}, Log: log}).Run(t.Context(), term(2*time.Second))
 	if !errors.Is(err, runners.ErrDeadline) {
 		t.Errorf("got %v", err)
 	}

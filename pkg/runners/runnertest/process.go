@@ -71,7 +71,7 @@ func perform(act Act) int {
 		tell.Event("helper %d", pid)
 		helperTold = wait
 	case Noise:
-		noise()
+		MakeNoise()
 		tell.Event("noisy")
 	}
 	if act != Deaf {
@@ -138,8 +138,8 @@ func StartHelper() (pid int, told func() error, err error) {
 	return p.Pid, line, line()
 }
 
-// noise is output that nobody should have to read.
-func noise() {
+// MakeNoise writes output that nobody should have to read.
+func MakeNoise() {
 	for _, out := range []*os.File{os.Stdout, os.Stderr} {
 		_, _ = out.Write(append(bytes.Repeat([]byte("x"), 1<<20), '\n'))
 		_, _ = out.Write([]byte("\xff\xfe\x00\x1b[2J\n"))

@@ -207,7 +207,7 @@ func reportsCrash(t *testing.T, r *run) {
 }
 
 func killsAfterGrace(t *testing.T, r *run) {
-	const grace = 100 * time.Millisecond
+	const grace = 500 * time.Millisecond
 	r.begin(far, grace)
 	r.stage.Await("began")
 	began := now()
@@ -218,7 +218,7 @@ func killsAfterGrace(t *testing.T, r *run) {
 }
 
 func killsBeforeBy(t *testing.T, r *run) {
-	const by = 300 * time.Millisecond
+	const by = 800 * time.Millisecond
 	r.begin(far, far)
 	r.stage.Await("began")
 	began := now()
@@ -229,7 +229,7 @@ func killsBeforeBy(t *testing.T, r *run) {
 }
 
 func killsSlow(t *testing.T, r *run) {
-	const by = 300 * time.Millisecond
+	const by = 800 * time.Millisecond
 	r.begin(far, far)
 	r.stage.Await("starting")
 	began := now()

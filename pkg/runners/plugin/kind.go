@@ -1,0 +1,144 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/runners"
+	"github.com/primacy-dev/primacy/pkg/runners/child"
+)
+
+// block is what the configuration says.
+type block struct {
+	Name      string          `yaml:"name" strict:"required"`
+	SHA256    string          `yaml:"sha256" strict:"required"`
+	StopGrace time.Duration   `yaml:"stopGrace"`
+	Env       child.Variables `yaml:"env"`
+	Config    yaml.Node       `yaml:"config"`
+}
+
+// Kind decodes `plugin:` blocks, of plugins that are in the folder. Decoding one reads and
+// verifies the plugin, and starts it to ask whether it is ready; what was found good is
+// remembered for as long as the program runs, so that a configuration is read anew quickly.
+func Kind(folder Folder) runners.Decoder {
+	k := &kind{folder: folder, programs: map[string]*Program{}, ready: map[string]bool{}}
+	return k.decode
+}
+
+type kind struct {
+	folder Folder
+
+	mu sync.Mutex
+	// programs are those that were verified, by name and hash.
+	programs map[string]*Program
+	// ready are the programs that took a configuration.
+	ready map[string]bool
+}
+
+func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error) {
+	env = env.Defaults()
+	b := block{StopGrace: env.StopGrace}
+	if err := strict.Decode(node, &b); err != nil {
+		return nil, err
+	}
+	if err := b.check(node, env.StopGrace); err != nil {
+		return nil, err
+	}
+	config, err := b.config()
+	if err != nil {
+		return nil, at(node, "config", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	program, err := k.load(b.Name, b.SHA256)
+	if err != nil {
+		return nil, at(node, "name", err)
+	}
+	asked := strings.Join(append([]string{b.Name, b.SHA256, string(config)}, b.Env.List()...), "\x00")
+	if !k.ready[asked] {
+		if err := program.Ready(config, b.Env.List(), env.Log); err != nil {
+			return nil, at(node, "name", err)
+		}
+		k.ready[asked] = true
+	}
+	return New(Plugin{
+		Name: env.Runner, Program: program, Config: config, Env: b.Env.List(),
+		StopGrace: b.StopGrace, Clock: env.Clock, Log: env.Log,
+	}), nil
+}
+
+// load reads and verifies a plugin, once.
+func (k *kind) load(name, want string) (*Program, error) {
+	if p := k.programs[name+want]; p != nil {
+		return p, nil
+	}
+	p, err := k.folder.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	if p.SHA256 != want {
+		_ = p.Close()
+		return nil, fmt.Errorf("plugin %s is not the one that the configuration names: its sha256 is %s, not %s (has it been replaced? verify where it comes from before you change the configuration)",
+			name, p.SHA256, want)
+	}
+	k.programs[name+want] = p
+	return p, nil
+}
+
+// at is an error at a field of the block.
+func at(node *yaml.Node, field string, err error) error {
+	place, _ := strict.Lookup(node, field)
+	problem, hint := err.Error(), ""
+	if i := strings.LastIndex(problem, " ("); i > 0 && strings.HasSuffix(problem, ")") {
+		problem, hint = problem[:i], problem[i+2:len(problem)-1]
+	}
+	return strict.NewError(place, field, problem, hint)
+}
+
+var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// check says what cannot be, though it could be decoded.
+func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
+	var errs strict.Errors
+	fail := func(field, problem, hint string) {
+		place, _ := strict.Lookup(node, field)
+		errs = append(errs, strict.NewError(place, field, problem, hint))
+	}
+	if !nameForm.MatchString(b.Name) {
+		fail("name", fmt.Sprintf("%q cannot be the name of a plugin", b.Name),
+			"a name has small letters, digits, and . _ - between them; it is no path: plugins are in one folder")
+	}
+	if !hashForm.MatchString(b.SHA256) {
+		fail("sha256", "is not a sha256", "64 hexadecimal digits in small letters, as sha256sum prints them")
+	}
+	if b.StopGrace < 0 {
+		fail("stopGrace", fmt.Sprintf("%v is negative", b.StopGrace), "leave it out to get the election's")
+	}
+	if b.StopGrace > stopGrace {
+		fail("stopGrace", fmt.Sprintf("%v is longer than the election's stopGrace %v: the plugin must be dead before that", b.StopGrace, stopGrace),
+			"shorten it, or lengthen the election's")
+	}
+	return append(errs, b.Env.Check(node)...).OrNil()
+}
+
+var errConfig = errors.New("cannot be passed on")
+
+// config is the plugin's own part, as YAML.
+func (b *block) config() ([]byte, error) {
+	if b.Config.IsZero() {
+		return nil, nil
+	}
+	text, err := yaml.Marshal(&b.Config)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errConfig, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,147 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	osexec "os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/child"
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
+)
+
+// process is a plugin's process, under a supervisor.
+type process struct {
+	program *Program
+	env     []string
+	kill    record.Instant
+	log     *zap.Logger
+	// started receives the process once it runs.
+	started chan *deadman.Process
+
+	*deadman.Process
+	stdout         *os.File
+	first          *io.PipeReader
+	stderr, output *child.Output
+	handshake      sync.WaitGroup
+}
+
+// start starts the plugin with what go-plugin adds to its environment.
+func (p *process) start(spec *osexec.Cmd) error {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	r, stdout, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer stdout.Close()
+	errors, stderr, err := child.NewOutput(p.log, "stderr")
+	if err != nil {
+		_ = r.Close()
+		return err
+	}
+	defer stderr.Close()
+	p.stdout, p.stderr = r, errors
+	first, handshake := io.Pipe()
+	p.first = first
+	p.handshake.Go(func() {
+		err := copyLine(handshake, r)
+		_ = handshake.CloseWithError(err)
+		if err == nil { // the rest is what the plugin's helpers print
+			p.output = child.Follow(r, p.log, "stdout")
+		}
+	})
+	p.Process, err = deadman.Start(deadman.Program{
+		File: p.program.memory, Path: p.program.Name, Args: []string{p.program.Name},
+		Env: append(p.env, spec.Env...), Files: []*os.File{null, stdout, stderr},
+	}, p.kill)
+	if err != nil {
+		return err
+	}
+	p.started <- p.Process
+	return nil
+}
+
+// close ends what reads the outputs of a process that is dead, or was never started.
+func (p *process) close() {
+	if p.stdout == nil {
+		return
+	}
+	_ = p.first.Close()
+	_ = p.stdout.SetReadDeadline(time.Now())
+	p.handshake.Wait()
+	if p.output == nil {
+		p.output = child.Follow(p.stdout, p.log, "stdout")
+	}
+	p.output.End()
+	p.stderr.End()
+}
+
+// longestHandshake bounds the first line that a plugin prints.
+const longestHandshake = 16 << 10
+
+var errHandshake = errors.New("it begins with a line that has no end")
+
+// copyLine copies one line and takes no byte more.
+func copyLine(to io.Writer, from io.Reader) error {
+	var line strings.Builder
+	for one := make([]byte, 1); line.Len() < longestHandshake; {
+		if _, err := io.ReadFull(from, one); err != nil {
+			return err
+		}
+		line.WriteByte(one[0])
+		if one[0] == '\n' {
+			_, err := io.WriteString(to, line.String())
+			return err
+		}
+	}
+	return errHandshake
+}
+
+// runner is a process as go-plugin sees it, which tells the environment first and starts it then.
+type runner struct {
+	*process
+	spec *osexec.Cmd
+}
+
+func (r *runner) Start(context.Context) error     { return r.start(r.spec) }
+func (r *runner) Diagnose(context.Context) string { return "" }
+func (r *runner) Stdout() io.ReadCloser           { return r.first }
+func (r *runner) Stderr() io.ReadCloser           { return io.NopCloser(strings.NewReader("")) }
+func (r *runner) Name() string                    { return r.program.Name }
+func (r *runner) ID() string {
+	if r.Process == nil {
+		return ""
+	}
+	return strconv.Itoa(r.Pid())
+}
+
+func (r *runner) PluginToHost(n, a string) (string, string, error) { return n, a, nil }
+func (r *runner) HostToPlugin(n, a string) (string, string, error) { return n, a, nil }
+
+// Wait waits until nothing of the plugin lives.
+func (r *runner) Wait(context.Context) error {
+	<-r.Dead()
+	return nil
+}
+
+// Kill has it killed.
+func (r *runner) Kill(context.Context) error {
+	if r.Process == nil {
+		return nil
+	}
+	r.Process.Kill()
+	<-r.Dead()
+	return nil
+}

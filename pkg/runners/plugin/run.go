@@ -1,0 +1,111 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/runners"
+	"github.com/primacy-dev/primacy/pkg/runners/child"
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
+)
+
+// Plugin is a plugin and how it is run.
+type Plugin struct {
+	// Name is the runner's, for logs.
+	Name    string
+	Program *Program
+	// Config is the plugin's own, YAML.
+	Config []byte
+	// Env adds NAME=value to the environment that package child lists.
+	Env []string
+	// StopGrace is the time between being asked to stop and SIGKILL, at most.
+	StopGrace time.Duration
+	// Clock tells the time on CLOCK_BOOTTIME; nil means that of production.
+	Clock clock.Clock
+	// Log takes what the plugin says and prints; nil means nowhere.
+	Log *zap.Logger
+}
+
+// New makes a runner of a plugin. Each run of it is a new process.
+//
+// Run returns nil once the plugin was stopped because its context was cancelled, however that
+// went, for then nothing of it lives. Otherwise it returns a *StartError, a *WorkError, an
+// *ExitError, or runners.ErrDeadline.
+func New(p Plugin) election.Runner {
+	env := runners.Env{Clock: p.Clock, Log: p.Log}.Defaults()
+	p.Clock, p.Log = env.Clock, env.Log
+	return &work{p}
+}
+
+type work struct{ Plugin }
+
+// Run runs the plugin once.
+func (w *work) Run(ctx context.Context, term election.Term) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	deadline, _ := term.Deadline()
+	kill := deadman.KillAt(w.Clock, deadline)
+	if w.Clock.Now() >= kill {
+		return fmt.Errorf("plugin %s was not started: %w", w.Program.Name, runners.ErrDeadline)
+	}
+	log := runners.Log(w.Log, term, w.Name).With(zap.String("plugin", w.Program.Name))
+	s, err := newSession(w.Program, child.Environment(w.Env, term, deadline), kill, log)
+	if err != nil {
+		return &StartError{Plugin: w.Program.Name, Err: err}
+	}
+	t := &talk{plugin: w.Program.Name, session: s, term: term, config: w.Config, log: log, over: make(chan struct{})}
+	talking, hang := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(t.over)
+		t.err = t.hold(talking, ctx)
+	})
+	end, status, started := w.watch(ctx, term, t, log)
+	hang()
+	wg.Wait()
+	s.close()
+	switch {
+	case errors.Is(t.err, deadman.ErrLate), end == deadman.Expired:
+		return fmt.Errorf("plugin %s was killed: %w", w.Program.Name, runners.ErrDeadline)
+	case end == deadman.Stopped:
+		return nil
+	case !started, t.said:
+		return t.err
+	}
+	var refused *StartError
+	if errors.As(t.err, &refused) && !t.connected {
+		return t.err
+	}
+	return &ExitError{Plugin: w.Program.Name, Status: status}
+}
+
+// watch watches the plugin's process, if there ever is one, until it is dead.
+func (w *work) watch(ctx context.Context, term election.Term, t *talk, log *zap.Logger) (deadman.Ending, deadman.Status, bool) {
+	var p *deadman.Process
+	select {
+	case p = <-t.session.process.started:
+	case <-t.over:
+		select {
+		case p = <-t.session.process.started:
+		default:
+			return deadman.ByItself, deadman.Status{}, false
+		}
+	}
+	log = log.With(zap.Int("pid", p.Pid()))
+	log.Info("plugin started")
+	end := p.Watch(ctx, term, deadman.Watch{
+		StopGrace: w.StopGrace, Clock: w.Clock, Log: log, Done: t.over,
+		Ask: func(asking context.Context) { t.stop(asking, ctx, term) },
+	})
+	status := p.Wait()
+	log.Info("plugin and all that it started have ended", zap.Stringer("status", status))
+	return end, status, true
+}

@@ -1,0 +1,66 @@
+package sdk
+
+import (
+	"sync"
+
+	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
+)
+
+// Level is how much a line of the log matters.
+type Level int
+
+// Levels of the log.
+const (
+	Debug Level = iota + 1
+	Info
+	Warn
+	Error
+)
+
+var levels = map[Level]protocol.Log_Level{
+	Debug: protocol.Log_DEBUG, Info: protocol.Log_INFO, Warn: protocol.Log_WARN, Error: protocol.Log_ERROR,
+}
+
+// Host is the program that runs the plugin, during one term. Its methods may be called from
+// any goroutine until Run returns. When the host is gone they do nothing.
+type Host struct {
+	config []byte
+
+	mu     sync.Mutex
+	stream protocol.Runner_RunServer
+}
+
+// Config is the configuration's block, YAML; empty when there is none.
+func (h *Host) Config() []byte { return h.config }
+
+// Log puts a line into the host's log.
+func (h *Host) Log(level Level, message string) {
+	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Log{Log: &protocol.Log{Level: levels[level], Message: message}}})
+}
+
+// Progress says what the work is at.
+func (h *Host) Progress(text string) {
+	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Progress{Progress: &protocol.Progress{Text: text}}})
+}
+
+// Health says that the work is well (nil), or what is wrong though it goes on.
+func (h *Host) Health(problem error) {
+	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Health{Health: &protocol.Health{Problem: text(problem)}}})
+}
+
+func (h *Host) ended(problem error) {
+	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Ended{Ended: &protocol.Ended{Problem: text(problem)}}})
+}
+
+func (h *Host) tell(e *protocol.RunEvent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_ = h.stream.Send(e) // the host is gone, and so will be this process
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

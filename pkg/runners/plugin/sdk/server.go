@@ -1,0 +1,136 @@
+package sdk
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
+)
+
+// server is the plugin's side of the protocol.
+type server struct {
+	protocol.UnimplementedRunnerServer
+	plugin Plugin
+
+	mu sync.Mutex
+	// cancel stops the run, nil when there is none; idle is closed while there is none.
+	cancel context.CancelCauseFunc
+	idle   chan struct{}
+	// stopped: no run begins any more.
+	stopped *election.Stop
+}
+
+func (s *server) whenIdle() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.idle
+}
+
+// Describe says what the plugin is.
+func (s *server) Describe(context.Context, *protocol.DescribeRequest) (*protocol.DescribeResponse, error) {
+	return &protocol.DescribeResponse{Name: s.plugin.Name, Version: s.plugin.Version}, nil
+}
+
+// Ready asks the plugin.
+func (s *server) Ready(ctx context.Context, r *protocol.ReadyRequest) (*protocol.ReadyResponse, error) {
+	if s.plugin.Ready == nil {
+		return &protocol.ReadyResponse{}, nil
+	}
+	return &protocol.ReadyResponse{Problem: text(s.plugin.Ready(ctx, r.GetConfig()))}, nil
+}
+
+// Stop ends the run, and any that would begin later.
+func (s *server) Stop(_ context.Context, r *protocol.StopRequest) (*protocol.StopResponse, error) {
+	s.stop(election.Stop{Reason: r.GetReason(), By: record.Instant(r.GetBy())})
+	return &protocol.StopResponse{}, nil
+}
+
+func (s *server) stop(why election.Stop) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped != nil {
+		return
+	}
+	s.stopped = &why
+	if s.cancel != nil {
+		s.cancel(&why)
+	}
+}
+
+// Run runs the plugin's work for one term. It returns when the host has heard of its end.
+func (s *server) Run(stream protocol.Runner_RunServer) error {
+	first, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	start := first.GetStart()
+	if start == nil {
+		return status.Error(codes.InvalidArgument, "a run begins with its start")
+	}
+	ctx, end, err := s.begin(stream.Context())
+	if err != nil {
+		return err
+	}
+	defer end()
+	validity := election.NewValidity(record.Instant(start.GetDeadline()))
+	term := election.NewTerm(election.Term{
+		Election: start.GetElection(), Identity: start.GetIdentity(), Revision: start.GetRevision(),
+		Token: record.Token(start.GetToken()), Cycle: int(start.GetCycle()),
+	}, validity)
+	over := make(chan struct{})
+	go func() { // ends with the stream, and Run waits for that
+		defer close(over)
+		for {
+			r, err := stream.Recv()
+			if err != nil {
+				return
+			}
+			if e := r.GetExtend(); e != nil {
+				validity.Extend(record.Instant(e.GetDeadline()))
+			}
+		}
+	}()
+	h := &Host{config: start.GetConfig(), stream: stream}
+	h.ended(s.run(ctx, term, h))
+	<-over
+	return nil
+}
+
+// run makes an error of a panic: the process ends either way, but the host hears why.
+func (s *server) run(ctx context.Context, term election.Term, h *Host) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("it panicked: %v", v)
+		}
+	}()
+	return s.plugin.Run(ctx, term, h)
+}
+
+// begin makes the context of a run, which ends when the work is to stop or the host is
+// gone. end must be called.
+func (s *server) begin(parent context.Context) (ctx context.Context, end func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil {
+		return nil, nil, status.Error(codes.FailedPrecondition, "a term is being run")
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	if s.stopped != nil {
+		cancel(s.stopped)
+	}
+	idle := make(chan struct{})
+	s.cancel, s.idle = cancel, idle
+	return ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		cancel(nil)
+		s.cancel = nil
+		close(idle)
+	}, nil
+}

@@ -1,0 +1,72 @@
+package plugin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Program is a plugin as it will be executed: a copy in memory that nobody can change. It is
+// freed when it is not used any more.
+type Program struct {
+	Name string
+	// SHA256 is that of the copy, in hexadecimal digits.
+	SHA256 string
+
+	memory *os.File
+}
+
+const seals = unix.F_SEAL_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
+
+// seal copies a file into memory, seals that, and then hashes it: so what is hashed is what
+// is executed, however the file changes meanwhile.
+func seal(name string, from io.Reader) (*Program, error) {
+	memory, err := newMemory(name)
+	if err != nil {
+		return nil, fmt.Errorf("memory to execute it from: %w (is vm.memfd_noexec 2?)", err)
+	}
+	p := &Program{Name: name, memory: memory}
+	if err := p.fill(from); err != nil {
+		_ = memory.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func newMemory(name string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3 all memory could be executed
+		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil // #nosec G115 -- a descriptor is a small number
+}
+
+func (p *Program) fill(from io.Reader) error {
+	n, err := io.Copy(p.memory, io.LimitReader(from, largest+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read it: %w", err)
+	case n > largest:
+		return errors.New("it grows while it is read")
+	}
+	if _, err := unix.FcntlInt(p.memory.Fd(), unix.F_ADD_SEALS, seals); err != nil {
+		return fmt.Errorf("seal it: %w", err)
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(p.memory, 0, n)); err != nil {
+		return fmt.Errorf("hash it: %w", err)
+	}
+	p.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	return nil
+}
+
+// Close frees the copy before it is due. The program must not be used any more.
+func (p *Program) Close() error { return p.memory.Close() }

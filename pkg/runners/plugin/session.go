@@ -1,0 +1,92 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"os"
+	osexec "os/exec"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	gorunner "github.com/hashicorp/go-plugin/runner"
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/child"
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
+	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
+)
+
+// session is one process of a plugin and the connection to it.
+type session struct {
+	process *process
+	client  *goplugin.Client
+	// sockets is the folder of its sockets.
+	sockets string
+	// output and errors are what the plugin prints once it is connected.
+	output, errors *printed
+}
+
+// newSession makes a session of a process that will be killed at the instant, unless it is
+// watched. It starts nothing. close must be called.
+func newSession(program *Program, env []string, kill record.Instant, log *zap.Logger) (*session, error) {
+	sockets, err := os.MkdirTemp("", "primacy-plugin-")
+	if err != nil {
+		return nil, fmt.Errorf("folder for its sockets: %w", err)
+	}
+	s := &session{
+		process: &process{program: program, env: env, kill: kill, log: log, started: make(chan *deadman.Process, 1)},
+		sockets: sockets,
+		output:  &printed{to: child.Lines(log, "stdout")}, errors: &printed{to: child.Lines(log, "stderr")},
+	}
+	s.client = goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig:  protocol.Handshake,
+		VersionedPlugins: protocol.Versions(nil),
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		AutoMTLS:         true,
+		SkipHostEnv:      true,
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: sockets},
+		SyncStdout:       s.output,
+		SyncStderr:       s.errors,
+		Logger:           hclog.NewNullLogger(),
+		RunnerFunc: func(_ hclog.Logger, spec *osexec.Cmd, _ string) (gorunner.Runner, error) {
+			return &runner{s.process, spec}, nil
+		},
+	})
+	return s, nil
+}
+
+// connect starts the process and shakes hands. The process is told on s.process.started as
+// soon as it runs; whoever waits for it kills it when that takes too long.
+func (s *session) connect() (protocol.RunnerClient, error) {
+	client, err := s.client.Client()
+	if err != nil {
+		return nil, &StartError{Plugin: s.process.program.Name, Err: err}
+	}
+	service, err := client.Dispense(protocol.Name)
+	if err != nil {
+		return nil, &StartError{Plugin: s.process.program.Name, Err: err}
+	}
+	return service.(protocol.RunnerClient), nil
+}
+
+// close ends all that there is. The process must be dead, or was never started.
+func (s *session) close() {
+	s.client.Kill()
+	s.process.close()
+	s.output.close()
+	s.errors.close()
+	_ = os.RemoveAll(s.sockets) // in a temporary folder, empty by now
+}
+
+// ready asks the plugin whether it could work.
+func ready(ctx context.Context, name string, service protocol.RunnerClient, config []byte) error {
+	answer, err := service.Ready(ctx, &protocol.ReadyRequest{Config: config})
+	if err != nil {
+		return &StartError{Plugin: name, Err: err}
+	}
+	if problem := answer.GetProblem(); problem != "" {
+		return &WorkError{Plugin: name, Problem: problem}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"sync/atomic"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
+)
+
+// talk is what is said to a plugin and heard from it during a term.
+type talk struct {
+	plugin  string
+	session *session
+	term    election.Term
+	config  []byte
+	log     *zap.Logger
+
+	// service is set once hands are shaken.
+	service atomic.Pointer[protocol.RunnerClient]
+
+	// over is closed when there is nothing more to say. Then err says why, connected whether
+	// there was a connection, and said whether the plugin itself gave the reason.
+	over            chan struct{}
+	err             error
+	connected, said bool
+}
+
+// hold holds the talk until the work is over, the plugin is gone or ctx ends. Nothing is
+// extended once the run is cancelled.
+func (t *talk) hold(ctx, run context.Context) error {
+	service, err := t.session.connect()
+	if err != nil {
+		return err
+	}
+	t.connected = true
+	t.service.Store(&service)
+	if err := ready(ctx, t.plugin, service, t.config); err != nil {
+		var no *WorkError
+		t.said = errors.As(err, &no)
+		return err
+	}
+	ctx, hang := context.WithCancel(ctx)
+	stream, err := service.Run(ctx)
+	if err != nil {
+		hang()
+		return &StartError{Plugin: t.plugin, Err: err}
+	}
+	deadline, _ := t.term.Deadline()
+	var extending sync.WaitGroup
+	extending.Go(func() { t.extend(ctx, run, stream, deadline) })
+	err = t.hear(stream)
+	hang()
+	extending.Wait()
+	return err
+}
+
+// extend begins the run and tells every later deadline. While the plugin does not read it
+// waits, and then goes on with the latest.
+func (t *talk) extend(ctx, run context.Context, stream protocol.Runner_RunClient, told record.Instant) {
+	start := &protocol.Start{
+		Election: t.term.Election, Identity: t.term.Identity, Revision: t.term.Revision,
+		Token: uint64(t.term.Token), Cycle: int64(t.term.Cycle), Deadline: int64(told), Config: t.config,
+	}
+	if stream.Send(&protocol.RunRequest{Request: &protocol.RunRequest_Start{Start: start}}) != nil {
+		return
+	}
+	for {
+		deadline, extended := t.term.Deadline()
+		if deadline > told {
+			told = deadline
+			extend := &protocol.Extend{Deadline: int64(deadline)}
+			if stream.Send(&protocol.RunRequest{Request: &protocol.RunRequest_Extend{Extend: extend}}) != nil {
+				return
+			}
+			continue
+		}
+		select {
+		case <-extended:
+		case <-run.Done():
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// hear takes events until the last one.
+func (t *talk) hear(stream protocol.Runner_RunClient) error {
+	for {
+		e, err := stream.Recv()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = errors.New("it hung up without a word")
+			}
+			return fmt.Errorf("plugin %s: %w", t.plugin, err)
+		}
+		switch e := e.GetEvent().(type) {
+		case *protocol.RunEvent_Ended:
+			t.said = true
+			return &WorkError{Plugin: t.plugin, Problem: e.Ended.GetProblem()}
+		case *protocol.RunEvent_Log:
+			t.log.Log(levels[e.Log.GetLevel()], "plugin says", zap.String("line", e.Log.GetMessage()))
+		case *protocol.RunEvent_Progress:
+			t.log.Info("plugin progresses", zap.String("progress", e.Progress.GetText()))
+		case *protocol.RunEvent_Health:
+			if problem := e.Health.GetProblem(); problem != "" {
+				t.log.Warn("plugin is not well", zap.String("problem", problem))
+			} else {
+				t.log.Info("plugin is well")
+			}
+		}
+	}
+}
+
+var levels = map[protocol.Log_Level]zapcore.Level{
+	protocol.Log_DEBUG: zap.DebugLevel, protocol.Log_INFO: zap.InfoLevel,
+	protocol.Log_WARN: zap.WarnLevel, protocol.Log_ERROR: zap.ErrorLevel,
+}
+
+// stop asks the work to stop, if there is anybody to ask.
+func (t *talk) stop(asking, run context.Context, term election.Term) {
+	service := t.service.Load()
+	if service == nil {
+		return
+	}
+	deadline, _ := term.Deadline()
+	why := election.Stop{Reason: "stopped", By: deadline}
+	if s, ok := election.StopOf(run); ok {
+		why = s
+	}
+	// Whether it was heard or not, a signal follows.
+	_, _ = (*service).Stop(asking, &protocol.StopRequest{Reason: why.Reason, By: int64(why.By)})
+}

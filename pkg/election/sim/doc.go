@@ -67,9 +67,9 @@
 // and tokens are not judged, and no lock is shared. Where leaseDurations differ nothing is
 // deleted or corrupted: who has the shorter one may wait too briefly then. Where others
 // share the lock it is not deleted, nor are its holder or its duration edited to what lets
-// them in at once; nor is the name of one of ours written over theirs where their duration
-// is the longer one, as Istio's 30 s are in most runs: a member that joins later waits twice
-// its own leaseDuration.
+// them in at once; nor is it corrupted where their duration is longer than our
+// leaseDuration, as Istio's 30 s are: a member that joins later cannot know of it, and waits
+// twice its own leaseDuration.
 //
 // # Judges
 //

@@ -72,7 +72,7 @@ func (w *world) editLock() bool {
 	if w.shared(election) && slices.Contains(notShared, e.fault) {
 		return false
 	}
-	if e.fault == HolderRenamed && w.foreignLease[election] > w.timing.LeaseDuration {
+	if w.foreignLease[election] > w.timing.LeaseDuration && !slices.Contains([]Fault{LabelsEdited, TokenEdited, HandoverEdited}, e.fault) {
 		return false // who comes later cannot know that it was held for longer than we would
 	}
 	return w.edit(w.elections[election], e.fault, e.do)

@@ -257,6 +257,7 @@ func TestRangesAreRefused(t *testing.T) {
 func TestWatchTellsOfTrouble(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
+		g.bend = func(_ *election.Config, s *election.Spec) { s.Renewal = record.RenewalRecord }
 		m1 := g.join("m1", "stable", stable)
 		after(40 * time.Second)
 		status := m1.status["a"]

@@ -108,11 +108,6 @@ var mutants = []mutant{
 		new: "",
 	},
 	{
-		name: "robbed-goes-unnoticed", rule: "8", file: "machine/observe.go",
-		old: "	if owner == Foreign {\n		s.robbed()\n	}\n",
-		new: "",
-	},
-	{
 		name: "leads-on-until-the-deadline", rule: "9", file: "machine/lead.go",
 		old: "if why, lost := s.lost(); lost {\n		s.stop(why)",
 		new: "if why, lost := s.lost(); lost && s.now >= stopAt {\n		s.stop(why)",

@@ -93,7 +93,7 @@ func (s *step) claimOfOurs() *record.Claim {
 // seeForeign takes in that a foreign elector wrote r as the holder.
 func (s *step) seeForeign(r *record.Record) {
 	s.Lock.shared = true
-	s.suspect(record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(r.Duration, s.cfg.Timing.LeaseDuration)}, false)
+	s.suspect(record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)}, false)
 }
 
 // missedForeign: a break of the stream hid how the lock came to be what a list shows, so a

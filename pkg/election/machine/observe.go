@@ -138,7 +138,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	case Foreign:
 		if !sameObject || before.Owner != Foreign || !sameForeignBeat(before.Record, r) {
 			k.changedAt = s.now
-			k.duration = r.Duration
+			k.duration = foreignDuration(r)
 			s.seeForeign(r)
 		}
 	case Nobody:
@@ -186,7 +186,7 @@ func (s *step) skipped(e Observed) {
 		duration = e.Record.Mark.Duration
 		s.seeClaim(e.Record, e.Version, Other)
 	case Foreign:
-		duration = e.Record.Duration
+		duration = foreignDuration(e.Record)
 		s.robbed()
 		s.seeForeign(e.Record)
 	case Orphaned: // it has certainly stopped

@@ -28,6 +28,15 @@ func (o ownSession) validUntil(t record.Timing) record.Instant {
 	return o.sent.Add(t.Validity())
 }
 
+// foreignDuration is what a foreign holder wrote as its duration; zero where it left ours,
+// which no elector does: then a stranger put its name there.
+func foreignDuration(r *record.Record) time.Duration {
+	if r.Duration == unexpiring {
+		return 0
+	}
+	return r.Duration
+}
+
 // keep makes the beats of our session keep the record alive.
 func (o ownSession) keep(r *record.Record) {
 	r.Duration = unexpiring

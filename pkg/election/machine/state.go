@@ -163,7 +163,9 @@ type State struct {
 	pausedUntil record.Instant
 
 	// ended: the store was restored; nothing that this incarnation knows is true.
-	ended        bool
+	ended bool
+	// heldOn: what could not be released in time ended our session.
+	heldOn       bool
 	leaving      Reason
 	leavingSince record.Instant
 	// paused is why this member takes nothing for now; empty while it takes part.

@@ -137,9 +137,9 @@ func (s *step) decide() {
 	case s.leaving == "":
 	case !s.Settled(s.cfg, s.now):
 		s.wakeAt(s.givesUpAt(s.cfg))
-	case s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() && !s.ended:
+	case s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() && !s.heldOn:
 		// What we could not release lasts for as long as our session does (rule 15).
-		s.ended = true
+		s.heldOn = true
 		s.act(EndSession{Reason: ReasonHeldOn})
 	}
 }

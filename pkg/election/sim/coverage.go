@@ -85,6 +85,11 @@ const (
 	OverlapByTheft
 	ReleasedAtWork
 	BlankedByForeign
+	TakenThroughSession
+	TakenFromEnded
+	LeftBlind
+	StrayReleased
+	HeldOn
 	faults
 )
 
@@ -99,6 +104,7 @@ var faultNames = [faults]string{
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",
 	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",
+	"taken through session", "taken from an ended session", "left blind", "stray released", "held on",
 }
 
 func (f Fault) String() string {

@@ -23,7 +23,9 @@ type host struct {
 	location record.Location
 	// takesPart says of each election whether the configuration names it.
 	takesPart []bool
-	ready     bool
+	// renewal says of each election what keeps this host's terms alive.
+	renewal []record.Renewal
+	ready   bool
 	// config names them; it serves as their digest.
 	config string
 	// preferred is what this host has seen of the preferences so far, and digest is of

@@ -36,7 +36,11 @@ type memberFile struct {
 	sessionUID   string // a late create may make another object of it
 	sessionBeat  uint64
 	sessionEnded bool
-	pace         pace // of its session
+	// sent says when each beat was sent, and shownSent when the last one was that the stream
+	// has shown to the member itself.
+	sent      map[uint64]record.Instant
+	shownSent record.Instant
+	pace      pace // of its session
 }
 
 func newJudge(w *world) *judge {
@@ -71,7 +75,7 @@ func (j *judge) plant() {
 
 func (j *judge) joined(i *incarnation) {
 	j.identities = append(j.identities, i.identity)
-	j.members[i.identity] = &memberFile{i: i}
+	j.members[i.identity] = &memberFile{i: i, sent: map[uint64]record.Instant{}}
 }
 
 // started: a machine says that a term begins.
@@ -79,13 +83,14 @@ func (j *judge) started(m *part, a machine.Start) {
 	w := j.w
 	w.cov.Terms++
 	j.liveness.termStarted(w, m)
+	until, rule := j.validUntil(m)
 	switch {
 	case m.work != nil && (m.work.on || !m.work.answered):
 		w.violate("rule 6", "%s: %s starts before its last work has returned", m.name, m.i.identity)
 	case m.takenToken != a.Token:
 		w.violate("rule 6", "%s: %s starts with token %d, which no take of its own stored (last %d)", m.name, m.i.identity, a.Token, m.takenToken)
-	case a.Deadline > m.committedSent.Add(m.cfg.Timing.Validity()):
-		w.violate("rule 1", "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(m.committedSent.Add(m.cfg.Timing.Validity())))
+	case a.Deadline > until:
+		w.violate(rule, "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(until))
 	case a.Deadline <= m.i.now():
 		w.violate("rule 1", "%s: %s starts after its deadline", m.name, m.i.identity)
 	case a.Token <= j.startedToken[m.election] && !j.restored():
@@ -97,11 +102,12 @@ func (j *judge) started(m *part, a machine.Start) {
 // extended: a machine says that work may go on.
 func (j *judge) extended(m *part, until record.Instant) {
 	w := j.w
+	valid, rule := j.validUntil(m)
 	switch {
 	case m.work == nil || m.work.asked:
 		w.violate("rule 5", "%s: %s extends what was stopped", m.name, m.i.identity)
-	case m.committedToken != m.work.token || until > m.committedSent.Add(m.cfg.Timing.Validity()):
-		w.violate("rule 1", "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)
+	case m.committedToken != m.work.token || until > valid:
+		w.violate(rule, "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)
 	}
 }
 
@@ -220,11 +226,21 @@ func (j *judge) stored(m *part, p machine.Purpose, e lock.Entry) {
 		j.tokenStored(m, r)
 		w.claimed(m.election)
 	case machine.Take:
+		if m.state.Lock.Owner == machine.Orphaned {
+			w.cov.saw(TakenFromEnded)
+		}
 		m.takenToken, m.takenRevision, m.undisturbed, j.taker[m.election] = r.Token, e.Version.Revision, true, m
+		m.takenThroughSession = r.ThroughSession()
+		if m.takenThroughSession {
+			w.cov.saw(TakenThroughSession)
+		}
 		j.tokenStored(m, r)
 		j.taken(m)
 		w.moved(m, p)
 	case machine.Renew:
+		if r.ThroughSession() {
+			w.violate("rule 2", "%s: %s renews by itself what its session renews", m.name, m.i.identity)
+		}
 		if m.work != nil && !m.work.answered && r.Token != m.work.token && !j.restored() {
 			w.violate("rule 10", "%s: %s renews token %d in the term %d", m.name, m.i.identity, r.Token, m.work.token)
 		}
@@ -272,6 +288,9 @@ func (j *judge) taken(m *part) {
 // sessionStored: a write of a session was committed just now.
 func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant) {
 	w, r := j.w, e.Record
+	if r.Holder == i.identity {
+		j.members[i.identity].sent[r.Mark.Beat] = sent
+	}
 	if j.restored() {
 		return
 	}
@@ -297,6 +316,11 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 		return
 	}
 	f.sessionEnded = true
+	for e, working := range j.working {
+		if f.i == i && slices.ContainsFunc(working, func(k *work) bool { return k.m.i == i }) {
+			w.violate("rule 11", "%s: %s ends its session before its work has stopped", w.elections[e], i.identity)
+		}
+	}
 	if f.i == i {
 		return
 	}

@@ -18,7 +18,8 @@ func (p *proc) join(notBefore record.Instant) {
 	i.own = session.NewOwn(session.Config{Group: group, Host: h.name, Timing: h.timing}, i.dir, i.member())
 	i.view, _ = i.dir.View(i.now(), i.identity)
 	i.stream = newStream(i)
-	i.viewAt.do, i.stepAt.do, i.publishAt.do = i.directoryChanged, i.stepSession, i.publish
+	i.viewAt.do, i.stepAt.do, i.publishAt.do, i.sightAt.do = i.directoryChanged, i.stepSession, i.publish, i.blind
+	i.beats = map[int]uint64{}
 	i.machines = make([]*part, len(w.elections))
 	p.inc = i
 	w.judge.joined(i)
@@ -41,6 +42,10 @@ type incarnation struct {
 	stream    *stream
 	machines  []*part // by election; nil where it takes no part
 	view      *machine.View
+	// beat is the last one of its session that the stream has shown.
+	beat machine.BeatSeen
+	// beats are the numbers of the last writes to the locks of elections that were given up.
+	beats map[int]uint64
 
 	// ending: everything is given up, for the reason given; rejoinAt is the NotBefore of
 	// the next incarnation.
@@ -49,7 +54,7 @@ type incarnation struct {
 	// left is when the session was told to end.
 	left record.Instant
 
-	viewAt, stepAt, publishAt alarm
+	viewAt, stepAt, publishAt, sightAt alarm
 }
 
 func (i *incarnation) now() record.Instant { return i.p.h.clock.local(i.p.h.w.now) }

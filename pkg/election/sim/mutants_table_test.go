@@ -18,6 +18,16 @@ var mutants = []mutant{
 		new: "		s.writes[i].unknown = true\n		s.committed(w, w.asked)\n",
 	},
 	{
+		name: "beat-counts-when-seen", rule: "2", file: "machine/sessions.go",
+		old: "sent: max(s.session.sent, e.Sent)}",
+		new: "sent: s.now}",
+	},
+	{
+		name: "session-term-counts-from-its-take", rule: "2", file: "machine/step.go",
+		old: "	if w.throughSession {\n",
+		new: "	if w.throughSession && s.session.sent == 0 {\n",
+	},
+	{
 		name: "observer-ignores-drift", rule: "3", file: "record/timing.go",
 		old: "return d + time.Duration(float64(d)*t.Drift)",
 		new: "return d",
@@ -128,6 +138,36 @@ var mutants = []mutant{
 		new: "o.doubtful = false",
 	},
 	{
+		name: "reused-slot-is-the-session", rule: "11", file: "machine/sessions.go",
+		old: "case o.Ended, o.Holder != \"\" && o.Holder != r.Holder:",
+		new: "case o.Ended:",
+	},
+	{
+		name: "blanked-session-has-ended", rule: "11", file: "machine/sessions.go",
+		old: "	case o.Holder == \"\":\n		return Unowned\n",
+		new: "	case o.Holder == \"\":\n		return Orphaned\n",
+	},
+	{
+		name: "ownership-is-not-asked-again", rule: "12", file: "machine/step.go",
+		old: "		s.reown()\n",
+		new: "",
+	},
+	{
+		name: "another-object-is-the-session", rule: "12", file: "machine/sessions.go",
+		old: "case !exists || o.UID != r.Mark.SessionUID:",
+		new: "case !exists:",
+	},
+	{
+		name: "session-record-expires-by-itself", rule: "12", file: "machine/follow.go",
+		old: "			return 0, false // it lasts for as long as its session does\n",
+		new: "			return l.changedAt.Add(t.ObserverWait(l.duration)), true\n",
+	},
+	{
+		name: "unknown-session-has-ended", rule: "13", file: "machine/sessions.go",
+		old: "	case !exists || o.UID != r.Mark.SessionUID:\n		return Unowned\n",
+		new: "	case !exists || o.UID != r.Mark.SessionUID:\n		return Orphaned\n",
+	},
+	{
 		name: "no-wait-for-the-ownerless", rule: "13", file: "machine/follow.go",
 		old: "return l.since.Add(t.ObserverWait(wait)), true",
 		new: "return l.since.Add(0 * wait), true",
@@ -170,6 +210,11 @@ var mutants = []mutant{
 	{
 		name: "does-not-answer-for-its-record", rule: "15", file: "machine/follow.go",
 		old: "			s.answerFor()\n",
+		new: "",
+	},
+	{
+		name: "holds-on-to-what-it-cannot-release", rule: "15", file: "machine/step.go",
+		old: "		s.act(EndSession{Reason: ReasonHeldOn})\n",
 		new: "",
 	},
 	{

@@ -29,6 +29,10 @@ type part struct {
 	// undisturbed: since then the store has told of nothing else.
 	undisturbed   bool
 	committedSent record.Instant
+	// takenThroughSession: its newest take is renewed by its session.
+	takenThroughSession bool
+	// beatSent is when the last beat of its session went out that the machine was told of.
+	beatSent record.Instant
 	// storedBeat is the highest beat of its own that the store has seen.
 	storedBeat uint64
 	pace       pace
@@ -44,8 +48,9 @@ func (i *incarnation) add(e int) {
 	m := &part{i: i, election: e, name: w.elections[e], state: machine.Initial()}
 	m.cfg = machine.Config{
 		Election: m.name, Group: group, Member: i.member(), Timing: i.p.h.timing, Policy: i.p.h.policy,
-		Bootstrap: w.bootstrap[e], NotBefore: i.notBefore, Foreign: w.foreign[e],
+		Bootstrap: w.bootstrap[e], NotBefore: i.notBefore, Foreign: w.foreign[e], Renewal: i.p.h.renewal[e],
 	}
+	m.state.Beat = i.beats[e]
 	m.wake.do = m.tick
 	i.machines[e] = m
 	m.preference()
@@ -97,6 +102,7 @@ func (m *part) forgetWhenSettled() {
 	}
 	if m.settled() {
 		m.i.machines[m.election] = nil
+		m.i.beats[m.election] = m.state.Beat
 		w.cov.saw(Removed)
 		return
 	}
@@ -108,6 +114,11 @@ func (m *part) step(e machine.Event) {
 	w, h := m.i.p.h.w, m.i.p.h
 	if w.violation != "" {
 		return
+	}
+	if b, is := e.(machine.BeatSeen); is {
+		m.beatSent = b.Sent
+	} else if m.beatSent < m.i.beat.Sent {
+		m.step(m.i.beat)
 	}
 	before := m.state.StandDownUntil
 	now := h.clock.local(w.now)
@@ -163,7 +174,11 @@ func (m *part) do(action machine.Action) {
 	case machine.WakeAt:
 		m.i.set(&m.wake, a.At)
 	case machine.EndSession:
-		w.judge.doubted(m.i)
+		if a.Reason == machine.ReasonRestored {
+			w.judge.doubted(m.i)
+		} else {
+			w.cov.saw(HeldOn)
+		}
 		m.i.end(a.Reason, a.NotBefore)
 	case machine.Report:
 		w.cov.report(m, a)

@@ -154,13 +154,19 @@ func (s *stream) list() {
 // shown takes in one change.
 func (i *incarnation) shown(e *lock.Entry) {
 	if i.dir.Owns(e.Name) {
+		i.p.h.w.judge.shown(i, e)
 		i.dir.Observe(i.now(), e.Name, e.Record, e.Version)
+		defer i.sawBeat(e)
 		if !i.onlyABeat(e.Record) {
 			i.directoryChanged()
 		}
 		return
 	}
-	if m := i.machineOf(e.Name); m != nil {
+	m := i.machineOf(e.Name)
+	if m == nil {
+		m = i.stray(e)
+	}
+	if m != nil {
 		m.observed(machine.Stream, e.Record, e.Version, 0)
 	}
 }
@@ -175,6 +181,11 @@ func (i *incarnation) listed(sent record.Instant, revision uint64, entries []loc
 	}
 	consistent := i.dir.List(i.now(), sent, revision, sessions)
 	i.directoryChanged()
+	for at := range entries {
+		if e := &entries[at]; !i.dir.Owns(e.Name) && i.machineOf(e.Name) == nil {
+			i.stray(e) // it is shown the lock below
+		}
+	}
 	for _, m := range i.machines {
 		if m == nil {
 			continue
@@ -184,6 +195,12 @@ func (i *incarnation) listed(sent record.Instant, revision uint64, entries []loc
 			e = entries[at]
 		}
 		m.observed(machine.List, e.Record, e.Version, sent)
+	}
+	for at := range entries {
+		if e := &entries[at]; i.dir.Owns(e.Name) {
+			i.p.h.w.judge.shown(i, e)
+			i.sawBeat(e)
+		}
 	}
 	if !consistent {
 		i.resetSeen()

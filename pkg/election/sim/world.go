@@ -113,6 +113,7 @@ func newWorld(seed uint64, o Options) *world {
 			h.vary(vary)
 		}
 	}
+	w.pickRenewals(rand.New(rand.NewPCG(seed, 0x8bb84b93962eacc9)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
 	for _, e := range w.electors {
 		// Ours lead for less than their duration by the drift, and wait for longer. Electors

@@ -62,6 +62,7 @@ var fields = map[string]field{
 	"State.firstBeat":      {class: leftOut}, // for claims
 	"State.session":        {class: leftOut}, // these worlds renew records
 	"State.sightless":      {class: leftOut},
+	"State.heldOn":         {class: leftOut},
 	"State.retryAt":        {class: until},
 	"State.heldUntil":      {class: until},
 	"State.renewAt":        {class: until, when: holds},

@@ -52,7 +52,7 @@ func (s *step) stopped(o suspect) record.Instant {
 	t, wait := s.cfg.Timing, s.cfg.Foreign.Wait
 	if wait <= 0 {
 		// Twice, since a renewal whose reply was slow lets it work on for longer than once.
-		wait = 2 * max(t.LeaseDuration, min(o.Duration, foreignMaxDuration))
+		wait = 2 * max(s.leastForeign(), min(o.Duration, foreignMaxDuration))
 	}
 	return o.at.Add(t.ObserverWait(wait))
 }

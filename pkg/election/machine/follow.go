@@ -106,7 +106,7 @@ func (s *step) freeAt() (record.Instant, bool) {
 		s.alarm(Ownerless, ownerless(l.Record))
 		wait := max(t.LeaseDuration, l.duration)
 		if s.mayBeForeign() {
-			wait = max(2*max(t.LeaseDuration, min(l.duration, foreignMaxDuration)), s.cfg.Foreign.Wait)
+			wait = max(2*max(s.leastForeign(), min(l.duration, foreignMaxDuration)), s.cfg.Foreign.Wait)
 		}
 		return l.since.Add(t.ObserverWait(wait)), true
 	}

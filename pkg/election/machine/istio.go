@@ -13,6 +13,19 @@ import (
 // istioPoll is the longest time in which an Istio elector looks at the lock once.
 const istioPoll = 16500 * time.Millisecond
 
+// istioLease is the duration that Istio's electors go by, whatever is written.
+const istioLease = 30 * time.Second
+
+// leastForeign is the duration that an elector which is not ours goes by at the least. One
+// of Istio's works on for up to 22.5 s after its last renewal, and twice half of its
+// duration is more.
+func (s *step) leastForeign() time.Duration {
+	if s.cfg.Foreign.Sharing == SharedWithIstio {
+		return max(s.cfg.Timing.LeaseDuration, istioLease/2)
+	}
+	return s.cfg.Timing.LeaseDuration
+}
+
 // yields says whether the preference left our revision since this term was asked for,
 // where Istio shares the lock: it would steal the lock at its next poll, so we release it
 // before.

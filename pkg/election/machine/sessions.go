@@ -57,7 +57,9 @@ func (s *step) beatSeen(e BeatSeen) {
 		return
 	}
 	validUntil := s.session.validUntil(s.cfg.Timing)
-	s.heldUntil = max(s.heldUntil, validUntil)
+	if s.heldUntil != 0 { // else a release is on its way, and another may hold it by now
+		s.heldUntil = max(s.heldUntil, validUntil)
+	}
 	if s.Role == Leading && s.Lock.Record.Token == s.Term.Token && validUntil > s.Term.Deadline && s.now < s.Term.Deadline {
 		s.Term.Deadline = validUntil
 		s.act(Extend{Deadline: validUntil})

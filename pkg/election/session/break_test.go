@@ -34,3 +34,28 @@ func TestABreakStartsTheWaitForAnUnknownOwnerAnew(t *testing.T) {
 		t.Error("it is never ended")
 	}
 }
+
+// A store that was restored may reach the same revision again, with another history: the
+// same revision of another object says so, in a list and in a read alike.
+func TestTheSameRevisionOfAnotherObject(t *testing.T) {
+	timing, err := record.Profile("fast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := slotName("g", "h", 0)
+	shown := func(uid string) (*record.Record, record.Version) {
+		return &record.Record{Holder: "h_00000001", Group: "g"}, record.Version{UID: uid, Revision: 100}
+	}
+	r, v := shown("u7")
+	for _, again := range []string{"u7", "u5"} {
+		d := NewDirectory("g", timing)
+		d.List(1, 1, 100, []Shown{{Name: name, Record: r, Version: v}})
+		o, w := shown(again)
+		if same := d.Read(3, 2, name, o, w); same != (again == "u7") {
+			t.Errorf("a read of %s@100 after u7@100: consistent %v", again, same)
+		}
+		if same := d.List(5, 4, 100, []Shown{{Name: name, Record: o, Version: w}}); same != (again == "u7") {
+			t.Errorf("a list of %s@100 after u7@100: consistent %v", again, same)
+		}
+	}
+}

@@ -93,11 +93,17 @@ func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record
 		d.Vanished(name, sent)
 		return true
 	}
-	if known := d.slot(name); known != nil && v.Revision < known.version.Revision && known.at < sent {
+	if known := d.slot(name); known != nil && known.outlived(v) && known.at < sent {
 		return false
 	}
 	d.Observe(now, name, r, v)
 	return true
+}
+
+// outlived says whether an object of that version is history, or of another one: a revision
+// stands for one version only, unless the store was restored.
+func (s *slot) outlived(v record.Version) bool {
+	return v.Revision < s.version.Revision || v.Revision == s.version.Revision && v != s.version
 }
 
 // Vanished takes in that a consistent read, sent at the instant sent, found no object. It
@@ -124,7 +130,7 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 	for _, e := range all {
 		shown[e.Name] = true
 		known := d.slot(e.Name)
-		if known != nil && e.Version.Revision < known.version.Revision && known.at < sent {
+		if known != nil && known.outlived(e.Version) && known.at < sent {
 			consistent = false
 		}
 		d.Observe(now, e.Name, e.Record, e.Version)

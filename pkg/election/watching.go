@@ -192,6 +192,7 @@ func (r *realm) shown(s *stream, e lock.Entry, by machine.Source) {
 		}
 		return
 	}
+	r.tendView(r.cfg.Clock.Now()) // whose the record is follows from the sessions shown before it
 	c := s.byLock[e.Name]
 	if c == nil {
 		c = r.stray(s, e)

@@ -13,10 +13,13 @@ import (
 
 func newValidate(a *additions) *cobra.Command {
 	var file string
+	var members int
 	c := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Check a configuration, and show what its timings add up to",
-		Long: `Check everything about a configuration that can be checked without a cluster.
+		Long: `Check everything about a configuration that can be checked without a cluster, and show
+what its timings add up to: the outages that elections tolerate, how long takeovers take at
+worst, and what members ask of the API.
 Mistakes are printed as file:line:column: field: problem (hint), all at once, and the
 exit status is 1.`,
 		Args: noArguments,
@@ -24,14 +27,18 @@ exit status is 1.`,
 			if file == "" {
 				return &usageError{errors.New("no configuration (give -f FILE; - is standard input)")}
 			}
-			return a.validate(c.InOrStdin(), c.OutOrStdout(), file)
+			if members < 1 {
+				return &usageError{fmt.Errorf("--members %d (it must be 1 or more)", members)}
+			}
+			return a.validate(c.InOrStdin(), c.OutOrStdout(), file, members)
 		},
 	}
+	c.Flags().IntVar(&members, "members", 3, "how many members there are, for the requests that they send")
 	c.Flags().StringVarP(&file, "file", "f", "", "the configuration; - is standard input")
 	return c
 }
 
-func (a *additions) validate(stdin io.Reader, out io.Writer, file string) error {
+func (a *additions) validate(stdin io.Reader, out io.Writer, file string, members int) error {
 	c, err := load(stdin, file)
 	if err != nil {
 		return err
@@ -39,7 +46,7 @@ func (a *additions) validate(stdin io.Reader, out io.Writer, file string) error 
 	if _, err := a.checker().plan(c); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: valid\n\n%s\n%s", c.File, summary(c), c.Arithmetic())
+	_, err = fmt.Fprintf(out, "%s: valid\n\n%s\n%s\n%s", c.File, summary(c), c.Arithmetic(), c.Overview(members))
 	return err
 }
 

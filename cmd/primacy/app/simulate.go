@@ -1,0 +1,171 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/sim/scenario"
+	"github.com/primacy-dev/primacy/pkg/revisions/static"
+)
+
+// simulation is one invocation of `primacy simulate`.
+type simulation struct {
+	file     string
+	members  string
+	events   happenings
+	length   time.Duration
+	stopTime time.Duration
+	seed     uint64
+	output   string
+}
+
+func newSimulate(a *additions) *cobra.Command {
+	var s simulation
+	c := &cobra.Command{
+		Use:   "simulate -f FILE",
+		Short: "Show what happens to a configuration if a member dies, or the API is away",
+		Long: `Play a configuration with several members in virtual time, with the state machine of
+production, and show who leads what and when, how long nobody does, and how much is asked
+of the API. It needs no cluster and runs no runner.
+
+What happens is told in order: --kill, --api-away and --default, each with the --at that
+follows it. Without one it happens 10s after what was told before. 0s is when the group has
+settled: every election is led, and nobody wants to move.
+
+Writes and sights take 3 ms each, clocks run at one rate, and who is killed does not come
+back. Electors that are not Primacy's are not simulated. The same seed plays the same; other
+seeds begin at other moments between two renewals.
+
+Exit status: 0; 1 if two members were ever at work at once, or the configuration or the
+scenario is wrong; 2 for a mistake in the command line.`,
+		Example: `  primacy simulate -f primacy.yaml --kill leader --at 10s
+  primacy simulate -f primacy.yaml --members 1-9-0=2,1-10-0=1 --default 1-10-0 --at 30s
+  primacy simulate -f primacy.yaml --api-away 20s --kill m1 --at 1m --for 5m`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if s.file == "" {
+				return &usageError{errors.New("no configuration (give -f FILE; - is standard input)")}
+			}
+			if s.output != "text" && s.output != "json" {
+				return &usageError{fmt.Errorf("--output: unknown format %q (want text or json)", s.output)}
+			}
+			return s.run(a, c.InOrStdin(), c.OutOrStdout())
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&s.file, "file", "f", "", "the configuration; - is standard input")
+	f.StringVar(&s.members, "members", "3", "how many members there are; or how many of which revision, such as 1-9-0=2,1-10-0=1")
+	f.Var(s.events.flag(scenario.Kill), "kill", "kill the member m1, m2, ..., or leader: whoever leads most elections then")
+	f.Var(s.events.flag(scenario.APIAway), "api-away", "the API cannot be reached for that long")
+	f.Var(s.events.flag(scenario.Default), "default", "another revision becomes the default")
+	f.Var(s.events.at(), "at", "when what was told last happens")
+	f.DurationVar(&s.length, "for", 2*time.Minute, "how long is played")
+	f.DurationVar(&s.stopTime, "stop-time", 0, "how long runners take to stop")
+	f.Uint64Var(&s.seed, "seed", 1, "what all chance follows from")
+	f.StringVarP(&s.output, "output", "o", "text", "text or json")
+	return c
+}
+
+func (s *simulation) run(a *additions, stdin io.Reader, out io.Writer) error {
+	c, err := load(stdin, s.file)
+	if err != nil {
+		return err
+	}
+	p, err := a.checker().plan(c)
+	if err != nil {
+		return err
+	}
+	if p.source == nil && slices.ContainsFunc(s.events.list, func(e scenario.Event) bool { return e.Kind == scenario.Default }) {
+		return errors.New("--default: the configuration has no defaultRevision, so nobody would see it change (add one, such as defaultRevision: {configMap: {name: primacy-revisions, key: default}})")
+	}
+	members, err := crew(s.members, c.Member, s.revisions())
+	if err != nil {
+		return &usageError{err}
+	}
+	r, err := scenario.Play(scenario.Scenario{
+		Group: c.Group, Timing: c.Timing, Elections: playable(c, p), Members: members, Preferred: preferredAtFirst(c, p.source),
+		Events: s.events.list, For: s.length, Seed: s.seed, StopTime: s.stopTime,
+	})
+	if err != nil {
+		return err
+	}
+	r.Notes = notes(c, p.source)
+	if err := s.write(out, r); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	if n := len(r.Overlaps); n > 0 {
+		return fmt.Errorf("two members were at work at once, %d times (elections that fail open can do that; if none does, please report it)", n)
+	}
+	return nil
+}
+
+func (s *simulation) write(out io.Writer, r *scenario.Result) error {
+	if s.output == "text" {
+		return r.WriteText(out)
+	}
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
+
+// revisions are those that become the default.
+func (s *simulation) revisions() (revisions []string) {
+	for _, e := range s.events.list {
+		if e.Kind == scenario.Default && !slices.Contains(revisions, e.Revision) {
+			revisions = append(revisions, e.Revision)
+		}
+	}
+	return revisions
+}
+
+// playable are the elections as the plan has them.
+func playable(c *config.Configuration, p *plan) []scenario.Election {
+	all := make([]scenario.Election, len(p.elections))
+	for i, e := range p.elections {
+		s := e.spec
+		all[i] = scenario.Election{
+			Name: s.Name, Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Renewal: c.Elections[i].Lock.Renewal,
+			Range: s.Range, Outage: s.Outage, Foreign: s.Foreign, Runners: scenario.WithRunners,
+		}
+		if e.runner == nil {
+			all[i].Runners = scenario.WithoutRunners
+		}
+	}
+	return all
+}
+
+// preferredAtFirst is what the source says at the beginning, or what is supposed in its place.
+func preferredAtFirst(c *config.Configuration, source election.Preferences) record.Preferred {
+	switch s := source.(type) {
+	case nil:
+		return record.Prefer("")
+	case static.Revision:
+		return record.Prefer(string(s))
+	}
+	return record.Prefer(c.Member.Revision)
+}
+
+// notes say what the simulation leaves out of this configuration.
+func notes(c *config.Configuration, source election.Preferences) (notes []string) {
+	if _, known := source.(static.Revision); source != nil && !known {
+		notes = append(notes, fmt.Sprintf("the default revision is read from a %s; it is supposed to be %s at first", c.DefaultRevision.Kind, c.Member.Revision))
+	}
+	for _, e := range c.Elections {
+		if e.Lock.SharedWith != config.SharedWithNobody {
+			notes = append(notes, fmt.Sprintf("%s is shared with electors of %s: the foreign side is not simulated; a takeover from one of them takes longer", e.Name, e.Lock.SharedWith))
+		}
+		if from := e.Lock.MigrateFrom; from != nil {
+			notes = append(notes, fmt.Sprintf("%s is migrated from %s %s: the foreign side, who holds that lock only, is not simulated", e.Name, from.Kind, from.Name))
+		}
+	}
+	return notes
+}

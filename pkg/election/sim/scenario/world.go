@@ -1,0 +1,178 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+const (
+	// writeLatency is from the sending of a request to its answer, and showLatency from a
+	// change to when everybody has seen it.
+	writeLatency = 3 * time.Millisecond
+	showLatency  = 3 * time.Millisecond
+)
+
+// world is one play. Time is virtual, in nanoseconds since the beginning.
+type world struct {
+	s       *Scenario
+	rng     *rand.Rand
+	now     int64
+	queue   queue
+	store   store
+	members []*process
+	// preferred is what the source of the preferred revision says.
+	preferred record.Preferred
+	// awaySince and awayUntil are when the API is, or was last, away.
+	awaySince, awayUntil int64
+	// zero is when the group has settled; negative before.
+	zero  int64
+	judge *judge
+	count Requests
+	lines []Line
+}
+
+// Play plays a scenario to its end.
+func Play(s Scenario) (*Result, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	w := &world{
+		s: &s, rng: rand.New(rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)),
+		preferred: s.Preferred, zero: -1, judge: newJudge(len(s.Elections)), awayUntil: -1,
+	}
+	for _, m := range s.Members {
+		p := &process{w: w, spec: m, offset: int64(time.Second) + w.rng.Int64N(int64(time.Hour))}
+		w.members = append(w.members, p)
+		w.after(time.Duration(w.rng.Int64N(int64(s.Timing.RenewInterval))), p.begin)
+	}
+	if err := w.settle(); err != nil {
+		return nil, err
+	}
+	w.zero, w.count = w.now, Requests{}
+	for _, e := range s.Events {
+		w.at(w.zero+int64(e.At), func() { w.happen(e) })
+	}
+	w.runUntil(w.zero + int64(s.For))
+	return w.result(), nil
+}
+
+// settle plays until every election is led and nobody wants to move any more.
+func (w *world) settle() error {
+	calm, longest := time.Duration(0), time.Duration(0)
+	for _, e := range w.s.Elections {
+		calm = max(calm, e.Timing.PreemptDelay+e.Timing.MinHold+w.s.Timing.RenewInterval)
+		longest = max(longest, 10*max(e.Timing.LeaseDuration, e.Foreign.Wait))
+	}
+	for until := int64(longest + 10*calm); ; {
+		at, ok := w.queue.next()
+		if !ok || at > until {
+			return errors.New("the elections do not come to rest: somebody moves again and again, or never leads (have a look at the timings with `primacy validate`)")
+		}
+		if rested := w.judge.changedAt + int64(calm); w.judge.allLed() && at > rested {
+			// Anywhere between two renewals, so that seeds differ in what they find.
+			w.runUntil(rested + w.rng.Int64N(int64(w.s.Timing.RenewInterval)))
+			return nil
+		}
+		w.runUntil(at)
+	}
+}
+
+// runUntil plays all that happens up to then.
+func (w *world) runUntil(end int64) {
+	for {
+		at, ok := w.queue.next()
+		if !ok || at > end {
+			w.now = end
+			return
+		}
+		w.now = at
+		w.queue.pop().do()
+	}
+}
+
+func (w *world) at(t int64, do func()) { w.queue.push(max(t, w.now), do) }
+
+func (w *world) after(d time.Duration, do func()) { w.at(w.now+int64(d), do) }
+
+// wall is what everybody's wall clock shows.
+func (w *world) wall() time.Time {
+	return time.Unix(1_800_000_000, 0).UTC().Add(time.Duration(w.now).Truncate(time.Microsecond))
+}
+
+// away says whether the API cannot be reached at time t.
+func (w *world) away(t int64) bool { return w.awaySince <= t && t < w.awayUntil }
+
+// since is the time since the group had settled.
+func (w *world) since() Seconds { return Seconds(w.now - w.zero) }
+
+// note adds a line to the timeline, once that has begun.
+func (w *world) note(format string, args ...any) {
+	if w.zero >= 0 {
+		w.lines = append(w.lines, Line{At: w.since(), What: fmt.Sprintf(format, args...)})
+	}
+}
+
+// happen lets one of the scenario's events happen.
+func (w *world) happen(e Event) {
+	switch e.Kind {
+	case Kill:
+		p := w.victim(e.Member)
+		if p == nil {
+			w.note("%s is dead already", e.Member)
+			return
+		}
+		w.note("%s is killed%s", p.spec.Name, led(w, p))
+		p.kill()
+	case APIAway:
+		w.note("the API is away for %v", e.For)
+		w.awaySince, w.awayUntil = w.now, w.now+int64(e.For)
+		for _, p := range w.members {
+			p.cut()
+		}
+		w.at(w.awayUntil, func() { w.note("the API is back") })
+	case Default:
+		w.note("the default revision becomes %s%s", e.Revision, w.hint(e.Revision))
+		w.preferred = record.Prefer(e.Revision)
+		for _, p := range w.members {
+			w.after(showLatency, p.seePreference)
+		}
+	}
+}
+
+// hint says when a revision that is preferred has no member.
+func (w *world) hint(revision string) string {
+	for _, p := range w.members {
+		if p.spec.Revision == revision && !p.dead {
+			return ""
+		}
+	}
+	return "; no member has it, so nothing moves for its sake"
+}
+
+// victim is the member of that name, if it lives.
+func (w *world) victim(name string) *process {
+	var found *process
+	most := -1
+	for _, p := range w.members {
+		switch n := len(w.judge.ledBy(p.spec.Name)); {
+		case p.dead:
+		case p.spec.Name == name:
+			return p
+		case name == Leader && n > most:
+			found, most = p, n
+		}
+	}
+	return found
+}
+
+func led(w *world, p *process) string {
+	names := w.names(w.judge.ledBy(p.spec.Name))
+	if names == "" {
+		return "; it led nothing"
+	}
+	return "; it led " + names
+}

@@ -36,7 +36,10 @@ type Config struct {
 	Timing record.Timing
 	// Preferences says which revision should lead. Default: none.
 	Preferences Preferences
-	// WritesPerSecond bounds what is written, beats and renewals excepted. Default: 500.
+	// WritesPerSecond bounds what is asked of the store, beats and renewals excepted. At most
+	// 24 such requests are under way at a time, which is what spares an API server that is
+	// slow; this bound is for one that is fast, against a burst without end. Where the store
+	// asks to be left alone, it is. Default: 2000.
 	WritesPerSecond float64
 	// Clock is the time. Default: CLOCK_BOOTTIME.
 	Clock clock.Clock
@@ -175,7 +178,7 @@ func (c *Config) complete() error {
 		return err
 	}
 	if c.WritesPerSecond == 0 {
-		c.WritesPerSecond = 500
+		c.WritesPerSecond = 2000
 	}
 	if c.WritesPerSecond < 0 {
 		return fmt.Errorf("writes per second: %v must be more than 0", c.WritesPerSecond)

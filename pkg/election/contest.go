@@ -80,10 +80,12 @@ func (r *realm) handle(c *contest, event machine.Event) {
 	if c.outer != nil && c.outer.mustStop(r.cfg.Clock.Now()) {
 		r.handle(c.outer, machine.Tick{}) // before anything begins inside
 	}
-	pending := []happening{{c, event}}
+	var first [2]happening // most events are followed by none, and cost no allocation
+	pending := first[:0]
 	if _, is := event.(machine.BeatSeen); !is && c.beatSent < r.beat.Sent {
-		pending = []happening{{c, r.beat}, {c, event}}
+		pending = append(pending, happening{c, r.beat})
 	}
+	pending = append(pending, happening{c, event})
 	for len(pending) > 0 {
 		h := pending[0]
 		if b, is := h.event.(machine.BeatSeen); is {
@@ -122,20 +124,9 @@ type happening struct {
 func (r *realm) perform(c *contest, action machine.Action) []happening {
 	switch a := action.(type) {
 	case machine.Write:
-		var renewed time.Time
-		if before := c.state.Lock.Record; before != nil {
-			renewed = before.Renewed
-		}
-		if g := c.entrant.ranges; g != nil {
-			g.stamp(&a, r.identity, r.cfg.Clock.Wall())
-		}
-		r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, purpose: a.Purpose, write: &a.Record, replaces: a.If, renewed: renewed, done: func(ans answer) {
-			r.post(func() { r.written(c, a, ans) })
-		}})
+		r.write(c, a)
 	case machine.Read:
-		r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, done: func(ans answer) {
-			r.post(func() { r.readBack(c, ans) })
-		}})
+		r.read(c)
 	case machine.Start:
 		if c.inner != nil {
 			return []happening{{c.inner, machine.Resumed{}}}
@@ -143,9 +134,10 @@ func (r *realm) perform(c *contest, action machine.Action) []happening {
 		r.start(c, a)
 	case machine.Extend:
 		if c.inner != nil {
-			c = c.inner
+			c.inner.extend()
+		} else {
+			c.extend()
 		}
-		c.extend()
 	case machine.Stop:
 		if c.inner != nil {
 			return c.stopInner(a)
@@ -174,12 +166,32 @@ func (r *realm) perform(c *contest, action machine.Action) []happening {
 	return nil
 }
 
+func (r *realm) write(c *contest, w machine.Write) {
+	var renewed time.Time
+	if before := c.state.Lock.Record; before != nil {
+		renewed = before.Renewed
+	}
+	if g := c.entrant.ranges; g != nil {
+		g.stamp(&w, r.identity, r.cfg.Clock.Wall())
+	}
+	r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, purpose: w.Purpose, write: &w.Record, replaces: w.If, renewed: renewed, done: func(ans answer) {
+		r.post(func() { r.written(c, w, ans) })
+	}})
+}
+
+func (r *realm) read(c *contest) {
+	r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, done: func(ans answer) {
+		r.post(func() { r.readBack(c, ans) })
+	}})
+}
+
 func (r *realm) written(c *contest, w machine.Write, a answer) {
 	r.pool.finished()
+	outcome, retryAfter := outcomeOf(a)
+	r.pool.hold(retryAfter)
 	if c.over {
 		return
 	}
-	outcome, retryAfter := outcomeOf(a)
 	if outcome == machine.Rejected {
 		r.trouble.note("write", c.lock.name, nil) // another member was faster
 	} else {

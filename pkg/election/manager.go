@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,8 +26,10 @@ type Manager struct {
 	locks     map[lockName]string // the election of each
 	running   bool
 	finished  bool
-	// changed is told that elections were added or removed; the realm takes it up.
+	// changed is told that elections were added or removed, which news are; the realm takes
+	// them up.
 	changed chan struct{}
+	news    []*entrant
 	// background joins the Background of runners.
 	background sync.WaitGroup
 }
@@ -54,7 +58,8 @@ type entrant struct {
 	ranges *ranges // nil without ranges
 	// stray: it stands for a lock that no election here has, but that this member holds.
 	stray bool
-	// removed is set once the election is to be given up; left is closed when it was.
+	// removed is set once the election is to be given up; left, which is made with that, is
+	// closed when it was.
 	removed bool
 	left    chan struct{}
 	// quit ends the runner's Background, if it has one and was begun; nil otherwise.
@@ -98,7 +103,7 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 			return nil, fmt.Errorf("election %s: lock %q is that of election %s", spec.Name, l.name, other)
 		}
 	}
-	e := &entrant{spec: spec, runner: runner, status: newStatus(spec.Name, m.cfg.Clock), left: make(chan struct{})}
+	e := &entrant{spec: spec, runner: runner, status: newStatus(spec.Name, m.cfg.Clock)}
 	if spec.Range {
 		e.ranges = &ranges{}
 	}
@@ -109,6 +114,7 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	if m.running {
 		m.beginLocked(e)
 	}
+	m.news = append(m.news, e)
 	m.tell()
 	return e.status, nil
 }
@@ -150,10 +156,13 @@ func (m *Manager) Remove(ctx context.Context, name string) error {
 		m.mu.Unlock()
 		return fmt.Errorf("no election %s", name)
 	}
-	e.removed = true
+	if !e.removed {
+		e.removed, e.left = true, make(chan struct{})
+	}
 	if !m.running {
 		m.forgetLocked(e)
 	}
+	m.news = append(m.news, e)
 	m.tell()
 	m.mu.Unlock()
 	select {
@@ -180,7 +189,9 @@ func (m *Manager) forgetLocked(e *entrant) {
 		delete(m.locks, l)
 	}
 	e.end()
-	close(e.left)
+	if e.removed {
+		close(e.left)
+	}
 }
 
 // end is for an election that is not taken part in any more.
@@ -197,15 +208,36 @@ func (m *Manager) forget(e *entrant) {
 	m.forgetLocked(e)
 }
 
-// entrants are the present elections, and whether each was removed.
-func (m *Manager) entrants() map[*entrant]bool {
+// news is an election that was added or removed.
+type news struct {
+	entrant *entrant
+	removed bool
+}
+
+// all are the present elections, in the order of their names.
+func (m *Manager) all() []news {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := make(map[*entrant]bool, len(m.elections))
-	for _, e := range m.elections {
-		all[e] = e.removed
+	m.news = nil
+	all := make([]news, 0, len(m.elections))
+	for _, name := range slices.Sorted(maps.Keys(m.elections)) {
+		e := m.elections[name]
+		all = append(all, news{e, e.removed})
 	}
 	return all
+}
+
+// latest are the elections that were added or removed since it was last asked, after those
+// that are given.
+func (m *Manager) latest(given []*entrant) []news {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found []news
+	for _, e := range append(given, m.news...) {
+		found = append(found, news{e, e.removed})
+	}
+	m.news = nil
+	return found
 }
 
 // Run takes part in all elections until ctx ends, then stops every runner, releases

@@ -42,7 +42,10 @@ type realm struct {
 	// going are the contests that resigned and may still owe something; lowered, those
 	// in which our standing was lowered.
 	going, lowered map[*contest]bool
-	configDigest   string
+	// postponed are elections whose locks are being released first.
+	postponed []*entrant
+	// config is the sum of the digests of the elections that this member takes part in.
+	config uint64
 	// beats are the numbers of the last writes to the locks of elections that were given
 	// up: none is used twice, should they come back.
 	beats map[lockName]uint64
@@ -97,7 +100,7 @@ func (r *realm) member() record.Member {
 	now := r.cfg.Clock.Now()
 	m := record.Member{
 		Identity: r.identity, Revision: r.cfg.Member.Revision, Location: r.cfg.Member.Location, Weight: r.cfg.Member.Weight,
-		Ready: r.leaving == "", Preference: r.digest, Config: r.configDigest,
+		Ready: r.leaving == "", Preference: r.digest, Config: strconv.FormatUint(r.config, 36),
 	}
 	for c := range r.lowered {
 		if c.state.Standing(now) {
@@ -122,8 +125,10 @@ func (r *realm) run(ctx context.Context) (again bool, err error) {
 	done := ctx.Done()
 	preferred, preferredChanged := r.preferred.get()
 	r.prefer(preferred)
-	r.begin(r.streamOf(r.cfg.Locks))
-	r.enter()
+	r.enter(r.m.all())
+	if s := r.streamOf(r.cfg.Locks); s.cancel == nil {
+		r.begin(s)
+	}
 
 	alarm, err := clock.NewAlarm(r.cfg.Clock)
 	if err != nil {
@@ -147,7 +152,9 @@ func (r *realm) run(ctx context.Context) (again bool, err error) {
 			preferred, preferredChanged = r.preferred.get()
 			r.prefer(preferred)
 		case <-r.m.changed:
-			r.enter()
+			given := r.postponed
+			r.postponed = nil
+			r.enter(r.m.latest(given))
 		case <-done:
 			done = nil
 			r.leave(machine.ReasonShutdown)
@@ -206,7 +213,7 @@ func (r *realm) attend() {
 	r.tendSession(now)
 	r.tendSight(now)
 	r.tendView(now)
-	r.tendStream(now)
+	r.tendStreams(now)
 	r.poolNext = r.pool.dispatch(r.ctx)
 }
 
@@ -241,31 +248,29 @@ func (r *realm) resign(c *contest, why machine.Reason) {
 }
 
 // enter takes up elections that were added and gives up those that were removed.
-func (r *realm) enter() {
+func (r *realm) enter(changed []news) {
 	fresh := map[*stream]bool{}
-	for e, removed := range r.m.entrants() {
+	for _, n := range changed {
+		e := n.entrant
 		c := r.contests[e]
 		switch {
-		case c == nil && !removed && r.answering(e):
-			// Its lock is being released first; settle comes back to it.
-		case c == nil && removed:
+		case c == nil && n.removed:
 			r.m.forget(e)
+		case c == nil && r.answering(e):
+			r.postponed = append(r.postponed, e) // settle comes back to it
 		case c == nil && r.leaving == "":
 			for _, s := range r.add(e) {
 				fresh[s] = true
 			}
-		case c != nil && removed:
+		case c != nil && n.removed:
 			if c.outer != nil {
 				r.resign(c.outer, machine.ReasonRemoved)
 			}
 			r.resign(c, machine.ReasonRemoved)
 		}
 	}
-	if len(fresh) > 0 {
-		r.digestConfig()
-	}
 	for s := range fresh {
-		r.begin(s) // a fresh list shows the new elections' locks
+		r.include(s)
 	}
 }
 
@@ -273,6 +278,7 @@ func (r *realm) enter() {
 func (r *realm) add(e *entrant) []*stream {
 	c := newContest(r, e, e.spec.lockName())
 	r.contests[e] = c
+	r.config += e.digest()
 	if e.spec.MigrateFrom != nil {
 		r.migration(c, e.spec.MigrateFrom)
 	}
@@ -321,13 +327,12 @@ func (r *realm) settle(now record.Instant) {
 		dropped = true
 		if c.entrant.stray {
 			r.m.tell() // an election may be waiting for this lock
+		} else {
+			r.config -= c.entrant.digest()
 		}
 		if r.leaving == "" {
 			r.m.forget(c.entrant)
 		}
-	}
-	if dropped {
-		r.digestConfig()
 	}
 	if dropped && len(r.contests) == 0 {
 		// Locks with ranges may have taken all the time that there was.
@@ -340,27 +345,22 @@ func (r *realm) drop(c *contest) {
 	c.over = true
 	c.notices = notices{}
 	r.timers.set(c, 0)
+	r.trouble.forget(c.lock.name)
 	delete(r.going, c)
 	delete(r.lowered, c)
 	delete(r.streamOf(c.lock.store).byLock, c.lock.name)
 	r.beats[c.lock] = c.state.Beat
 }
 
-// digestConfig makes the digest of the elections that this member takes part in.
-func (r *realm) digestConfig() {
-	names := make([]string, 0, len(r.contests))
-	for e := range r.contests {
-		if !e.stray {
-			names = append(names, e.spec.Name)
-		}
-	}
-	slices.Sort(names)
+// digest stands for the election in the digest of all, which is their sum: that costs
+// nothing to keep when one comes or goes.
+func (e *entrant) digest() uint64 {
 	h := fnv.New64a()
-	for _, n := range names {
-		_, _ = h.Write([]byte(n)) // a hash never fails to write
-		_, _ = h.Write([]byte{0})
-	}
-	r.configDigest = strconv.FormatUint(h.Sum64(), 36)
+	_, _ = h.Write([]byte(e.spec.Name)) // a hash never fails to write
+	x := h.Sum64()
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	return x ^ x>>32
 }
 
 // prefer takes in the preferred revision; the session publishes that we see it.

@@ -16,9 +16,10 @@ func (r *realm) sawBeat(e lock.Entry) {
 		return
 	}
 	r.beat = seen
+	var event machine.Event = seen // made once, for all contests
 	r.each(func(c *contest) {
 		if c.state.NeedsBeats() {
-			r.handle(c, seen)
+			r.handle(c, event)
 		}
 	})
 }

@@ -26,7 +26,7 @@ type Status struct {
 
 	mu       sync.Mutex
 	leader   Leader
-	watchers map[chan Transition]func() bool // with what ends the wait for its context
+	watchers map[chan Transition]func() bool // with what ends the wait for its context; nil until the first
 	closed   bool
 }
 
@@ -55,7 +55,7 @@ type Transition struct {
 }
 
 func newStatus(name string, c clock.Clock) *Status {
-	return &Status{name: name, clock: c, watchers: map[chan Transition]func() bool{}}
+	return &Status{name: name, clock: c}
 }
 
 // Election is the election's name.
@@ -115,6 +115,9 @@ func (s *Status) Watch(ctx context.Context) <-chan Transition {
 	if s.closed {
 		close(w)
 		return w
+	}
+	if s.watchers == nil {
+		s.watchers = map[chan Transition]func() bool{}
 	}
 	s.watchers[w] = context.AfterFunc(ctx, func() { s.unwatch(w) })
 	return w

@@ -3,7 +3,9 @@ package election
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -26,6 +28,10 @@ type stream struct {
 	listSent record.Instant
 	// restart: the stream is to be begun anew, with a list.
 	restart bool
+	// listing: it was begun, and its list has not come yet. begunAt is when it was begun, and
+	// beginAt when it is to be begun anew; zero for never.
+	listing          bool
+	begunAt, beginAt record.Instant
 	// heardAt is when it last said anything.
 	heardAt record.Instant
 	// cut: it broke, and has not shown anything since.
@@ -48,7 +54,7 @@ func (r *realm) carriesSessions(s *stream) bool { return s.store == r.cfg.Locks 
 // begin reads the stream on a goroutine that ends with the realm's context. One that is
 // being read is begun anew, so that a list shows everything there is.
 func (r *realm) begin(s *stream) {
-	s.heardAt = r.cfg.Clock.Now()
+	s.heardAt, s.beginAt = r.cfg.Clock.Now(), 0
 	if s.cancel != nil {
 		s.restart = true
 		s.cancel()
@@ -56,6 +62,7 @@ func (r *realm) begin(s *stream) {
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	s.cancel, s.restart = cancel, false
+	s.listing, s.begunAt = true, s.heardAt
 	watch := s.store.Watch
 	if by, ok := s.store.(lock.NameWatcher); ok {
 		names := slices.Sorted(maps.Keys(s.byLock))
@@ -70,6 +77,39 @@ func (r *realm) begin(s *stream) {
 		})
 		r.post(func() { r.ended(s, err) })
 	})
+}
+
+// leastBetweenLists is the time between two lists that show locks of new elections. What is
+// added meanwhile shares one, which may be of many thousand objects.
+const leastBetweenLists = time.Second
+
+// include sees to it that a list shows the locks of elections that were just added.
+func (r *realm) include(s *stream) {
+	at := s.begunAt.Add(leastBetweenLists)
+	switch {
+	case s.listing && s.names == nil && s.cancel != nil:
+		// The list that is under way does, and the stream after it shows what it came too
+		// early for.
+	case s.cancel == nil || r.cfg.Clock.Now() >= at:
+		r.begin(s)
+	default:
+		s.beginAt = at
+	}
+}
+
+// tendStreams begins those streams anew whose time has come, and the realm's when it has
+// gone silent.
+func (r *realm) tendStreams(now record.Instant) {
+	r.tendStream(now)
+	for _, s := range r.streams {
+		switch {
+		case s.beginAt == 0:
+		case now >= s.beginAt:
+			r.begin(s)
+		case r.streamNext == 0 || s.beginAt < r.streamNext:
+			r.streamNext = s.beginAt
+		}
+	}
 }
 
 // tendStream begins the realm's own stream anew when it has gone silent: it would show
@@ -119,6 +159,7 @@ func (r *realm) watched(s *stream, e lock.Event, at record.Instant) {
 	case lock.Listing:
 		s.listSent = at
 	case lock.Listed:
+		s.listing = false
 		r.trouble.note("watch", "", nil)
 		r.whole(s)
 		r.listed(s, e)
@@ -198,34 +239,17 @@ func (r *realm) shown(s *stream, e lock.Entry, by machine.Source) {
 		c = r.stray(s, e)
 	}
 	if c != nil {
+		e = c.known(e)
 		r.handle(c, machine.Observed{Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, Jitter: jitter()})
 	}
 }
 
-// troubles logs what goes wrong once, and once more when it is over.
-type troubles struct {
-	log *zap.Logger
-	was map[string]string
-}
-
-// note logs the error of an operation if it is news; a nil error ends the trouble.
-func (t *troubles) note(what, name string, err error) {
-	key, is := what+" "+name, ""
-	if err != nil {
-		is = err.Error()
+// known is what is shown, made of what the machine keeps already where that is the same: one
+// copy is enough of what a reply told first.
+func (c *contest) known(e lock.Entry) lock.Entry {
+	l := &c.state.Lock
+	if e.Record != nil && l.Record != nil && l.Record != e.Record && l.Version == e.Version && reflect.DeepEqual(l.Record, e.Record) {
+		e.Record, e.Version = l.Record, l.Version
 	}
-	was := t.was[key]
-	if is == was {
-		return
-	}
-	if is == "" {
-		delete(t.was, key)
-		t.log.Info("recovered", zap.String("operation", what), zap.String("object", name))
-		return
-	}
-	if t.was == nil {
-		t.was = map[string]string{}
-	}
-	t.was[key] = is
-	t.log.Warn("failing; it is tried again", zap.String("operation", what), zap.String("object", name), zap.Error(err))
+	return e
 }

@@ -45,9 +45,11 @@ type pool struct {
 	timeout time.Duration
 	limiter *rate.Limiter
 	began   record.Instant
-	busy    int
-	queues  [4][]request
-	wg      sync.WaitGroup
+	// heldUntil is until when the store wants to be left alone.
+	heldUntil record.Instant
+	busy      int
+	queues    [4][]request
+	wg        sync.WaitGroup
 }
 
 // poolSize is how many requests are under way at most, beats excepted. An API server
@@ -91,6 +93,9 @@ func (p *pool) dispatch(ctx context.Context) record.Instant {
 		}
 		if i > 0 { // renewals are not held up
 			now := p.clock.Now()
+			if now < p.heldUntil {
+				return p.heldUntil
+			}
 			moment := time.Unix(0, 0).Add(now.Sub(p.began))
 			if wait := p.limiter.ReserveN(moment, 1); wait.DelayFrom(moment) > 0 {
 				delay := wait.DelayFrom(moment)
@@ -100,7 +105,9 @@ func (p *pool) dispatch(ctx context.Context) record.Instant {
 		}
 		r := p.queues[i][0]
 		p.queues[i][0] = request{}
-		p.queues[i] = p.queues[i][1:]
+		if p.queues[i] = p.queues[i][1:]; len(p.queues[i]) == 0 {
+			p.queues[i] = nil // what a burst needed is not kept
+		}
 		p.busy++
 		p.start(ctx, r)
 	}
@@ -113,6 +120,10 @@ func (p *pool) forget(purpose machine.Purpose) {
 		p.queues[i] = slices.DeleteFunc(p.queues[i], func(r request) bool { return r.write != nil && r.purpose == purpose })
 	}
 }
+
+// hold leaves the store alone for that long, renewals excepted: what it told one election
+// holds for all.
+func (p *pool) hold(d time.Duration) { p.heldUntil = max(p.heldUntil, p.clock.Now().Add(d)) }
 
 // finished must be called, by the owner, for each answer of a dispatched request.
 func (p *pool) finished() { p.busy-- }

@@ -32,7 +32,12 @@ type step struct {
 	source Source
 }
 
-func (s *step) act(a Action) { s.actions = append(s.actions, a) }
+func (s *step) act(a Action) {
+	if s.actions == nil {
+		s.actions = make([]Action, 0, 2) // a beat moves a deadline and a Tick
+	}
+	s.actions = append(s.actions, a)
+}
 
 // wakeAt asks for a Tick at the instant, or sooner if somebody else asks for that.
 func (s *step) wakeAt(at record.Instant) {
@@ -210,7 +215,13 @@ func (s *step) answered(e WriteDone) {
 	if e.Outcome == Committed && (e.Record == nil || e.Sent < w.asked || e.Sent > s.now) {
 		panic(fmt.Sprintf("machine: %s: write %d committed without a record, or not sent between its request and its reply", s.cfg.Election, e.Beat))
 	}
-	drop := func() { s.writes = slices.Delete(slices.Clone(s.writes), i, i+1) }
+	drop := func() {
+		if len(s.writes) == 1 {
+			s.writes = nil // thousands of machines keep nothing
+			return
+		}
+		s.writes = slices.Delete(slices.Clone(s.writes), i, i+1)
+	}
 	switch e.Outcome {
 	case Committed:
 		drop()

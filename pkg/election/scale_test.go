@@ -1,0 +1,290 @@
+package election_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// scale is for looking closer: -scale 10000 prints what so many elections cost, and asserts
+// nothing.
+var scale = flag.Int("scale", 0, "print what this many elections cost")
+
+// wire is a member's way to a realm that counts requests, and shows records of the member's
+// own making, as a store does that decodes what a server sends.
+type wire struct {
+	*memory.Store
+	decoder  codec.Decoder
+	requests atomic.Int64
+	lists    atomic.Int64
+}
+
+func newWire(r *memory.Realm) *wire {
+	w := &wire{Store: r.Store()}
+	count := func(_ context.Context, c memory.Call, op func() error) error {
+		w.requests.Add(1)
+		if c.Op == memory.List {
+			w.lists.Add(1)
+		}
+		return op()
+	}
+	for _, op := range []memory.Op{memory.Get, memory.Put, memory.List, memory.Watch} {
+		w.On(op, count)
+	}
+	return w
+}
+
+func (w *wire) Watch(ctx context.Context, deliver func(lock.Event)) error {
+	return w.Store.Watch(ctx, func(e lock.Event) {
+		e.Entry = w.decoded(e.Entry)
+		list := e.List
+		e.List = nil
+		for _, entry := range list {
+			e.List = append(e.List, w.decoded(entry))
+		}
+		deliver(e)
+	})
+}
+
+func (w *wire) decoded(e lock.Entry) lock.Entry {
+	if e.Record == nil {
+		return e
+	}
+	o, err := codec.Encode(*e.Record, time.Time{})
+	if err != nil {
+		panic(err)
+	}
+	e.Record, e.Version.UID = w.decoder.Decode(o), string([]byte(e.Version.UID))
+	return e
+}
+
+// crowd are managers of many elections without runners in a bubble.
+type crowd struct {
+	t        *testing.T
+	clock    bubbleClock
+	realm    *memory.Realm
+	n        int
+	wires    []*wire
+	stops    []func()
+	managers []*election.Manager
+	seen     []*election.Status // the last election of each member
+}
+
+func newCrowd(t *testing.T, n int) *crowd {
+	c := newBubbleClock()
+	return &crowd{t: t, clock: c, realm: memory.New(c), n: n}
+}
+
+// join adds a member, and returns once it has seen all that there is.
+func (c *crowd) join() {
+	c.t.Helper()
+	w := newWire(c.realm)
+	c.wires = append(c.wires, w)
+	m, err := election.NewManager(election.Config{
+		Group: "edge", Host: fmt.Sprintf("m%d", len(c.wires)), Member: election.Member{Revision: "stable"},
+		Locks: w, Clock: c.clock, WritesPerSecond: 1e6,
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var last *election.Status
+	for i := range c.n {
+		if last, err = m.Add(election.Spec{Name: fmt.Sprintf("e%05d", i), Bootstrap: machine.BootstrapImmediate}, nil); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.seen = append(c.seen, last)
+	c.managers = append(c.managers, m)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- m.Run(ctx) }()
+	c.stops = append(c.stops, func() {
+		cancel()
+		if err := <-done; err != nil {
+			c.t.Error(err)
+		}
+	})
+	after(20 * time.Second)
+}
+
+func (c *crowd) leave() {
+	for _, stop := range c.stops {
+		stop()
+	}
+}
+
+// requests are those of all members so far.
+func (c *crowd) requests() (n int64) {
+	for _, w := range c.wires {
+		n += w.requests.Load()
+	}
+	return n
+}
+
+// usage is what the process has used up.
+type usage struct {
+	cpu         time.Duration
+	heap        uint64
+	allocations uint64
+	goroutines  int
+}
+
+func used() usage {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	var r unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
+		panic(err)
+	}
+	return usage{time.Duration(r.Utime.Nano() + r.Stime.Nano()), m.HeapAlloc, m.Mallocs, runtime.NumGoroutine()}
+}
+
+// cost is what elections cost while nothing happens.
+type cost struct {
+	// perLeader and perFollower are bytes of the heap for each election.
+	perLeader, perFollower float64
+	// goroutines are those of one member, which follows.
+	goroutines int
+	// requests and allocations are those of three members in one renewal interval.
+	requests, allocations float64
+	// share is that of one core that three members use.
+	share       float64
+	start, join time.Duration
+}
+
+func (c cost) String() string {
+	return fmt.Sprintf("heap of a leader %.0f B/election, of a follower %.0f; goroutines of a follower %d; requests %.2f and allocations %.0f per renewInterval of 3 members; CPU of 3 members %.3f %% of a core; CPU to win all %v, to follow all %v",
+		c.perLeader, c.perFollower, c.goroutines, c.requests, c.allocations, 100*c.share, c.start.Round(time.Millisecond), c.join.Round(time.Millisecond))
+}
+
+// costs lets one member lead n elections while two follow.
+func costs(t *testing.T, n int) (c cost) {
+	inBubble(t, func(t *testing.T) {
+		crowd := newCrowd(t, n)
+		crowd.join() // warms up what all share, the realm too
+		crowd.leave()
+		crowd.realm.Compact()
+		crowd.wires, crowd.stops, crowd.seen = nil, nil, nil
+		empty := used()
+		crowd.join()
+		crowd.realm.Compact()
+		leads := used()
+		crowd.join()
+		follows := used()
+		crowd.join()
+		if l := crowd.seen[0]; !l.IsLeader() || crowd.seen[2].Leader().Identity != l.Leader().Identity {
+			t.Fatalf("this shows nothing: %+v, %+v", l.Leader(), crowd.seen[2].Leader())
+		}
+		c.perLeader = (float64(leads.heap) - float64(empty.heap)) / float64(n)
+		c.perFollower = (float64(follows.heap) - float64(leads.heap)) / float64(n)
+		c.goroutines = follows.goroutines - leads.goroutines
+		c.start, c.join = leads.cpu-empty.cpu, follows.cpu-leads.cpu
+		const intervals = 200
+		timing, _ := record.Profile(record.DefaultProfile)
+		requests, before := crowd.requests(), used()
+		after(intervals * timing.RenewInterval)
+		idle := used()
+		c.requests = float64(crowd.requests()-requests) / intervals
+		c.allocations = float64(idle.allocations-before.allocations) / intervals
+		c.share = (idle.cpu - before.cpu).Seconds() / (intervals * timing.RenewInterval).Seconds()
+		crowd.leave()
+	})
+	return c
+}
+
+// P5, P7, P8: what many elections cost while nothing happens.
+func TestCostsOfManyElections(t *testing.T) {
+	if *scale > 0 {
+		t.Logf("%d elections: %v", *scale, costs(t, *scale))
+		return
+	}
+	n := 1000
+	if underRace {
+		n = 100
+	}
+	few, many := costs(t, 10), costs(t, n)
+	t.Logf("%d elections: %v", n, many)
+	if few.requests != many.requests || many.requests > 4.5 {
+		t.Errorf("%.2f requests for each renewInterval with 10 elections, %.2f with %d", few.requests, many.requests, n)
+	}
+	if few.goroutines != many.goroutines || many.goroutines > 50 {
+		t.Errorf("%d goroutines with 10 elections, %d with %d", few.goroutines, many.goroutines, n)
+	}
+	if !underRace && many.perFollower > 4096 {
+		t.Errorf("an election costs a follower %.0f B", many.perFollower)
+	}
+}
+
+// The locks are listed once when a member starts, and not once more for each election that
+// is added later.
+func TestAddingElectionsSharesLists(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		crowd := newCrowd(t, 20)
+		crowd.join()
+		wire, m := crowd.wires[0], crowd.managers[0]
+		if n := wire.lists.Load(); n != 1 {
+			t.Errorf("%d lists to start", n)
+		}
+		var added []*election.Status
+		for i := range 400 {
+			s, err := m.Add(election.Spec{Name: fmt.Sprintf("added-%d", i), Bootstrap: machine.BootstrapImmediate}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			added = append(added, s)
+			after(10 * time.Millisecond)
+		}
+		after(2 * time.Second)
+		if n := wire.lists.Load(); n > 6 {
+			t.Errorf("%d lists for 400 elections in 4 s", n-1)
+		}
+		for _, s := range added {
+			if !s.IsLeader() {
+				t.Errorf("%s is not led", s.Election())
+			}
+		}
+		crowd.leave()
+	})
+}
+
+// A store that throttles one election's write is left alone by all, but for renewals.
+func TestThrottlingHoldsAllWrites(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, many(300)...)
+		m1 := g.join("m1", "stable", stable)
+		var asked atomic.Int64
+		m1.store.On(memory.Put, func(_ context.Context, c memory.Call, op func() error) error {
+			if c.Record.IsSession() {
+				return op()
+			}
+			asked.Add(1)
+			return &lock.ThrottledError{RetryAfter: 10 * time.Second, Err: lock.ErrThrottled}
+		})
+		after(40 * time.Second)
+		if n := asked.Load(); n == 0 || n > 5*24 {
+			t.Errorf("%d writes in 40 s, although each was told to come back in 10 s", n)
+		}
+		m1.store.Heal()
+		after(40 * time.Second)
+		if n := len(leaders(m1)); n != len(g.names) {
+			t.Errorf("%d of %d are led", n, len(g.names))
+		}
+		m1.leave(t)
+		g.verdict(300)
+	})
+}

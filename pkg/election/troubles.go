@@ -1,0 +1,84 @@
+package election
+
+import (
+	"context"
+	"errors"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// troubles logs what goes wrong once for each operation and kind of error, however many
+// objects it concerns, and once more when it is over for all of them.
+type troubles struct {
+	log *zap.Logger
+	of  map[string]*trouble // by operation
+}
+
+// trouble is that of one operation.
+type trouble struct {
+	// failing are the objects, and all those that ever were since the trouble began.
+	failing, concerned map[string]bool
+	told               map[string]bool // kinds of errors
+	// summary is at how many objects it is told again.
+	summary int
+}
+
+// firstSummary is the number of objects that is told of; then each tenfold one.
+const firstSummary = 10
+
+// note takes in how an operation on an object went.
+func (t *troubles) note(what, name string, err error) {
+	is := t.of[what]
+	if err == nil {
+		if is == nil || !is.failing[name] {
+			return
+		}
+		delete(is.failing, name)
+		if len(is.failing) == 0 {
+			delete(t.of, what)
+			t.log.Info("recovered", zap.String("operation", what), zap.String("object", name), zap.Int("objects", len(is.concerned)))
+		}
+		return
+	}
+	if is == nil {
+		if t.of == nil {
+			t.of = map[string]*trouble{}
+		}
+		is = &trouble{failing: map[string]bool{}, concerned: map[string]bool{}, told: map[string]bool{}, summary: firstSummary}
+		t.of[what] = is
+	}
+	is.failing[name], is.concerned[name] = true, true
+	if kind := kindOf(err); !is.told[kind] {
+		is.told[kind] = true
+		t.log.Warn("failing; it is tried again", zap.String("operation", what), zap.String("object", name), zap.Error(err))
+	}
+	if len(is.concerned) >= is.summary {
+		is.summary *= 10
+		t.log.Warn("failing for many objects; they are tried again", zap.String("operation", what), zap.Int("objects", len(is.concerned)))
+	}
+}
+
+// forget drops what is known of an object that nobody asks for any more.
+func (t *troubles) forget(name string) {
+	for what, is := range t.of {
+		delete(is.failing, name)
+		if len(is.failing) == 0 {
+			delete(t.of, what)
+		}
+	}
+}
+
+// kindOf is what errors have in common whose texts differ in names, ports and times.
+func kindOf(err error) string {
+	for _, kind := range []error{
+		lock.ErrConflict, lock.ErrExists, lock.ErrVanished, lock.ErrDenied, lock.ErrInvalid, lock.ErrThrottled,
+		context.DeadlineExceeded, context.Canceled, lock.ErrUnknown,
+	} {
+		if errors.Is(err, kind) {
+			return kind.Error()
+		}
+	}
+	return err.Error()
+}

@@ -1,0 +1,53 @@
+package election
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// An outage of many elections is told in a few lines, whatever the errors say, and so is
+// its end.
+func TestTroublesAreToldOnce(t *testing.T) {
+	core, logged := observer.New(zap.InfoLevel)
+	trouble := troubles{log: zap.New(core)}
+	want := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, e := range logged.TakeAll() {
+			got = append(got, fmt.Sprint(e.Message, " ", e.ContextMap()["object"], " ", e.ContextMap()["objects"]))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+	down := func(i int) error { return fmt.Errorf("%w: from port %d", lock.ErrUnknown, i) }
+	for round := range 3 {
+		for i := range 150 {
+			trouble.note("write", fmt.Sprint("e", i), down(1000*round+i))
+		}
+	}
+	want("failing; it is tried again e0 <nil>",
+		"failing for many objects; they are tried again <nil> 10",
+		"failing for many objects; they are tried again <nil> 100")
+	trouble.note("write", "e7", lock.ErrDenied)
+	want("failing; it is tried again e7 <nil>")
+	trouble.note("read", "e7", down(1))
+	want("failing; it is tried again e7 <nil>")
+	trouble.note("read", "e7", nil)
+	want("recovered e7 1")
+	for i := range 149 {
+		trouble.note("write", fmt.Sprint("e", i), nil)
+	}
+	want()
+	trouble.forget("e149")
+	want()
+	trouble.note("write", "e1", down(1))
+	trouble.note("write", "e1", nil)
+	want("failing; it is tried again e1 <nil>", "recovered e1 1")
+}

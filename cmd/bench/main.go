@@ -12,6 +12,10 @@
 // rolling restarts of the members, while other clients write as fast as they can and the
 // preferred revision changes; one member is killed on the way.
 //
+// With --scenario scale one member wins many elections and others follow it: what that costs
+// while nothing happens, how fast they are won from cold and after a kill, and what electors
+// of client-go need beside it. The members are this program again.
+//
 // The members' runners are stopwatches (bench/stopwatch): each keeps the time of its own
 // work, on CLOCK_BOOTTIME, in a file of its own, and the judge reads nothing else.
 package main
@@ -43,10 +47,21 @@ type options struct {
 	elections                  int
 	switches, handovers, kills int
 	profile, scenario          string
+	members                    int
+	writes                     float64
+	json                       string
 	fsync                      bool
 }
 
 func run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case crowdMember:
+			return runCrowdMember(args[1:])
+		case electorMember:
+			return runElectors(args[1:])
+		}
+	}
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.primacy, "primacy", "bin/primacy", "the program to measure")
@@ -58,11 +73,14 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.kills, "kills", 5, "trials of a killed member")
 	flags.StringVar(&o.profile, "profile", "default", "timing profile of the members")
 	flags.BoolVar(&o.fsync, "fsync", true, "let the API server's store sync every write to disk")
-	flags.StringVar(&o.scenario, "scenario", "default", "what to measure: default, or move (from ConfigMaps to Leases and back, under load)")
+	flags.StringVar(&o.scenario, "scenario", "default", "what to measure: default, move (from ConfigMaps to Leases and back, under load) or scale (what many elections cost)")
+	flags.IntVar(&o.members, "members", 3, "scale: members; one leads all elections")
+	flags.Float64Var(&o.writes, "writes", 0, "scale: writes per second of each member at most; 0 for the default")
+	flags.StringVar(&o.json, "json", "", "scale: file to write the results to")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	play, found := map[string]func(*bench, context.Context) error{"default": (*bench).measure, "move": (*bench).move}[o.scenario]
+	play, found := map[string]func(*bench, context.Context) error{"default": (*bench).measure, "move": (*bench).move, "scale": (*bench).scale}[o.scenario]
 	if !found {
 		return fmt.Errorf("unknown scenario %q (-h lists them)", o.scenario)
 	}

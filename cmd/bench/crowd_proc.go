@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// process is one process of the scale scenario, and the way to ask it.
+type process struct {
+	name    string
+	spans   string
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	started record.Instant
+	log     *os.File
+}
+
+// launch starts this very program again as the kind of process.
+func (b *bench) launch(kind, name string, args ...string) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("own program: %w", err)
+	}
+	p := &process{name: name, spans: filepath.Join(b.dir, name+".spans")}
+	if p.log, err = os.Create(filepath.Join(b.dir, name+".log")); err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	args = append([]string{kind, "-kubeconfig", b.cluster.kubeconfig, "-name", name}, args...)
+	p.cmd = exec.Command(self, args...)
+	p.cmd.Stderr = p.log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	p.out = bufio.NewReader(out)
+	p.started = b.clock.Now()
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
+}
+
+// end sends the signal, and waits until the process is gone.
+func (p *process) end(s syscall.Signal) error {
+	err := p.cmd.Process.Signal(s)
+	return errors.Join(err, p.wait())
+}
+
+// wait waits until the process is gone.
+func (p *process) wait() error {
+	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // it may just have ended
+	defer late.Stop()
+	_ = p.cmd.Wait() // a signal is no error
+	return p.log.Close()
+}
+
+func (p *process) ask(what string) (state, error) {
+	var s state
+	if _, err := fmt.Fprintln(p.in, what); err != nil {
+		return s, p.failed(err)
+	}
+	line, err := p.out.ReadBytes('\n')
+	if err != nil {
+		return s, p.failed(err)
+	}
+	if err := json.Unmarshal(line, &s); err != nil {
+		return s, p.failed(err)
+	}
+	return s, nil
+}
+
+func (p *process) failed(err error) error {
+	said, _ := os.ReadFile(p.log.Name()) // for the message only
+	return fmt.Errorf("%s: %w\n%s", p.name, err, said[max(0, len(said)-2000):])
+}
+
+// until asks the process until done, and returns what it said then.
+func (p *process) until(ctx context.Context, most time.Duration, done func(state) bool) (state, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		s, err := p.ask("state")
+		if err != nil || done(s) {
+			return s, err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return s, p.failed(fmt.Errorf("still %+v: %w", s, ctx.Err()))
+		}
+	}
+}
+
+// ticksPerSecond is what Linux counts a process's CPU time in, on every architecture.
+const ticksPerSecond = 100
+
+// cpu is the CPU time that the process has used, user and system.
+func (p *process) cpu() (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, fmt.Errorf("CPU time: %w", err)
+	}
+	_, after, _ := strings.Cut(string(data), ") ")
+	f := strings.Fields(after) // from the third field on
+	if len(f) < 13 {
+		return 0, errors.New("CPU time: /proc/PID/stat is short")
+	}
+	user, err1 := strconv.Atoi(f[11])
+	system, err2 := strconv.Atoi(f[12])
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, fmt.Errorf("CPU time: %w", err)
+	}
+	return time.Duration(user+system) * time.Second / ticksPerSecond, nil
+}
+
+// rss is the memory of the process that is resident, in bytes.
+func (p *process) rss() (uint64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, fmt.Errorf("memory: %w", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("memory: %w", err)
+			}
+			return kb << 10, nil
+		}
+	}
+	return 0, errors.New("memory: /proc/PID/status has no VmRSS")
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// rawConcurrency is that of the physical limit: as many requests at a time as a member has
+// under way that are no renewals.
+const rawConcurrency = 24
+
+// throughput is what the API server itself does: n Leases created, then updated once each,
+// as fast as rawConcurrency allows, by one client.
+func (c *cluster) throughput(ctx context.Context, n int) (creates, updates float64, err error) {
+	client, err := lease.NewClient(c.config)
+	if err != nil {
+		return 0, 0, fmt.Errorf("client: %w", err)
+	}
+	store := lease.In(client, "raw")
+	versions := make([]record.Version, n)
+	round := func(transitions int) (float64, error) {
+		var wg sync.WaitGroup
+		var next atomic.Int64
+		errs := make([]error, rawConcurrency)
+		began := time.Now()
+		for w := range rawConcurrency {
+			wg.Go(func() {
+				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+					r := record.Record{Holder: "raw", Duration: 15 * time.Second, Transitions: transitions, Group: "raw", Election: electionName(i)}
+					if transitions > 1 { // as large as what a term begins with
+						r.Mark = &record.Mark{
+							Identity: "raw", Transitions: transitions, Key: "stable", Session: "primacy-scale-crowd-0-0", SessionUID: versions[i].UID,
+							Beat: 1, Duration: 15 * time.Second, Renewal: record.RenewalSession,
+						}
+						r.Token, r.History = record.Token(versions[i].Revision), []record.Entry{{Who: "raw", Why: "took over: unowned"}}
+					}
+					if versions[i], errs[w] = store.Put(ctx, electionName(i), r, versions[i]); errs[w] != nil {
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		return float64(n) / time.Since(began).Seconds(), errors.Join(errs...)
+	}
+	if creates, err = round(1); err != nil {
+		return 0, 0, fmt.Errorf("raw throughput: %w", err)
+	}
+	if updates, err = round(2); err != nil {
+		return 0, 0, fmt.Errorf("raw throughput: %w", err)
+	}
+	return creates, updates, nil
+}

@@ -1,8 +1,11 @@
 package config
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Ranges and outages are read, defaulted, written down again, and part of the digest.
@@ -28,8 +31,12 @@ func TestOutage(t *testing.T) {
 			continue
 		}
 		for _, e := range []Election{c.Elections[0], again.Elections[0]} {
-			if e.Range != want.Range || e.Outage != want.Outage || e.FailopenFor != want.FailopenFor {
-				t.Errorf("%s: got %v %v %v", text, e.Range, e.Outage, e.FailopenFor)
+			renewal := record.RenewalSession
+			if want.Range || want.Outage == OutageFailopen {
+				renewal = record.RenewalRecord // a session cannot
+			}
+			if e.Range != want.Range || e.Outage != want.Outage || e.FailopenFor != want.FailopenFor || e.Lock.Renewal != renewal {
+				t.Errorf("%s: got %v %v %v, renewed by the %s", text, e.Range, e.Outage, e.FailopenFor, e.Lock.Renewal)
 			}
 		}
 		if again.Elections[0].Digest() != c.Elections[0].Digest() {
@@ -39,5 +46,19 @@ func TestOutage(t *testing.T) {
 	}
 	if len(digests) != 5 {
 		t.Errorf("digests: %v", digests)
+	}
+}
+
+// What a session cannot renew is refused where one is asked for.
+func TestNotBySession(t *testing.T) {
+	for text, want := range map[string]string{
+		"range: true":      "ranges are made of the renewals of the lock itself",
+		"outage: failopen": "a session ends for all its elections alike, so none fails open by itself",
+	} {
+		_, err := Parse("f", []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nelections: [{name: a, lock: {renewal: session}, "+text+"}]"))
+		want = "f:4:39: elections[0].lock.renewal: " + want + " (write renewal: record, or leave it out)"
+		if err == nil || strings.TrimSpace(err.Error()) != want {
+			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
+		}
 	}
 }

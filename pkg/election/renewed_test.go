@@ -48,3 +48,29 @@ func TestRenewalsCrossSeconds(t *testing.T) {
 		g.verdict(1)
 	})
 }
+
+// Sessions renew what says nothing; ranges and terms that fail open need their own record.
+func TestWhatRenews(t *testing.T) {
+	for name, tt := range map[string]struct {
+		bend func(*election.Config, *election.Spec)
+		want record.Renewal
+	}{
+		"nothing said": {func(*election.Config, *election.Spec) {}, record.RenewalSession},
+		"range":        {ranged, record.RenewalRecord},
+		"failopen":     {failsOpen, record.RenewalRecord},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				g.bend = tt.bend
+				m1 := g.join("m1", "stable", stable)
+				after(40 * time.Second)
+				r := g.realm.Read("a").Record
+				if r.Holder == "" || r.Mark.Renewal != tt.want {
+					t.Errorf("held by %q, renewed by %q, want %s", r.Holder, r.Mark.Renewal, tt.want)
+				}
+				m1.leave(t)
+			})
+		})
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -355,6 +356,8 @@ func TestRenewalBySessionIsRefused(t *testing.T) {
 		"must be those":      {Timing: timing},
 		"unknown renewal":    {Renewal: "daily"},
 		"is being migrated":  {MigrateFrom: &election.LockRef{Lock: "old", Locks: realm.Store()}},
+		"ranges are made of": {Range: true},
+		"fails open by":      {Outage: machine.Outage{Mode: machine.OutageFailOpen}},
 	} {
 		spec.Name = "e"
 		if spec.Renewal == "" {

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +29,7 @@ import (
 //	[!] printed NAME REGEXP    it has printed that, or not, at any time
 //	signal NAME SIGNAL...      one after the other
 //	exits NAME STATUS          wait until it ends
+//	scrape NAME FILE           write the metrics that it serves to a file
 //	kubeconfig KIND FILE       write a kubeconfig that is wrong in some way, see there
 //	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
 //	apply FILE...              create, or replace, the objects of manifests
@@ -49,7 +52,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"fails": fails, "start": start, "await": await, "printed": printed, "signal": sendSignal, "exits": exits,
+			"fails": fails, "start": start, "await": await, "printed": printed, "signal": sendSignal, "exits": exits, "scrape": scrape,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision,
 			"configuration": configuration,
 		},
@@ -146,6 +149,27 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(got) != args[1] {
 		ts.Fatalf("%s exited with status %d, want %s", args[0], got, args[1])
 	}
+}
+
+var serving = regexp.MustCompile(`"msg":"serving metrics","url":"([^"]+)"`)
+
+func scrape(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2)
+	url := serving.FindStringSubmatch(jobOf(ts, args[0]).text())
+	if url == nil {
+		ts.Fatalf("%s has not said where it serves metrics", args[0])
+	}
+	client := &http.Client{Timeout: longest}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get(url[1])
+	ts.Check(err)
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	ts.Check(err)
+	if resp.StatusCode != http.StatusOK {
+		ts.Fatalf("%s: %s", url[1], resp.Status)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), body, 0o600))
 }
 
 // mint asks the devcluster program for it.

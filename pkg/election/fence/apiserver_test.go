@@ -124,6 +124,7 @@ func TestGateOnTheAPIServer(t *testing.T) {
 		return nil
 	})})
 	<-began
+	leader.wantRenewed(t, record.RenewalSession)
 	follower := joinCluster(t, cluster, namespace, "m2", "stable", partyConfig{})
 	if _, err := leader.core.ConfigMaps(namespace).Create(t.Context(), configMap("proxy"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -180,14 +181,24 @@ func (b *broken) Put(ctx context.Context, name string, r record.Record, replaces
 // CONFORMANCE 62 on the real API server: a write that the server waits for is cut when
 // the term is not renewed, and is not carried out.
 func TestCutOnTheAPIServer(t *testing.T) {
+	for _, by := range []record.Renewal{record.RenewalSession, record.RenewalRecord} {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			cutOnTheAPIServer(t, by)
+		})
+	}
+}
+
+func cutOnTheAPIServer(t *testing.T, by record.Renewal) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
 	store := &broken{now: make(chan struct{})}
 	began := make(chan struct{})
 	fast, _ := record.Profile("fast")
 	p := joinCluster(t, cluster, namespace, "m1", "stable", partyConfig{
-		timing: fast,
-		locks:  func(s lock.Store) lock.Store { store.Store = s; return store },
+		timing:  fast,
+		renewal: by,
+		locks:   func(s lock.Store) lock.Store { store.Store = s; return store },
 		runner: election.RunnerFunc(func(ctx context.Context, _ election.Term) error {
 			close(began)
 			<-ctx.Done()
@@ -195,6 +206,7 @@ func TestCutOnTheAPIServer(t *testing.T) {
 		}),
 	})
 	<-began
+	p.wantRenewed(t, by)
 	body, send := io.Pipe()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.core.RESTClient().Post().Namespace(namespace).Resource("configmaps").URL().String(), body)
 	if err != nil {

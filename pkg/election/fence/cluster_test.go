@@ -22,6 +22,7 @@ import (
 // party is a member on the real API server. Its writes go through a gate.
 type party struct {
 	name   string
+	locks  lock.Store
 	status *election.Status
 	gate   *fence.Gate
 	http   *http.Client
@@ -40,6 +41,8 @@ type partyConfig struct {
 	timing record.Timing
 	runner election.Runner
 	trail  *trail
+	// renewal is what renews its terms; nothing is the default.
+	renewal record.Renewal
 }
 
 func joinCluster(t *testing.T, cluster *devcluster.Cluster, namespace, name, revision string, cfg partyConfig) *party {
@@ -56,6 +59,7 @@ func joinCluster(t *testing.T, cluster *devcluster.Cluster, namespace, name, rev
 	if cfg.locks != nil {
 		locks = cfg.locks(locks)
 	}
+	p.locks = locks
 	p.prefs <- record.Prefer("stable")
 	m, err := election.NewManager(election.Config{
 		Group: "edge", Host: name, Member: election.Member{Revision: revision}, Locks: locks, Timing: cfg.timing, Preferences: p,
@@ -64,7 +68,7 @@ func joinCluster(t *testing.T, cluster *devcluster.Cluster, namespace, name, rev
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.status, err = m.Add(election.Spec{Name: "a", Bootstrap: machine.BootstrapImmediate}, cfg.runner); err != nil {
+	if p.status, err = m.Add(election.Spec{Name: "a", Bootstrap: machine.BootstrapImmediate, Renewal: cfg.renewal}, cfg.runner); err != nil {
 		t.Fatal(err)
 	}
 	p.gate = gateOf(t, p.status)
@@ -92,6 +96,15 @@ func joinCluster(t *testing.T, cluster *devcluster.Cluster, namespace, name, rev
 	t.Cleanup(p.stop)
 	go func() { p.done <- m.Run(ctx) }()
 	return p
+}
+
+// wantRenewed says what must renew the present term.
+func (p *party) wantRenewed(t *testing.T, by record.Renewal) {
+	t.Helper()
+	e, err := p.locks.Get(t.Context(), "a")
+	if err != nil || e.Record == nil || e.Record.Mark.Renewal != by {
+		t.Fatalf("want a term that the %s renews: %+v, %v", by, e.Record, err)
+	}
 }
 
 // Watch makes the party its own source of the preferred revision.

@@ -57,7 +57,7 @@ func TestClosedBeforeRelease(t *testing.T) {
 		name      string
 		handovers int
 		fail      bool
-	}{{"released", 100, false}, {"release fails", 30, true}} {
+	}{{"released", 100, false}, {"release fails", 100, true}} {
 		t.Run(tt.name, func(t *testing.T) { closedBeforeRelease(t, tt.handovers, tt.fail) })
 	}
 }
@@ -76,7 +76,7 @@ func closedBeforeRelease(t *testing.T, handovers int, fail bool) {
 	began := make(chan string, 16)
 	timing, _ := record.Profile(record.DefaultProfile)
 	timing.PreemptDelay, timing.MinHold = 0, 0
-	timing.RenewInterval = time.Second // and a quarter of it until what failed is tried again
+	timing.RenewInterval = 200 * time.Millisecond // and a quarter of it until what failed is tried again
 	join := func(name, revision string) *party {
 		var p *party
 		made := make(chan struct{})
@@ -126,6 +126,7 @@ func closedBeforeRelease(t *testing.T, handovers int, fail bool) {
 	if got := <-began; got != "m1" {
 		t.Fatalf("%s leads", got)
 	}
+	m1.wantRenewed(t, record.RenewalSession)
 	m2 := join("m2", "canary")
 	for i := range handovers {
 		to, want := record.Prefer("canary"), "m2"

@@ -151,6 +151,8 @@ type group struct {
 	bend  func(*election.Config, *election.Spec)
 	// renewal says how a member renews an election; nil for the default.
 	renewal func(member, election string) record.Renewal
+	// differ bends single elections.
+	differ func(*election.Spec)
 }
 
 func newGroup(t *testing.T, elections ...string) *group {
@@ -194,6 +196,10 @@ func (g *group) join(name, revision string, preferred record.Preferred) *member 
 		spec.Name, spec.Lock = e, ""
 		if g.renewal != nil {
 			spec.Renewal = g.renewal(name, e)
+		}
+		spec := spec
+		if g.differ != nil {
+			g.differ(&spec)
 		}
 		m.status[e], err = manager.Add(spec, g.judge.runner(name, g.stop))
 		if err != nil {

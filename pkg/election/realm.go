@@ -57,6 +57,9 @@ type realm struct {
 	trouble troubles
 	// beat is the last one of our session that its stream has shown.
 	beat machine.BeatSeen
+	// answered is when the first request for our session was sent, leaseDuration or more
+	// after that beat, that the store answered; zero while it answered none.
+	answered record.Instant
 	// provenAt is when the others will trust this member again after a fall.
 	provenAt record.Instant
 	// viewStale: the directory was shown something since the view was made.
@@ -426,6 +429,7 @@ func (r *realm) sessionWritten(w session.Write, a answer) {
 		return // another's session; the stream shows what became of it
 	}
 	r.trouble.note("session", w.Name, a.err)
+	r.answeredFor(a)
 	outcome, _ := outcomeOf(a)
 	r.own.WriteDone(now, w.Beat, outcome, a.entry.Version)
 }
@@ -446,6 +450,7 @@ func (r *realm) sessionRead(name string, a answer) {
 		r.own.ReadFailed(now)
 		return
 	}
+	r.answeredFor(a)
 	r.viewStale = true
 	if !r.dir.Read(now, a.sent, name, a.entry.Record, a.entry.Version) {
 		r.restored(now)

@@ -15,7 +15,7 @@ func (r *realm) sawBeat(e lock.Entry) {
 	if !ours || seen.Sent <= r.beat.Sent {
 		return
 	}
-	r.beat = seen
+	r.beat, r.answered = seen, 0
 	var event machine.Event = seen // made once, for all contests
 	r.each(func(c *contest) {
 		if c.state.NeedsBeats() {
@@ -26,23 +26,50 @@ func (r *realm) sawBeat(e lock.Entry) {
 
 // tendSight gives this incarnation up when it holds locks through its session and has not
 // seen a beat for so long that others would have taken them, had the beats not been
-// stored: a member that is blind does no work, and must not keep others from it.
+// stored: a member that is blind does no work, and must not keep others from it. Where a
+// term fails open it may be the store that is away, so the store must have answered.
 func (r *realm) tendSight(now record.Instant) {
 	r.sightNext = 0
 	if r.leaving != "" || r.beat.Sent == 0 {
 		return
 	}
-	at := r.beat.Sent.Add(2 * r.cfg.Timing.LeaseDuration)
+	lease := r.cfg.Timing.LeaseDuration
+	at := r.beat.Sent.Add(2 * lease)
+	if r.outlasting() {
+		if r.answered == 0 {
+			return // an answer wakes us, and so does the end of that term
+		}
+		at = max(at, r.answered.Add(lease))
+	}
 	if now < at {
 		r.sightNext = at
 		return
 	}
 	for _, c := range r.contests {
 		if c.holdsThroughSession() {
-			r.log.Warn("our own beats are stored but not seen; the session is given up, and the member comes back under a new identity")
+			r.log.Warn("our own beats are not seen; the session is given up, and the member comes back under a new identity")
 			r.leave(machine.ReasonBlind)
 			return
 		}
+	}
+}
+
+// outlasting says whether a term is on that an outage does not end.
+func (r *realm) outlasting() bool {
+	for _, c := range r.contests {
+		if c.cfg.Outage.Mode == machine.OutageFailOpen && c.state.Role == machine.Leading {
+			return true
+		}
+	}
+	return false
+}
+
+// answeredFor takes in that the store answered what was asked for our session. It counts once
+// the stream has been silent for so long that the term would be in doubt.
+func (r *realm) answeredFor(a answer) {
+	silence := a.sent.Sub(r.beat.Sent)
+	if a.outcome != lock.Unknown && r.answered == 0 && silence >= r.cfg.Timing.LeaseDuration {
+		r.answered = a.sent
 	}
 }
 

@@ -122,6 +122,7 @@ func (r *realm) tendStream(now record.Instant) {
 		return
 	}
 	r.log.Warn("the watch is silent although our own beats should show; it is begun anew")
+	r.cutOff(s) // whoever is away may be as alive as we are
 	r.begin(s)
 	r.streamNext = s.heardAt.Add(r.cfg.Timing.LeaseDuration)
 }
@@ -171,11 +172,16 @@ func (r *realm) watched(s *stream, e lock.Event, at record.Instant) {
 		}
 	case lock.Broken:
 		r.trouble.note("watch", "", e.Err)
-		r.broken(s)
-		if r.carriesSessions(s) {
-			r.dir.Broken()
-		}
+		r.cutOff(s)
 	case lock.Progressed:
+	}
+}
+
+// cutOff takes in that nothing is seen until the stream shows everything again.
+func (r *realm) cutOff(s *stream) {
+	r.broken(s)
+	if r.carriesSessions(s) {
+		r.dir.Broken()
 	}
 }
 

@@ -30,6 +30,7 @@ type wire struct {
 	decoder  codec.Decoder
 	requests atomic.Int64
 	lists    atomic.Int64
+	begun    atomic.Int64 // watches
 }
 
 func newWire(r *memory.Realm) *wire {
@@ -48,6 +49,7 @@ func newWire(r *memory.Realm) *wire {
 }
 
 func (w *wire) Watch(ctx context.Context, deliver func(lock.Event)) error {
+	w.begun.Add(1)
 	return w.Store.Watch(ctx, func(e lock.Event) {
 		e.Entry = w.decoded(e.Entry)
 		list := e.List
@@ -237,8 +239,8 @@ func TestAddingElectionsSharesLists(t *testing.T) {
 		crowd := newCrowd(t, 20)
 		crowd.join()
 		wire, m := crowd.wires[0], crowd.managers[0]
-		if n := wire.lists.Load(); n != 1 {
-			t.Errorf("%d lists to start", n)
+		if lists, watches := wire.lists.Load(), wire.begun.Load(); lists != 1 || watches != 1 {
+			t.Errorf("%d lists and %d watches to start", lists, watches)
 		}
 		var added []*election.Status
 		for i := range 400 {
@@ -286,5 +288,32 @@ func TestThrottlingHoldsAllWrites(t *testing.T) {
 		}
 		m1.leave(t)
 		g.verdict(300)
+	})
+}
+
+// What is added while a stream of named locks waits for its first list is not among the
+// names: that list does not show it.
+func TestAddingToNamedLocksThatAreBeingListed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m1 := g.join("m1", "stable", stable)
+		store := memory.New(g.clock).Store()
+		store.On(memory.List, memory.Once(memory.Delay(10*time.Second)))
+		var added []*election.Status
+		for _, name := range []string{"a", "b"} {
+			s, err := m1.manager.Add(election.Spec{Name: name, Locks: byName{store}, Bootstrap: machine.BootstrapImmediate}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			added = append(added, s)
+			after(5 * time.Second)
+		}
+		after(20 * time.Second)
+		for _, s := range added {
+			if !s.IsLeader() {
+				t.Errorf("%s is not led", s.Election())
+			}
+		}
+		m1.leave(t)
 	})
 }

@@ -1,0 +1,32 @@
+package election
+
+import (
+	"testing"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// What the machine keeps stands for what is shown only where both say the same: an
+// admission webhook may have changed what we wrote.
+func TestOneCopyOfWhatIsTheSame(t *testing.T) {
+	version := record.Version{UID: "u", Revision: 7}
+	wrote := func(token record.Token) *record.Record {
+		return &record.Record{Holder: "m1_01234567", Token: token, Mark: &record.Mark{Identity: "m1_01234567", Beat: 3}}
+	}
+	c := &contest{}
+	c.state.Lock.Record, c.state.Lock.Version = wrote(5), version
+	for what, shown := range map[string]struct {
+		entry lock.Entry
+		same  bool
+	}{
+		"the same":        {lock.Entry{Record: wrote(5), Version: version}, true},
+		"another content": {lock.Entry{Record: wrote(6), Version: version}, false},
+		"another version": {lock.Entry{Record: wrote(5), Version: record.Version{UID: "u", Revision: 8}}, false},
+		"absent":          {lock.Entry{Version: record.Version{Revision: 8}}, false},
+	} {
+		if got := c.known(shown.entry); (got.Record == c.state.Lock.Record) != shown.same || !shown.same && got != shown.entry {
+			t.Errorf("%s: %+v becomes %+v", what, shown.entry, got)
+		}
+	}
+}

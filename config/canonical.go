@@ -45,11 +45,11 @@ func (c *Configuration) Canonical() string {
 }
 
 type canonicalElection struct {
-	Name      string            `yaml:"name"`
-	Lock      lockDoc           `yaml:"lock"`
-	Priority  map[string]string `yaml:"priority"`
-	Timing    map[string]any    `yaml:"timing"`
-	Bootstrap string            `yaml:"bootstrap"`
+	Name      string         `yaml:"name"`
+	Lock      lockDoc        `yaml:"lock"`
+	Priority  map[string]any `yaml:"priority"`
+	Timing    map[string]any `yaml:"timing"`
+	Bootstrap string         `yaml:"bootstrap"`
 	// Range, Outage and FailopenFor are left out where they say nothing.
 	Range       bool              `yaml:"range,omitempty"`
 	Outage      string            `yaml:"outage,omitempty"`
@@ -78,10 +78,13 @@ func (e Election) canonical() canonicalElection {
 	out := canonicalElection{
 		Name:      e.Name,
 		Lock:      e.Lock.canonical(),
-		Priority:  map[string]string{"policy": string(e.Policy)},
+		Priority:  map[string]any{"policy": string(e.Policy)},
 		Timing:    make(map[string]any),
 		Bootstrap: string(e.Bootstrap),
 		Runners:   make([]canonicalRunner, len(e.Runners)),
+	}
+	if e.Chain != nil {
+		out.Priority = map[string]any{"chain": e.Chain}
 	}
 	for _, f := range durationsOf(e.Timing) {
 		out.Timing[f.name] = f.value

@@ -45,9 +45,12 @@ type Member struct {
 
 // Election is one entry of elections.
 type Election struct {
-	Name      string
-	Lock      Lock
-	Policy    Policy
+	Name string
+	Lock Lock
+	// Policy is empty where there is a chain.
+	Policy Policy
+	// Chain is the keys by which a chain compares, as written, each once; nil for a policy.
+	Chain     []string
 	Timing    record.Timing
 	Bootstrap Bootstrap
 	// Range gives terms ranges of wall-clock time.

@@ -13,6 +13,9 @@ import (
 func (e Election) Digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %q %v", e.Name, e.Lock.digest(), e.Policy, e.Bootstrap, e.Timing)
+	if e.Chain != nil {
+		fmt.Fprintf(h, " chain %q", e.Chain)
+	}
 	if e.Range || e.Outage == OutageFailopen {
 		fmt.Fprintf(h, " %v %q %v", e.Range, e.Outage, e.FailopenFor)
 	}

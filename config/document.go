@@ -78,6 +78,7 @@ type foreignDoc struct {
 
 type priorityDoc struct {
 	Policy       string         `yaml:"policy"`
+	Chain        []string       `yaml:"chain"`
 	PreemptDelay *time.Duration `yaml:"preemptDelay"`
 	MinHold      *time.Duration `yaml:"minHold"`
 }

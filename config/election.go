@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,13 +50,34 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	e.Node, _ = strict.Lookup(r.cfg.root, at)
 	r.name(at+".name", e.Name, labelledName)
 	e.Lock = r.lock(at, doc)
-	e.Policy = Policy(r.word(at+".priority.policy", doc.Priority.Policy, string(DefaultPolicy)))
+	r.priority(at+".priority", doc.Priority, &e)
 	e.Timing = r.electionTiming(at, doc)
 	e.Bootstrap = Bootstrap(r.oneOf(at+".bootstrap", doc.Bootstrap, string(BootstrapWait), string(BootstrapImmediate)))
 	r.outage(at, doc, &e)
 	e.Lock.Renewal = r.renewal(at, doc.Lock, &e)
 	e.Runners = r.runners(at+".runners", doc.Runners)
 	return e
+}
+
+// priority resolves who outranks whom.
+func (r *resolver) priority(at string, doc priorityDoc, e *Election) {
+	policy, chain := at+".policy", at+".chain"
+	if !r.given(chain) {
+		e.Policy = Policy(r.word(policy, doc.Policy, string(DefaultPolicy)))
+		return
+	}
+	e.Chain = doc.Chain
+	if r.given(policy) {
+		r.fail(chain, "leave out one of the two", "there is a policy too, in line %d", r.line(policy))
+	}
+	if len(doc.Chain) == 0 {
+		r.fail(chain, "write policy: none if nobody should outrank anybody", "has no keys")
+	}
+	for i, key := range doc.Chain {
+		if slices.Contains(doc.Chain[:i], key) {
+			r.fail(fmt.Sprintf("%s[%d]", chain, i), "leave it out: where two members are equal once they are equal again", "%q stands there twice", key)
+		}
+	}
 }
 
 func (r *resolver) lock(at string, doc *electionDoc) Lock {

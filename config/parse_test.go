@@ -272,3 +272,28 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A chain is part of what an election is: another one makes another election.
+func TestDigestOfChains(t *testing.T) {
+	seen := map[string]string{}
+	for _, priority := range []string{"policy: revision-location", "policy: weight", "chain: [weight]",
+		"chain: [preferred, weight]", "chain: [weight, preferred]", "chain: ['preferred, weight']"} {
+		text := "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nelections: [{name: a, priority: {" + priority + "}}]"
+		c, err := config.Parse("f", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest := c.Elections[0].Digest()
+		if other := seen[digest]; other != "" {
+			t.Errorf("%s has the digest of %s", priority, other)
+		}
+		seen[digest] = priority
+		again, err := config.Parse("canonical", []byte(c.Canonical()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Elections[0].Digest() != digest {
+			t.Errorf("%s: the canonical form is another election", priority)
+		}
+	}
+}

@@ -20,5 +20,11 @@
 // (record.NewKey), not what a missing key means. Since what outranks it carries a key
 // from then on, an absent key moves a lock once and never back.
 //
+// # Weights
+//
+// A policy that is Weighing compares weights too, which members publish in their sessions.
+// A foreign elector has none: nobody outranks it by weight, and nobody by a key of a chain
+// that stands after weight.
+//
 // Policies are values without state, safe for concurrent use.
 package priority

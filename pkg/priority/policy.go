@@ -7,7 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Policy compares the keys of members and holders.
+// Policy compares the keys of members and holders. One that looks at weights is Weighing
+// as well; the functions Outranks and Order ask either.
 type Policy interface {
 	// Outranks says whether the challenger is worth moving leadership for. It is
 	// irreflexive and transitive, and false for all while preferred is not synced.
@@ -24,6 +25,7 @@ type Policy interface {
 var policies = []Policy{
 	RevisionLocation{},
 	None{},
+	By(ByWeight),
 }
 
 // Parse finds a policy by name. The error lists the names there are.

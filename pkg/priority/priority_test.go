@@ -320,7 +320,7 @@ func TestParse(t *testing.T) {
 		}
 		seen[want.String()] = true
 	}
-	if _, err := Parse("strongest"); err == nil || !strings.Contains(err.Error(), `"strongest" (want one of revision-location, none)`) {
+	if _, err := Parse("strongest"); err == nil || !strings.Contains(err.Error(), `"strongest" (want one of revision-location, none, weight)`) {
 		t.Errorf("Parse of an unknown name: %v", err)
 	}
 }

@@ -76,13 +76,9 @@ func (p planner) election(c *config.Configuration, e config.Election, note func(
 	if from := e.Lock.MigrateFrom; from != nil {
 		known = p.lockKind(c, e.Field+".lock.migrateFrom.kind", from.Kind, note) && known
 	}
-	policy, err := priority.Parse(string(e.Policy))
-	if err != nil {
-		note(c.ErrorAt(nil, e.Field+".priority.policy", err.Error(), ""))
-	}
 	made := planned{
 		spec: election.Spec{
-			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policy, Bootstrap: bootstraps[e.Bootstrap],
+			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policyOf(c, e, note), Bootstrap: bootstraps[e.Bootstrap],
 			Foreign: foreigners(e.Lock), Renewal: e.Lock.Renewal, Range: e.Range, Outage: outage(e),
 		},
 		runner: p.runner(c, e, note),
@@ -91,6 +87,30 @@ func (p planner) election(c *config.Configuration, e config.Election, note func(
 		p.locks.lock(e.Lock, &made.spec)
 	}
 	return made
+}
+
+// policyOf says who outranks whom.
+func policyOf(c *config.Configuration, e config.Election, note func(error)) priority.Policy {
+	if e.Chain == nil {
+		policy, err := priority.Parse(string(e.Policy))
+		if err != nil {
+			note(c.ErrorAt(nil, e.Field+".priority.policy", err.Error(), ""))
+		}
+		return policy
+	}
+	field := e.Field + ".priority.chain"
+	for i := range e.Chain {
+		if _, err := priority.ParseChain(e.Chain[i : i+1]); err != nil {
+			note(c.ErrorAt(nil, fmt.Sprintf("%s[%d]", field, i), err.Error(), ""))
+		}
+	}
+	// Istio's electors steal for revision whatever the location: we would claim it back.
+	before, at := slices.Index(e.Chain, priority.ByPreferred.String()), slices.Index(e.Chain, priority.ByLocation.String())
+	if e.Lock.SharedWith == config.SharedWithIstio && at >= 0 && (before < 0 || before > at) {
+		note(c.ErrorAt(nil, field, "Istio's electors, which share the lock, go by revision before location", "put preferred before location"))
+	}
+	policy, _ := priority.ParseChain(e.Chain) // the error was noted
+	return policy
 }
 
 // lockKind says whether there is such a kind of lock.

@@ -25,6 +25,9 @@ elections:
 - name: %[1]s
   lock: {name: %[2]s}
   priority: {policy: none}
+- name: chained
+  lock: {sharedWith: istio}
+  priority: {chain: [preferred, location, weight]}
 - name: with.dots
   bootstrap: immediate
   timing: {leaseDuration: 1s, renewInterval: 100ms, stopGrace: 0s}
@@ -54,7 +57,7 @@ elections:
 			t.Error(err)
 		}
 	}
-	if p.elections[0].runner != nil || p.elections[1].runner == nil {
+	if p.elections[0].runner != nil || p.elections[2].runner == nil {
 		t.Error("an election without runners has one, or one with runners has none")
 	}
 }

@@ -272,3 +272,21 @@ func TestExpect(t *testing.T) {
 	}
 	s.says("one: stable-0 -> canary-0 (better member is ready) token 30 after 0.0 ms", "three: stable-0 leads token 20")
 }
+
+// By weight a heavier member is better, and an equal one of the preferred revision is not.
+func TestAmissByWeight(t *testing.T) {
+	policies := map[string]priority.Policy{"lock-one": priority.By(priority.ByWeight)}
+	for weight, want := range map[int]string{
+		100: "",
+		101: "one: stable-0 leads, though canary-0 is better and ready",
+	} {
+		s := newStage(t)
+		s.shows("lock-one", s.held(stable0, 10, 1, ""))
+		s.shows("lock-two", s.held(stable0, 11, 1, ""))
+		s.shows("primacy-edge-stable-0-0", s.session(stable0, func(m *record.Member) { m.Weight = 100 }))
+		s.shows("primacy-edge-canary-0-0", s.session(canary0, func(m *record.Member) { m.Weight = weight }))
+		if got := strings.Join(s.board.amiss(s.now, record.Prefer("canary"), policies), "\n"); got != want {
+			t.Errorf("canary of weight %d: %q, want %q", weight, got, want)
+		}
+	}
+}

@@ -60,7 +60,11 @@ func (d *document) expected() []status.Expected {
 func (d *document) policies() map[string]priority.Policy {
 	all := make(map[string]priority.Policy, len(d.Elections))
 	for _, e := range d.Elections {
-		all[e.Lock.Name], _ = priority.Parse(string(e.Policy)) // it was checked
+		if e.Chain != nil { // either was checked
+			all[e.Lock.Name], _ = priority.ParseChain(e.Chain)
+			continue
+		}
+		all[e.Lock.Name], _ = priority.Parse(string(e.Policy))
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package dev
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,17 +54,24 @@ func outranking(r status.Report, e status.Election, preferred record.Preferred, 
 	if p == nil {
 		return ""
 	}
-	holder := record.NewKey(e.Revision, record.Location(e.Location))
+	holder := priority.Unweighed(record.NewKey(e.Revision, record.Location(e.Location)))
+	if i := slices.IndexFunc(r.Members, func(m status.Member) bool { return m.Identity == e.Holder }); i >= 0 {
+		holder = weighed(r.Members[i])
+	}
 	for _, m := range r.Members {
 		// One that fell lately, or failed at this, has yet to prove itself.
 		if m.State != status.Live || !m.Ready || m.Fallen > 0 || failedAt(m, e.Name) {
 			continue
 		}
-		if p.Outranks(record.NewKey(m.Revision, record.Location(m.Location)), holder, preferred) {
+		if priority.Outranks(p, weighed(m), holder, preferred) {
 			return m.Identity
 		}
 	}
 	return ""
+}
+
+func weighed(m status.Member) priority.Candidate {
+	return priority.Weighed(record.Member{Revision: m.Revision, Location: record.Location(m.Location), Weight: m.Weight})
 }
 
 func failedAt(m status.Member, election string) bool {

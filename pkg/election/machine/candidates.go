@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
 // better is the member that is worth a move, or nil: it outranks us, lives, is ready
@@ -18,7 +19,7 @@ func (s *step) better() *Peer {
 	for i := range s.View.Peers {
 		p := &s.View.Peers[i]
 		if !p.Ready || p.Trust != Proven || !p.StandsFor(s.cfg.Election) || s.isPassedOver(p.Member) ||
-			!s.cfg.Policy.Outranks(p.Key(), me.Key(), s.Preferred) {
+			!s.outranks(p.Member, priority.Weighed(me)) {
 			continue
 		}
 		if p.Preference != s.Digest {
@@ -76,12 +77,17 @@ func (s *step) compare(a, b *Peer) int {
 	election := s.cfg.Election
 	return cmp.Or(
 		cmp.Compare(a.Trust, b.Trust),
-		s.cfg.Policy.Order(a.Key(), b.Key(), s.Preferred),
+		priority.Order(s.cfg.Policy, priority.Weighed(a.Member), priority.Weighed(b.Member), s.Preferred),
 		trueFirst(a.Ready, b.Ready),
 		trueFirst(a.StandsFor(election), b.StandsFor(election)),
 		cmp.Compare(lot(election, b.Identity), lot(election, a.Identity)),
 		cmp.Compare(a.Identity, b.Identity),
 	)
+}
+
+// outranks says whether a member is worth a move away from the holder.
+func (s *step) outranks(m record.Member, holder priority.Candidate) bool {
+	return priority.Outranks(s.cfg.Policy, priority.Weighed(m), holder, s.Preferred)
 }
 
 func trueFirst(a, b bool) int {

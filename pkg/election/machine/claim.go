@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
 // Taking a lock from an elector that is not ours (rule 8). It does not know that it lost
@@ -272,9 +273,10 @@ func (s *step) foreignMayGoAt() (record.Instant, bool) {
 }
 
 // outranksForeign says whether we outrank a foreign holder. Its key may be a leftover of
-// ours that it knows nothing of; then we must outrank it with and without (rule 16).
+// ours that it knows nothing of; then we must outrank it with and without (rule 16). It has
+// no weight: one beside its name is not its own.
 func (s *step) outranksForeign(r *record.Record) bool {
-	outranks := func(k record.Key) bool { return s.cfg.Policy.Outranks(s.cfg.Member.Key(), k, s.Preferred) }
+	outranks := func(k record.Key) bool { return s.outranks(s.cfg.Member, priority.Unweighed(k)) }
 	if r.Mark != nil && r.HolderKey == r.Mark.Key && !outranks("") {
 		return false
 	}

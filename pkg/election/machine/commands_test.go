@@ -12,7 +12,7 @@ import (
 // run carries out one line. Commands are:
 //
 //	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=
-//	            sharing=client-go|istio foreignWait= policy=none beat= range failopen=DURATION
+//	            sharing=client-go|istio foreignWait= policy=none|weight|chain beat= range failopen=DURATION
 //	            renewal=session]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	session NAME [uid= holder= ended]   session NAME gone   the directory shows a session object

@@ -173,8 +173,13 @@ func (e *environment) configure(name string, a arguments) {
 	if d := a.duration("notBefore", 0); d != 0 {
 		e.cfg.NotBefore = record.Instant(d)
 	}
-	if a.text("policy", "") == "none" {
+	switch a.text("policy", "") {
+	case "none":
 		e.cfg.Policy = priority.None{}
+	case "weight":
+		e.cfg.Policy = priority.By(priority.ByWeight)
+	case "chain":
+		e.cfg.Policy = priority.By(priority.ByPreferred, priority.ByWeight)
 	}
 	switch a.text("sharing", "no") {
 	case "client-go":

@@ -1,0 +1,42 @@
+package priority
+
+import "github.com/primacy-dev/primacy/pkg/election/record"
+
+// Weighing is what a Policy is besides if it looks at weights. The relations keep to what
+// Policy promises of its own, over candidates instead of keys.
+type Weighing interface {
+	OutranksWeighed(challenger, holder Candidate, preferred record.Preferred) bool
+	OrderWeighed(a, b Candidate, preferred record.Preferred) int
+}
+
+// Candidate is who is compared: a key, and the weight if it is known. Foreign electors
+// have none, and what strangers leave beside their names counts for nothing.
+type Candidate struct {
+	Key    record.Key
+	weight int
+	known  bool
+}
+
+// Unweighed is a candidate whose weight nobody knows.
+func Unweighed(k record.Key) Candidate { return Candidate{Key: k} }
+
+// Weighed is a member of ours, as its session shows it.
+func Weighed(m record.Member) Candidate {
+	return Candidate{Key: m.Key(), weight: m.Weight, known: true}
+}
+
+// Outranks asks the policy, with weights if it looks at them.
+func Outranks(p Policy, challenger, holder Candidate, preferred record.Preferred) bool {
+	if w, ok := p.(Weighing); ok {
+		return w.OutranksWeighed(challenger, holder, preferred)
+	}
+	return p.Outranks(challenger.Key, holder.Key, preferred)
+}
+
+// Order asks the policy, with weights if it looks at them.
+func Order(p Policy, a, b Candidate, preferred record.Preferred) int {
+	if w, ok := p.(Weighing); ok {
+		return w.OrderWeighed(a, b, preferred)
+	}
+	return p.Order(a.Key, b.Key, preferred)
+}

@@ -86,8 +86,8 @@ const releasedOneByOne = poolSize
 // be written: nothing is at work any more, and what is left are many locks that it holds
 // through its session.
 func (r *realm) letGo() bool {
-	if len(r.contests) <= releasedOneByOne {
-		return false
+	if len(r.contests) <= releasedOneByOne || !r.own.Joined() {
+		return false // a session that was lost frees nothing
 	}
 	held := 0
 	for _, c := range r.contests {
@@ -104,7 +104,7 @@ func (r *realm) letGo() bool {
 		return false
 	}
 	r.log.Info("ending the session instead of releasing each lock", zap.Int("locks", held))
-	r.pool.forget(machine.Release)
+	r.pool.forget()
 	for _, c := range r.contests {
 		r.drop(c)
 	}
@@ -118,6 +118,10 @@ func (r *realm) letGo() bool {
 func (r *realm) stray(s *stream, e lock.Entry) *contest {
 	rec := e.Record
 	if rec == nil || rec.Holder != r.identity || !rec.Bound() || !rec.ThroughSession() || r.leaving != "" {
+		return nil
+	}
+	// Only what we wrote ourselves: a stranger's copy of one of our locks is none of ours.
+	if b := rec.Mark.Beat; b == 0 || b > r.beats[lockName{s.store, e.Name}] || rec.Mark.SessionUID != r.beat.UID {
 		return nil
 	}
 	spec := Spec{Name: rec.Election, Lock: e.Name, Locks: s.store}

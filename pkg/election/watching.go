@@ -26,6 +26,8 @@ type stream struct {
 	cancel context.CancelFunc
 	// listSent is when the list that is under way was asked for.
 	listSent record.Instant
+	// view is told beside each lock of the list that is being taken in; else nil.
+	view *machine.View
 	// restart: the stream is to be begun anew, with a list.
 	restart bool
 	// listing: it was begun, and its list has not come yet. begunAt is when it was begun, and
@@ -122,7 +124,7 @@ func (r *realm) tendStream(now record.Instant) {
 		return
 	}
 	r.log.Warn("the watch is silent although our own beats should show; it is begun anew")
-	r.cutOff(s) // whoever is away may be as alive as we are
+	r.broken(s) // whoever is away may be as alive as we are
 	r.begin(s)
 	r.streamNext = s.heardAt.Add(r.cfg.Timing.LeaseDuration)
 }
@@ -167,21 +169,10 @@ func (r *realm) watched(s *stream, e lock.Event, at record.Instant) {
 	case lock.Resumed:
 		r.trouble.note("watch", "", nil)
 		r.whole(s)
-		if r.carriesSessions(s) {
-			r.dir.Resumed(r.cfg.Clock.Now())
-		}
 	case lock.Broken:
 		r.trouble.note("watch", "", e.Err)
-		r.cutOff(s)
+		r.broken(s)
 	case lock.Progressed:
-	}
-}
-
-// cutOff takes in that nothing is seen until the stream shows everything again.
-func (r *realm) cutOff(s *stream) {
-	r.broken(s)
-	if r.carriesSessions(s) {
-		r.dir.Broken()
 	}
 }
 
@@ -195,6 +186,7 @@ func (r *realm) listed(s *stream, e lock.Event) {
 	now := r.cfg.Clock.Now()
 	if r.carriesSessions(s) {
 		r.listedSessions(now, s, e) // first: whose a record is may follow from them
+		defer func() { s.view = nil }()
 	}
 	seen := make(map[string]bool, len(e.List))
 	for _, entry := range e.List {
@@ -226,7 +218,15 @@ func (r *realm) listedSessions(now record.Instant, s *stream, e lock.Event) {
 	if !r.dir.List(now, s.listSent, e.Revision, sessions) {
 		r.restored(now)
 	}
-	r.tendView(now)
+	// The view is told with each lock: beside an older record of it, others that have moved
+	// on meanwhile look as if they were gone.
+	s.view, r.viewNext = r.dir.View(now, r.identity)
+	r.view, r.viewStale = s.view, false
+	r.each(func(c *contest) {
+		if r.streamOf(c.lock.store) != s {
+			r.handle(c, machine.DirectoryChanged{View: r.view})
+		}
+	})
 }
 
 // shown gives one object to whom it concerns.
@@ -246,7 +246,7 @@ func (r *realm) shown(s *stream, e lock.Entry, by machine.Source) {
 	}
 	if c != nil {
 		e = c.known(e)
-		r.handle(c, machine.Observed{Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, Jitter: jitter()})
+		r.handle(c, machine.Observed{Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, View: s.view, Jitter: jitter()})
 	}
 }
 

@@ -114,12 +114,8 @@ func (p *pool) dispatch(ctx context.Context) record.Instant {
 	return 0
 }
 
-// forget drops what is queued for that purpose.
-func (p *pool) forget(purpose machine.Purpose) {
-	for i := range p.queues {
-		p.queues[i] = slices.DeleteFunc(p.queues[i], func(r request) bool { return r.write != nil && r.purpose == purpose })
-	}
-}
+// forget drops all that is queued.
+func (p *pool) forget() { p.queues = [4][]request{} }
 
 // hold leaves the store alone for that long, renewals excepted: what it told one election
 // holds for all.

@@ -151,7 +151,7 @@ const (
 	ReasonRemoved   Reason = "election removed"
 	ReasonSession   Reason = "session ended"
 	ReasonBlind     Reason = "the session's own beats are not seen"
-	ReasonHeldOn    Reason = "a lock could not be released"
+	ReasonHeldOn    Reason = "a lock was kept without work on it"
 	ReasonRestored  Reason = "store was restored to an earlier state"
 	ReasonReleased  Reason = "released"
 	ReasonAbandoned Reason = "claim left to expire"

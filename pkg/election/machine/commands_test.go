@@ -15,7 +15,7 @@ import (
 //	            sharing=client-go|istio foreignWait= policy=none|weight|chain beat= range failopen=DURATION
 //	            renewal=session]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
-//	session NAME [uid= holder= ended]   session NAME gone   the directory shows a session object
+//	session NAME [uid= holder= ended] [later]   session NAME gone   the directory shows a session object
 //	beat [sent=]              the stream shows a beat of our own session
 //	prefer REVISION|unset|unsynced [digest=]
 //	stored held|free|empty [by= to= token= transitions= beat= duration= claim= renewal= session= uid= ...]  a member of ours
@@ -23,7 +23,7 @@ import (
 //	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest
 //	delete   restore REV
-//	stream [REV]   list [sent=]   get [absent] [sent=]   getfailed
+//	stream [REV]   list [now sessions] [sent=]   get [absent] [sent=]   getfailed
 //	commit [late]             the write in flight is stored, or a given-up one; nobody sees it
 //	reply committed|rejected|refused|unknown [sent= retryAfter=]
 //	stopped   failed   resign [reason=]
@@ -81,7 +81,11 @@ func init() {
 			e.step(Observed{Source: Stream, Record: shown.record, Version: shown.version, Jitter: e.jitter})
 		},
 		"list": func(e *environment, _ string, a arguments) {
-			e.step(Observed{Source: List, Record: e.object, Version: e.version, Sent: e.sent(a, e.now), Jitter: e.jitter})
+			o := Observed{Source: List, Record: e.object, Version: e.version, Sent: e.sent(a, e.now), Jitter: e.jitter}
+			if a["sessions"] == "true" {
+				o.View = &View{Peers: e.peers, Sessions: e.sessions}
+			}
+			e.step(o)
 		},
 		"get": func(e *environment, first string, a arguments) {
 			o := Observed{Source: ReadBack, Record: e.object, Version: e.version, Sent: e.sent(a, e.readAt), Jitter: e.jitter}

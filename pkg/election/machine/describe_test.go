@@ -179,6 +179,10 @@ func edit(e *environment, _ string, a arguments) {
 			r.Mark.Beat = uint64(a.number(k, 0))
 		case "token":
 			r.Token = record.Token(a.number(k, 0))
+		case "renewal":
+			r.Mark.Renewal = record.Renewal(v)
+		case "session":
+			r.Mark.Session = v
 		case "key":
 			r.Mark.Key = record.Key(v)
 		case "holderKey":

@@ -237,7 +237,9 @@ func session(e *environment, name string, a arguments) {
 		delete(shown, name)
 	}
 	e.sessions = shown
-	e.showDirectory()
+	if a["later"] != "true" {
+		e.showDirectory()
+	}
 }
 
 func (e *environment) showDirectory() {

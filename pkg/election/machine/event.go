@@ -20,6 +20,10 @@ type Observed struct {
 	Version record.Version
 	// Sent is when a List or a Read was sent; unused for a Stream.
 	Sent record.Instant
+	// View is what the list that showed the lock says of the directory; nil where it says
+	// nothing new. Whatever a DirectoryChanged told or will tell, the machine must know at
+	// least the sessions that the stream showed before the lock.
+	View *View
 	// Jitter is a fresh random number in [0, 1).
 	Jitter float64
 }

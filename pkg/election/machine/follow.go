@@ -47,11 +47,14 @@ func (s *step) follow() {
 	left := s.leftToIstio(free)
 	s.turnGone(max(free, left))
 	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.pausedUntil, left)
-	if s.now < at {
+	switch {
+	case s.now < at:
 		s.wakeAt(at)
-		return
+	case s.Lock.Owner == Unowned && s.ofUnknownSession(s.Lock.Record) && !s.proven(free):
+		s.sightless = true
+	default:
+		s.take()
 	}
-	s.take()
 }
 
 // answerFor: the record names us, by our own hand, but no term is on: a take of unknown
@@ -80,7 +83,7 @@ func (s *step) freeAt() (record.Instant, bool) {
 	case Orphaned:
 		return l.since, true
 	case Other:
-		if l.Record.ThroughSession() {
+		if s.beside(l.Record).Renewal == record.RenewalSession {
 			return 0, false // it lasts for as long as its session does
 		}
 		return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3

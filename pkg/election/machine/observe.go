@@ -119,6 +119,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 			k.changedAt, k.since = s.now, s.now
 			k.duration = r.Mark.Duration
 			if beaten {
+				k.beaten = r
 				s.seeClaim(r, v, owner)
 			}
 		}
@@ -152,7 +153,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 			k.since = s.now
 		}
 		if s.ofUnknownSession(r) {
-			k.duration = r.Mark.Duration
+			k.duration, k.beaten = s.beside(r).Duration, s.firstSeen(r)
 		}
 	}
 	if owner == Other {
@@ -239,11 +240,7 @@ func (s *step) ownerOf(r *record.Record) Owner {
 	case r.Holder == "" && r.Bound():
 		return Free
 	case r.Holder != "" && r.Bound():
-		// Rule 9: our name under a beat that we never sent is somebody else.
-		if r.Holder == s.cfg.Member.Identity && 0 < r.Mark.Beat && r.Mark.Beat <= s.Beat {
-			return Mine
-		}
-		return s.ownedThrough(r)
+		return s.boundTo(r)
 	case r.Holder != "" && !record.OurForm(r.Holder):
 		// Whatever our annotations say under it means nothing (rules 8, 16).
 		return Foreign

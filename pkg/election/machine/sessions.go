@@ -83,14 +83,33 @@ func (s *step) sessionHolds() bool {
 	return s.now < s.session.validUntil(s.cfg.Timing).Add(-s.cfg.Timing.StopGrace)
 }
 
-// ownedThrough is whose a record is that one of us holds, other than this incarnation: of
-// a session-renewed one its session decides (rule 12).
+// boundTo is whose a record is that is bound to a member of ours. Our name under a beat that
+// we never sent is somebody else (rule 9), and bound to a session by another hand it is
+// nobody's that is known (rule 15).
+func (s *step) boundTo(r *record.Record) Owner {
+	if r.Holder != s.cfg.Member.Identity {
+		return s.ownedThrough(r)
+	}
+	m := r.Mark
+	sent := 0 < m.Beat && m.Beat <= s.Beat
+	switch {
+	case !r.ThroughSession() && sent, sent && m.Session == s.session.name && m.SessionUID == s.session.uid:
+		return Mine
+	case r.ThroughSession():
+		return Unowned
+	}
+	return Other
+}
+
+// ownedThrough is whose a record is that another member holds: of a session-renewed one
+// its session decides (rule 12).
 func (s *step) ownedThrough(r *record.Record) Owner {
-	if !r.ThroughSession() {
+	m := s.beside(r)
+	if m.Renewal != record.RenewalSession {
 		return Other
 	}
-	switch o, exists := s.View.Sessions[r.Mark.Session]; {
-	case !exists || o.UID != r.Mark.SessionUID:
+	switch o, exists := s.View.Sessions[m.Session]; {
+	case !exists || o.UID != m.SessionUID:
 		return Unowned
 	case o.Ended, o.Holder != "" && o.Holder != r.Holder:
 		return Orphaned // ended, or its slot was used again, which says the same (rule 11)
@@ -100,16 +119,57 @@ func (s *step) ownedThrough(r *record.Record) Owner {
 	return Other
 }
 
+// firstSeen is the record as it was when its beat was first seen, and beside its mark: what
+// strangers make of that afterwards counts for nothing (rule 3).
+func (s *step) firstSeen(r *record.Record) *record.Record {
+	if b := s.Lock.beaten; b != nil && sameBeat(b, r) {
+		return b
+	}
+	return r
+}
+
+func (s *step) beside(r *record.Record) *record.Mark { return s.firstSeen(r).Mark }
+
 // ofUnknownSession says whether a record without an owner is a member's whose session is
 // not known.
 func (s *step) ofUnknownSession(r *record.Record) bool {
-	return r != nil && r.Holder != "" && r.Bound() && r.ThroughSession()
+	return r != nil && r.Holder != "" && r.Bound() && s.beside(r).Renewal == record.RenewalSession
 }
+
+// answerInTime ends our session when it has kept a lock ours, with no work on it, for as
+// long as a lock without an owner is waited out: nothing else would free it (rule 15). So it
+// is where a release or a take is refused again and again. What a blind member does about
+// its session concerns all its locks, and is the driver's to decide.
+func (s *step) answerInTime() {
+	idle := s.Role == Following || s.Role == Draining && s.Drain.Stopped
+	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.now >= s.session.validUntil(s.cfg.Timing) {
+		s.owedSince = 0
+		return
+	}
+	if s.owedSince == 0 {
+		s.owedSince = s.now
+	}
+	at := s.owedSince.Add(s.cfg.Timing.LeaseDuration)
+	switch {
+	case s.now < at:
+		s.wakeAt(at)
+	case !s.heldOn:
+		s.heldOn = true
+		s.act(EndSession{Reason: ReasonHeldOn})
+	}
+}
+
+// proven says whether the stream has shown a beat of ours that went out at or after the
+// instant: then it has shown all that was stored before. The take of a lock whose owner's
+// session is unknown needs that, since its condition is the version of the lock, which its
+// owner does not change.
+func (s *step) proven(at record.Instant) bool { return s.session.sent >= at }
 
 // reown finds out whose the lock is, now that the sessions have changed.
 func (s *step) reown() {
 	if l := s.Lock; l.Record != nil && s.ofUnknownSession(l.Record) && s.ownerOf(l.Record) != l.Owner {
 		s.sight(l.Record, l.Version)
+		s.Lock.at = l.at // nothing was shown
 	}
 }
 

@@ -164,6 +164,9 @@ type State struct {
 
 	// ended: the store was restored; nothing that this incarnation knows is true.
 	ended bool
+	// owedSince is since when our session has kept a lock ours on which no work is done; zero
+	// while it keeps none.
+	owedSince record.Instant
 	// heldOn: what could not be released in time ended our session.
 	heldOn       bool
 	leaving      Reason
@@ -194,6 +197,9 @@ type Lock struct {
 	// since is the first sight of the present condition: of this release, of the end of
 	// this holder's session, or of this lack of an owner.
 	since record.Instant
+	// beaten is the record as it was when its present beat was first seen: what keeps it
+	// alive counts only as written beside a beat (rule 3).
+	beaten *record.Record
 	// duration is the last one that a bound record, or a foreign holder, gave.
 	duration time.Duration
 	// foreignRelease: it is free because a foreign holder released it.
@@ -314,7 +320,7 @@ func (s *State) withdrawn() Reason { return cmp.Or(s.leaving, s.paused) }
 // givesUpAt is when a leaving member stops trying to release.
 func (s *State) givesUpAt(c Config) record.Instant {
 	if s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() {
-		return s.leavingSince.Add(c.Timing.LeaseDuration) // for our session may last for ever
+		return max(s.leavingSince, s.owedSince).Add(c.Timing.LeaseDuration) // for our session may last for ever
 	}
 	// The release is the first write after the range.
 	return max(s.leavingSince.Add(c.Timing.LeaseDuration), s.heldUntil, s.rangeUntil.Add(c.Timing.RenewInterval))

@@ -79,7 +79,11 @@ func (s *step) learn(event Event) {
 		if e.Source == ReadBack {
 			s.reading = false
 		}
+		if e.View != nil {
+			s.View = e.View
+		}
 		s.observe(e)
+		s.reown()
 	case ReadFailed:
 		s.reading = false
 		s.backOff(0)
@@ -138,14 +142,9 @@ func (s *step) decide() {
 	if s.Role == Following {
 		s.follow()
 	}
-	switch {
-	case s.leaving == "":
-	case !s.Settled(s.cfg, s.now):
+	s.answerInTime()
+	if s.leaving != "" && !s.Settled(s.cfg, s.now) {
 		s.wakeAt(s.givesUpAt(s.cfg))
-	case s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() && !s.heldOn:
-		// What we could not release lasts for as long as our session does (rule 15).
-		s.heldOn = true
-		s.act(EndSession{Reason: ReasonHeldOn})
 	}
 }
 

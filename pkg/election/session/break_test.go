@@ -23,14 +23,15 @@ func TestABreakStartsTheWaitForAnUnknownOwnerAnew(t *testing.T) {
 	second := record.Instant(time.Second)
 	d.List(1*second, 1*second, 10, broken(10))
 	d.List(5*second, 5*second, 10, broken(10))
-	if dead, _ := d.Expired(8 * second); len(dead) != 1 {
+	d.provenAt = 3600 * second // every end is proven
+	if dead, _, _ := d.Expired(8 * second); len(dead) != 1 {
 		t.Fatalf("a session that nobody changed is not expired after its duration: %v", dead)
 	}
 	d.List(9*second, 9*second, 20, broken(20))
-	if dead, _ := d.Expired(12 * second); len(dead) != 0 {
+	if dead, _, _ := d.Expired(12 * second); len(dead) != 0 {
 		t.Errorf("a session that changed during a break is ended after 3s, its duration is %v", timing.LeaseDuration)
 	}
-	if dead, _ := d.Expired(15 * second); len(dead) != 1 {
+	if dead, _, _ := d.Expired(15 * second); len(dead) != 1 {
 		t.Error("it is never ended")
 	}
 }
@@ -58,4 +59,36 @@ func TestTheSameRevisionOfAnotherObject(t *testing.T) {
 			t.Errorf("a list of %s@100 after u7@100: consistent %v", again, same)
 		}
 	}
+}
+
+// A session that was shown unbound stays tampered with until its owner beats again, though
+// what was taken from it is put back before anybody looks.
+func TestPutBackIsNotUntouched(t *testing.T) {
+	timing, err := record.Profile("fast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := NewDirectory("g", timing)
+	name := slotName("g", "h", 0)
+	show := func(revision, beat uint64, holder string) {
+		r := &record.Record{Holder: holder, Mark: &record.Mark{Identity: "h_00000001", Beat: beat, Duration: timing.LeaseDuration}, Group: "g"}
+		d.Observe(record.Instant(revision), name, r, record.Version{UID: "u", Revision: revision})
+	}
+	for _, step := range []struct {
+		beat     uint64
+		holder   string
+		tampered bool
+	}{{1, "h_00000001", false}, {1, "", true}, {1, "h_00000001", true}, {2, "h_00000001", false}} {
+		show(d.revisionOf(name)+1, step.beat, step.holder)
+		if got := d.slot(name).tampered; got != step.tampered {
+			t.Errorf("beat %d of %q: tampered %v", step.beat, step.holder, got)
+		}
+	}
+}
+
+func (d *Directory) revisionOf(name string) uint64 {
+	if s := d.slot(name); s != nil {
+		return s.version.Revision
+	}
+	return 0
 }

@@ -23,10 +23,11 @@ type Directory struct {
 	group  string
 	timing record.Timing
 	slots  []*slot // ordered by name
-	// synced says whether a list has been seen; steadySince, since when the stream has
-	// not been broken.
-	synced      bool
-	steadySince record.Instant
+	// synced says whether a list has been seen.
+	synced bool
+	// provenAt is when the last beat of our own went out that the stream has shown: it has
+	// shown all that was stored before.
+	provenAt record.Instant
 	// view is what View returned last.
 	view *machine.View
 }
@@ -41,6 +42,10 @@ type slot struct {
 	bornAt record.Instant
 	// duration is the last one that a bound record gave.
 	duration time.Duration
+	// beat is the last one that a bound record gave. tampered: since then the session was
+	// shown unbound, though it may be bound again.
+	beat     uint64
+	tampered bool
 }
 
 // NewDirectory is an empty directory; timing is that of the sessions.
@@ -147,29 +152,21 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 		}
 		return s.version.Revision <= revision
 	})
-	d.synced, d.steadySince = true, now
+	d.synced = true
 	return consistent
-}
-
-// Broken tells that the stream was cut and nothing is seen until the next Resumed.
-func (d *Directory) Broken() { d.steadySince = 0 }
-
-// Resumed tells that the stream shows every change again.
-func (d *Directory) Resumed(now record.Instant) {
-	if d.steadySince == 0 {
-		d.steadySince = now
-	}
 }
 
 // after is the slot once it shows r: the clocks that the change starts are started.
 func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
 	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
 	if r.Bound() {
-		s.duration = r.Mark.Duration
+		s.duration, s.beat = r.Mark.Duration, r.Mark.Beat
 	}
 	if before == nil || before.version.UID != v.UID {
 		return s
 	}
+	s.tampered = !r.Bound() || before.tampered && s.beat == before.beat
+	s.beat = max(s.beat, before.beat)
 	if !r.Bound() {
 		s.duration = before.duration // a stranger's edit shortens nothing (rule 13)
 	}
@@ -289,25 +286,26 @@ func (l living) shownBy(p machine.Peer) bool {
 }
 
 // Expired are the sessions whose owners are gone but did not end them, once that is
-// certain: the stream has been whole long enough for a living owner to be seen. next is
-// when there may be one more; zero for never.
-func (d *Directory) Expired(now record.Instant) (dead []Shown, next record.Instant) {
-	if d.steadySince == 0 {
-		return nil, 0
-	}
+// certain: the stream has shown a beat of ours that went out after the session's end, so it
+// would have shown one of its owner's that was stored before. next is when there may be one
+// more, zero for never; and unproven the end of a session that only the proof is lacking for.
+func (d *Directory) Expired(now record.Instant) (dead []Shown, next, unproven record.Instant) {
 	for _, s := range d.slots {
 		if is := d.stateOf(s, now); is == ended || is == alien {
 			continue
 		}
-		at := max(d.endOf(s), d.steadySince.Add(2*d.timing.RenewInterval))
-		switch {
-		case now >= at:
+		switch end := d.endOf(s); {
+		case now < end:
+			if next == 0 || end < next {
+				next = end
+			}
+		case d.provenAt >= end:
 			dead = append(dead, Shown{Name: s.name, Record: s.record, Version: s.version})
-		case next == 0 || at < next:
-			next = at
+		default:
+			unproven = max(unproven, end)
 		}
 	}
-	return dead, next
+	return dead, next, unproven
 }
 
 // probation is how long a member that fell must be seen alive before it is worth a move.

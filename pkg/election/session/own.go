@@ -148,6 +148,7 @@ func (o *Own) Seen(name string, r *record.Record, v record.Version) (machine.Bea
 	if i < 0 {
 		return machine.BeatSeen{}, false
 	}
+	o.dir.provenAt = max(o.dir.provenAt, o.sent[i].at)
 	return machine.BeatSeen{Session: name, UID: v.UID, Sent: o.sent[i].at}, true
 }
 
@@ -273,7 +274,7 @@ func (o *Own) watchOver(now record.Instant) {
 		o.phase = over
 	case s.record.Released():
 		lose(LostEnded)
-	case !s.record.Bound():
+	case !s.record.Bound() || s.tampered:
 		lose(LostCorrupt)
 	case s.record.Holder != o.member.Identity:
 		lose(LostReused)
@@ -372,8 +373,11 @@ func (o *Own) endOthers(now record.Instant, wake func(record.Instant)) []Action 
 	if o.phase != alive {
 		return nil
 	}
-	dead, next := o.dir.Expired(now)
+	dead, next, unproven := o.dir.Expired(now)
 	wake(next)
+	if n := len(o.sent); unproven != 0 && (n == 0 || o.sent[n-1].at < unproven) {
+		o.beatAt = 0 // the proof is a beat of ours
+	}
 	var actions []Action
 	for _, d := range dead {
 		if d.Name == o.slot || now < o.ending[d.Name] {

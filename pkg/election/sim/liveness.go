@@ -17,7 +17,7 @@ func (w *world) livenessBound() time.Duration {
 	t, lease := w.timing, 4*w.timing.LeaseDuration
 	for e, theirs := range w.foreignLease {
 		if w.shared(e) {
-			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs)
+			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs, 4*w.timing.LeaseDuration+4*w.foreign[e].Wait)
 		}
 		if w.foreign[e].Sharing == machine.SharedWithIstio {
 			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs+40*time.Second)

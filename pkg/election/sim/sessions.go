@@ -44,10 +44,11 @@ func (i *incarnation) sawBeat(e *lock.Entry) {
 			m.step(seen)
 		}
 	}
+	i.stepSession() // it may prove that another one has lapsed
 }
 
 // blind gives the incarnation up when it holds locks through a session whose beats it has
-// not seen for long: they are stored, so nobody else may take those locks.
+// not seen for long: they may be stored, and then nobody else may take those locks.
 func (i *incarnation) blind() {
 	if i.ending == "" && slices.ContainsFunc(i.machines, func(m *part) bool {
 		return m != nil && m.state.Lock.Owner == machine.Mine && m.state.Lock.Record.ThroughSession()

@@ -95,7 +95,6 @@ func (s *stream) cut(f Fault, d time.Duration) bool {
 	if w.now+int64(d) > w.calmAt {
 		d = time.Duration(max(0, w.calmAt-w.now)) + w.upTo(time.Second)
 	}
-	s.tell(s.i.broken)
 	w.after(d, func() {
 		if s.i.p.dead || s.i.p.inc != s.i {
 			return
@@ -117,7 +116,6 @@ func (s *stream) again() {
 
 func (s *stream) resume() {
 	s.open = true
-	s.tell(s.i.resumed)
 	s.kick()
 }
 
@@ -205,11 +203,4 @@ func (i *incarnation) listed(sent record.Instant, revision uint64, entries []loc
 	if !consistent {
 		i.resetSeen()
 	}
-}
-
-func (i *incarnation) broken() { i.dir.Broken() }
-
-func (i *incarnation) resumed() {
-	i.dir.Resumed(i.now())
-	i.directoryChanged()
 }

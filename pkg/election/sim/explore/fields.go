@@ -63,6 +63,8 @@ var fields = map[string]field{
 	"State.session":        {class: leftOut}, // these worlds renew records
 	"State.sightless":      {class: leftOut},
 	"State.heldOn":         {class: leftOut},
+	"State.owedSince":      {class: leftOut},
+	"Lock.beaten":          {class: leftOut},
 	"State.retryAt":        {class: until},
 	"State.heldUntil":      {class: until},
 	"State.renewAt":        {class: until, when: holds},

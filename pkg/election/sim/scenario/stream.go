@@ -53,7 +53,6 @@ func (s *stream) cut() {
 
 // broken has it tried again after a while: at once at first.
 func (s *stream) broken() {
-	s.i.dir.Broken()
 	s.breaks++
 	wait := time.Duration(0)
 	if s.breaks > 1 {
@@ -77,7 +76,6 @@ func (s *stream) attempt() {
 				return
 			}
 			s.open = true
-			s.i.dir.Resumed(s.i.p.now())
 			s.kick()
 		})
 	}

@@ -19,6 +19,8 @@ type renewals struct {
 	mu     sync.Mutex
 	holder map[string]string
 	last   map[string]record.Instant
+	// bySession are the elections that their holder's session renews.
+	bySession map[string]bool
 	// missing are elections that were not seen renewed yet; all is closed with the last.
 	missing map[string]bool
 	all     chan struct{}
@@ -26,7 +28,7 @@ type renewals struct {
 
 // watchRenewals returns once each of the elections was seen renewed.
 func (b *bench) watchRenewals(ctx context.Context, elections []string) (*renewals, error) {
-	r := &renewals{bench: b, holder: map[string]string{}, last: map[string]record.Instant{}, missing: map[string]bool{}, all: make(chan struct{})}
+	r := &renewals{bench: b, holder: map[string]string{}, last: map[string]record.Instant{}, bySession: map[string]bool{}, missing: map[string]bool{}, all: make(chan struct{})}
 	for _, e := range elections {
 		r.missing[e] = true
 	}
@@ -38,7 +40,10 @@ func (b *bench) watchRenewals(ctx context.Context, elections []string) (*renewal
 	ended := make(chan error, 1)
 	go func() { // joined by stop
 		ended <- store.Watch(watching, func(e lock.Event) {
-			if e.Kind == lock.Changed {
+			switch e.Kind {
+			case lock.Listed:
+				r.begin(e.List)
+			case lock.Changed:
 				r.note(e.Entry)
 			}
 		})
@@ -56,20 +61,44 @@ func (b *bench) watchRenewals(ctx context.Context, elections []string) (*renewal
 	}
 }
 
+// begin notes who holds what, and which of it a session renews: that is written once.
+func (r *renewals) begin(all []lock.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range all {
+		if !e.Absent() && !e.Record.IsSession() && e.Record.Holder != "" && e.Record.ThroughSession() {
+			r.holder[e.Name], r.bySession[e.Name] = e.Record.Holder, true
+		}
+	}
+}
+
 func (r *renewals) note(e lock.Entry) {
-	if e.Absent() || e.Record.IsSession() || e.Record.Holder == "" {
+	if e.Absent() || e.Record.Holder == "" {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.holder[e.Name] == "" {
-		r.holder[e.Name] = e.Record.Holder
+	if !e.Record.IsSession() {
+		r.renewed(e.Name, e.Record.Holder)
+		return
 	}
-	if r.holder[e.Name] == e.Record.Holder {
-		r.last[e.Name] = r.bench.clock.Now()
+	for election := range r.bySession {
+		if r.holder[election] == e.Record.Holder {
+			r.renewed(election, e.Record.Holder)
+		}
 	}
-	if r.missing[e.Name] {
-		delete(r.missing, e.Name)
+}
+
+// renewed notes that the holder of an election was seen to renew it. mu is held.
+func (r *renewals) renewed(election, holder string) {
+	if r.holder[election] == "" {
+		r.holder[election] = holder
+	}
+	if r.holder[election] == holder {
+		r.last[election] = r.bench.clock.Now()
+	}
+	if r.missing[election] {
+		delete(r.missing, election)
 		if len(r.missing) == 0 {
 			close(r.all)
 		}

@@ -138,11 +138,12 @@ func (s *step) ofUnknownSession(r *record.Record) bool {
 
 // answerInTime ends our session when it has kept a lock ours, with no work on it, for as
 // long as a lock without an owner is waited out: nothing else would free it (rule 15). So it
-// is where a release or a take is refused again and again. What a blind member does about
-// its session concerns all its locks, and is the driver's to decide.
+// is where a release or a take is refused again and again. What a blind member that stays
+// does about its session concerns all its locks, and is the driver's to decide.
 func (s *step) answerInTime() {
 	idle := s.Role == Following || s.Role == Draining && s.Drain.Stopped
-	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.now >= s.session.validUntil(s.cfg.Timing) {
+	blind := s.now >= s.session.validUntil(s.cfg.Timing)
+	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || blind && s.leaving == "" {
 		s.owedSince = 0
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 	"github.com/primacy-dev/primacy/pkg/revisions/static"
+	"github.com/primacy-dev/primacy/pkg/revisions/webhook"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,6 +24,7 @@ func registry() *revisions.Registry {
 	r := revisions.NewRegistry()
 	r.Register("static", static.Kind())
 	r.Register("configMap", configmap.Kind(nil))
+	r.Register("webhook", webhook.Kind(nil))
 	return r
 }
 
@@ -49,7 +51,13 @@ func TestDecode(t *testing.T) {
 		{"configMap", `{name: A_B, key: "a/b"}`, "1:18: key: no ConfigMap can have it"},
 		{"configMap", `{name: a, key: b, ns: c}`, "1:19: ns: unknown field"},
 		{"configmap", `{}`, "1:1: is no kind of source of the preferred revision (did you mean configMap?)"},
-		{"webhook", `{}`, "(the kinds are: configMap, static)"},
+		{"lease", `{}`, "(the kinds are: configMap, static, webhook)"},
+		{"webhook", `{}`, ""},
+		{"webhook", `{name: istio-revision-tag-prod, label: example.org/rev}`, ""},
+		{"webhook", `{name: A_B, label: "a b"}`, "1:8: name: no MutatingWebhookConfiguration can have it"},
+		{"webhook", `{name: A_B, label: "a b"}`, "1:20: label: no label can have it"},
+		{"webhook", `{label: ""}`, "1:9: label: no label can have it"},
+		{"webhook", `{revision: a}`, "1:2: revision: unknown field"},
 	} {
 		_, err := registry().Decode(tt.kind, node(t, tt.block), revisions.Env{})
 		switch {

@@ -43,7 +43,7 @@ itself; 1 otherwise; 2 for a mistake in the command line.`,
 				return err
 			}
 			o.Stdin, o.Stdout = os.Stdin, os.Stdout
-			o.Connect, o.Check, o.Sources = connectDev, a.checkDev, sourceKinds
+			o.Connect, o.Check, o.Sources = connectDev, a.checkDev, sourcesIn
 			return dev.Run(c.Context(), o)
 		},
 	}

@@ -1,7 +1,11 @@
 package app
 
 import (
+	"fmt"
+
+	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	cmlock "github.com/primacy-dev/primacy/pkg/election/lock/configmap"
@@ -9,17 +13,38 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 	"github.com/primacy-dev/primacy/pkg/revisions/static"
+	"github.com/primacy-dev/primacy/pkg/revisions/webhook"
 )
 
 // Every kind of source and lock is one line here; those of runners are in options.go.
 
-// sourceKinds are the sources of the preferred revision. Without a client they can be
+// sourceClients are what sources in a cluster are read with.
+type sourceClients struct {
+	core      coreclient.ConfigMapsGetter
+	admission admissionclient.MutatingWebhookConfigurationsGetter
+}
+
+// sourceKinds are the sources of the preferred revision. Without clients they can be
 // decoded, but not watched.
-func sourceKinds(client coreclient.ConfigMapsGetter) *revisions.Registry {
+func sourceKinds(c sourceClients) *revisions.Registry {
 	r := revisions.NewRegistry()
 	r.Register("static", static.Kind())
-	r.Register("configMap", configmap.Kind(client))
+	r.Register("configMap", configmap.Kind(c.core))
+	r.Register("webhook", webhook.Kind(c.admission))
 	return r
+}
+
+// sourcesIn are the sources of the preferred revision with clients for a cluster.
+func sourcesIn(c *rest.Config) (*revisions.Registry, error) {
+	core, err := coreclient.NewForConfig(c)
+	if err != nil {
+		return nil, fmt.Errorf("client for sources of the preferred revision: %w", err)
+	}
+	admission, err := admissionclient.NewForConfig(c)
+	if err != nil {
+		return nil, fmt.Errorf("client for sources of the preferred revision: %w", err)
+	}
+	return sourceKinds(sourceClients{core, admission}), nil
 }
 
 // lockKinds are the kinds of lock.

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"go.uber.org/zap"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -29,12 +28,12 @@ func newMember(kinds *runners.Registry, p *config.Process, c *cluster, name stri
 	if err != nil {
 		return nil, err
 	}
-	core, err := coreclient.NewForConfig(c.config)
+	sources, err := sourcesIn(c.config)
 	if err != nil {
-		return nil, fmt.Errorf("client for sources of the preferred revision: %w", err)
+		return nil, err
 	}
 	m := &member{process: p, log: log, planner: planner{
-		runners: kinds, sources: sourceKinds(core), locks: locks, namespace: c.namespace, log: log,
+		runners: kinds, sources: sources, locks: locks, namespace: c.namespace, log: log,
 	}}
 	plan, err := m.planner.plan(p.Configuration)
 	if err != nil {

@@ -55,5 +55,5 @@ func add(options []Option) *additions {
 
 // checker is a planner whose plans are not carried out.
 func (a *additions) checker() planner {
-	return planner{runners: a.runners, sources: sourceKinds(nil), log: zap.NewNop()}
+	return planner{runners: a.runners, sources: sourceKinds(sourceClients{}), log: zap.NewNop()}
 }

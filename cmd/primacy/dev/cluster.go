@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 )
@@ -38,6 +39,7 @@ type cluster struct {
 	url        string
 
 	namespace string
+	config    *rest.Config
 	core      *coreclient.CoreV1Client
 	leases    *lease.APIClient
 }
@@ -123,7 +125,7 @@ func (c *cluster) connect(ctx context.Context, connect Connect, namespace string
 	if err != nil {
 		return err
 	}
-	c.namespace = namespace
+	c.config, c.namespace = config, namespace
 	if c.namespace == "" {
 		c.namespace = own
 	}

@@ -8,8 +8,6 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
-
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
@@ -35,7 +33,7 @@ type Options struct {
 	// Check says what is wrong with a configuration that config.Parse lets through.
 	Check func(*config.Configuration) error
 	// Sources makes the registry of sources of the preferred revision.
-	Sources func(coreclient.ConfigMapsGetter) *revisions.Registry
+	Sources func(*rest.Config) (*revisions.Registry, error)
 
 	// Stdin and Stdout are where the person is.
 	Stdin, Stdout *os.File

@@ -142,7 +142,11 @@ func (r *run) decodeSource(c *config.Configuration) (election.Preferences, error
 	if b == nil {
 		return nil, nil
 	}
-	source, err := r.Sources(r.cluster.core).Decode(b.Kind, b.Node, revisions.Env{Namespace: r.cluster.namespace})
+	sources, err := r.Sources(r.cluster.config)
+	if err != nil {
+		return nil, err
+	}
+	source, err := sources.Decode(b.Kind, b.Node, revisions.Env{Namespace: r.cluster.namespace})
 	return source, c.Within(*b, err)
 }
 

@@ -1,0 +1,45 @@
+package webhook
+
+import (
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
+	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+)
+
+// block is what the configuration says.
+type block struct {
+	Name  string `yaml:"name"`
+	Label string `yaml:"label"`
+}
+
+// Kind decodes `webhook:` blocks. The client is used by sources that are watched; to
+// decode, nil will do.
+func Kind(client admissionclient.MutatingWebhookConfigurationsGetter) revisions.Decoder {
+	return func(node *yaml.Node, env revisions.Env) (election.Preferences, error) {
+		b := block(Istio)
+		if err := strict.Decode(node, &b); err != nil {
+			return nil, err
+		}
+		if err := b.check(node); err != nil {
+			return nil, err
+		}
+		return New(client, Label(b), env.Log), nil
+	}
+}
+
+func (b block) check(node *yaml.Node) error {
+	var errs strict.Errors
+	fail := func(field, of string, problems []string) {
+		if len(problems) > 0 {
+			at, _ := strict.Lookup(node, field)
+			errs = append(errs, strict.NewError(at, field, "no "+of+" can have it: "+problems[0], "leave it out for Istio's"))
+		}
+	}
+	fail("name", "MutatingWebhookConfiguration", validation.IsDNS1123Subdomain(b.Name))
+	fail("label", "label", validation.IsQualifiedName(b.Label))
+	return errs.OrNil()
+}

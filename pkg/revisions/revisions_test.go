@@ -14,6 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
+	"github.com/primacy-dev/primacy/pkg/revisions/file"
 	"github.com/primacy-dev/primacy/pkg/revisions/static"
 	"github.com/primacy-dev/primacy/pkg/revisions/webhook"
 )
@@ -24,6 +25,7 @@ func registry() *revisions.Registry {
 	r := revisions.NewRegistry()
 	r.Register("static", static.Kind())
 	r.Register("configMap", configmap.Kind(nil))
+	r.Register("file", file.Kind())
 	r.Register("webhook", webhook.Kind(nil))
 	return r
 }
@@ -51,7 +53,14 @@ func TestDecode(t *testing.T) {
 		{"configMap", `{name: A_B, key: "a/b"}`, "1:18: key: no ConfigMap can have it"},
 		{"configMap", `{name: a, key: b, ns: c}`, "1:19: ns: unknown field"},
 		{"configmap", `{}`, "1:1: is no kind of source of the preferred revision (did you mean configMap?)"},
-		{"lease", `{}`, "(the kinds are: configMap, static, webhook)"},
+		{"lease", `{}`, "(the kinds are: configMap, file, static, webhook)"},
+		{"file", `{path: /etc/primacy/revision}`, ""},
+		{"file", `{}`, "1:1: path: is missing"},
+		{"file", `{path: revision}`, "1:8: path: is no absolute path of a file (write it from the root, such as /etc/primacy/revision)"},
+		{"file", `{path: /etc/}`, "1:8: path: is no absolute path of a file"},
+		{"file", `{path: /}`, "1:8: path: is no absolute path of a file"},
+		{"file", `{path: ""}`, "1:8: path: is no absolute path of a file"},
+		{"file", `{path: /a, line: 2}`, "1:12: line: unknown field"},
 		{"webhook", `{}`, ""},
 		{"webhook", `{name: istio-revision-tag-prod, label: example.org/rev}`, ""},
 		{"webhook", `{name: A_B, label: "a b"}`, "1:8: name: no MutatingWebhookConfiguration can have it"},

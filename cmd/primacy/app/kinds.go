@@ -12,6 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
+	"github.com/primacy-dev/primacy/pkg/revisions/file"
 	"github.com/primacy-dev/primacy/pkg/revisions/static"
 	"github.com/primacy-dev/primacy/pkg/revisions/webhook"
 )
@@ -29,6 +30,7 @@ type sourceClients struct {
 func sourceKinds(c sourceClients) *revisions.Registry {
 	r := revisions.NewRegistry()
 	r.Register("static", static.Kind())
+	r.Register("file", file.Kind())
 	r.Register("configMap", configmap.Kind(c.core))
 	r.Register("webhook", webhook.Kind(c.admission))
 	return r

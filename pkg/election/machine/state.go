@@ -305,7 +305,8 @@ func (s *State) Settled(c Config, now record.Instant) bool {
 	case s.leaving == "" || s.Role == Leading || s.Role == Draining && !s.Drain.Stopped:
 		return false
 	case now >= s.givesUpAt(c):
-		return true
+		// What our session keeps ours must have been answered for first: a Tick is due.
+		return s.heldOn || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession()
 	case s.Role != Following:
 		return false
 	case s.ended:

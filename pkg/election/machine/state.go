@@ -306,7 +306,7 @@ func (s *State) Settled(c Config, now record.Instant) bool {
 		return false
 	case now >= s.givesUpAt(c):
 		// What our session keeps ours must have been answered for first: a Tick is due.
-		return s.heldOn || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession()
+		return s.ended || s.heldOn || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession()
 	case s.Role != Following:
 		return false
 	case s.ended:

@@ -109,7 +109,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "claim-waits-once", rule: "8", file: "machine/claim.go",
-		old: "wait = 2 * max(t.LeaseDuration,",
+		old: "wait = 2 * max(s.leastForeign(),",
 		new: "wait = max(t.LeaseDuration,",
 	},
 	{
@@ -149,12 +149,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "ownership-is-not-asked-again", rule: "12", file: "machine/step.go",
-		old: "		s.reown()\n",
-		new: "",
+		old: "		s.View = e.View\n		s.reown()\n",
+		new: "		s.View = e.View\n",
 	},
 	{
 		name: "another-object-is-the-session", rule: "12", file: "machine/sessions.go",
-		old: "case !exists || o.UID != r.Mark.SessionUID:",
+		old: "case !exists || o.UID != m.SessionUID:",
 		new: "case !exists:",
 	},
 	{
@@ -164,8 +164,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "unknown-session-has-ended", rule: "13", file: "machine/sessions.go",
-		old: "	case !exists || o.UID != r.Mark.SessionUID:\n		return Unowned\n",
-		new: "	case !exists || o.UID != r.Mark.SessionUID:\n		return Orphaned\n",
+		old: "	case !exists || o.UID != m.SessionUID:\n		return Unowned\n",
+		new: "	case !exists || o.UID != m.SessionUID:\n		return Orphaned\n",
 	},
 	{
 		name: "no-wait-for-the-ownerless", rule: "13", file: "machine/follow.go",
@@ -213,7 +213,7 @@ var mutants = []mutant{
 		new: "",
 	},
 	{
-		name: "holds-on-to-what-it-cannot-release", rule: "15", file: "machine/step.go",
+		name: "holds-on-to-what-it-cannot-release", rule: "15", file: "machine/sessions.go",
 		old: "		s.act(EndSession{Reason: ReasonHeldOn})\n",
 		new: "",
 	},

@@ -36,6 +36,8 @@ func (s *step) observe(e Observed) {
 			s.skipped(e)
 		case e.Sent > s.Lock.at:
 			s.restored(e)
+		case e.Source == List:
+			s.read() // asked for before that was shown; nothing else would tell of a restore
 		default:
 			s.wonder()
 		}

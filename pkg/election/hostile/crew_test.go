@@ -200,7 +200,7 @@ func (c *crew) join(name string) *member {
 	}
 	mapStore := configmap.In(maps, c.raw.namespace, configmap.WholeNamespace())
 	for _, tr := range c.trials {
-		spec := election.Spec{Name: tr.election}
+		spec := election.Spec{Name: tr.election, Renewal: record.RenewalRecord}
 		if tr.kind == inConfigMap {
 			spec.Locks = mapStore
 		}

@@ -23,5 +23,5 @@ var allTransitions = []string{
 // rareTransitions and rareFaults are not reached in a few hundred seeds.
 var (
 	rareTransitions = []string{"following: claim left to expire", "draining: preferred revision is another's"}
-	rareFaults      = []Fault{ForeignStole, OverlapByTheft, ReleasedAtWork, BlankedByForeign}
+	rareFaults      = []Fault{LeftBlind, StrayReleased, HeldOn, TakenFromEnded, ForeignStole, OverlapByTheft, ReleasedAtWork, BlankedByForeign}
 )

@@ -108,11 +108,6 @@ var mutants = []mutant{
 		new: "	case (s.withdrawn()",
 	},
 	{
-		name: "claim-waits-once", rule: "8", file: "machine/claim.go",
-		old: "wait = 2 * max(s.leastForeign(),",
-		new: "wait = max(t.LeaseDuration,",
-	},
-	{
 		name: "claim-is-not-passed-on", rule: "8", file: "machine/claim.go",
 		old: "		s.suspect(*r.Claim, true)\n",
 		new: "",

@@ -201,8 +201,12 @@ func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.robbedUnt
 // released, since another foreign elector would take it at once and work beside the one
 // that we claimed from: it is left to expire, for foreign electors only when that one has
 // stopped. Who can wait for that in the time that a leaving member has waits, and releases.
+// What our session renews does not expire by itself.
 func (s *step) abandons() bool {
 	t := s.cfg.Timing
+	if s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() {
+		return false
+	}
 	return s.leaving != "" && s.heldBack() > max(s.now, s.leavingSince.Add(t.LeaseDuration-t.RenewInterval))
 }
 

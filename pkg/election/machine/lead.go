@@ -67,8 +67,8 @@ func (s *step) outranked() bool {
 
 // renew keeps the record ours: while leading, and while draining too (rule 5).
 func (s *step) renew() {
-	if s.Lock.Record.ThroughSession() {
-		return // the beats of our session do
+	if s.Lock.Record.ThroughSession() && !s.claimLasts() {
+		return // the beats of our session do; but a claim is renewed by itself
 	}
 	if s.now < s.renewAt {
 		s.wakeAt(s.renewAt)

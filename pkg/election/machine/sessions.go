@@ -141,7 +141,7 @@ func (s *step) ofUnknownSession(r *record.Record) bool {
 // is where a release or a take is refused again and again. What a blind member that stays
 // does about its session concerns all its locks, and is the driver's to decide.
 func (s *step) answerInTime() {
-	idle := s.Role == Following || s.Role == Draining && s.Drain.Stopped
+	idle := s.Role == Following || s.Role == Claiming || s.Role == Draining && s.Drain.Stopped
 	blind := s.now >= s.session.validUntil(s.cfg.Timing)
 	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || blind && s.leaving == "" {
 		s.owedSince = 0

@@ -315,16 +315,16 @@ func (s *step) start(w write, sent, deadline record.Instant) {
 	// The first interval is shortened at random so that renewals spread over it.
 	interval := s.cfg.Timing.RenewInterval
 	s.renewAt = sent.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))
-	s.become(Leading, ReasonTaken)
 	s.act(Start{Token: s.Term.Token, Cycle: s.Cycle, Deadline: deadline})
+	s.become(Leading, ReasonTaken) // whoever hears of it finds it so
 }
 
 // stop ends the term; there is no way back (rule 5).
 func (s *step) stop(why Reason) {
 	by := min(s.Term.Deadline, s.now.Add(s.cfg.Timing.StopGrace))
 	s.Drain = Drain{Reason: why}
-	s.become(Draining, why)
 	s.act(Stop{Reason: why, By: by})
+	s.become(Draining, why)
 }
 
 // standDown lowers this member's standing, doubling while terms stay short (rule 17).

@@ -22,7 +22,7 @@ import (
 //	stored foreign|released [by= transitions= duration= key=]  a foreign elector renews or takes; leaves
 //	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest
-//	delete   restore REV
+//	delete   restore REV      restored REV: to what was stored then
 //	stream [REV]   list [now sessions] [sent=]   get [absent] [sent=]   getfailed
 //	commit [late]             the write in flight is stored, or a given-up one; nobody sees it
 //	reply committed|rejected|refused|unknown [sent= retryAfter=]
@@ -70,6 +70,10 @@ func init() {
 		"stored": func(e *environment, first string, a arguments) { e.write(e.made(first, a)) },
 		"edit":   edit,
 		"delete": func(e *environment, _ string, _ arguments) { e.write(nil) },
+		"restored": func(e *environment, first string, _ arguments) {
+			was := e.history[uint64(arguments{"rev": first}.number("rev", 0))]
+			e.object, e.version, e.pending = was.record, was.version, nil
+		},
 		"restore": func(e *environment, first string, _ arguments) {
 			e.version.Revision = uint64(arguments{"rev": first}.number("rev", 1))
 		},

@@ -168,7 +168,7 @@ func (s *step) proven(at record.Instant) bool { return s.session.sent >= at }
 
 // reown finds out whose the lock is, now that the sessions have changed.
 func (s *step) reown() {
-	if l := s.Lock; l.Record != nil && s.ofUnknownSession(l.Record) && s.ownerOf(l.Record) != l.Owner {
+	if l := s.Lock; !s.ended && l.Record != nil && s.ofUnknownSession(l.Record) && s.ownerOf(l.Record) != l.Owner {
 		s.sight(l.Record, l.Version)
 		s.Lock.at = l.at // nothing was shown
 	}

@@ -54,6 +54,10 @@
 // delays of their own, and take part in fewer of the elections. In all runs members may
 // miss an election, and one is added or removed at run time.
 //
+// Terms are renewed by sessions, by their records, or by both side by side, as a seed has it;
+// a driver tells the machines of beats as the product's does, but takes in one event at a time,
+// where that one takes in bursts.
+//
 // # Faults
 //
 // A seed picks the kinds of fault that it will see, how dense they are, and when each

@@ -58,13 +58,24 @@ type Member struct {
 	Weight   int
 }
 
+// Preference says which revision should lead which election at one moment. It does not
+// change, and may be asked from any goroutine. A record.Preferred is the same for all.
+type Preference interface {
+	// Digest stands for everything from which For follows: two members whose digests are
+	// equal prefer the same for every election. It is what a session publishes, so it is
+	// short, and shown to people.
+	Digest() string
+	// For is what is preferred for the election of that name, whether it exists or not.
+	For(election string) record.Preferred
+}
+
 // Preferences is a source of the preferred revision.
 type Preferences interface {
-	// Watch delivers the preferred revision, at first and whenever it changes, until ctx
+	// Watch delivers what is preferred, at first and whenever it changes, until ctx
 	// ends; then it returns nil. It calls deliver from its own goroutine's stack only.
 	// A source that fails keeps its last value; until it has one, nothing is delivered
 	// and nothing moves.
-	Watch(ctx context.Context, deliver func(record.Preferred)) error
+	Watch(ctx context.Context, deliver func(Preference)) error
 }
 
 // Spec is one election. Name is required.

@@ -110,15 +110,15 @@ func (j *judge) terms() int {
 }
 
 // prefs is a source of the preferred revision that a test sets.
-type prefs struct{ values chan record.Preferred }
+type prefs struct{ values chan election.Preference }
 
-func newPrefs(first record.Preferred) *prefs {
-	p := &prefs{values: make(chan record.Preferred, 16)}
+func newPrefs(first election.Preference) *prefs {
+	p := &prefs{values: make(chan election.Preference, 16)}
 	p.values <- first
 	return p
 }
 
-func (p *prefs) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+func (p *prefs) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	for {
 		select {
 		case v := <-p.values:
@@ -167,7 +167,7 @@ func (g *group) byRecord() *group {
 }
 
 // join starts a member of the revision.
-func (g *group) join(name, revision string, preferred record.Preferred) *member {
+func (g *group) join(name, revision string, preferred election.Preference) *member {
 	g.t.Helper()
 	m := &member{name: name, store: g.realm.Store(), status: map[string]*election.Status{}, prefs: newPrefs(preferred), done: make(chan error, 1), aborted: make(chan error, 1)}
 	cfg := election.Config{

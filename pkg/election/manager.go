@@ -258,14 +258,14 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer m.finish()
 
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
-	preferred := newLatest(record.Prefer(""))
+	preference := newLatest[Preference](record.Prefer(""))
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stopWatching()
 	if m.cfg.Preferences != nil {
-		preferred.set(record.Preferred{State: record.PreferredNotSynced})
+		preference.set(record.Preferred{State: record.PreferredNotSynced})
 		wg.Go(func() {
-			if err := m.cfg.Preferences.Watch(watching, preferred.set); err != nil {
+			if err := m.cfg.Preferences.Watch(watching, preference.set); err != nil {
 				m.cfg.Log.Error("source of the preferred revision gave up; nothing moves any more for its sake", zap.Error(err))
 			}
 		})
@@ -279,7 +279,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r := newRealm(m, identity, preferred, notBefore)
+		r := newRealm(m, identity, preference, notBefore)
 		again, err := r.run(ctx)
 		if err != nil {
 			return err

@@ -26,8 +26,11 @@ type realm struct {
 	cfg       *Config
 	log       *zap.Logger
 	identity  string
-	preferred *latest[record.Preferred]
 	notBefore record.Instant
+	// source has what is preferred, and preference is what this incarnation knows of that:
+	// what the machines are told and what the session publishes are always of one piece.
+	source     *latest[Preference]
+	preference Preference
 
 	ctx    context.Context // of all requests and the watch; outlives the caller's
 	cancel context.CancelFunc
@@ -53,7 +56,6 @@ type realm struct {
 	dir     *session.Directory
 	own     *session.Own
 	view    *machine.View
-	digest  string
 	trouble troubles
 	// beat is the last one of our session that its stream has shown.
 	beat machine.BeatSeen
@@ -77,12 +79,13 @@ type realm struct {
 	ending machine.Reason
 }
 
-func newRealm(m *Manager, identity string, preferred *latest[record.Preferred], notBefore record.Instant) *realm {
+func newRealm(m *Manager, identity string, source *latest[Preference], notBefore record.Instant) *realm {
 	r := &realm{
-		m: m, cfg: &m.cfg, identity: identity, preferred: preferred, notBefore: notBefore,
-		log:      m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
-		inbox:    make(chan func(), 256),
-		contests: map[*entrant]*contest{}, streams: map[lock.Store]*stream{},
+		m: m, cfg: &m.cfg, identity: identity, source: source, notBefore: notBefore,
+		preference: record.Preferred{State: record.PreferredNotSynced},
+		log:        m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
+		inbox:      make(chan func(), 256),
+		contests:   map[*entrant]*contest{}, streams: map[lock.Store]*stream{},
 		going: map[*contest]bool{}, lowered: map[*contest]bool{}, beats: map[lockName]uint64{},
 		view: &machine.View{},
 	}
@@ -103,7 +106,7 @@ func (r *realm) member() record.Member {
 	now := r.cfg.Clock.Now()
 	m := record.Member{
 		Identity: r.identity, Revision: r.cfg.Member.Revision, Location: r.cfg.Member.Location, Weight: r.cfg.Member.Weight,
-		Ready: r.leaving == "", Preference: r.digest, Config: strconv.FormatUint(r.config, 36),
+		Ready: r.leaving == "", Preference: r.preference.Digest(), Config: strconv.FormatUint(r.config, 36),
 	}
 	for c := range r.lowered {
 		if c.state.Standing(now) {
@@ -126,8 +129,8 @@ func (r *realm) run(ctx context.Context) (again bool, err error) {
 	}()
 	r.log.Info("joining", zap.String("group", r.cfg.Group))
 	done := ctx.Done()
-	preferred, preferredChanged := r.preferred.get()
-	r.prefer(preferred)
+	preference, changed := r.source.get()
+	r.prefer(preference)
 	r.enter(r.m.all())
 	if s := r.streamOf(r.cfg.Locks); s.cancel == nil {
 		r.begin(s)
@@ -151,9 +154,9 @@ func (r *realm) run(ctx context.Context) (again bool, err error) {
 			f()
 			r.drainSome()
 		case <-alarm.C():
-		case <-preferredChanged:
-			preferred, preferredChanged = r.preferred.get()
-			r.prefer(preferred)
+		case <-changed:
+			preference, changed = r.source.get()
+			r.prefer(preference)
 		case <-r.m.changed:
 			given := r.postponed
 			r.postponed = nil
@@ -285,13 +288,12 @@ func (r *realm) add(e *entrant) []*stream {
 	if e.spec.MigrateFrom != nil {
 		r.migration(c, e.spec.MigrateFrom)
 	}
-	preferred, _ := r.preferred.get()
 	var streams []*stream
 	c.each(func(c *contest) {
 		s := r.streamOf(c.lock.store)
 		s.byLock[c.lock.name] = c
 		streams = append(streams, s)
-		r.handle(c, machine.PreferenceChanged{Preferred: preferred, Digest: r.digest})
+		r.handle(c, r.preferenceOf(c))
 		r.handle(c, machine.DirectoryChanged{View: r.view})
 	})
 	return streams
@@ -366,11 +368,21 @@ func (e *entrant) digest() uint64 {
 	return x ^ x>>32
 }
 
-// prefer takes in the preferred revision; the session publishes that we see it.
-func (r *realm) prefer(p record.Preferred) {
-	r.digest = p.String()
-	r.log.Info("preferred revision", zap.Stringer("preferred", p))
-	r.each(func(c *contest) { r.handle(c, machine.PreferenceChanged{Preferred: p, Digest: r.digest}) })
+// prefer takes in what is preferred; the session publishes that we see it. An election for
+// which nothing changed is not told.
+func (r *realm) prefer(p Preference) {
+	r.preference = p
+	r.log.Info("preferred revision", zap.String("preferred", p.Digest()))
+	r.each(func(c *contest) {
+		if e := r.preferenceOf(c); e.Preferred != c.state.Preferred || e.Digest != c.state.Digest {
+			r.handle(c, e)
+		}
+	})
+}
+
+// preferenceOf is what this incarnation knows of an election's preferred revision.
+func (r *realm) preferenceOf(c *contest) machine.PreferenceChanged {
+	return machine.PreferenceChanged{Preferred: r.preference.For(c.name()), Digest: r.preference.Digest()}
 }
 
 // tendView tells every election when the living members, or what they publish, changed.

@@ -5,13 +5,14 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Keeper is what sources have in common: it delivers what is new, keeps the last value
 // while there is no good one, and logs that once. It belongs to the goroutine that watches.
 type Keeper struct {
-	Deliver func(record.Preferred)
+	Deliver func(election.Preference)
 	Log     *zap.Logger
 	// Place is where the value stands, for people: "the ConfigMap".
 	Place string

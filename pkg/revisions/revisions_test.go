@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 	"github.com/primacy-dev/primacy/pkg/revisions/file"
@@ -106,7 +105,7 @@ type watching struct {
 func watch(t *testing.T, source election.Preferences) *watching {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &watching{cancel: cancel, done: make(chan error, 1)}
-	go func() { w.done <- source.Watch(ctx, func(p record.Preferred) { w.got = append(w.got, p.String()) }) }()
+	go func() { w.done <- source.Watch(ctx, func(p election.Preference) { w.got = append(w.got, p.Digest()) }) }()
 	t.Cleanup(func() { cancel() })
 	return w
 }
@@ -146,7 +145,7 @@ func TestSwitchGivesUpWithItsSource(t *testing.T) {
 
 type silent struct{}
 
-func (silent) Watch(ctx context.Context, _ func(record.Preferred)) error {
+func (silent) Watch(ctx context.Context, _ func(election.Preference)) error {
 	<-ctx.Done()
 	return nil
 }
@@ -155,4 +154,4 @@ type broken struct{}
 
 var errBroken = errors.New("broken")
 
-func (broken) Watch(context.Context, func(record.Preferred)) error { return errBroken }
+func (broken) Watch(context.Context, func(election.Preference)) error { return errBroken }

@@ -42,7 +42,7 @@ func (s *Switch) present() (election.Preferences, <-chan struct{}) {
 
 // Watch implements election.Preferences. It returns an error where the present source
 // does.
-func (s *Switch) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+func (s *Switch) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	for ctx.Err() == nil {
 		source, exchanged := s.present()
 		if source == nil {
@@ -56,7 +56,7 @@ func (s *Switch) Watch(ctx context.Context, deliver func(record.Preferred)) erro
 }
 
 // watchUntil watches a source until it is exchanged or ctx ends.
-func watchUntil(ctx context.Context, exchanged <-chan struct{}, source election.Preferences, deliver func(record.Preferred)) error {
+func watchUntil(ctx context.Context, exchanged <-chan struct{}, source election.Preferences, deliver func(election.Preference)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -78,7 +78,7 @@ func watchUntil(ctx context.Context, exchanged <-chan struct{}, source election.
 // nothing prefers no revision.
 type nothing struct{}
 
-func (nothing) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+func (nothing) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	deliver(record.Prefer(""))
 	<-ctx.Done()
 	return nil

@@ -5,9 +5,9 @@ import (
 	"sync"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // watch starts the goroutines that tell the loop what happens; stop joins them.
@@ -22,7 +22,7 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 	})
 	wg.Go(func() {
 		// It ends with ctx; a source that gives up is the members' to report.
-		_ = r.source.Watch(ctx, func(p record.Preferred) { send(ctx, r.preferences, p) })
+		_ = r.source.Watch(ctx, func(p election.Preference) { send(ctx, r.preferences, p.For("")) }) // of a default, the same for each election
 	})
 	wg.Go(func() {
 		// Members follow the file too, and say what is wrong with it.

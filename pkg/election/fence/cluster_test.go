@@ -108,7 +108,7 @@ func (p *party) wantRenewed(t *testing.T, by record.Renewal) {
 }
 
 // Watch makes the party its own source of the preferred revision.
-func (p *party) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+func (p *party) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	for {
 		select {
 		case v := <-p.prefs:

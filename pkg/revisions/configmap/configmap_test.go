@@ -14,8 +14,8 @@ import (
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 )
 
@@ -33,7 +33,7 @@ type bench struct {
 	*testing.T
 	maps  coreclient.ConfigMapInterface // the administrator's
 	fault *fault
-	got   chan record.Preferred
+	got   chan string
 	lines chan observer.LoggedEntry
 }
 
@@ -46,7 +46,7 @@ func newBench(t *testing.T, use func(namespace string, c *rest.Config) *rest.Con
 	admin := coreOf(t, cluster.Config)
 	b := &bench{
 		T: t, maps: admin.ConfigMaps(namespace), fault: &fault{},
-		got: make(chan record.Preferred, 16), lines: make(chan observer.LoggedEntry, 64),
+		got: make(chan string, 16), lines: make(chan observer.LoggedEntry, 64),
 	}
 	config := rest.CopyConfig(cluster.Config)
 	if use != nil {
@@ -57,7 +57,7 @@ func newBench(t *testing.T, use func(namespace string, c *rest.Config) *rest.Con
 	source := configmap.New(coreOf(t, config), configmap.Key{Namespace: namespace, Name: name, Key: key}, log)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- source.Watch(ctx, func(p record.Preferred) { b.got <- p }) }()
+	go func() { done <- source.Watch(ctx, func(p election.Preference) { b.got <- p.Digest() }) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -82,7 +82,7 @@ func (b *bench) next(want string) {
 	b.Helper()
 	select {
 	case p := <-b.got:
-		if p.String() != want {
+		if p != want {
 			b.Fatalf("delivered %s, want %s", p, want)
 		}
 	case <-time.After(longest):

@@ -12,7 +12,6 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/object"
 )
@@ -36,7 +35,7 @@ type source struct {
 }
 
 // Watch implements election.Preferences. It never gives up.
-func (s *source) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+func (s *source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	maps := s.client.ConfigMaps(s.key.Namespace)
 	object.Reader{
 		Name:  s.key.Name,

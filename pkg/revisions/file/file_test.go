@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/revisions/file"
 )
 
@@ -42,7 +42,7 @@ func newBench(t *testing.T, name string, prepare func(b *bench)) *bench {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	source := file.New(b.path, zap.New(tee{b.lines}))
-	go func() { done <- source.Watch(ctx, func(p record.Preferred) { b.got <- p.String() }) }()
+	go func() { done <- source.Watch(ctx, func(p election.Preference) { b.got <- p.Digest() }) }()
 	b.stop = func() {
 		if cancel(); done == nil {
 			return

@@ -16,7 +16,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
@@ -40,7 +39,7 @@ const (
 )
 
 // Watch implements election.Preferences. It never gives up.
-func (s *source) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+func (s *source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	f := &follower{source: s, keeper: revisions.Keeper{Deliver: deliver, Log: s.log, Place: "the file"}}
 	revisions.Retry(ctx, func(ctx context.Context) {
 		if err := f.follow(ctx); err != nil && ctx.Err() == nil {

@@ -22,7 +22,7 @@ type Revision string
 var _ election.Preferences = Revision("")
 
 // Watch implements election.Preferences.
-func (r Revision) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+func (r Revision) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	deliver(record.Prefer(string(r)))
 	<-ctx.Done()
 	return nil

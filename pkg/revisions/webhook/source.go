@@ -12,7 +12,6 @@ import (
 	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/object"
 )
@@ -39,7 +38,7 @@ type source struct {
 }
 
 // Watch implements election.Preferences. It never gives up.
-func (s *source) Watch(ctx context.Context, deliver func(record.Preferred)) error {
+func (s *source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	hooks := s.client.MutatingWebhookConfigurations()
 	object.Reader{
 		Name:  s.label.Name,

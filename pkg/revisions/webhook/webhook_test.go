@@ -18,8 +18,8 @@ import (
 	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/webhook"
 )
 
@@ -54,7 +54,7 @@ func newBench(t *testing.T, label webhook.Label, credentials *rest.Config) *benc
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	source := webhook.New(client, label, zap.New(tee{b.lines}))
-	go func() { done <- source.Watch(ctx, func(p record.Preferred) { b.got <- p.String() }) }()
+	go func() { done <- source.Watch(ctx, func(p election.Preference) { b.got <- p.Digest() }) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -44,7 +44,7 @@ func (p *process) join() {
 	for e := range s.Elections {
 		c := newContest(i, e)
 		i.contests = append(i.contests, c)
-		c.handle(machine.PreferenceChanged{Preferred: p.preferred, Digest: p.preferred.String()})
+		c.handle(machine.PreferenceChanged{Preferred: p.preferred, Digest: p.preferred.Digest()})
 		c.handle(machine.DirectoryChanged{View: i.view})
 	}
 	i.stream.list()
@@ -65,7 +65,7 @@ func (i *incarnation) member() record.Member {
 	m := i.p.spec
 	return record.Member{
 		Identity: i.identity, Revision: m.Revision, Location: m.Location, Weight: m.Weight,
-		Ready: i.leaving == "", Preference: i.p.preferred.String(), Config: "simulated",
+		Ready: i.leaving == "", Preference: i.p.preferred.Digest(), Config: "simulated",
 	}
 }
 
@@ -78,7 +78,7 @@ func (i *incarnation) each(f func(*contest)) {
 }
 
 func (i *incarnation) prefer(p record.Preferred) {
-	i.each(func(c *contest) { c.handle(machine.PreferenceChanged{Preferred: p, Digest: p.String()}) })
+	i.each(func(c *contest) { c.handle(machine.PreferenceChanged{Preferred: p, Digest: p.Digest()}) })
 }
 
 // attend does all that is due now.

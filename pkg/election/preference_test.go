@@ -1,0 +1,120 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// each prefers a revision of its own for some elections, and stable for all others.
+type each map[string]record.Preferred
+
+func (e each) Digest() string {
+	digest := "each"
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		digest += fmt.Sprintf(" %s=%s", name, e[name])
+	}
+	return digest
+}
+
+func (e each) For(name string) record.Preferred {
+	if p, said := e[name]; said {
+		return p
+	}
+	return stable
+}
+
+// Each election follows its own preferred revision, and no other one moves for it.
+func TestPreferencePerElection(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b", "c")
+		m1, m2 := g.join("m1", "stable", each{}), g.join("m2", "canary", each{})
+		after(20 * time.Second)
+		for _, next := range []each{{"b": canary}, {"a": canary, "b": canary}, {"a": canary}, {}} {
+			m1.prefs.values <- next
+			m2.prefs.values <- next
+			after(15 * time.Second)
+			for _, e := range g.names {
+				want := m1
+				if next[e] == canary {
+					want = m2
+				}
+				g.wantLeader(e, want, m1, m2)
+			}
+		}
+		m1.leave(t)
+		after(time.Second)
+		m2.leave(t)
+		g.verdict(3 + 4 + 3) // at first; each of the four changes moves one; m1 leaves three to m2
+	})
+}
+
+// An election that is added later gets its own preferred revision, and so does every
+// election of a member that comes back under a new identity.
+func TestPreferenceOfLateElections(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		preferred := each{"late": canary}
+		m1 := g.join("m1", "stable", preferred)
+		after(20 * time.Second)
+		m2 := g.join("m2", "canary", preferred)
+		after(5 * time.Second)
+		add := func(m *member) {
+			status, err := m.manager.Add(election.Spec{Name: "late"}, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
+				<-ctx.Done()
+				return nil
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.status["late"] = status
+		}
+		add(m1)
+		after(20 * time.Second)
+		g.wantLeader("late", m1, m1)
+		add(m2)
+		after(15 * time.Second)
+		g.wantLeader("late", m2, m1, m2)
+		g.wantLeader("a", m1, m1, m2)
+
+		before := m2.status["late"].Cycle()
+		g.realm.Delete("primacy-edge-m2-0")
+		after(15 * time.Minute) // m1 leads meanwhile, until m2 is trusted again
+		if m2.status["late"].Cycle() == before {
+			t.Error("the canary's session was lost, yet its term was not")
+		}
+		g.wantLeader("late", m2, m1, m2)
+		g.wantLeader("a", m1, m1, m2)
+		m1.leave(t)
+		m2.leave(t)
+	})
+}
+
+// Members that see different preferences move nothing, not even those elections for which
+// they prefer the same.
+func TestPreferenceOfOnePiece(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		m1, m2 := g.join("m1", "stable", each{}), g.join("m2", "canary", each{})
+		after(20 * time.Second)
+		m1.prefs.values <- each{"a": canary}
+		m2.prefs.values <- each{"a": canary, "b": canary}
+		after(2 * time.Minute)
+		for _, e := range g.names {
+			g.wantLeader(e, m1, m1, m2)
+		}
+		m1.prefs.values <- each{"a": canary, "b": canary}
+		after(15 * time.Second)
+		for _, e := range g.names {
+			g.wantLeader(e, m2, m1, m2)
+		}
+		m2.leave(t)
+		m1.leave(t)
+	})
+}

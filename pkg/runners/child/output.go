@@ -16,8 +16,9 @@ import (
 // maxLine is where a line of output is cut, in bytes.
 const maxLine = 64 << 10
 
-// Output is one of a program's outputs, of which every line becomes a line of the log.
-// One goroutine reads it until End.
+// Output is one of a program's outputs, of which every line becomes a line of the log, as
+// long as the rate allows. One goroutine reads it until End, whatever becomes of the lines:
+// a program never waits for the log.
 type Output struct {
 	pipe   *os.File
 	reader sync.WaitGroup
@@ -25,24 +26,25 @@ type Output struct {
 
 // NewOutput makes an output, and the file that becomes the program's descriptor: it is the
 // caller's to close once the program has it.
-func NewOutput(log *zap.Logger, stream string) (o *Output, theirs *os.File, err error) {
+func NewOutput(log *zap.Logger, stream string, rate Rate) (o *Output, theirs *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("open a pipe for its output: %w", err)
 	}
-	return Follow(r, log, stream), w, nil
+	return Follow(r, log, stream, rate), w, nil
 }
 
 // Follow makes an output of a pipe that is open already; it closes that at its End.
-func Follow(pipe *os.File, log *zap.Logger, stream string) *Output {
+func Follow(pipe *os.File, log *zap.Logger, stream string, rate Rate) *Output {
 	o := &Output{pipe: pipe}
-	o.reader.Go(func() { read(pipe, log.With(zap.String("stream", stream))) })
+	o.reader.Go(func() { read(pipe, newLines(log, stream, rate)) })
 	return o
 }
 
-// Lines makes lines of the log of what is written to it. It is one goroutine's at a time.
-func Lines(log *zap.Logger, stream string) io.WriteCloser {
-	return newLines(log.With(zap.String("stream", stream)))
+// Lines makes lines of the log of what is written to it, like an Output. It is one
+// goroutine's at a time.
+func Lines(log *zap.Logger, stream string, rate Rate) io.WriteCloser {
+	return newLines(log, stream, rate)
 }
 
 // End takes what is in the pipe and goes; somebody may still hold its other end.
@@ -53,20 +55,19 @@ func (o *Output) End() {
 }
 
 // read logs what comes through a pipe, line by line, until its end or deadline.
-func read(pipe *os.File, log *zap.Logger) {
-	lines := newLines(log)
-	buffer := make([]byte, 32<<10)
+func read(pipe *os.File, to *lines) {
+	defer to.end()
+	buffer := make([]byte, 64<<10) // what a pipe usually holds
 	for {
 		n, err := pipe.Read(buffer)
-		lines.write(buffer[:n])
+		to.write(buffer[:n])
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			drain(pipe, buffer, lines)
+			drain(pipe, buffer, to)
 		}
 		if err != nil {
-			break
+			return
 		}
 	}
-	lines.end()
 }
 
 // drain takes what is left in a pipe whose writers may go on for ever, but no more than
@@ -93,20 +94,13 @@ func drain(pipe *os.File, buffer []byte, to *lines) {
 
 // lines cuts a stream into lines of at most maxLine bytes; what is longer is dropped.
 type lines struct {
-	emit func(line []byte, cut bool)
-
+	to   *Limited
 	held []byte
 	cut  bool
 }
 
-func newLines(log *zap.Logger) *lines {
-	return &lines{emit: func(line []byte, cut bool) {
-		fields := []zap.Field{zap.String("line", string(line))}
-		if cut {
-			fields = append(fields, zap.Bool("cut", true))
-		}
-		log.Info("output", fields...)
-	}}
+func newLines(log *zap.Logger, stream string, rate Rate) *lines {
+	return &lines{to: NewLimited(log.With(zap.String("stream", stream)), rate)}
 }
 
 func (l *lines) Write(data []byte) (int, error) {
@@ -120,6 +114,9 @@ func (l *lines) Close() error {
 }
 
 func (l *lines) write(data []byte) {
+	if l.to.full() {
+		data = l.skip(data)
+	}
 	for len(data) > 0 {
 		part, rest, whole := bytes.Cut(data, []byte{'\n'})
 		room := min(len(part), maxLine-len(l.held))
@@ -132,14 +129,29 @@ func (l *lines) write(data []byte) {
 	}
 }
 
-// end emits a last line that no newline ended.
+// skip drops the whole lines of the data, which is quicker than looking at each, and
+// returns the rest.
+func (l *lines) skip(data []byte) []byte {
+	end := bytes.LastIndexByte(data, '\n') + 1
+	if end == 0 {
+		return data
+	}
+	n := bytes.Count(data[:end], []byte{'\n'})
+	l.to.drop(n, len(l.held)+end-n)
+	l.held, l.cut = l.held[:0], false
+	return data[end:]
+}
+
+// end logs a last line that no newline ended, and all that waits.
 func (l *lines) end() {
 	if len(l.held) > 0 {
 		l.flush()
 	}
+	l.to.Close()
 }
 
 func (l *lines) flush() {
-	l.emit(bytes.TrimSuffix(l.held, []byte{'\r'}), l.cut)
+	line := bytes.TrimSuffix(l.held, []byte{'\r'})
+	l.to.say(zap.InfoLevel, "output", "line", len(line), l.cut, func() string { return string(line) })
 	l.held, l.cut = l.held[:0], false
 }

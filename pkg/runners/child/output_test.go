@@ -26,7 +26,7 @@ func TestOutputIsDrainedAtTheDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zap.InfoLevel)
-	read(r, zap.New(core))
+	read(r, newLines(zap.New(core), "stdout", Rate{}))
 	var got []string
 	for _, e := range logs.All() {
 		got = append(got, e.ContextMap()["line"].(string))
@@ -43,13 +43,19 @@ func TestLinesAreCut(t *testing.T) {
 	}
 	long := strings.Repeat("x", maxLine)
 	for _, chunk := range []int{1 << 10, maxLine - 1, maxLine, 1 << 20} {
-		var got []line
-		l := lines{emit: func(text []byte, cut bool) { got = append(got, line{string(text), cut}) }}
+		core, logs := observer.New(zap.InfoLevel)
+		l := newLines(zap.New(core), "stdout", Rate{})
 		text := []byte(long + "\n" + long + "y\n" + "\n" + "z\r\n" + "end")
 		for part := range slices.Chunk(text, chunk) {
 			l.write(part)
 		}
 		l.end()
+		var got []line
+		for _, e := range logs.All() {
+			fields := e.ContextMap()
+			_, cut := fields["cut"]
+			got = append(got, line{fields["line"].(string), cut})
+		}
 		want := []line{{long, false}, {long, true}, {"", false}, {"z", false}, {"end", false}}
 		if !slices.Equal(got, want) {
 			t.Errorf("chunks of %d: %d lines are wrong", chunk, len(got))

@@ -11,6 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/runners"
+	"github.com/primacy-dev/primacy/pkg/runners/child"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
@@ -24,6 +25,8 @@ type Command struct {
 	Env []string
 	// Dir is where the program runs; this process's own directory when empty.
 	Dir string
+	// Output is how much of its output is logged; what is zero means child.DefaultRate's.
+	Output child.Rate
 	// StopGrace is the time between SIGTERM and SIGKILL, at most.
 	StopGrace time.Duration
 	// Clock tells the time on CLOCK_BOOTTIME; nil means that of production.

@@ -6,6 +6,7 @@
 //	  dir: /srv/writer   # where it runs; primacy's own directory when left out
 //	  env:
 //	  - {name: WRITER_MODE, value: leader}
+//	  output: {linesPerSecond: 500, bytesPerSecond: 131072}   # the defaults
 //
 // # The program
 //
@@ -25,7 +26,8 @@
 // file means that primacy is gone.
 //
 // Every line of its two outputs becomes a line of primacy's log; what goes beyond 64 KiB
-// in one line is cut off.
+// in one line is cut off. What comes faster than the rate of output is dropped, and each
+// second a line says how much that was; a program never waits for the log.
 //
 // # Its end
 //

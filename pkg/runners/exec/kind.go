@@ -19,19 +19,20 @@ type block struct {
 	StopGrace time.Duration   `yaml:"stopGrace"`
 	Dir       string          `yaml:"dir"`
 	Env       child.Variables `yaml:"env"`
+	Output    child.Rate      `yaml:"output"`
 }
 
 // Kind decodes `exec:` blocks.
 func Kind() runners.Decoder {
 	return func(node *yaml.Node, env runners.Env) (election.Runner, error) {
-		b := block{StopGrace: env.StopGrace}
+		b := block{StopGrace: env.StopGrace, Output: child.DefaultRate}
 		if err := strict.Decode(node, &b); err != nil {
 			return nil, err
 		}
 		if err := b.check(node, env.StopGrace); err != nil {
 			return nil, err
 		}
-		c := Command{Name: env.Runner, Args: b.Command, Dir: b.Dir, StopGrace: b.StopGrace, Clock: env.Clock, Log: env.Log}
+		c := Command{Name: env.Runner, Args: b.Command, Dir: b.Dir, Output: b.Output, StopGrace: b.StopGrace, Clock: env.Clock, Log: env.Log}
 		c.Env = b.Env.List()
 		return New(c), nil
 	}
@@ -61,5 +62,6 @@ func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
 			"shorten it, or lengthen the election's")
 	}
 	errs = append(errs, b.Env.Check(node)...)
+	errs = append(errs, b.Output.Check(node)...)
 	return errs.OrNil()
 }

@@ -32,7 +32,7 @@ func start(c Command, term election.Term, deadline record.Instant, log *zap.Logg
 		return nil, err
 	}
 	p := &process{}
-	files, err := p.files(log)
+	files, err := p.files(log, c.Output)
 	defer closeAll(files)
 	if err == nil {
 		p.Process, err = deadman.Start(deadman.Program{
@@ -53,18 +53,18 @@ func start(c Command, term election.Term, deadline record.Instant, log *zap.Logg
 }
 
 // files are the program's descriptors, the caller's to close; our ends are the process's.
-func (p *process) files(log *zap.Logger) (theirs []*os.File, err error) {
+func (p *process) files(log *zap.Logger, rate child.Rate) (theirs []*os.File, err error) {
 	stdin, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, err
 	}
 	theirs = append(theirs, stdin)
 	var f *os.File
-	if p.stdout, f, err = child.NewOutput(log, "stdout"); err != nil {
+	if p.stdout, f, err = child.NewOutput(log, "stdout", rate); err != nil {
 		return theirs, err
 	}
 	theirs = append(theirs, f)
-	if p.stderr, f, err = child.NewOutput(log, "stderr"); err != nil {
+	if p.stderr, f, err = child.NewOutput(log, "stderr", rate); err != nil {
 		return theirs, err
 	}
 	theirs = append(theirs, f)

@@ -22,6 +22,7 @@ type block struct {
 	SHA256    string          `yaml:"sha256" strict:"required"`
 	StopGrace time.Duration   `yaml:"stopGrace"`
 	Env       child.Variables `yaml:"env"`
+	Output    child.Rate      `yaml:"output"`
 	Config    yaml.Node       `yaml:"config"`
 }
 
@@ -45,7 +46,7 @@ type kind struct {
 
 func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error) {
 	env = env.Defaults()
-	b := block{StopGrace: env.StopGrace}
+	b := block{StopGrace: env.StopGrace, Output: child.DefaultRate}
 	if err := strict.Decode(node, &b); err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error)
 		k.ready[asked] = true
 	}
 	return New(Plugin{
-		Name: env.Runner, Program: program, Config: config, Env: b.Env.List(),
+		Name: env.Runner, Program: program, Config: config, Env: b.Env.List(), Output: b.Output,
 		StopGrace: b.StopGrace, Clock: env.Clock, Log: env.Log,
 	}), nil
 }
@@ -126,7 +127,8 @@ func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
 		fail("stopGrace", fmt.Sprintf("%v is longer than the election's stopGrace %v: the plugin must be dead before that", b.StopGrace, stopGrace),
 			"shorten it, or lengthen the election's")
 	}
-	return append(errs, b.Env.Check(node)...).OrNil()
+	errs = append(errs, b.Env.Check(node)...)
+	return append(errs, b.Output.Check(node)...).OrNil()
 }
 
 var errConfig = errors.New("cannot be passed on")

@@ -39,7 +39,7 @@ func (p *Program) Ready(config []byte, env []string, log *zap.Logger) error {
 
 func (p *Program) probe(env []string, log *zap.Logger, ask func(context.Context, protocol.RunnerClient) error) (Description, error) {
 	log = log.With(zap.String("plugin", p.Name))
-	s, err := newSession(p, child.Inherited(env), clock.Boottime().Now().Add(probeFor), log)
+	s, err := newSession(setting{program: p, env: child.Inherited(env), kill: clock.Boottime().Now().Add(probeFor), log: log})
 	if err != nil {
 		return Description{}, &StartError{Plugin: p.Name, Err: err}
 	}

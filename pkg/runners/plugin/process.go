@@ -18,20 +18,26 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
-// process is a plugin's process, under a supervisor.
-type process struct {
+// setting is how a plugin's process is run.
+type setting struct {
 	program *Program
 	env     []string
+	output  child.Rate
 	kill    record.Instant
 	log     *zap.Logger
+}
+
+// process is a plugin's process, under a supervisor.
+type process struct {
+	setting
 	// started receives the process once it runs.
 	started chan *deadman.Process
 
 	*deadman.Process
-	stdout         *os.File
-	first          *io.PipeReader
-	stderr, output *child.Output
-	handshake      sync.WaitGroup
+	stdout          *os.File
+	first           *io.PipeReader
+	stderr, helpers *child.Output
+	handshake       sync.WaitGroup
 }
 
 // start starts the plugin with what go-plugin adds to its environment.
@@ -46,7 +52,7 @@ func (p *process) start(spec *osexec.Cmd) error {
 		return err
 	}
 	defer stdout.Close()
-	errors, stderr, err := child.NewOutput(p.log, "stderr")
+	errors, stderr, err := child.NewOutput(p.log, "stderr", p.output)
 	if err != nil {
 		_ = r.Close()
 		return err
@@ -59,7 +65,7 @@ func (p *process) start(spec *osexec.Cmd) error {
 		err := copyLine(handshake, r)
 		_ = handshake.CloseWithError(err)
 		if err == nil { // the rest is what the plugin's helpers print
-			p.output = child.Follow(r, p.log, "stdout")
+			p.helpers = child.Follow(r, p.log, "stdout", p.output)
 		}
 	})
 	p.Process, err = deadman.Start(deadman.Program{
@@ -81,10 +87,10 @@ func (p *process) close() {
 	_ = p.first.Close()
 	_ = p.stdout.SetReadDeadline(time.Now())
 	p.handshake.Wait()
-	if p.output == nil {
-		p.output = child.Follow(p.stdout, p.log, "stdout")
+	if p.helpers == nil {
+		p.helpers = child.Follow(p.stdout, p.log, "stdout", p.output)
 	}
-	p.output.End()
+	p.helpers.End()
 	p.stderr.End()
 }
 

@@ -25,6 +25,9 @@ type Plugin struct {
 	Config []byte
 	// Env adds NAME=value to the environment that package child lists.
 	Env []string
+	// Output is how much of what it says and prints is logged; what is zero means
+	// child.DefaultRate's.
+	Output child.Rate
 	// StopGrace is the time between being asked to stop and SIGKILL, at most.
 	StopGrace time.Duration
 	// Clock tells the time on CLOCK_BOOTTIME; nil means that of production.
@@ -57,11 +60,11 @@ func (w *work) Run(ctx context.Context, term election.Term) error {
 		return fmt.Errorf("plugin %s was not started: %w", w.Program.Name, runners.ErrDeadline)
 	}
 	log := runners.Log(w.Log, term, w.Name).With(zap.String("plugin", w.Program.Name))
-	s, err := newSession(w.Program, child.Environment(w.Env, term, deadline), kill, log)
+	s, err := newSession(setting{program: w.Program, env: child.Environment(w.Env, term, deadline), output: w.Output, kill: kill, log: log})
 	if err != nil {
 		return &StartError{Plugin: w.Program.Name, Err: err}
 	}
-	t := &talk{plugin: w.Program.Name, session: s, term: term, config: w.Config, log: log, over: make(chan struct{})}
+	t := &talk{plugin: w.Program.Name, session: s, term: term, config: w.Config, output: w.Output, log: log, over: make(chan struct{})}
 	talking, hang := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -9,9 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	gorunner "github.com/hashicorp/go-plugin/runner"
-	"go.uber.org/zap"
 
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/runners/child"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
@@ -29,15 +27,15 @@ type session struct {
 
 // newSession makes a session of a process that will be killed at the instant, unless it is
 // watched. It starts nothing. close must be called.
-func newSession(program *Program, env []string, kill record.Instant, log *zap.Logger) (*session, error) {
+func newSession(in setting) (*session, error) {
 	sockets, err := os.MkdirTemp("", "primacy-plugin-")
 	if err != nil {
 		return nil, fmt.Errorf("folder for its sockets: %w", err)
 	}
 	s := &session{
-		process: &process{program: program, env: env, kill: kill, log: log, started: make(chan *deadman.Process, 1)},
+		process: &process{setting: in, started: make(chan *deadman.Process, 1)},
 		sockets: sockets,
-		output:  &printed{to: child.Lines(log, "stdout")}, errors: &printed{to: child.Lines(log, "stderr")},
+		output:  &printed{to: child.Lines(in.log, "stdout", in.output)}, errors: &printed{to: child.Lines(in.log, "stderr", in.output)},
 	}
 	s.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  protocol.Handshake,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/child"
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
 )
 
@@ -22,6 +23,7 @@ type talk struct {
 	session *session
 	term    election.Term
 	config  []byte
+	output  child.Rate
 	log     *zap.Logger
 
 	// service is set once hands are shaken.
@@ -57,7 +59,9 @@ func (t *talk) hold(ctx, run context.Context) error {
 	deadline, _ := t.term.Deadline()
 	var extending sync.WaitGroup
 	extending.Go(func() { t.extend(ctx, run, stream, deadline) })
-	err = t.hear(stream)
+	say := child.NewLimited(t.log, t.output)
+	err = t.hear(stream, say)
+	say.Close()
 	hang()
 	extending.Wait()
 	return err
@@ -94,7 +98,7 @@ func (t *talk) extend(ctx, run context.Context, stream protocol.Runner_RunClient
 }
 
 // hear takes events until the last one.
-func (t *talk) hear(stream protocol.Runner_RunClient) error {
+func (t *talk) hear(stream protocol.Runner_RunClient, to *child.Limited) error {
 	for {
 		e, err := stream.Recv()
 		if err != nil {
@@ -108,14 +112,14 @@ func (t *talk) hear(stream protocol.Runner_RunClient) error {
 			t.said = true
 			return &WorkError{Plugin: t.plugin, Problem: e.Ended.GetProblem()}
 		case *protocol.RunEvent_Log:
-			t.log.Log(levels[e.Log.GetLevel()], "plugin says", zap.String("line", e.Log.GetMessage()))
+			to.Say(levels[e.Log.GetLevel()], "plugin says", "line", e.Log.GetMessage())
 		case *protocol.RunEvent_Progress:
-			t.log.Info("plugin progresses", zap.String("progress", e.Progress.GetText()))
+			to.Say(zap.InfoLevel, "plugin progresses", "progress", e.Progress.GetText())
 		case *protocol.RunEvent_Health:
 			if problem := e.Health.GetProblem(); problem != "" {
-				t.log.Warn("plugin is not well", zap.String("problem", problem))
+				to.Say(zap.WarnLevel, "plugin is not well", "problem", problem)
 			} else {
-				t.log.Info("plugin is well")
+				to.Say(zap.InfoLevel, "plugin is well", "", "")
 			}
 		}
 	}

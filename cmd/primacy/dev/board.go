@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -97,7 +98,7 @@ func (b *board) observe(e lock.Event, now time.Time) []string {
 			return nil
 		}
 		b.cut = true
-		return []string{"the API server's stream broke: " + printable(fmt.Sprint(e.Err))}
+		return []string{"the API server's stream broke: " + view.Printable(fmt.Sprint(e.Err))}
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func (s *seat) move(before, r *record.Record, now time.Time) string {
 		token = fmt.Sprintf(" token %d", r.Token)
 	}
 	if s.holder == "" {
-		return fmt.Sprintf("%s: %s leads%s", s.election, nameOf(r.Holder), token)
+		return fmt.Sprintf("%s: %s leads%s", s.election, view.NameOf(r.Holder), token)
 	}
 	since, why := s.renewedAt, "not renewed in time"
 	if !s.freeSince.IsZero() {
@@ -162,7 +163,7 @@ func (s *seat) move(before, r *record.Record, now time.Time) string {
 			why = lastReason(before)
 		}
 	}
-	return fmt.Sprintf("%s: %s -> %s (%s)%s after %s", s.election, nameOf(s.holder), nameOf(r.Holder), why, token, rough(now.Sub(since)))
+	return fmt.Sprintf("%s: %s -> %s (%s)%s after %s", s.election, view.NameOf(s.holder), view.NameOf(r.Holder), why, token, rough(now.Sub(since)))
 }
 
 // lastReason is why the last holder released, as it wrote it.
@@ -170,7 +171,7 @@ func lastReason(r *record.Record) string {
 	if len(r.History) == 0 {
 		return "released"
 	}
-	return printable(strings.TrimPrefix(r.History[len(r.History)-1].Why, "released: "))
+	return view.Printable(strings.TrimPrefix(r.History[len(r.History)-1].Why, "released: "))
 }
 
 // mournAfter is how long a lock may be free before it is said that nobody leads.
@@ -186,7 +187,7 @@ func (b *board) mourn(now time.Time) (lines []string) {
 		s.mourned = true
 		why := "its lock is gone"
 		if s.record != nil {
-			why = nameOf(s.holder) + " released it: " + lastReason(s.record)
+			why = view.NameOf(s.holder) + " released it: " + lastReason(s.record)
 		}
 		lines = append(lines, fmt.Sprintf("%s: nobody leads (%s)", s.election, why))
 	}
@@ -216,12 +217,12 @@ func (b *board) memberNews(now time.Time) (lines []string) {
 		}
 		present[m.Identity] = true
 		if !b.present[m.Identity] {
-			lines = append(lines, fmt.Sprintf("member %s joined: revision %s, %s", nameOf(m.Identity), m.Revision, m.Location))
+			lines = append(lines, fmt.Sprintf("member %s joined: revision %s, %s", view.NameOf(m.Identity), m.Revision, m.Location))
 		}
 	}
 	for _, identity := range slices.Sorted(maps.Keys(b.present)) {
 		if !present[identity] {
-			lines = append(lines, fmt.Sprintf("member %s left", nameOf(identity)))
+			lines = append(lines, fmt.Sprintf("member %s left", view.NameOf(identity)))
 		}
 	}
 	b.present = present

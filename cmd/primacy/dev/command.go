@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 )
 
 // command is what a person wants, typed as a line or as a key.
@@ -70,7 +72,7 @@ func (r *run) switchRevision(ctx context.Context, to string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := r.cluster.prefer(ctx, *r.plan.key, to); err != nil {
-		r.event("%s", printable(err.Error()))
+		r.event("%s", view.Printable(err.Error()))
 	}
 }
 
@@ -84,7 +86,7 @@ func (r *run) target(name, what string) *member {
 	case name == "":
 		r.event("no member runs that one could %s", what)
 	case m == nil:
-		r.event("there is no member %s to %s", printable(name), what)
+		r.event("there is no member %s to %s", view.Printable(name), what)
 	case m.phase != running:
 		r.event("member %s is %s already", m.name, m.phase)
 	default:
@@ -97,7 +99,7 @@ func (r *run) target(name, what string) *member {
 func (r *run) busiest() string {
 	leads := map[string]int{}
 	for _, m := range r.board.report(time.Now()).Members {
-		leads[nameOf(m.Identity)] += m.Leads
+		leads[view.NameOf(m.Identity)] += m.Leads
 	}
 	best := ""
 	for _, m := range r.crew.members {

@@ -28,17 +28,6 @@ func TestParseCommand(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	for identity, want := range map[string]string{
-		"stable-0_0000abcd": "stable-0", "istiod-5f_x": "istiod-5f_x", "": "", "a\x1b[m_00000001": `a\x1b[m_00000001`, "a\xff": `a\xff`,
-		"größe": "größe", "say \"hi\"\n": `say "hi"\n`, "\ufffd": "\ufffd",
-	} {
-		if got := nameOf(identity); got != want {
-			t.Errorf("nameOf(%q) = %q, want %q", identity, got, want)
-		}
-	}
-}
-
 func TestLogFile(t *testing.T) {
 	l := logFile{path: filepath.Join(t.TempDir(), "log")}
 	if l.tail() != nil || l.news() != nil {

@@ -15,7 +15,7 @@ func (r *run) enter(ctx context.Context) {
 		r.screen = s
 		r.leave = sync.OnceFunc(func() {
 			r.screen = nil
-			s.close()
+			s.Close()
 		})
 		return
 	}

@@ -6,25 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// led counts the elections that a living member holds.
-func led(r status.Report) int {
-	n := 0
-	for _, e := range r.Elections {
-		if e.State == status.Led && !e.Stale {
-			n++
-		}
-	}
-	return n
-}
-
 // allLed says whether each of the elections that there should be is led.
 func (b *board) allLed(now time.Time) bool {
-	return b.listed && led(b.report(now)) == len(b.report(now).Elections)
+	return b.listed && view.CountLed(b.report(now)) == len(b.report(now).Elections)
 }
 
 // amiss is what is not as it should be at this moment, but may become so by itself.
@@ -37,12 +27,12 @@ func (b *board) amiss(now time.Time, preferred record.Preferred, policies map[st
 	for _, e := range r.Elections {
 		switch {
 		case e.State == status.Led && e.Stale:
-			all = append(all, fmt.Sprintf("%s: %s holds the lock, but does not renew it", e.Name, nameOf(e.Holder)))
+			all = append(all, fmt.Sprintf("%s: %s holds the lock, but does not renew it", e.Name, view.NameOf(e.Holder)))
 		case e.State != status.Led:
 			all = append(all, fmt.Sprintf("%s: nobody leads, the lock is %s", e.Name, e.State))
 		default:
 			if better := outranking(r, e, preferred, policies[e.Lock]); better != "" {
-				all = append(all, fmt.Sprintf("%s: %s leads, though %s is better and ready", e.Name, nameOf(e.Holder), nameOf(better)))
+				all = append(all, fmt.Sprintf("%s: %s leads, though %s is better and ready", e.Name, view.NameOf(e.Holder), view.NameOf(better)))
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 )
 
 // logFile is a file that a process writes to.
@@ -70,7 +72,7 @@ func (l *logFile) read(from, n int64) []byte {
 func indented(lines []string) string {
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString("\n    " + printable(strings.ReplaceAll(l, "\t", " ")))
+		b.WriteString("\n    " + view.Printable(strings.ReplaceAll(l, "\t", " ")))
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/config"
 )
 
@@ -173,7 +174,7 @@ func (r *run) follow(next *config.Configuration) {
 func (r *run) showLogs() {
 	for _, m := range r.crew.members {
 		for _, line := range m.log.news() {
-			r.console.say("%s | %s", m.name, printable(strings.ReplaceAll(line, "\t", " ")))
+			r.console.say("%s | %s", m.name, view.Printable(strings.ReplaceAll(line, "\t", " ")))
 		}
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
@@ -19,7 +19,7 @@ func shown(t *testing.T) snapshot {
 	s.shows("primacy-edge-stable-0-0", s.session(stable0, nil))
 	report := s.board.report(s.now.Add(2 * time.Second))
 	return snapshot{
-		report: report, preferred: "stable", other: "canary", up: 83 * time.Second, led: led(report),
+		report: report, preferred: "stable", other: "canary", up: 83 * time.Second, led: view.CountLed(report),
 		members: []memberRow{
 			{name: "stable-0", revision: "stable", process: "running, pid 123", session: "live", leads: 1},
 			{name: "stable-1", revision: "stable", process: "killed, back in 2 s", session: "not renewed"},
@@ -33,19 +33,17 @@ func shown(t *testing.T) snapshot {
 	}
 }
 
-// view is what the terminal shows, without its colours.
-func view(s snapshot, chosen, width, height int) string {
-	var m tea.Model = model{snapshot: s, chosen: chosen}
-	m, _ = m.Update(tea.WindowSizeMsg{Width: width, Height: height})
-	return ansi.Strip(m.View().Content) + "\n"
+// looks is what the terminal shows, without its colours.
+func looks(s snapshot, chosen, width, height int) string {
+	return ansi.Strip(s.page(chosen, width, height).Draw(width, height)) + "\n"
 }
 
 func TestView(t *testing.T) {
 	s := shown(t)
-	golden(t, "view-100x32.txt", view(s, 0, 100, 32))
-	golden(t, "view-80x24.txt", view(s, 1, 80, 24))
+	golden(t, "view-100x32.txt", looks(s, 0, 100, 32))
+	golden(t, "view-80x24.txt", looks(s, 1, 80, 24))
 	s.other, s.byHand = "", nil
-	golden(t, "view-60x14.txt", view(s, 2, 60, 14))
+	golden(t, "view-60x14.txt", looks(s, 2, 60, 14))
 }
 
 // Whatever the size of the terminal, nothing goes beyond it.
@@ -56,7 +54,7 @@ func TestViewFits(t *testing.T) {
 	}
 	for width := 1; width < 130; width += 13 {
 		for height := 1; height < 50; height += 3 {
-			lines := strings.Split(render(s, 0, width, height), "\n")
+			lines := strings.Split(s.page(0, width, height).Draw(width, height), "\n")
 			if len(lines) != height {
 				t.Fatalf("%dx%d: %d lines", width, height, len(lines))
 			}
@@ -67,28 +65,17 @@ func TestViewFits(t *testing.T) {
 			}
 		}
 	}
-	if got := render(s, 0, 0, 0); got != "" {
-		t.Errorf("before the size is known: %q", got)
-	}
 }
 
-// What is new, and what is not as it should be, stands out.
-func TestMarks(t *testing.T) {
+// What is not as it should be stands out in the title too.
+func TestTitle(t *testing.T) {
 	s := shown(t)
-	lines := s.electionTable()
-	if !strings.HasPrefix(lines[1], fresh) || !strings.HasPrefix(lines[2], bad) {
-		t.Errorf("marks: %q", lines)
+	if got := s.title(); !strings.Contains(got, view.Bad.Of("1 of 2 elections led")) {
+		t.Errorf("title: %q", got)
 	}
-	if !strings.Contains(s.title(), bad+"1 of 2 elections led") {
-		t.Errorf("title: %q", s.title())
-	}
-	later := newStage(t)
-	later.shows("lock-one", later.held(stable0, 10, 1, ""))
-	later.shows("lock-two", later.held(stable0, 10, 1, ""))
-	s.report = later.board.report(later.now.Add(freshFor))
-	s.led = led(s.report)
-	if got := strings.Join(s.electionTable(), "") + s.title(); strings.Contains(got, fresh) || strings.Contains(got, bad) {
-		t.Errorf("marks where all is well: %q", got)
+	s.led = 2
+	if got := s.title(); strings.Contains(got, string(view.Bad)) {
+		t.Errorf("title where all is well: %q", got)
 	}
 }
 
@@ -99,7 +86,7 @@ func TestHostileView(t *testing.T) {
 	evil.Mark.Key = "\x1b[2J"
 	s.shows("lock-one", evil)
 	s.event(lock.Event{Kind: lock.Changed})
-	content := render(snapshot{report: s.board.report(s.now), preferred: "\x1b[2J", recent: s.said, members: []memberRow{{}}}, 0, 200, 30)
+	content := snapshot{report: s.board.report(s.now), preferred: "\x1b[2J", recent: s.said, members: []memberRow{{}}}.page(0, 200, 30).Draw(200, 30)
 	if strings.Contains(content, "\x1b]") || strings.Contains(content, "\x1b[2J") || strings.Contains(content, "\a") {
 		t.Errorf("escaped: %q", content)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -33,7 +34,7 @@ type run struct {
 	preferred record.Preferred
 	source    *revisions.Switch
 	// recent are the last events, for the screen.
-	recent []string
+	recent view.Log
 	// ledAfter is how long it took until all elections were led; zero before.
 	ledAfter time.Duration
 	// endBy is when a run that is over by the clock ends at last; zero while it goes on.
@@ -168,14 +169,10 @@ func (r *run) takeDown() error {
 // event tells something that happened now.
 func (r *run) event(format string, args ...any) {
 	now, line := time.Now(), fmt.Sprintf(format, args...)
-	r.recent = append(r.recent, now.Format(time.TimeOnly)+" "+line)
-	r.recent = r.recent[max(0, len(r.recent)-mostRecent):]
+	r.recent.Add(now, line)
 	if r.screen == nil {
 		r.console.event(now, line)
 		return
 	}
 	r.screen.show(r.snapshot(now))
 }
-
-// mostRecent is how many events are remembered.
-const mostRecent = 100

@@ -13,10 +13,10 @@ import (
 
 func TestKeys(t *testing.T) {
 	commands := make(chan command, 16)
-	var m tea.Model = model{snapshot: shown(t), commands: commands}
+	s := &screen{snapshot: shown(t), commands: commands}
 	press := func(keys ...tea.Key) {
 		for _, k := range keys {
-			m, _ = m.Update(tea.KeyPressMsg(k))
+			s.press(tea.KeyPressMsg(k).String())
 		}
 	}
 	text := func(s string) tea.Key { return tea.Key{Text: s, Code: rune(s[0])} }
@@ -51,7 +51,7 @@ func TestScreen(t *testing.T) {
 	next.preferred = "another"
 	s.show(next)
 	until(t, screen, "another")
-	s.close()
+	s.Close()
 	if err := <-s.ended(); err != nil {
 		t.Error(err)
 	}

@@ -2,10 +2,10 @@ package dev
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
@@ -31,8 +31,8 @@ type memberRow struct {
 func (r *run) snapshot(now time.Time) snapshot {
 	report := r.board.report(now)
 	s := snapshot{
-		report: report, preferred: r.preferred.String(), up: now.Sub(r.begin), led: led(report),
-		members: r.memberRows(report, now), recent: slices.Clone(r.recent), folder: r.dir.path, byHand: r.switchByHand(),
+		report: report, preferred: r.preferred.String(), up: now.Sub(r.begin), led: view.CountLed(report),
+		members: r.memberRows(report, now), recent: r.recent.Lines(), folder: r.dir.path, byHand: r.switchByHand(),
 	}
 	if r.preferred.State == 0 {
 		s.preferred = "(not read yet)"
@@ -57,7 +57,7 @@ func (r *run) memberRows(report status.Report, now time.Time) []memberRow {
 			row.process = fmt.Sprintf("%s, back in %.0f s", m.phase, max(0, away.Seconds()))
 		}
 		for _, s := range report.Members {
-			if nameOf(s.Identity) != m.name || s.State == status.Ended {
+			if view.NameOf(s.Identity) != m.name || s.State == status.Ended {
 				continue
 			}
 			row.leads += s.Leads

@@ -1,0 +1,138 @@
+package app
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+	"sigs.k8s.io/yaml"
+
+	"github.com/primacy-dev/primacy/config/strict"
+)
+
+// confirmation is asked for before leadership moves. It belongs to one invocation.
+type confirmation struct {
+	yes bool
+	// in is where an answer comes from; ask says whether a person sits there.
+	in  io.Reader
+	ask bool
+	out io.Writer
+}
+
+// newConfirmation defines --yes. The terminal is that of the process.
+func newConfirmation(flags *pflag.FlagSet) *confirmation {
+	c := &confirmation{in: os.Stdin, ask: term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(os.Stderr), out: os.Stderr}
+	flags.BoolVarP(&c.yes, "yes", "y", false, "do not ask before leadership moves")
+	return c
+}
+
+// errDeclined: a person answered no.
+var errDeclined = errors.New("nothing was changed")
+
+// of asks whether to go on with what will happen, such as "3 elections will move to canary".
+// The error says why not; nothing may be written then.
+func (c *confirmation) of(what string) error {
+	switch {
+	case c.yes:
+		return nil
+	case !c.ask:
+		return &usageError{fmt.Errorf("%s; nobody can be asked without a terminal, so nothing was changed (--yes goes on without asking, --dry-run only looks)", what)}
+	}
+	if _, err := fmt.Fprintf(c.out, "%s. Go on? [y/N] ", what); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(c.in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return errDeclined
+}
+
+// dryRun is what --dry-run says.
+type dryRun bool
+
+func addDryRun(flags *pflag.FlagSet) *dryRun {
+	var d dryRun
+	flags.BoolVar((*bool)(&d), "dry-run", false, "show what would happen, and change nothing")
+	return &d
+}
+
+// output is the form in which a command writes its result.
+type output string
+
+const (
+	outputText output = "text"
+	outputJSON output = "json"
+	outputYAML output = "yaml"
+)
+
+var outputs = []string{string(outputText), string(outputJSON), string(outputYAML)}
+
+// addOutput defines -o.
+func addOutput(flags *pflag.FlagSet) *output {
+	o := outputText
+	flags.VarP(&o, "output", "o", "text, json or yaml")
+	return &o
+}
+
+// Set implements pflag.Value.
+func (o *output) Set(s string) error {
+	for _, known := range outputs {
+		if s == known {
+			*o = output(s)
+			return nil
+		}
+	}
+	hint := ""
+	if near := strict.Nearest(s, outputs); near != "" {
+		hint = fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return fmt.Errorf("want text, json or yaml, got %q%s", s, hint)
+}
+
+// String implements pflag.Value.
+func (o *output) String() string { return string(*o) }
+
+// Type implements pflag.Value.
+func (o *output) Type() string { return "format" }
+
+// write writes a result: the text, or the document that says the same.
+func (o output) write(w io.Writer, text string, document any) error {
+	var data []byte
+	var err error
+	switch o {
+	case outputJSON:
+		data, err = json.MarshalIndent(document, "", "  ")
+		data = append(data, '\n')
+	case outputYAML:
+		data, err = yaml.Marshal(document)
+	default:
+		data = []byte(text)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// operator is who gives a command, for the record: the user of this machine; empty where
+// that has no name.
+func operator() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}

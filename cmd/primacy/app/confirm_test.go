@@ -1,0 +1,80 @@
+package app
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/spf13/pflag"
+)
+
+func TestConfirmation(t *testing.T) {
+	const what = "3 elections will move to canary"
+	for _, tt := range []struct {
+		name   string
+		c      confirmation
+		answer string
+		asked  bool
+		want   string // of the error; empty for none
+	}{
+		{"yes was given", confirmation{yes: true}, "", false, ""},
+		{"yes was given at a terminal", confirmation{yes: true, ask: true}, "", false, ""},
+		{"nobody is there", confirmation{}, "y\n", false, what + "; nobody can be asked without a terminal, so nothing was changed (--yes goes on without asking, --dry-run only looks)"},
+		{"y", confirmation{ask: true}, "y\n", true, ""},
+		{"yes", confirmation{ask: true}, " YES \n", true, ""},
+		{"no", confirmation{ask: true}, "no\n", true, "nothing was changed"},
+		{"Enter", confirmation{ask: true}, "\n", true, "nothing was changed"},
+		{"end", confirmation{ask: true}, "", true, "nothing was changed"},
+		{"something", confirmation{ask: true}, "yesterday\n", true, "nothing was changed"},
+	} {
+		var out strings.Builder
+		tt.c.in, tt.c.out = strings.NewReader(tt.answer), &out
+		err := tt.c.of(what)
+		if got := message(err); got != tt.want {
+			t.Errorf("%s: error %q, want %q", tt.name, got, tt.want)
+		}
+		if asked := out.String() == what+". Go on? [y/N] "; asked != tt.asked {
+			t.Errorf("%s: asked %q", tt.name, &out)
+		}
+	}
+	broken := errors.New("no terminal any more")
+	c := confirmation{ask: true, in: iotest.ErrReader(broken), out: new(strings.Builder)}
+	if err := c.of(what); !errors.Is(err, broken) {
+		t.Errorf("an answer that cannot be read: %v", err)
+	}
+	var wrong *usageError
+	if err := new(confirmation).of(what); !errors.As(err, &wrong) {
+		t.Errorf("without a terminal: %v is no mistake in the command line", err)
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestOutput(t *testing.T) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o, dry, confirm := addOutput(flags), addDryRun(flags), newConfirmation(flags)
+	if err := flags.Parse([]string{"-o", "yaml", "--dry-run", "-y"}); err != nil || *o != outputYAML || !bool(*dry) || !confirm.yes {
+		t.Errorf("%v, %v, %v, %v", err, *o, *dry, confirm.yes)
+	}
+	if err := o.Set("jsn"); err == nil || err.Error() != `want text, json or yaml, got "jsn" (did you mean json?)` {
+		t.Errorf("jsn: %v", err)
+	}
+	document := struct {
+		Moves int `json:"moves"`
+	}{3}
+	for format, want := range map[output]string{outputText: "three\n", outputJSON: "{\n  \"moves\": 3\n}\n", outputYAML: "moves: 3\n"} {
+		var out strings.Builder
+		if err := format.write(&out, "three\n", document); err != nil || out.String() != want {
+			t.Errorf("%s: %q, %v", format, &out, err)
+		}
+	}
+	if operator() == "" {
+		t.Log("this machine's user has no name")
+	}
+}

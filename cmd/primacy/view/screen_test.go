@@ -1,0 +1,129 @@
+package view
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// stage is a terminal that a test sits at.
+type stage struct {
+	show   Show
+	title  string // written by the screen's goroutine only
+	keys   *os.File
+	seen   *bufio.Reader
+	output *os.File
+	pages  chan string
+}
+
+func newStage(t *testing.T) *stage {
+	in, keys := pipe(t)
+	out, output := pipe(t)
+	s := &stage{title: "first", keys: keys, seen: bufio.NewReader(out), output: output, pages: make(chan string, 16)}
+	s.show = Show{
+		In: in, Out: output, Name: "a test", Press: func(key string) { s.pages <- key },
+		Page: func(int, int) Page { return Page{Title: s.title} },
+	}
+	return s
+}
+
+var size = tea.WithWindowSize(80, 24)
+
+const leaveAlternateScreen = "\x1b[?1049l"
+
+// A screen draws what it is told, hands keys on, and gives the terminal back.
+func TestScreen(t *testing.T) {
+	st := newStage(t)
+	s := Open(context.Background(), st.show, size)
+	until(t, st.seen, "first")
+	if _, err := io.WriteString(st.keys, "k"); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-st.pages; got != "k" {
+		t.Errorf("key %q", got)
+	}
+	s.Do(func() { st.title = "second" })
+	until(t, st.seen, "second")
+	s.Close()
+	if err := <-s.Ended(); err != nil {
+		t.Error(err)
+	}
+	if err := st.output.Close(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, st.seen, leaveAlternateScreen)
+	var none *Screen
+	none.Do(func() { t.Error("nobody shows this") })
+	if none.Ended() != nil {
+		t.Error("what was never shown ends")
+	}
+}
+
+// Work and screen end together, whoever ends first.
+func TestDuring(t *testing.T) {
+	errWork := errors.New("work failed")
+	st := newStage(t)
+	st.show.In = nil
+	err := During(context.Background(), st.show, func(_ context.Context, s *Screen) error {
+		s.Do(func() { st.title = "at work" })
+		until(t, st.seen, "at work")
+		return errWork
+	}, size)
+	if !errors.Is(err, errWork) {
+		t.Errorf("work that fails: %v", err)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	st = newStage(t)
+	err = During(ctx, st.show, func(ctx context.Context, _ *Screen) error {
+		until(t, st.seen, "first")
+		cancel()
+		<-ctx.Done()
+		return nil
+	}, size)
+	if err != nil {
+		t.Errorf("a context that ends: %v", err)
+	}
+
+	st = newStage(t)
+	err = During(context.Background(), st.show, func(ctx context.Context, s *Screen) error {
+		s.program.Quit()
+		<-ctx.Done()
+		return nil
+	}, size)
+	if err != nil {
+		t.Errorf("a screen that ends by itself: %v", err)
+	}
+}
+
+func pipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = r.Close()
+		_ = w.Close() // it may be closed already
+	})
+	return r, w
+}
+
+// until reads until the text has come.
+func until(t *testing.T, r *bufio.Reader, want string) {
+	t.Helper()
+	var seen strings.Builder
+	for !strings.HasSuffix(seen.String(), want) {
+		b, err := r.ReadByte()
+		if err != nil {
+			t.Fatalf("%v after %q, waiting for %q", err, seen.String(), want)
+		}
+		seen.WriteByte(b)
+	}
+}

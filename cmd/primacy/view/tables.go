@@ -1,0 +1,60 @@
+package view
+
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/status"
+)
+
+// FreshFor is how long a term counts as new.
+const FreshFor = 3 * time.Second
+
+// Elections is the table of `primacy status`, in which new terms stand out, and what is
+// not led.
+func Elections(r status.Report) []string {
+	rows, _ := r.Rows()
+	lines := Table(rows)
+	for i, e := range r.Elections {
+		switch {
+		case !Led(e):
+			lines[i+1] = Bad.Of(lines[i+1])
+		case r.At.Sub(e.Acquired) < FreshFor:
+			lines[i+1] = Fresh.Of(lines[i+1])
+		}
+	}
+	return lines
+}
+
+// Members is the table of members of `primacy status`, in which those stand out who are
+// not there, or not ready. It is empty when there are none.
+func Members(r status.Report) []string {
+	_, rows := r.Rows()
+	if len(rows) < 2 {
+		return nil
+	}
+	lines := Table(rows)
+	at := 1
+	for _, m := range r.Members {
+		if m.State == status.Ended {
+			continue // it has no row
+		}
+		if m.State != status.Live || !m.Ready {
+			lines[at] = Bad.Of(lines[at])
+		}
+		at++
+	}
+	return lines
+}
+
+// Led says whether a member leads an election, as far as one look can tell.
+func Led(e status.Election) bool { return e.State == status.Led && !e.Stale }
+
+// CountLed is how many elections are led.
+func CountLed(r status.Report) (n int) {
+	for _, e := range r.Elections {
+		if Led(e) {
+			n++
+		}
+	}
+	return n
+}

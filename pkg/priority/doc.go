@@ -26,5 +26,12 @@
 // A foreign elector has none: nobody outranks it by weight, and nobody by a key of a chain
 // that stands after weight.
 //
+// # Pins
+//
+// An election can be pinned to a member (record.Preferred.Member). The functions Outranks and
+// Order put it before everybody else under any policy, foreign electors among them; between
+// others, and between two incarnations of it, the policy decides. Keys tell nothing of
+// members, so the methods of a Policy know no pins.
+//
 // Policies are values without state, safe for concurrent use.
 package priority

@@ -9,12 +9,14 @@ type Weighing interface {
 	OrderWeighed(a, b Candidate, preferred record.Preferred) int
 }
 
-// Candidate is who is compared: a key, and the weight if it is known. Foreign electors
-// have none, and what strangers leave beside their names counts for nothing.
+// Candidate is who is compared: a key, and the weight and identity if they are known. Of
+// foreign electors neither is, and what strangers leave beside their names counts for
+// nothing.
 type Candidate struct {
-	Key    record.Key
-	weight int
-	known  bool
+	Key      record.Key
+	weight   int
+	known    bool
+	identity string
 }
 
 // Unweighed is a candidate whose weight nobody knows.
@@ -22,21 +24,38 @@ func Unweighed(k record.Key) Candidate { return Candidate{Key: k} }
 
 // Weighed is a member of ours, as its session shows it.
 func Weighed(m record.Member) Candidate {
-	return Candidate{Key: m.Key(), weight: m.Weight, known: true}
+	return Candidate{Key: m.Key(), weight: m.Weight, known: true, identity: m.Identity}
 }
 
-// Outranks asks the policy, with weights if it looks at them.
+// Outranks says whether the challenger is pinned and the holder is not; else it asks the
+// policy, with weights if it looks at them.
 func Outranks(p Policy, challenger, holder Candidate, preferred record.Preferred) bool {
+	if pinned := pin(challenger, holder, preferred); pinned != 0 {
+		return pinned < 0
+	}
 	if w, ok := p.(Weighing); ok {
 		return w.OutranksWeighed(challenger, holder, preferred)
 	}
 	return p.Outranks(challenger.Key, holder.Key, preferred)
 }
 
-// Order asks the policy, with weights if it looks at them.
+// Order puts the pinned member first, and asks the policy then, with weights if it looks
+// at them.
 func Order(p Policy, a, b Candidate, preferred record.Preferred) int {
+	if pinned := pin(a, b, preferred); pinned != 0 {
+		return pinned
+	}
 	if w, ok := p.(Weighing); ok {
 		return w.OrderWeighed(a, b, preferred)
 	}
 	return p.Order(a.Key, b.Key, preferred)
+}
+
+// pin orders the member that the election is pinned to before all others. Two incarnations
+// of it are level.
+func pin(a, b Candidate, preferred record.Preferred) int {
+	if preferred.Member == "" {
+		return 0
+	}
+	return first(preferred.Pins(a.identity), preferred.Pins(b.identity))
 }

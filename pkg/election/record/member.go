@@ -58,6 +58,9 @@ func (k Key) Location() Location {
 type Preferred struct {
 	State    PreferredState
 	Revision string // only with PreferredSet
+	// Member is the host name of the member that comes before all others, whatever its
+	// revision; empty for none. It counts only while the preference is synced.
+	Member string
 }
 
 // PreferredState tells what is known of a preference.
@@ -92,11 +95,21 @@ func Prefer(revision string) Preferred {
 	return Preferred{State: PreferredSet, Revision: revision}
 }
 
+// String tells any two preferences apart.
 func (p Preferred) String() string {
+	s := "(" + p.State.String() + ")"
 	if p.State == PreferredSet {
-		return p.Revision
+		s = p.Revision
 	}
-	return "(" + p.State.String() + ")"
+	if p.Member != "" {
+		s += ", pinned to " + p.Member
+	}
+	return s
+}
+
+// Pins says whether the identity is one of the member that comes before all others.
+func (p Preferred) Pins(identity string) bool {
+	return p.Member != "" && (p.State == PreferredUnset || p.State == PreferredSet) && HostOf(identity) == p.Member
 }
 
 // Member is what one incarnation of one process publishes about itself in its session.

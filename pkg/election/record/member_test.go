@@ -29,3 +29,45 @@ func TestEqualLooksAtEveryField(t *testing.T) {
 		}
 	}
 }
+
+func TestPins(t *testing.T) {
+	for _, tt := range []struct {
+		preferred Preferred
+		identity  string
+		want      bool
+	}{
+		{Preferred{State: PreferredSet, Revision: "red", Member: "web-0"}, "web-0_0a1b2c3d", true},
+		{Preferred{State: PreferredUnset, Member: "web-0"}, "web-0_0a1b2c3d", true},
+		{Preferred{State: PreferredNotSynced, Member: "web-0"}, "web-0_0a1b2c3d", false},
+		{Preferred{Member: "web-0"}, "web-0_0a1b2c3d", false},
+		{Preferred{State: PreferredUnset, Member: "web-0"}, "web-00_0a1b2c3d", false},
+		{Preferred{State: PreferredUnset, Member: "web-0"}, "web-0", false},
+		{Preferred{State: PreferredUnset, Member: "web-0"}, "web-0-0a1b2c3d", false},
+		{Preferred{State: PreferredUnset, Member: "web-0"}, "", false},
+		{Preferred{State: PreferredUnset}, "_0a1b2c3d", false},
+		{Preferred{State: PreferredUnset}, "", false},
+	} {
+		if got := tt.preferred.Pins(tt.identity); got != tt.want {
+			t.Errorf("%v pins %q: %v", tt.preferred, tt.identity, got)
+		}
+	}
+}
+
+func TestPreferencesDiffer(t *testing.T) {
+	seen := map[string]Preferred{}
+	for _, state := range []PreferredState{PreferredNotSynced, PreferredUnset} {
+		for _, member := range []string{"", "a", "b"} {
+			p := Preferred{State: state, Member: member}
+			seen[p.String()] = p
+		}
+	}
+	for _, revision := range []string{"red", "green"} {
+		for _, member := range []string{"", "a", "b"} {
+			p := Preferred{State: PreferredSet, Revision: revision, Member: member}
+			seen[p.String()] = p
+		}
+	}
+	if len(seen) != 12 {
+		t.Errorf("12 preferences have %d texts: %v", len(seen), seen)
+	}
+}

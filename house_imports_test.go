@@ -37,7 +37,7 @@ const (
 var adapters = []string{"./pkg/election/lock/*/...", "./pkg/runners/*/...", "./pkg/revisions/*/..."}
 
 // shared is what adapters of one kind have in common, and no technology by itself.
-var shared = []string{"./pkg/election/lock/codec", "./pkg/election/lock/follow", "./pkg/runners/child", "./pkg/runners/deadman", "./pkg/revisions/object"}
+var shared = []string{"./pkg/election/lock/codec", "./pkg/election/lock/follow", "./pkg/runners/child", "./pkg/runners/deadman", "./pkg/revisions/object", "./pkg/revisions/rollout/..."}
 
 var lines = []line{
 	{
@@ -89,6 +89,11 @@ var lines = []line{
 		of: "./pkg/revisions", never: []string{"./pkg/runners/..."},
 		deep:    []string{k8s},
 		because: "which revision should lead does not depend on the work there is",
+	},
+	{
+		of: "./pkg/revisions/rollout/...", never: []string{"context", "sync/...", "./pkg/election"},
+		deep:    []string{k8s, nets, zap},
+		because: "how a rollout goes on follows from what is stored and seen, so that any controller goes on where the one before it stopped",
 	},
 	{
 		of: "./pkg/runners", never: []string{"./pkg/election/lock/*/..."},

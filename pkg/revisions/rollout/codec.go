@@ -1,0 +1,235 @@
+package rollout
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+)
+
+// Read makes a plan of the data of the ConfigMap. For a key that cannot be read it keeps what
+// last has of it, and a status that is gone though its rollout is not; the error, a
+// strict.Errors whose File is the key, says what is wrong. The plan is good in any case: see
+// Plan.Unreadable.
+func Read(data map[string]string, last Plan) (Plan, error) {
+	p := Plan{read: true}
+	var errs strict.Errors
+	refused := func(key string, err error) bool {
+		var more strict.Errors
+		if err == nil || !errors.As(strict.Rebase(err, key, "", nil), &more) {
+			return false
+		}
+		errs = append(errs, more...)
+		return true
+	}
+	kept := func(key string) {
+		if !last.read || last.unreadable(key) {
+			p.Unreadable = append(p.Unreadable, key)
+		}
+	}
+
+	pins := pinsDoc{}
+	if refused(KeyPins, decode(data, KeyPins, &pins)) {
+		pins.Pins = last.Pins
+		kept(KeyPins)
+	}
+	p.Pins = pins.Pins
+
+	spec := specDoc{Spec: Spec{}.WithDefaults()}
+	switch {
+	case refused(KeyRollout, decode(data, KeyRollout, &spec)):
+		p.Rollout = last.Rollout
+		kept(KeyRollout)
+	case spec.given:
+		p.Rollout = &spec.Spec
+	}
+
+	status := statusDoc{}
+	broken := refused(KeyStatus, decode(data, KeyStatus, &status))
+	if status.given && !broken {
+		p.Status = &status.Status
+	}
+	if known := last.Status.Of(p.Rollout); broken || p.Status == nil && known {
+		if known {
+			p.Status = last.Status
+		} else {
+			p.Unreadable = append(p.Unreadable, KeyStatus)
+		}
+		if !broken {
+			errs = append(errs, &strict.Error{File: KeyStatus, Problem: "is gone, though the rollout is not", Hint: "its controller writes it again"})
+		}
+	}
+
+	history := historyDoc{}
+	if refused(KeyHistory, decode(data, KeyHistory, &history)) {
+		history.History = last.History // no preference follows from it
+	}
+	p.History = history.History
+	return p, errs.OrNil()
+}
+
+// Encode is the data of the ConfigMap; keys that say nothing are left out. It refuses what
+// Read would refuse.
+func (p Plan) Encode() (map[string]string, error) {
+	data := map[string]string{}
+	put := func(key string, value any) {
+		text, err := yaml.Marshal(value)
+		if err != nil {
+			panic(fmt.Sprintf("rollout: encode %s: %v", key, err)) // it is plain data
+		}
+		data[key] = string(text)
+	}
+	if len(p.Pins) > 0 {
+		pins := slices.Clone(p.Pins)
+		for i := range pins {
+			pins[i].By = clean(pins[i].By)
+		}
+		put(KeyPins, pins)
+	}
+	if p.Rollout != nil {
+		spec := *p.Rollout
+		spec.By = clean(spec.By)
+		put(KeyRollout, spec)
+	}
+	if p.Status != nil {
+		put(KeyStatus, p.Status.Sealed())
+	}
+	if len(p.History) > 0 {
+		history := slices.Clone(p.History)
+		for i := range history {
+			history[i].By = clean(history[i].By)
+		}
+		put(KeyHistory, history)
+	}
+	if _, err := Read(data, Plan{}); err != nil {
+		return nil, fmt.Errorf("refuse to write a plan: %w", err)
+	}
+	return data, nil
+}
+
+// Sealed is the status as it is stored: texts cut, checksum set.
+func (s Status) Sealed() Status {
+	s = s.clone()
+	s.Message = clean(s.Message)
+	for i := range s.Failures {
+		s.Failures[i].What = clean(s.Failures[i].What)
+	}
+	s.Checksum = s.Sum()
+	return s
+}
+
+// maxText bounds texts for people, in runes.
+const maxText = 300
+
+// clean makes any text one that YAML can carry and that fits on a line.
+func clean(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	if runes := []rune(s); len(runes) > maxText {
+		s = string(runes[:maxText-3]) + "..."
+	}
+	return strings.TrimSpace(s)
+}
+
+// Documents decode themselves so that each is checked as a whole, with the places of its
+// fields.
+type (
+	pinsDoc    struct{ Pins []Pin }
+	historyDoc struct{ History []Ended }
+	specDoc    struct {
+		Spec
+		given bool
+	}
+	statusDoc struct {
+		Status
+		given bool
+	}
+)
+
+func (d *pinsDoc) DecodeStrict(node *yaml.Node) error {
+	d.Pins = nil
+	return decodeChecked(node, &d.Pins, func() strict.Errors { return checkPins(d.Pins) })
+}
+
+func (d *historyDoc) DecodeStrict(node *yaml.Node) error {
+	d.History = nil
+	return decodeChecked(node, &d.History, func() strict.Errors { return checkHistory(d.History) })
+}
+
+func (d *specDoc) DecodeStrict(node *yaml.Node) error {
+	d.given = true
+	return decodeChecked(node, &d.Spec, d.Spec.mistakes)
+}
+
+func (d *statusDoc) DecodeStrict(node *yaml.Node) error {
+	d.given = true
+	return decodeChecked(node, &d.Status, d.Status.mistakes)
+}
+
+// decodeChecked decodes, then gives what the check finds the places of its fields.
+func decodeChecked(node *yaml.Node, into any, check func() strict.Errors) error {
+	if err := strict.Decode(node, into); err != nil {
+		return err
+	}
+	errs := check()
+	for _, e := range errs {
+		if at, _ := strict.Lookup(node, e.Field); at != nil {
+			e.Line, e.Column = at.Line, at.Column
+		}
+	}
+	return errs.OrNil()
+}
+
+// maxDocument bounds one document; the ConfigMap as a whole holds 1 MiB.
+const maxDocument = 1 << 20
+
+// decode reads the document under a key; without one it leaves everything as it is.
+func decode(data map[string]string, key string, into strict.Decoder) error {
+	text, given := data[key]
+	switch {
+	case !given:
+		return nil
+	case len(text) > maxDocument:
+		return strict.NewError(nil, "", "is larger than 1 MiB", "")
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+	var doc, second yaml.Node
+	switch err := decoder.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return strict.NewError(nil, "", "there is nothing in it", "remove the key instead")
+	case err != nil:
+		return syntaxError(err)
+	}
+	if err := decoder.Decode(&second); err == nil {
+		return strict.NewError(&second, "", "a second document begins here", "keep one of the two")
+	} else if !errors.Is(err, io.EOF) {
+		return syntaxError(err)
+	}
+	return strict.Decode(&doc, into)
+}
+
+var yamlLine = regexp.MustCompile(`^line (\d+): `)
+
+// syntaxError takes the line out of the text of the parser's error.
+func syntaxError(err error) *strict.Error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	e := &strict.Error{Hint: "check indentation, colons and quotes around this line"}
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		text = text[len(m[0]):]
+	}
+	e.Problem = "not valid YAML: " + clean(text)
+	return e
+}

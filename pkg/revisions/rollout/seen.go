@@ -1,0 +1,108 @@
+package rollout
+
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Seen is what the controller sees of its group at one moment. It must be whole: what is
+// missing counts as gone.
+type Seen struct {
+	// Elections are all that the group has, in any order.
+	Elections []Election
+	// Own is the name of the controller's own election, which moves last. As long as it is
+	// not among Elections the sight is not believed.
+	Own string
+	// Members are all that live, the controller's own among them.
+	Members []Member
+	// Failures are what the checks find at this moment.
+	Failures []Failure
+	// Default is what the default source says.
+	Default record.Preferred
+	// Divided are identities of members that live and publish another digest of the
+	// preference than the controller's.
+	Divided []string
+}
+
+// Election is what is seen of one election.
+type Election struct {
+	Name string
+	// Holder leads, and Revision is its own; both are empty while nobody leads.
+	Holder, Revision string
+	// Canary is the identity of the member of the canary that would lead: it takes part, lives,
+	// is ready and in good standing. Empty if there is none.
+	Canary string
+	// Pinned elections are left alone.
+	Pinned bool
+	// Taken are the last times, of those in the lock's history, at which somebody took it,
+	// oldest first.
+	Taken []time.Time
+}
+
+// Member is what is seen of one living member.
+type Member struct {
+	Identity, Revision string
+	Ready              bool
+	// Standing are elections in which its runners failed lately.
+	Standing []string
+	// Silent is for how long no renewal of its session was seen, by the controller's own
+	// clock, and Duration how long that session lasts without one.
+	Silent, Duration time.Duration
+}
+
+// Outcome is what follows from a look.
+type Outcome struct {
+	Status Status
+	Events []Event
+	// Wake is when to look again although nothing changed; zero for never.
+	Wake time.Time
+}
+
+// Event is something that happened, for logs and metrics.
+type Event struct {
+	Kind EventKind
+	// Step is that of the status after it.
+	Step  int
+	Phase Phase
+	// Elections are those that it is about.
+	Elections []string
+	// Failure is set in Failed.
+	Failure Failure
+}
+
+// EventKind says what happened.
+type EventKind int
+
+const (
+	// Began: the first step begins.
+	Began EventKind = iota + 1
+	// StepBegan: a step begins.
+	StepBegan
+	// Reached: elections came into reach.
+	Reached
+	// Acquired: elections are led by the canary.
+	Acquired
+	// Failed: a check found something that it had not found before.
+	Failed
+	// PhaseChanged: the phase is another one.
+	PhaseChanged
+)
+
+func (k EventKind) String() string {
+	switch k {
+	case Began:
+		return "began"
+	case StepBegan:
+		return "step began"
+	case Reached:
+		return "reached"
+	case Acquired:
+		return "acquired"
+	case Failed:
+		return "failed"
+	case PhaseChanged:
+		return "phase changed"
+	}
+	return "unknown"
+}

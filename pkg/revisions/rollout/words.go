@@ -1,0 +1,179 @@
+package rollout
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Each function here makes the plan after one word of an operator's, or says why there is no
+// such plan. Whoever stores it does so only if the old plan is still the stored one.
+
+// ErrNoRollout: there is no rollout to speak of.
+var ErrNoRollout = errors.New("the group has no rollout (begin one: primacy rollout start)")
+
+// Refused says why a word was not obeyed, and what to do instead.
+type Refused struct {
+	Word, Problem, Hint string
+}
+
+func (r *Refused) Error() string { return fmt.Sprintf("cannot %s: %s (%s)", r.Word, r.Problem, r.Hint) }
+
+// Start begins a rollout. The caller has drawn its uid. A rollout that is over goes into the
+// history; one that goes on refuses, and so does one that blocks the same canary.
+func (p Plan) Start(spec Spec, now time.Time) (Plan, error) {
+	refused := func(hint, problem string, args ...any) (Plan, error) {
+		return p, &Refused{"start a rollout", fmt.Sprintf(problem, args...), hint}
+	}
+	if err := p.whole(); err != nil {
+		return p, err
+	}
+	if old := p.Rollout; old != nil {
+		switch phase := p.Phase(); {
+		case phase.Blocks() && old.Canary == spec.Canary:
+			return refused("primacy rollout retry tries it again", "revision %q is blocked: its rollout is %s", spec.Canary, phase)
+		case !phase.Blocks() && phase != Complete:
+			return refused("abort it first, or let it end", "the rollout from %q to %q is %s", old.Stable, old.Canary, phase)
+		case old.UID == spec.UID:
+			return refused("draw another one", "the uid %s was used before", spec.UID)
+		}
+	}
+	spec = spec.WithDefaults()
+	spec.Generation, spec.StartedAt = 1, At(now)
+	spec.Abort, spec.Paused, spec.Promote, spec.Retry, spec.Forgive = false, false, nil, 0, 0
+	if err := spec.Validate(); err != nil {
+		return p, fmt.Errorf("start a rollout: %w", err)
+	}
+	if old := p.Rollout; old != nil {
+		ended := Ended{UID: old.UID, Stable: old.Stable, Canary: old.Canary, Started: old.StartedAt, Ended: At(now), By: old.By, How: p.Phase()}
+		p.History = append(slices.Clone(p.History), ended)
+		p.History = p.History[max(0, len(p.History)-HistoryLength):]
+	}
+	p.Rollout, p.Status = &spec, nil
+	return p, nil
+}
+
+// Abort takes every election back to stable. It is obeyed in every phase, without a
+// controller, and though the status is unreadable.
+func (p Plan) Abort() (Plan, error) {
+	return p.say(func(s *Spec) error { s.Abort = true; return nil })
+}
+
+// Pause holds the rollout where it is.
+func (p Plan) Pause() (Plan, error) {
+	return p.say(func(s *Spec) error {
+		if phase := p.Phase(); phase.Blocks() || phase == Promoted || phase == Complete {
+			return &Refused{"pause", fmt.Sprintf("the rollout is %s", phase), "there is nothing left to hold"}
+		}
+		s.Paused = true
+		return nil
+	})
+}
+
+// Resume ends what Pause began.
+func (p Plan) Resume() (Plan, error) {
+	return p.say(func(s *Spec) error { s.Paused = false; return nil })
+}
+
+// PromoteStep passes the present step without waiting any longer.
+func (p Plan) PromoteStep() (Plan, error) {
+	return p.promote(func() Promote { return Promote{Step: p.Status.Step} })
+}
+
+// PromoteFull passes all steps but the last.
+func (p Plan) PromoteFull() (Plan, error) {
+	return p.promote(func() Promote { return Promote{Full: true} })
+}
+
+func (p Plan) promote(what func() Promote) (Plan, error) {
+	return p.say(func(s *Spec) error {
+		switch phase := p.Phase(); {
+		case phase == Pending:
+			return &Refused{"promote", "no controller has taken the rollout up", "see that members run: primacy status"}
+		case phase == Degraded:
+			return &Refused{"promote", "failures paused the rollout", "primacy rollout retry goes on in spite of them"}
+		case phase.Blocks(), phase == Promoted, phase == Complete:
+			return &Refused{"promote", fmt.Sprintf("the rollout is %s", phase), "primacy rollout status tells more"}
+		}
+		word := what()
+		s.Promote, s.Paused = &word, false
+		return nil
+	})
+}
+
+// Retry begins anew after an abort or a rollback, or where the status is unreadable, and goes
+// on in spite of the failures that paused the rollout.
+func (p Plan) Retry() (Plan, error) {
+	phase := p.Phase()
+	anew := phase.Blocks() || p.unreadable(KeyStatus)
+	next, err := p.say(func(s *Spec) error {
+		switch {
+		case anew:
+			s.Retry++
+			s.Abort, s.Paused, s.Promote = false, false, nil
+		case phase == Degraded:
+			s.Forgive++
+			s.Paused = false
+		default:
+			return &Refused{"retry", fmt.Sprintf("the rollout is %s", phase), "only what was aborted, rolled back or degraded is tried again"}
+		}
+		return nil
+	})
+	if err == nil && anew {
+		next.Status = nil
+		next.Unreadable = slices.DeleteFunc(slices.Clone(p.Unreadable), func(key string) bool { return key == KeyStatus })
+	}
+	return next, err
+}
+
+// say changes the spec.
+func (p Plan) say(word func(*Spec) error) (Plan, error) {
+	if p.Rollout == nil || p.unreadable(KeyRollout) {
+		return p, ErrNoRollout
+	}
+	spec := *p.Rollout
+	if err := word(&spec); err != nil {
+		return p, err
+	}
+	spec.Generation++
+	p.Rollout = &spec
+	return p, nil
+}
+
+// PinTo adds a pin, or replaces that of its election.
+func (p Plan) PinTo(pin Pin) (Plan, error) {
+	if err := p.whole(); err != nil {
+		return p, err
+	}
+	var f findings
+	if f.pin("", pin); f.errs != nil {
+		return p, fmt.Errorf("pin %s: %w", pin.Election, f.errs.OrNil())
+	}
+	p.Pins = append(p.without(pin.Election), pin)
+	return p, nil
+}
+
+// Unpin takes the pin of an election away.
+func (p Plan) Unpin(election string) (Plan, error) {
+	if err := p.whole(); err != nil {
+		return p, err
+	}
+	if _, pinned := p.Pin(election); !pinned {
+		return p, &Refused{"unpin " + election, "it is not pinned", "primacy pins lists what is"}
+	}
+	p.Pins = p.without(election)
+	return p, nil
+}
+
+func (p Plan) without(election string) []Pin {
+	return slices.DeleteFunc(slices.Clone(p.Pins), func(pin Pin) bool { return pin.Election == election })
+}
+
+// whole says what of the plan is unreadable: what nobody can read is not written over.
+func (p Plan) whole() error {
+	if p.unreadable(KeyPins) || p.unreadable(KeyRollout) {
+		return &Refused{"change the plan", "what is stored cannot be read", "correct or remove the broken key of the ConfigMap"}
+	}
+	return nil
+}

@@ -77,9 +77,22 @@ vulncheck:
 	elif grep -q 'fetching vulnerabilities' <<<"$$out"; then echo "govulncheck: not run: database not reachable"; \
 	else echo "$$out"; exit 1; fi
 
+# What the benchmark keeps: figures as JSON, and a drawing of what grows.
+BENCH_OUT := .cache/bench
+
 .PHONY: bench
-bench: bin/primacy bin/devcluster bin/stopwatch ## measure whole processes on a real API server (BENCH='flags', BENCH=-h lists them)
-	go run ./cmd/bench $(BENCH)
+bench: bin/primacy bin/devcluster bin/stopwatch ## measure the table of targets on a real API server in 3 minutes (BENCH=-h lists flags)
+	@mkdir -p $(BENCH_OUT)
+	go run ./cmd/bench --json $(BENCH_OUT)/short.json --svg $(BENCH_OUT)/short.svg $(BENCH)
+
+.PHONY: bench-full
+bench-full: bin/primacy bin/devcluster bin/stopwatch ## the same with more trials and 10,000 elections, in up to 12 minutes
+	@mkdir -p $(BENCH_OUT)
+	go run ./cmd/bench --full --json $(BENCH_OUT)/full.json --svg $(BENCH_OUT)/full.svg $(BENCH)
+
+.PHONY: bench-docs
+bench-docs: ## write the last full run's table and drawing into docs/performance.md
+	go run ./cmd/bench --from $(BENCH_OUT)/full.json --svg docs/performance.svg --docs docs/performance.md
 
 .PHONY: soak
 soak: ## try many more simulated schedules, going on where the last soak ended (SEEDS=1000000)

@@ -23,7 +23,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-const namespace = "bench"
+// namespace is where the members of whole processes meet, and preferences the ConfigMap in
+// which they look for the preferred revision.
+const (
+	namespace   = "bench"
+	preferences = "primacy-revisions"
+)
 
 // cluster is the API server of a run.
 type cluster struct {
@@ -32,6 +37,8 @@ type cluster struct {
 	kubeconfig string
 	config     *rest.Config
 	core       *coreclient.CoreV1Client
+	// references counts what was made for measuring the API server alone.
+	references int
 }
 
 // startCluster returns once the API server is ready and has the namespace.
@@ -61,11 +68,18 @@ func startCluster(ctx context.Context, o options, dir string) (*cluster, error) 
 	if c.core, err = coreclient.NewForConfig(c.config); err != nil {
 		return nil, errors.Join(fmt.Errorf("client: %w", err), c.close())
 	}
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	if _, err := c.core.Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
-		return nil, errors.Join(fmt.Errorf("namespace: %w", err), c.close())
+	if err := c.makeNamespace(ctx, namespace); err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
+}
+
+func (c *cluster) makeNamespace(ctx context.Context, name string) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := c.core.Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("namespace %s: %w", name, err)
+	}
+	return nil
 }
 
 func (c *cluster) close() error {
@@ -74,7 +88,8 @@ func (c *cluster) close() error {
 	return c.process.Wait()
 }
 
-func (c *cluster) store() (lock.Store, error) {
+// store is a way of its own to the locks of the namespace.
+func (c *cluster) store(namespace string) (lock.Store, error) {
 	client, err := lease.NewClient(c.config)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
@@ -83,8 +98,8 @@ func (c *cluster) store() (lock.Store, error) {
 }
 
 // prefer writes the preferred revision where the members look for it.
-func (c *cluster) prefer(ctx context.Context, revision string) error {
-	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "primacy-revisions"}, Data: map[string]string{"default": revision}}
+func (c *cluster) prefer(ctx context.Context, namespace, revision string) error {
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: preferences}, Data: map[string]string{"default": revision}}
 	maps := c.core.ConfigMaps(namespace)
 	_, err := maps.Update(ctx, m, metav1.UpdateOptions{})
 	if err != nil {
@@ -97,13 +112,15 @@ func (c *cluster) prefer(ctx context.Context, revision string) error {
 }
 
 // physical measures what the API server itself needs: a bare update, and an update until
-// another client's watch shows it.
+// another client's watch shows it. Each time it makes an object of its own.
 func (c *cluster) physical(ctx context.Context, n int) (update, event sample, err error) {
-	writer, err := c.store()
+	c.references++
+	name := fmt.Sprintf("reference-%d", c.references)
+	writer, err := c.store(namespace)
 	if err != nil {
 		return nil, nil, err
 	}
-	watcher, err := c.store()
+	watcher, err := c.store(namespace)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,7 +133,7 @@ func (c *cluster) physical(ctx context.Context, n int) (update, event sample, er
 			switch {
 			case e.Kind == lock.Resumed:
 				ready <- struct{}{}
-			case e.Kind == lock.Changed && e.Entry.Name == "reference":
+			case e.Kind == lock.Changed && e.Entry.Name == name:
 				seen <- time.Now()
 			}
 		})
@@ -127,20 +144,20 @@ func (c *cluster) physical(ctx context.Context, n int) (update, event sample, er
 	}()
 	<-ready
 	r := record.Record{Holder: "bench", Duration: 15 * time.Second}
-	version, err := writer.Put(ctx, "reference", r, record.Version{})
+	version, err := writer.Put(ctx, name, r, record.Version{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("reference: %w", err)
 	}
 	<-seen
 	for i := range n {
-		entry, err := writer.Get(ctx, "reference")
+		entry, err := writer.Get(ctx, name)
 		if err != nil {
 			return nil, nil, fmt.Errorf("reference: %w", err)
 		}
 		r := *entry.Record
 		r.Transitions = i + 1
 		sent := time.Now()
-		if version, err = writer.Put(ctx, "reference", r, version); err != nil {
+		if version, err = writer.Put(ctx, name, r, version); err != nil {
 			return nil, nil, fmt.Errorf("reference: %w", err)
 		}
 		update = append(update, time.Since(sent))

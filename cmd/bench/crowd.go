@@ -11,8 +11,11 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -20,35 +23,40 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 )
 
-// crowdMember is the first argument of a bench that is one member of the scale scenario: a
+// crowdMember is the first argument of a bench that is one member of many elections: a
 // Manager, and one line of JSON on its standard output for each line on its standard input.
-const crowdMember = "scale-member"
+const crowdMember = "member"
 
 // state is what such a process says of itself.
 type state struct {
 	Leads, Sees int
 	Goroutines  int
-	Heap        uint64
-	Now         record.Instant
+	// CPU is what the process has used, user and system. Heap is what is left of it after a
+	// collection, which is made only when that is asked for.
+	CPU  time.Duration
+	Heap uint64
+	Now  record.Instant
 }
 
 // electionName is that of the i-th election; electors of both kinds use it.
 func electionName(i int) string { return fmt.Sprintf("e%05d", i) }
 
 func runCrowdMember(args []string) error {
-	var kubeconfig, namespace, group, name, spans string
+	var kubeconfig, namespace, name, spans, revision, profile, renewal, prefer string
 	var elections int
-	var writes float64
 	flags := flag.NewFlagSet(crowdMember, flag.ContinueOnError)
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "")
 	flags.StringVar(&namespace, "namespace", "", "")
-	flags.StringVar(&group, "group", "scale", "")
 	flags.StringVar(&name, "name", "", "")
 	flags.StringVar(&spans, "spans", "", "file of the runners; empty for no runners")
+	flags.StringVar(&revision, "revision", "stable", "")
+	flags.StringVar(&profile, "profile", record.DefaultProfile, "")
+	flags.StringVar(&renewal, "renewal", "", "session or record; empty for the default")
+	flags.StringVar(&prefer, "prefer", "", "ConfigMap of the preferred revision, which elections follow at once; empty for none")
 	flags.IntVar(&elections, "elections", 1, "")
-	flags.Float64Var(&writes, "writes", 0, "writes per second; 0 for the default")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%s: %w", crowdMember, err)
 	}
@@ -66,10 +74,23 @@ func runCrowdMember(args []string) error {
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
-	m, err := election.NewManager(election.Config{
-		Group: group, Host: name, Member: election.Member{Revision: "stable"}, Locks: lease.In(client, namespace),
-		WritesPerSecond: writes, Log: log,
-	})
+	timing, err := record.Profile(profile)
+	if err != nil {
+		return fmt.Errorf("member: %w", err)
+	}
+	cfg := election.Config{
+		Group: namespace, Host: name, Member: election.Member{Revision: revision}, Locks: lease.In(client, namespace), Log: log,
+	}
+	if prefer != "" {
+		core, err := coreclient.NewForConfig(config)
+		if err != nil {
+			return fmt.Errorf("client: %w", err)
+		}
+		cfg.Preferences = configmap.New(core, configmap.Key{Namespace: namespace, Name: prefer, Key: "default"}, log)
+		timing.PreemptDelay, timing.MinHold = 0, 0
+	}
+	cfg.Timing = timing
+	m, err := election.NewManager(cfg)
 	if err != nil {
 		return fmt.Errorf("member: %w", err)
 	}
@@ -79,7 +100,7 @@ func runCrowdMember(args []string) error {
 	}
 	all := make([]*election.Status, elections)
 	for i := range all {
-		if all[i], err = m.Add(election.Spec{Name: electionName(i), Bootstrap: machine.BootstrapImmediate}, runner); err != nil {
+		if all[i], err = m.Add(election.Spec{Name: electionName(i), Bootstrap: machine.BootstrapImmediate, Renewal: record.Renewal(renewal)}, runner); err != nil {
 			return fmt.Errorf("member: %w", err)
 		}
 	}
@@ -111,10 +132,16 @@ func answer(look func() state) {
 			s := look()
 			if in.Text() == "collect" { // garbage would count as use
 				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				s.Heap = m.HeapAlloc
 			}
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			s.Goroutines, s.Heap, s.Now = runtime.NumGoroutine(), m.HeapAlloc, clock.Boottime().Now()
+			var used unix.Rusage
+			if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+				panic(err) // of oneself it cannot fail
+			}
+			s.CPU = time.Duration(used.Utime.Nano() + used.Stime.Nano())
+			s.Goroutines, s.Now = runtime.NumGoroutine(), clock.Boottime().Now()
 			if out.Encode(s) != nil {
 				return // nobody listens any more
 			}
@@ -122,22 +149,35 @@ func answer(look func() state) {
 	}()
 }
 
-// spanRunner writes down when it begins and ends to the file, a line each.
+// spanRunner writes down when it begins and ends.
 func spanRunner(file string) (election.Runner, error) {
 	if file == "" {
 		return nil, nil
 	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	n, err := newNotes(file)
 	if err != nil {
-		return nil, fmt.Errorf("runners' file: %w", err)
-	}
-	note := func(what string, t election.Term) error {
-		_, err := fmt.Fprintln(f, what, t.Election, uint64(t.Token), int64(clock.Boottime().Now()))
-		return err
+		return nil, err
 	}
 	return election.RunnerFunc(func(ctx context.Context, t election.Term) error {
-		err := note("begin", t)
+		err := n.note("begin", t.Election, uint64(t.Token))
 		<-ctx.Done()
-		return errors.Join(err, note("end", t))
+		return errors.Join(err, n.note("end", t.Election, uint64(t.Token)))
 	}), nil
+}
+
+// notes is the file in which the runners of one process write down when they begin and end,
+// a line each.
+type notes struct{ f *os.File }
+
+func newNotes(file string) (notes, error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return notes{}, fmt.Errorf("runners' file: %w", err)
+	}
+	return notes{f}, nil
+}
+
+func (n notes) note(what, election string, token uint64) error {
+	_, err := fmt.Fprintln(n.f, what, election, token, int64(clock.Boottime().Now()))
+	return err
 }

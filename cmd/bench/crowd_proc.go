@@ -18,7 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// process is one process of the scale scenario, and the way to ask it.
+// process is one process of a company, and the way to ask it.
 type process struct {
 	name    string
 	spans   string
@@ -56,12 +56,6 @@ func (b *bench) launch(kind, name string, args ...string) (*process, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return p, nil
-}
-
-// end sends the signal, and waits until the process is gone.
-func (p *process) end(s syscall.Signal) error {
-	err := p.cmd.Process.Signal(s)
-	return errors.Join(err, p.wait())
 }
 
 // wait waits until the process is gone.
@@ -109,28 +103,6 @@ func (p *process) until(ctx context.Context, most time.Duration, done func(state
 			return s, p.failed(fmt.Errorf("still %+v: %w", s, ctx.Err()))
 		}
 	}
-}
-
-// ticksPerSecond is what Linux counts a process's CPU time in, on every architecture.
-const ticksPerSecond = 100
-
-// cpu is the CPU time that the process has used, user and system.
-func (p *process) cpu() (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
-		return 0, fmt.Errorf("CPU time: %w", err)
-	}
-	_, after, _ := strings.Cut(string(data), ") ")
-	f := strings.Fields(after) // from the third field on
-	if len(f) < 13 {
-		return 0, errors.New("CPU time: /proc/PID/stat is short")
-	}
-	user, err1 := strconv.Atoi(f[11])
-	system, err2 := strconv.Atoi(f[12])
-	if err := errors.Join(err1, err2); err != nil {
-		return 0, fmt.Errorf("CPU time: %w", err)
-	}
-	return time.Duration(user+system) * time.Second / ticksPerSecond, nil
 }
 
 // rss is the memory of the process that is resident, in bytes.

@@ -17,16 +17,18 @@ import (
 )
 
 // electorMember is the first argument of a bench that is one member made of client-go's
-// electors, one for each election, with client-go's defaults.
-const electorMember = "scale-electors"
+// electors, one for each election, with client-go's defaults. They release what they hold
+// when they are told to end, as client-go does where that is asked for.
+const electorMember = "electors"
 
 func runElectors(args []string) error {
-	var kubeconfig, namespace, name string
+	var kubeconfig, namespace, name, spans string
 	var elections int
 	flags := flag.NewFlagSet(electorMember, flag.ContinueOnError)
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "")
 	flags.StringVar(&namespace, "namespace", "", "")
 	flags.StringVar(&name, "name", "", "")
+	flags.StringVar(&spans, "spans", "", "file of the runners; empty for no runners")
 	flags.IntVar(&elections, "elections", 1, "")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%s: %w", electorMember, err)
@@ -42,7 +44,16 @@ func runElectors(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	note := func(string, string, uint64) error { return nil }
+	if spans != "" {
+		n, err := newNotes(spans)
+		if err != nil {
+			return err
+		}
+		note = n.note
+	}
 	var leads, sees atomic.Int64
+	var failed atomic.Pointer[error]
 	ended := make(chan struct{}, elections)
 	for i := range elections {
 		seen := false // by the elector's goroutine only, which calls one at a time
@@ -53,8 +64,15 @@ func runElectors(args []string) error {
 				LockConfig: resourcelock.ResourceLockConfig{Identity: name},
 			},
 			LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
+			ReleaseOnCancel: true,
 			Callbacks: leaderelection.LeaderCallbacks{
-				OnStartedLeading: func(context.Context) { leads.Add(1) },
+				OnStartedLeading: func(context.Context) {
+					// Its terms have no tokens.
+					if err := note("begin", electionName(i), 0); err != nil {
+						failed.Store(&err)
+					}
+					leads.Add(1)
+				},
 				OnStoppedLeading: func() {},
 				OnNewLeader: func(string) {
 					if !seen {
@@ -75,6 +93,9 @@ func runElectors(args []string) error {
 	answer(func() state { return state{Leads: int(leads.Load()), Sees: int(sees.Load())} })
 	for range elections {
 		<-ended
+	}
+	if err := failed.Load(); err != nil {
+		return *err
 	}
 	return nil
 }

@@ -4,20 +4,24 @@
 //	bench --primacy bin/primacy --devcluster bin/devcluster --stopwatch bin/stopwatch
 //
 // It starts an API server and member processes of its own on loopback, runs a bounded
-// number of trials, prints a table beside what the same API server needs for a bare
-// update and for an update to be seen by another client, and takes everything down. It
-// asserts nothing about speed; it fails when two runners were at work at once.
+// number of trials, and takes everything down. It prints the table of our targets: for this
+// working tree, for client-go's electors, and for the API server alone, all measured in one
+// run; --json keeps it, --svg draws what grows with the elections and members. --full
+// measures more, in less than 12 minutes. It asserts nothing about speed; it fails when two
+// runners were at work at once, or one before the validity of a dead one had ended.
+//
+//	bench --from FILE.json --docs docs/performance.md
+//
+// measures nothing, but shows what was kept, and writes it into that page.
 //
 // With --scenario move the elections move instead, from ConfigMaps to Leases and back, by
 // rolling restarts of the members, while other clients write as fast as they can and the
 // preferred revision changes; one member is killed on the way.
 //
-// With --scenario scale one member wins many elections and others follow it: what that costs
-// while nothing happens, how fast they are won from cold and after a kill, and what electors
-// of client-go need beside it. The members are this program again.
-//
-// The members' runners are stopwatches (bench/stopwatch): each keeps the time of its own
-// work, on CLOCK_BOOTTIME, in a file of its own, and the judge reads nothing else.
+// Members with many elections, and those of client-go, are this program again.
+// Their runners write down when they begin and end; those of whole programs are stopwatches
+// (bench/stopwatch), which keep the time of their own work, on CLOCK_BOOTTIME. The judge
+// reads nothing else.
 package main
 
 import (
@@ -29,6 +33,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 func main() {
@@ -42,15 +48,14 @@ func main() {
 
 // options are what a run is asked for.
 type options struct {
-	primacy, devcluster        string
-	stopwatch                  string
-	elections                  int
-	switches, handovers, kills int
-	profile, scenario          string
-	members                    int
-	writes                     float64
-	json                       string
-	fsync                      bool
+	primacy, devcluster string
+	stopwatch           string
+	elections           int
+	profile, scenario   string
+	full, fsync         bool
+	json, svg           string
+	from, docs          string
+	only                string
 }
 
 func run(ctx context.Context, args []string) error {
@@ -67,20 +72,28 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.primacy, "primacy", "bin/primacy", "the program to measure")
 	flags.StringVar(&o.devcluster, "devcluster", "bin/devcluster", "the API server to measure on")
 	flags.StringVar(&o.stopwatch, "stopwatch", "bin/stopwatch", "the program that the elections run")
-	flags.IntVar(&o.elections, "elections", 20, "elections; each has three members")
-	flags.IntVar(&o.switches, "switches", 60, "trials of a switch of the preferred revision")
-	flags.IntVar(&o.handovers, "handovers", 20, "trials of a planned handover")
-	flags.IntVar(&o.kills, "kills", 5, "trials of a killed member")
-	flags.StringVar(&o.profile, "profile", "default", "timing profile of the members")
+	flags.StringVar(&o.profile, "profile", record.DefaultProfile, "timing profile of the members")
 	flags.BoolVar(&o.fsync, "fsync", true, "let the API server's store sync every write to disk")
-	flags.StringVar(&o.scenario, "scenario", "default", "what to measure: default, move (from ConfigMaps to Leases and back, under load) or scale (what many elections cost)")
-	flags.IntVar(&o.members, "members", 3, "scale: members; one leads all elections")
-	flags.Float64Var(&o.writes, "writes", 0, "scale: writes per second of each member at most; 0 for the default")
-	flags.StringVar(&o.json, "json", "", "scale: file to write the results to")
+	flags.StringVar(&o.scenario, "scenario", "table", "what to measure: table, or move (from ConfigMaps to Leases and back, under load)")
+	flags.BoolVar(&o.full, "full", false, "table: measure more, for up to 12 minutes rather than 3")
+	flags.StringVar(&o.json, "json", "", "table: file to write the results to")
+	flags.StringVar(&o.svg, "svg", "", "table: file to draw what grows to")
+	flags.StringVar(&o.from, "from", "", "table: show the results in this file instead of measuring")
+	flags.StringVar(&o.docs, "docs", "", "table: page to write the table into, between its marks")
+	flags.StringVar(&o.only, "only", "", "table: measure only the phases whose names have this in them, such as \"(P1\"")
+	flags.IntVar(&o.elections, "elections", 20, "move: elections; each has three members")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	play, found := map[string]func(*bench, context.Context) error{"default": (*bench).measure, "move": (*bench).move, "scale": (*bench).scale}[o.scenario]
+	if o.from != "" {
+		r, err := loadResult(o.from)
+		if err != nil {
+			return err
+		}
+		o.json = ""
+		return r.deliver(o)
+	}
+	play, found := map[string]func(*bench, context.Context) error{"table": (*bench).table, "move": (*bench).move}[o.scenario]
 	if !found {
 		return fmt.Errorf("unknown scenario %q (-h lists them)", o.scenario)
 	}

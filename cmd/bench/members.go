@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // member is one member process.
@@ -19,15 +20,15 @@ type member struct {
 	ended          chan struct{}
 }
 
-// configFile writes a configuration that members share, in which every election has the
-// lock that is written so.
-func (b *bench) configFile(name, lock string) (string, error) {
+// configFile writes a configuration that the members of a group share, in which every
+// election has the lock that is written so.
+func (b *bench) configFile(name, group, lock string, elections []string) (string, error) {
 	var y strings.Builder
-	fmt.Fprintf(&y, "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: bench\nnamespace: %s\n", namespace)
-	fmt.Fprintf(&y, "member: {revision: stable}\ndefaultRevision:\n  configMap: {name: primacy-revisions, key: default}\n")
+	fmt.Fprintf(&y, "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: %s\nnamespace: %s\n", group, namespace)
+	fmt.Fprintf(&y, "member: {revision: stable}\ndefaultRevision:\n  configMap: {name: %s, key: default}\n", preferences)
 	fmt.Fprintf(&y, "timing: {profile: %s, preemptDelay: 0s, minHold: 0s}\nelections:\n", b.options.profile)
-	for i := range b.options.elections {
-		fmt.Fprintf(&y, "- name: e%03d\n  bootstrap: immediate\n  lock: %s\n  runners:\n  - name: work\n    exec: {command: [%q, --dir, %q]}\n", i, lock, b.options.stopwatch, b.spans)
+	for _, e := range elections {
+		fmt.Fprintf(&y, "- name: %s\n  bootstrap: immediate\n  lock: %s\n  runners:\n  - name: work\n    exec: {command: [%q, --dir, %q]}\n", e, lock, b.options.stopwatch, b.spans)
 	}
 	file := filepath.Join(b.dir, name)
 	if err := os.WriteFile(file, []byte(y.String()), 0o600); err != nil {
@@ -58,6 +59,26 @@ func (b *bench) join(name, revision string) (*member, error) {
 	return m, nil
 }
 
+// endMembers ends all members.
+func (b *bench) endMembers() {
+	for _, m := range b.members {
+		select {
+		case <-m.ended:
+		default:
+			_ = m.process.Process.Signal(syscall.SIGTERM) // it may just have ended
+		}
+	}
+	for _, m := range b.members {
+		select {
+		case <-m.ended:
+		case <-time.After(30 * time.Second):
+			_ = m.process.Process.Kill() // as above
+			<-m.ended
+		}
+	}
+	b.members = nil
+}
+
 // signal sends the process a signal and waits for its end.
 func (m *member) signal(ctx context.Context, s syscall.Signal) error {
 	if err := m.process.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -71,11 +92,15 @@ func (m *member) signal(ctx context.Context, s syscall.Signal) error {
 	}
 }
 
-// tail is the end of a member's log, for when something went wrong.
-func (b *bench) tail(name string) string {
-	data, err := os.ReadFile(filepath.Join(b.dir, name+".log"))
-	if err != nil {
-		return err.Error()
+// tails are the ends of the members' logs, for when something went wrong.
+func (b *bench) tails() string {
+	var all strings.Builder
+	for _, m := range b.members {
+		data, err := os.ReadFile(m.log.Name())
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		fmt.Fprintf(&all, "%s:\n%s\n", m.name, data[max(0, len(data)-2000):])
 	}
-	return string(data[max(0, len(data)-4000):])
+	return all.String()
 }

@@ -47,7 +47,7 @@ func (b *bench) move(ctx context.Context) (err error) {
 	if v := judge(planted()); v.overlapping() != time.Millisecond {
 		return fmt.Errorf("the judge does not see a planted overlap of 1 ms: %+v", v)
 	}
-	if err := b.cluster.prefer(ctx, "stable"); err != nil {
+	if err := b.cluster.prefer(ctx, namespace, "stable"); err != nil {
 		return err
 	}
 	fmt.Println("load before:", loadavg())
@@ -80,7 +80,7 @@ func (b *bench) move(ctx context.Context) (err error) {
 
 // first starts the members of the first stage.
 func (b *bench) first(ctx context.Context, s *stage) (err error) {
-	if b.config, err = b.configFile("stage-0.yaml", s.lock); err != nil {
+	if b.config, err = b.configFile("stage-0.yaml", "bench", s.lock, electionNames(b.options.elections)); err != nil {
 		return err
 	}
 	s.began = b.clock.Now()
@@ -89,14 +89,14 @@ func (b *bench) first(ctx context.Context, s *stage) (err error) {
 			return err
 		}
 	}
-	_, err = b.until(ctx, "the start", s.began, nil)
+	_, err = b.until(ctx, "the start", s.began, electionNames(b.options.elections))
 	return err
 }
 
 // roll restarts one member after another, stage by stage.
 func (b *bench) roll(ctx context.Context, rest []*stage) (err error) {
 	for i, s := range rest {
-		if b.config, err = b.configFile(fmt.Sprintf("stage-%d.yaml", i+1), s.lock); err != nil {
+		if b.config, err = b.configFile(fmt.Sprintf("stage-%d.yaml", i+1), "bench", s.lock, electionNames(b.options.elections)); err != nil {
 			return err
 		}
 		s.began = b.clock.Now()
@@ -168,7 +168,7 @@ func (b *bench) startFlips(ctx context.Context) *flips {
 			case <-ctx.Done():
 				return
 			}
-			if e := b.cluster.prefer(ctx, []string{"canary", "stable"}[f.count%2]); e != nil && ctx.Err() == nil {
+			if e := b.cluster.prefer(ctx, namespace, []string{"canary", "stable"}[f.count%2]); e != nil && ctx.Err() == nil {
 				err = errors.Join(err, e)
 			}
 			f.count++

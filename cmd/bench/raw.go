@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -17,13 +16,17 @@ import (
 const rawConcurrency = 24
 
 // throughput is what the API server itself does: n Leases created, then updated once each,
-// as fast as rawConcurrency allows, by one client.
-func (c *cluster) throughput(ctx context.Context, n int) (creates, updates float64, err error) {
-	client, err := lease.NewClient(c.config)
-	if err != nil {
-		return 0, 0, fmt.Errorf("client: %w", err)
+// as fast as rawConcurrency allows, by one client, in a namespace of its own.
+func (c *cluster) throughput(ctx context.Context, n int) (found alone, err error) {
+	c.references++
+	namespace := fmt.Sprintf("raw-%d", c.references)
+	if err := c.makeNamespace(ctx, namespace); err != nil {
+		return found, err
 	}
-	store := lease.In(client, "raw")
+	store, err := c.store(namespace)
+	if err != nil {
+		return found, err
+	}
 	versions := make([]record.Version, n)
 	round := func(transitions int) (float64, error) {
 		var wg sync.WaitGroup
@@ -50,11 +53,11 @@ func (c *cluster) throughput(ctx context.Context, n int) (creates, updates float
 		wg.Wait()
 		return float64(n) / time.Since(began).Seconds(), errors.Join(errs...)
 	}
-	if creates, err = round(1); err != nil {
-		return 0, 0, fmt.Errorf("raw throughput: %w", err)
+	if found.Creates, err = round(1); err != nil {
+		return found, fmt.Errorf("raw throughput: %w", err)
 	}
-	if updates, err = round(2); err != nil {
-		return 0, 0, fmt.Errorf("raw throughput: %w", err)
+	if found.Updates, err = round(2); err != nil {
+		return found, fmt.Errorf("raw throughput: %w", err)
 	}
-	return creates, updates, nil
+	return found, nil
 }

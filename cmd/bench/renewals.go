@@ -27,12 +27,12 @@ type renewals struct {
 }
 
 // watchRenewals returns once each of the elections was seen renewed.
-func (b *bench) watchRenewals(ctx context.Context, elections []string) (*renewals, error) {
+func (b *bench) watchRenewals(ctx context.Context, namespace string, elections []string) (*renewals, error) {
 	r := &renewals{bench: b, holder: map[string]string{}, last: map[string]record.Instant{}, bySession: map[string]bool{}, missing: map[string]bool{}, all: make(chan struct{})}
 	for _, e := range elections {
 		r.missing[e] = true
 	}
-	store, err := b.cluster.store()
+	store, err := b.cluster.store(namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -10,19 +10,18 @@ import (
 	"syscall"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // switches changes the preferred revision to and fro, and measures from just before the
 // write until each election's runner of the preferred revision starts.
-func (b *bench) switches(ctx context.Context) (all sample, err error) {
-	for i := range b.options.switches {
+func (b *bench) switches(ctx context.Context, n int, elections []string) (all sample, err error) {
+	for i := range n {
 		to := []string{"canary", "stable"}[i%2]
 		since := b.clock.Now()
-		if err := b.cluster.prefer(ctx, to); err != nil {
+		if err := b.cluster.prefer(ctx, namespace, to); err != nil {
 			return nil, err
 		}
-		took, err := b.until(ctx, "the switch to "+to, since, nil)
+		took, err := b.until(ctx, "the switch to "+to, since, elections)
 		if err != nil {
 			return nil, err
 		}
@@ -57,8 +56,8 @@ func (b *bench) leader() (*member, []string, error) {
 
 // handovers tells the leading member to leave, and measures until the runners of its
 // elections start elsewhere; then the member comes back.
-func (b *bench) handovers(ctx context.Context) (all sample, err error) {
-	for range b.options.handovers {
+func (b *bench) handovers(ctx context.Context, n int) (all sample, err error) {
+	for range n {
 		m, elections, err := b.leader()
 		if err != nil {
 			return nil, err
@@ -79,46 +78,9 @@ func (b *bench) handovers(ctx context.Context) (all sample, err error) {
 	return all, nil
 }
 
-// kills kills the leading member, and measures until the runners of its elections start
-// elsewhere. early counts those that started before the dead member's validity ended.
-func (b *bench) kills(ctx context.Context) (all sample, early int, err error) {
-	timing, err := record.Profile(b.options.profile)
-	if err != nil {
-		return nil, 0, err
-	}
-	for range b.options.kills {
-		m, elections, err := b.leader()
-		if err != nil {
-			return nil, 0, err
-		}
-		renewed, err := b.watchRenewals(ctx, elections)
-		if err != nil {
-			return nil, 0, err
-		}
-		since := b.clock.Now()
-		if err := m.signal(ctx, syscall.SIGKILL); err != nil {
-			return nil, 0, err
-		}
-		took, err := b.until(ctx, "the death of "+m.name, since, elections)
-		if err := errors.Join(err, renewed.stop()); err != nil {
-			return nil, 0, err
-		}
-		for i, e := range elections {
-			if since.Add(took[i]) < renewed.last[e].Add(timing.Validity()) {
-				early++
-			}
-		}
-		all = append(all, took...)
-		if err := b.comeBack(ctx, m); err != nil {
-			return nil, 0, err
-		}
-	}
-	return all, early, nil
-}
-
 // comeBack starts the member again and waits until the others see it.
 func (b *bench) comeBack(ctx context.Context, m *member) error {
-	store, err := b.cluster.store()
+	store, err := b.cluster.store(namespace)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/primacy-dev/primacy/cmd/bench/span"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// patience is how long anything that should happen may take.
+const patience = 5 * time.Minute
+
+// company is processes of one kind that take part in the same elections, in a namespace of
+// their own.
+type company struct {
+	b               *bench
+	kind, namespace string
+	elections       int
+	args            []string
+	// members are those that live; gone the others, whose work counts too.
+	members []*process
+	gone    []departed
+	joined  int
+}
+
+// departed is a process that has ended, at the instant at the latest.
+type departed struct {
+	p  *process
+	at record.Instant
+}
+
+// newCompany makes the namespace, and starts nothing yet.
+func (b *bench) newCompany(ctx context.Context, kind, namespace string, elections int, args ...string) (*company, error) {
+	if err := b.cluster.makeNamespace(ctx, namespace); err != nil {
+		return nil, err
+	}
+	return &company{b: b, kind: kind, namespace: namespace, elections: elections, args: args}, nil
+}
+
+// withWork makes the members have runners, which write down when they begin and end.
+func (c *company) withWork() *company {
+	c.args = append(c.args, "-spans", "SPANS")
+	return c
+}
+
+// join starts one more member, and returns what it said of itself once it has seen who
+// leads each election: the first member, once it leads them all.
+func (c *company) join(ctx context.Context, args ...string) (*process, state, error) {
+	name := fmt.Sprintf("%s-%d", c.namespace, c.joined)
+	c.joined++
+	all := append([]string{"-namespace", c.namespace, "-elections", strconv.Itoa(c.elections)}, args...)
+	for _, a := range c.args {
+		if a == "SPANS" {
+			a = c.b.dir + "/" + name + ".spans"
+		}
+		all = append(all, a)
+	}
+	p, err := c.b.launch(c.kind, name, all...)
+	if err != nil {
+		return nil, state{}, err
+	}
+	first := len(c.members) == 0
+	c.members = append(c.members, p)
+	is, err := p.until(ctx, patience, func(is state) bool {
+		return is.Leads == c.elections || !first && is.Sees == c.elections
+	})
+	return p, is, err
+}
+
+// joinMany starts members one after the other.
+func (c *company) joinMany(ctx context.Context, n int) error {
+	for range n {
+		if _, _, err := c.join(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leader is the member that leads most.
+func (c *company) leader() (best *process, err error) {
+	most := 0
+	for _, p := range c.members {
+		is, err := p.ask("state")
+		if err != nil {
+			return nil, err
+		}
+		if is.Leads > most {
+			best, most = p, is.Leads
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("%s: nobody leads anything", c.namespace)
+	}
+	return best, nil
+}
+
+// end signals a member. It is no member any more then; wait must be called.
+func (c *company) end(p *process, sig syscall.Signal) (wait func() error, err error) {
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.name, err)
+	}
+	rest := make([]*process, 0, len(c.members))
+	for _, m := range c.members {
+		if m != p {
+			rest = append(rest, m)
+		}
+	}
+	c.members = rest
+	return func() error {
+		err := p.wait()
+		c.gone = append(c.gone, departed{p, c.b.clock.Now()})
+		return err
+	}, nil
+}
+
+// led waits until the members lead all elections between them.
+func (c *company) led(ctx context.Context, among []*process, look time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		n := 0
+		for _, p := range among {
+			is, err := p.ask("state")
+			if err != nil {
+				return err
+			}
+			n += is.Leads
+		}
+		if n >= c.elections {
+			return nil
+		}
+		if err := pause(ctx, look); err != nil {
+			return fmt.Errorf("%s: %d of %d elections are led: %w", c.namespace, n, c.elections, err)
+		}
+	}
+}
+
+// close ends all members at once, so that none takes over from another.
+func (c *company) close() error {
+	var errs []error
+	for _, p := range c.members {
+		errs = append(errs, p.cmd.Process.Kill())
+	}
+	for _, p := range c.members {
+		errs = append(errs, p.wait())
+		c.gone = append(c.gone, departed{p, c.b.clock.Now()})
+	}
+	c.members = nil
+	return errors.Join(errs...)
+}
+
+// spans is what all runners wrote down so far. Work of a process that was killed is taken
+// to have gone on until the process was gone.
+func (c *company) spans() (all []span.Span, err error) {
+	now := c.b.clock.Now()
+	for _, d := range c.gone {
+		of, err := readSpans(d.p.spans, d.at)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of...)
+	}
+	for _, p := range c.members {
+		of, err := readSpans(p.spans, now)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of...)
+	}
+	return all, nil
+}
+
+// begun is how long after since each of the elections was first worked on; all, where none
+// are named.
+func (c *company) begun(since record.Instant, elections map[string]bool) (sample, map[string]record.Instant, error) {
+	spans, err := c.spans()
+	if err != nil {
+		return nil, nil, err
+	}
+	first := map[string]record.Instant{}
+	for _, s := range spans {
+		if s.Begin > since && (elections == nil || elections[s.Election]) && (first[s.Election] == 0 || s.Begin < first[s.Election]) {
+			first[s.Election] = s.Begin
+		}
+	}
+	var took sample
+	for _, at := range first {
+		took = append(took, at.Sub(since))
+	}
+	return took, first, nil
+}
+
+// worksOn are the elections that the process works on.
+func worksOn(p *process) (map[string]bool, error) {
+	spans, err := readSpans(p.spans, 0)
+	if err != nil {
+		return nil, err
+	}
+	on := map[string]bool{}
+	for _, s := range spans {
+		if !s.Ended {
+			on[s.Election] = true
+		}
+	}
+	return on, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// readSpans reads what the runners of one process wrote down; those that did not end were
+// at work until then, at most.
+func readSpans(file string, until record.Instant) ([]span.Span, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("runners' file: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was read
+	open := map[string]int{}
+	var spans []span.Span
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var what, election string
+		var token uint64
+		var at int64
+		if _, err := fmt.Sscan(lines.Text(), &what, &election, &token, &at); err != nil {
+			return nil, fmt.Errorf("runners' file %s: %q: %w", file, lines.Text(), err)
+		}
+		key := fmt.Sprint(election, " ", token)
+		if what == "begin" {
+			open[key] = len(spans)
+			spans = append(spans, span.Span{Election: election, Token: token, Begin: record.Instant(at), Till: until})
+			continue
+		}
+		i, found := open[key]
+		if !found {
+			return nil, fmt.Errorf("runners' file %s: %q ends what did not begin", file, lines.Text())
+		}
+		spans[i].Till, spans[i].Ended = record.Instant(at), true
+	}
+	return spans, lines.Err()
+}

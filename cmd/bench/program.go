@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/primacy-dev/primacy/cmd/bench/span"
+)
+
+// The phases of the table with the whole program, whose elections run a program: one
+// election, which is the first.
+
+func electionNames(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("e%03d", i))
+	}
+	return all
+}
+
+// programPhase: handovers and switches. Its members stay for the kills.
+func (b *bench) programPhase(ctx context.Context, r *result, s size) (err error) {
+	if b.config, err = b.configFile("primacy.yaml", "bench", "{kind: Lease}", electionNames(1)); err != nil {
+		return err
+	}
+	if err := b.cluster.prefer(ctx, namespace, "stable"); err != nil {
+		return err
+	}
+	began := b.clock.Now()
+	for _, m := range []struct{ name, revision string }{{"stable-0", "stable"}, {"stable-1", "stable"}, {"canary-0", "canary"}} {
+		if _, err := b.join(m.name, m.revision); err != nil {
+			return err
+		}
+	}
+	if _, err := b.until(ctx, "the start", began, electionNames(1)); err != nil {
+		return err
+	}
+	switched, err := b.switches(ctx, s.programSwitches, electionNames(1))
+	if err != nil {
+		return err
+	}
+	handed, err := b.handovers(ctx, s.programHandovers)
+	if err != nil {
+		return err
+	}
+	r.Moves = append(r.Moves,
+		move{Target: "P1", What: "the same, and the next starts a program", Who: program, Took: handed},
+		move{Target: "P2", What: "the same, and a program ends and starts", Who: program, Took: switched})
+	spans, err := span.Read(b.spans)
+	if err != nil {
+		return err
+	}
+	r.P2.add(judge(spans)) // judgeProgram counts it among all
+	return nil
+}
+
+// killProgram kills the leading program. What it returns waits for the next.
+func (b *bench) killProgram(ctx context.Context) (taken func(validity time.Duration) (sample, int, error), err error) {
+	m, elections, err := b.leader()
+	if err != nil {
+		return nil, err
+	}
+	renewed, err := b.watchRenewals(ctx, namespace, elections)
+	if err != nil {
+		return nil, err
+	}
+	since := b.clock.Now()
+	if err := m.signal(ctx, syscall.SIGKILL); err != nil {
+		return nil, errors.Join(err, renewed.stop())
+	}
+	return func(validity time.Duration) (sample, int, error) {
+		took, err := b.until(ctx, "the death of "+m.name, since, elections)
+		if err := errors.Join(err, renewed.stop()); err != nil {
+			return nil, 0, err
+		}
+		early := 0
+		for i, e := range elections {
+			if since.Add(took[i]) < renewed.last[e].Add(validity) {
+				early++
+			}
+		}
+		return took, early, b.comeBack(ctx, m)
+	}, nil
+}
+
+// startPhase starts the program in a group of its own, and measures until its first term.
+func (b *bench) startPhase(ctx context.Context, r *result, s size) error {
+	shared := b.config
+	defer func() { b.config = shared }()
+	var all sample
+	for i := range s.starts {
+		name := fmt.Sprintf("start-%d", i)
+		var err error
+		if b.config, err = b.configFile(name+".yaml", name, "{kind: Lease}", []string{name}); err != nil {
+			return err
+		}
+		began := b.clock.Now()
+		m, err := b.join(name, "stable")
+		if err != nil {
+			return err
+		}
+		took, err := b.until(ctx, "the start", began, []string{name})
+		if err != nil {
+			return err
+		}
+		all = append(all, took...)
+		if err := m.signal(ctx, syscall.SIGTERM); err != nil {
+			return err
+		}
+	}
+	r.Moves = append(r.Moves, move{Target: "P11", What: "start of the process -> its first runner starts", Who: program, Took: all})
+	return nil
+}
+
+// judgeProgram judges all that the programs wrote down.
+func (b *bench) judgeProgram(r *result) error {
+	spans, err := span.Read(b.spans)
+	if err != nil {
+		return err
+	}
+	v := judge(spans)
+	r.All.add(v)
+	for _, o := range v.overlaps {
+		fmt.Fprintln(os.Stderr, "bench:", o)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// The table scenario: every row of the targets, one phase after the other. A phase that
+// fails costs its rows only; an overlap fails the run.
+
+// size is how much is measured.
+type size struct {
+	name string
+	// most is when a run ends that has not yet.
+	most time.Duration
+	// limits is how often the physical limit is measured, before and after what it is
+	// compared with; raw how many objects its throughput is measured with.
+	limits, raw int
+	// Trials: handovers and switches of one election, bursts of many, rounds of kills.
+	handovers, switches, bursts, kills int
+	programHandovers, programSwitches  int
+	electorRounds, conflictRounds      int
+	starts                             int
+	// window is how long requests and CPU are counted.
+	window time.Duration
+	// What is left idle, as elections x members: the crowds that grow, the last of which is
+	// won from cold; and how many members one of them has, in turn.
+	crowds, records, electors []int
+	grown, grownElectors      int
+	members, electorMembers   []int
+	retaken                   int
+}
+
+// many is how many elections move at once in bursts and kills.
+const many = 20
+
+var short = size{
+	name: "short", most: 4 * time.Minute,
+	limits: 100, raw: 500,
+	handovers: 20, switches: 40, bursts: 4, kills: 1,
+	programHandovers: 5, programSwitches: 20,
+	electorRounds: 3, conflictRounds: 2, starts: 5,
+	window: 6 * time.Second,
+	crowds: []int{100, 1000}, records: []int{100}, electors: []int{30, 100},
+	grown: 1000, members: []int{1, 3}, grownElectors: 100, electorMembers: []int{1, 3},
+	retaken: 200,
+}
+
+var full = size{
+	name: "full", most: 12 * time.Minute,
+	limits: 200, raw: 2000,
+	handovers: 100, switches: 200, bursts: 10, kills: 4,
+	programHandovers: 30, programSwitches: 100,
+	electorRounds: 8, conflictRounds: 5, starts: 20,
+	window: 18 * time.Second,
+	crowds: []int{100, 300, 1000, 10000}, records: []int{100, 300}, electors: []int{30, 100, 300},
+	grown: 1000, members: []int{1, 3, 10}, grownElectors: 100, electorMembers: []int{1, 3, 6},
+	retaken: 1000,
+}
+
+// table measures, prints, and keeps what was asked for.
+func (b *bench) table(ctx context.Context) error {
+	if v := judge(planted()); v.overlapping() != time.Millisecond {
+		return fmt.Errorf("the judge does not see a planted overlap of 1 ms: %+v", v)
+	}
+	fmt.Println("planted overlap of 1 ms: seen by the judge")
+	s := short
+	if b.options.full {
+		s = full
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.most)
+	defer cancel()
+	begun := time.Now()
+	r := &result{
+		Began: begun.UTC().Truncate(time.Second), Size: s.name, Profile: b.options.profile,
+		Cores: runtime.NumCPU(), Fsync: b.options.fsync, LoadBefore: loadavg(),
+	}
+	for _, phase := range []struct {
+		name string
+		run  func(context.Context, *result, size) error
+	}{
+		{"the API server by itself", b.base},
+		{"handovers (P1)", b.handoverPhase},
+		{"switches of the preferred revision (P2, P3)", b.switchPhase},
+		{"primacy run: handovers and switches (P1, P2, P3)", b.programPhase},
+		{"primacy run: starts (P11)", b.startPhase},
+		{"client-go: handovers (P1)", b.electorHandovers},
+		{"conflicts (P10)", b.conflictPhase},
+		{"kills (P4)", b.crashPhase},
+		{"many elections, idle (P5 to P9)", b.crowdPhase},
+		{"many elections, renewed one by one (P5)", b.recordPhase},
+		{"client-go, idle (P5 to P8)", b.electorPhase},
+		{"a kill of the leader of many (P9)", b.retakePhase},
+	} {
+		if !strings.Contains(phase.name, b.options.only) {
+			continue
+		}
+		began := time.Now()
+		err := phase.run(ctx, r, s)
+		fmt.Fprintf(os.Stderr, "bench: %s: %.1f s\n", phase.name, time.Since(began).Seconds())
+		if err != nil {
+			r.Failed = append(r.Failed, phase.name+": "+err.Error())
+			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", phase.name, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	r.Took, r.LoadAfter = time.Since(begun).Round(time.Second), loadavg()
+	return errors.Join(r.deliver(b.options), r.verdict())
+}
+
+// deliver prints the result, and writes the files that were asked for.
+func (r *result) deliver(o options) error {
+	errs := []error{r.print(os.Stdout)}
+	if o.json != "" {
+		errs = append(errs, r.save(o.json))
+	}
+	if o.svg != "" {
+		errs = append(errs, os.WriteFile(o.svg, []byte(r.plot()), 0o600))
+	}
+	if o.docs != "" {
+		errs = append(errs, r.writeInto(o.docs))
+	}
+	return errors.Join(errs...)
+}
+
+// verdict is what fails a run: never how long anything took.
+func (r *result) verdict() error {
+	var errs []error
+	if r.All.Overlaps > 0 || r.All.Falling > 0 {
+		errs = append(errs, errors.New("leadership was not exclusive"))
+	}
+	if r.Early > 0 {
+		errs = append(errs, errors.New("taken over too early"))
+	}
+	for _, f := range r.Failed {
+		errs = append(errs, errors.New("not measured: "+f))
+	}
+	return errors.Join(errs...)
+}
+
+// judged adds what the runners of a company wrote down to what all did.
+func (r *result) judged(c *company) (verdict, error) {
+	spans, err := c.spans()
+	if err != nil {
+		return verdict{}, err
+	}
+	v := judge(spans)
+	r.All.add(v)
+	for _, o := range v.overlaps {
+		fmt.Fprintln(os.Stderr, "bench:", c.namespace, o)
+	}
+	for _, f := range v.falling {
+		fmt.Fprintln(os.Stderr, "bench:", c.namespace, f)
+	}
+	return v, nil
+}
+
+// base measures what the API server asks of itself.
+func (b *bench) base(ctx context.Context, r *result, s size) error {
+	var err error
+	r.Base, err = b.requestsIn(ctx, s.window)
+	return err
+}
+
+// limits adds to what is known of the physical limit. It is measured before and after what
+// is compared with it, since machines are not as fast at all times.
+func (b *bench) limits(ctx context.Context, r *result, s size) error {
+	update, event, err := b.cluster.physical(ctx, s.limits)
+	r.Update, r.Event = append(r.Update, update...), append(r.Event, event...)
+	return err
+}

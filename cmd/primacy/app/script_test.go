@@ -24,6 +24,8 @@ import (
 //
 //	fails STATUS COMMAND...    it exits with that status
 //	start NAME PROGRAM...      run it beside the script, until the script ends
+//	sit NAME COLSxROWS PROGRAM...  the same, at a terminal
+//	press NAME KEYS            type there; \n is Enter
 //	await NAME REGEXP...       wait until it prints all that, in any order, after what was
 //	                           awaited before
 //	[!] printed NAME REGEXP    it has printed that, or not, at any time
@@ -49,10 +51,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("MANIFESTS", manifests)
 			e.Setenv("NS", cluster.Namespace(t))
 			e.Values[jobsKey{}] = map[string]*job{}
+			e.Values[terminalsKey{}] = map[string]*os.File{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"fails": fails, "start": start, "await": await, "printed": printed, "signal": sendSignal, "exits": exits, "scrape": scrape,
+			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "exits": exits, "scrape": scrape,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision,
 			"configuration": configuration,
 		},

@@ -157,16 +157,6 @@ func (s *statusCommand) failed(err error) error {
 
 // isTerminal says whether a writer is a terminal.
 func isTerminal(w io.Writer) bool {
-	_, _, err := terminalSize(w)
-	return err == nil
-}
-
-var errNoTerminal = errors.New("no terminal")
-
-func terminalSize(w io.Writer) (width, height int, err error) {
 	f, ok := w.(*os.File)
-	if !ok {
-		return 0, 0, errNoTerminal
-	}
-	return term.GetSize(int(f.Fd()))
+	return ok && term.IsTerminal(int(f.Fd()))
 }

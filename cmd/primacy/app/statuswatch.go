@@ -5,18 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"io"
+	"os"
+	"time"
 
+	"golang.org/x/term"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
 // watch shows what there is and then what changes, until ctx ends: a terminal is redrawn,
 // anything else gets the rows, or the documents, that are new.
 func (s *statusCommand) watch(ctx context.Context) error {
-	show := s.appendChanges()
 	if s.format == status.Table && isTerminal(s.out) {
-		show = s.redraw
+		return s.watchScreen(ctx)
 	}
+	show := s.appendChanges()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var failed error
@@ -34,33 +39,66 @@ func (s *statusCommand) watch(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// redraw writes the report over the last one, as much of it as the terminal has room for.
-func (s *statusCommand) redraw(r status.Report) error {
-	const home, clearLine, clearBelow = "\x1b[H", "\x1b[K", "\x1b[J"
-	var page strings.Builder
-	fmt.Fprintf(&page, "%s  namespace %s\n", r.At.Local().Format("15:04:05"), s.namespace)
-	if err := r.Write(&page, s.format); err != nil {
+// watchScreen keeps a terminal showing the present, and leaves the last report on it.
+func (s *statusCommand) watchScreen(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	now := liveStatus{namespace: s.namespace}
+	err := view.During(ctx, view.Show{
+		In: keyboard(), Out: s.out, Name: "primacy status", Press: endingKeys(cancel),
+		Page: func(int, int) view.Page { return now.page() },
+	}, func(ctx context.Context, screen *view.Screen) error {
+		return status.Follow(ctx, s.locks, s.selection, func(r status.Report, trouble error) {
+			screen.Do(func() { now.take(r, trouble, time.Now()) })
+		})
+	})
+	if err != nil || now.report.Empty() {
 		return err
 	}
-	lines := strings.Split(strings.TrimRight(page.String(), "\n"), "\n")
-	if width, height, err := terminalSize(s.out); err == nil {
-		lines = fit(lines, width, height)
-	}
-	_, err := fmt.Fprint(s.out, home+strings.Join(lines, clearLine+"\n")+clearLine+clearBelow)
-	return err
+	return now.report.Write(s.out, s.format)
 }
 
-// fit leaves out what a terminal of that size has no room for, and says so.
-func fit(lines []string, width, height int) []string {
-	if more := len(lines) - height; more > 0 && height > 0 {
-		lines = append(lines[:height-1:height-1], fmt.Sprintf("... %d more lines", more+1))
+// liveStatus is what the screen of `primacy status -w` shows. It belongs to the screen's
+// goroutine until that has ended.
+type liveStatus struct {
+	namespace string
+	report    status.Report
+	news      view.News
+	log       view.Log
+}
+
+func (l *liveStatus) take(r status.Report, trouble error, now time.Time) {
+	if trouble != nil {
+		l.log.Add(now, "the watch was cut, and is taken up again: "+view.Printable(trouble.Error()))
+		return
 	}
-	for i, l := range lines {
-		if r := []rune(l); len(r) > width && width > 0 {
-			lines[i] = string(r[:width])
+	l.report = r
+	l.log.Add(now, l.news.Since(r)...)
+}
+
+func (l *liveStatus) page() view.Page {
+	return view.Page{
+		Title:  view.Title("primacy status", l.report, "namespace "+l.namespace),
+		Parts:  []view.Part{{Lines: view.Elections(l.report), Least: 3}, {Lines: view.Members(l.report), Least: 3}},
+		Events: l.log.Lines(), Foot: []string{view.Key("q", "quit")},
+	}
+}
+
+// keyboard is where keys come from, if a person sits there; else nil.
+func keyboard() io.Reader {
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		return os.Stdin
+	}
+	return nil
+}
+
+// endingKeys are the keys that end a live view.
+func endingKeys(end func()) func(key string) {
+	return func(key string) {
+		if key == "q" || key == "ctrl+c" {
+			end()
 		}
 	}
-	return lines
 }
 
 // appendChanges writes, after the first report, only what is new in each.

@@ -1,23 +1,43 @@
 package app
 
 import (
-	"slices"
+	"errors"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-func TestFit(t *testing.T) {
-	for _, tt := range []struct {
-		width, height int
-		want          []string
-	}{
-		{80, 24, []string{"one", "zwölf", "three"}},
-		{80, 3, []string{"one", "zwölf", "three"}},
-		{80, 2, []string{"one", "... 2 more lines"}},
-		{4, 24, []string{"one", "zwöl", "thre"}},
-		{0, 0, []string{"one", "zwölf", "three"}}, // some terminals do not know
+// The screen of `primacy status -w` shows the report, and what happened since it was opened.
+func TestLiveStatus(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
+	live := liveStatus{namespace: "edge-system"}
+	led := func(holder string, token uint64) status.Report {
+		return status.Report{At: at, Elections: []status.Election{{
+			Name: "one", Group: "edge", Lock: "one", State: status.Led, Holder: holder, Revision: "1-9-0", Token: token, Acquired: at.Add(-time.Minute),
+		}}}
+	}
+	live.take(led("a_00000001", 7), nil, at)
+	live.take(status.Report{}, errors.New("no \x1b[2J network"), at)
+	live.take(led("b_00000002", 8), nil, at.Add(time.Second))
+	got := ansi.Strip(live.page().Draw(100, 12))
+	for _, want := range []string{
+		"primacy status   12:00:00   namespace edge-system   1 of 1 elections led\n",
+		"\none       b_00000002  1-9-0     -         led    8      60s\n",
+		"\n12:00:00 the watch was cut, and is taken up again: no \\x1b[2J network\n12:00:01 one: a -> b leads, revision 1-9-0, token 8\n",
 	} {
-		if got := fit([]string{"one", "zwölf", "three"}, tt.width, tt.height); !slices.Equal(got, tt.want) {
-			t.Errorf("%dx%d: %q, want %q", tt.width, tt.height, got, tt.want)
+		if !strings.Contains(got, want) {
+			t.Errorf("there is no %q in\n%s", want, got)
 		}
+	}
+	ended := 0
+	for _, key := range []string{"q", "x", "ctrl+c"} {
+		endingKeys(func() { ended++ })(key)
+	}
+	if ended != 2 {
+		t.Errorf("%d keys end it", ended)
 	}
 }

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -44,6 +46,16 @@ func Members(r status.Report) []string {
 		at++
 	}
 	return lines
+}
+
+// Title begins with the name of the view, and says how much is led.
+func Title(name string, r status.Report, about ...string) string {
+	led := fmt.Sprintf("%d of %d elections led", CountLed(r), len(r.Elections))
+	if CountLed(r) < len(r.Elections) {
+		led = Bad.Of(led)
+	}
+	words := append([]string{Bold.Of(name), r.At.Local().Format(time.TimeOnly)}, about...)
+	return strings.Join(append(words, led), "   ")
 }
 
 // Led says whether a member leads an election, as far as one look can tell.

@@ -14,6 +14,8 @@ import (
 type Keeper struct {
 	Deliver func(election.Preference)
 	Log     *zap.Logger
+	// Gauge is told how fresh the value is; nil for nobody.
+	Gauge *Gauge
 	// Place is where the value stands, for people: "the ConfigMap".
 	Place string
 
@@ -31,6 +33,7 @@ func (k *Keeper) Says(value string) {
 	value = strings.TrimSpace(value)
 	if value != "" {
 		if err := Check(value); err != nil {
+			k.Gauge.Kept(ContentRefused)
 			if value != k.refused {
 				k.refused = value
 				k.Log.Warn("preferred revision is none that a member can have; the last one stays until "+k.Place+" is corrected",
@@ -40,6 +43,7 @@ func (k *Keeper) Says(value string) {
 		}
 	}
 	k.refused = ""
+	k.Gauge.Says()
 	if p := record.Prefer(value); p != k.last {
 		k.last = p
 		k.Deliver(p)
@@ -49,6 +53,7 @@ func (k *Keeper) Says(value string) {
 // Unreadable logs why nothing can be read, once for each kind of reason: the texts of
 // network errors differ from one to the next.
 func (k *Keeper) Unreadable(kind string, err error) {
+	k.Gauge.Kept(NotReadable)
 	kind = "reason: " + kind
 	if kind == k.silence {
 		return
@@ -60,9 +65,11 @@ func (k *Keeper) Unreadable(kind string, err error) {
 
 // Readable ends what Unreadable began.
 func (k *Keeper) Readable() {
+	age := k.Gauge.Freshness().Age
+	k.Gauge.Followed()
 	if k.silence != "" {
 		k.silence = ""
-		k.Log.Info("preferred revision can be read again")
+		k.Log.Info("preferred revision can be read again", zap.Duration("age", age))
 	}
 }
 

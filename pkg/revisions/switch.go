@@ -18,7 +18,10 @@ type Switch struct {
 	exchanged chan struct{}
 }
 
-var _ election.Preferences = (*Switch)(nil)
+var (
+	_ election.Preferences = (*Switch)(nil)
+	_ Dated                = (*Switch)(nil)
+)
 
 // NewSwitch stands for source; nil means that no revision is preferred.
 func NewSwitch(source election.Preferences) *Switch {
@@ -32,6 +35,15 @@ func (s *Switch) Use(source election.Preferences) {
 	s.source = source
 	close(s.exchanged)
 	s.exchanged = make(chan struct{})
+}
+
+// Freshness is that of the present source; one that keeps no account is always fresh.
+func (s *Switch) Freshness() Freshness {
+	source, _ := s.present()
+	if dated, ok := source.(Dated); ok {
+		return dated.Freshness()
+	}
+	return Freshness{Known: true}
 }
 
 func (s *Switch) present() (election.Preferences, <-chan struct{}) {

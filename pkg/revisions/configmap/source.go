@@ -32,18 +32,21 @@ type source struct {
 	client coreclient.ConfigMapsGetter
 	key    Key
 	log    *zap.Logger
+	gauge  revisions.Gauge
 }
+
+// Freshness implements revisions.Dated.
+func (s *source) Freshness() revisions.Freshness { return s.gauge.Freshness() }
 
 // Watch implements election.Preferences. It never gives up.
 func (s *source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	maps := s.client.ConfigMaps(s.key.Namespace)
-	object.Reader{
+	object.Reader{Object: object.Object{
 		Name:  s.key.Name,
 		List:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return maps.List(ctx, o) },
 		Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return maps.Watch(ctx, o) },
-		Value: s.value,
 		Place: fmt.Sprintf("configmap %s in namespace %s", s.key.Name, s.key.Namespace),
-	}.Follow(ctx, &revisions.Keeper{Deliver: deliver, Log: s.log, Place: "the ConfigMap"})
+	}, Value: s.value}.Follow(ctx, &revisions.Keeper{Deliver: deliver, Log: s.log, Gauge: &s.gauge, Place: "the ConfigMap"})
 	return nil
 }
 

@@ -26,8 +26,9 @@ func New(path string, log *zap.Logger) election.Preferences {
 }
 
 type source struct {
-	path string
-	log  *zap.Logger
+	path  string
+	log   *zap.Logger
+	gauge revisions.Gauge
 }
 
 // settle is how long a directory must be quiet before its file is read: a file that is
@@ -38,9 +39,12 @@ const (
 	patience = time.Second
 )
 
+// Freshness implements revisions.Dated.
+func (s *source) Freshness() revisions.Freshness { return s.gauge.Freshness() }
+
 // Watch implements election.Preferences. It never gives up.
 func (s *source) Watch(ctx context.Context, deliver func(election.Preference)) error {
-	f := &follower{source: s, keeper: revisions.Keeper{Deliver: deliver, Log: s.log, Place: "the file"}}
+	f := &follower{source: s, keeper: revisions.Keeper{Deliver: deliver, Log: s.log, Gauge: &s.gauge, Place: "the file"}}
 	revisions.Retry(ctx, func(ctx context.Context) {
 		if err := f.follow(ctx); err != nil && ctx.Err() == nil {
 			f.keeper.Unreadable(err.Error(), err)

@@ -1,5 +1,5 @@
-// Package object is what sources share that read the preferred revision off one object of
-// a cluster: it follows the object by its name, with list and watch and no other verb.
+// Package object is what sources share that read one object of a cluster: it follows the
+// object by its name, with list and watch and no other verb.
 //
 // Goroutines: client-go reads the stream on one of its own, which has ended when Follow
 // returns.
@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"time"
 
-	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,16 +23,56 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
-// Reader says how to read the object.
-type Reader struct {
+// Object is one object, and how to read it.
+type Object struct {
 	Name  string
 	List  func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	Watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	// Place is what it is, for people who grant permissions: "configmap a in namespace b".
+	Place string
+}
+
+// Listener is told what there is to know of an object, on the goroutine that follows it.
+type Listener interface {
+	// Shown is the object as it is now, nil if there is none. An object of another type is
+	// an error.
+	Shown(runtime.Object) error
+	// Unreadable is why the object cannot be read. The kind tells reasons apart.
+	Unreadable(kind string, err error)
+	// Readable: it is followed from here on.
+	Readable()
+}
+
+// Reader reads the preferred revision off an object.
+type Reader struct {
+	Object
 	// Value is what the object says; empty if no revision is preferred. An object of
 	// another type is an error.
 	Value func(runtime.Object) (string, error)
-	// Place is what it is, for people who grant permissions: "configmap a in namespace b".
-	Place string
+}
+
+// Follow tells the keeper what the object says until ctx ends. That there is no object
+// says that no revision is preferred.
+func (r Reader) Follow(ctx context.Context, keeper *revisions.Keeper) {
+	r.Object.Follow(ctx, listener{keeper, r.Value})
+}
+
+// listener tells a keeper.
+type listener struct {
+	*revisions.Keeper
+	value func(runtime.Object) (string, error)
+}
+
+func (l listener) Shown(o runtime.Object) error {
+	value := ""
+	if o != nil {
+		var err error
+		if value, err = l.value(o); err != nil {
+			return err
+		}
+	}
+	l.Says(value)
+	return nil
 }
 
 // listTimeout is how long one list may take.
@@ -43,20 +82,19 @@ const listTimeout = 10 * time.Second
 // not come back at the same moment.
 const watchSeconds = 300
 
-// Follow tells the keeper what the object says until ctx ends. That there is no object
-// says that no revision is preferred.
-func (r Reader) Follow(ctx context.Context, keeper *revisions.Keeper) {
+// Follow tells the listener of the object until ctx ends.
+func (r Object) Follow(ctx context.Context, l Listener) {
 	revisions.Retry(ctx, func(ctx context.Context) {
-		if err := r.follow(ctx, keeper); err != nil && ctx.Err() == nil {
-			keeper.Unreadable(string(apierrors.ReasonForError(err)), r.hinted(err))
+		if err := r.follow(ctx, l); err != nil && ctx.Err() == nil {
+			l.Unreadable(string(apierrors.ReasonForError(err)), r.hinted(err))
 		}
 	})
 }
 
 // follow shows what is there, and then every change until the stream ends. The error is
 // why it could not be asked for; that a stream breaks is nothing to speak of.
-func (r Reader) follow(ctx context.Context, keeper *revisions.Keeper) error {
-	version, err := r.list(ctx, keeper)
+func (r Object) follow(ctx context.Context, l Listener) error {
+	version, err := r.list(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -72,25 +110,24 @@ func (r Reader) follow(ctx context.Context, keeper *revisions.Keeper) error {
 		for range stream.ResultChan() {
 		}
 	}()
-	keeper.Readable()
+	l.Readable()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case event, open := <-stream.ResultChan():
+		case e, open := <-stream.ResultChan():
 			if !open {
 				return nil
 			}
-			if err := r.event(event, keeper); err != nil {
-				keeper.Log.Debug("watch broken", zap.Error(err))
-				return nil
+			if err := event(e, l); err != nil {
+				return nil // the next list tells what is wrong, if anything still is
 			}
 		}
 	}
 }
 
 // list is a consistent read. It returns the version from which to watch.
-func (r Reader) list(ctx context.Context, keeper *revisions.Keeper) (string, error) {
+func (r Object) list(ctx context.Context, l Listener) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	list, err := r.List(ctx, r.only(metav1.ListOptions{}))
@@ -101,44 +138,42 @@ func (r Reader) list(ctx context.Context, keeper *revisions.Keeper) (string, err
 	if err != nil {
 		return "", err
 	}
-	value := ""
+	var found runtime.Object
 	if err := meta.EachListItem(list, func(o runtime.Object) error {
 		named, err := meta.Accessor(o)
 		if err == nil && named.GetName() == r.Name {
-			value, err = r.Value(o)
+			found = o
 		}
 		return err
 	}); err != nil {
 		return "", err
 	}
-	keeper.Says(value)
+	if err := l.Shown(found); err != nil {
+		return "", err
+	}
 	return about.GetResourceVersion(), nil
 }
 
 // only narrows a request to the one object, as RBAC by name wants it.
-func (r Reader) only(o metav1.ListOptions) metav1.ListOptions {
+func (r Object) only(o metav1.ListOptions) metav1.ListOptions {
 	o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, r.Name).String()
 	return o
 }
 
-func (r Reader) event(e watch.Event, keeper *revisions.Keeper) error {
+func event(e watch.Event, l Listener) error {
 	switch e.Type {
 	case watch.Error:
 		return apierrors.FromObject(e.Object)
 	case watch.Deleted:
-		keeper.Says("")
+		return l.Shown(nil)
 	case watch.Added, watch.Modified:
-		value, err := r.Value(e.Object)
-		if err != nil {
-			return err
-		}
-		keeper.Says(value)
+		return l.Shown(e.Object)
 	}
 	return nil
 }
 
 // hinted says what to do about it where that is known.
-func (r Reader) hinted(err error) error {
+func (r Object) hinted(err error) error {
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {
 		return err

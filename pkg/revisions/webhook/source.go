@@ -35,18 +35,21 @@ type source struct {
 	client admissionclient.MutatingWebhookConfigurationsGetter
 	label  Label
 	log    *zap.Logger
+	gauge  revisions.Gauge
 }
+
+// Freshness implements revisions.Dated.
+func (s *source) Freshness() revisions.Freshness { return s.gauge.Freshness() }
 
 // Watch implements election.Preferences. It never gives up.
 func (s *source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	hooks := s.client.MutatingWebhookConfigurations()
-	object.Reader{
+	object.Reader{Object: object.Object{
 		Name:  s.label.Name,
 		List:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return hooks.List(ctx, o) },
 		Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return hooks.Watch(ctx, o) },
-		Value: s.value,
 		Place: fmt.Sprintf("mutatingwebhookconfiguration %s of the cluster, by a ClusterRole", s.label.Name),
-	}.Follow(ctx, &revisions.Keeper{Deliver: deliver, Log: s.log, Place: "the label"})
+	}, Value: s.value}.Follow(ctx, &revisions.Keeper{Deliver: deliver, Log: s.log, Gauge: &s.gauge, Place: "the label"})
 	return nil
 }
 

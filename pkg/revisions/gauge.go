@@ -1,0 +1,94 @@
+package revisions
+
+import (
+	"sync"
+	"time"
+)
+
+// Freshness is how old the last value of a source is.
+type Freshness struct {
+	// Known says that the source has said something at all.
+	Known bool
+	// Kept is why the last value is kept although the source may say something else by now;
+	// empty while it is followed.
+	Kept Reason
+	// Age is for how long that has been so; zero while the source is followed. Before the
+	// first value it is for how long there has been none.
+	Age time.Duration
+}
+
+// Dated is what a source can be besides: one that says how old its last value is. It may be
+// asked from any goroutine.
+type Dated interface{ Freshness() Freshness }
+
+// Reason is why the last value of a source is kept.
+type Reason string
+
+const (
+	// NotReadable: the source cannot be read.
+	NotReadable Reason = "cannot be read"
+	// ContentRefused: it can, but what it says cannot be used.
+	ContentRefused Reason = "what it says cannot be used"
+)
+
+// Gauge keeps how fresh the value of a source is. The zero Gauge is that of a source which
+// has said nothing and is not watched. Its methods may be called from any goroutine; a nil
+// Gauge takes everything and knows nothing.
+type Gauge struct {
+	mu                  sync.Mutex
+	known               bool
+	unreadable, refused time.Time // since when; zero while all is well
+}
+
+// Says: the source said something that can be used.
+func (g *Gauge) Says() {
+	g.change(func(time.Time) { g.known, g.refused = true, time.Time{} })
+}
+
+// Followed: the source can be read.
+func (g *Gauge) Followed() {
+	g.change(func(time.Time) { g.unreadable = time.Time{} })
+}
+
+// Kept: the last value is kept from now on, if it is not already.
+func (g *Gauge) Kept(why Reason) {
+	g.change(func(now time.Time) {
+		since := &g.unreadable
+		if why == ContentRefused {
+			since = &g.refused
+		}
+		if since.IsZero() {
+			*since = now
+		}
+	})
+}
+
+func (g *Gauge) change(f func(now time.Time)) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f(time.Now())
+}
+
+// Freshness implements Dated.
+func (g *Gauge) Freshness() (f Freshness) {
+	g.change(func(now time.Time) {
+		f.Known = g.known
+		since := g.unreadable
+		switch {
+		case !g.unreadable.IsZero():
+			f.Kept = NotReadable
+		case !g.refused.IsZero():
+			f.Kept = ContentRefused
+		default:
+			return
+		}
+		if !g.refused.IsZero() && (since.IsZero() || g.refused.Before(since)) {
+			since = g.refused
+		}
+		f.Age = now.Sub(since)
+	})
+	return f
+}

@@ -62,4 +62,6 @@ func TestFreshnessOfASwitch(t *testing.T) {
 
 type dated struct{ silent }
 
-func (*dated) Freshness() revisions.Freshness { return revisions.Freshness{Kept: revisions.NotReadable} }
+func (*dated) Freshness() revisions.Freshness {
+	return revisions.Freshness{Kept: revisions.NotReadable}
+}

@@ -1,0 +1,228 @@
+package steering_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+)
+
+func TestMain(m *testing.M) { devcluster.Main(m) }
+
+const (
+	group = "edge"
+	// longest is how long a test waits for a delivery or a line of the log.
+	longest = 30 * time.Second
+)
+
+var object = rollout.ObjectName(group)
+
+// realm is a namespace, and the administrator's client for its ConfigMaps.
+type realm struct {
+	namespace string
+	config    *rest.Config
+	maps      coreclient.ConfigMapInterface
+}
+
+func newRealm(t *testing.T) realm {
+	t.Helper()
+	cluster := devcluster.Start(t)
+	namespace := cluster.Namespace(t)
+	return realm{namespace, cluster.Config, coreOf(t, cluster.Config).ConfigMaps(namespace)}
+}
+
+func coreOf(t *testing.T, c *rest.Config) *coreclient.CoreV1Client {
+	t.Helper()
+	client, err := rest.HTTPClientFor(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	core, err := coreclient.NewForConfigAndClient(c, client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(client.Transport) })
+	return core
+}
+
+func (r realm) edit(t *testing.T, change func(*rollout.Plan) error) {
+	t.Helper()
+	if err := steering.Edit(t.Context(), r.maps, group, change); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write stores texts under keys of the ConfigMap, as somebody with an editor does; an empty
+// text removes the key.
+func (r realm) write(t *testing.T, data map[string]string) {
+	t.Helper()
+	cm, err := r.maps.Get(t.Context(), object, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cm.Data == nil {
+		cm.Data = map[string]string{}
+	}
+	for key, text := range data {
+		if cm.Data[key] = text; text == "" {
+			delete(cm.Data, key)
+		}
+	}
+	if _, err := r.maps.Update(t.Context(), cm, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func pin(election, revision string) func(*rollout.Plan) error {
+	return func(p *rollout.Plan) (err error) {
+		*p, err = p.PinTo(rollout.Pin{Election: election, Revision: revision})
+		return err
+	}
+}
+
+// bench is one watched source.
+type bench struct {
+	*testing.T
+	realm
+	source *steering.Source
+	// byDefault is what the default source says.
+	byDefault chan election.Preference
+	giveUp    chan error
+	got       chan election.Preference
+	lines     chan string
+}
+
+func newBench(t *testing.T, r realm) *bench {
+	t.Helper()
+	b := &bench{
+		T: t, realm: r, byDefault: make(chan election.Preference, 4), giveUp: make(chan error),
+		got: make(chan election.Preference, 16), lines: make(chan string, 64),
+	}
+	b.source = steering.New(coreOf(t, r.config), r.namespace, group, b.defaults(), zap.New(tee{b.lines}))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.source.Watch(ctx, func(p election.Preference) { b.got <- p }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Watch returned %v", err)
+		}
+	})
+	return b
+}
+
+type sourceFunc func(context.Context, func(election.Preference)) error
+
+func (f sourceFunc) Watch(ctx context.Context, deliver func(election.Preference)) error {
+	return f(ctx, deliver)
+}
+
+func (b *bench) defaults() election.Preferences {
+	return sourceFunc(func(ctx context.Context, deliver func(election.Preference)) error {
+		for {
+			select {
+			case p := <-b.byDefault:
+				deliver(p)
+			case err := <-b.giveUp:
+				return err
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	})
+}
+
+// next is the next preference that is delivered: what it prefers for some elections.
+func (b *bench) next(want map[string]record.Preferred) election.Preference {
+	b.Helper()
+	select {
+	case p := <-b.got:
+		for name, preferred := range want {
+			if got := p.For(name); got != preferred {
+				b.Fatalf("%s prefers %s, want %s", name, got, preferred)
+			}
+		}
+		return p
+	case <-time.After(longest):
+		b.Fatalf("nothing was delivered, want %v", want)
+	}
+	panic("unreachable")
+}
+
+// says waits for a line of the log.
+func (b *bench) says(want string) string {
+	b.Helper()
+	select {
+	case line := <-b.lines:
+		if len(line) < len(want) || line[:len(want)] != want {
+			b.Fatalf("logged %q, want %q", line, want)
+		}
+		return line
+	case <-time.After(longest):
+		b.Fatalf("nothing was logged, want %q", want)
+	}
+	panic("unreachable")
+}
+
+func (b *bench) quiet() {
+	b.Helper()
+	select {
+	case line := <-b.lines:
+		b.Errorf("logged %q", line)
+	case p := <-b.got:
+		b.Errorf("delivered %s", p.Digest())
+	default:
+	}
+}
+
+// until waits until what the source knows is so.
+func (b *bench) until(what string, so func(steering.Sight) bool) {
+	b.Helper()
+	timeout := time.After(longest)
+	for {
+		sight, changed := b.source.Sight()
+		if so(sight) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			b.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// tee sends lines of a log where a test can wait for them.
+type tee struct{ lines chan<- string }
+
+func (t tee) Enabled(l zapcore.Level) bool             { return l >= zapcore.InfoLevel }
+func (t tee) With(fields []zapcore.Field) zapcore.Core { return t }
+func (t tee) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if t.Enabled(e.Level) {
+		return ce.AddCore(e, t)
+	}
+	return ce
+}
+func (t tee) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	text := e.Message
+	for _, f := range fields {
+		if err, failed := f.Interface.(error); failed {
+			text += ": " + err.Error()
+		}
+	}
+	t.lines <- text
+	return nil
+}
+func (t tee) Sync() error { return nil }

@@ -1,0 +1,169 @@
+package steering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// Stored is a plan as it was read, with what it takes to replace it.
+type Stored struct {
+	Plan rollout.Plan
+	// Mistakes is what cannot be read of it, a strict.Errors; nil if all can.
+	Mistakes error
+
+	group string
+	// object is nil where there is none yet.
+	object *corev1.ConfigMap
+}
+
+// Load reads the plan of a group.
+func Load(ctx context.Context, client coreclient.ConfigMapInterface, group string) (Stored, error) {
+	s := Stored{group: group}
+	object, err := client.Get(ctx, rollout.ObjectName(group), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		s.Plan, s.Mistakes = rollout.Read(nil, rollout.Plan{})
+		return s, nil
+	case err != nil:
+		return s, fmt.Errorf("read pins and rollout: %w", err)
+	}
+	s.object = object
+	s.Plan, s.Mistakes = rollout.Read(object.Data, rollout.Plan{})
+	return s, nil
+}
+
+// ErrContended: others changed the plan each time before we could.
+var ErrContended = errors.New("pins and rollout are changed by others all the time (try again)")
+
+// tries is how often a change is made anew on what others wrote.
+const tries = 20
+
+// Edit changes the plan of a group: it reads the plan, lets change make another of it, and
+// stores that if nobody has stored anything since; else it begins anew, so change may be
+// called several times. An error of change is returned as it is, and nothing is written then,
+// nor where the plan stays what it was. What cannot be read is left as it is stored.
+func Edit(ctx context.Context, client coreclient.ConfigMapInterface, group string, change func(*rollout.Plan) error) error {
+	for try := range tries {
+		stored, err := Load(ctx, client, group)
+		if err != nil {
+			return err
+		}
+		plan := stored.Plan
+		if err := change(&plan); err != nil {
+			return err
+		}
+		err = stored.Replace(ctx, client, plan)
+		if !stored.raced(err) {
+			return err
+		}
+		if err := pause(ctx, rand.N(10*time.Millisecond<<min(try, 5))); err != nil { // #nosec G404 -- spreads retries
+			return err
+		}
+	}
+	return ErrContended
+}
+
+// Replace stores a plan in the place of this one, if that is still what is stored; if it is
+// not, the error is one of the API's for a conflict.
+func (s Stored) Replace(ctx context.Context, client coreclient.ConfigMapInterface, plan rollout.Plan) error {
+	before := map[string]string{}
+	if s.Mistakes == nil {
+		var err error
+		if before, err = s.Plan.Encode(); err != nil {
+			return err
+		}
+	}
+	after, err := plan.Encode()
+	if err != nil {
+		return err
+	}
+	if s.object == nil {
+		if len(after) == 0 {
+			return nil
+		}
+		_, err := client.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: rollout.ObjectName(s.group), Labels: s.labels(nil)}, Data: after,
+		}, metav1.CreateOptions{})
+		return s.stored(err)
+	}
+	data := s.merged(before, after, plan)
+	if maps.Equal(data, s.object.Data) {
+		return nil
+	}
+	next := s.object.DeepCopy() // with the version and uid that were read
+	next.Data, next.Labels = data, s.labels(next.Labels)
+	_, err = client.Update(ctx, next, metav1.UpdateOptions{})
+	return s.stored(err)
+}
+
+// merged is the data that says what the plan says: keys whose meaning does not change keep
+// their text, and so do those that cannot be read, unless the plan has something in their
+// place or dropped them.
+func (s Stored) merged(before, after map[string]string, plan rollout.Plan) map[string]string {
+	data := maps.Clone(s.object.Data)
+	if data == nil {
+		data = map[string]string{}
+	}
+	for _, key := range []string{rollout.KeyPins, rollout.KeyRollout, rollout.KeyStatus, rollout.KeyHistory} {
+		was, wasGiven := before[key]
+		is, given := after[key]
+		switch {
+		case given && (!wasGiven || was != is):
+			data[key] = is
+		case given:
+		case slices.Contains(plan.Unreadable, key):
+		case key == rollout.KeyHistory && s.Mistakes != nil: // it may be what is broken
+		default:
+			delete(data, key)
+		}
+	}
+	return data
+}
+
+func (s Stored) labels(labels map[string]string) map[string]string {
+	if labels = maps.Clone(labels); labels == nil {
+		labels = map[string]string{}
+	}
+	labels[codec.GroupLabel], labels[codec.ManagedByLabel] = s.group, codec.ManagedBy
+	return labels
+}
+
+// raced says whether somebody else was faster. Where there was no object to replace, what is
+// not found is the namespace.
+func (s Stored) raced(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) && s.object != nil
+}
+
+func (s Stored) stored(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("store pins and rollout: %w (needed on configmap %s: get, update; and create where there is none)", err, rollout.ObjectName(s.group))
+	}
+	return fmt.Errorf("store pins and rollout: %w", err)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

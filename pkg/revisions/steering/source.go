@@ -1,0 +1,210 @@
+package steering
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/object"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// Source combines the plan of a group with a default source.
+type Source struct {
+	maps      coreclient.ConfigMapInterface
+	object    object.Object
+	byDefault election.Preferences
+	log       *zap.Logger
+	gauge     revisions.Gauge
+
+	mu      sync.Mutex
+	sight   Sight
+	changed chan struct{} // closed when sight is no longer the last one
+}
+
+var (
+	_ election.Preferences = (*Source)(nil)
+	_ revisions.Dated      = (*Source)(nil)
+)
+
+// Sight is what a Source knows.
+type Sight struct {
+	// Plan is what is stored; nil before that is known.
+	Plan *rollout.Plan
+	// Default is what the default source says; nil before it has said anything.
+	Default election.Preference
+}
+
+// New makes the source of a group whose locks are in the namespace. A nil log means that
+// nothing is logged.
+func New(client coreclient.ConfigMapsGetter, namespace, group string, byDefault election.Preferences, log *zap.Logger) *Source {
+	maps, name := client.ConfigMaps(namespace), rollout.ObjectName(group)
+	env := revisions.Env{Log: log}.Defaults()
+	return &Source{
+		maps: maps, byDefault: byDefault, changed: make(chan struct{}),
+		log: env.Log.With(zap.String("configMap", namespace+"/"+name)),
+		object: object.Object{
+			Name:  name,
+			List:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return maps.List(ctx, o) },
+			Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return maps.Watch(ctx, o) },
+			Place: fmt.Sprintf("configmap %s in namespace %s", name, namespace),
+		},
+	}
+}
+
+// Watch implements election.Preferences. It never gives up: of a default source that does,
+// the last value stays. It must not be called again before it has returned.
+func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		err := s.byDefault.Watch(ctx, func(p election.Preference) { s.see(func(x *Sight) { x.Default = p }) })
+		if err != nil {
+			s.log.Error("source of the default revision gave up; what it said last stays", zap.Error(err))
+		}
+	})
+	l := &listener{Source: s}
+	if sight, _ := s.Sight(); sight.Plan != nil {
+		l.last = *sight.Plan
+	}
+	wg.Go(func() { s.object.Follow(ctx, l) })
+	last := ""
+	for {
+		sight, changed := s.Sight()
+		if sight.Plan != nil && sight.Default != nil {
+			// Most changes of the plan tell how the rollout goes, and concern no election.
+			if next := Combine(*sight.Plan, sight.Default); next.Digest() != last {
+				last = next.Digest()
+				deliver(next)
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Sight is what is known now. The channel is closed when more is.
+func (s *Source) Sight() (Sight, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sight, s.changed
+}
+
+func (s *Source) see(change func(*Sight)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.sight)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Freshness implements revisions.Dated; it is that of the plan.
+func (s *Source) Freshness() revisions.Freshness { return s.gauge.Freshness() }
+
+// Default is how old the last value of the default source is; one that keeps no account is
+// always fresh.
+func (s *Source) Default() revisions.Freshness {
+	if dated, ok := s.byDefault.(revisions.Dated); ok {
+		return dated.Freshness()
+	}
+	return revisions.Freshness{Known: true}
+}
+
+// Combine is what elections prefer by a plan and a default.
+func Combine(plan rollout.Plan, byDefault election.Preference) election.Preference {
+	// Whatever the default is, what follows from it is known by its digest.
+	whole := record.Preferred{State: record.PreferredSet, Revision: byDefault.Digest()}
+	return &combined{plan: plan, byDefault: byDefault, digest: plan.Digest(whole)}
+}
+
+type combined struct {
+	plan      rollout.Plan
+	byDefault election.Preference
+	digest    string
+}
+
+func (c *combined) Digest() string { return c.digest }
+
+func (c *combined) For(name string) record.Preferred {
+	return c.plan.Preferred(name, c.byDefault.For(name))
+}
+
+// listener takes in the ConfigMap. It belongs to the goroutine that follows it.
+type listener struct {
+	*Source
+	// last is what was made of the ConfigMap last.
+	last rollout.Plan
+	// mistakes and silence are what was logged last; empty while all is well.
+	mistakes, silence string
+}
+
+// Shown implements object.Listener.
+func (l *listener) Shown(o runtime.Object) error {
+	var data map[string]string
+	if o != nil {
+		cm, ok := o.(*corev1.ConfigMap)
+		if !ok {
+			return fmt.Errorf("want a ConfigMap, got a %T", o)
+		}
+		data = cm.Data
+	}
+	plan, err := rollout.Read(data, l.last)
+	l.note(err)
+	if plan.Digest(record.Prefer("")) != l.last.Digest(record.Prefer("")) {
+		l.log.Info("pins or rollout changed", zap.Int("pins", len(plan.Pins)), zap.String("rollout", string(plan.Phase())))
+	}
+	l.last = plan
+	l.see(func(x *Sight) { x.Plan = &plan })
+	return nil
+}
+
+// note logs what cannot be read of the plan, once.
+func (l *listener) note(err error) {
+	if err == nil {
+		l.gauge.Says()
+		if l.mistakes != "" {
+			l.mistakes = ""
+			l.log.Info("pins and rollout can be read again")
+		}
+		return
+	}
+	l.gauge.Kept(revisions.ContentRefused)
+	if text := err.Error(); text != l.mistakes {
+		l.mistakes = text
+		l.log.Warn("pins or rollout are malformed; what they said last stays, and without that nothing moves, until the ConfigMap is corrected", zap.Error(err))
+	}
+}
+
+// Unreadable implements object.Listener.
+func (l *listener) Unreadable(kind string, err error) {
+	l.gauge.Kept(revisions.NotReadable)
+	kind = "reason: " + kind
+	if kind == l.silence {
+		return
+	}
+	l.silence = kind
+	l.log.Warn("pins and rollout cannot be read; what they said last stays, without that nothing moves, and it is tried again", zap.Error(err))
+}
+
+// Readable implements object.Listener.
+func (l *listener) Readable() {
+	age := l.gauge.Freshness().Age
+	l.gauge.Followed()
+	if l.silence != "" {
+		l.silence = ""
+		l.log.Info("pins and rollout are followed again", zap.Duration("age", age))
+	}
+}

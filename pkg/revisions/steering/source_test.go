@@ -1,0 +1,158 @@
+package steering_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+)
+
+type want = map[string]record.Preferred
+
+var blue, green, red = record.Prefer("blue"), record.Prefer("green"), record.Prefer("red")
+
+const changed = "pins or rollout changed"
+
+// A pin comes first, then the default; without a pin or a rollout the digest is that of the
+// default, so that members which know nothing of pins see the same.
+func TestPins(t *testing.T) {
+	b := newBench(t, newRealm(t))
+	b.byDefault <- blue
+	if p := b.next(want{"a": blue, "b": blue}); p.Digest() != "blue" {
+		t.Errorf("digest %s", p.Digest())
+	}
+	b.edit(t, pin("a", "green"))
+	b.says(changed)
+	pinned := b.next(want{"a": green, "b": blue, "never-heard-of": blue})
+	b.byDefault <- red
+	if p := b.next(want{"a": green, "b": red}); p.Digest() == pinned.Digest() {
+		t.Errorf("the digest %s tells no defaults apart", p.Digest())
+	}
+	b.edit(t, func(p *rollout.Plan) (err error) {
+		*p, err = p.PinTo(rollout.Pin{Election: "a", Member: "m1"})
+		return err
+	})
+	b.says(changed)
+	b.next(want{"a": {State: record.PreferredSet, Revision: "red", Member: "m1"}, "b": red})
+	if err := b.maps.Delete(t.Context(), object, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.says(changed)
+	if p := b.next(want{"a": red}); p.Digest() != "red" {
+		t.Errorf("digest %s", p.Digest())
+	}
+	b.quiet()
+}
+
+// A rollout decides as soon as it is stored, and what tells how it goes moves nothing.
+func TestRollout(t *testing.T) {
+	b := newBench(t, newRealm(t))
+	b.byDefault <- blue
+	b.next(want{"a": blue})
+	spec := rollout.Spec{
+		UID: "0123456789abcdef", Stable: "blue", Canary: "green", AcquireTimeout: time.Minute,
+		Steps: []rollout.Step{{Elections: []string{"a"}}, {SetWeight: 100}},
+	}
+	b.edit(t, func(p *rollout.Plan) (err error) {
+		*p, err = p.Start(spec, time.Now())
+		return err
+	})
+	b.says(changed)
+	b.next(want{"a": blue})
+	b.byDefault <- red
+	b.next(want{"a": blue, "b": blue}) // stable, whatever the default is by now
+	status := rollout.Status{
+		UID: spec.UID, Stable: "blue", Canary: "green", Generation: 1, Phase: rollout.Progressing, Step: 1,
+		Began: rollout.At(time.Now()), StepStarted: rollout.At(time.Now()), Reach: rollout.Reach{Names: []string{"a"}},
+	}
+	report := func(s rollout.Status) {
+		b.edit(t, func(p *rollout.Plan) error { p.Status = &s; return nil })
+	}
+	report(status)
+	b.says(changed)
+	b.next(want{"a": green, "b": blue})
+	status.Moved, status.Message = 1, "one of one"
+	report(status)
+	b.until("the counters are seen", func(s steering.Sight) bool { return s.Plan.Status.Moved == 1 })
+	b.edit(t, func(p *rollout.Plan) (err error) {
+		*p, err = p.Abort()
+		return err
+	})
+	b.says(changed)
+	b.next(want{"a": blue, "b": blue})
+	b.quiet()
+}
+
+// What cannot be read moves nothing, and is told once, with its place.
+func TestMalformed(t *testing.T) {
+	b := newBench(t, newRealm(t))
+	b.byDefault <- blue
+	b.next(want{"a": blue})
+	b.edit(t, pin("a", "green"))
+	b.says(changed)
+	b.next(want{"a": green})
+
+	const broken = "- {election: a, revision: red}\n- {election: b, revison: red}\n"
+	b.write(t, map[string]string{rollout.KeyPins: broken})
+	if line := b.says("pins or rollout are malformed"); !strings.Contains(line, "pins:2:17: [1].revison: unknown field (did you mean revision?)") {
+		t.Errorf("logged %q", line)
+	}
+	if f := b.source.Freshness(); !f.Known || f.Kept != revisions.ContentRefused {
+		t.Errorf("freshness %+v", f)
+	}
+	b.write(t, map[string]string{"note": "still broken"})
+	b.byDefault <- red
+	b.next(want{"a": green, "b": red}) // the last pins stay, and the default is followed
+	b.quiet()
+	b.write(t, map[string]string{rollout.KeyPins: "- {election: b, revision: green}\n"})
+	b.says("pins and rollout can be read again")
+	b.says(changed)
+	b.next(want{"a": red, "b": green})
+	if f := b.source.Freshness(); f != (revisions.Freshness{Known: true}) {
+		t.Errorf("freshness %+v", f)
+	}
+	b.quiet()
+}
+
+// A member that starts while the pins are malformed knows of none, so nothing moves for it.
+func TestMalformedAtFirst(t *testing.T) {
+	r := newRealm(t)
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: object}, Data: map[string]string{rollout.KeyPins: "{"}}
+	if _, err := r.maps.Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, r)
+	b.byDefault <- blue
+	b.says("pins or rollout are malformed")
+	b.says(changed)
+	b.next(want{"a": {State: record.PreferredNotSynced}})
+}
+
+// Nothing is delivered before both have said something.
+func TestNothingBeforeBoth(t *testing.T) {
+	b := newBench(t, newRealm(t))
+	b.until("the plan is known", func(s steering.Sight) bool { return s.Plan != nil })
+	b.quiet()
+	b.byDefault <- blue
+	b.next(want{"a": blue})
+}
+
+// A default source that gives up keeps its last value, and the plan is followed on.
+func TestDefaultGivesUp(t *testing.T) {
+	b := newBench(t, newRealm(t))
+	b.byDefault <- blue
+	b.next(want{"a": blue})
+	b.giveUp <- errors.New("planted")
+	b.says("source of the default revision gave up; what it said last stays: planted")
+	b.edit(t, pin("a", "green"))
+	b.says(changed)
+	b.next(want{"a": green, "b": blue})
+}

@@ -23,6 +23,10 @@ type Part struct {
 	Lines []string
 	// Least is how many lines are left when there is no room for all; zero for all.
 	Least int
+	// Rest stands before how many lines are missing.
+	Rest string
+	// Joined: there is no empty line before it.
+	Joined bool
 }
 
 // leastEvents is how many lines parts leave to events.
@@ -36,7 +40,10 @@ func (p Page) Draw(width, height int) string {
 	room := max(0, height-len(p.Foot))
 	lines := []string{p.Title}
 	for _, part := range p.fit(room) {
-		lines = append(append(lines, ""), part...)
+		if !part.Joined {
+			lines = append(lines, "")
+		}
+		lines = append(lines, part.Lines...)
 	}
 	lines = append(lines, "")
 	for _, e := range p.Events[max(0, len(p.Events)-max(0, room-len(lines))):] {
@@ -53,27 +60,27 @@ func (p Page) Draw(width, height int) string {
 }
 
 // fit shortens parts, the longest first, until the page fits into so many lines.
-func (p Page) fit(room int) [][]string {
-	var parts [][]string
-	var least []int
+func (p Page) fit(room int) []Part {
+	var parts []Part
 	over := 2 - room // the title, and an empty line before the events
 	if len(p.Events) > 0 {
 		over += leastEvents
 	}
+	var keep []int
 	for _, part := range p.Parts {
-		if len(part.Lines) > 0 {
-			parts, least = append(parts, part.Lines), append(least, part.Least)
-			over += len(part.Lines) + 1
+		if len(part.Lines) == 0 {
+			continue
 		}
-	}
-	keep := make([]int, len(parts))
-	for i := range parts {
-		keep[i] = len(parts[i])
+		parts, keep = append(parts, part), append(keep, len(part.Lines))
+		over += len(part.Lines)
+		if !part.Joined {
+			over++
+		}
 	}
 	for ; over > 0; over-- {
 		longest := -1
 		for i := range keep {
-			if least[i] > 0 && keep[i] > least[i] && (longest < 0 || keep[i] > keep[longest]) {
+			if least := parts[i].Least; least > 0 && keep[i] > least && (longest < 0 || keep[i] > keep[longest]) {
 				longest = i
 			}
 		}
@@ -83,15 +90,14 @@ func (p Page) fit(room int) [][]string {
 		keep[longest]--
 	}
 	for i := range parts {
-		parts[i] = shorten(parts[i], keep[i])
+		parts[i].shorten(keep[i])
 	}
 	return parts
 }
 
 // shorten leaves n lines, of which the last says how many are missing.
-func shorten(lines []string, n int) []string {
-	if len(lines) <= n {
-		return lines
+func (p *Part) shorten(n int) {
+	if more := len(p.Lines) - n + 1; more > 1 {
+		p.Lines = append(p.Lines[:n-1:n-1], p.Rest+Dim.Of(fmt.Sprintf("… and %d more", more)))
 	}
-	return append(lines[:n-1:n-1], Dim.Of(fmt.Sprintf("… and %d more", len(lines)-n+1)))
 }

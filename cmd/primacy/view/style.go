@@ -17,9 +17,10 @@ const (
 	// Fresh is what changed a moment ago.
 	Fresh Style = "\x1b[1;32m"
 	// Bad is what is not as it should be.
-	Bad   Style = "\x1b[1;31m"
-	plain       = "\x1b[m"
+	Bad Style = "\x1b[1;31m"
 )
+
+const plain = "\x1b[m"
 
 // Of is the text in that style.
 func (s Style) Of(text string) string { return string(s) + text + plain }

@@ -142,13 +142,13 @@ func TestParts(t *testing.T) {
 	} {
 		p := Page{Parts: []Part{{Lines: lines(10), Least: 4}, {Lines: lines(6), Least: 2}, {Lines: lines(3)}}}
 		for i, part := range p.fit(tt.height) {
-			if len(part) != tt.want[i] {
-				t.Errorf("height %d: part %d has %d lines, want %d", tt.height, i, len(part), tt.want[i])
+			if len(part.Lines) != tt.want[i] {
+				t.Errorf("height %d: part %d has %d lines, want %d", tt.height, i, len(part.Lines), tt.want[i])
 			}
 		}
 	}
 	p := Page{Parts: []Part{{Lines: lines(10), Least: 4}}, Events: []string{"event"}}
-	if got := p.fit(12)[0]; len(got) != 6 || ansi.Strip(got[5]) != "… and 5 more" {
+	if got := p.fit(12)[0].Lines; len(got) != 6 || ansi.Strip(got[5]) != "… and 5 more" {
 		t.Errorf("with events: %q", got)
 	}
 }

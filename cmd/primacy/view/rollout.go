@@ -1,0 +1,267 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// Rollout is how far a rollout is and who leads what meanwhile, at one moment. The names of
+// its fields in JSON and YAML are stable: fields are added, never renamed.
+type Rollout struct {
+	At    time.Time `json:"at"`
+	Group string    `json:"group"`
+	UID   string    `json:"uid,omitempty"`
+	// Stable and Canary are empty where there is no rollout.
+	Stable  string        `json:"stable,omitempty"`
+	Canary  string        `json:"canary,omitempty"`
+	Phase   rollout.Phase `json:"phase,omitempty"`
+	Message string        `json:"message,omitempty"`
+	By      string        `json:"by,omitempty"`
+	Started time.Time     `json:"started,omitzero"`
+	// Step is the present one, the first being 1; zero before a controller has taken it up.
+	Step   int    `json:"step,omitempty"`
+	Weight Weight `json:"weight"`
+	Steps  []Step `json:"steps,omitempty"`
+
+	Elections []Moved         `json:"elections"`
+	Checks    []Check         `json:"checks,omitempty"`
+	Members   []status.Member `json:"members"`
+	// Problems are what is wrong with what is stored.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// Weight is how much of the group is the canary's.
+type Weight struct {
+	// Set is the weight that steps have reached, in per cent.
+	Set int `json:"set"`
+	// Actual is how many per cent of the elections the canary leads, rounded down: Led of All.
+	Actual int `json:"actual"`
+	Led    int `json:"led"`
+	All    int `json:"all"`
+}
+
+// Progress says whether something is done.
+type Progress string
+
+const (
+	// Done is over, or as it should be.
+	Done Progress = "done"
+	// Current goes on.
+	Current Progress = "current"
+	// Later has not begun.
+	Later Progress = "later"
+	// Failing is not as it should be.
+	Failing Progress = "failing"
+)
+
+// Step is one step of the rollout.
+type Step struct {
+	Number int       `json:"number"`
+	What   string    `json:"what"`
+	State  Progress  `json:"state"`
+	Since  time.Time `json:"since,omitzero"`
+}
+
+// Moved is an election, and whether it is where the plan wants it.
+type Moved struct {
+	status.Election
+	// Preferred is the revision that should lead by pin or rollout; empty where only the
+	// default source decides.
+	Preferred string   `json:"preferred,omitempty"`
+	State     Progress `json:"progress"`
+	// Move says in words where the election is on its way.
+	Move string `json:"move"`
+}
+
+// Check is one check of the canary, and what it found.
+type Check struct {
+	Name     string    `json:"name"`
+	State    Progress  `json:"state"`
+	Failures []Failure `json:"failures,omitempty"`
+}
+
+// Failure is one finding of a check.
+type Failure struct {
+	Election string    `json:"election,omitempty"`
+	Member   string    `json:"member,omitempty"`
+	What     string    `json:"what"`
+	At       time.Time `json:"at"`
+	Forgiven bool      `json:"forgiven,omitempty"`
+}
+
+// RolloutOf joins a plan with what the API shows. Checks are the names of those that are
+// made where the rollout names none.
+func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string) Rollout {
+	v := Rollout{At: r.At, Group: group, Phase: plan.Phase(), Members: r.Members, Elections: []Moved{}}
+	for _, key := range plan.Unreadable {
+		v.Problems = append(v.Problems, "what is stored under "+key+" cannot be read; nothing follows from it")
+	}
+	if s := plan.Rollout; s != nil {
+		v.UID, v.Stable, v.Canary, v.By, v.Started = s.UID, s.Stable, s.Canary, Printable(s.By), s.StartedAt.Time
+		v.Checks = checksOf(plan, checks)
+	}
+	if of(plan) {
+		v.Message, v.Step = Printable(plan.Status.Message), plan.Status.Step
+	}
+	v.Steps = stepsOf(plan)
+	v.Weight.Set = weightOf(plan)
+	for _, e := range r.Elections {
+		v.Elections = append(v.Elections, movedOf(plan, e))
+		v.Weight.All++
+		if v.Canary != "" && e.State == status.Led && e.Revision == v.Canary {
+			v.Weight.Led++
+		}
+	}
+	if v.Weight.All > 0 {
+		v.Weight.Actual = 100 * v.Weight.Led / v.Weight.All
+	}
+	return v
+}
+
+// of says whether there is a status that counts.
+func of(plan rollout.Plan) bool { return plan.Status.Of(plan.Rollout) }
+
+// weightOf is the weight that steps have reached.
+func weightOf(plan rollout.Plan) (weight int) {
+	switch phase := plan.Phase(); {
+	case !of(plan), phase.Blocks():
+		return 0
+	case phase == rollout.Promoted, phase == rollout.Complete:
+		return 100
+	}
+	for _, step := range plan.Rollout.Steps[:min(plan.Status.Step, len(plan.Rollout.Steps))] {
+		weight = max(weight, step.SetWeight)
+	}
+	return weight
+}
+
+func stepsOf(plan rollout.Plan) (steps []Step) {
+	if plan.Rollout == nil {
+		return nil
+	}
+	phase := plan.Phase()
+	for i, s := range plan.Rollout.Steps {
+		step := Step{Number: i + 1, What: StepText(s), State: Later}
+		switch {
+		case phase == rollout.Promoted, phase == rollout.Complete:
+			step.State = Done
+		case !of(plan):
+		case step.Number < plan.Status.Step:
+			step.State = Done
+		case step.Number == plan.Status.Step:
+			step.State, step.Since = Current, plan.Status.StepStarted.Time
+			if phase.Blocks() || phase == rollout.Degraded {
+				step.State = Failing
+			}
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// StepText is a step in words, as it is written.
+func StepText(s rollout.Step) string {
+	switch s.Kind() {
+	case rollout.StepElections:
+		return "elections " + strings.Join(s.Elections, ", ")
+	case rollout.StepSetWeight:
+		return fmt.Sprintf("setWeight %d", s.SetWeight)
+	case rollout.StepPause:
+		if s.Pause.Duration == 0 {
+			return "pause until promoted"
+		}
+		return "pause " + brief(s.Pause.Duration)
+	case rollout.StepAnalysis:
+		return "analysis " + brief(s.Analysis.For)
+	}
+	return "unknown"
+}
+
+// brief is a duration without units that are zero.
+func brief(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// movedOf says where an election is on its way.
+func movedOf(plan rollout.Plan, e status.Election) Moved {
+	m := Moved{Election: e, State: Done, Move: "follows the default"}
+	// The default is not known here: what differs with it follows from it.
+	preferred := plan.Preferred(e.Name, record.Preferred{State: record.PreferredUnset})
+	m.Preferred = preferred.Revision
+	if pin, pinned := plan.Pin(e.Name); pinned {
+		m.Move = "pinned to " + cmp.Or(pin.Revision, "member "+pin.Member)
+		if pin.Revision != "" && e.Revision != pin.Revision || pin.Member != "" && NameOf(e.Holder) != pin.Member {
+			m.State = Current
+		}
+		return m
+	}
+	switch {
+	case plan.Blind():
+		m.State, m.Move = Failing, "stays: nobody can tell what is preferred"
+	case plan.InForce():
+		m.State, m.Move = inForce(plan, e, m.Preferred)
+	}
+	return m
+}
+
+// inForce says where an election is on its way by the rollout alone.
+func inForce(plan rollout.Plan, e status.Election, preferred string) (Progress, string) {
+	phase := plan.Phase()
+	here := Led(e) && e.Revision == preferred
+	switch {
+	case phase == rollout.Pending:
+		return Later, "waits for a controller"
+	case preferred == plan.Rollout.Canary && here:
+		return Done, "moved"
+	case of(plan) && slices.Contains(plan.Status.Absent, e.Name) && preferred == plan.Rollout.Canary:
+		return Failing, "no ready member of the canary"
+	case preferred == plan.Rollout.Canary:
+		return Current, "moving"
+	case here && phase.Blocks():
+		return Done, "back"
+	case here:
+		return Later, "waits for a later step"
+	}
+	return Current, "going back"
+}
+
+// checksOf are the checks that are made, and others that found something.
+func checksOf(plan rollout.Plan, names []string) (checks []Check) {
+	if given := plan.Rollout.Checks; given != nil {
+		names = slices.DeleteFunc(slices.Clone(given), func(name string) bool { return name == rollout.NoChecks })
+	}
+	for _, name := range names {
+		checks = append(checks, Check{Name: name, State: Done})
+	}
+	if !of(plan) {
+		return checks
+	}
+	for _, f := range plan.Status.Failures {
+		at := slices.IndexFunc(checks, func(c Check) bool { return c.Name == f.Check })
+		if at < 0 {
+			at = len(checks)
+			checks = append(checks, Check{Name: Printable(f.Check), State: Done})
+		}
+		checks[at].Failures = append(checks[at].Failures, Failure{
+			Election: Printable(f.Election), Member: Printable(f.Member), What: Printable(f.What), At: f.At.Time, Forgiven: f.Forgiven,
+		})
+		if !f.Forgiven {
+			checks[at].State = Failing
+		}
+	}
+	return checks
+}

@@ -1,10 +1,252 @@
 package rollout
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Advance is the step of the controller: what follows from what is wanted, what was stored
-// last and what is seen. last may be nil, or of another rollout. It is the same wherever it is
-// asked, so that a controller goes on where the one before it stopped.
+// last and what is seen. last may be nil, or of another rollout. It depends on nothing else,
+// so that a controller goes on where the one before it stopped.
+//
+// It must not be called for a plan that is Blind.
 func Advance(spec Spec, last *Status, seen Seen, now time.Time) Outcome {
-	panic("rollout: not yet")
+	l := look{spec: spec, now: At(now), seen: seen}
+	var before Phase
+	if last.Of(&spec) {
+		l.st, before = last.clone(), last.Phase
+	} else {
+		l.begin()
+	}
+	l.st.Generation = spec.Generation
+	// A controller whose clock is behind waits no longer for it than once.
+	l.st.StepStarted = earlier(l.st.StepStarted, l.now)
+	switch phase := l.st.Phase; {
+	case spec.Abort:
+		l.takeBack(Aborted, "aborted by an operator: every election prefers "+spec.Stable)
+	case phase.Blocks(), phase == Complete:
+	case l.believes():
+		l.goOn()
+	}
+	if l.st.Phase != before {
+		l.tell(Event{Kind: PhaseChanged})
+	}
+	for i := range l.events {
+		l.events[i].Step, l.events[i].Phase = l.st.Step, l.st.Phase
+	}
+	return Outcome{Status: l.st, Events: l.events, Wake: l.wake.Time}
+}
+
+// look is one call of Advance. There is one place for each thing that it decides.
+type look struct {
+	spec   Spec
+	st     Status
+	seen   Seen
+	now    Time
+	events []Event
+	wake   Time
+
+	// others are the elections but the controller's own, by rank.
+	others []Election
+	own    Election
+	// waiting counts elections that wait for their turn to move.
+	waiting int
+}
+
+func (l *look) tell(e Event) { l.events = append(l.events, e) }
+
+// begin is the status of a rollout that nobody has looked at yet.
+func (l *look) begin() {
+	l.st = Status{
+		UID: l.spec.UID, Stable: l.spec.Stable, Canary: l.spec.Canary, Retry: l.spec.Retry, Forgive: l.spec.Forgive,
+		Phase: Progressing, Step: 1, Began: l.now, StepStarted: l.now,
+	}
+	l.tell(Event{Kind: Began})
+}
+
+// believes takes in what is seen, and says whether it can be all there is.
+func (l *look) believes() bool {
+	found := false
+	names := map[string]bool{}
+	for _, e := range l.seen.Elections {
+		switch {
+		case names[e.Name]:
+		case e.Name == l.seen.Own:
+			found, l.own = true, e
+		default:
+			l.others = append(l.others, e)
+		}
+		names[e.Name] = true
+	}
+	ranks := make(map[string]Rank, len(l.others))
+	for _, e := range l.others {
+		ranks[e.Name] = RankOf(l.spec.UID, e.Name)
+	}
+	slices.SortFunc(l.others, func(a, b Election) int {
+		return cmp.Or(cmp.Compare(ranks[a.Name], ranks[b.Name]), cmp.Compare(a.Name, b.Name))
+	})
+	if found {
+		l.st.Elections = len(l.others) + 1
+	}
+	return found
+}
+
+// all are all elections, the controller's own last.
+func (l *look) all() []Election { return append(slices.Clip(l.others), l.own) }
+
+// goOn is the step of a rollout that is neither blocked nor complete.
+func (l *look) goOn() {
+	if l.spec.Forgive > l.st.Forgive {
+		for i := range l.st.Failures {
+			l.st.Failures[i].Forgiven = true
+		}
+		if l.st.Phase == Degraded {
+			l.st.Phase = Progressing
+		}
+	}
+	l.st.Forgive = l.spec.Forgive
+	l.st.Step = min(max(l.st.Step, 1), max(len(l.spec.Steps), 1))
+	l.follow()
+	if l.st.Phase == Promoted || !l.fails() {
+		for l.st.Phase != Degraded && l.walk() {
+		}
+	}
+	if l.st.Phase == RolledBack {
+		return
+	}
+	l.tally()
+	slices.SortFunc(l.st.Moving, func(a, b Moving) int { return cmp.Compare(a.Election, b.Election) })
+	l.complete()
+	for _, m := range l.st.Moving {
+		l.wakeAt(m.Since.Add(l.spec.AcquireTimeout))
+	}
+}
+
+// walk does what the present step says. It says whether that step is over.
+func (l *look) walk() (more bool) {
+	switch {
+	case l.st.Phase == Promoted && l.spec.Paused:
+		return false
+	case l.st.Phase == Promoted:
+		l.grow()
+		return false
+	case l.spec.Paused:
+		l.st.Phase = Paused
+		l.st.Message = l.at("paused by an operator")
+		return false
+	case l.spec.Promote != nil && l.spec.Promote.Full && !l.final():
+		l.toStep(len(l.spec.Steps))
+		return true
+	}
+	if done := l.stepDone(); l.st.Phase == RolledBack || !done && !l.passed() {
+		return false
+	}
+	if l.final() {
+		l.st.Phase = Promoted
+		return true
+	}
+	l.toStep(l.st.Step + 1)
+	return true
+}
+
+// stepDone does what the present step says, and says whether all of it is done.
+func (l *look) stepDone() bool {
+	step := l.step()
+	switch step.Kind() {
+	case StepPause:
+		l.st.Phase = Paused
+		if step.Pause.Duration == 0 {
+			l.st.Message = l.at("waits for an operator's word: promote")
+			return false
+		}
+		return l.waited(step.Pause.Duration, "pause")
+	case StepAnalysis:
+		l.st.Phase = Analysing
+		return l.waited(step.Analysis.For, "analysis")
+	}
+	l.st.Phase = Progressing
+	if l.grow(); l.rollsBackAbsent() {
+		return false
+	}
+	done := l.settled()
+	l.st.Message = l.at(l.progress())
+	return done
+}
+
+// waited says whether the present step has lasted that long.
+func (l *look) waited(d time.Duration, what string) bool {
+	end := At(l.st.StepStarted.Add(d))
+	if !l.now.Before(end.Time) {
+		return true
+	}
+	l.wakeAt(end.Time)
+	l.st.Message = l.at(what + " until " + end.Format(time.RFC3339))
+	return false
+}
+
+// passed says whether an operator wants the present step to be waited for no longer.
+func (l *look) passed() bool { return l.spec.Promote != nil && l.spec.Promote.Step >= l.st.Step }
+
+// final says whether the present step is the last.
+func (l *look) final() bool { return l.st.Step >= len(l.spec.Steps) }
+
+func (l *look) step() Step {
+	if len(l.spec.Steps) == 0 {
+		return Step{SetWeight: 100}
+	}
+	return l.spec.Steps[l.st.Step-1]
+}
+
+func (l *look) toStep(n int) {
+	l.st.Step, l.st.StepStarted = n, l.now
+	l.tell(Event{Kind: StepBegan})
+}
+
+// complete ends a rollout that is promoted once everybody sees that the default source names
+// the canary: a member whose default lags would take elections back.
+func (l *look) complete() {
+	if l.st.Phase != Promoted || l.spec.Paused {
+		return
+	}
+	byDefault := l.seen.Default
+	switch {
+	case l.waiting+l.moving() > 0:
+		l.st.Message = "promoted; " + l.progress()
+	case !synced(byDefault) || byDefault.Revision != l.spec.Canary:
+		l.st.Message = fmt.Sprintf("promoted; complete once the default source says %s (it says %v)", l.spec.Canary, byDefault)
+	case len(l.seen.Divided) > 0:
+		l.st.Message = fmt.Sprintf("promoted; %s and %d more do not see the same preference yet", l.seen.Divided[0], len(l.seen.Divided)-1)
+	default:
+		l.st.Phase, l.st.Message = Complete, "complete: the default source says "+l.spec.Canary
+		l.st.Reach, l.st.Moving, l.st.Absent = Reach{}, nil, nil
+	}
+}
+
+// takeBack leaves every election to stable.
+func (l *look) takeBack(phase Phase, why string) {
+	l.st.Phase, l.st.Message = phase, why
+	l.st.Reach, l.st.Moving, l.st.Absent, l.st.Moved = Reach{}, nil, nil, 0
+}
+
+func (l *look) at(what string) string {
+	return fmt.Sprintf("step %d of %d: %s", l.st.Step, max(len(l.spec.Steps), 1), what)
+}
+
+func (l *look) progress() string {
+	return fmt.Sprintf("%d on their way, %d wait for their turn, %d without a ready member of %s", len(l.st.Moving), l.waiting, len(l.st.Absent), l.spec.Canary)
+}
+
+func (l *look) wakeAt(t time.Time) {
+	if t.After(l.now.Time) && (l.wake.IsZero() || t.Before(l.wake.Time)) {
+		l.wake = At(t)
+	}
+}
+
+func earlier(a, b Time) Time {
+	if b.Before(a.Time) {
+		return b
+	}
+	return a
 }

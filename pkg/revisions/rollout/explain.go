@@ -1,0 +1,82 @@
+package rollout
+
+import (
+	"slices"
+	"time"
+)
+
+// Explained is what a rollout would do to what is seen, before anything is written.
+type Explained struct {
+	// Steps are those that bring elections into reach, and the last.
+	Steps []StepMoves
+	// Pinned elections are left alone.
+	Pinned []string
+	// Absent are elections for which no member of the canary is ready.
+	Absent []string
+}
+
+// StepMoves is what one step does.
+type StepMoves struct {
+	// Step is the number of the step, the first being 1.
+	Step  int
+	Moves []Move
+}
+
+// Move is one election's way to the canary.
+type Move struct {
+	Election string
+	// From is who leads now, empty for nobody; To is who would, empty if no member of the
+	// canary is ready: the election stays.
+	From, To string
+}
+
+// Explain says which elections each step moves, and to whom. Elections that the canary leads
+// already are no moves. An error names elections that the spec names and the group does not
+// have, or what else is wrong with it.
+func Explain(spec Spec, seen Seen) (Explained, error) {
+	var x Explained
+	if err := spec.Validate(); err != nil {
+		return x, err
+	}
+	var names []string
+	for _, e := range seen.Elections {
+		names = append(names, e.Name)
+	}
+	if err := spec.CheckNames(names); err != nil {
+		return x, err
+	}
+	l := look{spec: spec, seen: seen, now: At(time.Time{})}
+	l.begin()
+	own := l.believes()
+	done := map[string]bool{}
+	for l.st.Step = 1; l.st.Step <= len(spec.Steps); l.st.Step++ {
+		named, weighed := l.wanted()
+		coming := slices.Concat(named, weighed)
+		if own && l.final() {
+			coming = append(coming, l.own)
+		}
+		step := StepMoves{Step: l.st.Step}
+		for _, e := range coming {
+			if done[e.Name] {
+				continue
+			}
+			done[e.Name] = true
+			switch {
+			case e.Pinned:
+				x.Pinned = append(x.Pinned, e.Name)
+				continue
+			case l.isCanarys(e):
+				continue
+			case e.Canary == "":
+				x.Absent = append(x.Absent, e.Name)
+			}
+			step.Moves = append(step.Moves, Move{e.Name, e.Holder, e.Canary})
+		}
+		if len(step.Moves) > 0 || l.final() {
+			x.Steps = append(x.Steps, step)
+		}
+	}
+	slices.Sort(x.Pinned)
+	slices.Sort(x.Absent)
+	return x, nil
+}

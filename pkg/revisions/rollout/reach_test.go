@@ -1,0 +1,150 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestTargets compares with division by hand: the least k with 100 k >= n w.
+func TestTargets(t *testing.T) {
+	for n := range 201 {
+		for w := range 101 {
+			k := 0
+			for 100*k < n*w {
+				k++
+			}
+			if got := targets(n, w); got != k {
+				t.Errorf("%d %% of %d is %d, want %d", w, n, got, k)
+			}
+		}
+	}
+}
+
+// TestWeightIsExact lets a controller set each weight for each number of elections, and counts
+// what members make of it.
+func TestWeightIsExact(t *testing.T) {
+	for n := 1; n <= 200; n++ {
+		for w := 1 + n%7; w <= 100; w += 7 {
+			spec := specOf(weigh(w), pause(0), weigh(100))
+			spec.MaxConcurrentMoves = n
+			seen := Seen{Own: own}
+			for _, name := range elections(n) {
+				seen.Elections = append(seen.Elections, Election{Name: name, Canary: "green-0_00000001"})
+			}
+			reach := Advance(spec, nil, seen, start).Status.Reach
+			in := 0
+			for _, e := range seen.Elections {
+				if reach.Has(uid, e.Name) {
+					in++
+				}
+			}
+			if want := (n*w + 99) / 100; in != want {
+				t.Fatalf("%d %% of %d elections are %d, want %d", w, n, in, want)
+			}
+		}
+	}
+}
+
+// TestGrowingWeightTakesNothingBack, whatever else happens between.
+func TestGrowingWeightTakesNothingBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.StringMatching("[0-9a-f]{16}").Draw(t, "uid")
+		names := rapid.SliceOfNDistinct(rapid.StringMatching("[a-z][a-z0-9]{0,8}"), 1, 60, rapid.ID).Draw(t, "names")
+		var ws []int
+		for w := range 100 {
+			if rapid.IntRange(0, 9).Draw(t, "step") == 0 || w == 99 {
+				ws = append(ws, w+1)
+			}
+		}
+		spec := specOf(weights(ws...)...)
+		spec.UID = id
+		spec.MaxConcurrentMoves = rapid.IntRange(1, 20).Draw(t, "concurrent")
+		var last *Status
+		in := map[string]bool{}
+		for i := range len(ws) * 4 {
+			seen := Seen{Own: own, Elections: []Election{{Name: own}}}
+			for _, name := range names {
+				e := Election{Name: name}
+				if rapid.Bool().Draw(t, "ready") {
+					e.Canary = "green-0_00000001"
+				}
+				if in[name] && rapid.Bool().Draw(t, "led") {
+					e.Revision = "green"
+				}
+				seen.Elections = append(seen.Elections, e)
+			}
+			out := Advance(spec, last, seen, start.Add(time.Duration(i)*spec.AcquireTimeout/3)).Status
+			for _, name := range names {
+				has := out.Reach.Has(id, name)
+				if in[name] && !has {
+					t.Fatalf("%s was in reach, and no longer is: %+v", name, out)
+				}
+				in[name] = has
+			}
+			last = &out
+		}
+	})
+}
+
+// TestRanksAreMixed: names alike do not come together, and another uid is another order.
+func TestRanksAreMixed(t *testing.T) {
+	const n = 4096
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("election-%d", i)
+	}
+	bit := [64]int{}
+	buckets := [16]int{}
+	apart := 0
+	for i, name := range names {
+		r := uint64(RankOf(uid, name))
+		for b := range 64 {
+			bit[b] += int(r >> b & 1)
+		}
+		buckets[r>>60]++
+		if i > 0 {
+			apart += bits.OnesCount64(r ^ uint64(RankOf(uid, names[i-1])))
+		}
+	}
+	for b, ones := range bit {
+		if ones < n*45/100 || ones > n*55/100 {
+			t.Errorf("bit %d is set in %d of %d ranks", b, ones, n)
+		}
+	}
+	for b, k := range buckets {
+		if k < n/16*75/100 || k > n/16*125/100 {
+			t.Errorf("%d of %d ranks begin with %x", k, n, b)
+		}
+	}
+	if mean := float64(apart) / (n - 1); mean < 31 || mean > 33 {
+		t.Errorf("ranks of neighbours differ in %.1f bits", mean)
+	}
+	order := func(id string) []string {
+		return slices.SortedFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(RankOf(id, a), RankOf(id, b)) })
+	}
+	same := 0
+	one, other := order(uid), order("00c0ffee00c0ffef")
+	for _, name := range one[:n/4] {
+		if slices.Contains(other[:n/4], name) {
+			same++
+		}
+	}
+	if same < n/16*80/100 || same > n/16*120/100 {
+		t.Errorf("of the first quarters of two rollouts %d are the same, want about %d", same, n/16)
+	}
+}
+
+// TestRankStays: members of other versions must draw the same.
+func TestRankStays(t *testing.T) {
+	for name, want := range map[string]string{"": "5421a5116e92e2ea", "ingress-status": "c837d8e0b6bf1d67", "a": "c2ac9a71cb138012"} {
+		if got := RankOf(uid, name).String(); got != want {
+			t.Errorf("rank of %q is %s, want %s", name, got, want)
+		}
+	}
+}

@@ -14,7 +14,9 @@
 //
 // What it kills is the program, its process group, and everything that any of them has
 // started, also what left the group (setsid) or whose parent has ended: it is their
-// subreaper. A program that runs as another user cannot be signalled.
+// subreaper. None of them can become another user (no_new_privs), whom we could not signal.
+// What is to run as another user, or with limits, becomes so in a third process that then
+// becomes the program (Confinement).
 //
 // When the supervisor itself is killed the kernel kills the program (PDEATHSIG), and our
 // process the rest of its group; what left the group before lives on, and if both our

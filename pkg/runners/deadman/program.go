@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -25,6 +24,8 @@ type Program struct {
 	Args, Env []string
 	// Dir is where it runs; this process's own directory when empty.
 	Dir string
+	// Confinement is its user and its limits.
+	Confinement Confinement
 	// Files become its descriptors 0, 1, ... They stay the caller's to close.
 	Files []*os.File
 }
@@ -33,7 +34,7 @@ type Program struct {
 var ErrLate = errors.New("its time was over before it could be started")
 
 // Start starts a program that is killed at the instant unless Watch extends that. The
-// error wraps what exec(2) said, or ErrLate.
+// error wraps what exec(2) said, a *ConfineError, or ErrLate.
 func Start(p Program, kill record.Instant) (*Process, error) {
 	if err := seeProcesses(); err != nil {
 		return nil, fmt.Errorf("%w (without /proc nobody can tell what lives)", err)
@@ -54,10 +55,10 @@ func Start(p Program, kill record.Instant) (*Process, error) {
 		return nil, fmt.Errorf("open a pipe from the supervisor: %w", err)
 	}
 	defer reports.Close()
-	j := job{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, Files: len(p.Files), Kill: kill}
+	j := job{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, Files: len(p.Files), Kill: kill, Confinement: p.Confinement}
 	program := null
 	if p.File != nil {
-		program, j.Path = p.File, "/proc/self/fd/"+strconv.Itoa(programFD)
+		program, j.Path = p.File, programPath(programFD)
 	}
 	// What is executed is the file that runs here, even if it was replaced meanwhile.
 	s, err := os.StartProcess("/proc/self/exe", []string{arg0}, &os.ProcAttr{
@@ -102,6 +103,8 @@ func (p *Process) begin(j job) error {
 		return nil
 	case r.what == late:
 		return ErrLate
+	case r.what == refused:
+		return &ConfineError{r.thing, syscall.Errno(r.n)}
 	case r.n != 0:
 		return syscall.Errno(r.n)
 	}

@@ -64,15 +64,20 @@ func supervise() int {
 		if errnoOf(err) == 0 {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", arg0, err)
 		}
-		report{failed, errnoOf(err)}.tell(s.report)
+		var no *ConfineError
+		if errors.As(err, &no) {
+			report{refused, errnoOf(err), no.What}.tell(s.report)
+			return 1
+		}
+		report{what: failed, n: errnoOf(err)}.tell(s.report)
 		return 1
 	}
 	if s.program == 0 {
-		report{late, 0}.tell(s.report)
+		report{what: late}.tell(s.report)
 		return 0
 	}
 	s.run()
-	report{ended, 0}.tell(s.report)
+	report{what: ended}.tell(s.report)
 	return 0
 }
 
@@ -93,10 +98,15 @@ func (s *supervisor) begin(j job) error {
 	for i := range files {
 		files[i] = os.NewFile(uintptr(firstFD+i), strconv.Itoa(i)) // #nosec G115 -- a descriptor is a small number
 	}
-	child, err := os.StartProcess(j.Path, j.Args, &os.ProcAttr{
-		Dir: j.Dir, Env: j.Env, Files: files,
-		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
-	})
+	if err := s.forbid(j.Confinement); err != nil {
+		return err
+	}
+	var child *os.Process
+	if j.empty() {
+		child, err = os.StartProcess(j.Path, j.Args, &os.ProcAttr{Dir: j.Dir, Env: j.Env, Files: files, Sys: s.attributes()})
+	} else {
+		child, err = s.startConfined(j, files)
+	}
 	if err != nil {
 		return err
 	}
@@ -104,7 +114,26 @@ func (s *supervisor) begin(j job) error {
 		_ = f.Close() // or its readers would wait for us
 	}
 	s.program = child.Pid
-	report{started, child.Pid}.tell(s.report)
+	report{what: started, n: child.Pid}.tell(s.report)
+	return nil
+}
+
+func (s *supervisor) attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// forbid takes from this process, and so from the program, what could make it another's:
+// programs that change their user cannot be signalled, and a core dump holds secrets.
+func (s *supervisor) forbid(c Confinement) error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return &ConfineError{"no_new_privs", err}
+	}
+	if c.limits(CoreBytes) {
+		return nil
+	}
+	if err := syscall.Setrlimit(unix.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
+		return &ConfineError{"limit of " + string(CoreBytes), err}
+	}
 	return nil
 }
 
@@ -143,7 +172,7 @@ func (s *supervisor) run() {
 				break // of an earlier setting
 			}
 			if !s.killing && !s.stopping {
-				report{expired, 0}.tell(s.report)
+				report{what: expired}.tell(s.report)
 			}
 			s.killAll()
 		case err := <-changed:
@@ -185,7 +214,7 @@ func (s *supervisor) reap() {
 		}
 		if pid == s.program {
 			s.program, s.killing = 0, true
-			report{exited, int(status)}.tell(s.report)
+			report{what: exited, n: int(status)}.tell(s.report)
 		}
 	}
 	if s.killing {
@@ -198,7 +227,7 @@ func (s *supervisor) reap() {
 func (s *supervisor) killAll() {
 	if !s.told {
 		s.told = true
-		report{killing, 0}.tell(s.report)
+		report{what: killing}.tell(s.report)
 	}
 	s.killing = true
 	s.kill = s.clock.Now().Add(lookAgain)

@@ -36,6 +36,7 @@ type job struct {
 	// Files is how many descriptors are the program's.
 	Files int
 	Kill  record.Instant
+	Confinement
 }
 
 func readJob(from *bufio.Reader) (job, error) {
@@ -84,6 +85,8 @@ func readOrder(from *bufio.Reader) (order, error) {
 type report struct {
 	what fact
 	n    int
+	// thing is what a refusal is about.
+	thing string
 }
 
 type fact string
@@ -91,6 +94,7 @@ type fact string
 const (
 	started fact = "started" // n is the program's process id
 	failed  fact = "failed"  // it could not be started; n is the errno, or 0
+	refused fact = "refused" // it could not be confined; what could not be set follows
 	late    fact = "late"    // it was not started, since its time was over
 	exited  fact = "exited"  // n is its wait status
 	expired fact = "expired" // its time is over
@@ -98,7 +102,7 @@ const (
 	ended   fact = "ended"   // nothing of it lives
 )
 
-func (r report) tell(to io.Writer) { _, _ = fmt.Fprintf(to, "%s %d\n", r.what, r.n) } // if nobody listens, so be it
+func (r report) tell(to io.Writer) { _, _ = fmt.Fprintf(to, "%s %d %s\n", r.what, r.n, r.thing) } // if nobody listens, so be it
 
 func readReport(from *bufio.Reader) (report, error) {
 	line, err := from.ReadString('\n')
@@ -106,8 +110,9 @@ func readReport(from *bufio.Reader) (report, error) {
 		return report{}, err
 	}
 	name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-	n, err := strconv.Atoi(rest)
-	return report{fact(name), n}, err
+	number, thing, _ := strings.Cut(rest, " ")
+	n, err := strconv.Atoi(number)
+	return report{fact(name), n, thing}, err
 }
 
 // errnoOf is what can be told of why a program was not started.

@@ -25,6 +25,8 @@ type Command struct {
 	Env []string
 	// Dir is where the program runs; this process's own directory when empty.
 	Dir string
+	// Confinement is the program's user and its limits.
+	Confinement deadman.Confinement
 	// Output is how much of its output is logged; what is zero means child.DefaultRate's.
 	Output child.Rate
 	// StopGrace is the time between SIGTERM and SIGKILL, at most.

@@ -6,6 +6,8 @@
 //	  dir: /srv/writer   # where it runs; primacy's own directory when left out
 //	  env:
 //	  - {name: WRITER_MODE, value: leader}
+//	  user: {uid: 65534, gid: 65534}                          # primacy needs root for it
+//	  limits: {openFiles: 256, memory: 512Mi, cpuTime: 60s, processes: 32, core: 1Mi}
 //	  output: {linesPerSecond: 500, bytesPerSecond: 131072}   # the defaults
 //
 // # The program
@@ -36,8 +38,9 @@
 // term's deadline comes without an extension the group is killed though nobody said stop.
 // When the program ends by itself, the rest of its group is killed.
 //
-// Run returns when the program has been reaped and nothing that it has started lives. A
-// program that runs as another user cannot be signalled.
+// Run returns when the program has been reaped and nothing that it has started lives. It
+// gains no privileges by what it executes (no_new_privs), so nothing of it can become a user
+// whom we cannot signal.
 //
 // All this is done by a supervisor of ours, a process between this one and the program
 // (package deadman), so it is done too when this process is frozen; when this one is killed

@@ -40,7 +40,10 @@ func (e *ExitError) Error() string {
 
 // hint says what to do about an error of exec(2) or of its search for the program.
 func hint(err error, path string) string {
+	var no *deadman.ConfineError
 	switch {
+	case errors.As(err, &no):
+		return "see user, limits and dir of the runner"
 	case errors.Is(err, fs.ErrNotExist):
 		return "looked for " + path + "; if it is there, its interpreter or dynamic linker is missing"
 	case errors.Is(err, fs.ErrPermission):

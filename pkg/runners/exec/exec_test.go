@@ -17,6 +17,9 @@ import (
 func TestMain(m *testing.M) {
 	runnertest.BecomeManager(func(w runnertest.Work) (election.Runner, error) {
 		c, err := program(w, nil)
+		if os.Getenv(confinedVariable) != "" {
+			c.Confinement = confinement
+		}
 		return exec.New(c), err
 	})
 	runnertest.Become()
@@ -50,6 +53,7 @@ func term(valid time.Duration) election.Term {
 
 func TestSuite(t *testing.T) {
 	runnertest.Test(t, runnertest.Kind{
+		Name: "exec",
 		New: func(t *testing.T, w runnertest.Work) election.Runner {
 			return exec.New(command(t, w, nil))
 		},

@@ -20,6 +20,8 @@ type block struct {
 	Dir       string          `yaml:"dir"`
 	Env       child.Variables `yaml:"env"`
 	Output    child.Rate      `yaml:"output"`
+	User      *child.User     `yaml:"user"`
+	Limits    child.Limits    `yaml:"limits"`
 }
 
 // Kind decodes `exec:` blocks.
@@ -33,7 +35,7 @@ func Kind() runners.Decoder {
 			return nil, err
 		}
 		c := Command{Name: env.Runner, Args: b.Command, Dir: b.Dir, Output: b.Output, StopGrace: b.StopGrace, Clock: env.Clock, Log: env.Log}
-		c.Env = b.Env.List()
+		c.Env, c.Confinement = b.Env.List(), child.Confine(b.User, b.Limits)
 		return New(c), nil
 	}
 }
@@ -63,5 +65,6 @@ func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
 	}
 	errs = append(errs, b.Env.Check(node)...)
 	errs = append(errs, b.Output.Check(node)...)
+	errs = append(errs, child.CheckConfinement(node, b.User, b.Limits)...)
 	return errs.OrNil()
 }

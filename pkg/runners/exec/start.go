@@ -36,7 +36,7 @@ func start(c Command, term election.Term, deadline record.Instant, log *zap.Logg
 	defer closeAll(files)
 	if err == nil {
 		p.Process, err = deadman.Start(deadman.Program{
-			Path: path, Args: c.Args, Dir: c.Dir, Files: files,
+			Path: path, Args: c.Args, Dir: c.Dir, Files: files, Confinement: c.Confinement,
 			Env: append(child.Environment(c.Env, term, deadline), child.Reserved+"EXTENSIONS_FD="+strconv.Itoa(extensionsFD)),
 		}, deadman.KillAt(c.Clock, deadline))
 	}

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestSuite(t *testing.T) {
 	runnertest.Test(t, runnertest.Kind{
+		Name: "func",
 		New:  func(_ *testing.T, w runnertest.Work) election.Runner { return election.RunnerFunc(w.Run) },
 		Acts: runnertest.InProcess,
 	})

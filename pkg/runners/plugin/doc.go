@@ -6,7 +6,7 @@
 //	  stopGrace: 5s      # at most the election's, which is the default
 //	  env:
 //	  - {name: GREETER_MODE, value: leader}
-//	  output: {linesPerSecond: 500, bytesPerSecond: 131072}   # as of exec
+//	  user: {uid: 65534, gid: 65534}   # this, limits and output are as of exec
 //	  config: {greeting: hello}   # what the plugin makes of it is its own
 //
 // What is executed is what was verified: the file is opened without following links, copied

@@ -23,6 +23,8 @@ type block struct {
 	StopGrace time.Duration   `yaml:"stopGrace"`
 	Env       child.Variables `yaml:"env"`
 	Output    child.Rate      `yaml:"output"`
+	User      *child.User     `yaml:"user"`
+	Limits    child.Limits    `yaml:"limits"`
 	Config    yaml.Node       `yaml:"config"`
 }
 
@@ -63,17 +65,19 @@ func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error)
 	if err != nil {
 		return nil, at(node, "name", err)
 	}
-	asked := strings.Join(append([]string{b.Name, b.SHA256, string(config)}, b.Env.List()...), "\x00")
+	p := Plugin{
+		Name: env.Runner, Program: program, Config: config, Env: b.Env.List(), Output: b.Output,
+		Confinement: child.Confine(b.User, b.Limits),
+		StopGrace:   b.StopGrace, Clock: env.Clock, Log: env.Log,
+	}
+	asked := strings.Join(append([]string{b.Name, b.SHA256, string(config), fmt.Sprint(b.User, b.Limits)}, p.Env...), "\x00")
 	if !k.ready[asked] {
-		if err := program.Ready(config, b.Env.List(), env.Log); err != nil {
+		if err := p.Ready(); err != nil {
 			return nil, at(node, "name", err)
 		}
 		k.ready[asked] = true
 	}
-	return New(Plugin{
-		Name: env.Runner, Program: program, Config: config, Env: b.Env.List(), Output: b.Output,
-		StopGrace: b.StopGrace, Clock: env.Clock, Log: env.Log,
-	}), nil
+	return New(p), nil
 }
 
 // load reads and verifies a plugin, once.
@@ -128,6 +132,7 @@ func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
 			"shorten it, or lengthen the election's")
 	}
 	errs = append(errs, b.Env.Check(node)...)
+	errs = append(errs, child.CheckConfinement(node, b.User, b.Limits)...)
 	return append(errs, b.Output.Check(node)...).OrNil()
 }
 

@@ -211,7 +211,7 @@ func TestEnvironmentIsListed(t *testing.T) {
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, act := range []runnertest.Act{runnertest.Obey, wrongCookie} {
-		err := testPlugin(t).Ready(nil, environment(runnertest.Work{Act: act}), zap.NewNop())
+		err := plugin.Plugin{Program: testPlugin(t), Env: environment(runnertest.Work{Act: act})}.Ready()
 		if (err == nil) != (act == runnertest.Obey) {
 			t.Errorf("%s: %v", act, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 func TestSuite(t *testing.T) {
 	runnertest.Test(t, runnertest.Kind{
+		Name: "plugin",
 		New:  func(t *testing.T, w runnertest.Work) election.Runner { return runner(testPlugin(t), w) },
 		Acts: runnertest.Acts,
 		Broken: func(t *testing.T) election.Runner {

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/child"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
@@ -26,22 +27,26 @@ const probeFor = 10 * time.Second
 
 // Describe starts a plugin to ask what it is, ends it, and does no work.
 func (p *Program) Describe(log *zap.Logger) (Description, error) {
-	return p.probe(nil, log, func(context.Context, protocol.RunnerClient) error { return nil })
+	return Plugin{Program: p, Log: log}.probe(func(context.Context, protocol.RunnerClient) error { return nil })
 }
 
-// Ready starts a plugin to ask whether it could work with a configuration, and ends it.
-func (p *Program) Ready(config []byte, env []string, log *zap.Logger) error {
-	_, err := p.probe(env, log, func(ctx context.Context, service protocol.RunnerClient) error {
-		return ready(ctx, p.Name, service, config)
+// Ready starts a plugin as New's runner would, to ask whether it could work, and ends it.
+func (p Plugin) Ready() error {
+	_, err := p.probe(func(ctx context.Context, service protocol.RunnerClient) error {
+		return ready(ctx, p.Program.Name, service, p.Config)
 	})
 	return err
 }
 
-func (p *Program) probe(env []string, log *zap.Logger, ask func(context.Context, protocol.RunnerClient) error) (Description, error) {
-	log = log.With(zap.String("plugin", p.Name))
-	s, err := newSession(setting{program: p, env: child.Inherited(env), kill: clock.Boottime().Now().Add(probeFor), log: log})
+func (p Plugin) probe(ask func(context.Context, protocol.RunnerClient) error) (Description, error) {
+	name := p.Program.Name
+	log := runners.Env{Log: p.Log}.Defaults().Log.With(zap.String("plugin", name))
+	s, err := newSession(setting{
+		program: p.Program, env: child.Inherited(p.Env), Confinement: p.Confinement, output: p.Output,
+		kill: clock.Boottime().Now().Add(probeFor), log: log,
+	})
 	if err != nil {
-		return Description{}, &StartError{Plugin: p.Name, Err: err}
+		return Description{}, &StartError{Plugin: name, Err: err}
 	}
 	defer s.close()
 	ctx, cancel := context.WithTimeout(context.Background(), probeFor)
@@ -62,7 +67,7 @@ func (p *Program) probe(env []string, log *zap.Logger, ask func(context.Context,
 	default:
 	}
 	if errors.Is(err, deadman.ErrLate) || ctx.Err() != nil {
-		err = fmt.Errorf("plugin %s said nothing for %v and was killed", p.Name, probeFor)
+		err = fmt.Errorf("plugin %s said nothing for %v and was killed", name, probeFor)
 	}
 	return d, err
 }

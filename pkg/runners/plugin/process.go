@@ -23,8 +23,9 @@ type setting struct {
 	program *Program
 	env     []string
 	output  child.Rate
-	kill    record.Instant
-	log     *zap.Logger
+	deadman.Confinement
+	kill record.Instant
+	log  *zap.Logger
 }
 
 // process is a plugin's process, under a supervisor.
@@ -70,7 +71,7 @@ func (p *process) start(spec *osexec.Cmd) error {
 	})
 	p.Process, err = deadman.Start(deadman.Program{
 		File: p.program.memory, Path: p.program.Name, Args: []string{p.program.Name},
-		Env: append(p.env, spec.Env...), Files: []*os.File{null, stdout, stderr},
+		Env: append(p.env, spec.Env...), Files: []*os.File{null, stdout, stderr}, Confinement: p.Confinement,
 	}, p.kill)
 	if err != nil {
 		return err

@@ -25,6 +25,8 @@ type Plugin struct {
 	Config []byte
 	// Env adds NAME=value to the environment that package child lists.
 	Env []string
+	// Confinement is the plugin's user and its limits.
+	Confinement deadman.Confinement
 	// Output is how much of what it says and prints is logged; what is zero means
 	// child.DefaultRate's.
 	Output child.Rate
@@ -60,7 +62,7 @@ func (w *work) Run(ctx context.Context, term election.Term) error {
 		return fmt.Errorf("plugin %s was not started: %w", w.Program.Name, runners.ErrDeadline)
 	}
 	log := runners.Log(w.Log, term, w.Name).With(zap.String("plugin", w.Program.Name))
-	s, err := newSession(setting{program: w.Program, env: child.Environment(w.Env, term, deadline), output: w.Output, kill: kill, log: log})
+	s, err := newSession(setting{program: w.Program, env: child.Environment(w.Env, term, deadline), Confinement: w.Confinement, output: w.Output, kill: kill, log: log})
 	if err != nil {
 		return &StartError{Plugin: w.Program.Name, Err: err}
 	}

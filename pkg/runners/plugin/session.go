@@ -32,6 +32,12 @@ func newSession(in setting) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder for its sockets: %w", err)
 	}
+	if u := in.User; u != nil {
+		if err := os.Chown(sockets, int(u.UID), int(u.GID)); err != nil {
+			_ = os.Remove(sockets)
+			return nil, fmt.Errorf("folder for its sockets: %w", err)
+		}
+	}
 	s := &session{
 		process: &process{setting: in, started: make(chan *deadman.Process, 1)},
 		sockets: sockets,

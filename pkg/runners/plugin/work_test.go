@@ -158,6 +158,16 @@ func work(ctx context.Context, term election.Term, h *sdk.Host) error {
 			return err
 		}
 		tell.Event("helper %d", pid)
+	case runnertest.Forks:
+		if told, err = runnertest.StartHelpers(); err != nil {
+			return err
+		}
+	case runnertest.Detach:
+		if err := runnertest.StartDetached(); err != nil {
+			return err
+		}
+	case runnertest.Flood:
+		go runnertest.MakeFlood(tell) // ends with the process
 	case showEnvironment:
 		var names []string
 		for _, v := range os.Environ() {

@@ -15,7 +15,10 @@ const (
 	actVariable  = "RUNNERTEST_ACT"
 	pipeVariable = "RUNNERTEST_PIPE"
 
-	helper Act = "helper"
+	// Acts of the processes that work starts.
+	helper   Act = "helper"
+	detached Act = "detached"
+	launcher Act = "launcher"
 
 	crashStatus = 7
 
@@ -57,6 +60,16 @@ func perform(act Act) int {
 		tell.Event("starting")
 		for range told {
 		}
+	case launcher:
+		if err := launch(); err != nil {
+			tell.Event("failed %v", err)
+			return 95
+		}
+		return 0
+	case detached:
+		tell.Event("detached %d", os.Getpid())
+		fmt.Println("ready") // the launcher waits for it
+		select {}
 	case helper:
 		fmt.Println("ready") // its parent waits for it
 		for range told {
@@ -70,6 +83,20 @@ func perform(act Act) int {
 		}
 		tell.Event("helper %d", pid)
 		helperTold = wait
+	case Forks:
+		wait, err := StartHelpers()
+		if err != nil {
+			tell.Event("failed %v", err)
+			return 97
+		}
+		helperTold = wait
+	case Detach:
+		if err := StartDetached(); err != nil {
+			tell.Event("failed %v", err)
+			return 97
+		}
+	case Flood:
+		go MakeFlood(tell) // ends with the process
 	case Noise:
 		MakeNoise()
 		tell.Event("noisy")
@@ -137,6 +164,78 @@ func StartHelper() (pid int, told func() error, err error) {
 	}
 	return p.Pid, line, line()
 }
+
+// StartHelpers starts eight of them. told waits until all were told to stop.
+func StartHelpers() (told func() error, err error) {
+	var all []func() error
+	for range 8 {
+		_, told, err := StartHelper()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, told)
+	}
+	return func() error {
+		for _, told := range all {
+			if err := told(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// StartDetached starts a process in a session of its own whose parent ends, and returns
+// when it is on the stage.
+func StartDetached() error {
+	if err := os.Setenv(actVariable, string(launcher)); err != nil {
+		return err
+	}
+	p, err := os.StartProcess("/proc/self/exe", os.Args[:1], &os.ProcAttr{
+		Env: os.Environ(), Files: []*os.File{nil, nil, os.Stderr}, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return err
+	}
+	state, err := p.Wait()
+	if err == nil && !state.Success() {
+		err = fmt.Errorf("the launcher: %v", state)
+	}
+	return err
+}
+
+// launch is what the process between does.
+func launch() error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	if err := os.Setenv(actVariable, string(detached)); err != nil {
+		return err
+	}
+	if _, err := os.StartProcess("/proc/self/exe", os.Args[:1], &os.ProcAttr{
+		Env: os.Environ(), Files: []*os.File{nil, w, os.Stderr}, Sys: &syscall.SysProcAttr{Setsid: true},
+	}); err != nil {
+		return err
+	}
+	_, err = r.Read(make([]byte, 1))
+	return err
+}
+
+// MakeFlood writes for as long as the process exists.
+func MakeFlood(tell *Tell) {
+	text := bytes.Repeat([]byte("what nobody wants to know, again and again\n"), 1000)
+	for written := 0; ; written += len(text) {
+		_, _ = os.Stdout.Write(text)
+		_, _ = os.Stderr.Write(text)
+		if before := written - len(text); before < flood && written >= flood {
+			tell.Event("flooded")
+		}
+	}
+}
+
+// flood is more than any pipe between holds.
+const flood = 4 << 20
 
 // MakeNoise writes output that nobody should have to read.
 func MakeNoise() {

@@ -16,6 +16,8 @@ import (
 
 // Kind is a kind of runner under test.
 type Kind struct {
+	// Name is the kind's, for the table.
+	Name string
 	// New makes a runner that does the work.
 	New func(t *testing.T, w Work) election.Runner
 	// Acts are what its work can do; cases that need another act are left out. A kind
@@ -27,7 +29,7 @@ type Kind struct {
 
 // Acts are all acts; InProcess are those of functions, which nothing can kill.
 var (
-	Acts      = []Act{Obey, Crash, Ignore, Slow, Fork, ForkCrash, Noise, Deaf}
+	Acts      = []Act{Obey, Crash, Ignore, Slow, Fork, ForkCrash, Forks, Detach, Flood, Noise, Deaf}
 	InProcess = []Act{Obey, Crash}
 )
 
@@ -37,39 +39,50 @@ const slack = 3 * time.Second
 // far is an instant that no case reaches.
 const far = 10 * time.Minute
 
-// Test runs the suite. Its cases do not run in parallel with each other, and nothing else
-// in the test binary may start processes meanwhile.
+// cases are what is asked of every kind whose work can do the act.
+var cases = []struct {
+	name string
+	act  Act
+	run  func(*testing.T, *run)
+}{
+	{"stops when cancelled", Obey, stopsWhenCancelled},
+	{"does nothing when cancelled before", Obey, cancelledBefore},
+	{"can be cancelled while it starts", Obey, cancelledWhileStarting},
+	{"does nothing after the deadline", Ignore, startedTooLate},
+	{"passes extensions on", Obey, passesExtensions},
+	{"runs again in the next term", Obey, runsAgain},
+	{"reports work that ends by itself", Crash, reportsCrash},
+	{"is given up when its work keeps crashing", Crash, givesUp},
+	{"kills after the grace", Ignore, killsAfterGrace},
+	{"kills before the work must be dead", Ignore, killsBeforeBy},
+	{"kills what never got ready", Slow, killsSlow},
+	{"kills at the deadline", Ignore, killsAtDeadline},
+	{"does not kill what is extended", Ignore, sparesExtended},
+	{"stops helpers with the work", Fork, stopsHelpers},
+	{"kills helpers of work that crashed", ForkCrash, killsOrphans},
+	{"stops many helpers", Forks, stopsHelpers},
+	{"kills what detached itself", Detach, killsDetached},
+	{"is not held up by a flood of output", Flood, survivesFlood},
+	{"survives noise", Noise, survivesNoise},
+	{"never waits for work that ignores extensions", Deaf, neverWaits},
+}
+
+// Test runs the suite, and logs a table of it. Its cases do not run in parallel with each
+// other, and nothing else in the test binary may start processes meanwhile.
 func Test(t *testing.T, k Kind) {
-	for _, c := range []struct {
-		name string
-		act  Act
-		run  func(*testing.T, *run)
-	}{
-		{"stops when cancelled", Obey, stopsWhenCancelled},
-		{"does nothing when cancelled before", Obey, cancelledBefore},
-		{"can be cancelled while it starts", Obey, cancelledWhileStarting},
-		{"does nothing after the deadline", Ignore, startedTooLate},
-		{"passes extensions on", Obey, passesExtensions},
-		{"runs again in the next term", Obey, runsAgain},
-		{"reports work that ends by itself", Crash, reportsCrash},
-		{"kills after the grace", Ignore, killsAfterGrace},
-		{"kills before the work must be dead", Ignore, killsBeforeBy},
-		{"kills what never got ready", Slow, killsSlow},
-		{"kills at the deadline", Ignore, killsAtDeadline},
-		{"does not kill what is extended", Ignore, sparesExtended},
-		{"stops helpers with the work", Fork, stopsHelpers},
-		{"kills helpers of work that crashed", ForkCrash, killsOrphans},
-		{"survives noise", Noise, survivesNoise},
-		{"never waits for work that ignores extensions", Deaf, neverWaits},
-	} {
+	table := table{kind: k.Name}
+	for _, c := range cases {
 		if !slices.Contains(k.Acts, c.act) {
+			table.add(c.name, "does not apply")
 			continue
 		}
-		t.Run(c.name, func(t *testing.T) { c.run(t, &run{T: t, kind: k, stage: NewStage(t), act: c.act}) })
+		ok := t.Run(c.name, func(t *testing.T) { c.run(t, &run{T: t, kind: k, stage: NewStage(t), act: c.act}) })
+		table.result(c.name, ok)
 	}
 	if k.Broken != nil {
-		t.Run("says why it cannot start", func(t *testing.T) { saysWhyBroken(t, k) })
+		table.result("says why it cannot start", t.Run("says why it cannot start", func(t *testing.T) { saysWhyBroken(t, k) }))
 	}
+	t.Log(table.String())
 }
 
 // run is one run of a runner.
@@ -206,6 +219,21 @@ func reportsCrash(t *testing.T, r *run) {
 	}
 }
 
+func givesUp(t *testing.T, r *run) {
+	const failures = 3
+	quick := runners.Restart{First: time.Millisecond, Most: time.Millisecond, Failures: failures}
+	work := r.kind.New(t, Work{Act: r.act, Pipe: r.stage.Pipe, StopGrace: far})
+	r.runner = runners.Supervise([]runners.Child{{Name: "work", Runner: work}}, runners.Supervision{Restart: quick})
+	r.start(context.Background(), far)
+	var gaveUp *runners.GaveUpError
+	if err := r.end(); !errors.As(err, &gaveUp) || gaveUp.Failures != failures {
+		t.Errorf("the supervision returned %v", err)
+	}
+	if events := r.stage.Unheard(); len(events) != failures {
+		t.Errorf("it tells %q, want to hear of %d starts", events, failures)
+	}
+}
+
 func killsAfterGrace(t *testing.T, r *run) {
 	const grace = 500 * time.Millisecond
 	r.begin(far, grace)
@@ -249,7 +277,14 @@ func killsAtDeadline(t *testing.T, r *run) {
 }
 
 func sparesExtended(t *testing.T, r *run) {
-	const valid = 1500 * time.Millisecond
+	// Long enough to start on a machine that is as busy as now.
+	began := now()
+	r.begin(far, 0)
+	r.stage.Await("began")
+	valid := 1500*time.Millisecond + 3*now().Sub(began)
+	r.stop(far)
+	r.must(r.returned())
+
 	r.begin(valid, 0)
 	r.stage.Await("began")
 	r.validity.Extend(now().Add(far))
@@ -276,6 +311,23 @@ func killsOrphans(t *testing.T, r *run) {
 		t.Error("it returned no error though nobody had cancelled it")
 	}
 	r.stage.Await("helper") // there was one
+}
+
+func killsDetached(_ *testing.T, r *run) {
+	r.begin(far, far)
+	r.stage.Await("detached")
+	r.stage.Await("began")
+	r.stop(far)
+	r.stage.Await("stopping")
+	r.must(r.end())
+}
+
+func survivesFlood(_ *testing.T, r *run) {
+	r.begin(far, far)
+	r.stage.Await("flooded")
+	r.stop(far)
+	r.stage.Await("stopping")
+	r.must(r.end())
 }
 
 func survivesNoise(_ *testing.T, r *run) {

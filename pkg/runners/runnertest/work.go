@@ -28,6 +28,14 @@ const (
 	Fork Act = "fork"
 	// ForkCrash: with a helper such as Fork's, it ends at once like Crash.
 	ForkCrash Act = "fork-crash"
+	// Forks: like Fork, with eight helpers.
+	Forks Act = "forks"
+	// Detach: like Obey, with a helper in a session of its own whose parent has ended, and
+	// which nobody tells to stop.
+	Detach Act = "detach"
+	// Flood: it writes to its outputs as fast as it can for as long as it exists, tells
+	// "flooded" when that were more bytes than any pipe holds, and is otherwise like Obey.
+	Flood Act = "flood"
 	// Noise: it writes a line of 1 MiB, bytes that are no UTF-8 and a last line without
 	// an end to its outputs, tells "noisy", and then is like Obey.
 	Noise Act = "noise"

@@ -1,0 +1,140 @@
+package child
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
+)
+
+// User is whom a program runs as.
+type User struct {
+	UID uint32 `yaml:"uid" strict:"required"`
+	GID uint32 `yaml:"gid" strict:"required"`
+}
+
+// Limits are what a program may have. What is zero is as this process has it, except for
+// core dumps, of which there are none.
+type Limits struct {
+	OpenFiles int           `yaml:"openFiles"`
+	Memory    Size          `yaml:"memory"`
+	CPUTime   time.Duration `yaml:"cpuTime"`
+	Processes int           `yaml:"processes"`
+	Core      Size          `yaml:"core"`
+}
+
+// Size is a number of bytes, as 4096 or 512Mi.
+type Size uint64
+
+var units = []struct {
+	name string
+	size uint64
+}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}}
+
+// DecodeStrict reads a size.
+func (s *Size) DecodeStrict(node *yaml.Node) error {
+	number, unit := node.Value, uint64(1)
+	for _, u := range units {
+		if rest, ok := strings.CutSuffix(number, u.name); ok {
+			number, unit = rest, u.size
+			break
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || node.Kind != yaml.ScalarNode || n > math.MaxInt64/unit {
+		return strict.NewError(node, "", fmt.Sprintf("%q is no size", node.Value), "a number of bytes, or with Ki, Mi or Gi behind it, such as 512Mi")
+	}
+	*s = Size(n * unit)
+	return nil
+}
+
+// leastFiles are what a program has open that does nothing.
+const leastFiles = 8
+
+// list is the limits as they are set.
+func (l Limits) list() []limit {
+	var list []limit
+	add := func(field string, r deadman.Resource, n, beyond uint64) {
+		if n > 0 {
+			list = append(list, limit{"limits." + field, deadman.Limit{Resource: r, Soft: n, Hard: n + beyond}})
+		}
+	}
+	add("openFiles", deadman.OpenFiles, uint64(max(0, l.OpenFiles)), 0)
+	add("memory", deadman.AddressSpace, uint64(l.Memory), 0)
+	// A second later the kernel kills what outlived the signal.
+	add("cpuTime", deadman.CPUSeconds, uint64(max(0, l.CPUTime)/time.Second), 1)
+	add("processes", deadman.Processes, uint64(max(0, l.Processes)), 0)
+	add("core", deadman.CoreBytes, uint64(l.Core), 0)
+	return list
+}
+
+type limit struct {
+	field string
+	deadman.Limit
+}
+
+// Confine is user and limits as a program is given them; user may be nil.
+func Confine(user *User, limits Limits) deadman.Confinement {
+	var c deadman.Confinement
+	if user != nil {
+		c.User = &deadman.User{UID: user.UID, GID: user.GID}
+	}
+	for _, l := range limits.list() {
+		c.Limits = append(c.Limits, l.Limit)
+	}
+	return c
+}
+
+// CheckConfinement says what cannot be set, so that it is known before a program is to be
+// started; node is the block whose user and limits they are.
+func CheckConfinement(node *yaml.Node, user *User, limits Limits) (errs strict.Errors) {
+	fail := func(field, problem, hint string) {
+		at, _ := strict.Lookup(node, field)
+		errs = append(errs, strict.NewError(at, field, problem, hint))
+	}
+	if user != nil {
+		checkUser(*user, fail)
+	}
+	if n := limits.OpenFiles; n != 0 && n < leastFiles {
+		fail("limits.openFiles", fmt.Sprintf("%d are too few for any program", n), fmt.Sprintf("at least %d; leave it out for no limit of its own", leastFiles))
+	}
+	if n := limits.Processes; n < 0 {
+		fail("limits.processes", fmt.Sprintf("%d is negative", n), "leave it out for no limit of its own")
+	}
+	if d := limits.CPUTime; d < 0 || d%time.Second != 0 {
+		fail("limits.cpuTime", fmt.Sprintf("%v is no number of whole seconds", d), "such as 30s; it is time of work, not of the clock")
+	}
+	for _, l := range limits.list() {
+		most, err := deadman.HardLimit(l.Resource)
+		switch {
+		case err != nil:
+			fail(l.field, err.Error(), "")
+		case l.Hard > most:
+			fail(l.field, fmt.Sprintf("is more than this process itself may have, which is %d", most), "lower it, or raise primacy's own limit (ulimit -H)")
+		}
+	}
+	if limits.Processes > 0 && (user == nil || user.UID == 0) && deadman.Privileged() {
+		fail("limits.processes", "does not bind root", "set user, too: processes are counted for each user")
+	}
+	return errs
+}
+
+func checkUser(u User, fail func(field, problem, hint string)) {
+	if u.UID == math.MaxUint32 || u.GID == math.MaxUint32 {
+		fail("user", fmt.Sprintf("%d stands for no change", uint32(math.MaxUint32)), "give the number of a user and of a group")
+	}
+	lacks, err := deadman.Lacks()
+	switch {
+	case err != nil:
+		fail("user", err.Error(), "")
+	case lacks != "":
+		fail("user", "primacy may not start, and kill, programs of another user: it lacks "+lacks,
+			"run it as root or with these capabilities, or leave user out and run primacy itself as that user")
+	}
+}

@@ -1,0 +1,183 @@
+package deadman
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A program that is confined is started in two steps: the supervisor starts this executable
+// under the name argConfine, which confines itself and then becomes the program. They talk
+// through a socket that closes when it does.
+
+// argConfine is the name under which this executable confines itself. It is followed by the
+// number of the socket, the first after the program's descriptors; the program itself may
+// follow.
+const argConfine = "primacy-confine"
+
+// confined is what it is told.
+type confined struct {
+	Path       string
+	Args, Env  []string
+	Dir        string
+	Supervisor int
+	Confinement
+}
+
+// refusal is what it answers. It has nothing to say when all went well.
+type refusal struct {
+	// What could not be set; empty when the program could not be executed.
+	What  string
+	Errno int
+}
+
+func init() {
+	if len(os.Args) == 2 && os.Args[0] == argConfine {
+		runtime.LockOSThread() // some of what is set is the thread's, which then becomes the program
+		syscall.Exit(confine(os.Args[1]))
+	}
+}
+
+func confine(arg string) int {
+	fd, err := strconv.Atoi(arg)
+	if err != nil || fd < 0 {
+		return 1
+	}
+	if unix.CloseRange(uint(fd), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil {
+		return 1
+	}
+	socket := os.NewFile(uintptr(fd), "socket")
+	var c confined
+	if err := json.NewDecoder(socket).Decode(&c); err != nil {
+		return 1
+	}
+	r := refusal{}
+	var no *ConfineError
+	if err := c.become(); errors.As(err, &no) {
+		r.What, r.Errno = no.What, errnoOf(no.Err)
+	} else {
+		r.Errno = errnoOf(err)
+	}
+	_ = json.NewEncoder(socket).Encode(r) // if nobody listens, so be it
+	return 1
+}
+
+// become returns only when it could not become the program.
+func (c confined) become() error {
+	if err := c.limit(OpenFiles, CPUSeconds, CoreBytes); err != nil {
+		return err
+	}
+	if err := c.change(); err != nil {
+		return err
+	}
+	// Now, since our own threads would have counted against the new user's processes, and
+	// the address space last, since we need some ourselves.
+	if err := c.limit(Processes, AddressSpace); err != nil {
+		return err
+	}
+	return syscall.Exec(c.Path, c.Args, c.Env)
+}
+
+// limit sets the limits of resources, in their order.
+func (c confined) limit(order ...Resource) error {
+	for _, r := range order {
+		for _, l := range c.Limits {
+			if l.Resource != r {
+				continue
+			}
+			if err := syscall.Setrlimit(resources[r], &syscall.Rlimit{Cur: l.Soft, Max: l.Hard}); err != nil {
+				return &ConfineError{"limit of " + string(r), err}
+			}
+		}
+	}
+	return nil
+}
+
+// change changes the user and the directory.
+func (c confined) change() error {
+	if u := c.User; u != nil {
+		gid, uid := int(u.GID), int(u.UID)
+		if err := syscall.Setgroups([]int{}); err != nil {
+			return &ConfineError{"groups", err}
+		}
+		if err := syscall.Setresgid(gid, gid, gid); err != nil {
+			return &ConfineError{"group", err}
+		}
+		if err := syscall.Setresuid(uid, uid, uid); err != nil {
+			return &ConfineError{"user", err}
+		}
+	}
+	// A change of the user ends what the supervisor had set.
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil {
+		return &ConfineError{"signal at its supervisor's death", err}
+	}
+	if os.Getppid() != c.Supervisor {
+		syscall.Exit(1) // it died before
+	}
+	if c.Dir != "" {
+		if err := syscall.Chdir(c.Dir); err != nil {
+			return &ConfineError{"directory", err}
+		}
+	}
+	return nil
+}
+
+// startConfined starts a program that confines itself first.
+func (s *supervisor) startConfined(j job, files []*os.File) (*os.Process, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open a socket: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "socket"), os.NewFile(uintptr(pair[1]), "socket") // #nosec G115 -- descriptors are small numbers
+	defer ours.Close()
+	c := confined{Path: j.Path, Args: j.Args, Env: j.Env, Dir: j.Dir, Supervisor: os.Getpid(), Confinement: j.Confinement}
+	at := len(files)
+	files = append(files[:at:at], theirs)
+	if j.Path == programPath(programFD) {
+		files = append(files, os.NewFile(programFD, "program"))
+		c.Path = programPath(at + 1)
+	}
+	child, err := os.StartProcess("/proc/self/exe", []string{argConfine, strconv.Itoa(at)}, &os.ProcAttr{
+		Env: []string{"GOTRACEBACK=none"}, Files: files, Sys: s.attributes(),
+	})
+	_ = theirs.Close()
+	if err != nil {
+		return nil, err
+	}
+	err = json.NewEncoder(ours).Encode(c)
+	if err == nil {
+		err = answer(ours)
+	}
+	if err != nil {
+		_ = child.Kill()
+		_, _ = child.Wait()
+		return nil, err
+	}
+	return child, nil
+}
+
+// answer waits until it is the program, or says why not.
+func answer(from io.Reader) error {
+	var r refusal
+	err := json.NewDecoder(from).Decode(&r)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return err
+	case r.What != "":
+		return &ConfineError{r.What, syscall.Errno(r.Errno)}
+	}
+	return syscall.Errno(r.Errno)
+}
+
+// programPath is where a program is that is a descriptor.
+func programPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

@@ -1,0 +1,97 @@
+package deadman
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Confinement is how a program is kept smaller than this process. It is set before the
+// program's first instruction, by a process of ours that then becomes the program.
+type Confinement struct {
+	// User, if set, is whom the program runs as, in no group but its own.
+	User *User
+	// Limits are those of setrlimit(2). A program gets what is left out as this process
+	// has it, but no core dumps.
+	Limits []Limit
+}
+
+// User is a user and a group, by their numbers.
+type User struct{ UID, GID uint32 }
+
+// Limit is one limit. What is beyond Soft fails, or is answered by a signal; the program
+// itself may raise that up to Hard.
+type Limit struct {
+	Resource   Resource
+	Soft, Hard uint64
+}
+
+// Resource is what can be limited.
+type Resource string
+
+// Resources, as the kernel counts them: open files, bytes of address space, seconds of work
+// and bytes of a core dump for each process, processes and threads for each user.
+const (
+	OpenFiles    Resource = "open files"
+	AddressSpace Resource = "address space"
+	CPUSeconds   Resource = "cpu seconds"
+	CoreBytes    Resource = "core dumps"
+	Processes    Resource = "processes"
+)
+
+var resources = map[Resource]int{
+	OpenFiles: unix.RLIMIT_NOFILE, AddressSpace: unix.RLIMIT_AS, CPUSeconds: unix.RLIMIT_CPU,
+	CoreBytes: unix.RLIMIT_CORE, Processes: unix.RLIMIT_NPROC,
+}
+
+func (c Confinement) empty() bool { return c.User == nil && len(c.Limits) == 0 }
+
+func (c Confinement) limits(r Resource) bool {
+	return slices.ContainsFunc(c.Limits, func(l Limit) bool { return l.Resource == r })
+}
+
+// HardLimit is what a program may have at most, since this process has no more.
+func HardLimit(r Resource) (uint64, error) {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(resources[r], &l); err != nil {
+		return 0, fmt.Errorf("look at the limit of %s: %w", r, err)
+	}
+	return l.Max, nil
+}
+
+// Lacks names the capabilities that this process lacks to run, and to kill, a program of
+// another user; empty when it can.
+func Lacks() (string, error) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return "", fmt.Errorf("look at the capabilities: %w", err)
+	}
+	var lacking []string
+	for _, c := range []struct {
+		name string
+		bit  int
+	}{{"CAP_SETUID", unix.CAP_SETUID}, {"CAP_SETGID", unix.CAP_SETGID}, {"CAP_KILL", unix.CAP_KILL}} {
+		if data[0].Effective&(1<<c.bit) == 0 {
+			lacking = append(lacking, c.name)
+		}
+	}
+	return strings.Join(lacking, ", "), nil
+}
+
+// Privileged says whether the kernel counts no processes of this user.
+func Privileged() bool { return syscall.Geteuid() == 0 }
+
+// ConfineError is why a program could not be confined.
+type ConfineError struct {
+	// What could not be set.
+	What string
+	Err  error
+}
+
+func (e *ConfineError) Error() string { return fmt.Sprintf("cannot set its %s: %v", e.What, e.Err) }
+
+func (e *ConfineError) Unwrap() error { return e.Err }

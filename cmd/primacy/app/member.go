@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/metrics"
 	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
@@ -18,8 +22,11 @@ type member struct {
 	process *config.Process
 	manager *election.Manager
 	planner planner
-	source  *revisions.Switch
-	log     *zap.Logger
+	// source is the default source, which a reload may exchange; steering combines it with
+	// pins and the rollout.
+	source   *revisions.Switch
+	steering *steering.Source
+	log      *zap.Logger
 }
 
 // newMember wires a member together. It starts nothing.
@@ -40,6 +47,11 @@ func newMember(kinds *runners.Registry, p *config.Process, c *cluster, name stri
 		return nil, err
 	}
 	m.source = revisions.NewSwitch(plan.source)
+	core, err := coreclient.NewForConfig(c.config)
+	if err != nil {
+		return nil, fmt.Errorf("client for pins and rollouts: %w", err)
+	}
+	m.steering = steering.New(core, c.namespace, p.Group, m.source, log)
 	me := p.Configuration.Member
 	m.manager, err = election.NewManager(election.Config{
 		Group:       p.Group,
@@ -47,7 +59,7 @@ func newMember(kinds *runners.Registry, p *config.Process, c *cluster, name stri
 		Locks:       locks.of(config.DefaultLockKind, config.SharedWithNobody),
 		Host:        name,
 		Timing:      p.Configuration.Timing,
-		Preferences: m.source,
+		Preferences: m.steering,
 		Log:         log,
 	})
 	if err != nil {
@@ -65,6 +77,15 @@ func (m *member) add(elections []planned) error {
 	return nil
 }
 
+// collectors are what this member shows to Prometheus.
+func (m *member) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		metrics.Of(m.manager),
+		freshness("default", m.steering.Default),
+		freshness("plan", m.steering.Freshness),
+	}
+}
+
 // run takes part until ctx ends, and follows the configuration meanwhile.
 func (m *member) run(ctx context.Context) error {
 	following, stop := context.WithCancel(ctx)
@@ -72,7 +93,7 @@ func (m *member) run(ctx context.Context) error {
 	defer wg.Wait()
 	defer stop()
 	if at := m.process.Configuration.Metrics; at.IsValid() {
-		wait, err := serveMetrics(following, at, m.manager, m.log)
+		wait, err := serveMetrics(following, at, m.collectors(), m.log)
 		if err != nil {
 			return err
 		}

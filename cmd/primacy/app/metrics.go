@@ -13,18 +13,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
-	"github.com/primacy-dev/primacy/pkg/election/metrics"
+	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
 // serveMetrics serves /metrics at a loopback address until ctx ends. It returns a function
 // that waits for its end.
-func serveMetrics(ctx context.Context, at netip.AddrPort, source metrics.Source, log *zap.Logger) (wait func(), err error) {
+func serveMetrics(ctx context.Context, at netip.AddrPort, collectors []prometheus.Collector, log *zap.Logger) (wait func(), err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at.String())
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w (metrics.address says where they are served)", err)
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(metrics.Of(source))
+	registry.MustRegister(collectors...)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second}
@@ -39,4 +39,13 @@ func serveMetrics(ctx context.Context, at netip.AddrPort, source metrics.Source,
 	}()
 	log.Info("serving metrics", zap.String("url", "http://"+listener.Addr().String()+"/metrics"))
 	return func() { <-served }, nil
+}
+
+// freshness shows how old the last value of a source is.
+func freshness(source string, of func() revisions.Freshness) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "primacy_preferred_revision_age_seconds",
+		Help:        "For how long the last value of a source of preferred revisions has been kept because the source cannot be read, or says what cannot be used; 0 while it is followed.",
+		ConstLabels: prometheus.Labels{"source": source},
+	}, func() float64 { return of().Age.Seconds() })
 }

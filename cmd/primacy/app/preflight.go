@@ -18,7 +18,10 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/session"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
 // need is one permission.
@@ -27,6 +30,19 @@ type need struct {
 	verb     string
 	// names are the objects it is needed on; nil for all of the namespace.
 	names []string
+	// scope is that of the objects.
+	scope revisions.Scope
+}
+
+// what is that which the permission is about, for people.
+func (n need) what() string {
+	switch {
+	case n.scope == revisions.OfCluster:
+		return n.resource.String() + " " + strings.Join(n.names, ", ") + " of the cluster"
+	case n.resource == leases || n.names == nil:
+		return n.resource.String()
+	}
+	return n.resource.String() + " " + strings.Join(n.names, ", ")
 }
 
 var (
@@ -37,9 +53,11 @@ var (
 // mostNames bounds how many objects are asked about by name.
 const mostNames = 16
 
-// needs are the permissions without which a member cannot take part.
-func needs(c *config.Configuration, member string) []need {
-	inLeases := []string{session.Prefix(c.Group) + member + "-0"}
+// needs are the permissions without which a member cannot take part. The source is that of
+// the default revision; nil if there is none.
+func needs(p *config.Process, member string, source election.Preferences) []need {
+	c := p.Configuration
+	inLeases := []string{session.Prefix(p.Group) + member + "-0"}
 	var inConfigMaps []string
 	of := map[string]*[]string{"Lease": &inLeases, "ConfigMap": &inConfigMaps}
 	note := func(kind, name string) {
@@ -53,27 +71,45 @@ func needs(c *config.Configuration, member string) []need {
 			note(from.Kind, from.Name)
 		}
 	}
-	all := []need{
-		{leases, "get", inLeases}, {leases, "list", nil}, {leases, "watch", nil}, {leases, "create", nil}, {leases, "update", inLeases},
-	}
+	all := inNamespace(leases, inLeases, "get")
+	all = append(all, inNamespace(leases, nil, "list", "watch", "create")...)
+	all = append(all, inNamespace(leases, inLeases, "update")...)
 	if len(inConfigMaps) > 0 { // these are watched by name
-		for _, verb := range []string{"get", "list", "watch", "update"} {
-			all = append(all, need{configMaps, verb, inConfigMaps})
+		all = append(all, inNamespace(configMaps, inConfigMaps, "get", "list", "watch", "update")...)
+		all = append(all, inNamespace(configMaps, nil, "create")...)
+	}
+	// Nobody moves before all sources of preferred revisions have been read.
+	all = append(all, inNamespace(configMaps, []string{rollout.ObjectName(p.Group)}, "get", "list", "watch")...)
+	if r, ok := source.(revisions.Reader); ok {
+		object := r.Reads()
+		for _, verb := range []string{"list", "watch"} {
+			all = append(all, need{schema.GroupResource{Group: object.Group, Resource: object.Resource}, verb, []string{object.Name}, object.Scope})
 		}
-		all = append(all, need{configMaps, "create", nil})
 	}
 	return all
 }
 
+func inNamespace(of schema.GroupResource, names []string, verbs ...string) (all []need) {
+	for _, verb := range verbs {
+		all = append(all, need{of, verb, names, revisions.OfNamespace})
+	}
+	return all
+}
+
+// wishes are the permissions without which a member takes part, but cannot drive a rollout.
+func wishes(p *config.Process) []need {
+	return inNamespace(configMaps, []string{rollout.ObjectName(p.Group)}, "update")
+}
+
 // preflight finds out whether a member could take part, and says what is missing. It
 // stores nothing.
-func preflight(ctx context.Context, c *cluster, needs []need, log *zap.Logger) error {
+func preflight(ctx context.Context, c *cluster, needs, wishes []need, log *zap.Logger) error {
 	if err := reach(ctx, c.config, patience, func(w waiting) {
 		log.Info("waiting for the API server", zap.String("server", w.server), zap.Duration("atMost", w.atMost), zap.Error(w.err))
 	}); err != nil {
 		return err
 	}
-	if err := checkPermissions(ctx, c, needs, log); err != nil {
+	if err := checkPermissions(ctx, c, needs, wishes, log); err != nil {
 		return err
 	}
 	return checkNamespace(ctx, c)
@@ -100,39 +136,58 @@ func checkNamespace(ctx context.Context, c *cluster) error {
 }
 
 // checkPermissions asks the API server what this process may do.
-func checkPermissions(ctx context.Context, c *cluster, needs []need, log *zap.Logger) error {
+func checkPermissions(ctx context.Context, c *cluster, needs, wishes []need, log *zap.Logger) error {
 	client, err := authorizationclient.NewForConfig(c.config)
 	if err != nil {
 		return err
 	}
-	missing := map[schema.GroupResource][]string{}
-	for _, n := range needs {
-		ok, err := permitted(ctx, client, c.namespace, n)
-		switch {
-		case apierrors.IsForbidden(err):
-			log.Warn("this process may not ask what it may do; missing permissions will show later", zap.Error(err))
-			return nil
-		case err != nil:
-			return fmt.Errorf("ask the API server for permissions: %w", err)
-		case !ok:
-			missing[n.resource] = append(missing[n.resource], n.verb)
+	denied, err := deniedOf(ctx, client, c.namespace, needs)
+	if err == nil && denied == "" {
+		var unmet string
+		if unmet, err = deniedOf(ctx, client, c.namespace, wishes); unmet != "" {
+			log.Warn("this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it)", zap.String("denied", unmet))
 		}
 	}
-	var denied []string
-	for _, of := range []schema.GroupResource{leases, configMaps} {
-		if verbs := missing[of]; verbs != nil {
-			denied = append(denied, strings.Join(verbs, ", ")+" "+of.String())
-		}
-	}
-	if denied == nil {
+	switch {
+	case apierrors.IsForbidden(err):
+		log.Warn("this process may not ask what it may do; missing permissions will show later", zap.Error(err))
+		return nil
+	case err != nil:
+		return fmt.Errorf("ask the API server for permissions: %w", err)
+	case denied == "":
 		return nil
 	}
-	return fmt.Errorf("%s may not %s in namespace %s (grant it with a Role and a RoleBinding; manifests/rbac.yaml has them)",
-		whoAmI(ctx, c), strings.Join(denied, ", nor "), c.namespace)
+	return fmt.Errorf("%s may not %s in namespace %s (grant it with a Role and a RoleBinding; manifests/rbac.yaml has them, and docs/revisions.md the ClusterRole for what is of the cluster)",
+		whoAmI(ctx, c), denied, c.namespace)
+}
+
+// deniedOf is what of that is denied, for people; empty if nothing is.
+func deniedOf(ctx context.Context, client authorizationclient.SelfSubjectAccessReviewsGetter, namespace string, needs []need) (string, error) {
+	missing := map[string][]string{}
+	var order []string
+	for _, n := range needs {
+		ok, err := permitted(ctx, client, namespace, n)
+		if err != nil {
+			return "", err
+		}
+		if what := n.what(); !ok {
+			if missing[what] == nil {
+				order = append(order, what)
+			}
+			missing[what] = append(missing[what], n.verb)
+		}
+	}
+	for i, what := range order {
+		order[i] = strings.Join(missing[what], ", ") + " " + what
+	}
+	return strings.Join(order, ", nor "), nil
 }
 
 // permitted asks for the whole namespace first, and where that is denied by name.
 func permitted(ctx context.Context, client authorizationclient.SelfSubjectAccessReviewsGetter, namespace string, n need) (bool, error) {
+	if n.scope == revisions.OfCluster {
+		namespace = ""
+	}
 	ask := func(name string) (bool, error) {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{

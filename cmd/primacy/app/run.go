@@ -67,7 +67,8 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 	if p.Configuration == nil {
 		return &usageError{errors.New("no configuration (give --config FILE, or set PRIMACY_CONFIG)")}
 	}
-	if _, err := a.checker().plan(p.Configuration); err != nil {
+	plan, err := a.checker().plan(p.Configuration)
+	if err != nil {
 		return err
 	}
 	cluster, err := findCluster(p.Kubeconfig)
@@ -84,7 +85,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 	log.Info("starting", zap.String("version", version), zap.String("server", cluster.config.Host),
 		zap.String("namespace", cluster.namespace), zap.String("group", p.Group), zap.String("name", name),
 		zap.String("revision", p.Revision), zap.Int("elections", len(p.Configuration.Elections)))
-	if err := preflight(ctx, cluster, needs(p.Configuration, name), log); err != nil {
+	if err := preflight(ctx, cluster, needs(p, name, plan.source), wishes(p), log); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}

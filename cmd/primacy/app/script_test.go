@@ -36,6 +36,8 @@ import (
 //	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
 //	apply FILE...              create, or replace, the objects of manifests
 //	revision NAME KEY VALUE    write a ConfigMap of $NS
+//	rights SERVICEACCOUNT NAME...  print what it may do in $NS: to ConfigMaps of these names,
+//	                           and to all of other resources
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {
 	cluster := devcluster.New(t)
@@ -56,7 +58,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "exits": exits, "scrape": scrape,
-			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision,
+			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
 			"configuration": configuration,
 		},
 		RequireExplicitExec: true,

@@ -35,6 +35,11 @@ type source struct {
 	gauge  revisions.Gauge
 }
 
+// Reads implements revisions.Reader.
+func (s *source) Reads() revisions.Read {
+	return revisions.Read{Resource: "configmaps", Name: s.key.Name, Scope: revisions.OfNamespace}
+}
+
 // Freshness implements revisions.Dated.
 func (s *source) Freshness() revisions.Freshness { return s.gauge.Freshness() }
 

@@ -38,6 +38,11 @@ type source struct {
 	gauge  revisions.Gauge
 }
 
+// Reads implements revisions.Reader.
+func (s *source) Reads() revisions.Read {
+	return revisions.Read{Group: admissionv1.GroupName, Resource: "mutatingwebhookconfigurations", Name: s.label.Name, Scope: revisions.OfCluster}
+}
+
 // Freshness implements revisions.Dated.
 func (s *source) Freshness() revisions.Freshness { return s.gauge.Freshness() }
 

@@ -1,0 +1,140 @@
+package check_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check/all"
+)
+
+var start = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+
+func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+
+// healthy is a rollout in which "web" is in reach and led by the canary, and "db" is not in
+// reach.
+func healthy() check.Sight {
+	spec := rollout.Spec{
+		UID: "00c0ffee00c0ffee", Generation: 1, Stable: "red", Canary: "green", StartedAt: rollout.At(start),
+		Steps: []rollout.Step{{SetWeight: 100}}, AcquireTimeout: time.Minute,
+	}.WithDefaults()
+	return check.Sight{
+		Spec: spec,
+		Status: rollout.Status{
+			UID: spec.UID, Stable: "red", Canary: "green", Phase: rollout.Progressing, Step: 1,
+			Began: rollout.At(start), Reach: rollout.Reach{Names: []string{"web"}},
+		},
+		Seen: rollout.Seen{
+			Elections: []rollout.Election{
+				{Name: "web", Holder: "g_00000001", Revision: "green", Canary: "g_00000001"},
+				{Name: "db", Holder: "r_00000001", Revision: "red", Canary: "g_00000001"},
+			},
+			Members: []rollout.Member{
+				{Identity: "g_00000001", Revision: "green", Ready: true, Duration: 15 * time.Second},
+				{Identity: "r_00000001", Revision: "red", Ready: true, Duration: 15 * time.Second},
+			},
+		},
+		Now: at(600),
+	}
+}
+
+// TestChecks shows each check what it is there for, and what only looks like it.
+func TestChecks(t *testing.T) {
+	web := func(s *check.Sight) *rollout.Election { return &s.Seen.Elections[0] }
+	db := func(s *check.Sight) *rollout.Election { return &s.Seen.Elections[1] }
+	green := func(s *check.Sight) *rollout.Member { return &s.Seen.Members[0] }
+	red := func(s *check.Sight) *rollout.Member { return &s.Seen.Members[1] }
+	away := func(s *check.Sight) {
+		web(s).Holder, web(s).Revision = "r_00000001", "red"
+		s.Status.Moving = []rollout.Moving{{Election: "web", Since: rollout.At(at(540))}}
+	}
+	taken := func(e *rollout.Election, seconds ...int) {
+		for _, s := range seconds {
+			e.Taken = append(e.Taken, at(s))
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*check.Sight)
+		want   string // check, election, member: what; empty for nothing
+	}{
+		{"all is well", func(s *check.Sight) {}, ""},
+
+		{"not acquired", away, "acquired, web: not acquired within 1m0s although g_00000001 is ready: r_00000001 leads on"},
+		{"nobody leads", func(s *check.Sight) { away(s); web(s).Holder, web(s).Revision = "", "" }, "acquired, web: not acquired within 1m0s although g_00000001 is ready: nobody leads"},
+		{"not acquired yet", func(s *check.Sight) { away(s); s.Now = at(600).Add(-time.Millisecond) }, ""},
+		{"acquired since", func(s *check.Sight) { away(s); web(s).Revision = "green" }, ""},
+		{"nobody is there to acquire", func(s *check.Sight) { away(s); web(s).Canary = "" }, ""},
+		{"pinned since", func(s *check.Sight) { away(s); web(s).Pinned = true }, ""},
+
+		{"runners fail", func(s *check.Sight) { green(s).Standing = []string{"db", "web"} }, "runners, web, g_00000001: its runners failed"},
+		{"runners fail where stable leads", func(s *check.Sight) { green(s).Standing = []string{"db"} }, ""},
+		{"runners of stable fail", func(s *check.Sight) { red(s).Standing = []string{"web"} }, ""},
+
+		{"changes hands", func(s *check.Sight) { taken(web(s), 301, 400, 600) }, "flaps, web: changed hands 3 times within 5m0s"},
+		{"changes hands where stable leads", func(s *check.Sight) { taken(db(s), 301, 400, 600) }, ""},
+		{"changed hands long ago", func(s *check.Sight) { taken(web(s), 300, 400, 600) }, ""},
+		{"changed hands before the rollout", func(s *check.Sight) { s.Now = at(60); taken(web(s), -1, 0, 30, 40) }, ""},
+		{"changes hands in the future", func(s *check.Sight) { taken(web(s), 500, 550, 601) }, ""},
+
+		{"renewals fail", func(s *check.Sight) { green(s).Silent = 7600 * time.Millisecond }, "renewals, g_00000001: no renewal seen for 7.6s, more than half of 15s"},
+		{"a renewal is late", func(s *check.Sight) { green(s).Silent = 7500 * time.Millisecond }, ""},
+		{"renewals of stable fail", func(s *check.Sight) { red(s).Silent = 10 * time.Second }, ""},
+		{"nobody is heard of", func(s *check.Sight) { green(s).Silent, red(s).Silent = 10*time.Second, 10*time.Second }, ""},
+		{"renewals of a member that leads nothing fail", func(s *check.Sight) { green(s).Silent = 10 * time.Second; web(s).Holder = "g_00000002" }, ""},
+
+		{"another attempt", func(s *check.Sight) { away(s); s.Spec.Retry = 1 }, ""},
+		{"only others are wanted", func(s *check.Sight) { away(s); s.Spec.Checks = []string{"flaps"} }, ""},
+		{"none are wanted", func(s *check.Sight) { away(s); s.Spec.Checks = []string{"none"} }, ""},
+		{"it is wanted", func(s *check.Sight) { green(s).Standing = []string{"web"}; s.Spec.Checks = []string{"runners"} }, "runners, web, g_00000001: its runners failed"},
+		{"one is wanted that there is not", func(s *check.Sight) { s.Spec.Checks = []string{"luck"} }, "luck: this controller knows no such check"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := healthy()
+			tt.change(&s)
+			var got []string
+			for _, f := range all.Registry().Find(s) {
+				got = append(got, f.String())
+				if !f.At.Equal(s.Now) {
+					t.Errorf("found at %v", f.At)
+				}
+			}
+			if strings.Join(got, "\n") != tt.want {
+				t.Errorf("found %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	r := all.Registry()
+	if got := r.Names(); !slices.Equal(got, []string{"acquired", "flaps", "renewals", "runners"}) {
+		t.Errorf("checks %v", got)
+	}
+	if err := r.Validate(rollout.Spec{Checks: []string{"flaps", "none"}}); err != nil {
+		t.Error(err)
+	}
+	const want = "checks[1]: there is no check \"runner\" (did you mean runners?)\nchecks[2]: there is no check \"luck\" (the checks are: acquired, flaps, renewals, runners)"
+	if err := r.Validate(rollout.Spec{Checks: []string{"flaps", "runner", "luck"}}); err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+	for _, name := range []string{"", "none", "absent", "flaps"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%q is registered", name)
+				}
+			}()
+			r.Register(named(name))
+		}()
+	}
+}
+
+type named string
+
+func (n named) Name() string                     { return string(n) }
+func (named) Find(check.Sight) []rollout.Failure { return nil }

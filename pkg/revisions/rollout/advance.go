@@ -238,9 +238,10 @@ func (l *look) progress() string {
 	return fmt.Sprintf("%d on their way, %d wait for their turn, %d without a ready member of %s", len(l.st.Moving), l.waiting, len(l.st.Absent), l.spec.Canary)
 }
 
+// wakeAt asks to be woken at the first whole millisecond that is not before t.
 func (l *look) wakeAt(t time.Time) {
 	if t.After(l.now.Time) && (l.wake.IsZero() || t.Before(l.wake.Time)) {
-		l.wake = At(t)
+		l.wake = At(t.Add(time.Millisecond - 1))
 	}
 }
 

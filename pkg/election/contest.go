@@ -14,17 +14,18 @@ import (
 // contest is one incarnation's part in the contest for one lock. An election has one, or
 // two while it migrates: the work of the outer one's terms is to let the inner one lead.
 type contest struct {
+	realm   *realm
 	entrant *entrant
 	lock    lockName
 	// outer and inner are the other contest of a migration; nil without one.
 	outer, inner *contest
 	// innerBy is by when the inner contest's work must be dead once the outer one drains.
 	innerBy record.Instant
-	cfg     machine.Config
-	// notBefore is the incarnation's cfg.NotBefore, which an outage may delay.
-	notBefore record.Instant
-	state     machine.State
-	work      *work
+	// notBefore is the earliest instant at which the incarnation takes anything, and heldOff
+	// the one at which it takes this after an outage.
+	notBefore, heldOff record.Instant
+	state              machine.State
+	work               *work
 	// over: it was given up, and what still arrives for it changes nothing: the lock may be
 	// that of a new contest by now.
 	over bool
@@ -42,25 +43,33 @@ type contest struct {
 
 func newContest(r *realm, e *entrant, lock lockName) *contest {
 	return &contest{
-		entrant: e,
-		lock:    lock,
-		cfg: machine.Config{
-			Election: e.spec.Name, Group: r.cfg.Group,
-			Member:    record.Member{Identity: r.identity, Revision: r.cfg.Member.Revision, Location: r.cfg.Member.Location, Weight: r.cfg.Member.Weight},
-			Timing:    e.spec.Timing,
-			Policy:    e.spec.Policy,
-			Bootstrap: e.spec.Bootstrap,
-			NotBefore: r.notBefore,
-			ProvenAt:  r.provenAt,
-			Foreign:   e.spec.Foreign,
-			Range:     e.spec.Range,
-			Outage:    e.spec.Outage,
-			Renewal:   e.spec.Renewal,
-		},
+		realm:     r,
+		entrant:   e,
+		lock:      lock,
 		notBefore: r.notBefore,
 		state:     initialState(r, lock),
 		before:    e.status.Cycle(),
 		slot:      notQueued,
+	}
+}
+
+// config is what the machine is told with each event. It is put together each time: kept, it
+// would be half as much again as all else that an election costs.
+func (c *contest) config() machine.Config {
+	r, spec := c.realm, &c.entrant.spec
+	own := &r.cfg.Member
+	return machine.Config{
+		Election: spec.Name, Group: r.cfg.Group,
+		Member:    record.Member{Identity: r.identity, Revision: own.Revision, Location: own.Location, Weight: own.Weight},
+		Timing:    spec.Timing,
+		Policy:    spec.Policy,
+		Bootstrap: spec.Bootstrap,
+		NotBefore: max(c.notBefore, c.heldOff),
+		ProvenAt:  r.provenAt,
+		Foreign:   spec.Foreign,
+		Range:     spec.Range,
+		Outage:    spec.Outage,
+		Renewal:   spec.Renewal,
 	}
 }
 
@@ -91,7 +100,7 @@ func (r *realm) handle(c *contest, event machine.Event) {
 		if b, is := h.event.(machine.BeatSeen); is {
 			h.contest.beatSent = b.Sent
 		}
-		next, actions := machine.Step(h.contest.cfg, h.contest.state, r.cfg.Clock.Now(), h.event)
+		next, actions := machine.Step(h.contest.config(), h.contest.state, r.cfg.Clock.Now(), h.event)
 		pending = pending[1:]
 		h.contest.state = next
 		h.contest.settleRange(h.event)
@@ -231,7 +240,7 @@ func (r *realm) start(c *contest, a machine.Start) {
 		return
 	}
 	term := Term{Election: c.name(), Identity: r.identity, Revision: r.cfg.Member.Revision, Token: token, Cycle: cycle, status: s}
-	grace := c.cfg.Timing.StopGrace
+	grace := c.entrant.spec.Timing.StopGrace
 	c.work = begin(r.cfg.Clock, c.entrant.runner, term, deadline, grace, r.cfg.Abort, &r.helpers, func(err error) {
 		r.post(func() { r.returned(c, token, err) })
 	})

@@ -37,7 +37,7 @@ func (c *contest) extend() {
 // mustStop says whether a term is on that is to be stopped by now for want of a renewal.
 // Its Tick may be late where the driver was held up.
 func (c *contest) mustStop(now record.Instant) bool {
-	return c.state.Role == machine.Leading && now >= c.state.Term.Deadline.Add(-c.cfg.Timing.StopGrace)
+	return c.state.Role == machine.Leading && now >= c.state.Term.Deadline.Add(-c.entrant.spec.Timing.StopGrace)
 }
 
 // stopInner ends the inner contest's term, if there is one, for the outer one's sake.

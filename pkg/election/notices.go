@@ -73,32 +73,48 @@ type notices struct {
 }
 
 // health is that of the contest's term, of both locks where there are two.
-func (c *contest) health() *health {
-	t := c.cfg.Timing
+func (c *contest) health() (h health, leads bool) {
+	t := &c.entrant.spec.Timing
 	valid := c.state.ValidUntil()
 	if c.outer != nil {
 		valid = min(valid, c.outer.state.ValidUntil())
 	}
 	if c.state.Role != machine.Leading || valid == 0 {
-		return nil
+		return h, false
 	}
-	h := &health{renewed: valid.Add(-t.Validity())}
+	h.renewed = valid.Add(-t.Validity())
 	h.jeopardy = h.renewed.Add(t.RenewInterval + t.Outage()/2)
-	if c.cfg.Outage.Mode == machine.OutageFailOpen {
+	if c.failsOpen() {
 		h.open = valid.Add(-t.StopGrace)
 	}
-	return h
+	return h, true
+}
+
+// failsOpen says whether the election's terms outlast an outage.
+func (c *contest) failsOpen() bool { return c.entrant.spec.Outage.Mode == machine.OutageFailOpen }
+
+// publishHealth publishes how the present term does. All terms that the same beat renewed do
+// alike, so one copy is enough.
+func (r *realm) publishHealth(s *Status, h health, leads bool) {
+	switch was := s.health.Load(); {
+	case !leads && was != nil:
+		s.health.Store(nil)
+	case leads && (was == nil || *was != h):
+		if r.health == nil || *r.health != h {
+			kept := h // so that nothing is allocated where there is one already
+			r.health = &kept
+		}
+		s.health.Store(r.health)
+	}
 }
 
 // notice publishes how the contest's term does, and what changed about that.
 func (r *realm) notice(c *contest) {
 	s := c.entrant.status
 	c.publishRange()
-	h := c.health()
-	if was := s.health.Load(); h == nil && was != nil || h != nil && (was == nil || *was != *h) {
-		s.health.Store(h)
-	}
-	if h == nil {
+	h, leads := c.health()
+	r.publishHealth(s, h, leads)
+	if !leads {
 		c.notices = notices{}
 		r.rewake(c)
 		return

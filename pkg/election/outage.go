@@ -27,8 +27,8 @@ func (r *realm) whole(s *stream) {
 // holdOff keeps the stream's locks whose terms fail open from being taken for a while.
 func (r *realm) holdOff(s *stream, d time.Duration) {
 	for _, c := range s.byLock {
-		if c.cfg.Outage.Mode == machine.OutageFailOpen {
-			c.cfg.NotBefore = max(c.notBefore, r.cfg.Clock.Now().Add(d))
+		if c.failsOpen() {
+			c.heldOff = r.cfg.Clock.Now().Add(d)
 			r.handle(c, machine.Tick{}) // it may be waiting for another instant
 		}
 	}

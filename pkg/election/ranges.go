@@ -139,7 +139,7 @@ func (c *contest) settleRange(e machine.Event) {
 	if o, ok := e.(machine.Observed); ok {
 		g.saw(o.Record) // the machine may pass over what is history
 	}
-	g.settle(&c.state, c.cfg.Member.Identity)
+	g.settle(&c.state, c.realm.identity)
 }
 
 // publishRange tells the election's status of the present term's range.
@@ -148,7 +148,7 @@ func (c *contest) publishRange() {
 	if g == nil {
 		return
 	}
-	is := g.of(&c.state, c.cfg.Member.Identity)
+	is := g.of(&c.state, c.realm.identity)
 	if was := s.rng.Load(); is == nil && was != nil || is != nil && (was == nil || *was != *is) {
 		s.rng.Store(is)
 	}

@@ -45,6 +45,10 @@ type realm struct {
 	// going are the contests that resigned and may still owe something; lowered, those
 	// in which our standing was lowered.
 	going, lowered map[*contest]bool
+	// open are those, of the elections' own locks, whose terms outlast an outage.
+	open map[*contest]bool
+	// health is what was published of a term last.
+	health *health
 	// postponed are elections whose locks are being released first.
 	postponed []*entrant
 	// config is the sum of the digests of the elections that this member takes part in.
@@ -86,7 +90,7 @@ func newRealm(m *Manager, identity string, source *latest[Preference], notBefore
 		log:        m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
 		inbox:      make(chan func(), 256),
 		contests:   map[*entrant]*contest{}, streams: map[lock.Store]*stream{},
-		going: map[*contest]bool{}, lowered: map[*contest]bool{}, beats: map[lockName]uint64{},
+		going: map[*contest]bool{}, lowered: map[*contest]bool{}, open: map[*contest]bool{}, beats: map[lockName]uint64{},
 		view: &machine.View{},
 	}
 	r.trouble.log = r.log
@@ -284,6 +288,9 @@ func (r *realm) enter(changed []news) {
 func (r *realm) add(e *entrant) []*stream {
 	c := newContest(r, e, e.spec.lockName())
 	r.contests[e] = c
+	if c.failsOpen() {
+		r.open[c] = true
+	}
 	r.config += e.digest()
 	if e.spec.MigrateFrom != nil {
 		r.migration(c, e.spec.MigrateFrom)
@@ -318,7 +325,7 @@ func (c *contest) each(f func(*contest)) {
 func (r *realm) settle(now record.Instant) {
 	dropped := false
 	for c := range r.going {
-		if !c.state.Settled(c.cfg, now) {
+		if !c.state.Settled(c.config(), now) {
 			continue
 		}
 		if c.inner != nil && r.going[c.inner] {
@@ -353,6 +360,7 @@ func (r *realm) drop(c *contest) {
 	r.trouble.forget(c.lock.name)
 	delete(r.going, c)
 	delete(r.lowered, c)
+	delete(r.open, c)
 	delete(r.streamOf(c.lock.store).byLock, c.lock.name)
 	r.beats[c.lock] = c.state.Beat
 }
@@ -405,7 +413,6 @@ func (r *realm) tendSession(now record.Instant) {
 	r.sessionNext = next
 	if at := r.own.ProvenAt(); at != r.provenAt {
 		r.provenAt = at
-		r.each(func(c *contest) { c.cfg.ProvenAt = at })
 	}
 	for _, a := range actions {
 		switch a := a.(type) {

@@ -56,8 +56,8 @@ func (r *realm) tendSight(now record.Instant) {
 
 // outlasting says whether a term is on that an outage does not end.
 func (r *realm) outlasting() bool {
-	for _, c := range r.contests {
-		if c.cfg.Outage.Mode == machine.OutageFailOpen && c.state.Role == machine.Leading {
+	for c := range r.open {
+		if c.state.Role == machine.Leading {
 			return true
 		}
 	}

@@ -1,0 +1,66 @@
+package election_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// P1, P2: how many writes, one after the other, leadership takes to move. Here a write takes
+// a fixed time and is seen at once, and nothing else takes any: so few writes, and no wait.
+func TestWritesOfAMove(t *testing.T) {
+	const write = 3 * time.Millisecond
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.bend = func(c *election.Config, s *election.Spec) {
+			c.Timing, _ = record.Profile(record.DefaultProfile)
+			c.Timing.PreemptDelay, c.Timing.MinHold = 0, 0
+			s.Bootstrap = machine.BootstrapImmediate
+		}
+		revision := map[string]string{"stable-0": "stable", "stable-1": "stable", "canary-0": "canary"}
+		members := map[string]*member{}
+		join := func(name string, preferred election.Preference) {
+			members[name] = g.join(name, revision[name], preferred)
+			members[name].store.On(memory.Put, memory.Delay(write))
+			after(20 * time.Second)
+		}
+		for _, name := range []string{"stable-0", "stable-1", "canary-0"} {
+			join(name, stable)
+		}
+		leader := <-g.judge.begun
+		moved := func(what string, since time.Time, writes int) {
+			leader = <-g.judge.begun
+			if took := time.Since(since); took > time.Duration(writes)*write {
+				t.Errorf("%s took %v, the time of %.1f writes; want %d", what, took, float64(took)/float64(write), writes)
+			}
+			after(20 * time.Second)
+		}
+		for i, to := range []record.Preferred{canary, stable, canary, stable} {
+			since := time.Now()
+			for _, m := range members {
+				m.prefs.values <- to
+			}
+			moved("a switch of the preferred revision", since, 3)
+			if want := to.Revision; revision[leader] != want {
+				t.Errorf("switch %d: %s leads, want one of %s", i, leader, want)
+			}
+		}
+		for range 3 {
+			left, since := leader, time.Now()
+			members[left].stop()
+			moved("a handover", since, 2)
+			members[left].leave(t)
+			join(left, stable)
+		}
+		for _, m := range members {
+			m.stop()
+		}
+		for _, m := range members {
+			m.leave(t)
+		}
+	})
+}

@@ -153,6 +153,7 @@ func (b *bench) crashPhase(ctx context.Context, r *result, s size) (err error) {
 
 // retakePhase kills the member that leads many elections.
 func (b *bench) retakePhase(ctx context.Context, r *result, s size) (err error) {
+	b.endMembers()
 	timing, err := b.timing()
 	if err != nil {
 		return err

@@ -128,7 +128,9 @@ func (r *result) costs() *grid {
 		}
 		g.add(id, what, show(ours), show(theirs), of, target, verdict)
 	}
-	g.add("P3", fmt.Sprintf("overlaps in the trials of P2, %d terms", r.P2.Terms), fmt.Sprint(r.P2.Overlaps), none, none, "0", met(r.P2.Overlaps == 0 && r.P2.Terms > 0))
+	if r.P2.Terms > 0 {
+		g.add("P3", fmt.Sprintf("overlaps in the trials of P2, %d terms", r.P2.Terms), fmt.Sprint(r.P2.Overlaps), "has no priorities", none, "0", met(r.P2.Overlaps == 0))
+	}
 	r.idleCosts(add)
 	r.throughputCosts(g)
 	for _, c := range r.Conflicts {

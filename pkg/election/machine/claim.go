@@ -91,9 +91,11 @@ func (s *step) claimOfOurs() *record.Claim {
 	return s.claim()
 }
 
-// seeForeign takes in that a foreign elector wrote r as the holder.
-func (s *step) seeForeign(r *record.Record) {
+// seeForeign takes in that a foreign elector wrote r as the holder, where before was known
+// of the same object; nil if nothing was.
+func (s *step) seeForeign(r, before *record.Record) {
 	s.Lock.shared = true
+	s.seeLeftover(r, before)
 	s.suspect(record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)}, false)
 }
 
@@ -140,6 +142,18 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 		s.suspect(*r.Claim, true)
 	}
 	s.heard = now
+}
+
+// seeLeftover takes in the claim that a foreign holder took over with the lock. It says
+// nothing of that holder, but whom it names may be at work beside it, and a member that has
+// just started hears of that from nothing else. It counts once, however often it is seen.
+func (s *step) seeLeftover(r, before *record.Record) {
+	c := r.Claim
+	if c == nil || c.Identity == r.Holder || before != nil && before.Claim != nil && *before.Claim == *c ||
+		slices.ContainsFunc(s.lasting(), func(o suspect) bool { return o.Identity == c.Identity }) {
+		return
+	}
+	s.suspect(*c, true)
 }
 
 // shownUnder says whether the stream shows the claim right after the holder it names.

@@ -142,7 +142,11 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if !sameObject || before.Owner != Foreign || !sameForeignBeat(before.Record, r) {
 			k.changedAt = s.now
 			k.duration = foreignDuration(r)
-			s.seeForeign(r)
+			known := before.Record
+			if !sameObject {
+				known = nil
+			}
+			s.seeForeign(r, known)
 		}
 	case Nobody:
 		if before.Owner != Nobody {
@@ -191,7 +195,7 @@ func (s *step) skipped(e Observed) {
 	case Foreign:
 		duration = foreignDuration(e.Record)
 		s.robbed()
-		s.seeForeign(e.Record)
+		s.seeForeign(e.Record, nil)
 	case Orphaned: // it has certainly stopped
 		s.heldUntil = 0
 		return

@@ -30,10 +30,12 @@ const maxSuspects = 8
 // suspect keeps in mind a foreign elector that was seen just now, by itself or by a claim.
 func (s *step) suspect(c record.Claim, told bool) {
 	same := func(o suspect) bool { return o.Identity == c.Identity }
-	if i := slices.IndexFunc(s.suspects, same); i >= 0 && told {
-		c.Duration = max(c.Duration, s.suspects[i].Duration)
+	others := s.lasting()
+	if i := slices.IndexFunc(others, same); i >= 0 && told {
+		c.Duration = max(c.Duration, others[i].Duration)
+		told = others[i].told // a claim that is shown late does not undo what was seen since
 	}
-	others := slices.DeleteFunc(s.lasting(), same)
+	others = slices.DeleteFunc(others, same)
 	if len(others) >= maxSuspects {
 		for _, o := range others {
 			c.Duration = max(c.Duration, o.Duration)
@@ -95,7 +97,8 @@ func (s *step) claimOfOurs() *record.Claim {
 // of the same object; nil if nothing was.
 func (s *step) seeForeign(r, before *record.Record) {
 	s.Lock.shared = true
-	s.seeLeftover(r, before)
+	s.seeLeftoverClaim(r, before)
+	s.seeLeftoverMark(r, before)
 	s.suspect(record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)}, false)
 }
 
@@ -144,16 +147,31 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	s.heard = now
 }
 
-// seeLeftover takes in the claim that a foreign holder took over with the lock. It says
+// seeLeftoverClaim takes in the claim that a foreign holder took over with the lock. It says
 // nothing of that holder, but whom it names may be at work beside it, and a member that has
 // just started hears of that from nothing else. It counts once, however often it is seen.
-func (s *step) seeLeftover(r, before *record.Record) {
+func (s *step) seeLeftoverClaim(r, before *record.Record) {
 	c := r.Claim
 	if c == nil || c.Identity == r.Holder || before != nil && before.Claim != nil && *before.Claim == *c ||
 		slices.ContainsFunc(s.lasting(), func(o suspect) bool { return o.Identity == c.Identity }) {
 		return
 	}
 	s.suspect(*c, true)
+}
+
+// seeLeftoverMark takes in which of us held the lock when a foreign elector took it. That
+// may have been a theft, and then who was robbed works on until its deadline. A member that
+// saw the lock before knows better than that (robbed).
+func (s *step) seeLeftoverMark(r, before *record.Record) {
+	m := r.Mark
+	if m == nil || m.Identity == "" || m.Identity == r.Holder || before != nil && before.Mark != nil && before.Mark.Identity == m.Identity {
+		return
+	}
+	wait := s.cfg.Timing.LeaseDuration
+	if m.Renewal != record.RenewalSession {
+		wait = max(wait, min(m.Duration, foreignMaxDuration))
+	}
+	s.robbedUntil = max(s.robbedUntil, s.now.Add(s.cfg.Timing.ObserverWait(wait)))
 }
 
 // shownUnder says whether the stream shows the claim right after the holder it names.

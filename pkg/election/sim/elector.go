@@ -63,6 +63,9 @@ type run struct {
 	// stole: it took the lock from a living holder. freed: a release of ours let it in, or
 	// a claim of ours that nobody renewed.
 	stole, freed bool
+	// over is which of us the lock is marked for that it took from another elector: who was
+	// robbed works on until it sees it. Empty where ours had it, or had released it.
+	over string
 	// robbedAt is the revision at which another elector stole the lock from it.
 	robbedAt uint64
 	// released: its release was stored while its work was on. givingUp: its renewDeadline

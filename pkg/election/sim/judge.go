@@ -213,8 +213,9 @@ func (j *judge) offWork(k *work) {
 }
 
 // stored: a write of a machine was committed just now.
-func (j *judge) stored(m *part, p machine.Purpose, e lock.Entry) {
-	w, r := j.w, e.Record
+func (j *judge) stored(m *part, q *request) {
+	w, p, e := j.w, q.purpose, q.entry
+	r := e.Record
 	if r.Mark != nil {
 		if r.Mark.Beat <= m.storedBeat && !j.restored() {
 			w.violate("rule 14", "%s: %s stores beat %d after %d", m.name, m.i.identity, r.Mark.Beat, m.storedBeat)
@@ -246,7 +247,8 @@ func (j *judge) stored(m *part, p machine.Purpose, e lock.Entry) {
 		}
 	case machine.Release:
 		for _, k := range j.working[m.election] {
-			if k.m.i == m.i {
+			// What was sent before the store was restored may fit what it is now.
+			if k.m.i == m.i && q.restores == w.store.restores {
 				w.violate("rule 5", "%s: %s releases before its work has stopped", m.name, m.i.identity)
 			}
 		}

@@ -25,6 +25,10 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 	case before != nil && before.Holder == r.identity:
 		return
 	}
+	r.over = ""
+	if before != nil && before.Mark != nil && !before.Bound() {
+		r.over = before.Mark.Identity
+	}
 	r.stole = r.e.istio && before != nil && before.Holder != "" && r.valid(r.now())
 	if r.stole {
 		w.cov.saw(ForeignStole)
@@ -45,7 +49,7 @@ func (r *run) work() {
 	r.working = true
 	w.logf(r.e.name, "%s: at work as %s", w.elections[r.e.election], r.identity)
 	for _, k := range w.judge.working[r.e.election] {
-		if !r.stole {
+		if !r.stole && r.over != k.m.i.identity {
 			w.violate("overlap", "%s: %s begins while %s (token %d) is at work", w.elections[r.e.election], r.identity, k.m.i.identity, k.token)
 		}
 		w.cov.saw(OverlapByTheft)

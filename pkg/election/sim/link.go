@@ -113,7 +113,9 @@ type request struct {
 	purpose  machine.Purpose // of a machine's
 	beat     uint64          // zero where nobody needs the answer
 
-	sent                 record.Instant
+	sent record.Instant
+	// restores is how often the store had been restored by then.
+	restores             int
 	carriedOut, answered int64
 	// entry and err are what the store says, once it was carried out.
 	entry lock.Entry
@@ -145,7 +147,7 @@ func (i *incarnation) put(q *request) {
 func (q *request) send() {
 	h := q.i.p.h
 	w := h.w
-	q.outcome, q.sent = machine.Unknown, h.clock.local(w.now)
+	q.outcome, q.sent, q.restores = machine.Unknown, h.clock.local(w.now), w.store.restores
 	f := h.link.writeFate()
 	q.carriedOut, q.answered = h.link.course(f)
 	w.at(h.clock.when(q.sent.Add(w.timeout)), q.timeOut)

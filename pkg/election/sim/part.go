@@ -194,7 +194,7 @@ func (m *part) write(a machine.Write) {
 
 // stored: a write of the machine was committed just now.
 func (m *part) stored(q *request) {
-	m.i.p.h.w.judge.stored(m, q.purpose, q.entry)
+	m.i.p.h.w.judge.stored(m, q)
 	if q.purpose == machine.Claim || q.purpose == machine.Take || q.purpose == machine.Renew {
 		if q.entry.Record.Token != m.committedToken {
 			m.committedToken, m.committedSent = q.entry.Record.Token, q.sent

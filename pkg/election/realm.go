@@ -466,7 +466,7 @@ func (r *realm) restored(now record.Instant) {
 func (r *realm) sessionRead(name string, a answer) {
 	now := r.cfg.Clock.Now()
 	if a.err != nil {
-		r.own.ReadFailed(now)
+		r.own.ReadFailed(now, name)
 		return
 	}
 	r.answeredFor(a)
@@ -474,5 +474,5 @@ func (r *realm) sessionRead(name string, a answer) {
 	if !r.dir.Read(now, a.sent, name, a.entry.Record, a.entry.Version) {
 		r.restored(now)
 	}
-	r.own.ReadDone()
+	r.own.ReadDone(name)
 }

@@ -22,6 +22,9 @@ type suspect struct {
 	at record.Instant
 	// told: it was never seen to hold the lock; a claim names it.
 	told bool
+	// released: it has stopped. But one that is started again under the same name may take
+	// the lock for its own still, and blank it when it is cancelled.
+	released bool
 }
 
 // maxSuspects bounds the memory of foreign electors that held the lock one after another.
@@ -64,7 +67,9 @@ func (s *step) stopped(o suspect) record.Instant {
 func (s *step) claimOver() record.Instant {
 	var over record.Instant
 	for _, o := range s.suspects {
-		over = max(over, s.stopped(o))
+		if !o.released {
+			over = max(over, s.stopped(o))
+		}
 	}
 	return over
 }
@@ -74,9 +79,12 @@ func (s *step) claimLasts() bool { return s.now < s.claimOver() }
 // claim is what our record says while suspects may be at work: the last of them, for as
 // long as the slowest. It is said unchanged until the wait is over.
 func (s *step) claim() *record.Claim {
-	last := s.suspects[len(s.suspects)-1].Claim
-	for _, o := range s.lasting() {
-		last.Duration = max(last.Duration, o.Duration)
+	at := slices.DeleteFunc(slices.Clone(s.suspects), func(o suspect) bool { return o.released })
+	last := at[len(at)-1].Claim
+	for _, o := range at {
+		if s.now < s.stopped(o) {
+			last.Duration = max(last.Duration, o.Duration)
+		}
 	}
 	if s.claimed.Identity == last.Identity && s.claimed.Transitions == last.Transitions {
 		last.Duration = max(last.Duration, s.claimed.Duration)
@@ -280,12 +288,15 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 		(shown.Duration != time.Second || !shown.Renewed.Equal(r.Renewed))
 }
 
-// foreignReleased forgets the foreign holder that released: it has stopped. But while
-// another may be at work this may have been that one's release, which blanks whoever
-// holds the lock; then nobody is forgotten.
+// foreignReleased takes in that the foreign holder released: it has stopped. But while
+// another may be there this may have been that one's release, which blanks whoever holds
+// the lock; then nobody has stopped.
 func (s *step) foreignReleased(holder string) {
-	if !slices.ContainsFunc(s.lasting(), func(o suspect) bool { return o.Identity != holder }) {
-		s.suspects = nil
+	s.suspects = s.lasting()
+	if !slices.ContainsFunc(s.suspects, func(o suspect) bool { return o.Identity != holder }) {
+		for i := range s.suspects {
+			s.suspects[i].released = true
+		}
 	}
 }
 

@@ -42,12 +42,20 @@ type Own struct {
 	// fallen are the beats that unended sessions of this host showed when we joined: one
 	// that beats on is a sibling and counts no more.
 	fallen []fallen
-	ending map[string]record.Instant
+	// ending are the sessions of others that we asked to end, by name.
+	ending map[string]ending
 	lost   Reason
 	// sent are the last beats and when each went out.
 	sent []sentBeat
 	// leaveSoon: Leave was called while the session was being made.
 	leaveSoon bool
+}
+
+// ending is a try to end another's session.
+type ending struct {
+	onto record.Version
+	// next is when it may be tried again.
+	next record.Instant
 }
 
 type sentBeat struct {
@@ -114,7 +122,7 @@ func (Read) action()  {}
 // NewOwn is a session that has not joined yet. Everything that the directory learns, the
 // session knows.
 func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
-	return &Own{cfg: cfg, dir: dir, member: member, phase: joining, ending: map[string]record.Instant{}}
+	return &Own{cfg: cfg, dir: dir, member: member, phase: joining, ending: map[string]ending{}}
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
@@ -207,13 +215,19 @@ func (o *Own) join(now record.Instant, uid string) {
 	}
 }
 
-// ReadDone answers a Read. What it showed must be given to the directory first.
-func (o *Own) ReadDone() { o.read = notNeeded }
+// ReadDone answers a Read of that name. What it showed must be given to the directory first.
+func (o *Own) ReadDone(name string) {
+	if name == o.slot {
+		o.read = notNeeded
+	}
+}
 
-// ReadFailed answers a Read that showed nothing.
-func (o *Own) ReadFailed(now record.Instant) {
-	o.read = needed
-	o.backOff(now)
+// ReadFailed answers a Read of that name that showed nothing.
+func (o *Own) ReadFailed(now record.Instant, name string) {
+	if name == o.slot {
+		o.read = needed
+		o.backOff(now)
+	}
 }
 
 // Step says what to do now, and the instant at which to ask again; zero for never.
@@ -380,11 +394,16 @@ func (o *Own) endOthers(now record.Instant, wake func(record.Instant)) []Action 
 	}
 	var actions []Action
 	for _, d := range dead {
-		if d.Name == o.slot || now < o.ending[d.Name] {
-			wake(o.ending[d.Name])
+		tried := o.ending[d.Name]
+		if d.Name == o.slot || now < tried.next {
+			wake(tried.next)
 			continue
 		}
-		o.ending[d.Name] = now.Add(max(o.cfg.Timing.RenewInterval, time.Second))
+		if tried.onto == d.Version {
+			// Nothing that the stream showed tells why it failed: the store may have been restored.
+			actions = append(actions, Read{Name: d.Name})
+		}
+		o.ending[d.Name] = ending{onto: d.Version, next: now.Add(max(o.cfg.Timing.RenewInterval, time.Second))}
 		actions = append(actions, Write{Name: d.Name, Record: EndedRecord(d.Record, o.member.Identity, "expired"), If: d.Version})
 	}
 	return actions

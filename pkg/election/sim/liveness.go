@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // livenessBound is how long an election may be without a leader once nothing goes wrong
@@ -23,7 +24,24 @@ func (w *world) livenessBound() time.Duration {
 			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs+40*time.Second)
 		}
 	}
-	return t.ObserverWait(t.ObserverWait(lease)) + t.NominateDelay + 4*w.timeout + 2*time.Second
+	return t.ObserverWait(t.ObserverWait(max(lease, w.strangersWait()))) + t.NominateDelay + 4*w.timeout + 2*time.Second
+}
+
+// strangersWait is how long what strangers left in foreign names keeps a lock, now or before
+// in calm: its duration, and then the claim, which is twice as long. It may be that of a
+// claim of ours over which a foreign name was written.
+func (w *world) strangersWait() time.Duration {
+	l := &w.judge.liveness
+	for _, o := range w.store.objects {
+		d := time.Duration(0)
+		if r := o.Record; r.Claim != nil {
+			d = r.Claim.Duration
+		} else if r.Holder != "" && !record.OurForm(r.Holder) {
+			d = r.Duration
+		}
+		l.strangers = max(l.strangers, 2*w.timing.LeaseDuration+3*d)
+	}
+	return l.strangers
 }
 
 // preferenceBound is how long the leader may stay though it sees a living, proven, ready
@@ -68,6 +86,8 @@ func (w *world) alike(e int) bool {
 // liveness watches over what must happen in the end.
 type liveness struct {
 	calmAt int64
+	// strangers is strangersWait so far.
+	strangers time.Duration
 	// ledAt is when each election last had a leader, or faults ended.
 	ledAt []int64
 	// better is since when each election's leader has seen somebody to drain for.

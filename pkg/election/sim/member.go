@@ -156,10 +156,10 @@ func (i *incarnation) stepSession() {
 				if !i.dir.Read(i.now(), sent, e.Name, e.Record, e.Version) {
 					i.resetSeen()
 				}
-				i.own.ReadDone()
+				i.own.ReadDone(a.Name)
 				i.directoryChanged()
 			}, func() {
-				i.own.ReadFailed(i.now())
+				i.own.ReadFailed(i.now(), a.Name)
 				i.stepSession()
 			})
 		}

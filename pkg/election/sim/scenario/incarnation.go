@@ -179,8 +179,8 @@ func (i *incarnation) tendSession(now record.Instant) {
 				if !i.dir.Read(i.p.now(), sent, e.Name, e.Record, e.Version) {
 					panic("scenario: the store was never restored")
 				}
-				i.own.ReadDone()
-			}, func() { i.own.ReadFailed(i.p.now()) })
+				i.own.ReadDone(a.Name)
+			}, func() { i.own.ReadFailed(i.p.now(), a.Name) })
 		}
 	}
 	if _, lost := i.own.Lost(); lost {

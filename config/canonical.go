@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -46,6 +47,7 @@ func (c *Configuration) Canonical() string {
 
 type canonicalElection struct {
 	Name      string         `yaml:"name"`
+	Scope     string         `yaml:"scope,omitempty"`
 	Lock      lockDoc        `yaml:"lock"`
 	Priority  map[string]any `yaml:"priority"`
 	Timing    map[string]any `yaml:"timing"`
@@ -82,6 +84,10 @@ func (e Election) canonical() canonicalElection {
 		Timing:    make(map[string]any),
 		Bootstrap: string(e.Bootstrap),
 		Runners:   make([]canonicalRunner, len(e.Runners)),
+	}
+	if e.Suffix != "" {
+		out.Name, out.Scope = strings.TrimSuffix(out.Name, e.Suffix), string(ScopeRevision)
+		out.Lock.Name = strings.TrimSuffix(out.Lock.Name, e.Suffix)
 	}
 	if e.Chain != nil {
 		out.Priority = map[string]any{"chain": e.Chain}

@@ -45,8 +45,12 @@ type Member struct {
 
 // Election is one entry of elections.
 type Election struct {
+	// Name has the Suffix already, and so has that of the lock.
 	Name string
-	Lock Lock
+	// Suffix is what ScopeRevision adds to names: a dash and the member's revision. It is
+	// empty for ScopeGroup.
+	Suffix string
+	Lock   Lock
 	// Policy is empty where there is a chain.
 	Policy Policy
 	// Chain is the keys by which a chain compares, as written, each once; nil for a policy.
@@ -117,6 +121,16 @@ const (
 	DefaultLockKind = "Lease"
 	DefaultPolicy   = Policy("revision-location")
 	DefaultWeight   = 100
+)
+
+// Scope says who takes part in an election.
+type Scope string
+
+const (
+	// ScopeGroup: all members of the group.
+	ScopeGroup Scope = "group"
+	// ScopeRevision: members of one revision, so that there is one election for each.
+	ScopeRevision Scope = "revision"
 )
 
 // Bootstrap says how the first term of a lock that does not exist yet begins.

@@ -44,6 +44,7 @@ type timingDoc struct {
 
 type electionDoc struct {
 	Name      string      `yaml:"name" strict:"required"`
+	Scope     string      `yaml:"scope"`
 	Lock      lockDoc     `yaml:"lock"`
 	Priority  priorityDoc `yaml:"priority"`
 	Timing    timingDoc   `yaml:"timing"`

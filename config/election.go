@@ -48,8 +48,14 @@ func (r *resolver) lockField(at string) string {
 func (r *resolver) election(at string, doc *electionDoc) Election {
 	e := Election{Name: doc.Name, Field: at}
 	e.Node, _ = strict.Lookup(r.cfg.root, at)
-	r.name(at+".name", e.Name, labelledName)
+	named := r.name(at+".name", e.Name, labelledName)
 	e.Lock = r.lock(at, doc)
+	if scope := at + ".scope"; r.oneOf(scope, doc.Scope, string(ScopeGroup), string(ScopeRevision)) == string(ScopeRevision) && named {
+		e.Suffix = "-" + r.cfg.Member.Revision
+		e.Name, e.Lock.Name = e.Name+e.Suffix, e.Lock.Name+e.Suffix
+		r.scoped(scope, "election", e.Name, labelledName)
+		r.scoped(scope, "lock", e.Lock.Name, objectName)
+	}
 	r.priority(at+".priority", doc.Priority, &e)
 	e.Timing = r.electionTiming(at, doc)
 	e.Bootstrap = Bootstrap(r.oneOf(at+".bootstrap", doc.Bootstrap, string(BootstrapWait), string(BootstrapImmediate)))
@@ -57,6 +63,17 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	e.Lock.Renewal = r.renewal(at, doc.Lock, &e)
 	e.Runners = r.runners(at+".runners", doc.Runners)
 	return e
+}
+
+// scoped checks a name that has a revision in it.
+func (r *resolver) scoped(field, what, name string, f form) {
+	const hint = "choose a shorter name, or a revision of lower-case letters, digits, dashes and dots"
+	switch {
+	case len(name) > f.max:
+		r.fail(field, hint, "the %s would be called %.270q, which has %d characters, and %d are allowed", what, name, len(name), f.max)
+	case !f.pattern.MatchString(name):
+		r.fail(field, hint, "the %s would be called %q, which is not a valid name", what, name)
+	}
 }
 
 // priority resolves who outranks whom.

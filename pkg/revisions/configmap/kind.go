@@ -20,15 +20,25 @@ type block struct {
 // decode, nil will do.
 func Kind(client coreclient.ConfigMapsGetter) revisions.Decoder {
 	return func(node *yaml.Node, env revisions.Env) (election.Preferences, error) {
-		var b block
-		if err := strict.Decode(node, &b); err != nil {
+		key, err := KeyIn(node, env.Namespace)
+		if err != nil {
 			return nil, err
 		}
-		if err := b.check(node); err != nil {
-			return nil, err
-		}
-		return New(client, Key{Namespace: env.Namespace, Name: b.Name, Key: b.Key}, env.Log), nil
+		return New(client, key, env.Log), nil
 	}
+}
+
+// KeyIn is the key that a block names, in a namespace. The error, if any, is one of package
+// strict whose path starts at the block.
+func KeyIn(node *yaml.Node, namespace string) (Key, error) {
+	var b block
+	if err := strict.Decode(node, &b); err != nil {
+		return Key{}, err
+	}
+	if err := b.check(node); err != nil {
+		return Key{}, err
+	}
+	return Key{Namespace: namespace, Name: b.Name, Key: b.Key}, nil
 }
 
 func (b block) check(node *yaml.Node) error {

@@ -1,0 +1,192 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+)
+
+const steerNeeds = `
+It needs list and watch on leases, and get, update and create on the group's ConfigMap. Where
+leadership will move it asks; without a terminal it wants --yes. What is said to move is so
+for elections whose policy looks at revisions first, and after their preemptDelay and minHold.`
+
+func newPin() *cobra.Command {
+	var revision, member string
+	c := &cobra.Command{
+		Use:   "pin ELECTION {--revision REVISION | --member NAME}",
+		Short: "Let an election prefer a revision or a member, whatever the rollout or the default say",
+		Long: `Let an election prefer a revision, or one member, until it is unpinned. A pin comes before
+the rollout and before the default revision. A member is named by its Pod or host: whatever its
+incarnation, it comes before all others, and where it is not ready the election is led as
+without the pin.
+` + steerNeeds,
+		Args: oneElection,
+	}
+	ways := addSteerWays(c.Flags())
+	c.Flags().StringVar(&revision, "revision", "", "the revision that should lead")
+	c.Flags().StringVar(&member, "member", "", "the member that should lead: the name of its Pod or host")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if (revision == "") == (member == "") {
+			return &usageError{errors.New("pin to what? (give either --revision or --member)")}
+		}
+		pin := rollout.Pin{Election: args[0], Revision: revision, Member: member, By: operator(), At: rollout.At(time.Now())}
+		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
+			to := "revision " + revision
+			if member != "" {
+				to = "member " + member
+			}
+			return s.replan(ctx, args[0], fmt.Sprintf("pin %s to %s", args[0], to), func(p rollout.Plan) (rollout.Plan, error) { return p.PinTo(pin) })
+		})
+	}
+	return c
+}
+
+func newUnpin() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "unpin ELECTION",
+		Short: "Let an election follow the rollout and the default again",
+		Long:  "Take the pin of an election away, so that it follows the rollout and the default revision again.\n" + steerNeeds,
+		Args:  oneElection,
+	}
+	ways := addSteerWays(c.Flags())
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
+			return s.replan(ctx, args[0], "unpin "+args[0], func(p rollout.Plan) (rollout.Plan, error) { return p.Unpin(args[0]) })
+		})
+	}
+	return c
+}
+
+func newPins() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "pins",
+		Short: "Show which elections are pinned",
+		Args:  noArguments,
+	}
+	addSettings(c.Flags(), steerSettings...)
+	ways := &steerWays{output: addOutput(c.Flags())}
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return ways.steer(c, func(_ context.Context, s *steerCommand) error {
+			if s.stored.Mistakes != nil {
+				fmt.Fprintf(s.notes, "warning: %v\n", s.stored.Mistakes)
+			}
+			return ways.output.write(s.out, pinsText(s.stored.Plan.Pins), shownPins(s.stored.Plan.Pins))
+		})
+	}
+	return c
+}
+
+func oneElection(c *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("want the name of one election, got %d arguments (%s --help says more)", len(args), c.CommandPath())}
+}
+
+// replan changes the plan in a way that is about one election.
+func (s *steerCommand) replan(ctx context.Context, election, what string, change func(rollout.Plan) (rollout.Plan, error)) error {
+	next, err := change(s.stored.Plan)
+	if err != nil {
+		return s.broken(err)
+	}
+	byDefault := s.defaultSeen()
+	effect := s.compare(s.stored.Plan, byDefault, next, byDefault)
+	effect.What = what
+	effect.Warnings = s.warnings(election)
+	for _, m := range effect.Elections {
+		if m.Absent {
+			effect.Warnings = append(effect.Warnings, fmt.Sprintf("no ready member is what %s prefers then: %s", m.Election, m.After))
+		}
+	}
+	return s.carryOut(ctx, effect, func(ctx context.Context) error {
+		return s.broken(steering.Edit(ctx, s.maps(), s.group, func(p *rollout.Plan) (err error) {
+			*p, err = change(*p)
+			return err
+		}))
+	})
+}
+
+// broken adds what cannot be read to why something was refused.
+func (s *steerCommand) broken(err error) error {
+	if err == nil || s.stored.Mistakes == nil {
+		return err
+	}
+	return fmt.Errorf("%w\n%w", err, s.stored.Mistakes)
+}
+
+// warnings are about what was seen before.
+func (s *steerCommand) warnings(election string) (all []string) {
+	var names []string
+	for _, e := range s.report.Elections {
+		if e.Group == s.group {
+			names = append(names, e.Name)
+		}
+	}
+	if !slices.Contains(names, election) {
+		w := fmt.Sprintf("no election %s of group %s is seen in namespace %s", election, s.group, s.namespace)
+		if near := strict.Nearest(election, names); near != "" {
+			w += "; did you mean " + near + "?"
+		}
+		all = append(all, w)
+	}
+	var seen []string
+	for _, m := range s.report.Members {
+		if m.Group == s.group && m.State == status.Live && !slices.Contains(seen, m.Preference) {
+			seen = append(seen, m.Preference)
+		}
+	}
+	if len(seen) > 1 {
+		all = append(all, fmt.Sprintf("members see different preferences (%s), and as long as they do nothing moves", strings.Join(seen, ", ")))
+	}
+	return all
+}
+
+func pinsText(pins []rollout.Pin) string {
+	if len(pins) == 0 {
+		return "no election is pinned\n"
+	}
+	var b strings.Builder
+	for _, p := range pins {
+		to := "revision " + p.Revision
+		if p.Member != "" {
+			to = "member " + p.Member
+		}
+		fmt.Fprintf(&b, "%s: %s", p.Election, to)
+		if p.By != "" {
+			fmt.Fprintf(&b, ", by %s", p.By)
+		}
+		if !p.At.IsZero() {
+			fmt.Fprintf(&b, " at %s", p.At.Format(time.RFC3339))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// shownPin is a pin in JSON and YAML. Fields are added, never renamed.
+type shownPin struct {
+	Election string    `json:"election"`
+	Revision string    `json:"revision,omitempty"`
+	Member   string    `json:"member,omitempty"`
+	By       string    `json:"by,omitempty"`
+	At       time.Time `json:"at,omitzero"`
+}
+
+func shownPins(pins []rollout.Pin) []shownPin {
+	all := make([]shownPin, len(pins))
+	for i, p := range pins {
+		all[i] = shownPin{p.Election, p.Revision, p.Member, p.By, p.At.Time}
+	}
+	return all
+}

@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
+)
+
+func newRevision() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "revision",
+		Short: "Show or set the default revision",
+		Args:  noArguments,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newRevisionShow(), newRevisionSet())
+	return c
+}
+
+func newRevisionShow() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "show",
+		Short: "Show the default revision, as it is stored and as members see it",
+		Args:  noArguments,
+	}
+	addSettings(c.Flags(), steerSettings...)
+	ways := &steerWays{output: addOutput(c.Flags())}
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
+			key, err := s.defaultKey()
+			if err != nil {
+				return err
+			}
+			stored, err := configmap.Get(ctx, s.core, key)
+			if err != nil {
+				return err
+			}
+			shown := shownRevision{key.Name, key.Key, stored, s.defaultSeen().String()}
+			text := fmt.Sprintf("stored   %s (ConfigMap %s, key %s)\nseen by members   %s\n", record.Prefer(stored), key.Name, key.Key, shown.Seen)
+			return ways.output.write(s.out, text, shown)
+		})
+	}
+	return c
+}
+
+// shownRevision is the default revision in JSON and YAML. Fields are added, never renamed.
+type shownRevision struct {
+	ConfigMap string `json:"configMap"`
+	Key       string `json:"key"`
+	Revision  string `json:"revision"`
+	// Seen is what most living members see.
+	Seen string `json:"seen"`
+}
+
+func newRevisionSet() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "set REVISION",
+		Short: "Set the default revision, where it is kept in a ConfigMap",
+		Long: `Set the default revision in the ConfigMap that the configuration names. Elections that are
+pinned do not follow it, and none does while a rollout is in force.
+` + steerNeeds,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return &usageError{fmt.Errorf("want one revision, got %d arguments (%s --help says more)", len(args), c.CommandPath())}
+			}
+			if err := revisions.Check(args[0]); err != nil {
+				return &usageError{fmt.Errorf("%w (name it as members do: member.revision)", err)}
+			}
+			return nil
+		},
+	}
+	ways := addSteerWays(c.Flags())
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return ways.steer(c, func(ctx context.Context, s *steerCommand) error { return s.setRevision(ctx, args[0]) })
+	}
+	return c
+}
+
+func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
+	key, err := s.defaultKey()
+	if err != nil {
+		return err
+	}
+	before, err := configmap.Get(ctx, s.core, key)
+	if err != nil {
+		return err
+	}
+	plan := s.stored.Plan
+	effect := s.compare(plan, record.Prefer(before), plan, record.Prefer(revision))
+	effect.What = fmt.Sprintf("set the default revision to %s (it is %s)", revision, record.Prefer(before))
+	if plan.InForce() {
+		effect.Warnings = append(effect.Warnings, fmt.Sprintf("the rollout from %s to %s is in force (%s), so elections follow that and not the default", plan.Rollout.Stable, plan.Rollout.Canary, plan.Phase()))
+	}
+	absent := 0
+	for _, m := range effect.Elections {
+		if m.Absent {
+			absent++
+		}
+	}
+	if absent > 0 {
+		effect.Warnings = append(effect.Warnings, fmt.Sprintf("%d of %d elections have no ready member of revision %s and stay where they are", absent, len(effect.Elections), revision))
+	}
+	return s.carryOut(ctx, effect, func(ctx context.Context) error { return configmap.Set(ctx, s.core, key, revision) })
+}
+
+// defaultKey is where the configuration has the default revision read from.
+func (s *steerCommand) defaultKey() (configmap.Key, error) {
+	c := s.process.Configuration
+	switch {
+	case c == nil:
+		return configmap.Key{}, &usageError{errors.New("which ConfigMap has the default revision? (give --config FILE, or set PRIMACY_CONFIG)")}
+	case c.DefaultRevision == nil:
+		return configmap.Key{}, errors.New("the configuration has no defaultRevision (add one, such as defaultRevision: {configMap: {name: primacy-revisions, key: default}})")
+	case c.DefaultRevision.Kind != "configMap":
+		return configmap.Key{}, fmt.Errorf("the default revision comes from %s, which is not set with this command (change it there)", c.DefaultRevision.Kind)
+	}
+	key, err := configmap.KeyIn(c.DefaultRevision.Node, s.namespace)
+	return key, c.Within(*c.DefaultRevision, err)
+}

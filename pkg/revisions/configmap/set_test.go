@@ -1,0 +1,52 @@
+package configmap_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
+)
+
+// Of those who set different keys at once, beginning without a ConfigMap, each one's is kept.
+func TestSet(t *testing.T) {
+	cluster := devcluster.Start(t)
+	client, namespace := coreOf(t, cluster.Config), cluster.Namespace(t)
+	at := func(key string) configmap.Key { return configmap.Key{Namespace: namespace, Name: name, Key: key} }
+	if said, err := configmap.Get(t.Context(), client, at(key)); said != "" || err != nil {
+		t.Errorf("without a ConfigMap: %q, %v", said, err)
+	}
+	const setters = 4
+	var wg sync.WaitGroup
+	for i := range setters {
+		wg.Go(func() {
+			if err := configmap.Set(t.Context(), client, at(fmt.Sprintf("k%d", i)), "1-9-0"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range setters {
+		if said, err := configmap.Get(t.Context(), client, at(fmt.Sprintf("k%d", i))); said != "1-9-0" || err != nil {
+			t.Errorf("k%d: %q, %v", i, said, err)
+		}
+	}
+	version := func() string {
+		cm, err := client.ConfigMaps(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cm.ResourceVersion
+	}
+	before := version()
+	if err := configmap.Set(t.Context(), client, at("k0"), "1-9-0"); err != nil || version() != before {
+		t.Errorf("it said so already, yet it was written: %v", err)
+	}
+	elsewhere := configmap.Key{Namespace: namespace + "-not-there", Name: name, Key: key}
+	if err := configmap.Set(t.Context(), client, elsewhere, "1-9-0"); err == nil {
+		t.Error("it was set in a namespace that is not there")
+	}
+}

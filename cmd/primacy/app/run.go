@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
 func newRun(a *additions) *cobra.Command {
@@ -66,6 +67,9 @@ func memberName(flag string) (string, error) {
 func (a *additions) run(ctx context.Context, p *config.Process, name string) error {
 	if p.Configuration == nil {
 		return &usageError{errors.New("no configuration (give --config FILE, or set PRIMACY_CONFIG)")}
+	}
+	if err := deadman.Adopt(); err != nil {
+		return err
 	}
 	plan, err := a.checker().plan(p.Configuration)
 	if err != nil {

@@ -19,9 +19,9 @@
 // becomes the program (Confinement).
 //
 // When the supervisor itself is killed the kernel kills the program (PDEATHSIG), and our
-// process the rest of its group; what left the group before lives on, and if both our
-// process and the supervisor are killed at the same moment, so do the program's own
-// children. When the supervisor is frozen our process kills it, and the program with it, when
+// process the rest of its group. What left the group before is killed too if our process is
+// its heir (Adopt), as primacy's is; else it lives on. If both our process and the supervisor
+// are killed at the same moment, the program's children live on. When the supervisor is frozen our process kills it, and the program with it, when
 // the program must be dead; nobody does where that is frozen or dead too.
 //
 // # Goroutines

@@ -103,7 +103,7 @@ func (p *Process) follow() {
 			complete = true
 		}
 	}
-	_, _ = p.supervisor.Wait()
+	waitSupervisor(p.supervisor)
 	if !complete {
 		p.clear()
 	}
@@ -112,12 +112,13 @@ func (p *Process) follow() {
 }
 
 // clear ends what a supervisor has left that was killed: the kernel has killed the program,
-// but not the rest of its group. Nobody tells when a process dies that is not our child, so
+// but not the rest of its group, and not what had left that. Nobody tells when a process dies that is not our child, so
 // this looks again and again; mostly once is enough.
 func (p *Process) clear() {
 	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
 		_ = syscall.Kill(-p.pid, syscall.SIGKILL) // whom it does not reach is seen below
-		if left, err := members(p.pid); err == nil && len(left) == 0 {
+		orphans := killOrphans()
+		if left, err := members(p.pid); err == nil && len(left) == 0 && !orphans {
 			return
 		}
 		timer := time.NewTimer(wait)

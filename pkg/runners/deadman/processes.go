@@ -14,7 +14,7 @@ import (
 
 // entry is a process of this machine.
 type entry struct {
-	pid, parent, group int
+	pid, parent, group, session int
 	// alive is false for a zombie, which has stopped working, and which stays for ever
 	// where the container's first process reaps nobody.
 	alive bool
@@ -77,22 +77,22 @@ var errStat = errors.New("cannot read its stat")
 func parseStat(stat []byte) (entry, error) {
 	// The name, in parentheses, may contain anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const state, ppid, pgrp, threads = 0, 1, 2, 17 // proc(5) counts from the third field, so 3, 4, 5 and 20
+	const state, ppid, pgrp, sid, threads = 0, 1, 2, 3, 17 // proc(5) counts from the third field, so 3, 4, 5, 6 and 20
 	if len(fields) <= threads {
 		return entry{}, errStat
 	}
-	var numbers [3]int
-	for i, at := range []int{ppid, pgrp, threads} {
+	var numbers [4]int
+	for i, at := range []int{ppid, pgrp, sid, threads} {
 		n, err := strconv.Atoi(string(fields[at]))
 		if err != nil {
 			return entry{}, errStat
 		}
 		numbers[i] = n
 	}
-	e := entry{parent: numbers[0], group: numbers[1], alive: true}
+	e := entry{parent: numbers[0], group: numbers[1], session: numbers[2], alive: true}
 	switch string(fields[state]) {
 	case "Z", "X", "x":
-		e.alive = numbers[2] > 1
+		e.alive = numbers[3] > 1
 	}
 	return e, nil
 }

@@ -18,13 +18,13 @@ func stat(name, state string, group, threads int) string {
 
 func TestParseStat(t *testing.T) {
 	for text, want := range map[string]entry{
-		stat("sh", "S", 17, 1):                 {parent: 1, group: 17, alive: true},
-		stat("sh", "D", 17, 1):                 {parent: 1, group: 17, alive: true},
-		stat("sh", "T", 17, 1):                 {parent: 1, group: 17, alive: true},
-		stat(") Z 1 2 (", "R", 17, 4):          {parent: 1, group: 17, alive: true},
-		stat("sh", "Z", 17, 1):                 {parent: 1, group: 17, alive: false},
-		stat("sh", "X", 17, 0):                 {parent: 1, group: 17, alive: false},
-		stat("first thread ended", "Z", 17, 2): {parent: 1, group: 17, alive: true},
+		stat("sh", "S", 17, 1):                 {parent: 1, group: 17, session: 5, alive: true},
+		stat("sh", "D", 17, 1):                 {parent: 1, group: 17, session: 5, alive: true},
+		stat("sh", "T", 17, 1):                 {parent: 1, group: 17, session: 5, alive: true},
+		stat(") Z 1 2 (", "R", 17, 4):          {parent: 1, group: 17, session: 5, alive: true},
+		stat("sh", "Z", 17, 1):                 {parent: 1, group: 17, session: 5, alive: false},
+		stat("sh", "X", 17, 0):                 {parent: 1, group: 17, session: 5, alive: false},
+		stat("first thread ended", "Z", 17, 2): {parent: 1, group: 17, session: 5, alive: true},
 	} {
 		got, err := parseStat([]byte(text))
 		if err != nil || got != want {

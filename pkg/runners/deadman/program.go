@@ -61,7 +61,7 @@ func Start(p Program, kill record.Instant) (*Process, error) {
 		program, j.Path = p.File, programPath(programFD)
 	}
 	// What is executed is the file that runs here, even if it was replaced meanwhile.
-	s, err := os.StartProcess("/proc/self/exe", []string{arg0}, &os.ProcAttr{
+	s, err := startSupervisor("/proc/self/exe", []string{arg0}, &os.ProcAttr{
 		Env:   []string{"GOTRACEBACK=none"},
 		Files: append([]*os.File{null, null, os.Stderr, orders, reports, program}, p.Files...),
 		Sys:   &syscall.SysProcAttr{Setsid: true},
@@ -73,7 +73,7 @@ func Start(p Program, kill record.Instant) (*Process, error) {
 	process := &Process{supervisor: s, control: control, report: report, killing: make(chan struct{}), dead: make(chan struct{})}
 	if err := process.begin(j); err != nil {
 		_ = s.Kill()
-		_, _ = s.Wait()
+		waitSupervisor(s)
 		_, _ = control.Close(), report.Close()
 		return nil, err
 	}

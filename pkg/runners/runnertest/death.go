@@ -24,6 +24,8 @@ func TestDeath(t *testing.T) {
 		{"of a manager that is killed", Fork, managerKilled},
 		{"of a manager that is frozen", Ignore, managerFrozen},
 		{"of a supervisor that is killed", Fork, supervisorKilled},
+		{"of a supervisor that is killed, with what detached itself", Detach, supervisorKilled},
+		{"of a manager that is killed, with what detached itself", Detach, managerKilled},
 		{"of a supervisor that is killed while its manager is frozen", Ignore, bothGone},
 		{"of a supervisor that is frozen", Ignore, supervisorFrozen},
 	} {

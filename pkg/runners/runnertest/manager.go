@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
 const (
@@ -27,6 +28,10 @@ func BecomeManager(runner func(w Work) (election.Runner, error)) {
 		return
 	}
 	time.AfterFunc(lifetime, func() { os.Exit(99) })
+	if err := deadman.Adopt(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(97)
+	}
 	r, err := runner(Work{Act: Act(act), Pipe: os.Getenv(pipeVariable), StopGrace: managed})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -82,6 +82,18 @@ func (s *Stage) Await(word string) string {
 	}
 }
 
+// Next is the next event; empty if none comes for so long.
+func (s *Stage) Next(within time.Duration) string {
+	timeout := time.NewTimer(within)
+	defer timeout.Stop()
+	select {
+	case event := <-s.events:
+		return event
+	case <-timeout.C:
+		return ""
+	}
+}
+
 // Alive says whether any work exists at this moment. It ends the stage for work that
 // has not entered yet.
 func (s *Stage) Alive() bool {

@@ -1,6 +1,8 @@
 package election_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 // P1, P2: how many writes, one after the other, leadership takes to move. Here a write takes
 // a fixed time and is seen at once, and nothing else takes any: so few writes, and no wait.
+// A store that performs one write at a time adds one to a handover: the end of the session.
 func TestWritesOfAMove(t *testing.T) {
 	const write = 3 * time.Millisecond
 	inBubble(t, func(t *testing.T) {
@@ -23,6 +26,12 @@ func TestWritesOfAMove(t *testing.T) {
 		}
 		revision := map[string]string{"stable-0": "stable", "stable-1": "stable", "canary-0": "canary"}
 		members := map[string]*member{}
+		turn := make(chan struct{}, 1)
+		oneByOne := func(ctx context.Context, c memory.Call, op func() error) error {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			return memory.Delay(write)(ctx, c, op)
+		}
 		join := func(name string, preferred election.Preference) {
 			members[name] = g.join(name, revision[name], preferred)
 			members[name].store.On(memory.Put, memory.Delay(write))
@@ -49,12 +58,16 @@ func TestWritesOfAMove(t *testing.T) {
 				t.Errorf("switch %d: %s leads, want one of %s", i, leader, want)
 			}
 		}
+		for _, m := range members {
+			m.store.On(memory.Put, oneByOne)
+		}
 		for range 3 {
 			left, since := leader, time.Now()
 			members[left].stop()
-			moved("a handover", since, 2)
+			moved("a handover", since, 3)
 			members[left].leave(t)
 			join(left, stable)
+			members[left].store.On(memory.Put, oneByOne)
 		}
 		for _, m := range members {
 			m.stop()
@@ -63,4 +76,38 @@ func TestWritesOfAMove(t *testing.T) {
 			m.leave(t)
 		}
 	})
+}
+
+// A member that leaves while its work takes its time says soon that it is not ready, so that
+// nobody moves to it meanwhile; where its work stops at once, the releases go first.
+func TestWhenALeavingMemberIsNotReady(t *testing.T) {
+	for _, stopTime := range []time.Duration{0, 2 * time.Second} {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t, "a")
+			g.stop = stopTime
+			m := g.join("m1", "stable", stable)
+			after(20 * time.Second)
+			var writes []string
+			since := time.Now()
+			m.store.On(memory.Put, func(_ context.Context, c memory.Call, op func() error) error {
+				switch took := time.Since(since).Truncate(10 * time.Millisecond).String(); {
+				case !c.Record.IsSession():
+					writes = append(writes, "release "+took)
+				case c.Record.Holder == "":
+					writes = append(writes, "end "+took)
+				case !c.Record.Member.Ready:
+					writes = append(writes, "not ready "+took)
+				}
+				return op()
+			})
+			m.leave(t)
+			want := []string{"release 0s", "end 0s"}
+			if stopTime > 0 {
+				want = []string{"not ready 50ms", "release 2s", "end 2s"}
+			}
+			if !slices.Equal(writes, want) {
+				t.Errorf("with work that stops in %v it wrote %q, want %q", stopTime, writes, want)
+			}
+		})
+	}
 }

@@ -75,6 +75,9 @@ type realm struct {
 
 	// failed is why a store cannot be used at all.
 	failed error
+	// unreadyAt is when a leaving member tells the others that it is not ready any more; zero
+	// once it has.
+	unreadyAt record.Instant
 	// giveUpAt is until when a leaving member tries to end its session.
 	giveUpAt record.Instant
 	// leaving is why everything is being given up; empty while nothing is.
@@ -110,7 +113,7 @@ func (r *realm) member() record.Member {
 	now := r.cfg.Clock.Now()
 	m := record.Member{
 		Identity: r.identity, Revision: r.cfg.Member.Revision, Location: r.cfg.Member.Location, Weight: r.cfg.Member.Weight,
-		Ready: r.leaving == "", Preference: r.preference.Digest(), Config: strconv.FormatUint(r.config, 36),
+		Ready: r.leaving == "" || r.unreadyAt != 0, Preference: r.preference.Digest(), Config: strconv.FormatUint(r.config, 36),
 	}
 	for c := range r.lowered {
 		if c.state.Standing(now) {
@@ -215,6 +218,9 @@ func (r *realm) attend() {
 	if r.ending != "" {
 		r.leave(r.ending)
 	}
+	if r.unreadyAt <= now {
+		r.unreadyAt = 0
+	}
 	r.own.Publish(r.member())
 	r.settle(now)
 	if r.leaving != "" && (len(r.contests) == 0 || r.letGo()) {
@@ -230,7 +236,7 @@ func (r *realm) attend() {
 // next is the earliest instant at which something is due; zero for never.
 func (r *realm) next() record.Instant {
 	next := record.Instant(0)
-	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext, r.streamNext, r.sightNext} {
+	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext, r.streamNext, r.sightNext, r.unreadyAt} {
 		if at != 0 && (next == 0 || at < next) {
 			next = at
 		}
@@ -241,6 +247,10 @@ func (r *realm) next() record.Instant {
 // finished says whether this incarnation owes nothing any more.
 func (r *realm) finished() bool { return r.leaving != "" && len(r.contests) == 0 && r.own.Over() }
 
+// releasesFirst is how long a leaving member keeps to itself that it is not ready any more:
+// where work stops at once, that write would only hold up the releases, which say more.
+const releasesFirst = 50 * time.Millisecond
+
 // leave gives up everything: each election stops and is released, then the session ends.
 func (r *realm) leave(why machine.Reason) {
 	if r.leaving != "" {
@@ -248,7 +258,8 @@ func (r *realm) leave(why machine.Reason) {
 	}
 	r.leaving = why
 	r.log.Info("leaving", zap.String("reason", string(why)))
-	r.giveUpAt = r.cfg.Clock.Now().Add(r.cfg.Timing.LeaseDuration)
+	now := r.cfg.Clock.Now()
+	r.giveUpAt, r.unreadyAt = now.Add(r.cfg.Timing.LeaseDuration), now.Add(releasesFirst)
 	r.each(func(c *contest) { r.resign(c, why) })
 }
 

@@ -38,6 +38,10 @@ import (
 //	revision NAME KEY VALUE    write a ConfigMap of $NS
 //	rights SERVICEACCOUNT NAME...  print what it may do in $NS: to ConfigMaps of these names,
 //	                           and to all of other resources
+//	stored FILE                write what is stored of pins and rollout
+//	controller PHASE STEP ELECTION...  write the status of the rollout; the elections are in reach
+//	usurp LEASE                let somebody hold it for an hour
+//	forge KEY OLD NEW          edit what is stored by hand
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {
 	cluster := devcluster.New(t)
@@ -59,7 +63,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "exits": exits, "scrape": scrape,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
-			"configuration": configuration,
+			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "usurp": s.usurp,
 		},
 		RequireExplicitExec: true,
 	})

@@ -63,6 +63,7 @@ lease lasts, by the clock of this machine; only members, who watch it, know for 
 
 // statusCommand is one invocation of `primacy status`.
 type statusCommand struct {
+	cluster   *cluster
 	locks     lock.Store
 	namespace string
 	selection status.Selection
@@ -91,7 +92,7 @@ func (s *statusCommand) connect(ctx context.Context, p *config.Process) error {
 	if err != nil {
 		return err
 	}
-	s.namespace = cluster.namespace
+	s.cluster, s.namespace = cluster, cluster.namespace
 	s.locks = lease.In(client, cluster.namespace)
 	s.selection, s.hidden = selectionOf(p)
 	return nil

@@ -77,6 +77,9 @@ func (l *liveStatus) take(r status.Report, trouble error, now time.Time) {
 }
 
 func (l *liveStatus) page() view.Page {
+	if l.report.At.IsZero() {
+		return view.Page{Title: "the API server is asked"}
+	}
 	return view.Page{
 		Title:  view.Title("primacy status", l.report, "namespace "+l.namespace),
 		Parts:  []view.Part{{Lines: view.Elections(l.report), Least: 3}, {Lines: view.Members(l.report), Least: 3}},

@@ -71,6 +71,8 @@ type Member struct {
 	// Session is the name of the session object.
 	Session string    `json:"session"`
 	Renewed time.Time `json:"renewed,omitzero"`
+	// Duration is how long the session lasts without a renewal; zero where nobody can tell.
+	Duration time.Duration `json:"-"`
 }
 
 // Selection says what to report. The zero Selection is everything that is Primacy's.
@@ -197,6 +199,9 @@ func member(e lock.Entry, stale bool) Member {
 	}
 	if out.State == Unknown && out.Reason == "" {
 		out.Reason = "the session names no member that can be believed"
+	}
+	if r.Bound() {
+		out.Duration = r.Mark.Duration
 	}
 	if m := r.Member; m != nil {
 		out.Identity = clean(m.Identity)

@@ -1,0 +1,145 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+)
+
+func newRollout() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rollout",
+		Short: "Move elections from one revision to another, step by step",
+		Long: `Move the elections of a group from the stable revision to a canary, step by step, and
+watch how that goes. One group has one rollout at a time. It is kept in a ConfigMap, so
+these commands need get, list and watch on leases and configmaps, and update and create
+on configmaps to change anything.
+
+Before leadership moves they ask; without a terminal they want --yes.`,
+		Example: `  primacy rollout start --canary 1-10-0 --weights 10,50,100 --pause 5m
+  primacy rollout status -w
+  primacy rollout promote              go on without waiting
+  primacy rollout abort                take everything back, at once`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return &usageError{fmt.Errorf("there is no command %q (%s --help lists them)", args[0], c.CommandPath())}
+		},
+	}
+	c.AddCommand(newRolloutStart(), newRolloutStatus(), newRolloutHistory())
+	c.AddCommand(newRolloutWords()...)
+	return c
+}
+
+// rolloutCommand is one invocation of a command about the rollout of a group.
+type rolloutCommand struct {
+	statusCommand
+	group string
+	core  *coreclient.CoreV1Client
+}
+
+// rolloutSettings are the settings that tell where the group is.
+var rolloutSettings = []string{"config", "kubeconfig", "namespace", "group"}
+
+// runRollout connects, finds the group, and runs a command until it ends or a signal comes.
+func runRollout(c *cobra.Command, run func(context.Context, *rolloutCommand) error) error {
+	p, err := config.LoadProcess(c.Flags())
+	if err != nil {
+		return hintMissing(err, "--config and PRIMACY_CONFIG")
+	}
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	r := &rolloutCommand{group: p.Group}
+	r.out, r.notes = c.OutOrStdout(), c.ErrOrStderr()
+	if err := r.connect(ctx, p); err != nil {
+		return err
+	}
+	if r.core, err = coreclient.NewForConfig(r.cluster.config); err != nil {
+		return err
+	}
+	if r.group == "" {
+		if r.group, err = r.onlyGroup(ctx); err != nil {
+			return err
+		}
+		r.selection.Group = r.group
+	}
+	return run(ctx, r)
+}
+
+// onlyGroup is the group of the namespace, where there is one.
+func (r *rolloutCommand) onlyGroup(ctx context.Context) (string, error) {
+	report, err := r.look(ctx)
+	if err != nil {
+		return "", err
+	}
+	groups := map[string]bool{}
+	for _, e := range report.Elections {
+		groups[e.Group] = true
+	}
+	for _, m := range report.Members {
+		groups[m.Group] = true
+	}
+	delete(groups, "")
+	names := slices.Sorted(maps.Keys(groups))
+	switch len(names) {
+	case 0:
+		return "", fmt.Errorf("there is no group in namespace %s (--group names one, --namespace chooses another namespace)", r.namespace)
+	case 1:
+		return names[0], nil
+	}
+	return "", &usageError{fmt.Errorf("which group? there are %s in namespace %s (--group names one)", strings.Join(names, ", "), r.namespace)}
+}
+
+// look is who leads what now.
+func (r *rolloutCommand) look(ctx context.Context) (status.Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	report, err := status.Look(ctx, r.locks, r.selection)
+	if err != nil {
+		return report, r.failed(err)
+	}
+	return report, nil
+}
+
+func (r *rolloutCommand) maps() coreclient.ConfigMapInterface { return r.core.ConfigMaps(r.namespace) }
+
+// load is what is stored now.
+func (r *rolloutCommand) load(ctx context.Context) (steering.Stored, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	stored, err := steering.Load(ctx, r.maps(), r.group)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("configmap %s in namespace %s: no answer within %v (is the API server overloaded? try again)", rollout.ObjectName(r.group), r.namespace, statusPatience)
+	}
+	return stored, err
+}
+
+// change stores what a word makes of the plan.
+func (r *rolloutCommand) change(ctx context.Context, word func(rollout.Plan) (rollout.Plan, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	return steering.Edit(ctx, r.maps(), r.group, func(p *rollout.Plan) (err error) {
+		*p, err = word(*p)
+		return err
+	})
+}
+
+// say writes a line for people.
+func (r *rolloutCommand) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(r.out, format+"\n", args...)
+	return err
+}

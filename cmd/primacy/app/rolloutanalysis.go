@@ -1,0 +1,117 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check/all"
+)
+
+// analysis is what a rollout would do. The names of its fields are stable.
+type analysis struct {
+	DryRun bool   `json:"dryRun"`
+	Group  string `json:"group"`
+	UID    string `json:"uid"`
+	Stable string `json:"stable"`
+	Canary string `json:"canary"`
+	// Steps are all steps, with what each moves.
+	Steps []stepMoves `json:"steps"`
+	// Pinned elections are left alone; Absent have no ready member of the canary.
+	Pinned []string `json:"pinned,omitempty"`
+	Absent []string `json:"absent,omitempty"`
+	Notes  []string `json:"notes,omitempty"`
+}
+
+// stepMoves is one step, and the elections that it moves.
+type stepMoves struct {
+	Number int         `json:"number"`
+	What   string      `json:"what"`
+	Moves  []moveShown `json:"moves,omitempty"`
+}
+
+// moveShown is one election's way: From is empty where nobody leads, To where nobody of the
+// canary is ready.
+type moveShown struct {
+	Election string `json:"election"`
+	From     string `json:"from,omitempty"`
+	To       string `json:"to,omitempty"`
+}
+
+func analyse(spec rollout.Spec, seen rollout.Seen) (analysis, error) {
+	a := analysis{UID: spec.UID, Stable: spec.Stable, Canary: spec.Canary}
+	explained, err := rollout.Explain(spec, seen)
+	if err != nil {
+		return a, fmt.Errorf("cannot start a rollout: %w", err)
+	}
+	if err := all.Registry().Validate(spec); err != nil {
+		return a, fmt.Errorf("cannot start a rollout: %w", err)
+	}
+	a.Pinned, a.Absent = explained.Pinned, explained.Absent
+	for i, step := range spec.Steps {
+		shown := stepMoves{Number: i + 1, What: view.StepText(step)}
+		for _, s := range explained.Steps {
+			if s.Step != shown.Number {
+				continue
+			}
+			for _, m := range s.Moves {
+				shown.Moves = append(shown.Moves, moveShown(m))
+			}
+		}
+		a.Steps = append(a.Steps, shown)
+	}
+	led := func(e rollout.Election) bool { return e.Name == seen.Own && e.Holder != "" }
+	if !slices.ContainsFunc(seen.Elections, led) {
+		a.Notes = append(a.Notes, "no controller is at work: nothing will move before election "+seen.Own+" is led")
+	}
+	return a, nil
+}
+
+// moves counts the elections that will move.
+func (a analysis) moves() (n int) {
+	for _, s := range a.Steps {
+		for _, m := range s.Moves {
+			if m.To != "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (a analysis) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "rollout of %s from %s to %s\n\n", a.Group, a.Stable, a.Canary)
+	var rows [][]string
+	for _, s := range a.Steps {
+		rows = append(rows, []string{fmt.Sprintf("step %d", s.Number), s.What})
+		for _, m := range s.Moves {
+			from, to := view.NameOf(m.From), view.NameOf(m.To)
+			if from == "" {
+				from = "nobody"
+			}
+			if to == "" {
+				to = "nobody is ready; it stays"
+			}
+			rows = append(rows, []string{"", "  " + m.Election, from + " -> " + to})
+		}
+	}
+	b.WriteString(new(status.Aligner).Lines(rows) + "\n")
+	list := func(what string, names []string) {
+		if len(names) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", what, strings.Join(names, ", "))
+		}
+	}
+	list("pinned, left alone", a.Pinned)
+	list("no ready member of "+a.Canary, a.Absent)
+	for _, n := range a.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	if a.DryRun {
+		b.WriteString("nothing was changed (--dry-run); which elections a weight moves is drawn anew at the start\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,238 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+func newRolloutStart() *cobra.Command {
+	var spec rollout.Spec
+	c := &cobra.Command{
+		Use:   "start --canary REVISION (--weights 10,50,100 [--pause 5m] | --steps FILE)",
+		Short: "Begin to move elections to another revision, step by step",
+		Long: `Begin to move the elections of a group to another revision, the canary, step by step. What
+would move at which step, from whom to whom, is shown before anything is written.
+
+The stable revision, to which an abort goes back, is the present default revision, or that
+which leads every election; --stable names it.
+
+A file of steps says what flags cannot:
+
+  steps:
+  - elections: [ingress]
+  - setWeight: 25
+  - pause: {duration: 10m}
+  - analysis: {for: 5m}
+  - setWeight: 100
+  onFailure: Rollback          # or Pause
+  acquireTimeout: 60s          # default: 4 times the lease duration
+  maxConcurrentMoves: 10
+  whenPreferredAbsent: Stay    # or Wait, Rollback
+  failureLimit: 0
+  checks: [acquired, runners]  # default: all; [none] for none`,
+		Example: `  primacy rollout start --canary 1-10-0 --weights 10,50,100 --pause 5m
+  primacy rollout start --canary 1-10-0 --steps steps.yaml --dry-run`,
+		Args: noArguments,
+	}
+	f := c.Flags()
+	addSettings(f, rolloutSettings...)
+	f.StringVar(&spec.Canary, "canary", "", "the revision to move to")
+	f.StringVar(&spec.Stable, "stable", "", "the revision to move from, and back to if need be")
+	steps, dry, format, confirm := addSteps(f), addDryRun(f), addOutput(f), newConfirmation(f)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if spec.Canary == "" {
+			return &usageError{errors.New("no canary (--canary names the revision to move to)")}
+		}
+		if err := steps.into(&spec, c.InOrStdin()); err != nil {
+			return err
+		}
+		return runRollout(c, func(ctx context.Context, r *rolloutCommand) error {
+			return r.start(ctx, starting{spec: spec, dry: bool(*dry), format: *format, confirm: confirm})
+		})
+	}
+	return c
+}
+
+// starting is how a rollout is begun.
+type starting struct {
+	spec    rollout.Spec
+	dry     bool
+	format  output
+	confirm *confirmation
+}
+
+// start looks at what a rollout would do, asks, and begins it.
+func (r *rolloutCommand) start(ctx context.Context, s starting) error {
+	stored, err := r.load(ctx)
+	if err != nil {
+		return err
+	}
+	if stored.Mistakes != nil {
+		return fmt.Errorf("cannot start a rollout: what is stored cannot be believed: %s (a controller writes its status again; else correct configmap %s)", oneLine(stored.Mistakes), rollout.ObjectName(r.group))
+	}
+	report, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	spec := s.spec
+	if spec.Stable == "" {
+		if spec.Stable, err = stableOf(report, spec.Canary); err != nil {
+			return err
+		}
+	}
+	if spec.AcquireTimeout == 0 {
+		spec.AcquireTimeout = rollout.LeaseDurationsToAcquire * leaseDuration(report)
+	}
+	spec.UID, spec.By = newUID(), operator()
+	now := time.Now()
+	next, err := stored.Plan.Start(spec, now) // it fills in what was left out
+	if err != nil {
+		return err
+	}
+	seen := seenOf(r.group, stored.Plan, report, spec.Canary)
+	if err := alive(*next.Rollout, seen); err != nil {
+		return err
+	}
+	analysis, err := analyse(*next.Rollout, seen)
+	if err != nil {
+		return err
+	}
+	analysis.DryRun, analysis.Group = s.dry, r.group
+	if s.dry || s.format == outputText {
+		if err := s.format.write(r.out, analysis.text(), analysis); err != nil || s.dry {
+			return err
+		}
+	}
+	if err := s.confirm.of(fmt.Sprintf("%d of %d elections will move from %s to %s", analysis.moves(), len(seen.Elections), spec.Stable, spec.Canary)); err != nil {
+		return err
+	}
+	if err := r.change(ctx, func(p rollout.Plan) (rollout.Plan, error) { return p.Start(spec, now) }); err != nil {
+		return err
+	}
+	if s.format != outputText {
+		return s.format.write(r.out, "", analysis)
+	}
+	return r.say("started (primacy rollout status -w shows how it goes)")
+}
+
+// newUID is drawn for each rollout.
+func newUID() string {
+	var b [8]byte
+	_, _ = io.ReadFull(rand.Reader, b[:]) // it ends the process rather than fail
+	return hex.EncodeToString(b[:])
+}
+
+// stableOf is the revision that is moved from: the default as all members see it, else that
+// which leads everything.
+func stableOf(r status.Report, canary string) (string, error) {
+	var defaults, leaders []string
+	for _, m := range r.Members {
+		if byDefault, _, _ := strings.Cut(m.Preference, " +"); m.State == status.Live && !slices.Contains(defaults, byDefault) {
+			defaults = append(defaults, byDefault)
+		}
+	}
+	if len(defaults) == 1 && defaults[0] != canary && slices.ContainsFunc(r.Members, func(m status.Member) bool { return m.Revision == defaults[0] }) {
+		return defaults[0], nil
+	}
+	for _, e := range r.Elections {
+		if e.State == status.Led && e.Revision != canary && !slices.Contains(leaders, e.Revision) {
+			leaders = append(leaders, e.Revision)
+		}
+	}
+	switch len(leaders) {
+	case 0:
+		return "", &usageError{errors.New("which revision is the stable one? no election is led by another one than the canary (--stable names it)")}
+	case 1:
+		return leaders[0], nil
+	}
+	slices.Sort(leaders)
+	return "", &usageError{fmt.Errorf("which revision is the stable one? elections are led by %s (--stable names it)", strings.Join(leaders, ", "))}
+}
+
+// usualLease is the lease duration where no session tells another one.
+const usualLease = 15 * time.Second
+
+// leaseDuration is how long sessions last.
+func leaseDuration(r status.Report) time.Duration {
+	longest := time.Duration(0)
+	for _, m := range r.Members {
+		if m.State == status.Live {
+			longest = max(longest, m.Duration)
+		}
+	}
+	if longest == 0 {
+		return usualLease
+	}
+	return longest
+}
+
+// controllerElection is the election whose leader is the controller of rollouts.
+func controllerElection(group string) string { return "rollout-" + group }
+
+// seenOf is a report as package rollout wants it.
+func seenOf(group string, plan rollout.Plan, r status.Report, canary string) rollout.Seen {
+	seen := rollout.Seen{Own: controllerElection(group)}
+	for _, m := range r.Members {
+		if m.State == status.Live {
+			seen.Members = append(seen.Members, rollout.Member{Identity: m.Identity, Revision: m.Revision, Ready: m.Ready, Standing: m.Standing})
+		}
+	}
+	for _, e := range r.Elections {
+		one := rollout.Election{Name: e.Name}
+		if e.State == status.Led {
+			one.Holder, one.Revision = e.Holder, e.Revision
+		}
+		_, one.Pinned = plan.Pin(e.Name)
+		for _, m := range seen.Members {
+			if m.Revision == canary && m.Ready && !slices.Contains(m.Standing, e.Name) {
+				one.Canary = m.Identity
+				break
+			}
+		}
+		seen.Elections = append(seen.Elections, one)
+	}
+	return seen
+}
+
+// alive refuses revisions of which no member lives, and a canary of which none is ready.
+func alive(spec rollout.Spec, seen rollout.Seen) error {
+	var known []string
+	ready := false
+	for _, m := range seen.Members {
+		if !slices.Contains(known, m.Revision) {
+			known = append(known, m.Revision)
+		}
+		ready = ready || m.Revision == spec.Canary && m.Ready
+	}
+	slices.Sort(known)
+	for _, revision := range []string{spec.Canary, spec.Stable} {
+		if slices.Contains(known, revision) {
+			continue
+		}
+		hint := "none lives; primacy status tells more"
+		if len(known) > 0 {
+			hint = "there are " + strings.Join(known, ", ")
+		}
+		if near := strict.Nearest(revision, known); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return fmt.Errorf("cannot start a rollout: no member of revision %q lives (%s)", revision, hint)
+	}
+	if !ready {
+		return fmt.Errorf("cannot start a rollout: no member of revision %q is ready (wait until one is; primacy status tells)", spec.Canary)
+	}
+	return nil
+}

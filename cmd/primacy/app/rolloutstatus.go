@@ -1,0 +1,223 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check/all"
+	"github.com/primacy-dev/primacy/pkg/revisions/static"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+)
+
+func newRolloutStatus() *cobra.Command {
+	var watch bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show how far the rollout is, and who leads what meanwhile",
+		Long: `Show how far the rollout of a group is: its steps, the elections and where each is on its
+way, what checks found, and the members.
+
+With -w a terminal is kept up to date in place, until q or Ctrl-C; elsewhere each change
+is a line, or with -o json or yaml a document.`,
+		Args: noArguments,
+	}
+	addSettings(c.Flags(), rolloutSettings...)
+	format := addOutput(c.Flags())
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show what changes")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return runRollout(c, func(ctx context.Context, r *rolloutCommand) error {
+			if err := r.noteHidden(); err != nil {
+				return err
+			}
+			if watch {
+				return r.watchRollout(ctx, *format)
+			}
+			return r.showRollout(ctx, *format)
+		})
+	}
+	return c
+}
+
+// showRollout writes one look.
+func (r *rolloutCommand) showRollout(ctx context.Context, format output) error {
+	report, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	stored, err := r.load(ctx)
+	if err != nil {
+		return err
+	}
+	v := r.view(stored.Plan, report)
+	if stored.Mistakes != nil {
+		v.Problems = []string{oneLine(stored.Mistakes)}
+	}
+	return writeRollout(r, v, format)
+}
+
+func (r *rolloutCommand) view(plan rollout.Plan, report status.Report) view.Rollout {
+	return view.RolloutOf(r.group, plan, report, all.Registry().Names())
+}
+
+func writeRollout(r *rolloutCommand, v view.Rollout, format output) error {
+	var text strings.Builder
+	if err := v.WriteText(&text); err != nil {
+		return err
+	}
+	return format.write(r.out, text.String(), v)
+}
+
+// watchRollout shows what there is and then what changes, until ctx ends.
+func (r *rolloutCommand) watchRollout(ctx context.Context, format output) error {
+	if _, err := r.load(ctx); err != nil { // who may not read it need not wait
+		return err
+	}
+	if format == outputText && isTerminal(r.out) {
+		return r.watchRolloutScreen(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	show := r.rolloutLines(format)
+	var failed error
+	err := r.follow(ctx, func(v view.Rollout, trouble error) {
+		switch {
+		case failed != nil:
+		case trouble != nil:
+			fmt.Fprintf(r.notes, "the watch was cut, and is taken up again: %v\n", trouble)
+		default:
+			if failed = show(v); failed != nil { // nobody reads on
+				cancel()
+			}
+		}
+	})
+	return errors.Join(err, failed)
+}
+
+// rolloutLines writes the first look, and then a line, or a document, for every change.
+func (r *rolloutCommand) rolloutLines(format output) func(view.Rollout) error {
+	var news view.RolloutNews
+	begun := false
+	return func(v view.Rollout) error {
+		lines := news.Since(v)
+		first := !begun
+		begun = true
+		switch {
+		case !first && len(lines) == 0:
+			return nil
+		case format == outputJSON: // one line for each, as tools that read streams want it
+			return json.NewEncoder(r.out).Encode(v)
+		case format == outputYAML:
+			if err := r.say("---"); err != nil {
+				return err
+			}
+			return writeRollout(r, v, format)
+		case first:
+			return writeRollout(r, v, format)
+		}
+		for _, line := range lines {
+			if err := r.say("%s %s", v.At.Local().Format(time.TimeOnly), line); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// watchRolloutScreen keeps a terminal showing the tree, and leaves the last one on it.
+func (r *rolloutCommand) watchRolloutScreen(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var now liveRollout
+	err := view.During(ctx, view.Show{
+		In: keyboard(), Out: r.out, Name: "primacy rollout status", Press: endingKeys(cancel),
+		Page: func(int, int) view.Page { return now.page() },
+	}, func(ctx context.Context, screen *view.Screen) error {
+		return r.follow(ctx, func(v view.Rollout, trouble error) {
+			screen.Do(func() { now.take(v, trouble, time.Now()) })
+		})
+	})
+	if err != nil || now.rollout.At.IsZero() {
+		return err
+	}
+	return writeRollout(r, now.rollout, outputText)
+}
+
+// liveRollout is what the screen shows. It belongs to the screen's goroutine until that has
+// ended.
+type liveRollout struct {
+	rollout view.Rollout
+	news    view.RolloutNews
+	log     view.Log
+}
+
+func (l *liveRollout) take(v view.Rollout, trouble error, now time.Time) {
+	if trouble != nil {
+		l.log.Add(now, "the watch was cut, and is taken up again: "+view.Printable(trouble.Error()))
+		return
+	}
+	l.rollout = v
+	l.log.Add(now, l.news.Since(v)...)
+}
+
+func (l *liveRollout) page() view.Page {
+	if l.rollout.At.IsZero() {
+		return view.Page{Title: "the API server is asked"}
+	}
+	return l.rollout.Page(l.log.Lines(), []string{view.Key("q", "quit")})
+}
+
+// follow delivers how things are, at first, after every change and every second, until ctx
+// ends; and why the watch of the locks was cut. It calls deliver on its own goroutine only.
+func (r *rolloutCommand) follow(ctx context.Context, deliver func(view.Rollout, error)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	type look struct {
+		report  status.Report
+		trouble error
+	}
+	looks := make(chan look)
+	ended := make(chan error, 1)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() {
+		ended <- status.Follow(ctx, r.locks, r.selection, func(report status.Report, trouble error) {
+			select {
+			case looks <- look{report, trouble}:
+			case <-ctx.Done():
+			}
+		})
+	})
+	// Only the plan is of interest: what the default is does not matter here.
+	source := steering.New(r.core, r.namespace, r.group, static.Revision(""), nil)
+	wg.Go(func() { _ = source.Watch(ctx, func(election.Preference) {}) }) // it ends with ctx only
+	var report *status.Report
+	sight, changed := source.Sight()
+	for {
+		select {
+		case l := <-looks:
+			if l.trouble != nil {
+				deliver(view.Rollout{}, l.trouble)
+				continue
+			}
+			report = &l.report
+		case <-changed:
+			sight, changed = source.Sight()
+		case err := <-ended:
+			return err
+		}
+		if report != nil && sight.Plan != nil {
+			deliver(r.view(*sight.Plan, *report), nil)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+func newRolloutUndo() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "undo",
+		Short: "Go back to the revision before the last completed rollout, at once",
+		Long: `Go back to the revision that led before the last completed rollout: a rollout of its own,
+with one step, 100 %. Where its checks find failures it is paused, and not rolled back.
+
+A rollout that goes on is not undone but aborted.`,
+		Args: noArguments,
+	}
+	f := c.Flags()
+	addSettings(f, rolloutSettings...)
+	dry, format, confirm := addDryRun(f), addOutput(f), newConfirmation(f)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return runRollout(c, func(ctx context.Context, r *rolloutCommand) error {
+			stored, err := r.load(ctx)
+			if err != nil {
+				return err
+			}
+			spec, err := undoing(stored.Plan)
+			if err != nil {
+				return err
+			}
+			return r.start(ctx, starting{spec: spec, dry: bool(*dry), format: *format, confirm: confirm})
+		})
+	}
+	return c
+}
+
+var errNothingToUndo = errors.New("cannot undo: no rollout was completed (primacy rollout history lists them)")
+
+// undoing is the way back from the last completed rollout.
+func undoing(p rollout.Plan) (rollout.Spec, error) {
+	spec := rollout.Spec{Steps: []rollout.Step{{SetWeight: 100}}, OnFailure: rollout.HoldOn, MaxConcurrentMoves: undoAtOnce}
+	past := rolloutsOf(p)
+	for i := len(past) - 1; i >= 0; i-- {
+		switch past[i].Phase {
+		case rollout.Complete, rollout.Promoted:
+			spec.Stable, spec.Canary = past[i].Canary, past[i].Stable
+			return spec, nil
+		}
+	}
+	return spec, errNothingToUndo
+}
+
+// undoAtOnce is how many elections an undo moves at a time: all.
+const undoAtOnce = 10_000

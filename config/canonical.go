@@ -60,9 +60,10 @@ type canonicalElection struct {
 }
 
 type canonicalRunner struct {
-	Name string                `yaml:"name"`
-	Mode string                `yaml:"mode,omitempty"`
-	Kind map[string]*yaml.Node `yaml:",inline"`
+	Name   string                `yaml:"name"`
+	Mode   string                `yaml:"mode,omitempty"`
+	OnExit string                `yaml:"onExit,omitempty"`
+	Kind   map[string]*yaml.Node `yaml:",inline"`
 }
 
 func (l Lock) canonical() lockDoc {
@@ -103,7 +104,7 @@ func (e Election) canonical() canonicalElection {
 		}
 	}
 	for i, r := range e.Runners {
-		out.Runners[i] = canonicalRunner{r.Name, r.Mode, map[string]*yaml.Node{r.Kind: plain(r.Node)}}
+		out.Runners[i] = canonicalRunner{r.Name, r.Mode, r.OnExit, map[string]*yaml.Node{r.Kind: plain(r.Node)}}
 	}
 	return out
 }

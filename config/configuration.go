@@ -147,8 +147,9 @@ const (
 // Runner is one piece of work of an election: its name and the block of its kind.
 type Runner struct {
 	Name string
-	// Mode is as written; empty where it is not. The registry of runners knows the modes.
-	Mode string
+	// Mode and OnExit are as written; empty where they are not. The registry of runners knows
+	// which there are.
+	Mode, OnExit string
 	Block
 	// Entry is the whole entry, name and all, for registries that take that.
 	Entry Block

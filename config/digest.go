@@ -24,6 +24,9 @@ func (e Election) Digest() string {
 		if r.Mode != "" {
 			fmt.Fprintf(h, " mode %q", r.Mode)
 		}
+		if r.OnExit != "" {
+			fmt.Fprintf(h, " onExit %q", r.OnExit)
+		}
 		r.Block.digest(h)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])

@@ -86,11 +86,12 @@ type priorityDoc struct {
 
 // runnerDoc is a mapping of a name and one kind.
 type runnerDoc struct {
-	name  string
-	mode  string
-	kind  string
-	node  *yaml.Node
-	entry *yaml.Node
+	name   string
+	mode   string
+	onExit string
+	kind   string
+	node   *yaml.Node
+	entry  *yaml.Node
 }
 
 // DecodeStrict splits name and kind.
@@ -106,12 +107,16 @@ func (r *runnerDoc) DecodeStrict(node *yaml.Node) error {
 		errs = append(errs, within(err, "name", name)...)
 	}
 	delete(fields, "name")
-	if mode, given := fields["mode"]; given {
-		if err := strict.Decode(mode, &r.mode); err != nil {
-			errs = append(errs, within(err, "mode", mode)...)
+	text := func(field string, into *string) {
+		if node, given := fields[field]; given {
+			if err := strict.Decode(node, into); err != nil {
+				errs = append(errs, within(err, field, node)...)
+			}
 		}
-		delete(fields, "mode")
+		delete(fields, field)
 	}
+	text("mode", &r.mode)
+	text("onExit", &r.onExit)
 	kind, block, err := oneKind(node, fields, "exec: {...}", "make each a runner of its own")
 	if err != nil {
 		errs = append(errs, err)

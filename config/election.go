@@ -212,10 +212,11 @@ func (r *resolver) runners(at string, docs []runnerDoc) []Runner {
 		r.name(entry+".name", doc.name, dnsLabel)
 		r.unique(names, doc.name, entry+".name", "%q is the name of %s in line %d too", "names must differ within an election")
 		runners[i] = Runner{
-			Name:  doc.name,
-			Mode:  doc.mode,
-			Block: Block{Kind: doc.kind, Field: strict.Join(entry, doc.kind), Node: doc.node},
-			Entry: Block{Kind: doc.kind, Field: entry, Node: doc.entry},
+			Name:   doc.name,
+			Mode:   doc.mode,
+			OnExit: doc.onExit,
+			Block:  Block{Kind: doc.kind, Field: strict.Join(entry, doc.kind), Node: doc.node},
+			Entry:  Block{Kind: doc.kind, Field: entry, Node: doc.entry},
 		}
 	}
 	return runners

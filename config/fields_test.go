@@ -165,6 +165,8 @@ var wrongs = []struct{ field, text, want string }{
 		`f:4:33: elections[0].runners[0]: want a mapping, got "writer" (write fields as name: value)`},
 	{"elections[0].runners[0]", "group: edge\nelections: [{name: a, runners: [{name: A, exec: {}}]}]",
 		`f:4:40: elections[0].runners[0].name: "A" is not a valid name (use lower-case letters, digits and dashes; begin and end with a letter or digit)`},
+	{"elections[0].runners[0]", "group: edge\nelections: [{name: a, runners: [{name: a, onExit: no, exec: {}}]}]",
+		`f:4:51: elections[0].runners[0].onExit: no is a boolean, want text (write it quoted: "no")`},
 }
 
 func TestEveryFieldWrong(t *testing.T) {

@@ -273,27 +273,33 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A chain is part of what an election is: another one makes another election.
-func TestDigestOfChains(t *testing.T) {
+// A chain, what runners do and their order are part of what an election is: others make
+// another election.
+func TestDigests(t *testing.T) {
 	seen := map[string]string{}
-	for _, priority := range []string{"policy: revision-location", "policy: weight", "chain: [weight]",
-		"chain: [preferred, weight]", "chain: [weight, preferred]", "chain: ['preferred, weight']"} {
-		text := "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nelections: [{name: a, priority: {" + priority + "}}]"
+	for _, election := range []string{
+		"priority: {policy: revision-location}", "priority: {policy: weight}", "priority: {chain: [weight]}",
+		"priority: {chain: [preferred, weight]}", "priority: {chain: [weight, preferred]}", "priority: {chain: ['preferred, weight']}",
+		"runners: [{name: a, exec: {}}]", "runners: [{name: a, exec: {}, onExit: stop}]", "runners: [{name: a, exec: {}, mode: stop}]",
+		"runners: [{name: a, onExit: release, exec: {}}]", "runners: [{name: a, exec: {}, onExit: restart}]",
+		"runners: [{name: a, exec: {}}, {name: b, exec: {}}]", "runners: [{name: b, exec: {}}, {name: a, exec: {}}]",
+	} {
+		text := "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nelections: [{name: a, " + election + "}]"
 		c, err := config.Parse("f", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		digest := c.Elections[0].Digest()
 		if other := seen[digest]; other != "" {
-			t.Errorf("%s has the digest of %s", priority, other)
+			t.Errorf("%s has the digest of %s", election, other)
 		}
-		seen[digest] = priority
+		seen[digest] = election
 		again, err := config.Parse("canonical", []byte(c.Canonical()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if again.Elections[0].Digest() != digest {
-			t.Errorf("%s: the canonical form is another election", priority)
+			t.Errorf("%s: the canonical form is another election", election)
 		}
 	}
 }

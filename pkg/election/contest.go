@@ -60,7 +60,7 @@ func (c *contest) config() machine.Config {
 	own := &r.cfg.Member
 	return machine.Config{
 		Election: spec.Name, Group: r.cfg.Group,
-		Member:    record.Member{Identity: r.identity, Revision: own.Revision, Location: own.Location, Weight: own.Weight},
+		Member:    record.Member{Identity: r.identity, Revision: own.Revision, Location: own.Location, Weight: own.Weight, Standing: c.unready()},
 		Timing:    spec.Timing,
 		Policy:    spec.Policy,
 		Bootstrap: spec.Bootstrap,
@@ -249,15 +249,15 @@ func (r *realm) start(c *contest, a machine.Start) {
 // returned takes in that a term's runner has returned.
 func (r *realm) returned(c *contest, token record.Token, err error) {
 	log := r.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(token)))
-	if c.state.Role == machine.Leading && c.work.stopped() {
+	if c.state.Role == machine.Leading && c.work.expired() {
 		// Its guard stopped it while the driver was held up, and a renewal came in late: the
 		// term is over all the same, and nothing failed.
 		r.handle(c, machine.Paused{Reason: machine.ReasonExpired})
 		r.handle(c, machine.Resumed{})
 	}
 	if c.state.Role == machine.Leading {
-		// Nobody told it to stop: the machine gives the term up, and its Stop finds the
-		// work gone.
+		// Nobody but itself told it to stop: the machine gives the term up, and its Stop finds
+		// the work gone.
 		log.Warn("runner returned during its term; the term is given up", zap.Error(err))
 		c.work = nil
 		r.handle(c, machine.RunnersFailed{})

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/atomic"
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -30,7 +31,9 @@ type Manager struct {
 	// them up.
 	changed chan struct{}
 	news    []*entrant
-	// background joins the Background of runners.
+	// readiness is told that an entrant became ready or unready.
+	readiness chan struct{}
+	// background joins the Background and Readiness of runners.
 	background sync.WaitGroup
 }
 
@@ -62,8 +65,11 @@ type entrant struct {
 	// closed when it was.
 	removed bool
 	left    chan struct{}
-	// quit ends the runner's Background, if it has one and was begun; nil otherwise.
+	// quit ends the runner's Background and Readiness, if it has one and was begun; nil
+	// otherwise.
 	quit context.CancelFunc
+	// unready: its runner would not be able to work, as far as it said.
+	unready atomic.Bool
 }
 
 // ErrStopped: the Manager's Run has returned; it does not run twice.
@@ -79,6 +85,7 @@ func NewManager(cfg Config) (*Manager, error) {
 		elections: map[string]*entrant{},
 		locks:     map[lockName]string{},
 		changed:   make(chan struct{}, 1),
+		readiness: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -107,6 +114,9 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	if spec.Range {
 		e.ranges = &ranges{}
 	}
+	if _, tells := runner.(Readiness); tells {
+		e.unready.Store(true) // until it says that it is ready
+	}
 	m.elections[spec.Name] = e
 	for _, l := range spec.lockNames() {
 		m.locks[l] = spec.Name
@@ -122,17 +132,23 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 // beginLocked starts what the election's runner does beyond its terms. It ends when the
 // election is forgotten, and is joined by Run.
 func (m *Manager) beginLocked(e *entrant) {
-	b, ok := e.runner.(Background)
-	if !ok || e.quit != nil {
+	background, works := e.runner.(Background)
+	readiness, tells := e.runner.(Readiness)
+	if !works && !tells || e.quit != nil {
 		return
 	}
 	ctx, quit := context.WithCancel(context.Background())
 	e.quit = quit
-	m.background.Go(func() {
-		if err := b.Background(ctx); err != nil {
-			m.cfg.Log.Warn("runner's work beyond its terms ended with an error", zap.String("election", e.spec.Name), zap.Error(err))
-		}
-	})
+	if tells {
+		m.background.Go(func() { m.followReadiness(ctx, e, readiness) })
+	}
+	if works {
+		m.background.Go(func() {
+			if err := background.Background(ctx); err != nil {
+				m.cfg.Log.Warn("runner's work beyond its terms ended with an error", zap.String("election", e.spec.Name), zap.Error(err))
+			}
+		})
+	}
 }
 
 // Statuses are those of the present elections, in no order.

@@ -43,8 +43,8 @@ type realm struct {
 	contests map[*entrant]*contest
 	streams  map[lock.Store]*stream
 	// going are the contests that resigned and may still owe something; lowered, those
-	// in which our standing was lowered.
-	going, lowered map[*contest]bool
+	// in which our standing was lowered; unready, those whose runners are not ready.
+	going, lowered, unready map[*contest]bool
 	// open are those, of the elections' own locks, whose terms outlast an outage.
 	open map[*contest]bool
 	// health is what was published of a term last.
@@ -93,7 +93,7 @@ func newRealm(m *Manager, identity string, source *latest[Preference], notBefore
 		log:        m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
 		inbox:      make(chan func(), 256),
 		contests:   map[*entrant]*contest{}, streams: map[lock.Store]*stream{},
-		going: map[*contest]bool{}, lowered: map[*contest]bool{}, open: map[*contest]bool{}, beats: map[lockName]uint64{},
+		going: map[*contest]bool{}, lowered: map[*contest]bool{}, unready: map[*contest]bool{}, open: map[*contest]bool{}, beats: map[lockName]uint64{},
 		view: &machine.View{},
 	}
 	r.trouble.log = r.log
@@ -121,6 +121,11 @@ func (r *realm) member() record.Member {
 			continue
 		}
 		m.Standing = append(m.Standing, c.name())
+	}
+	for c := range r.unready {
+		if !r.lowered[c] {
+			m.Standing = append(m.Standing, c.name())
+		}
 	}
 	slices.Sort(m.Standing)
 	return m
@@ -168,6 +173,8 @@ func (r *realm) run(ctx context.Context) (again bool, err error) {
 			given := r.postponed
 			r.postponed = nil
 			r.enter(r.m.latest(given))
+		case <-r.m.readiness:
+			r.tendReadiness()
 		case <-done:
 			done = nil
 			r.leave(machine.ReasonShutdown)
@@ -306,6 +313,7 @@ func (r *realm) add(e *entrant) []*stream {
 	if e.spec.MigrateFrom != nil {
 		r.migration(c, e.spec.MigrateFrom)
 	}
+	r.noteReadiness(c)
 	var streams []*stream
 	c.each(func(c *contest) {
 		s := r.streamOf(c.lock.store)
@@ -372,6 +380,7 @@ func (r *realm) drop(c *contest) {
 	delete(r.going, c)
 	delete(r.lowered, c)
 	delete(r.open, c)
+	delete(r.unready, c)
 	delete(r.streamOf(c.lock.store).byLock, c.lock.name)
 	r.beats[c.lock] = c.state.Beat
 }

@@ -36,7 +36,8 @@ type Term struct {
 	Cycle int
 
 	validity *Validity
-	status   *Status // nil where there is no Manager
+	status   *Status          // nil where there is no Manager
+	giveUp   func(why string) // nil where there is no Manager
 }
 
 // NewTerm makes a term for whoever drives runners without a Manager, such as the tests
@@ -44,6 +45,18 @@ type Term struct {
 func NewTerm(t Term, validity *Validity) Term {
 	t.validity = validity
 	return t
+}
+
+// GiveUp says that the work cannot go on, for a runner of several parts that must stop the
+// others before it can return. The runner's context is cancelled before GiveUp returns, and
+// the work must be dead within stopGrace, as with any Stop: what does not stop ends the
+// process. Once the runner has returned, the lock is released and the member stands down for
+// a while. It does nothing where the term is ending already, and for a Term that no Manager
+// began.
+func (t Term) GiveUp(why string) {
+	if t.giveUp != nil {
+		t.giveUp(why)
+	}
 }
 
 // Deadline is the instant by which the work must be dead unless the term is extended,

@@ -24,7 +24,9 @@ type work struct {
 
 	mu sync.Mutex
 	// stop is set once the work was told to stop; it never changes after that.
-	stop     *Stop
+	stop *Stop
+	// gaveUp: it was the runner that wanted the stop.
+	gaveUp   bool
 	returned bool
 	guard    *time.Timer
 }
@@ -35,6 +37,7 @@ func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, gra
 	ctx, cancel := context.WithCancelCause(context.Background())
 	w := &work{clock: c, grace: grace, validity: NewValidity(deadline), cancel: cancel, abort: abort}
 	w.term = NewTerm(term, w.validity)
+	w.term.giveUp = w.giveUp
 	w.mu.Lock()
 	w.guard = time.AfterFunc(clock.Until(c, deadline.Add(-grace)), w.keep)
 	w.mu.Unlock()
@@ -89,11 +92,24 @@ func (w *work) endLocked(s Stop) {
 	w.cancel(&s)
 }
 
-// stopped says whether the work was told to stop.
-func (w *work) stopped() bool {
+// giveUp is for the runner itself: nothing is extended from here on, though the lock is
+// renewed until the runner has returned.
+func (w *work) giveUp(why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.stop != nil
+	if w.stop != nil || w.returned {
+		return
+	}
+	w.gaveUp = true
+	deadline, _ := w.validity.Deadline()
+	w.endLocked(Stop{Reason: why, By: min(deadline, w.clock.Now().Add(w.grace))})
+}
+
+// expired says whether the guard stopped the work, and nobody else wanted that.
+func (w *work) expired() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stop != nil && !w.gaveUp
 }
 
 // keep runs when the guard's time has come: first to stop the work if nobody else has,

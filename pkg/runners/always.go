@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
 	"go.uber.org/zap"
 
@@ -20,13 +19,12 @@ import (
 // growing wait, for as long as the Manager runs; while a term lasts, the new run is shown
 // that term. A term during which it keeps failing (Restart.Failures in a row) is given up.
 func Always(name string, a election.AlwaysRunner, s Supervision) election.Runner {
-	env := Env{Clock: s.Clock, Log: s.Log}.Defaults()
-	s.Clock, s.Log = env.Clock, env.Log.With(zap.String("runner", name))
-	s.Restart = s.Restart.defaults()
-	if s.Random == nil {
-		s.Random = rand.Float64
+	s = s.defaults()
+	s.Log = s.Log.With(zap.String("runner", name))
+	return &always{
+		Supervision: s, name: name, work: a, terms: election.NewTerms(), failing: make(chan *GaveUpError, 1),
+		counter: s.Figures.of(Child{Name: name}),
 	}
-	return &always{Supervision: s, name: name, work: a, terms: election.NewTerms(), failing: make(chan *GaveUpError, 1)}
 }
 
 type always struct {
@@ -36,6 +34,8 @@ type always struct {
 	terms *election.Terms
 	// failing holds the news that the work fails again and again.
 	failing chan *GaveUpError
+	// counter is that of the supervision it is part of, if there is one.
+	counter *counter
 }
 
 var _ election.Background = (*always)(nil)
@@ -57,8 +57,9 @@ func (a *always) Run(ctx context.Context, term election.Term) error {
 	case <-over:
 		return nil
 	case failed := <-a.failing:
+		term.GiveUp(failed.Error())
 		deadline, _ := term.Deadline()
-		cancel(&election.Stop{Reason: failed.Error(), By: deadline})
+		cancel(&election.Stop{Reason: failed.Error(), By: deadline}) // where nobody keeps the term
 		<-over
 		return failed
 	}
@@ -76,6 +77,7 @@ func (a *always) Background(ctx context.Context) error {
 			}
 			return nil
 		}
+		a.counter.failed(err)
 		if a.Clock.Now().Sub(began) > a.Restart.Healthy {
 			failures = 0
 		}
@@ -89,38 +91,34 @@ func (a *always) Background(ctx context.Context) error {
 		wait := a.Restart.wait(failures, a.Random())
 		a.Log.Warn("runner ended, though it should always run; it is started again",
 			zap.Error(err), zap.Int("failures", failures), zap.Duration("wait", wait))
+		a.counter.waits(wait)
 		pause(ctx, wait)
+		a.counter.waits(0)
 	}
 	return nil
 }
 
-// attempt runs the work once. A panic becomes an error, its stack is logged.
+// attempt runs the work once.
 func (a *always) attempt(ctx context.Context) error {
-	done := make(chan error, 1)
-	go func() {
-		err := errGoexit // stands when the work neither returns nor panics
-		defer func() {
-			if v := recover(); v != nil {
-				err = fmt.Errorf("it panicked: %v", v)
-				a.Log.Error("runner panicked", zap.String("panic", fmt.Sprint(v)), zap.Stack("stack"))
-			}
-			done <- err
-		}()
-		if err = a.work.RunAlways(ctx, a.terms); err == nil && ctx.Err() == nil {
+	a.counter.started()
+	defer a.counter.ended()
+	return guarded(a.Log, func() error {
+		err := a.work.RunAlways(ctx, a.terms)
+		if err == nil && ctx.Err() == nil {
 			err = errAlwaysReturned
 		}
-	}()
-	return <-done
+		return err
+	})
 }
 
-var errAlwaysReturned = errors.New("it returned, though it should always run")
+var errAlwaysReturned = fmt.Errorf("it should always run: %w", errReturned)
 
 // Background runs what the children do beyond their terms.
 func (s *supervisor) Background(ctx context.Context) error {
 	ends := make(chan error)
 	n := 0
-	for _, c := range s.children {
-		if b, ok := c.Runner.(election.Background); ok {
+	for _, w := range s.workers {
+		if b, ok := w.Runner.(election.Background); ok {
 			n++
 			go func() { ends <- b.Background(ctx) }() // joined below
 		}

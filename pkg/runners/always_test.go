@@ -68,6 +68,15 @@ type actor struct {
 }
 
 func (s *stage) enter(name string, work election.AlwaysFunc) *actor {
+	half := func() float64 { return 0.5 }
+	always := runners.Always("work", work, runners.Supervision{Clock: s.clock, Random: half})
+	beside := election.RunnerFunc(func(ctx context.Context, _ election.Term) error { <-ctx.Done(); return nil })
+	return s.employ(name, runners.Supervise(
+		[]runners.Child{{Name: "work", Runner: always}, {Name: "beside", Runner: beside}}, runners.Supervision{Clock: s.clock, Random: half}))
+}
+
+// employ is a member with a runner.
+func (s *stage) employ(name string, runner election.Runner) *actor {
 	a := &actor{done: make(chan error, 1), aborted: make(chan error, 8)}
 	m, err := election.NewManager(election.Config{
 		Group: "edge", Host: name, Member: election.Member{Revision: "r"}, Locks: s.realm.Store(), Clock: s.clock,
@@ -76,12 +85,8 @@ func (s *stage) enter(name string, work election.AlwaysFunc) *actor {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	half := func() float64 { return 0.5 }
-	always := runners.Always("work", work, runners.Supervision{Clock: s.clock, Random: half})
-	beside := election.RunnerFunc(func(ctx context.Context, _ election.Term) error { <-ctx.Done(); return nil })
 	a.manager = m
-	a.status, err = m.Add(election.Spec{Name: "e"}, runners.Supervise(
-		[]runners.Child{{Name: "work", Runner: always}, {Name: "beside", Runner: beside}}, runners.Supervision{Clock: s.clock, Random: half}))
+	a.status, err = m.Add(election.Spec{Name: "e"}, runner)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -43,8 +43,12 @@ func (env Env) Defaults() Env {
 
 // Child is one runner of an election under its name.
 type Child struct {
-	Name   string
+	Name string
+	// Kind is the name of its kind, for those who watch; empty where it has none.
+	Kind   string
 	Runner election.Runner
+	// OnExit says what follows when it ends before its term. Empty stands for ExitRestart.
+	OnExit OnExit
 }
 
 // ErrDeadline is wrapped by a runner that stopped, or did not start, because its term's

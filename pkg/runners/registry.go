@@ -20,10 +20,11 @@ type Registry struct {
 // NewRegistry makes an empty registry.
 func NewRegistry() *Registry { return &Registry{kinds: map[string]Decoder{}} }
 
-// nameKey and modeKey are the keys of a runner's block that are no kind.
+// The keys of a runner's block that are no kind.
 const (
-	nameKey = "name"
-	modeKey = "mode"
+	nameKey   = "name"
+	modeKey   = "mode"
+	onExitKey = "onExit"
 )
 
 // Modes are when a runner works.
@@ -38,7 +39,7 @@ const (
 // program, and panics.
 func (r *Registry) Register(kind string, d Decoder) {
 	switch {
-	case kind == "" || kind == nameKey || kind == modeKey:
+	case kind == "" || kind == nameKey || kind == modeKey || kind == onExitKey:
 		panic(fmt.Sprintf("runners: a kind cannot be called %q", kind))
 	case d == nil:
 		panic(fmt.Sprintf("runners: kind %q has no decoder", kind))
@@ -63,14 +64,18 @@ func (r *Registry) Kinds() []string {
 //	name: writer
 //	exec: {command: [./bin/writer], stopGrace: 5s}
 //
-// which has a name, exactly one kind, and may have a mode. The error, if any, is a strict.Errors whose
-// paths start at the block.
+// which has a name, exactly one kind, and may have a mode and an onExit. The error, if any, is a
+// strict.Errors whose paths start at the block.
 func (r *Registry) Decode(node *yaml.Node, env Env) (Child, error) {
 	name, kind, block, err := r.split(node)
 	if err != nil {
 		return Child{}, err
 	}
-	mode, at, err := modeOf(node)
+	mode, at, err := word(node, modeKey, ModeLeader, ModeAlways)
+	if err != nil {
+		return Child{}, err
+	}
+	onExit, exitAt, err := word(node, onExitKey, ExitRestart, ExitRelease, ExitStop)
 	if err != nil {
 		return Child{}, err
 	}
@@ -85,24 +90,30 @@ func (r *Registry) Decode(node *yaml.Node, env Env) (Child, error) {
 		return Child{}, strict.NewError(at, modeKey, "this "+kind+" works during terms only", "leave mode out; functions that are made for it can always run")
 	case mode == ModeLeader && always:
 		return Child{}, strict.NewError(node, modeKey, "this "+kind+" always runs", "write mode: always")
+	case always && onExit != ExitRestart:
+		return Child{}, strict.NewError(exitAt, onExitKey, "a runner that always runs is always started again", "leave onExit out")
 	}
-	return Child{Name: name, Runner: runner}, nil
+	return Child{Name: name, Kind: kind, Runner: runner, OnExit: onExit}, nil
 }
 
-// modeOf reads a runner's mode.
-func modeOf(node *yaml.Node) (string, *yaml.Node, error) {
-	at, given := strict.Lookup(node, modeKey)
+// word reads one of several words; the first one is the default.
+func word[W ~string](node *yaml.Node, key string, known ...W) (W, *yaml.Node, error) {
+	at, given := strict.Lookup(node, key)
 	if !given {
-		return ModeLeader, node, nil
+		return known[0], node, nil
 	}
-	var mode string
-	if err := strict.Decode(at, &mode); err != nil {
-		return "", nil, strict.Rebase(err, "", modeKey, at)
+	var text string
+	if err := strict.Decode(at, &text); err != nil {
+		return "", nil, strict.Rebase(err, "", key, at)
 	}
-	if mode != ModeLeader && mode != ModeAlways {
-		return "", nil, strict.NewError(at, modeKey, fmt.Sprintf("want %s or %s, got %q", ModeLeader, ModeAlways, mode), "the default is "+ModeLeader)
+	if !slices.Contains(known, W(text)) {
+		words := make([]string, len(known))
+		for i, w := range known {
+			words[i] = string(w)
+		}
+		return "", nil, strict.NewError(at, key, fmt.Sprintf("want %s, got %q", strings.Join(words, " or "), text), "the default is "+string(known[0]))
 	}
-	return mode, at, nil
+	return W(text), at, nil
 }
 
 // split takes a runner's block apart.
@@ -128,7 +139,7 @@ func (r *Registry) split(node *yaml.Node) (name, kind string, block *yaml.Node, 
 			if name == "" {
 				fail(value, nameKey, "is empty", "every runner of an election has a name of its own")
 			}
-		case key.Value == modeKey:
+		case key.Value == modeKey, key.Value == onExitKey:
 		case r.kinds[key.Value] == nil:
 			fail(key, key.Value, "is no kind of runner", r.known())
 		case kind != "":

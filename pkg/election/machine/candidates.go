@@ -61,7 +61,7 @@ func (s *step) successor(without ...string) string {
 		me.Trust = OnProbation
 	}
 	me.Ready = true
-	if !s.Standing(s.now) {
+	if !s.stands() {
 		me.Standing = []string{s.cfg.Election}
 	}
 	consider(&me)
@@ -70,6 +70,10 @@ func (s *step) successor(without ...string) string {
 	}
 	return best.Identity
 }
+
+// stands says whether our runners are in good standing: they did not fail lately, and are
+// not known to be unable to work.
+func (s *step) stands() bool { return s.Standing(s.now) && s.cfg.Member.StandsFor(s.cfg.Election) }
 
 // compare puts the better successor first: whoever fell lately last of all, then the
 // policy's order, readiness, standing, and the highest hash.

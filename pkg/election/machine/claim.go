@@ -304,7 +304,7 @@ func (s *step) foreignReleased(holder string) {
 // be claimed from; false while it is not.
 func (s *step) foreignMayGoAt() (record.Instant, bool) {
 	t := s.cfg.Timing
-	if !s.Standing(s.now) || s.now < s.cfg.ProvenAt || !s.outranksForeign(s.Lock.Record) {
+	if !s.stands() || s.now < s.cfg.ProvenAt || !s.outranksForeign(s.Lock.Record) {
 		s.outrankedSince = 0
 		return 0, false
 	}

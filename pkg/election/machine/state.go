@@ -13,7 +13,8 @@ import (
 type Config struct {
 	Election string
 	Group    string
-	// Member is who we are: one incarnation.
+	// Member is who we are: one incarnation. Of it, Standing is what may change: it names the
+	// election while our runners are not ready for a term.
 	Member    record.Member
 	Timing    record.Timing
 	Policy    priority.Policy

@@ -126,7 +126,8 @@ type Member struct {
 	// Fallen counts the earlier sessions of the same Pod or host that ended without
 	// their owner; zero again after the member has lived twice its probation.
 	Fallen int
-	// Standing lists elections in which the member's runners failed lately.
+	// Standing lists elections in which the member's runners failed lately, or are not ready
+	// for a term.
 	Standing []string
 }
 

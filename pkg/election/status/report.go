@@ -62,7 +62,7 @@ type Member struct {
 	Reason string `json:"reason,omitempty"`
 	// Preference is the revision that the member sees as preferred.
 	Preference string `json:"preference,omitempty"`
-	// Standing lists elections in which its runners failed lately.
+	// Standing lists elections in which its runners failed lately or are not ready.
 	Standing []string `json:"standing,omitempty"`
 	// Fallen counts earlier sessions of its Pod or host that it did not end itself.
 	Fallen int `json:"fallen,omitempty"`

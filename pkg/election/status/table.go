@@ -80,7 +80,7 @@ func (m Member) cells(now time.Time) []string {
 		state = "stale?"
 	}
 	if len(m.Standing) > 0 {
-		note = "runners failed lately: " + strings.Join(m.Standing, ", ")
+		note = "runners failed lately, or are not ready: " + strings.Join(m.Standing, ", ")
 	}
 	return []string{m.Identity, m.Revision, m.Location, ready, state, m.Preference, strconv.Itoa(m.Leads), since(m.Renewed, now), note}
 }

@@ -1,0 +1,90 @@
+package election
+
+import (
+	"context"
+	"errors"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+)
+
+// Readiness is what a Runner may be as well: it knows beforehand whether a term would find it
+// able to work.
+//
+// A member whose runner is not ready says so in its session, as it does of one that failed
+// lately: no holder drains for it, it claims nothing from a living foreign holder, and among
+// equals others come first. It is never kept from a free lock, and a term that is on is not
+// touched.
+type Readiness interface {
+	// Readiness tells report at first, and whenever it changes, why a term could not be
+	// worked; nil for that it could. Until the first report it is not ready; once Readiness
+	// has returned, the last one stands. It is called once, when the Manager runs and the
+	// election was added, and returns soon after ctx was cancelled: when the election's lock
+	// was let go. It calls report from its own goroutine's stack only.
+	Readiness(ctx context.Context, report func(problem error)) error
+}
+
+var errNotAsked = errors.New("it has not said anything yet")
+
+// followReadiness has the runner report until ctx ends.
+func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readiness) {
+	log := m.cfg.Log.With(zap.String("election", e.spec.Name))
+	last := errNotAsked
+	err := runner.Readiness(ctx, func(problem error) {
+		if text(problem) == text(last) {
+			return
+		}
+		if last = problem; problem != nil {
+			log.Warn("runner is not ready for a term", zap.Error(problem))
+		} else {
+			log.Info("runner is ready for a term")
+		}
+		e.unready.Store(problem != nil)
+		select {
+		case m.readiness <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		log.Warn("runner says no more whether it is ready", zap.Error(err))
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// tendReadiness takes in which runners have become ready, or are not any more.
+func (r *realm) tendReadiness() {
+	for e, c := range r.contests {
+		if e.unready.Load() == r.unready[c] {
+			continue
+		}
+		r.noteReadiness(c)
+		c.each(func(c *contest) { r.handle(c, machine.Tick{}) })
+	}
+}
+
+// noteReadiness has our session, and the machine, know how the election's runner is.
+func (r *realm) noteReadiness(c *contest) {
+	delete(r.unready, c)
+	if c.entrant.unready.Load() {
+		r.unready[c] = true
+	}
+}
+
+// unready is the election's name while its runner is not ready, as the machine wants to know.
+func (c *contest) unready() []string {
+	own := c
+	if c.inner != nil {
+		own = c.inner
+	}
+	if !c.realm.unready[own] {
+		return nil
+	}
+	return []string{own.name()}
+}

@@ -1,0 +1,276 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+)
+
+// standing lists the elections in which the member says that it does not stand.
+func (g *group) standing(member string) []string {
+	return g.realm.Read(slot(member)).Record.Member.Standing
+}
+
+// late adds an election to a member with a runner of its own.
+func (m *member) late(t *testing.T, name string, runner election.Runner) *election.Status {
+	t.Helper()
+	status, err := m.manager.Add(election.Spec{Name: name}, runner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.status[name] = status
+	return status
+}
+
+// Rule 17, CONFORMANCE 26: the member whose runner failed says so in its session for
+// standDown, doubling, and for as long the holder does not drain for it, though it is of the
+// preferred revision. Then the lock comes back, by itself.
+func TestFailuresLowerTheStanding(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m1 := g.join("m1", "canary", canary)
+		fails := election.RunnerFunc(func(ctx context.Context, _ election.Term) error {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(10 * time.Second):
+				return errors.New("bad luck")
+			}
+		})
+		m1.late(t, "a", fails)
+		after(20 * time.Second) // taken after 15 s
+		m2 := g.join("m2", "stable", canary)
+		m2.late(t, "a", g.judge.runner("m2", 0))
+		after(6 * time.Second)
+		for _, lowered := range []time.Duration{60 * time.Second, 120 * time.Second} {
+			g.wantLeader("a", m2, m1, m2)
+			if got := g.standing("m1"); !slices.Equal(got, []string{"a"}) {
+				t.Errorf("m1's session says %q", got)
+			}
+			after(lowered - 5*time.Second)
+			g.wantLeader("a", m2, m1, m2)
+			if got := g.standing("m1"); !slices.Equal(got, []string{"a"}) {
+				t.Errorf("m1's session says %q", got)
+			}
+			// It publishes that it stands again, and after preemptDelay gets its lock for 10 s.
+			after(10 * time.Second)
+			g.wantLeader("a", m1, m1, m2)
+			if got := g.standing("m1"); len(got) > 0 {
+				t.Errorf("m1's session says %q", got)
+			}
+			after(10 * time.Second)
+		}
+		g.wantLeader("a", m2, m1, m2)
+		m1.leave(t)
+		m2.leave(t)
+		for _, o := range g.judge.overlaps() {
+			t.Error(o)
+		}
+	})
+}
+
+// A runner that gives its term up is told to stop, by the end of its grace; the term counts
+// as over at once, nothing is extended, and the member stands down once it has returned.
+func TestGiveUp(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m1 := g.join("m1", "stable", stable)
+		var stop election.Stop
+		var left time.Duration
+		status := m1.late(t, "a", election.RunnerFunc(func(ctx context.Context, term election.Term) error {
+			time.Sleep(20 * time.Second)
+			term.GiveUp("enough")
+			stop, _ = election.StopOf(ctx)
+			left = time.Duration(stop.By - g.clock.Now())
+			if term.Valid() != nil {
+				t.Error("a term that was given up is valid")
+			}
+			before, _ := term.Deadline()
+			time.Sleep(4 * time.Second)
+			if later, _ := term.Deadline(); later != before {
+				t.Error("a term that was given up was extended")
+			}
+			term.GiveUp("twice")
+			if again, _ := election.StopOf(ctx); again != stop {
+				t.Errorf("the stop changed from %v to %v", stop, again)
+			}
+			return nil
+		}))
+		after(38 * time.Second) // led since 15 s, given up at 35 s
+		if holder := g.realm.Read("a").Record.Holder; !strings.HasPrefix(holder, "m1_") || status.IsLeader() {
+			t.Errorf("held by %q, leads %v", holder, status.IsLeader())
+		}
+		after(2 * time.Second)
+		if stop.Reason != "enough" || left != 5*time.Second {
+			t.Errorf("told %+v, with %v left", stop, left)
+		}
+		if holder := g.realm.Read("a").Record.Holder; holder != "" || !slices.Equal(g.standing("m1"), []string{"a"}) {
+			t.Errorf("held by %q, standing %q", holder, g.standing("m1"))
+		}
+		m1.leave(t)
+		if len(m1.aborted) > 0 {
+			t.Error(<-m1.aborted)
+		}
+		election.NewTerm(election.Term{}, election.NewValidity(0)).GiveUp("nobody listens")
+	})
+}
+
+// readied is a runner that is ready when a test says so.
+type readied struct {
+	election.Runner
+	say chan error
+}
+
+func (r *readied) Readiness(ctx context.Context, report func(error)) error {
+	for {
+		select {
+		case problem := <-r.say:
+			report(problem)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+var errUnready = errors.New("no data yet")
+
+// A member whose runner is not ready says so, and no holder drains for it; once it is ready
+// the lock moves. A term that is on is left alone, whatever becomes of the readiness.
+func TestNobodyDrainsForWhoIsNotReady(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "other")
+		m1 := g.join("m1", "stable", canary)
+		m1.late(t, "a", g.judge.runner("m1", 0))
+		after(20 * time.Second)
+		m2 := g.join("m2", "canary", canary)
+		runner := &readied{g.judge.runner("m2", 0), make(chan error)}
+		m2.late(t, "a", runner)
+		after(time.Minute) // it has not said anything
+		g.wantLeader("other", m2, m1, m2)
+		for _, problem := range []error{nil, errUnready, errUnready} {
+			g.wantLeader("a", m1, m1, m2)
+			if got := g.standing("m2"); !slices.Equal(got, []string{"a"}) {
+				t.Errorf("m2's session says %q", got)
+			}
+			if problem == nil {
+				break
+			}
+			runner.say <- problem
+			after(time.Minute)
+		}
+		runner.say <- nil
+		after(10 * time.Second)
+		g.wantLeader("a", m2, m1, m2)
+		if got := g.standing("m2"); len(got) > 0 {
+			t.Errorf("m2's session says %q", got)
+		}
+		runner.say <- errUnready
+		after(time.Minute)
+		g.wantLeader("a", m2, m1, m2)
+		m1.leave(t)
+		m2.leave(t)
+		g.verdict(4)
+	})
+}
+
+// Among equals the ready one is nominated, and comes first after a death, by its own count
+// and by everybody else's. But whoever is not ready takes what nobody else does.
+func TestReadyOnesComeFirst(t *testing.T) {
+	for _, dies := range []string{"leaves", "dies"} {
+		inBubble(t, func(t *testing.T) {
+			const elections = 12 // by lot, some would go to either
+			g := newGroup(t)
+			var members []*member
+			var runners []*readied
+			for _, name := range []string{"m1", "m2", "m3"} {
+				m := g.join(name, "stable", stable)
+				for e := range elections {
+					r := &readied{g.judge.runner(name, 0), make(chan error)}
+					runners = append(runners, r)
+					m.late(t, string(rune('a'+e)), r)
+				}
+				members = append(members, m)
+				if name == "m1" {
+					after(20 * time.Second) // it takes all, ready or not
+					for e := range elections {
+						g.wantLeader(string(rune('a'+e)), m, m)
+					}
+				}
+			}
+			for _, r := range runners[:2*elections] {
+				r.say <- nil // m1 and m2 are ready, m3 is not
+			}
+			after(10 * time.Second)
+			if dies == "dies" {
+				members[0].store.On(memory.Put, memory.Reject(lock.ErrUnknown))
+				members[0].store.On(memory.Get, memory.Reject(lock.ErrUnknown))
+			} else {
+				members[0].leave(t)
+			}
+			after(time.Minute)
+			for e := range elections {
+				g.wantLeader(string(rune('a'+e)), members[1], members[1:]...)
+			}
+			members[1].leave(t)
+			after(time.Minute)
+			for e := range elections {
+				g.wantLeader(string(rune('a'+e)), members[2], members[2:]...)
+			}
+			members[2].leave(t)
+			if dies == "dies" {
+				members[0].leave(t) // nothing comes through, so it abandons its session
+			}
+			for _, o := range g.judge.overlaps() {
+				t.Error(o)
+			}
+		})
+	}
+}
+
+// What a runner says of its readiness outlives an incarnation, and ends with the election.
+func TestReadinessAcrossIncarnations(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m1 := g.join("m1", "stable", stable)
+		ended := make(chan struct{})
+		runner := &readied{g.judge.runner("m1", 0), make(chan error)}
+		m1.late(t, "a", leaves{runner, ended})
+		runner.say <- errUnready
+		after(20 * time.Second)
+		g.wantLeader("a", m1, m1)
+		g.realm.Delete(slot("m1"))
+		after(time.Minute)
+		if got := g.standing("m1"); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("m1's session says %q", got)
+		}
+		if err := m1.manager.Remove(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		synctest.Wait()
+		after(10 * time.Second)
+		if got := g.standing("m1"); len(got) > 0 {
+			t.Errorf("m1's session says %q", got)
+		}
+		m1.leave(t)
+	})
+}
+
+// leaves tells when its Readiness has returned.
+type leaves struct {
+	*readied
+	ended chan struct{}
+}
+
+func (l leaves) Readiness(ctx context.Context, report func(error)) error {
+	defer close(l.ended)
+	return l.readied.Readiness(ctx, report)
+}

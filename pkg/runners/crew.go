@@ -1,0 +1,199 @@
+package runners
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// crew is the workers of one term. It belongs to the goroutine of work, to which the others
+// talk through events.
+type crew struct {
+	*supervisor
+	ctx    context.Context
+	term   election.Term
+	events chan func()
+
+	// hands are the workers that were started, in their order.
+	hands []*hand
+	// atWork is how many of them have not returned.
+	atWork int
+	failed []error
+
+	// why the stop began; nil before.
+	stop error
+	by   record.Instant
+	// untold is how many hands were not told to stop yet: the first ones.
+	untold int
+	// share is when the next is told though the one before works on; late, when all must
+	// have stopped.
+	share, late *time.Timer
+}
+
+// hand is a worker in a term.
+type hand struct {
+	worker
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// up is closed once it is up, or was started where it cannot tell.
+	up     chan struct{}
+	once   sync.Once
+	toldAt record.Instant // zero before
+	gone   bool
+}
+
+// isUp says whether it is up, or was when it could still tell.
+func (h *hand) isUp() bool {
+	select {
+	case <-h.up:
+		return true
+	default:
+		return false
+	}
+}
+
+func (h *hand) announce() { h.once.Do(func() { close(h.up) }) }
+
+// work starts the workers and returns when all have returned.
+func (c *crew) work() error {
+	c.share, c.late = stopped(), stopped()
+	defer c.share.Stop()
+	defer c.late.Stop()
+	done := c.ctx.Done()
+	for up := c.fill(); c.atWork > 0; up = c.fill() {
+		select {
+		case event := <-c.events:
+			event()
+		case <-up:
+		case <-done:
+			done = nil
+			c.begin(context.Cause(c.ctx), stopBy(c.ctx, c.term))
+		case <-c.share.C:
+			c.next()
+		case <-c.late.C:
+			c.Log.Error("runners are at work after the instant by which they must have stopped",
+				zap.String("election", c.term.Election), zap.Strings("runners", c.names()))
+		}
+		if c.stop == nil && len(c.failed) > 0 {
+			c.giveUp(c.failed[0])
+		}
+	}
+	if c.stop == nil && c.ctx.Err() == nil {
+		return ErrAllEnded
+	}
+	return errors.Join(c.failed...)
+}
+
+// fill starts workers up to one that is not up yet, and returns what tells that it is.
+func (c *crew) fill() (up <-chan struct{}) {
+	for c.stop == nil && c.ctx.Err() == nil && len(c.hands) < len(c.workers) {
+		if n := len(c.hands); n > 0 && !c.hands[n-1].isUp() {
+			return c.hands[n-1].up
+		}
+		c.start(c.workers[len(c.hands)])
+	}
+	return nil
+}
+
+func (c *crew) start(w worker) {
+	h := &hand{worker: w, up: make(chan struct{})}
+	if _, tells := w.Runner.(Announcer); !tells {
+		h.announce()
+	}
+	// It is told by next, in its turn.
+	h.ctx, h.cancel = context.WithCancelCause(context.WithoutCancel(c.ctx))
+	c.hands = append(c.hands, h)
+	c.atWork++
+	go func() { // joined by work
+		err := c.keep(h)
+		c.events <- func() { c.ended(h, err) }
+	}()
+}
+
+func (c *crew) ended(h *hand, err error) {
+	h.gone = true
+	h.cancel(nil)
+	c.atWork--
+	if h.toldAt != 0 {
+		h.stopped(c.Clock.Now().Sub(h.toldAt))
+	}
+	if err != nil {
+		c.failed = append(c.failed, err)
+	}
+	toldAreGone := !slices.ContainsFunc(c.hands[c.untold:], func(h *hand) bool { return !h.gone })
+	if c.stop != nil && toldAreGone {
+		c.next()
+	}
+}
+
+// giveUp ends the term for the sake of a worker.
+func (c *crew) giveUp(why error) {
+	// Whoever keeps the term must know, or it would extend it while a worker hangs.
+	c.term.GiveUp(why.Error())
+	if c.ctx.Err() != nil {
+		c.begin(context.Cause(c.ctx), stopBy(c.ctx, c.term))
+		return
+	}
+	deadline, _ := c.term.Deadline()
+	c.begin(&election.Stop{Reason: why.Error(), By: deadline}, deadline)
+}
+
+// begin begins to stop the workers.
+func (c *crew) begin(why error, by record.Instant) {
+	if c.stop != nil {
+		return
+	}
+	c.stop, c.by, c.untold = why, by, len(c.hands)
+	c.late.Reset(max(0, clock.Until(c.Clock, by)))
+	c.next()
+}
+
+// next tells the last worker that was not told yet, if those after it have returned or their
+// share of the time is over.
+func (c *crew) next() {
+	for c.untold > 0 {
+		c.untold--
+		h := c.hands[c.untold]
+		if h.gone {
+			continue
+		}
+		h.toldAt = max(c.Clock.Now(), 1)
+		h.cancel(c.stop)
+		left := c.by.Sub(h.toldAt)
+		c.share.Reset(max(0, left/time.Duration(1+c.untold)))
+		return
+	}
+	c.share.Stop()
+}
+
+// names are those of the workers that have not returned.
+func (c *crew) names() (names []string) {
+	for _, h := range slices.DeleteFunc(slices.Clone(c.hands), func(h *hand) bool { return h.gone }) {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+// stopped is a timer that does not run.
+func stopped() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+// stopBy is the instant by which a cancelled runner must have stopped.
+func stopBy(ctx context.Context, term election.Term) record.Instant {
+	if stop, ok := election.StopOf(ctx); ok {
+		return stop.By
+	}
+	deadline, _ := term.Deadline()
+	return deadline
+}

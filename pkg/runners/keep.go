@@ -1,0 +1,122 @@
+package runners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+)
+
+// keep runs a worker again and again until it is told to stop, or is done for this term:
+// then it returns nil. An error costs the term.
+func (c *crew) keep(h *hand) error {
+	log := Log(c.Log, c.term, h.Name)
+	failures := 0
+	for c.valid(h.ctx) {
+		began := c.Clock.Now()
+		err := c.attempt(h, log)
+		if h.ctx.Err() != nil {
+			if err != nil && !errors.Is(err, h.ctx.Err()) && !errors.Is(err, context.Cause(h.ctx)) {
+				log.Warn("runner stopped with an error", zap.Error(err))
+			}
+			return nil
+		}
+		var gaveUp *GaveUpError
+		if errors.As(err, &gaveUp) {
+			return gaveUp // it was given its attempts already
+		}
+		h.runs.failed(err)
+		ran := c.Clock.Now().Sub(began)
+		if ran > c.Restart.Healthy {
+			failures = 0
+		}
+		if !errors.Is(err, ErrDeadline) {
+			if h.OnExit == ExitStop && h.isUp() {
+				log.Info("runner has ended; the term goes on without it", zap.Error(err), zap.Duration("ran", ran))
+				return nil
+			}
+			failures++
+		}
+		switch {
+		case failures == 0:
+		case h.OnExit == ExitStop:
+			return &GaveUpError{Runner: h.Name, Failures: 1, Last: fmt.Errorf("%w: %w", errNotReady, err)}
+		case h.OnExit == ExitRelease:
+			return &GaveUpError{Runner: h.Name, Failures: 1, Last: err}
+		case failures >= c.Restart.Failures:
+			return &GaveUpError{Runner: h.Name, Failures: failures, Last: err}
+		}
+		wait := c.Restart.wait(failures, c.Random())
+		log.Warn("runner ended before its term; it is started again",
+			zap.Error(err), zap.Duration("ran", ran), zap.Int("failures", failures),
+			zap.Int("givesUpAfter", c.Restart.Failures), zap.Duration("wait", wait))
+		h.runs.waits(wait)
+		pause(h.ctx, wait)
+		h.runs.waits(0)
+	}
+	return nil
+}
+
+// valid waits until the term's deadline lies ahead, since nothing may start after it;
+// false when ctx ends first.
+func (c *crew) valid(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		deadline, extended := c.term.Deadline()
+		if c.Clock.Now() < deadline {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+		case <-extended:
+		}
+	}
+	return false
+}
+
+// attempt runs a worker once.
+func (c *crew) attempt(h *hand, log *zap.Logger) error {
+	run := h.Runner.Run
+	if a, tells := h.Runner.(Announcer); tells {
+		run = func(ctx context.Context, term election.Term) error { return a.RunAnnounced(ctx, term, h.announce) }
+	}
+	h.runs.started()
+	defer h.runs.ended()
+	return guarded(log, func() error {
+		err := run(h.ctx, c.term)
+		if err == nil && h.ctx.Err() == nil {
+			err = errReturned
+		}
+		return err
+	})
+}
+
+// guarded calls f. A panic becomes an error, its stack is logged.
+func guarded(log *zap.Logger, f func() error) error {
+	done := make(chan error, 1)
+	go func() { // joined by the receive from done
+		err := errGoexit // stands when f neither returns nor panics
+		defer func() {
+			if v := recover(); v != nil {
+				err = &panicError{v}
+				log.Error("runner panicked", zap.String("panic", fmt.Sprint(v)), zap.Stack("stack"))
+			}
+			done <- err
+		}()
+		err = f()
+	}()
+	return <-done
+}
+
+// pause waits for d or for the end of ctx.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

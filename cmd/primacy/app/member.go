@@ -15,6 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 	"github.com/primacy-dev/primacy/pkg/runners"
+	runnermetrics "github.com/primacy-dev/primacy/pkg/runners/metrics"
 )
 
 // member is this process's part in a group.
@@ -26,7 +27,9 @@ type member struct {
 	// pins and the rollout.
 	source   *revisions.Switch
 	steering *steering.Source
-	log      *zap.Logger
+	// figures are those of the elections that were added.
+	figures figures
+	log     *zap.Logger
 }
 
 // newMember wires a member together. It starts nothing.
@@ -73,6 +76,7 @@ func (m *member) add(elections []planned) error {
 		if _, err := m.manager.Add(e.spec, e.runner); err != nil {
 			return err
 		}
+		m.figures.add(e.spec.Name, e.figures)
 	}
 	return nil
 }
@@ -81,6 +85,7 @@ func (m *member) add(elections []planned) error {
 func (m *member) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		metrics.Of(m.manager),
+		runnermetrics.Of(&m.figures),
 		freshness("default", m.steering.Default),
 		freshness("plan", m.steering.Freshness),
 	}

@@ -30,6 +30,8 @@ type planned struct {
 	spec election.Spec
 	// runner is nil when leadership itself is the product.
 	runner election.Runner
+	// figures are what is counted of the runners.
+	figures *runners.Figures
 }
 
 // planner decodes what package config leaves to the registries.
@@ -81,8 +83,9 @@ func (p planner) election(c *config.Configuration, e config.Election, note func(
 			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policyOf(c, e, note), Bootstrap: bootstraps[e.Bootstrap],
 			Foreign: foreigners(e.Lock), Renewal: e.Lock.Renewal, Range: e.Range, Outage: outage(e),
 		},
-		runner: p.runner(c, e, note),
+		figures: runners.NewFigures(e.Name),
 	}
+	made.runner = p.runner(c, e, made.figures, note)
 	if known && p.locks != nil {
 		p.locks.lock(e.Lock, &made.spec)
 	}
@@ -137,7 +140,7 @@ var bootstraps = map[config.Bootstrap]machine.Bootstrap{
 }
 
 // runner makes one runner of all that an election has.
-func (p planner) runner(c *config.Configuration, e config.Election, note func(error)) election.Runner {
+func (p planner) runner(c *config.Configuration, e config.Election, figures *runners.Figures, note func(error)) election.Runner {
 	if len(e.Runners) == 0 {
 		return nil
 	}
@@ -150,5 +153,5 @@ func (p planner) runner(c *config.Configuration, e config.Election, note func(er
 		note(c.Within(config.Block{Field: strict.Join(e.Field, field), Node: node}, err))
 		children = append(children, child)
 	}
-	return runners.Supervise(children, runners.Supervision{Log: p.log})
+	return runners.Supervise(children, runners.Supervision{Log: p.log, Figures: figures})
 }

@@ -68,6 +68,7 @@ func (r *reloader) remove(names []string) {
 			if err := r.member.manager.Remove(r.ctx, name); err != nil && r.ctx.Err() == nil {
 				r.member.log.Error("election cannot be removed", zap.String("election", name), zap.Error(err))
 			}
+			r.member.figures.remove(name)
 		})
 	}
 	wg.Wait()

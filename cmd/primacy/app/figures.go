@@ -1,0 +1,38 @@
+package app
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/primacy-dev/primacy/pkg/runners"
+)
+
+// figures are what is counted of the runners of the present elections. They begin anew with
+// an election that was changed.
+type figures struct {
+	mu sync.Mutex
+	of map[string]*runners.Figures
+}
+
+func (f *figures) add(election string, of *runners.Figures) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = map[string]*runners.Figures{}
+	}
+	f.of[election] = of
+}
+
+func (f *figures) remove(election string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.of, election)
+}
+
+// Figures are what metrics are made of.
+func (f *figures) Figures() []*runners.Figures {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.of))
+}

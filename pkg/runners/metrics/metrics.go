@@ -1,0 +1,74 @@
+// Package metrics shows the runners of elections to Prometheus.
+//
+//	registry.MustRegister(metrics.Of(source))
+//
+// Values are those of the moment of a scrape. The package starts no goroutine. A Collector
+// may be used from any.
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/primacy-dev/primacy/pkg/runners"
+)
+
+// Source knows what is counted of runners.
+type Source interface {
+	// Figures are those of the present elections, each election's once.
+	Figures() []*runners.Figures
+}
+
+// Collector reads the figures of its source at each scrape.
+type Collector struct{ source Source }
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// Of is the collector of a source's runners; each has the labels `election`, `runner` and
+// `kind`.
+func Of(source Source) *Collector { return &Collector{source: source} }
+
+func desc(name, help string, more ...string) *prometheus.Desc {
+	return prometheus.NewDesc("primacy_runner_"+name, help, append([]string{"election", "runner", "kind"}, more...), nil)
+}
+
+var (
+	running     = desc("running", "1 while a run of it is on.")
+	starts      = desc("starts_total", "Runs that were begun.")
+	failures    = desc("failures_total", "Runs that ended before they were told to, by the reason: returned (without an error), error, panic, deadline (the term was not extended).", "reason")
+	restartWait = desc("restart_wait_seconds", "How long it waits at present before it is run again; 0 while it does not wait.")
+	lastStop    = desc("last_stop_seconds", "How long its last stop took, from when it was told to; only once it was stopped.")
+)
+
+// reasons are all there are, so that each counter begins at zero.
+var reasons = []runners.Failure{runners.FailureReturned, runners.FailureError, runners.FailurePanic, runners.FailureDeadline}
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{running, starts, failures, restartWait, lastStop} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	for _, figures := range c.source.Figures() {
+		for _, f := range figures.Read() {
+			show := func(d *prometheus.Desc, t prometheus.ValueType, v float64, more ...string) {
+				to <- prometheus.MustNewConstMetric(d, t, v, append([]string{f.Election, f.Runner, f.Kind}, more...)...)
+			}
+			on := 0.0
+			if f.Running {
+				on = 1
+			}
+			show(running, prometheus.GaugeValue, on)
+			show(starts, prometheus.CounterValue, float64(f.Starts))
+			for _, r := range reasons {
+				show(failures, prometheus.CounterValue, float64(f.Failures[r]), string(r))
+			}
+			show(restartWait, prometheus.GaugeValue, f.RestartWait.Seconds())
+			if f.LastStop > 0 {
+				show(lastStop, prometheus.GaugeValue, f.LastStop.Seconds())
+			}
+		}
+	}
+}

@@ -118,3 +118,39 @@ func TestPreferenceOfOnePiece(t *testing.T) {
 		m1.leave(t)
 	})
 }
+
+// CONFORMANCE 37 for each election: a preference that flips every second for a minute moves
+// the elections that it is about at most once per minHold, and the others never.
+func TestFlappingPerElection(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "flips", "follows", "rests")
+		g.bend = func(c *election.Config, _ *election.Spec) {
+			c.Timing, _ = record.Profile(record.DefaultProfile)
+			c.Timing.PreemptDelay, c.Timing.MinHold = 0, 10*time.Second
+		}
+		m1, m2 := g.join("m1", "stable", each{}), g.join("m2", "canary", each{})
+		after(30 * time.Second)
+		before := map[string]int{}
+		for _, e := range g.names {
+			before[e] = m1.status[e].Cycle() + m2.status[e].Cycle()
+		}
+		for i := range 60 {
+			next := each{"flips": []record.Preferred{canary, stable}[i%2], "follows": canary}
+			m1.prefs.values <- next
+			m2.prefs.values <- next
+			after(time.Second)
+		}
+		for name, bounds := range map[string][2]int{"flips": {1, 6}, "follows": {1, 1}, "rests": {0, 0}} {
+			moves := m1.status[name].Cycle() + m2.status[name].Cycle() - before[name]
+			t.Logf("%s: %d moves in 60 s", name, moves)
+			if moves < bounds[0] || moves > bounds[1] {
+				t.Errorf("%s: %d moves in 60 s with minHold 10s, want %d to %d", name, moves, bounds[0], bounds[1])
+			}
+		}
+		m1.leave(t)
+		m2.leave(t)
+		for _, o := range g.judge.overlaps() {
+			t.Error(o)
+		}
+	})
+}

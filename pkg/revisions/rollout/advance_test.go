@@ -311,6 +311,18 @@ func TestAbsent(t *testing.T) {
 		w.round()
 		w.want(Promoted, 2, 5)
 	})
+	t.Run("wait at the first step", func(t *testing.T) {
+		spec := specOf(weigh(50), weigh(100))
+		spec.WhenPreferredAbsent = Wait
+		w := newWorld(t, 4, spec)
+		for name := range w.ready {
+			w.ready[name] = false
+		}
+		w.round()
+		w.now = w.now.Add(time.Hour)
+		w.look()
+		w.want(Progressing, 1, 0)
+	})
 	t.Run("roll back", func(t *testing.T) {
 		spec := specOf(weigh(50), weigh(100))
 		spec.WhenPreferredAbsent = RollbackWhenAbsent

@@ -104,13 +104,16 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 		return explainBroken(err, stored.Mistakes)
 	}
 	if w.moves != nil {
-		report, err := r.look(ctx)
-		if err != nil { // who leads is for people; it must not keep anybody from aborting
+		what := "leadership will move"
+		if report, err := r.look(ctx); err == nil {
+			what = w.moves(stored.Plan, report)
+		} else { // it is for people, and must not keep anybody from aborting
 			fmt.Fprintf(r.notes, "who leads what is not known: %v\n", err)
 		}
-		if what := w.moves(stored.Plan, report); dry {
+		if dry {
 			return r.say("%s; nothing was changed (--dry-run)", what)
-		} else if err := confirm.of(what); err != nil {
+		}
+		if err := confirm.of(what); err != nil {
 			return err
 		}
 	}

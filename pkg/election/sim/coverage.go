@@ -90,6 +90,11 @@ const (
 	LeftBlind
 	StrayReleased
 	HeldOn
+	RolloutWord
+	RolloutStep
+	RolloutLate
+	RolloutDone
+	RolloutTakenBack
 	faults
 )
 
@@ -105,6 +110,7 @@ var faultNames = [faults]string{
 	"nominee passed over", "divided preference",
 	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",
 	"taken through session", "taken from an ended session", "left blind", "stray released", "held on",
+	"operator's word on a rollout", "rollout step", "late write of a controller refused", "rollout done", "rollout taken back",
 }
 
 func (f Fault) String() string {

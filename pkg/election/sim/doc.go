@@ -58,6 +58,15 @@
 // a driver tells the machines of beats as the product's does, but takes in one event at a time,
 // where that one takes in bursts.
 //
+// # Rollouts
+//
+// In the class of scenarios named Rollouts the preferences follow from a rollout. Operators
+// start, abort, retry, pause, resume and promote it, and change the default; the controller is
+// the real step (rollout.Advance) with the real checks, as work of the last election. It is
+// paused and killed like any work, sees what its member sees, and writes late. Objected to is a
+// rollout that goes back a step, takes an election back without being taken back itself, goes
+// on after that, or is still under way at the end.
+//
 // # Faults
 //
 // A seed picks the kinds of fault that it will see, how dense they are, and when each

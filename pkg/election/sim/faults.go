@@ -111,6 +111,9 @@ func (w *world) misfortune(kinds []int) {
 func (w *world) becalm() {
 	w.calm = true
 	w.logf("world", "calm")
+	if w.steering != nil {
+		w.steering.becalm()
+	}
 	spare := w.rng.IntN(len(w.hosts))
 	for n, h := range w.hosts {
 		h.link.writesUntil, h.link.readsUntil, h.link.deafUntil = 0, 0, 0
@@ -285,6 +288,13 @@ func (w *world) cutStream(f Fault) bool {
 }
 
 func (w *world) flipPreference() bool {
+	if w.steering != nil {
+		if !w.steering.word() {
+			return false
+		}
+		w.cov.saw(RolloutWord)
+		return true
+	}
 	e := w.someElection()
 	p := w.pickPreference()
 	if p == w.preferred[e] {

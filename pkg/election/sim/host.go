@@ -110,6 +110,9 @@ func (h *host) syncPreferences() {
 	p := h.proc
 	p.deliver(fromTimer, func() {
 		h.see(h.w.preferred)
+		if h.w.steering != nil {
+			h.w.steering.show(h)
+		}
 		i := p.inc
 		for _, m := range i.machines {
 			if m != nil {

@@ -81,10 +81,15 @@ func TestSeeds(t *testing.T) {
 	if failed != nil {
 		t.Fatal(explain(failed))
 	}
+	rolled, _, failed := sweep(1, n/20, Options{Class: Rollouts})
+	if failed != nil {
+		t.Fatal(explain(failed))
+	}
 	t.Logf("%d seeds in %v: %.0f seeds/s on %d cores, %.0f simulated seconds each; no violation", n, took.Round(time.Millisecond),
 		float64(n)/took.Seconds(), runtime.GOMAXPROCS(0), simulated/float64(n))
-	t.Logf("%d seeds with a restored store, %.0f simulated seconds in all; no violation", n/10, more)
+	t.Logf("%d seeds with a restored store, %.0f simulated seconds in all, and %d with rollouts; no violation", n/10, more, n/20)
 	total.Add(restored)
+	total.Add(rolled)
 	t.Logf("coverage:\n%s", total)
 	if n < 150 {
 		return // too few to reach everything

@@ -15,6 +15,8 @@ const (
 	// Restore: the store is also reset to an earlier state; overlaps and tokens are not
 	// judged.
 	Restore
+	// Rollouts: what Judged is, but that preferences follow from a rollout.
+	Rollouts
 )
 
 func (c Class) String() string {
@@ -23,18 +25,20 @@ func (c Class) String() string {
 		return "judged"
 	case Restore:
 		return "restore"
+	case Rollouts:
+		return "rollouts"
 	}
 	return fmt.Sprintf("Class(%d)", int(c))
 }
 
-// ParseClass reads "judged" or "restore".
+// ParseClass reads "judged", "restore" or "rollouts".
 func ParseClass(s string) (Class, error) {
-	for _, c := range []Class{Judged, Restore} {
+	for _, c := range []Class{Judged, Restore, Rollouts} {
 		if c.String() == s {
 			return c, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown class %q (want judged or restore)", s)
+	return 0, fmt.Errorf("unknown class %q (want judged, restore or rollouts)", s)
 }
 
 // Options are what a run depends on besides its seed.

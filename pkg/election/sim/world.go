@@ -61,6 +61,9 @@ type world struct {
 	calmAt, endAt int64
 	calm          bool
 
+	// steering is nil but for the class Rollouts.
+	steering *steering
+
 	judge      *judge
 	cov        Coverage
 	transcript *transcript
@@ -82,7 +85,11 @@ func newWorld(seed uint64, o Options) *world {
 		w.policy = priority.None{}
 	}
 	w.noise = []float64{0, 0.01, 0.05, 0.15}[w.rng.IntN(4)]
-	for e := range 1 + w.rng.IntN(3) {
+	elections := 1 + w.rng.IntN(3)
+	if o.Class == Rollouts {
+		elections += 3
+	}
+	for e := range elections {
 		w.elections = append(w.elections, fmt.Sprintf("e%d", e))
 		w.kinds = append(w.kinds, workKind(1+w.rng.IntN(2)))
 		w.preferred = append(w.preferred, w.pickPreference())
@@ -115,6 +122,10 @@ func newWorld(seed uint64, o Options) *world {
 	}
 	w.pickRenewals(rand.New(rand.NewPCG(seed, 0x8bb84b93962eacc9)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
+	if o.Class == Rollouts {
+		w.endAt += w.rolloutBound()
+		w.steer(rand.New(rand.NewPCG(seed, 0xc2b2ae3d27d4eb4f)))
+	}
 	for _, e := range w.electors {
 		// Ours lead for less than their duration by the drift, and wait for longer. Electors
 		// do neither, so that what may differ is all on our side.
@@ -174,6 +185,9 @@ func (w *world) run() {
 	for w.violation == "" {
 		at, do, ok := w.queue.pop()
 		if !ok || at > w.endAt {
+			if w.steering != nil {
+				w.steering.settled()
+			}
 			return
 		}
 		w.now = at

@@ -1,0 +1,137 @@
+package trials
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const leaseDuration = 5 * time.Second // of the profile fast
+
+func TestTrials(t *testing.T) {
+	b := build(t)
+	t.Run("frozen", func(t *testing.T) { frozen(t, b) })
+	for _, victim := range []string{manager, supervisor, program} {
+		t.Run(victim+" killed", func(t *testing.T) { killed(t, b, victim) })
+	}
+	t.Run("bad company", func(t *testing.T) { badCompany(t, b) })
+}
+
+// both is an election for each kind whose work is a process, each with two helpers.
+func both(t *testing.T, b programs) *pair {
+	t.Helper()
+	p := newPair(t, b)
+	var elections []string
+	for _, kind := range kinds {
+		elections = append(elections, fmt.Sprintf("name: %s\nrunners:\n- name: work\n  %s", kind, p.runner(kind, "")))
+	}
+	p.configure("", elections...)
+	p.start(0)
+	p.await(2, kinds...)
+	p.start(1)
+	return p
+}
+
+var kinds = []string{"exec", "plugin"}
+
+// A member that is frozen for long: its work is dead before the next member's begins.
+func frozen(t *testing.T, b programs) {
+	p := both(t, b)
+	leader, ended := 0, 0
+	for range trials() {
+		pid := p.members[leader].Process.Pid
+		p.signal(pid, syscall.SIGSTOP)
+		thawed := time.After(3 * leaseDuration)
+		p.await(2, kinds...)
+		if trials() > 1 {
+			<-thawed
+		}
+		p.signal(pid, syscall.SIGCONT)
+		// It may end, since its runners did not return in time, and is then started again, as
+		// it would be anywhere.
+		<-time.After(time.Second)
+		p.kill(p.members[leader])
+		if p.members[leader].ProcessState.ExitCode() == 70 {
+			ended++
+		}
+		p.start(leader)
+		leader = 1 - leader
+	}
+	t.Logf("%d of %d frozen members ended when they went on", ended, trials())
+	for _, kind := range kinds {
+		terms := p.work(kind)
+		var margins []time.Duration
+		for i := 1; i < len(terms); i++ {
+			margins = append(margins, terms[i].Begin.Sub(terms[i-1].Till))
+		}
+		if len(margins) < trials() {
+			t.Fatalf("%s: %d terms", kind, len(terms))
+		}
+		t.Logf("%s: from the last sign of life of a frozen member's work to the next member's first: %s", kind, spread(margins))
+		if slices.Min(margins) <= 0 {
+			t.Errorf("%s: two members worked at once", kind)
+		}
+	}
+}
+
+// Whoever is killed, nothing of the work is left a second later.
+func killed(t *testing.T, b programs, victim string) {
+	p := both(t, b)
+	left := map[string]int{}
+	for range trials() {
+		before, helpers := map[string]worker{}, map[string][]worker{}
+		for _, kind := range kinds {
+			before[kind], helpers[kind], p.others[kind] = p.seen[kind], p.others[kind], nil
+		}
+		p.bring(victim, before)
+		counted := time.After(time.Second)
+		if victim != manager {
+			p.await(2, kinds...)
+		}
+		<-counted
+		for _, kind := range kinds {
+			for _, w := range append(helpers[kind], before[kind]) {
+				if lives(w.pid) {
+					left[kind+" "+w.role]++
+					_ = syscall.Kill(w.pid, syscall.SIGKILL)
+				}
+			}
+		}
+		if victim == manager {
+			p.start(0)
+			p.start(1)
+			p.await(2, kinds...)
+		}
+	}
+	t.Logf("%s killed, %d times with exec and with plugin, three processes each: left after 1 s: %v", victim, trials(), left)
+	if len(left) > 0 {
+		t.Errorf("%s killed: left after 1 s: %v", victim, left)
+	}
+}
+
+// Who is killed.
+const (
+	manager    = "manager"
+	supervisor = "supervisor"
+	program    = "program"
+)
+
+// bring death to whom it is for. Either member may lead either election, so both die.
+func (p *pair) bring(victim string, before map[string]worker) {
+	p.t.Helper()
+	switch victim {
+	case manager:
+		p.kill(p.members[0])
+		p.kill(p.members[1])
+	case supervisor:
+		for _, w := range before {
+			p.signal(w.parent, syscall.SIGKILL)
+		}
+	case program:
+		for _, w := range before {
+			p.signal(w.pid, syscall.SIGKILL)
+		}
+	}
+}

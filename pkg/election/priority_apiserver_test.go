@@ -206,7 +206,7 @@ func TestPriorityOnTheAPIServer(t *testing.T) {
 				s.same()
 				m2.leave(t)
 			})
-			t.Run("32 and 33 the preferred revision", func(t *testing.T) {
+			t.Run("32 the preferred revision", func(t *testing.T) {
 				s := newStage(t, kind)
 				s.prefer("red")
 				m1 := s.join("m1", "green", record.Local, nil)
@@ -216,8 +216,22 @@ func TestPriorityOnTheAPIServer(t *testing.T) {
 				m3 := s.join("m3", "red", record.Local, nil)
 				m4 := s.join("m4", "green", record.Local, nil)
 				s.same()
+				m1.leave(t)
 				m3.leave(t)
 				m4.leave(t)
+				s.same()
+				m2.leave(t)
+			})
+			t.Run("33 it leaves and returns", func(t *testing.T) {
+				s := newStage(t, kind)
+				// Whoever leaves is seen to be ready for a moment after its release. Without
+				// minHold its successor would hand the lock back to it.
+				s.timing.MinHold = time.Second
+				s.prefer("red")
+				m1 := s.join("m1", "green", record.Local, nil)
+				s.next("m1")
+				m2 := s.join("m2", "red", record.Local, nil)
+				s.next("m2")
 				m2.leave(t)
 				s.next("m1")
 				m2 = s.join("m2b", "red", record.Local, nil)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	osexec "os/exec"
+	"strconv"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
@@ -32,7 +33,9 @@ func newSession(in setting) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder for its sockets: %w", err)
 	}
+	unix := &goplugin.UnixSocketConfig{TempDir: sockets}
 	if u := in.User; u != nil {
+		unix.Group = strconv.FormatUint(uint64(u.GID), 10) // or it could not make its socket
 		if err := os.Chown(sockets, int(u.UID), int(u.GID)); err != nil {
 			_ = os.Remove(sockets)
 			return nil, fmt.Errorf("folder for its sockets: %w", err)
@@ -49,7 +52,7 @@ func newSession(in setting) (*session, error) {
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: sockets},
+		UnixSocketConfig: unix,
 		SyncStdout:       s.output,
 		SyncStderr:       s.errors,
 		Logger:           hclog.NewNullLogger(),

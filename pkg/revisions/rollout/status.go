@@ -104,8 +104,10 @@ func (s *Status) Of(spec *Spec) bool {
 		s.Stable == spec.Stable && s.Canary == spec.Canary
 }
 
-// Sum is the checksum that belongs to the content.
+// Sum is the checksum that belongs to the content. A list without entries is no list: what
+// is written of either reads the same.
 func (s Status) Sum() string {
+	s = s.clone()
 	s.Checksum = ""
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -116,10 +118,18 @@ func (s Status) Sum() string {
 }
 
 func (s Status) clone() Status {
-	s.Reach.Names = slices.Clone(s.Reach.Names)
-	s.Reach.Except = slices.Clone(s.Reach.Except)
-	s.Moving = slices.Clone(s.Moving)
-	s.Failures = slices.Clone(s.Failures)
-	s.Absent = slices.Clone(s.Absent)
+	s.Reach.Names = copied(s.Reach.Names)
+	s.Reach.Except = copied(s.Reach.Except)
+	s.Moving = copied(s.Moving)
+	s.Failures = copied(s.Failures)
+	s.Absent = copied(s.Absent)
 	return s
+}
+
+// copied is a copy of the list, nil if it has no entries.
+func copied[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return slices.Clone(list)
 }

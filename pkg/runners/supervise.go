@@ -64,6 +64,11 @@ func Supervise(children []Child, s Supervision) election.Runner {
 		}
 		made.workers = append(made.workers, w)
 	}
+	for _, c := range children {
+		if _, tells := c.Runner.(election.Readiness); tells {
+			return readySupervisor{made}
+		}
+	}
 	return made
 }
 

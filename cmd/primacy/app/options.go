@@ -19,6 +19,12 @@ func Func(name string, run election.RunnerFunc) Option {
 	return func(a *additions) { a.functions.Register(name, run) }
 }
 
+// FuncReady is Func with a function that says why the other could not work during a term, nil
+// for that it could. It is asked every few seconds; no holder drains for a member that says no.
+func FuncReady(name string, run election.RunnerFunc, ready runners.ReadyFunc) Option {
+	return func(a *additions) { a.functions.RegisterReady(name, run, ready) }
+}
+
 // Always adds a function that elections run as `func: {kind: name}` with `mode: always`.
 func Always(name string, run election.AlwaysFunc) Option {
 	return func(a *additions) { a.functions.RegisterAlways(name, run) }

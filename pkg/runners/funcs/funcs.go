@@ -49,6 +49,17 @@ func (t *Table) Register(name string, fn election.RunnerFunc) {
 	})
 }
 
+// RegisterReady adds a function without parameters that can tell whether it could work; see
+// runners.Asked. It panics where Register does.
+func (t *Table) RegisterReady(name string, fn election.RunnerFunc, ready runners.ReadyFunc) {
+	if fn == nil || ready == nil {
+		panic(fmt.Sprintf("funcs: %q is nil", name))
+	}
+	t.RegisterFactory(name, func(params *yaml.Node, _ runners.Env) (election.Runner, error) {
+		return runners.Asked(fn, ready), strict.Decode(params, &struct{}{})
+	})
+}
+
 // RegisterAlways adds a function without parameters that runs on every member, for runners
 // with `mode: always`. It panics where Register does.
 func (t *Table) RegisterAlways(name string, fn election.AlwaysFunc) {

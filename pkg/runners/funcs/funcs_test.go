@@ -59,6 +59,29 @@ func TestPlainFunction(t *testing.T) {
 	}
 }
 
+// A function that was registered with a question is asked it.
+func TestReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := table()
+		table.RegisterReady("asked", func(context.Context, election.Term) error { return errPlain }, func(context.Context) error { return errPlain })
+		c, err := decode(t, table, "{kind: asked}", runners.Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		said := func(problem error) {
+			if !errors.Is(problem, errPlain) {
+				t.Errorf("it said %v", problem)
+			}
+			cancel()
+		}
+		if err := c.Runner.(election.Readiness).Readiness(ctx, said); err != nil || ctx.Err() == nil {
+			t.Errorf("Readiness returned %v, said something: %v", err, ctx.Err() != nil)
+		}
+	})
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	for block, want := range map[string]string{
 		"{}":                                   "1:17: func.kind: is missing (the functions are: demo.heartbeat, plain)",
@@ -100,10 +123,11 @@ func TestHeartbeat(t *testing.T) {
 func TestRegisterPanics(t *testing.T) {
 	fn := func(context.Context, election.Term) error { return nil }
 	for name, register := range map[string]func(*funcs.Table){
-		"twice":      func(t *funcs.Table) { t.Register("plain", fn) },
-		"nil":        func(t *funcs.Table) { t.Register("nil", nil) },
-		"no name":    func(t *funcs.Table) { t.Register("", fn) },
-		"no factory": func(t *funcs.Table) { t.RegisterFactory("nil", nil) },
+		"twice":       func(t *funcs.Table) { t.Register("plain", fn) },
+		"nil":         func(t *funcs.Table) { t.Register("nil", nil) },
+		"no name":     func(t *funcs.Table) { t.Register("", fn) },
+		"no question": func(t *funcs.Table) { t.RegisterReady("nil", fn, nil) },
+		"no factory":  func(t *funcs.Table) { t.RegisterFactory("nil", nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -65,7 +65,7 @@ func TestReadinessOfOthers(t *testing.T) {
 			t.Error("it would say that it is not ready before it says anything")
 		}
 		r := runners.Supervise([]runners.Child{{Name: "bad", Runner: runners.Asked(work, func(context.Context) error { panic("ouch") })}}, runners.Supervision{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute-time.Second)
 		defer cancel()
 		var said []string
 		if err := r.(election.Readiness).Readiness(ctx, func(err error) { said = append(said, err.Error()) }); err != nil {

@@ -53,6 +53,12 @@ type work struct{ Plugin }
 
 // Run runs the plugin once.
 func (w *work) Run(ctx context.Context, term election.Term) error {
+	return w.RunAnnounced(ctx, term, func() {})
+}
+
+// RunAnnounced is Run. The work is up once the plugin has said that it is ready for its
+// configuration, and its run was asked for.
+func (w *work) RunAnnounced(ctx context.Context, term election.Term, up func()) error {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -66,7 +72,7 @@ func (w *work) Run(ctx context.Context, term election.Term) error {
 	if err != nil {
 		return &StartError{Plugin: w.Program.Name, Err: err}
 	}
-	t := &talk{plugin: w.Program.Name, session: s, term: term, config: w.Config, output: w.Output, log: log, over: make(chan struct{})}
+	t := &talk{plugin: w.Program.Name, session: s, term: term, up: up, config: w.Config, output: w.Output, log: log, over: make(chan struct{})}
 	talking, hang := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -22,9 +22,11 @@ type talk struct {
 	plugin  string
 	session *session
 	term    election.Term
-	config  []byte
-	output  child.Rate
-	log     *zap.Logger
+	// up is called once the run was asked for.
+	up     func()
+	config []byte
+	output child.Rate
+	log    *zap.Logger
 
 	// service is set once hands are shaken.
 	service atomic.Pointer[protocol.RunnerClient]
@@ -59,6 +61,7 @@ func (t *talk) hold(ctx, run context.Context) error {
 	deadline, _ := t.term.Deadline()
 	var extending sync.WaitGroup
 	extending.Go(func() { t.extend(ctx, run, stream, deadline) })
+	t.up()
 	say := child.NewLimited(t.log, t.output)
 	err = t.hear(stream, say)
 	say.Close()

@@ -65,6 +65,10 @@ var cases = []struct {
 	{"is not held up by a flood of output", Flood, survivesFlood},
 	{"survives noise", Noise, survivesNoise},
 	{"never waits for work that ignores extensions", Deaf, neverWaits},
+	{"costs the term with onExit release", Crash, exitReleases},
+	{"is done for the term with onExit stop", Crash, exitStops},
+	{"starts before its sibling and stops after it", Obey, siblingsInOrder},
+	{"keeps its sibling from starting until it is up", Slow, slowKeepsSiblings},
 }
 
 // Test runs the suite, and logs a table of it. Its cases do not run in parallel with each

@@ -1,5 +1,10 @@
 package revisions
 
+import (
+	"context"
+	"errors"
+)
+
 // Read is one object of a cluster that a source reads, with list and watch.
 type Read struct {
 	// Group and Resource are as RBAC names them, such as "" and configmaps.
@@ -7,6 +12,16 @@ type Read struct {
 	Name            string
 	Scope           Scope
 }
+
+// Writer is what a source can be besides: one whose value we may write.
+type Writer interface {
+	// Write makes the source say to, if it says from or nothing. It is an error if it says
+	// something else; that it says to already is none.
+	Write(ctx context.Context, from, to string) error
+}
+
+// ErrNotWritable: the source is not one that we write.
+var ErrNotWritable = errors.New("the default revision is not one that can be written here (change it where its source is)")
 
 // Scope is where an object is.
 type Scope int

@@ -21,6 +21,7 @@ type Switch struct {
 var (
 	_ election.Preferences = (*Switch)(nil)
 	_ Dated                = (*Switch)(nil)
+	_ Writer               = (*Switch)(nil)
 )
 
 // NewSwitch stands for source; nil means that no revision is preferred.
@@ -44,6 +45,15 @@ func (s *Switch) Freshness() Freshness {
 		return dated.Freshness()
 	}
 	return Freshness{Known: true}
+}
+
+// Write writes the present source; ErrNotWritable where that cannot be.
+func (s *Switch) Write(ctx context.Context, from, to string) error {
+	source, _ := s.present()
+	if w, ok := source.(Writer); ok {
+		return w.Write(ctx, from, to)
+	}
+	return ErrNotWritable
 }
 
 func (s *Switch) present() (election.Preferences, <-chan struct{}) {

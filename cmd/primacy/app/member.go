@@ -27,8 +27,9 @@ type member struct {
 	// pins and the rollout.
 	source   *revisions.Switch
 	steering *steering.Source
-	// figures are those of the elections that were added.
+	// figures and roster are those of the elections that were added.
 	figures figures
+	roster  *roster
 	log     *zap.Logger
 }
 
@@ -42,7 +43,7 @@ func newMember(kinds *runners.Registry, p *config.Process, c *cluster, name stri
 	if err != nil {
 		return nil, err
 	}
-	m := &member{process: p, log: log, planner: planner{
+	m := &member{process: p, log: log, roster: &roster{changed: make(chan struct{})}, planner: planner{
 		runners: kinds, sources: sources, locks: locks, namespace: c.namespace, log: log,
 	}}
 	plan, err := m.planner.plan(p.Configuration)
@@ -68,7 +69,7 @@ func newMember(kinds *runners.Registry, p *config.Process, c *cluster, name stri
 	if err != nil {
 		return nil, fmt.Errorf("%w (is the name right? --name sets it)", err)
 	}
-	return m, m.add(plan.elections)
+	return m, m.add(m.withController(plan.elections, core))
 }
 
 func (m *member) add(elections []planned) error {
@@ -76,7 +77,10 @@ func (m *member) add(elections []planned) error {
 		if _, err := m.manager.Add(e.spec, e.runner); err != nil {
 			return err
 		}
-		m.figures.add(e.spec.Name, e.figures)
+		if e.figures != nil { // not so for what we run ourselves
+			m.figures.add(e.spec.Name, e.figures)
+		}
+		m.roster.add(e.spec)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/session"
 	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
@@ -97,8 +98,14 @@ func inNamespace(of schema.GroupResource, names []string, verbs ...string) (all 
 }
 
 // wishes are the permissions without which a member takes part, but cannot drive a rollout.
-func wishes(p *config.Process) []need {
-	return inNamespace(configMaps, []string{rollout.ObjectName(p.Group)}, "update")
+func wishes(p *config.Process, source election.Preferences) []need {
+	maps := []string{rollout.ObjectName(p.Group)}
+	r, reads := source.(revisions.Reader)
+	if _, writes := source.(revisions.Writer); reads && writes {
+		maps = append(maps, r.Reads().Name)
+	}
+	all := inNamespace(configMaps, maps, "get", "update")
+	return append(all, inNamespace(leases, []string{controller.ElectionName(p.Group)}, "get", "update")...)
 }
 
 // preflight finds out whether a member could take part, and says what is missing. It

@@ -64,6 +64,7 @@ func (r *reloader) apply(next *config.Configuration) error {
 func (r *reloader) remove(names []string) {
 	var wg sync.WaitGroup
 	for _, name := range names {
+		r.member.roster.remove(name)
 		wg.Go(func() {
 			if err := r.member.manager.Remove(r.ctx, name); err != nil && r.ctx.Err() == nil {
 				r.member.log.Error("election cannot be removed", zap.String("election", name), zap.Error(err))

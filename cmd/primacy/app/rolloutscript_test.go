@@ -73,7 +73,7 @@ func (s *scripts) controller(ts *testscript.TestScript, neg bool, args []string)
 	}))
 }
 
-// usurp lets somebody hold a lease for an hour, so that no member leads that election: usurp LEASE.
+// usurp lets somebody hold a lease for so long that no member claims it: usurp LEASE.
 func (s *scripts) usurp(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)
 	client, err := coordinationclient.NewForConfig(s.cluster.Config)
@@ -84,7 +84,7 @@ func (s *scripts) usurp(ts *testscript.TestScript, neg bool, args []string) {
 	_, err = client.Leases(ts.Getenv("NS")).Create(ctx, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: args[0]},
 		Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: new("somebody"), LeaseDurationSeconds: new(int32(3600)), AcquireTime: &now, RenewTime: &now, LeaseTransitions: new(int32(1)),
+			HolderIdentity: new("somebody"), LeaseDurationSeconds: new(int32(7200)), AcquireTime: &now, RenewTime: &now, LeaseTransitions: new(int32(1)),
 		},
 	}, metav1.CreateOptions{})
 	ts.Check(err)

@@ -89,7 +89,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 	log.Info("starting", zap.String("version", version), zap.String("server", cluster.config.Host),
 		zap.String("namespace", cluster.namespace), zap.String("group", p.Group), zap.String("name", name),
 		zap.String("revision", p.Revision), zap.Int("elections", len(p.Configuration.Elections)))
-	if err := preflight(ctx, cluster, needs(p, name, plan.source), wishes(p), log); err != nil {
+	if err := preflight(ctx, cluster, needs(p, name, plan.source), wishes(p, plan.source), log); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}

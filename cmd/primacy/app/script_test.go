@@ -40,7 +40,7 @@ import (
 //	                           and to all of other resources
 //	stored FILE                write what is stored of pins and rollout
 //	controller PHASE STEP ELECTION...  write the status of the rollout; the elections are in reach
-//	usurp LEASE                let somebody hold it for an hour
+//	usurp LEASE                let somebody hold it, for so long that nobody claims it
 //	forge KEY OLD NEW          edit what is stored by hand
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {

@@ -45,6 +45,9 @@ type Status struct {
 	UID    string `yaml:"uid" strict:"required"`
 	Stable string `yaml:"stable" strict:"required"`
 	Canary string `yaml:"canary" strict:"required"`
+	// Token is that of the term of the controller that wrote it. One whose own is lower writes
+	// nothing.
+	Token uint64 `yaml:"token,omitempty"`
 	// Generation is that of the spec which was last looked at.
 	Generation int `yaml:"generation"`
 	// Retry is that of the spec whose attempt this is, and Forgive the one last obeyed.

@@ -1,0 +1,172 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+)
+
+// ElectionName is the name of the election in which the controller of a group works, and of
+// its lock.
+func ElectionName(group string) string { return "rollout-" + group }
+
+// Config is what a Controller needs. All of it is required but Default, Clock and Log.
+type Config struct {
+	Group string
+	// Sessions is the store of the group's sessions, and Timing theirs.
+	Sessions lock.Store
+	Timing   record.Timing
+	// Elections are all that a rollout moves, the controller's own among them. The channel is
+	// closed when they are no longer these.
+	Elections func() ([]Election, <-chan struct{})
+	// Plans is what members follow. Somebody else watches it.
+	Plans *steering.Source
+	// Maps are the ConfigMaps of the namespace in which the plan is stored.
+	Maps coreclient.ConfigMapInterface
+	// Checks are those that there are.
+	Checks *check.Registry
+	// Default is where the default revision is written at the end; nil for nowhere.
+	Default revisions.Writer
+	// Clock defaults to CLOCK_BOOTTIME.
+	Clock clock.Clock
+	// Log takes what the rollout does, and trouble. Default: nothing is logged.
+	Log *zap.Logger
+}
+
+// Election is one election, and where its lock is.
+type Election struct {
+	Name, Lock string
+	Locks      lock.Store
+}
+
+// Controller is the work of the election of that name.
+type Controller struct{ cfg Config }
+
+var _ election.Runner = (*Controller)(nil)
+
+// New makes a controller. It starts nothing.
+func New(cfg Config) *Controller {
+	if cfg.Clock == nil {
+		cfg.Clock = clock.Boottime()
+	}
+	if cfg.Log == nil {
+		cfg.Log = zap.NewNop()
+	}
+	return &Controller{cfg}
+}
+
+// Run implements election.Runner. It returns an error, and gives the term up, only where a
+// store can no longer be watched.
+func (c *Controller) Run(ctx context.Context, term election.Term) error {
+	t := &tenure{Config: c.cfg, term: term}
+	t.Log = t.Log.With(zap.String("group", c.cfg.Group), zap.Uint64("token", uint64(term.Token)))
+	for ctx.Err() == nil {
+		sight, changed := t.Plans.Sight()
+		if t.busy(sight) {
+			if err := t.drive(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// tenure is one term of the controller. It belongs to the goroutine of Run.
+type tenure struct {
+	Config
+	term election.Term
+	eyes *eyes
+
+	// notBefore is when the status may be written again, after trouble.
+	notBefore record.Instant
+	// said is what was logged last of what stands in the way; empty while nothing does.
+	said string
+	// mended is the plan in whose place what cannot be read was written anew.
+	mended *rollout.Plan
+	// promoted is the rollout whose canary was made the default; untilDefault is when that
+	// may be tried again.
+	promoted     string
+	untilDefault record.Instant
+}
+
+// busy says whether there is something to drive.
+func (t *tenure) busy(s steering.Sight) bool {
+	if s.Plan == nil || s.Default == nil || s.Plan.Rollout == nil {
+		return false
+	}
+	return !over(*s.Plan) || t.damaged() && t.mended != s.Plan
+}
+
+// over says whether nothing more can come of the rollout before an operator says something,
+// and the status tells so.
+func over(p rollout.Plan) bool {
+	spec, status := p.Rollout, p.Status
+	if !status.Of(spec) || status.Generation != spec.Generation {
+		return false
+	}
+	if spec.Abort {
+		return status.Phase == rollout.Aborted
+	}
+	return status.Phase.Blocks() || status.Phase == rollout.Complete
+}
+
+// damaged says whether something of what is stored cannot be read.
+func (t *tenure) damaged() bool { return t.Plans.Freshness().Kept == revisions.ContentRefused }
+
+// drive looks whenever something has changed, and when it is time, until there is nothing to
+// drive or the elections are others.
+func (t *tenure) drive(ctx context.Context) error {
+	alarm, err := clock.NewAlarm(t.Clock)
+	if err != nil {
+		return fmt.Errorf("rollout controller: %w", err)
+	}
+	defer alarm.Stop()
+	elections, others := t.Elections()
+	t.eyes = newEyes(t.Config, elections)
+	heard, close := t.eyes.open(ctx)
+	defer close()
+	for {
+		sight, changed := t.Plans.Sight()
+		if !t.busy(sight) {
+			return nil
+		}
+		if wake := t.look(ctx, sight); wake != 0 {
+			alarm.Set(wake)
+		}
+		select {
+		case h := <-heard:
+			if err := t.eyes.take(h, heard); err != nil {
+				return fmt.Errorf("rollout controller: %w", err)
+			}
+		case <-changed:
+		case <-alarm.C():
+		case <-others:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Errors that keep a controller from writing.
+var (
+	errBlind   = errors.New("the status of the rollout cannot be read and nobody knows it: nothing moves (abort takes every election to stable, retry begins anew: primacy rollout abort, primacy rollout retry)")
+	errDeposed = errors.New("a controller of a later term is at work")
+)

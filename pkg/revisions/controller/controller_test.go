@@ -1,0 +1,175 @@
+package controller_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+func weigh(percent int) rollout.Step { return rollout.Step{SetWeight: percent} }
+
+var untilPromoted = rollout.Step{Pause: &rollout.Pause{}}
+
+// One, half, all; then the default is written and the rollout is complete.
+func TestOneHalfAll(t *testing.T) {
+	g := newGroup(t, 4)
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "revisions"}, Data: map[string]string{"default": "red"}}
+	if _, err := g.core.ConfigMaps(g.namespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	g.join("red-1", "red")
+	g.led(5, 0)
+	g.join("green-1", "green")
+	ranked := slices.SortedFunc(slices.Values(g.elections), func(a, b string) int {
+		if rollout.RankOf(uid, a) < rollout.RankOf(uid, b) {
+			return -1
+		}
+		return 1
+	})
+	g.start(weigh(25), untilPromoted, weigh(50), untilPromoted, weigh(100))
+	g.phase(rollout.Paused, 2)
+	g.led(4, 1)
+	if got := revisionOf(g.locks.leaders()[ranked[0]]); got != "green" {
+		t.Errorf("the first in rank is led by %s", got)
+	}
+	g.say(rollout.Plan.PromoteStep)
+	g.phase(rollout.Paused, 4)
+	g.led(3, 2)
+	if got := revisionOf(g.locks.leaders()[ranked[1]]); got != "green" {
+		t.Errorf("the second in rank is led by %s", got)
+	}
+	g.say(rollout.Plan.PromoteStep)
+	g.phase(rollout.Complete, 5)
+	g.led(0, 5)
+	stored, err := g.core.ConfigMaps(g.namespace).Get(t.Context(), "revisions", metav1.GetOptions{})
+	if err != nil || stored.Data["default"] != "green" {
+		t.Errorf("the default is %v, %v", stored.Data, err)
+	}
+	for election, n := range g.locks.moved() {
+		if n != 2 {
+			t.Errorf("%s was taken %d times, want once by red and once by green", election, n)
+		}
+	}
+}
+
+// A canary whose runner fails is taken back without anybody's word.
+func TestFailingCanaryIsTakenBack(t *testing.T) {
+	g := newGroup(t, 4)
+	g.join("red-1", "red")
+	g.led(5, 0)
+	canary := g.join("green-1", "green")
+	first := slices.MinFunc(g.elections, func(a, b string) int {
+		if rollout.RankOf(uid, a) < rollout.RankOf(uid, b) {
+			return -1
+		}
+		return 1
+	})
+	canary.fails.Store(&first)
+	g.start(weigh(50), untilPromoted, weigh(100))
+	p := g.phase(rollout.RolledBack, 0)
+	if !strings.Contains(p.Status.Message, "runners, "+first) {
+		t.Errorf("message %q", p.Status.Message)
+	}
+	g.led(5, 0)
+}
+
+// A controller that is cut off in mid-step is followed by another, which goes on and redoes
+// nothing.
+func TestControllerDiesInMidStep(t *testing.T) {
+	g := newGroup(t, 4)
+	first := g.join("red-1", "red")
+	g.led(5, 0)
+	g.join("red-2", "red")
+	g.join("green-1", "green")
+	g.start(weigh(50), untilPromoted, weigh(100))
+	before := g.phase(rollout.Paused, 2)
+	g.led(3, 2)
+	moved := g.locks.moved()
+	first.cut.Store(true)
+	after := g.plan("a status of another controller", func(p rollout.Plan) bool { return p.Status.Token > before.Status.Token })
+	if got := after.Status; got.Step != 2 || got.Phase != rollout.Paused || !got.StepStarted.Equal(before.Status.StepStarted.Time) ||
+		!slices.Equal(got.Reach.Names, before.Status.Reach.Names) || got.Reach.UpTo != before.Status.Reach.UpTo {
+		t.Errorf("the next controller made of\n%+v\n%+v", *before.Status, *got)
+	}
+	g.led(3, 2)
+	for election, holder := range g.locks.leaders() {
+		if revisionOf(holder) == "green" && g.locks.moved()[election] != moved[election] {
+			t.Errorf("%s moved again", election)
+		}
+	}
+	g.say(rollout.Plan.PromoteStep)
+	g.phase(rollout.Promoted, 0)
+	g.led(0, 5)
+}
+
+// An abort is obeyed while no controller can do anything: the one at work is cut off, and no
+// member may write a status.
+func TestAbortWithoutController(t *testing.T) {
+	g := newGroup(t, 4)
+	first := g.join("red-1", "red")
+	g.led(5, 0)
+	others := []*member{g.join("red-2", "red"), g.join("green-1", "green")}
+	g.start(weigh(50), untilPromoted, weigh(100))
+	g.phase(rollout.Paused, 2)
+	g.led(3, 2)
+	for _, m := range others {
+		m.mute.Store(true)
+	}
+	first.cut.Store(true)
+	g.say(rollout.Plan.Abort)
+	g.led(5, 0)
+	if p := g.plan("aborted", func(p rollout.Plan) bool { return p.Rollout.Abort }); p.Status.Phase != rollout.Paused {
+		t.Errorf("a controller wrote %s", p.Status.Phase)
+	}
+}
+
+// What somebody writes into the status counts for nobody: nothing moves, and the controller
+// writes the truth again.
+func TestStatusEditedByHand(t *testing.T) {
+	g := newGroup(t, 4)
+	red := g.join("red-1", "red")
+	g.led(5, 0)
+	g.join("green-1", "green")
+	g.start(weigh(25), untilPromoted, weigh(100))
+	before := g.phase(rollout.Paused, 2)
+	g.led(4, 1)
+	moved := g.locks.moved()
+	cms := g.core.ConfigMaps(g.namespace)
+	cm, err := cms.Get(t.Context(), rollout.ObjectName(groupName), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := cm.Data[rollout.KeyStatus]
+	cm.Data[rollout.KeyStatus] = strings.Replace(truth, "step: 2", "step: 3", 1)
+	if cm.Data[rollout.KeyStatus] == truth {
+		t.Fatal("nothing was edited")
+	}
+	if cm, err = cms.Update(t.Context(), cm, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	edited := cm.ResourceVersion
+	watch, err := cms.Watch(t.Context(), metav1.ListOptions{ResourceVersion: edited, FieldSelector: "metadata.name=" + cm.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Stop()
+	mended, ok := (<-watch.ResultChan()).Object.(*corev1.ConfigMap)
+	if !ok || mended.Data[rollout.KeyStatus] != truth {
+		t.Errorf("the controller wrote\n%s\nwant\n%s", mended.Data[rollout.KeyStatus], truth)
+	}
+	p := g.phase(rollout.Paused, 2)
+	if p.Status.Checksum != before.Status.Checksum || !maps.Equal(g.locks.moved(), moved) {
+		t.Errorf("status %+v, moves %v", *p.Status, g.locks.moved())
+	}
+	red.stop()
+	if red.logs.FilterMessageSnippet("changed by another hand").Len() != 1 {
+		t.Error("nobody said that the status was edited")
+	}
+}

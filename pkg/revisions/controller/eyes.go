@@ -1,0 +1,186 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/session"
+)
+
+// eyes are what the streams of locks and sessions have shown. They belong to the goroutine
+// that drives the rollout.
+type eyes struct {
+	Config
+	elections []Election
+	streams   map[lock.Store]*stream
+	directory *session.Directory
+	// pulses are the beats of sessions, by the names of these.
+	pulses map[string]pulse
+}
+
+// stream is what one store has shown.
+type stream struct {
+	store lock.Store
+	names []string
+	known map[string]lock.Entry
+	// whole: there was a list, and the stream is not cut.
+	whole bool
+}
+
+// pulse is the last beat of a member, and when it was first seen.
+type pulse struct {
+	identity string
+	beat     uint64
+	at       record.Instant
+	duration time.Duration
+}
+
+// heard is something that a stream said, or why it ended.
+type heard struct {
+	stream *stream
+	event  lock.Event
+	at     record.Instant
+	ended  error
+}
+
+func newEyes(cfg Config, elections []Election) *eyes {
+	e := &eyes{Config: cfg, elections: elections, streams: map[lock.Store]*stream{}}
+	e.streamOf(cfg.Sessions)
+	for _, el := range elections {
+		s := e.streamOf(el.Locks)
+		s.names = append(s.names, el.Lock)
+	}
+	return e
+}
+
+func (e *eyes) streamOf(store lock.Store) *stream {
+	s := e.streams[store]
+	if s == nil {
+		s = &stream{store: store, known: map[string]lock.Entry{}}
+		e.streams[store] = s
+	}
+	return s
+}
+
+// open begins to read all streams. Whoever calls close has waited for their end.
+func (e *eyes) open(ctx context.Context) (all <-chan heard, close func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	out := make(chan heard, 256)
+	var wg sync.WaitGroup
+	for _, s := range e.streams {
+		watch := s.store.Watch
+		if by, ok := s.store.(lock.NameWatcher); ok && s.store != e.Sessions {
+			watch = func(ctx context.Context, deliver func(lock.Event)) error { return by.WatchNames(ctx, s.names, deliver) }
+		}
+		say := func(h heard) {
+			select {
+			case out <- h:
+			case <-ctx.Done():
+			}
+		}
+		wg.Go(func() {
+			err := watch(ctx, func(event lock.Event) { say(heard{stream: s, event: event, at: e.Clock.Now()}) })
+			if ctx.Err() == nil {
+				say(heard{ended: cmp.Or(err, errEnded)})
+			}
+		})
+	}
+	return out, func() { cancel(); wg.Wait() }
+}
+
+var errEnded = errors.New("a watch of locks ended by itself")
+
+// take takes in what was heard, and all that waits behind it.
+func (e *eyes) take(h heard, more <-chan heard) error {
+	for {
+		if h.ended != nil {
+			return h.ended
+		}
+		e.see(h.stream, h.event, h.at)
+		select {
+		case h = <-more:
+		default:
+			return nil
+		}
+	}
+}
+
+func (e *eyes) see(s *stream, event lock.Event, at record.Instant) {
+	switch event.Kind {
+	case lock.Listed:
+		clear(s.known)
+		for _, entry := range event.List {
+			s.known[entry.Name] = entry
+		}
+		s.whole = true
+		e.beginAnew(s, at)
+	case lock.Resumed:
+		if !s.whole && len(s.known) > 0 {
+			s.whole = true
+			e.beginAnew(s, at)
+		}
+	case lock.Changed:
+		s.known[event.Entry.Name] = event.Entry
+		if event.Entry.Absent() {
+			delete(s.known, event.Entry.Name)
+		}
+		if s.store == e.Sessions {
+			e.meet(event.Entry, at)
+		}
+	case lock.Broken:
+		s.whole = false
+	}
+}
+
+// beginAnew starts the clocks of all sessions: what was not heard during a break says nothing.
+func (e *eyes) beginAnew(s *stream, at record.Instant) {
+	if s.store != e.Sessions {
+		return
+	}
+	e.directory, e.pulses = session.NewDirectory(e.Group, e.Timing), map[string]pulse{}
+	for _, name := range slices.Sorted(maps.Keys(s.known)) {
+		e.meet(s.known[name], at)
+	}
+}
+
+// meet takes in a session.
+func (e *eyes) meet(entry lock.Entry, at record.Instant) {
+	if e.directory == nil || !e.directory.Owns(entry.Name) {
+		return
+	}
+	e.directory.Observe(at, entry.Name, entry.Record, entry.Version)
+	r := entry.Record
+	if r == nil || !r.Bound() {
+		return
+	}
+	if p := e.pulses[entry.Name]; p.identity != r.Holder || p.beat != r.Mark.Beat {
+		e.pulses[entry.Name] = pulse{r.Holder, r.Mark.Beat, at, r.Mark.Duration}
+	}
+}
+
+// whole says whether all that there is can be seen.
+func (e *eyes) whole() bool {
+	for _, s := range e.streams {
+		if !s.whole {
+			return false
+		}
+	}
+	return true
+}
+
+// pulseOf is the pulse of a living member.
+func (e *eyes) pulseOf(identity string) (latest pulse, ok bool) {
+	for _, p := range e.pulses {
+		if p.identity == identity && p.at >= latest.at {
+			latest, ok = p, true
+		}
+	}
+	return latest, ok
+}

@@ -1,0 +1,182 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+)
+
+const (
+	// writeTime is how long the API server may take for one change of the status.
+	writeTime = 10 * time.Second
+	// again is the wait after trouble, and againDefault that of the default revision, which
+	// may have to wait for a person.
+	again        = time.Second
+	againDefault = 10 * time.Second
+)
+
+// look does what follows from what is seen now, and says when to look again although nothing
+// changed; zero for never.
+func (t *tenure) look(ctx context.Context, sight steering.Sight) (wake record.Instant) {
+	now := t.Clock.Now()
+	if now < t.notBefore {
+		return t.notBefore
+	}
+	if sight.Plan.Blind() {
+		t.trouble(errBlind)
+		return 0
+	}
+	m, ok := t.eyes.moment(t.term.Election, t.term.Identity, now)
+	if !ok {
+		return 0 // the next beat of our own is an event
+	}
+	out := t.advance(*sight.Plan, m, sight)
+	mend := t.damaged() && t.mended != sight.Plan
+	if mend || out.Status.Sealed().Checksum != stored(sight.Plan.Status) {
+		var err error
+		if out, err = t.store(ctx, m, sight); err != nil {
+			if ctx.Err() != nil {
+				return 0
+			}
+			t.trouble(err)
+			t.notBefore = now.Add(again)
+			return t.notBefore
+		}
+		if mend {
+			t.mended = sight.Plan
+		}
+	}
+	t.said = ""
+	wake = m.changes
+	if !out.Wake.IsZero() {
+		wake = sooner(wake, now.Add(max(0, out.Wake.Sub(t.Clock.Wall()))))
+	}
+	return sooner(wake, t.makeDefault(ctx, sight))
+}
+
+// stored is the checksum of a status that was read.
+func stored(s *rollout.Status) string {
+	if s == nil {
+		return ""
+	}
+	return s.Checksum
+}
+
+func sooner(a, b record.Instant) record.Instant {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// advance is what follows for a plan.
+func (t *tenure) advance(plan rollout.Plan, m moment, sight steering.Sight) rollout.Outcome {
+	spec, wall := *plan.Rollout, t.Clock.Wall()
+	seen := m.seen(plan, sight)
+	if plan.Status.Of(&spec) {
+		seen.Failures = t.Checks.Find(check.Sight{Spec: spec, Status: *plan.Status, Seen: seen, Now: wall})
+	}
+	out := rollout.Advance(spec, plan.Status, seen, wall)
+	out.Status.Token = uint64(t.term.Token)
+	return out
+}
+
+// store reads what is stored, and writes what follows from that: it may be newer than what
+// was seen of it. A status that cannot be read is replaced by the one that is known.
+func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out rollout.Outcome, err error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	known, lost := sight.Plan.Status, false
+	err = steering.Edit(ctx, t.Maps, t.Group, func(p *rollout.Plan) error {
+		out, lost = rollout.Outcome{}, false
+		if p.Rollout == nil {
+			return nil
+		}
+		if !p.Status.Of(p.Rollout) && known.Of(p.Rollout) {
+			p.Status, lost = known, true
+			p.Unreadable = slices.DeleteFunc(slices.Clone(p.Unreadable), func(key string) bool { return key == rollout.KeyStatus })
+		}
+		switch {
+		case p.Blind():
+			return errBlind
+		case p.Status.Of(p.Rollout) && p.Status.Token > uint64(t.term.Token):
+			return errDeposed
+		}
+		out = t.advance(*p, m, sight)
+		p.Status = &out.Status
+		return nil
+	})
+	if err != nil {
+		return rollout.Outcome{}, err
+	}
+	if lost {
+		t.Log.Warn("the status of the rollout was changed by another hand, or taken away, and counted for nobody; it was written again")
+	}
+	t.tell(out)
+	return out, nil
+}
+
+// makeDefault makes the canary of a promoted rollout the default revision, once, if it is
+// written where we may write.
+func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record.Instant) {
+	plan := *s.Plan
+	if t.Default == nil || plan.Phase() != rollout.Promoted || plan.Rollout.Paused || len(plan.Status.Moving) > 0 {
+		return 0
+	}
+	spec, now := plan.Rollout, t.Clock.Now()
+	if t.promoted == spec.UID || s.Default.For(t.term.Election) == record.Prefer(spec.Canary) {
+		return 0
+	}
+	if now < t.untilDefault {
+		return t.untilDefault
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	switch err := t.Default.Write(ctx, spec.Stable, spec.Canary); {
+	case errors.Is(err, revisions.ErrNotWritable):
+		t.promoted = spec.UID // the status says what is waited for
+	case err != nil:
+		t.Log.Warn("the default revision could not be set; the rollout is complete once it is", zap.String("revision", spec.Canary), zap.Error(err))
+		t.untilDefault = now.Add(againDefault)
+		return t.untilDefault
+	default:
+		t.promoted = spec.UID
+		t.Log.Info("default revision set", zap.String("revision", spec.Canary))
+	}
+	return 0
+}
+
+// trouble logs what stands in the way, once.
+func (t *tenure) trouble(err error) {
+	if text := err.Error(); text != t.said {
+		t.said = text
+		t.Log.Warn("the rollout does not go on", zap.Error(err))
+	}
+}
+
+// tell logs what happened.
+func (t *tenure) tell(out rollout.Outcome) {
+	for _, e := range out.Events {
+		fields := []zap.Field{zap.String("uid", out.Status.UID), zap.Int("step", e.Step), zap.String("phase", string(e.Phase))}
+		if len(e.Elections) > 0 {
+			fields = append(fields, zap.Strings("elections", e.Elections))
+		}
+		switch e.Kind {
+		case rollout.Failed:
+			t.Log.Warn("rollout: "+e.Kind.String(), append(fields, zap.Stringer("failure", e.Failure))...)
+		case rollout.PhaseChanged:
+			t.Log.Info("rollout: "+e.Kind.String(), append(fields, zap.String("message", out.Status.Message))...)
+		default:
+			t.Log.Info("rollout: "+e.Kind.String(), fields...)
+		}
+	}
+}

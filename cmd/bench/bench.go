@@ -21,7 +21,10 @@ type bench struct {
 	// dir is a temporary folder; spans, the one in it that the workers write to.
 	dir, spans string
 	// config is the file of members that join.
-	config  string
+	config string
+	// failing is a file that makes stopwatches of the revision that it names fail; empty for
+	// none.
+	failing string
 	cluster *cluster
 	members []*member
 }

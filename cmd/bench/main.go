@@ -18,6 +18,10 @@
 // rolling restarts of the members, while other clients write as fast as they can and the
 // preferred revision changes; one member is killed on the way.
 //
+// With --scenario rollout they move by rollouts, from one revision to another: once to the
+// end, once with a canary whose runners fail half way, and once aborted while the controller is
+// killed.
+//
 // Members with many elections, and those of client-go, are this program again.
 // Their runners write down when they begin and end; those of whole programs are stopwatches
 // (bench/stopwatch), which keep the time of their own work, on CLOCK_BOOTTIME. The judge
@@ -74,14 +78,14 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.stopwatch, "stopwatch", "bin/stopwatch", "the program that the elections run")
 	flags.StringVar(&o.profile, "profile", record.DefaultProfile, "timing profile of the members")
 	flags.BoolVar(&o.fsync, "fsync", true, "let the API server's store sync every write to disk")
-	flags.StringVar(&o.scenario, "scenario", "table", "what to measure: table, or move (from ConfigMaps to Leases and back, under load)")
+	flags.StringVar(&o.scenario, "scenario", "table", "what to measure: table, or move (from ConfigMaps to Leases and back, under load), or rollout (10, 50, 100 %; one that fails; one that is aborted)")
 	flags.BoolVar(&o.full, "full", false, "table: measure more, for up to 12 minutes rather than 3")
 	flags.StringVar(&o.json, "json", "", "table: file to write the results to")
 	flags.StringVar(&o.svg, "svg", "", "table: file to draw what grows to")
 	flags.StringVar(&o.from, "from", "", "table: show the results in this file instead of measuring")
 	flags.StringVar(&o.docs, "docs", "", "table: page to write the table into, between its marks")
 	flags.StringVar(&o.only, "only", "", "table: measure only the phases whose names have this in them, such as \"(P1\"")
-	flags.IntVar(&o.elections, "elections", 20, "move: elections; each has three members")
+	flags.IntVar(&o.elections, "elections", 20, "move and rollout: elections; each has three or four members")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -93,7 +97,7 @@ func run(ctx context.Context, args []string) error {
 		o.json = ""
 		return r.deliver(o)
 	}
-	play, found := map[string]func(*bench, context.Context) error{"table": (*bench).table, "move": (*bench).move}[o.scenario]
+	play, found := map[string]func(*bench, context.Context) error{"table": (*bench).table, "move": (*bench).move, "rollout": (*bench).rollout}[o.scenario]
 	if !found {
 		return fmt.Errorf("unknown scenario %q (-h lists them)", o.scenario)
 	}

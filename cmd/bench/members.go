@@ -28,7 +28,7 @@ func (b *bench) configFile(name, group, lock string, elections []string) (string
 	fmt.Fprintf(&y, "member: {revision: stable}\ndefaultRevision:\n  configMap: {name: %s, key: default}\n", preferences)
 	fmt.Fprintf(&y, "timing: {profile: %s, preemptDelay: 0s, minHold: 0s}\nelections:\n", b.options.profile)
 	for _, e := range elections {
-		fmt.Fprintf(&y, "- name: %s\n  bootstrap: immediate\n  lock: %s\n  runners:\n  - name: work\n    exec: {command: [%q, --dir, %q]}\n", e, lock, b.options.stopwatch, b.spans)
+		fmt.Fprintf(&y, "- name: %s\n  bootstrap: immediate\n  lock: %s\n  runners:\n  - name: work\n    exec: {command: [%q, --dir, %q, --failing, %q]}\n", e, lock, b.options.stopwatch, b.spans, b.failing)
 	}
 	file := filepath.Join(b.dir, name)
 	if err := os.WriteFile(file, []byte(y.String()), 0o600); err != nil {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -16,15 +17,33 @@ import (
 
 func main() {
 	dir := flag.String("dir", "", "folder of the workers' files")
+	failing := flag.String("failing", "", "file that makes it fail while it names the member's revision; empty for none")
 	flag.Parse()
-	if err := work(*dir); err != nil {
+	if err := work(*dir, *failing); err != nil {
 		fmt.Fprintln(os.Stderr, "stopwatch:", err)
 		os.Exit(1)
 	}
 }
 
+var errFails = errors.New("fails, as it was told")
+
+// fails says whether the file names the member's revision.
+func fails(file string) bool {
+	if file == "" {
+		return false
+	}
+	named, err := os.ReadFile(file) // #nosec G304 -- whoever runs it chose it
+	return err == nil && string(named) == os.Getenv("PRIMACY_MEMBER_REVISION")
+}
+
+// lookEvery is how many times it writes down that it works before it looks whether to fail.
+const lookEvery = 20
+
 // work goes on until SIGTERM.
-func work(dir string) error {
+func work(dir, failing string) error {
+	if fails(failing) {
+		return errFails
+	}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
 	boot := clock.Boottime()
@@ -37,9 +56,12 @@ func work(dir string) error {
 	}
 	alive := time.NewTicker(span.AliveEvery)
 	defer alive.Stop()
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-alive.C:
+			if n%lookEvery == 0 && fails(failing) {
+				return errors.Join(f.End(boot.Now()), errFails)
+			}
 			if err := f.Alive(boot.Now()); err != nil {
 				return err
 			}

@@ -80,7 +80,9 @@ func (m *member) add(elections []planned) error {
 		if e.figures != nil { // not so for what we run ourselves
 			m.figures.add(e.spec.Name, e.figures)
 		}
-		m.roster.add(e.spec)
+		if e.suffix == "" {
+			m.roster.add(e.spec)
+		}
 	}
 	return nil
 }

@@ -30,6 +30,8 @@ type planned struct {
 	spec election.Spec
 	// runner is nil when leadership itself is the product.
 	runner election.Runner
+	// suffix is not empty for one that each revision has for itself, which no rollout moves.
+	suffix string
 	// figures are what is counted of the runners.
 	figures *runners.Figures
 }
@@ -83,6 +85,7 @@ func (p planner) election(c *config.Configuration, e config.Election, note func(
 			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policyOf(c, e, note), Bootstrap: bootstraps[e.Bootstrap],
 			Foreign: foreigners(e.Lock), Renewal: e.Lock.Renewal, Range: e.Range, Outage: outage(e),
 		},
+		suffix:  e.Suffix,
 		figures: runners.NewFigures(e.Name),
 	}
 	made.runner = p.runner(c, e, made.figures, note)

@@ -1,15 +1,21 @@
 package controller_test
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
@@ -171,5 +177,33 @@ func TestStatusEditedByHand(t *testing.T) {
 	red.stop()
 	if red.logs.FilterMessageSnippet("changed by another hand").Len() != 1 {
 		t.Error("nobody said that the status was edited")
+	}
+}
+
+// A controller whose term is over, and that does not know it, writes nothing.
+func TestDeposedWritesNothing(t *testing.T) {
+	g := newGroup(t, 2)
+	red := g.join("red-1", "red")
+	g.led(3, 0)
+	g.join("green-1", "green")
+	g.start(weigh(50), untilPromoted, weigh(100))
+	before := g.phase(rollout.Paused, 2)
+	old := &member{group: g, plans: red.plans, cut: new(atomic.Bool), mute: new(atomic.Bool), puts: new(atomic.Int64)}
+	said := make(chan struct{}, 64)
+	core, _ := observer.New(zap.WarnLevel)
+	log := zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
+		if e.Message == "the rollout does not go on" {
+			said <- struct{}{}
+		}
+		return nil
+	}))
+	term := election.Term{Election: own, Identity: g.locks.leaders()[own], Token: record.Token(before.Status.Token) - 1}
+	driver := old.driver(old.wired(), nil, log)
+	g.beside(func(ctx context.Context) error { return driver.Run(ctx, election.NewTerm(term, nil)) })
+	<-said
+	g.say(rollout.Plan.PromoteStep) // there is something to write
+	g.phase(rollout.Promoted, 0)
+	if n := old.puts.Load(); n != 0 {
+		t.Errorf("it wrote %d times", n)
 	}
 }

@@ -64,7 +64,9 @@ type member struct {
 	// mute makes its changes of the plan fail.
 	cut, mute *atomic.Bool
 	logs      *observer.ObservedLogs
-	stop      func()
+	// plans are its own, where it follows any.
+	plans *steering.Source
+	stop  func()
 	// puts counts its writes of the plan.
 	puts *atomic.Int64
 }
@@ -151,8 +153,7 @@ func (g *group) join(name, revision string) *member {
 	core, logs := observer.New(zap.InfoLevel)
 	m := &member{group: g, name: name, revision: revision, fails: new(atomic.Pointer[string]), cut: new(atomic.Bool), mute: new(atomic.Bool), puts: new(atomic.Int64), logs: logs}
 	log := zap.New(core)
-	c := rest.CopyConfig(g.config)
-	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return wire{m, next} })
+	c := m.wired()
 	client := g.client(c)
 	locks := g.store(c)
 	byDefault := revisions.NewSwitch(configmap.New(client, configmap.Key{Namespace: g.namespace, Name: "revisions", Key: "default"}, log))
@@ -163,15 +164,8 @@ func (g *group) join(name, revision string) *member {
 	if err != nil {
 		g.Fatal(err)
 	}
-	var roster []controller.Election
-	for _, e := range append([]string{own}, g.elections...) {
-		roster = append(roster, controller.Election{Name: e, Lock: e, Locks: locks})
-	}
-	never := make(chan struct{})
-	driver := controller.New(controller.Config{
-		Group: groupName, Sessions: locks, Timing: timing, Plans: plans, Maps: client.ConfigMaps(g.namespace), Checks: all.Registry(),
-		Default: byDefault, Log: log, Elections: func() ([]controller.Election, <-chan struct{}) { return roster, never },
-	})
+	m.plans = plans
+	driver := m.driver(c, byDefault, log)
 	m.add(manager, own, driver)
 	for _, e := range g.elections {
 		m.add(manager, e, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
@@ -185,6 +179,28 @@ func (g *group) join(name, revision string) *member {
 	m.stop = g.beside(manager.Run)
 	g.locks.await(g.T, name+" is ready", func(s *sight) bool { return s.ready[name] })
 	return m
+}
+
+// wired is a way to the cluster that the member's wire carries.
+func (m *member) wired() *rest.Config {
+	c := rest.CopyConfig(m.config)
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return wire{m, next} })
+	return c
+}
+
+// driver is a controller that follows the member's plans.
+func (m *member) driver(c *rest.Config, byDefault revisions.Writer, log *zap.Logger) *controller.Controller {
+	m.Helper()
+	locks := m.store(c)
+	var roster []controller.Election
+	for _, e := range append([]string{own}, m.elections...) {
+		roster = append(roster, controller.Election{Name: e, Lock: e, Locks: locks})
+	}
+	never := make(chan struct{})
+	return controller.New(controller.Config{
+		Group: groupName, Sessions: locks, Timing: timing, Plans: m.plans, Maps: m.client(c).ConfigMaps(m.namespace), Checks: all.Registry(),
+		Default: byDefault, Log: log, Elections: func() ([]controller.Election, <-chan struct{}) { return roster, never },
+	})
 }
 
 func (m *member) add(manager *election.Manager, name string, r election.Runner) {

@@ -1,0 +1,115 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+const (
+	me    = "red-1_00000001"
+	other = "green-1_00000002"
+	lasts = 6 * time.Second
+)
+
+// world shows sessions to eyes.
+type world struct {
+	*eyes
+	s        *stream
+	revision uint64
+}
+
+// unread is a store that nobody reads.
+type unread struct{ lock.Store }
+
+func newWorld() *world {
+	store := &unread{}
+	e := newEyes(Config{Group: "edge", Sessions: store, Timing: record.Timing{LeaseDuration: lasts, StandDown: time.Minute}},
+		[]Election{{Name: "web", Lock: "web", Locks: store}})
+	return &world{eyes: e, s: e.streams[store]}
+}
+
+func (w *world) session(identity, revision string, beat uint64) lock.Entry {
+	w.revision++
+	name := "primacy-edge-" + record.HostOf(identity) + "-0"
+	return lock.Entry{Name: name, Version: record.Version{UID: name, Revision: w.revision}, Record: &record.Record{
+		Holder: identity, Group: "edge", Duration: lasts,
+		Mark:   &record.Mark{Identity: identity, Beat: beat, Duration: lasts},
+		Member: &record.Member{Identity: identity, Revision: revision, Ready: true},
+	}}
+}
+
+func (w *world) list(at time.Duration, entries ...lock.Entry) {
+	w.see(w.s, lock.Event{Kind: lock.Listed, List: entries}, record.Instant(at))
+}
+
+func (w *world) beat(at time.Duration, identity, revision string, n uint64) {
+	w.see(w.s, lock.Event{Kind: lock.Changed, Entry: w.session(identity, revision, n)}, record.Instant(at))
+}
+
+func (w *world) believes(t *testing.T, at time.Duration, want bool) moment {
+	t.Helper()
+	m, ok := w.moment("rollout-edge", me, record.Instant(at))
+	if ok != want {
+		t.Fatalf("at %v it believes what it sees: %v", at, ok)
+	}
+	return m
+}
+
+// A controller that is held up takes nobody's silence for death.
+func TestBelievesOnlyWhileItSees(t *testing.T) {
+	const s = time.Second
+	w := newWorld()
+	w.believes(t, 0, false)
+	w.list(1*s, w.session(me, "red", 1), w.session(other, "green", 1))
+	if m := w.believes(t, 2*s, true); m.canary("web", "green") != other {
+		t.Error("the canary's member is not seen")
+	}
+	// Nothing arrives for a while, its own beats neither.
+	w.believes(t, 5*s, false)
+	w.beat(8*s, me, "red", 2)
+	if m := w.believes(t, 8*s, true); m.canary("web", "green") != "" {
+		t.Error("one that was silent for longer than it lasts is alive")
+	}
+	// The stream is cut, and resumed: what was not heard meanwhile says nothing.
+	w.beat(8*s, other, "green", 2)
+	w.see(w.s, lock.Event{Kind: lock.Broken}, record.Instant(9*s))
+	w.believes(t, 9*s, false)
+	w.see(w.s, lock.Event{Kind: lock.Resumed}, record.Instant(20*s))
+	if m := w.believes(t, 20*s, true); m.canary("web", "green") != other || m.silent[other] != 0 {
+		t.Errorf("a break of the stream is taken for the silence of a member: %v", m.silent)
+	}
+}
+
+// Only who is at work leads.
+func TestLeads(t *testing.T) {
+	w := newWorld()
+	mine := w.session(me, "red", 1)
+	held := func(change func(*record.Record)) lock.Entry {
+		r := &record.Record{Holder: me, Group: "edge", Election: "web", Mark: &record.Mark{
+			Identity: me, Key: "red", Renewal: record.RenewalSession, Session: mine.Name, SessionUID: mine.Version.UID,
+		}, History: []record.Entry{{Why: "took over: released"}, {Why: "released: drained"}}}
+		change(r)
+		return lock.Entry{Name: "web", Record: r, Version: record.Version{UID: "w", Revision: 1}}
+	}
+	for name, tt := range map[string]struct {
+		change func(*record.Record)
+		want   string
+	}{
+		"leads":           {func(*record.Record) {}, me},
+		"released":        {func(r *record.Record) { r.Holder, r.Mark.Identity = "", "" }, ""},
+		"claiming":        {func(r *record.Record) { r.Claim = &record.Claim{Identity: "somebody"} }, ""},
+		"foreign":         {func(r *record.Record) { r.Holder = "somebody" }, ""},
+		"another session": {func(r *record.Record) { r.Mark.SessionUID = "x" }, ""},
+		"dead":            {func(r *record.Record) { r.Holder, r.Mark.Identity, r.Mark.Renewal = other, other, record.RenewalRecord }, ""},
+	} {
+		w.list(0, mine, held(tt.change))
+		e := w.believes(t, 0, true).election(w.elections[0], rollout.Plan{Rollout: &rollout.Spec{Canary: "green"}})
+		if e.Holder != tt.want || (e.Revision == "red") != (tt.want != "") || len(e.Taken) != 1 {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}

@@ -212,7 +212,7 @@ func (l *look) complete() {
 	}
 	byDefault := l.seen.Default
 	switch {
-	case l.waiting+l.moving() > 0:
+	case l.waiting+l.moving() > 0, !l.canaryLives():
 		l.st.Message = "promoted; " + l.progress()
 	case !synced(byDefault) || byDefault.Revision != l.spec.Canary:
 		l.st.Message = fmt.Sprintf("promoted; complete once the default source says %s (it says %v)", l.spec.Canary, byDefault)

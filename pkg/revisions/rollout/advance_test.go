@@ -345,7 +345,7 @@ func TestAbsent(t *testing.T) {
 			w.ready[name] = false
 		}
 		w.round()
-		w.want(Paused, 2, 2)
+		w.want(Progressing, 1, 2) // nothing is known of the canary
 		if len(w.plan.Status.Moving) != 0 || len(w.plan.Status.Absent) != 2 {
 			t.Errorf("%+v", *w.plan.Status)
 		}
@@ -356,6 +356,23 @@ func TestAbsent(t *testing.T) {
 		w.look() // their time begins anew
 		if m := w.plan.Status.Moving; len(m) != 2 || !m[0].Since.Equal(w.now) {
 			t.Errorf("moving %v", m)
+		}
+	})
+	t.Run("no member of the canary lives from a pause on", func(t *testing.T) {
+		w := newWorld(t, 4, specOf(weigh(50), pause(time.Minute), weigh(100)))
+		w.round()
+		w.round()
+		w.want(Paused, 2, 2)
+		for name := range w.ready {
+			w.ready[name], w.leads[name] = false, "red"
+		}
+		w.now = w.now.Add(time.Hour)
+		w.byDefault = record.Prefer("green")
+		for range 5 {
+			w.round()
+		}
+		if s := w.plan.Status; s.Phase != Progressing || s.Step != 3 {
+			t.Errorf("a canary that is gone is %s, step %d", s.Phase, s.Step)
 		}
 	})
 	t.Run("the holder dies", func(t *testing.T) {

@@ -170,7 +170,14 @@ func (l *look) tally() {
 }
 
 // settled says whether everything is where the present step wants it, but for what is waited
-// for no longer.
+// for no longer. While no member of the canary is there at all nothing shows what it is worth,
+// so whatever lacks one is waited for.
 func (l *look) settled() bool {
-	return l.waiting == 0 && l.moving() == 0 && (l.spec.WhenPreferredAbsent != Wait || len(l.st.Absent) == 0)
+	waits := l.spec.WhenPreferredAbsent == Wait || !l.canaryLives()
+	return l.waiting == 0 && l.moving() == 0 && !(waits && len(l.st.Absent) > 0)
+}
+
+// canaryLives says whether a member of the canary leads something, or would.
+func (l *look) canaryLives() bool {
+	return slices.ContainsFunc(l.all(), func(e Election) bool { return e.Canary != "" || e.Revision == l.spec.Canary })
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -200,7 +201,11 @@ func TestDeposedWritesNothing(t *testing.T) {
 	term := election.Term{Election: own, Identity: g.locks.leaders()[own], Token: record.Token(before.Status.Token) - 1}
 	driver := old.driver(old.wired(), nil, log)
 	g.beside(func(ctx context.Context) error { return driver.Run(ctx, election.NewTerm(term, nil)) })
-	<-said
+	select {
+	case <-said:
+	case <-time.After(longest):
+		t.Fatal("it did not say that it is deposed")
+	}
 	g.say(rollout.Plan.PromoteStep) // there is something to write
 	g.phase(rollout.Promoted, 0)
 	if n := old.puts.Load(); n != 0 {

@@ -167,9 +167,15 @@ func TestStatusEditedByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watch.Stop()
-	mended, ok := (<-watch.ResultChan()).Object.(*corev1.ConfigMap)
-	if !ok || mended.Data[rollout.KeyStatus] != truth {
-		t.Errorf("the controller wrote\n%s\nwant\n%s", mended.Data[rollout.KeyStatus], truth)
+	var mended *corev1.ConfigMap
+	select {
+	case e := <-watch.ResultChan():
+		mended, _ = e.Object.(*corev1.ConfigMap)
+	case <-time.After(longest):
+		t.Fatal("nobody wrote the status again")
+	}
+	if mended == nil || mended.Data[rollout.KeyStatus] != truth {
+		t.Fatalf("the controller wrote\n%+v\nwant\n%s", mended, truth)
 	}
 	p := g.phase(rollout.Paused, 2)
 	if p.Status.Checksum != before.Status.Checksum || !maps.Equal(g.locks.moved(), moved) {

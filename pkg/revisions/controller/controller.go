@@ -143,6 +143,15 @@ func (t *tenure) drive(ctx context.Context) error {
 	heard, close := t.eyes.open(ctx)
 	defer close()
 	for {
+		// What waits unread is older than the look that follows: without it who was heard of
+		// would seem silent.
+		select {
+		case h := <-heard:
+			if err := t.eyes.take(h, heard); err != nil {
+				return fmt.Errorf("rollout controller: %w", err)
+			}
+		default:
+		}
 		sight, changed := t.Plans.Sight()
 		if !t.busy(sight) {
 			return nil

@@ -128,11 +128,10 @@ func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out
 // makeDefault makes the canary of a promoted rollout the default revision, once, if it is
 // written where we may write.
 func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record.Instant) {
-	plan := *s.Plan
-	if t.Default == nil || plan.Phase() != rollout.Promoted || plan.Rollout.Paused || len(plan.Status.Moving) > 0 {
+	if t.Default == nil || !t.promotes(*s.Plan) {
 		return 0
 	}
-	spec, now := plan.Rollout, t.Clock.Now()
+	spec, now := s.Plan.Rollout, t.Clock.Now()
 	if t.promoted == spec.UID || s.Default.For(t.term.Election) == record.Prefer(spec.Canary) {
 		return 0
 	}
@@ -141,7 +140,16 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	switch err := t.Default.Write(ctx, spec.Stable, spec.Canary); {
+	// What was seen may be of long ago, and the rollout aborted since.
+	stored, err := steering.Load(ctx, t.Maps, t.Group)
+	switch {
+	case err != nil:
+	case stored.Plan.Status.Of(spec) && stored.Plan.Status.Token == uint64(t.term.Token) && t.promotes(stored.Plan):
+		err = t.Default.Write(ctx, spec.Stable, spec.Canary)
+	default:
+		return 0 // the news of that is on its way
+	}
+	switch {
 	case errors.Is(err, revisions.ErrNotWritable):
 		t.promoted = spec.UID // the status says what is waited for
 	case err != nil:
@@ -153,6 +161,11 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 		t.Log.Info("default revision set", zap.String("revision", spec.Canary))
 	}
 	return 0
+}
+
+// promotes says whether a plan leaves nothing to do but to change the default.
+func (t *tenure) promotes(p rollout.Plan) bool {
+	return p.Phase() == rollout.Promoted && !p.Rollout.Paused && !p.Status.Waits(*p.Rollout, t.Clock.Wall()) && p.Status.Moved > 0
 }
 
 // trouble logs what stands in the way, once.

@@ -56,14 +56,11 @@ func (l *look) follow() {
 	}
 }
 
-// late says whether an election on its way is waited for no longer.
-func (l *look) late(m Moving) bool { return !l.now.Before(m.Since.Add(l.spec.AcquireTimeout)) }
-
 // moving counts the elections on their way that are waited for.
 func (l *look) moving() int {
 	n := 0
 	for _, m := range l.st.Moving {
-		if !l.late(m) {
+		if !m.late(l.spec, l.now) {
 			n++
 		}
 	}

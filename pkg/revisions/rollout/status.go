@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Phase is where a rollout stands.
@@ -106,6 +107,14 @@ func (s *Status) Of(spec *Spec) bool {
 	return s != nil && spec != nil && s.UID == spec.UID && s.Retry == spec.Retry &&
 		s.Stable == spec.Stable && s.Canary == spec.Canary
 }
+
+// Waits says whether an election on its way is still waited for.
+func (s *Status) Waits(spec Spec, now time.Time) bool {
+	return slices.ContainsFunc(s.Moving, func(m Moving) bool { return !m.late(spec, At(now)) })
+}
+
+// late says whether it is waited for no longer.
+func (m Moving) late(spec Spec, now Time) bool { return !now.Before(m.Since.Add(spec.AcquireTimeout)) }
 
 // Sum is the checksum that belongs to the content. A list without entries is no list: what
 // is written of either reads the same.

@@ -21,6 +21,10 @@ type crew struct {
 	ctx    context.Context
 	term   election.Term
 	events chan func()
+	// lasts is done once the stop began, before any worker is told: what ends from then on is
+	// not run again, and has not failed.
+	lasts context.Context
+	over  context.CancelFunc
 
 	// hands are the workers that were started, in their order.
 	hands []*hand
@@ -67,6 +71,8 @@ func (c *crew) work() error {
 	c.share, c.late = stopped(), stopped()
 	defer c.share.Stop()
 	defer c.late.Stop()
+	c.lasts, c.over = context.WithCancel(c.ctx)
+	defer c.over()
 	done := c.ctx.Done()
 	for up := c.fill(); c.atWork > 0; up = c.fill() {
 		select {
@@ -152,6 +158,7 @@ func (c *crew) begin(why error, by record.Instant) {
 		return
 	}
 	c.stop, c.by, c.untold = why, by, len(c.hands)
+	c.over()
 	c.late.Reset(max(0, clock.Until(c.Clock, by)))
 	c.next()
 }

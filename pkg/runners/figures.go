@@ -20,7 +20,7 @@ type Figures struct {
 type Figure struct {
 	Election, Runner, Kind string
 	// Starts counts its runs, of one that always runs too; Failures those that ended before
-	// they were told to, by the reason.
+	// the stop of the term's runners began, by the reason.
 	Starts   int
 	Failures map[Failure]int
 	// Running says whether a run is on.
@@ -33,7 +33,7 @@ type Figure struct {
 	LastStop time.Duration
 }
 
-// Failure is why a run ended before it was told to.
+// Failure is why a run ended before the stop began.
 type Failure string
 
 const (

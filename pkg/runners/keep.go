@@ -11,16 +11,16 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 )
 
-// keep runs a worker again and again until it is told to stop, or is done for this term:
-// then it returns nil. An error costs the term.
+// keep runs a worker again and again until it has ended after the stop began, or is done for
+// this term: then it returns nil. An error costs the term.
 func (c *crew) keep(h *hand) error {
 	log := Log(c.Log, c.term, h.Name)
 	failures := 0
-	for c.valid(h.ctx) {
+	for c.valid(c.lasts) {
 		began := c.Clock.Now()
 		err := c.attempt(h, log)
-		if h.ctx.Err() != nil {
-			if err != nil && !errors.Is(err, h.ctx.Err()) && !errors.Is(err, context.Cause(h.ctx)) {
+		if c.lasts.Err() != nil {
+			if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.Cause(h.ctx)) {
 				log.Warn("runner stopped with an error", zap.Error(err))
 			}
 			return nil
@@ -55,7 +55,7 @@ func (c *crew) keep(h *hand) error {
 			zap.Error(err), zap.Duration("ran", ran), zap.Int("failures", failures),
 			zap.Int("givesUpAfter", c.Restart.Failures), zap.Duration("wait", wait))
 		h.runs.waits(wait)
-		pause(h.ctx, wait)
+		pause(c.lasts, wait)
 		h.runs.waits(0)
 	}
 	return nil
@@ -87,7 +87,7 @@ func (c *crew) attempt(h *hand, log *zap.Logger) error {
 	defer h.runs.ended()
 	return guarded(log, func() error {
 		err := run(h.ctx, c.term)
-		if err == nil && h.ctx.Err() == nil {
+		if err == nil && c.lasts.Err() == nil {
 			err = errReturned
 		}
 		return err

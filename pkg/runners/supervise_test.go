@@ -40,11 +40,16 @@ type shop struct {
 
 // open supervises the children in a term that is valid for an hour. Waits have no jitter.
 func open(t *testing.T, children ...runners.Child) *shop {
+	return openCounted(t, nil, children...)
+}
+
+// openCounted is open with what is counted.
+func openCounted(t *testing.T, figures *runners.Figures, children ...runners.Child) *shop {
 	s := &shop{T: t, clock: bubble{time.Now()}, done: make(chan error, 1)}
 	core, logs := observer.New(zapcore.DebugLevel)
 	s.logs = logs
 	runner := runners.Supervise(children, runners.Supervision{
-		Clock: s.clock, Log: zap.New(core), Random: func() float64 { return 0.5 },
+		Clock: s.clock, Log: zap.New(core), Random: func() float64 { return 0.5 }, Figures: figures,
 	})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.cancel = cancel

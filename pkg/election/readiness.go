@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -21,18 +22,20 @@ type Readiness interface {
 	// worked; nil for that it could. Until the first report it is not ready; once Readiness
 	// has returned, the last one stands. It is called once, when the Manager runs and the
 	// election was added, and returns soon after ctx was cancelled: when the election's lock
-	// was let go. It calls report from its own goroutine's stack only.
+	// was let go. Run waits for it no longer than the election's stopGrace, logs that it
+	// left it behind, and hears no report of it any more. It calls report from its own goroutine's stack only.
 	Readiness(ctx context.Context, report func(problem error)) error
 }
 
 var errNotAsked = errors.New("it has not said anything yet")
 
-// followReadiness has the runner report until ctx ends.
+// followReadiness has the runner report until ctx ends. A runner that does not return within
+// the grace after that is left behind: it does no work, and must not keep Run from returning.
 func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readiness) {
 	log := m.cfg.Log.With(zap.String("election", e.spec.Name))
 	last := errNotAsked
-	err := runner.Readiness(ctx, func(problem error) {
-		if text(problem) == text(last) {
+	report := func(problem error) {
+		if ctx.Err() != nil || text(problem) == text(last) {
 			return
 		}
 		if last = problem; problem != nil {
@@ -45,9 +48,27 @@ func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readin
 		case m.readiness <- struct{}{}:
 		default:
 		}
-	})
-	if err != nil {
-		log.Warn("runner says no more whether it is ready", zap.Error(err))
+	}
+	over := make(chan error, 1)
+	go func() { over <- runner.Readiness(ctx, report) }() // joined below, for as long as the grace
+	var late <-chan time.Time
+	for quit := ctx.Done(); ; {
+		select {
+		case err := <-over:
+			if err != nil {
+				log.Warn("runner says no more whether it is ready", zap.Error(err))
+			}
+			return
+		case <-quit:
+			quit = nil
+			grace := time.NewTimer(e.spec.Timing.StopGrace)
+			defer grace.Stop()
+			late = grace.C
+		case <-late:
+			log.Error("runner was asked whether it is ready and does not answer; its goroutine is left behind (let it return when its context ends)",
+				zap.Duration("grace", e.spec.Timing.StopGrace))
+			return
+		}
 	}
 }
 

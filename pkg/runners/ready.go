@@ -12,8 +12,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 )
 
-// AskEvery is how often a ReadyFunc is asked, and how long it may take to answer.
+// AskEvery is how often a ReadyFunc is asked, and how long it may take to answer: one that
+// takes longer is not ready, and is asked again only once it has returned.
 const AskEvery = 5 * time.Second
+
+var errNoAnswer = fmt.Errorf("no answer within %v", AskEvery)
 
 // ReadyFunc says why a runner could not work during a term; nil for that it could.
 type ReadyFunc func(ctx context.Context) error
@@ -30,15 +33,35 @@ type asked struct {
 // Readiness asks until ctx ends.
 func (a asked) Readiness(ctx context.Context, report func(error)) error {
 	for ctx.Err() == nil {
-		answer, cancel := context.WithTimeout(ctx, AskEvery)
-		err := guarded(zap.NewNop(), func() error { return a.ready(answer) })
-		cancel()
-		if ctx.Err() == nil {
-			report(err)
-		}
+		a.ask(ctx, report)
 		pause(ctx, AskEvery)
 	}
 	return nil
+}
+
+// ask reports one answer, or at its time-out that there is none, and returns when ready has:
+// the Manager bounds how long that is waited for in the end.
+func (a asked) ask(ctx context.Context, report func(error)) {
+	answer, cancel := context.WithTimeout(ctx, AskEvery)
+	defer cancel()
+	var problem error
+	over := make(chan struct{})
+	go func() { // joined below
+		defer close(over)
+		problem = guarded(zap.NewNop(), func() error { return a.ready(answer) })
+	}()
+	select {
+	case <-over:
+	case <-answer.Done():
+	}
+	switch {
+	case ctx.Err() != nil:
+	case answer.Err() != nil:
+		report(errNoAnswer)
+	default:
+		report(problem)
+	}
+	<-over
 }
 
 // readySupervisor supervises children of which some can tell whether they are ready.

@@ -48,6 +48,7 @@ func (c *Configuration) Canonical() string {
 type canonicalElection struct {
 	Name      string         `yaml:"name"`
 	Scope     string         `yaml:"scope,omitempty"`
+	Enabled   *bool          `yaml:"enabled,omitempty"`
 	Lock      lockDoc        `yaml:"lock"`
 	Priority  map[string]any `yaml:"priority"`
 	Timing    map[string]any `yaml:"timing"`
@@ -89,6 +90,9 @@ func (e Election) canonical() canonicalElection {
 	if e.Suffix != "" {
 		out.Name, out.Scope = strings.TrimSuffix(out.Name, e.Suffix), string(ScopeRevision)
 		out.Lock.Name = strings.TrimSuffix(out.Lock.Name, e.Suffix)
+	}
+	if e.Disabled {
+		out.Enabled = new(bool)
 	}
 	if e.Chain != nil {
 		out.Priority = map[string]any{"chain": e.Chain}

@@ -50,7 +50,9 @@ type Election struct {
 	// Suffix is what ScopeRevision adds to names: a dash and the member's revision. It is
 	// empty for ScopeGroup.
 	Suffix string
-	Lock   Lock
+	// Disabled: its runners run on every member, without an election.
+	Disabled bool
+	Lock     Lock
 	// Policy is empty where there is a chain.
 	Policy Policy
 	// Chain is the keys by which a chain compares, as written, each once; nil for a policy.

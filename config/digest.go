@@ -19,6 +19,9 @@ func (e Election) Digest() string {
 	if e.Range || e.Outage == OutageFailopen {
 		fmt.Fprintf(h, " %v %q %v", e.Range, e.Outage, e.FailopenFor)
 	}
+	if e.Disabled {
+		fmt.Fprint(h, " disabled")
+	}
 	for _, r := range e.Runners {
 		fmt.Fprintf(h, " %q", r.Name)
 		if r.Mode != "" {

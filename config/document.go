@@ -43,8 +43,10 @@ type timingDoc struct {
 }
 
 type electionDoc struct {
-	Name      string      `yaml:"name" strict:"required"`
-	Scope     string      `yaml:"scope"`
+	Name  string `yaml:"name" strict:"required"`
+	Scope string `yaml:"scope"`
+	// Enabled is nil where nothing is said, which means true.
+	Enabled   *bool       `yaml:"enabled"`
 	Lock      lockDoc     `yaml:"lock"`
 	Priority  priorityDoc `yaml:"priority"`
 	Timing    timingDoc   `yaml:"timing"`

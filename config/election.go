@@ -61,6 +61,7 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	e.Bootstrap = Bootstrap(r.oneOf(at+".bootstrap", doc.Bootstrap, string(BootstrapWait), string(BootstrapImmediate)))
 	r.outage(at, doc, &e)
 	e.Lock.Renewal = r.renewal(at, doc.Lock, &e)
+	r.enabled(at, doc, &e)
 	e.Runners = r.runners(at+".runners", doc.Runners)
 	return e
 }

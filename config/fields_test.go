@@ -155,6 +155,8 @@ var wrongs = []struct{ field, text, want string }{
 		`f:4:43: elections[0].timing.standDown: want a duration, got "true" (write a number with a unit (ms, s, m, h), such as 5s or 1m30s)`},
 	{"elections[0].timing.drift", "group: edge\nelections: [{name: a, timing: {drift: 0.01}}]",
 		"f:4:39: elections[0].timing.drift: drift is about the clocks of all members, not about an election (set timing.drift for all elections)"},
+	{"elections[0].enabled", "group: edge\nelections: [{name: a, enabled: no}]",
+		`f:4:32: elections[0].enabled: want true or false, got "no" (write true or false, without quotes)`},
 	{"elections[0].scope", "group: edge\nelections: [{name: a, scope: revisions}]",
 		`f:4:30: elections[0].scope: want group or revision, got "revisions" (did you mean revision?)`},
 	{"elections[0].bootstrap", "group: edge\nelections: [{name: a, bootstrap: imediate}]",

@@ -19,6 +19,10 @@ func (c *Configuration) Overview(members int) string {
 		line("election", "renewal", "outage tolerated", "takeover after a crash, at worst", "planned, at worst")
 	}
 	for _, e := range c.Elections {
+		if e.Disabled {
+			line(e.Name, "none", "any (enabled: false)")
+			continue
+		}
 		line(e.Name, string(e.Lock.Renewal), e.tolerated(), e.afterCrash(), e.planned())
 	}
 	_ = w.Flush() // a strings.Builder never fails to write
@@ -64,7 +68,7 @@ func (c *Configuration) requests(line func(...string), members int) {
 	var order []time.Duration
 	count := map[time.Duration]int{}
 	for _, e := range c.Elections {
-		if e.Lock.Renewal != record.RenewalRecord {
+		if e.Disabled || e.Lock.Renewal != record.RenewalRecord {
 			continue
 		}
 		d := e.Timing.RenewInterval

@@ -81,6 +81,8 @@ type Preferences interface {
 // Spec is one election. Name is required.
 type Spec struct {
 	Name string
+	// Contest says whether the election is held at all. Default: Contested.
+	Contest Contest
 	// Lock is the name of the lock object. Default: Name.
 	Lock string
 	// Locks is where the lock object is stored, for another kind of lock in the same
@@ -261,6 +263,9 @@ func (s *Spec) complete(c *Config) error {
 	}
 	if err := s.completeRenewal(c); err != nil {
 		return fmt.Errorf("election %s: renewal by session: %w", s.Name, err)
+	}
+	if err := s.completeContest(); err != nil {
+		return fmt.Errorf("election %s: %w", s.Name, err)
 	}
 	if s.Policy == nil {
 		s.Policy = priority.RevisionLocation{}

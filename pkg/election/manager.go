@@ -27,13 +27,15 @@ type Manager struct {
 	locks     map[lockName]string // the election of each
 	running   bool
 	finished  bool
+	// free is for the work of elections that are not contested; Run makes it.
+	free context.Context
 	// changed is told that elections were added or removed, which news are; the realm takes
 	// them up.
 	changed chan struct{}
 	news    []*entrant
 	// readiness is told that an entrant became ready or unready.
 	readiness chan struct{}
-	// background joins the Background and Readiness of runners.
+	// background joins the Background and Readiness of runners, and uncontested work.
 	background sync.WaitGroup
 }
 
@@ -45,8 +47,11 @@ type lockName struct {
 
 func (s *Spec) lockName() lockName { return lockName{s.Locks, s.Lock} }
 
-// lockNames are all locks of the election.
+// lockNames are all locks that the election uses.
 func (s *Spec) lockNames() []lockName {
+	if s.Contest == Uncontested {
+		return nil
+	}
 	if s.MigrateFrom == nil {
 		return []lockName{s.lockName()}
 	}
@@ -68,6 +73,10 @@ type entrant struct {
 	// quit ends the runner's Background and Readiness, if it has one and was begun; nil
 	// otherwise.
 	quit context.CancelFunc
+	// withdraw ends the work of an election that is not contested; nil otherwise.
+	withdraw context.CancelCauseFunc
+	// work joins the runner of such an election.
+	work sync.WaitGroup
 	// unready: its runner would not be able to work, as far as it said.
 	unready atomic.Bool
 }
@@ -124,14 +133,26 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	if m.running {
 		m.beginLocked(e)
 	}
-	m.news = append(m.news, e)
-	m.tell()
+	m.noteLocked(e)
 	return e.status, nil
 }
 
-// beginLocked starts what the election's runner does beyond its terms. It ends when the
-// election is forgotten, and is joined by Run.
+// noteLocked hands an election that was added or removed to the realm, if it has to do with it.
+func (m *Manager) noteLocked(e *entrant) {
+	if e.spec.Contest == Uncontested {
+		return
+	}
+	m.news = append(m.news, e)
+	m.tell()
+}
+
+// beginLocked starts what the election's runner does beyond its terms, and its work where it
+// is not contested. The one ends when the election is forgotten, the other before; Run joins
+// both.
 func (m *Manager) beginLocked(e *entrant) {
+	if e.spec.Contest == Uncontested && e.withdraw == nil {
+		m.beginUncontestedLocked(e)
+	}
 	background, works := e.runner.(Background)
 	readiness, tells := e.runner.(Readiness)
 	if !works && !tells || e.quit != nil {
@@ -175,11 +196,13 @@ func (m *Manager) Remove(ctx context.Context, name string) error {
 	if !e.removed {
 		e.removed, e.left = true, make(chan struct{})
 	}
-	if !m.running {
+	switch {
+	case !m.running:
 		m.forgetLocked(e)
+	case e.withdraw != nil:
+		e.withdraw(errRemoved)
 	}
-	m.news = append(m.news, e)
-	m.tell()
+	m.noteLocked(e)
 	m.mu.Unlock()
 	select {
 	case <-e.left:
@@ -230,15 +253,16 @@ type news struct {
 	removed bool
 }
 
-// all are the present elections, in the order of their names.
+// all are the present elections that are contested, in the order of their names.
 func (m *Manager) all() []news {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.news = nil
 	all := make([]news, 0, len(m.elections))
 	for _, name := range slices.Sorted(maps.Keys(m.elections)) {
-		e := m.elections[name]
-		all = append(all, news{e, e.removed})
+		if e := m.elections[name]; e.spec.Contest != Uncontested {
+			all = append(all, news{e, e.removed})
+		}
 	}
 	return all
 }
@@ -266,12 +290,15 @@ func (m *Manager) Run(ctx context.Context) error {
 		return ErrStopped
 	}
 	m.running = true
+	var endFree context.CancelFunc
+	m.free, endFree = context.WithCancel(ctx)
 	for _, e := range m.elections {
 		m.beginLocked(e)
 	}
 	m.mu.Unlock()
 	defer m.background.Wait()
 	defer m.finish()
+	defer endFree()
 
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	preference := newLatest[Preference](record.Prefer(""))
@@ -341,13 +368,16 @@ func (m *Manager) finish() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.running, m.finished = false, true
-	for _, e := range m.elections {
+	for name, e := range m.elections {
+		if e.withdraw != nil {
+			continue // it is forgotten once its work has stopped
+		}
 		e.end()
 		if e.removed {
 			close(e.left)
 		}
+		delete(m.elections, name)
 	}
-	m.elections = map[string]*entrant{}
 }
 
 // latest is a value that one goroutine sets and another waits for.

@@ -30,7 +30,8 @@ func (f RunnerFunc) Run(ctx context.Context, term Term) error { return f(ctx, te
 type Term struct {
 	// Election is the election's name, Identity this member's, Revision its revision.
 	Election, Identity, Revision string
-	// Token fences what the runner writes: it is higher than that of every earlier term.
+	// Token fences what the runner writes: it is higher than that of every earlier term. It is
+	// 0, which no term of a contested election has, where the election is Uncontested.
 	Token record.Token
 	// Cycle counts this member's terms in this election, this one included.
 	Cycle int
@@ -46,6 +47,9 @@ func NewTerm(t Term, validity *Validity) Term {
 	t.validity = validity
 	return t
 }
+
+// Fenced says whether the term has a token. Without one others may be at work as well.
+func (t Term) Fenced() bool { return t.Token != 0 }
 
 // GiveUp says that the work cannot go on, for a runner of several parts that must stop the
 // others before it can return. The runner's context is cancelled before GiveUp returns, and

@@ -101,8 +101,11 @@ func (w *work) giveUp(why string) {
 		return
 	}
 	w.gaveUp = true
-	deadline, _ := w.validity.Deadline()
-	w.endLocked(Stop{Reason: why, By: min(deadline, w.clock.Now().Add(w.grace))})
+	by := w.clock.Now().Add(w.grace)
+	if deadline, _ := w.validity.Deadline(); w.term.Fenced() {
+		by = min(deadline, by)
+	}
+	w.endLocked(Stop{Reason: why, By: by})
 }
 
 // expired says whether the guard stopped the work, and nobody else wanted that.
@@ -125,6 +128,8 @@ func (w *work) keep() {
 	switch stopAt := deadline.Add(-w.grace); {
 	case w.stop == nil && now < stopAt:
 		w.guard.Reset(stopAt.Sub(now))
+	case w.stop == nil && !w.term.Fenced():
+		// Nobody waits for its end; the next extension sets the guard again.
 	case w.stop == nil:
 		w.endLocked(Stop{Reason: string(machine.ReasonExpired), By: deadline})
 	case now < w.stop.By:

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -64,12 +65,12 @@ type demoTerm struct {
 
 func newDemoTerm(env func(string) string, every time.Duration) (*demoTerm, error) {
 	t := &demoTerm{
-		election: env("PRIMACY_ELECTION"), revision: env("PRIMACY_MEMBER_REVISION"), token: env("PRIMACY_TOKEN"),
+		election: env("PRIMACY_ELECTION"), revision: env("PRIMACY_MEMBER_REVISION"), token: cmp.Or(env("PRIMACY_TOKEN"), "none"),
 		every: every, clock: clock.Boottime(),
 	}
 	deadline, err := strconv.ParseInt(env("PRIMACY_DEADLINE"), 10, 64)
-	if err != nil || t.election == "" || t.token == "" {
-		return nil, fmt.Errorf("there is no term: PRIMACY_ELECTION, PRIMACY_TOKEN and PRIMACY_DEADLINE are not set (run this as an exec runner)")
+	if err != nil || t.election == "" {
+		return nil, fmt.Errorf("there is no term: PRIMACY_ELECTION and PRIMACY_DEADLINE are not set (run this as an exec runner)")
 	}
 	t.deadline = record.Instant(deadline)
 	if fd, err := strconv.Atoi(env("PRIMACY_EXTENSIONS_FD")); err == nil {

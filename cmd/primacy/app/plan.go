@@ -88,6 +88,9 @@ func (p planner) election(c *config.Configuration, e config.Election, note func(
 		suffix:  e.Suffix,
 		figures: runners.NewFigures(e.Name),
 	}
+	if e.Disabled {
+		made.spec.Contest = election.Uncontested
+	}
 	made.runner = p.runner(c, e, made.figures, note)
 	if known && p.locks != nil {
 		p.locks.lock(e.Lock, &made.spec)

@@ -67,6 +67,9 @@ func needs(p *config.Process, member string, source election.Preferences) []need
 		}
 	}
 	for _, e := range c.Elections {
+		if e.Disabled {
+			continue
+		}
 		note(e.Lock.Kind, e.Lock.Name)
 		if from := e.Lock.MigrateFrom; from != nil {
 			note(from.Kind, from.Name)

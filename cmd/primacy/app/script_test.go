@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "exits": exits, "scrape": scrape,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
-			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "usurp": s.usurp,
+			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "usurp": s.usurp, "unlocked": s.unlocked,
 		},
 		RequireExplicitExec: true,
 	})

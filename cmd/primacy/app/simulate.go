@@ -129,16 +129,20 @@ func (s *simulation) revisions() (revisions []string) {
 
 // playable are the elections as the plan has them.
 func playable(c *config.Configuration, p *plan) []scenario.Election {
-	all := make([]scenario.Election, len(p.elections))
+	all := make([]scenario.Election, 0, len(p.elections))
 	for i, e := range p.elections {
 		s := e.spec
-		all[i] = scenario.Election{
+		if s.Contest == election.Uncontested {
+			continue
+		}
+		played := scenario.Election{
 			Name: s.Name, Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Renewal: c.Elections[i].Lock.Renewal,
 			Range: s.Range, Outage: s.Outage, Foreign: s.Foreign, Runners: scenario.WithRunners,
 		}
 		if e.runner == nil {
-			all[i].Runners = scenario.WithoutRunners
+			played.Runners = scenario.WithoutRunners
 		}
+		all = append(all, played)
 	}
 	return all
 }
@@ -160,6 +164,10 @@ func notes(c *config.Configuration, source election.Preferences) (notes []string
 		notes = append(notes, fmt.Sprintf("the default revision is read from a %s; it is supposed to be %s at first", c.DefaultRevision.Kind, c.Member.Revision))
 	}
 	for _, e := range c.Elections {
+		if e.Disabled {
+			notes = append(notes, fmt.Sprintf("%s is disabled: every member works for it, and it is not simulated", e.Name))
+			continue
+		}
 		if e.Lock.SharedWith != config.SharedWithNobody {
 			notes = append(notes, fmt.Sprintf("%s is shared with electors of %s: the foreign side is not simulated; a takeover from one of them takes longer", e.Name, e.Lock.SharedWith))
 		}

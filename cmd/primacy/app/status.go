@@ -67,9 +67,10 @@ type statusCommand struct {
 	locks     lock.Store
 	namespace string
 	selection status.Selection
-	// hidden are configured elections that are not shown: their locks are no Leases.
-	hidden []string
-	format status.Format
+	// hidden are configured elections that are not shown: their locks are no Leases, and
+	// disabled those that are not held.
+	hidden, disabled []string
+	format           status.Format
 	// out takes what was asked for, notes what else there is to say.
 	out, notes io.Writer
 }
@@ -94,28 +95,38 @@ func (s *statusCommand) connect(ctx context.Context, p *config.Process) error {
 	}
 	s.cluster, s.namespace = cluster, cluster.namespace
 	s.locks = lease.In(client, cluster.namespace)
-	s.selection, s.hidden = selectionOf(p)
+	s.selection, s.hidden, s.disabled = selectionOf(p)
 	return nil
 }
 
 // selectionOf is what a process's settings say is to be shown, and what cannot be.
-func selectionOf(p *config.Process) (s status.Selection, hidden []string) {
+func selectionOf(p *config.Process) (s status.Selection, hidden, disabled []string) {
 	s.Group = p.Group
 	if p.Configuration == nil {
-		return s, nil
+		return s, nil, nil
 	}
 	for _, e := range p.Configuration.Elections {
+		if e.Disabled {
+			disabled = append(disabled, e.Name)
+			s.Without = append(s.Without, e.Lock.Name)
+			continue
+		}
 		if e.Lock.Kind != config.DefaultLockKind {
 			hidden = append(hidden, e.Name)
 			continue
 		}
 		s.Expected = append(s.Expected, status.Expected{Election: e.Name, Lock: e.Lock.Name})
 	}
-	return s, hidden
+	return s, hidden, disabled
 }
 
 // noteHidden says which elections are missing from what is shown.
 func (s *statusCommand) noteHidden() error {
+	if len(s.disabled) > 0 {
+		if _, err := fmt.Fprintf(s.notes, "not shown, since they are disabled and every member works for them: %s\n", strings.Join(s.disabled, ", ")); err != nil {
+			return err
+		}
+	}
 	if len(s.hidden) == 0 {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -90,5 +91,26 @@ namespace          %s
 member             revision %s, %s
 default revision   %s
 elections          %d, with %d runners
-`, c.Group, namespace, c.Member.Revision, c.Member.Location, source, len(c.Elections), runners)
+`, c.Group, namespace, c.Member.Revision, c.Member.Location, source, len(c.Elections), runners) + special(c)
+}
+
+// special names the elections in which not exactly one member of the group leads.
+func special(c *config.Configuration) string {
+	var scoped, disabled []string
+	for _, e := range c.Elections {
+		if e.Suffix != "" {
+			scoped = append(scoped, e.Name)
+		}
+		if e.Disabled {
+			disabled = append(disabled, e.Name)
+		}
+	}
+	text := ""
+	if scoped != nil {
+		text += fmt.Sprintf("scope: revision    %s (one election for each revision)\n", strings.Join(scoped, ", "))
+	}
+	if disabled != nil {
+		text += fmt.Sprintf("enabled: false     %s (no election: every member runs the runners)\n", strings.Join(disabled, ", "))
+	}
+	return text
 }

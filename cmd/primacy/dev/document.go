@@ -49,9 +49,11 @@ func openDocument(path string, dir *folder, check func(*config.Configuration) er
 
 // expected are the elections there should be.
 func (d *document) expected() []status.Expected {
-	all := make([]status.Expected, len(d.Elections))
-	for i, e := range d.Elections {
-		all[i] = status.Expected{Election: e.Name, Lock: e.Lock.Name}
+	all := make([]status.Expected, 0, len(d.Elections))
+	for _, e := range d.Elections {
+		if !e.Disabled {
+			all = append(all, status.Expected{Election: e.Name, Lock: e.Lock.Name})
+		}
 	}
 	return all
 }

@@ -81,6 +81,9 @@ type Selection struct {
 	Group string
 	// Expected are elections that are reported even where they have no lock yet.
 	Expected []Expected
+	// Without are locks that nobody should hold, since their elections are disabled: they are
+	// reported only where somebody does.
+	Without []string
 }
 
 // Expected is an election and the name of its lock.
@@ -108,6 +111,7 @@ func Of(s Selection, entries []lock.Entry, now time.Time) Report {
 			if s.picks(e.Record) {
 				r.Members = append(r.Members, member(e, expired(e.Record, now)))
 			}
+		case slices.Contains(s.Without, e.Name) && e.Record.Holder == "":
 		case wanted || e.Record.Group != "" && s.picks(e.Record):
 			locks = append(locks, e)
 		}

@@ -38,15 +38,19 @@ func Inherited(own []string) []string {
 }
 
 // Environment is the whole environment of a program in a term; own replaces what is
-// inherited.
+// inherited. A term without a token has no such variable: a program that fences what it
+// writes must not take anything for one.
 func Environment(own []string, term election.Term, deadline record.Instant) []string {
-	return append(Inherited(own),
+	env := append(Inherited(own),
 		Reserved+"ELECTION="+term.Election,
 		Reserved+"IDENTITY="+term.Identity,
 		Reserved+"MEMBER_REVISION="+term.Revision,
-		Reserved+"TOKEN="+strconv.FormatUint(uint64(term.Token), 10),
 		Reserved+"DEADLINE="+strconv.FormatInt(int64(deadline), 10),
 	)
+	if term.Fenced() {
+		env = append(env, Reserved+"TOKEN="+strconv.FormatUint(uint64(term.Token), 10))
+	}
+	return env
 }
 
 // Variable is one of a configuration's own.

@@ -19,7 +19,7 @@
 // KUBERNETES_SERVICE_PORT as primacy has them, what env adds, and
 //
 //	PRIMACY_ELECTION, PRIMACY_IDENTITY, PRIMACY_MEMBER_REVISION
-//	PRIMACY_TOKEN          the term's fencing token, decimal
+//	PRIMACY_TOKEN          the term's fencing token, decimal; not set if there is none
 //	PRIMACY_DEADLINE       when it must be dead: nanoseconds on CLOCK_BOOTTIME, decimal
 //	PRIMACY_EXTENSIONS_FD  3
 //

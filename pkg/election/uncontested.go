@@ -1,0 +1,179 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Contest says whether an election is held.
+type Contest int
+
+const (
+	// Contested: whoever holds the lock leads.
+	Contested Contest = iota + 1
+	// Uncontested: the election is disabled. Every member leads and works for as long as it
+	// runs, whatever others do and whether the store can be reached; no lock is read or
+	// written. Its terms have no token.
+	Uncontested
+)
+
+func (c Contest) String() string {
+	switch c {
+	case Contested:
+		return "contested"
+	case Uncontested:
+		return "uncontested"
+	}
+	return "invalid"
+}
+
+// ReasonUncontested is why a member leads an election that is disabled.
+const ReasonUncontested machine.Reason = "election disabled"
+
+// completeContest refuses what only an election that is held can have.
+func (s *Spec) completeContest() error {
+	if s.Contest == 0 {
+		s.Contest = Contested
+	}
+	switch {
+	case s.Contest != Contested && s.Contest != Uncontested:
+		return fmt.Errorf("unknown contest %d (want Contested or Uncontested)", s.Contest)
+	case s.Contest == Contested:
+		return nil
+	case s.Range:
+		return errors.New("uncontested: every member would have the same range (leave out one of the two)")
+	case s.Outage.Mode == machine.OutageFailOpen:
+		return errors.New("uncontested: no outage stops its work, so it cannot fail open (leave out one of the two)")
+	}
+	return nil
+}
+
+// errRemoved: the election was removed while the Manager runs on.
+var errRemoved = errors.New("removed")
+
+// solo is the work of an election that is not contested, one term after another, beyond all
+// incarnations. It belongs to the goroutine of run.
+type solo struct {
+	cfg      *Config
+	entrant  *entrant
+	identity string
+	log      *zap.Logger
+	failures int
+}
+
+func (m *Manager) beginUncontestedLocked(e *entrant) {
+	ctx, withdraw := context.WithCancelCause(m.free)
+	e.withdraw = withdraw
+	m.background.Go(func() {
+		defer withdraw(nil)
+		defer m.forget(e)
+		identity, err := newIdentity(m.cfg.Host)
+		if err != nil {
+			m.cfg.Log.Error("election cannot be worked for", zap.String("election", e.spec.Name), zap.Error(err))
+			return
+		}
+		s := &solo{cfg: &m.cfg, entrant: e, identity: identity, log: m.cfg.Log.With(
+			zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision), zap.String("election", e.spec.Name))}
+		s.run(ctx)
+	})
+}
+
+// run works until ctx ends, and returns once the work has stopped.
+func (s *solo) run(ctx context.Context) {
+	t := s.entrant.spec.Timing
+	for ctx.Err() == nil {
+		began := s.cfg.Clock.Now()
+		err := s.term(ctx)
+		if ctx.Err() != nil {
+			if err != nil {
+				s.log.Warn("runner stopped with an error", zap.Error(err))
+			}
+			return
+		}
+		if s.cfg.Clock.Now().Sub(began) > 2*record.Doubled(t.StandDown, s.failures) {
+			s.failures = 0
+		}
+		// What a member waits that stands down alone.
+		pause := min(record.Doubled(t.StandDown, s.failures), record.Doubled(max(2*t.NominateDelay, time.Second), s.failures))
+		s.failures++
+		s.log.Warn("runner returned though its election is disabled; it is started again", zap.Error(err), zap.Duration("wait", pause))
+		if !wait(ctx, pause) {
+			return
+		}
+	}
+}
+
+// term works until the runner returns, which it is told to when ctx ends.
+func (s *solo) term(ctx context.Context) error {
+	e, timing := s.entrant, s.entrant.spec.Timing
+	cycle := int(e.status.cycle.Inc())
+	deadline := s.deadline()
+	e.status.begin(0, deadline)
+	e.status.see(Leader{Identity: s.identity, Revision: s.cfg.Member.Revision, Location: s.cfg.Member.Location})
+	s.report(machine.Leading, ReasonUncontested)
+
+	returned := make(chan error, 1)
+	var w *work
+	if e.runner != nil {
+		term := Term{Election: e.spec.Name, Identity: s.identity, Revision: s.cfg.Member.Revision, Cycle: cycle, status: e.status}
+		w = begin(s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, s.cfg.Abort, &e.work, func(err error) { returned <- err })
+		defer e.work.Wait()
+	}
+	extend := time.NewTicker(timing.RenewInterval)
+	defer extend.Stop()
+	done := ctx.Done()
+	for {
+		select {
+		case <-extend.C:
+			deadline := s.deadline()
+			e.status.extend(deadline)
+			if w != nil {
+				w.extend(deadline)
+			}
+		case <-done:
+			done = nil
+			stop := Stop{Reason: string(stopReason(ctx)), By: s.cfg.Clock.Now().Add(timing.StopGrace)}
+			e.status.end(0, stop)
+			s.report(machine.Draining, stopReason(ctx))
+			if w == nil {
+				returned <- nil
+			} else {
+				w.end(stop)
+			}
+		case err := <-returned:
+			if done != nil {
+				e.status.end(0, Stop{Reason: string(machine.ReasonFailed), By: s.cfg.Clock.Now()})
+				s.report(machine.Draining, machine.ReasonFailed)
+			}
+			e.status.see(Leader{})
+			s.report(machine.Following, machine.ReasonNotHeld)
+			return err
+		}
+	}
+}
+
+// deadline is by when the work must be dead if nothing is heard of this process any more:
+// that of a renewal that was sent now.
+func (s *solo) deadline() record.Instant {
+	return s.cfg.Clock.Now().Add(s.entrant.spec.Timing.Validity())
+}
+
+func stopReason(ctx context.Context) machine.Reason {
+	if errors.Is(context.Cause(ctx), errRemoved) {
+		return machine.ReasonRemoved
+	}
+	return machine.ReasonShutdown
+}
+
+func (s *solo) report(role machine.Role, reason machine.Reason) {
+	s.log.Info(role.String(), zap.String("reason", string(reason)))
+	st := s.entrant.status
+	st.publish(Transition{At: s.cfg.Clock.Wall(), Event: EventRole, Role: role, Reason: reason, Cycle: st.Cycle()})
+}

@@ -1,0 +1,37 @@
+package election
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+type sinceClock struct{ start time.Time }
+
+func (c sinceClock) Now() record.Instant { return record.Instant(time.Since(c.start)) + 1 }
+func (c sinceClock) Wall() time.Time     { return time.Now() }
+
+// A process that was frozen for longer than its deadline costs no process where nobody waits
+// for the end of its work; the work can still be told to stop.
+func TestLateExtensionOfUncontestedWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sinceClock{time.Now()}
+		var wg sync.WaitGroup
+		runner := RunnerFunc(func(ctx context.Context, _ Term) error { <-ctx.Done(); return nil })
+		aborted := false
+		w := begin(c, runner, Term{Election: "a"}, c.Now().Add(10*time.Second), time.Second, func(error) { aborted = true }, &wg, func(error) {})
+		time.Sleep(time.Minute)
+		w.mu.Lock()
+		if aborted || w.stop != nil || w.returned {
+			t.Errorf("aborted %v, stopped %v", aborted, w.stop)
+		}
+		w.mu.Unlock()
+		w.extend(c.Now().Add(10 * time.Second))
+		w.end(Stop{Reason: "test", By: c.Now().Add(time.Second)})
+		wg.Wait()
+	})
+}

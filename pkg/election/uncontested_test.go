@@ -1,0 +1,205 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+)
+
+func uncontested(s *election.Spec) { s.Contest = election.Uncontested }
+
+// Every member works for a disabled election, whatever becomes of its session, and no lock is
+// created (conformance 16).
+func TestUncontestedEveryMemberWorks(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.differ = uncontested
+		m1, m2 := g.join("m1", "stable", stable), g.join("m2", "canary", stable)
+		after(time.Second)
+		m1.store.On(memory.Put, memory.Hang()) // the session ends
+		after(3 * time.Minute)
+		m1.store.Heal()
+		after(time.Minute)
+		for _, m := range []*member{m1, m2} {
+			s := m.status["a"]
+			if !s.IsLeader() || s.Token() != 0 || s.Cycle() != 1 || !strings.HasPrefix(s.Leader().Identity, m.name+"_") {
+				t.Errorf("%s: leader %v, token %d, cycle %d, says %+v leads", m.name, s.IsLeader(), s.Token(), s.Cycle(), s.Leader())
+			}
+		}
+		if !g.realm.Read("a").Absent() {
+			t.Error("a lock was created")
+		}
+		m1.leave(t)
+		m2.leave(t)
+		if n := g.judge.terms(); n != 2 {
+			t.Errorf("%d stretches of work, want one of each member", n)
+		}
+		if m1.status["a"].IsLeader() {
+			t.Error("still leads after it left")
+		}
+	})
+}
+
+// A disabled election's work may go on only while it is extended: its deadline is never
+// further away than that of a renewal, and comes later with each interval.
+func TestUncontestedDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m := g.join("m1", "stable", stable)
+		terms := make(chan election.Term, 1)
+		status, err := m.manager.Add(election.Spec{Name: "a", Contest: election.Uncontested}, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
+			terms <- term
+			<-ctx.Done()
+			if stop, _ := election.StopOf(ctx); stop.By != g.clock.Now().Add(5*time.Second) {
+				t.Errorf("must be dead %v after the stop, want stopGrace", stop.By.Sub(g.clock.Now()))
+			}
+			return nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		term := <-terms
+		if term.Fenced() {
+			t.Errorf("token %d", term.Token)
+		}
+		for range 20 {
+			deadline, _ := term.Deadline()
+			if left := deadline.Sub(g.clock.Now()); left < 11*time.Second || left > 15*time.Second {
+				t.Fatalf("%v left, want about a leaseDuration", left)
+			}
+			if v := status.ValidTerm(); v == nil || v.Deadline != deadline {
+				t.Fatalf("valid is %+v, the deadline %v", v, deadline)
+			}
+			after(3 * time.Second)
+		}
+		m.leave(t)
+	})
+}
+
+// A disabled election that is held again stops its work before it takes part, and one that is
+// held releases before it is worked for without.
+func TestContestIsChangedCleanly(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m := g.join("m1", "stable", stable)
+		const stopTime = 2 * time.Second
+		turn := func(c election.Contest) *election.Status {
+			status, err := m.manager.Add(election.Spec{Name: "a", Contest: c, Bootstrap: machine.BootstrapImmediate}, g.judge.runner("m1", stopTime))
+			if err != nil {
+				t.Fatal(err)
+			}
+			after(time.Minute)
+			if !status.IsLeader() {
+				t.Fatalf("%v: does not lead", c)
+			}
+			holder := ""
+			if rec := g.realm.Read("a").Record; rec != nil {
+				holder = rec.Holder
+			}
+			if (holder != "") != (c == election.Contested) {
+				t.Errorf("%v: the lock is held by %q", c, holder)
+			}
+			return status
+		}
+		for _, c := range []election.Contest{election.Uncontested, election.Contested, election.Uncontested, election.Contested} {
+			status := turn(c)
+			asked := time.Now()
+			if err := m.manager.Remove(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(asked); took < stopTime || status.IsLeader() {
+				t.Errorf("%v: removed after %v while the work takes %v to stop", c, took, stopTime)
+			}
+			if rec := g.realm.Read("a").Record; rec != nil && rec.Holder != "" {
+				t.Errorf("%v: removed, but the lock is held by %s", c, rec.Holder)
+			}
+		}
+		m.leave(t)
+		for _, o := range g.judge.overlapsOnly() {
+			t.Error(o)
+		}
+		if n := g.judge.terms(); n != 4 {
+			t.Errorf("%d stretches of work, want 4", n)
+		}
+	})
+}
+
+// Work that fails is begun again after a pause that grows; the member does not lead meanwhile.
+func TestUncontestedWorkFails(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m := g.join("m1", "stable", stable)
+		status, err := m.manager.Add(election.Spec{Name: "a", Contest: election.Uncontested}, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
+			if term.Cycle < 3 {
+				return errors.New("broken")
+			}
+			if term.Cycle == 3 {
+				term.GiveUp("a part is broken")
+				return errors.New("gave up")
+			}
+			<-ctx.Done()
+			return nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(time.Second)
+		if status.IsLeader() || status.Cycle() != 1 {
+			t.Errorf("leader %v in term %d while it pauses", status.IsLeader(), status.Cycle())
+		}
+		after(time.Minute)
+		if !status.IsLeader() || status.Cycle() != 4 {
+			t.Errorf("leader %v in term %d after its failures", status.IsLeader(), status.Cycle())
+		}
+		m.leave(t)
+		select {
+		case err := <-m.aborted:
+			t.Error(err)
+		default:
+		}
+	})
+}
+
+// Work that does not stop within its grace ends the process, as with any stop.
+func TestUncontestedWorkHangs(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.differ, g.stop = uncontested, 8*time.Second
+		m := g.join("m1", "stable", stable)
+		after(time.Minute)
+		m.leave(t)
+		select {
+		case err := <-m.aborted:
+			if !strings.Contains(err.Error(), "did not stop within its grace (member is leaving)") {
+				t.Error(err)
+			}
+		default:
+			t.Error("nobody noticed that the work went on")
+		}
+	})
+}
+
+func TestUncontestedRefusals(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m := g.join("m1", "stable", stable)
+		for want, spec := range map[string]election.Spec{
+			"the same range":      {Contest: election.Uncontested, Range: true},
+			"cannot fail open":    {Contest: election.Uncontested, Outage: machine.Outage{Mode: machine.OutageFailOpen}},
+			"unknown contest 3":   {Contest: 3},
+			"unknown contest -1 ": {Contest: -1},
+		} {
+			spec.Name = "a"
+			if _, err := m.manager.Add(spec, nil); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+		m.leave(t)
+	})
+}

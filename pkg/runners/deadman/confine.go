@@ -48,26 +48,30 @@ func init() {
 
 func confine(arg string) int {
 	fd, err := strconv.Atoi(arg)
-	if err != nil || fd < 0 {
-		return 1
-	}
-	if unix.CloseRange(uint(fd), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil {
+	if err != nil || fd < 0 { // nobody starts it so, and there is nothing to answer through
 		return 1
 	}
 	socket := os.NewFile(uintptr(fd), "socket")
+	_ = json.NewEncoder(socket).Encode(refuse(fd, socket)) // if nobody listens, so be it
+	return 1
+}
+
+// refuse returns only when it could not become the program, and says why. Every way out must
+// say it: that the socket closes without a word means that it is the program now.
+func refuse(fd int, socket io.Reader) refusal {
+	if err := unix.CloseRange(uint(fd), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return refusal{"descriptors to close (Linux 5.11 or later can)", errnoOf(err)}
+	}
 	var c confined
 	if err := json.NewDecoder(socket).Decode(&c); err != nil {
-		return 1
+		return refusal{"confinement, which it could not read", int(syscall.EBADMSG)}
 	}
-	r := refusal{}
+	err := c.become()
 	var no *ConfineError
-	if err := c.become(); errors.As(err, &no) {
-		r.What, r.Errno = no.What, errnoOf(no.Err)
-	} else {
-		r.Errno = errnoOf(err)
+	if errors.As(err, &no) {
+		return refusal{no.What, errnoOf(no.Err)}
 	}
-	_ = json.NewEncoder(socket).Encode(r) // if nobody listens, so be it
-	return 1
+	return refusal{Errno: errnoOf(err)}
 }
 
 // become returns only when it could not become the program.

@@ -16,60 +16,108 @@ import (
 // word is something that an operator says to a rollout.
 type word struct {
 	use, short, long string
-	// what happens to leadership, such as "2 elections go back to 1-9-0"; empty if nothing
+	// what happens to leadership, such as "2 elections go back to 1-9-0"; nil if nothing
 	// moves.
 	moves func(rollout.Plan, status.Report) string
-	// obey is the plan after it.
-	obey func(rollout.Plan) (rollout.Plan, error)
+	// holds says whether the word, said of the plan that was shown, is good for what the plan
+	// is now.
+	holds func(shown, now rollout.Plan) bool
+	// obey is the plan after it, of the plan as it is now.
+	obey func(shown, now rollout.Plan) (rollout.Plan, error)
 	// done is said afterwards.
 	done string
+	// full is what --full makes of it; nil for no such flag.
+	full *word
 }
 
-func newRolloutWords() []*cobra.Command {
-	promote := word{
-		use: "promote", short: "Go on to the next step without waiting",
-		long: `Go on to the next step without waiting any longer: for the time of a pause or of an
+// rolloutWords are the words. Those that go on hold only for what was shown; abort and pause
+// must not fail because a controller wrote something meanwhile.
+func rolloutWords() []word {
+	full := word{
+		use: "promote", holds: unchanged, obey: believed(alike(rollout.Plan.PromoteFull)), done: "goes on to its last step",
+		moves: func(p rollout.Plan, _ status.Report) string {
+			return fmt.Sprintf("all elections will move to %s", p.Rollout.Canary)
+		},
+	}
+	return []word{
+		{
+			use: "promote", short: "Go on to the next step without waiting",
+			long: `Go on to the next step without waiting any longer: for the time of a pause or of an
 analysis, or for elections that are on their way. With --full all steps but the last are
 passed.`,
-		moves: goesOn, obey: believed(rollout.Plan.PromoteStep), done: "goes on to the next step",
-	}
-	full := promote
-	full.moves = func(p rollout.Plan, _ status.Report) string {
-		return fmt.Sprintf("all elections will move to %s", p.Rollout.Canary)
-	}
-	full.obey, full.done = believed(rollout.Plan.PromoteFull), "goes on to its last step"
-	return []*cobra.Command{
-		promote.command(&full),
-		word{
+			moves: passes, holds: unchanged, done: "goes on to the next step", full: &full,
+			obey: believed(func(shown, now rollout.Plan) (rollout.Plan, error) {
+				if shown.Status == nil { // it is refused for that
+					return now.PromoteStep()
+				}
+				return now.PromotePast(shown.Status.Step)
+			}),
+		},
+		{
 			use: "pause", short: "Hold the rollout where it is",
 			long: `Hold the rollout where it is. What has moved stays where it is; nothing more moves until
 "resume" or "promote".`,
-			obey: rollout.Plan.Pause, done: "is held where it is",
-		}.command(nil),
-		word{
+			holds: sameRollout, obey: alike(rollout.Plan.Pause), done: "is held where it is",
+		},
+		{
 			use: "resume", short: "Go on after pause",
 			long:  `Go on after "pause".`,
-			moves: goesOn, obey: rollout.Plan.Resume, done: "goes on",
-		}.command(nil),
-		word{
+			moves: goesOn, holds: unchanged, obey: alike(rollout.Plan.Resume), done: "goes on",
+		},
+		{
 			use: "abort", short: "Take every election back to the stable revision, at once",
 			long: `Take every election back to the stable revision, at once. This is one field, which each
 member obeys by itself: no controller needs to be alive, and the status of the rollout
 need not be readable. The canary is blocked from then on, until "retry".`,
-			moves: goBack, obey: rollout.Plan.Abort, done: "is aborted: every election goes back",
-		}.command(nil),
-		word{
+			moves: goBack, holds: sameRollout, obey: alike(rollout.Plan.Abort), done: "is aborted: every election goes back",
+		},
+		{
 			use: "retry", short: "Begin anew after an abort or a rollback, or go on in spite of failures",
 			long: `Begin the rollout anew at its first step, after it was aborted or rolled back, or where its
 status cannot be read. Where failures paused it (Degraded), go on in spite of them.`,
-			moves: goesOn, obey: rollout.Plan.Retry, done: "is tried again",
-		}.command(nil),
-		newRolloutUndo(),
+			moves: goesOn, holds: unchanged, obey: alike(rollout.Plan.Retry), done: "is tried again",
+		},
 	}
 }
 
-// command is the word as a command; full is what --full makes of it, nil for no such flag.
-func (w word) command(full *word) *cobra.Command {
+func newRolloutWords() (all []*cobra.Command) {
+	for _, w := range rolloutWords() {
+		all = append(all, w.command())
+	}
+	return append(all, newRolloutUndo())
+}
+
+// alike is a word that means the same whatever was shown.
+func alike(obey func(rollout.Plan) (rollout.Plan, error)) func(shown, now rollout.Plan) (rollout.Plan, error) {
+	return func(_, now rollout.Plan) (rollout.Plan, error) { return obey(now) }
+}
+
+// sameRollout says whether both plans have the same rollout, whatever became of it.
+func sameRollout(shown, now rollout.Plan) bool {
+	return shown.Rollout != nil && now.Rollout != nil && shown.Rollout.UID == now.Rollout.UID
+}
+
+// unchanged says whether nobody has said anything since, and the rollout stands where it stood.
+func unchanged(shown, now rollout.Plan) bool {
+	return sameRollout(shown, now) && shown.Rollout.Generation == now.Rollout.Generation && shown.Phase() == now.Phase()
+}
+
+// after is the word as it is stored, once what it does to the plan that was shown is agreed to.
+func (w word) after(shown rollout.Plan) func(rollout.Plan) (rollout.Plan, error) {
+	return func(now rollout.Plan) (rollout.Plan, error) {
+		if now.Rollout != nil && !w.holds(shown, now) {
+			problem := fmt.Sprintf("the rollout has changed meanwhile: it is %s now", now.Phase())
+			if !sameRollout(shown, now) {
+				problem = fmt.Sprintf("another rollout has begun meanwhile: it is %s now", now.Phase())
+			}
+			return now, &rollout.Refused{Word: w.use, Problem: problem, Hint: "look again: primacy rollout status"}
+		}
+		return w.obey(shown, now)
+	}
+}
+
+// command is the word as a command.
+func (w word) command() *cobra.Command {
 	c := &cobra.Command{Use: w.use, Short: w.short, Long: w.long, Args: noArguments}
 	addSettings(c.Flags(), rolloutSettings...)
 	dry := addDryRun(c.Flags())
@@ -78,28 +126,29 @@ func (w word) command(full *word) *cobra.Command {
 		confirm = newConfirmation(c.Flags())
 	}
 	all := false
-	if full != nil {
+	if w.full != nil {
 		c.Flags().BoolVar(&all, "full", false, "pass all steps but the last")
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		said := w
 		if all {
-			said = *full
+			said = *w.full
 		}
 		return runRollout(c, func(ctx context.Context, r *rolloutCommand) error {
-			return r.obey(ctx, said, confirm, bool(*dry))
+			return r.obey(ctx, said, confirm, *dry)
 		})
 	}
 	return c
 }
 
 // obey asks, then stores what the word says.
-func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation, dry bool) error {
+func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation, dry dryRun) error {
 	stored, err := r.load(ctx)
 	if err != nil {
 		return err
 	}
-	next, err := w.obey(stored.Plan)
+	obey := w.after(stored.Plan)
+	next, err := obey(stored.Plan)
 	if err != nil {
 		return explainBroken(err, stored.Mistakes)
 	}
@@ -121,7 +170,7 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 	if dry {
 		return r.say("%s %s; nothing was changed (--dry-run)", name, w.done)
 	}
-	if err := r.change(ctx, w.obey); err != nil {
+	if err := r.change(ctx, obey); err != nil {
 		return err
 	}
 	return r.say("%s %s (primacy rollout status -w shows how)", name, w.done)
@@ -141,14 +190,14 @@ func oneLine(err error) string {
 }
 
 // believed is a word that needs a status that a controller wrote.
-func believed(obey func(rollout.Plan) (rollout.Plan, error)) func(rollout.Plan) (rollout.Plan, error) {
-	return func(p rollout.Plan) (rollout.Plan, error) {
-		if slices.Contains(p.Unreadable, rollout.KeyStatus) {
-			return p, &rollout.Refused{
+func believed(obey func(shown, now rollout.Plan) (rollout.Plan, error)) func(shown, now rollout.Plan) (rollout.Plan, error) {
+	return func(shown, now rollout.Plan) (rollout.Plan, error) {
+		if slices.Contains(now.Unreadable, rollout.KeyStatus) {
+			return now, &rollout.Refused{
 				Word: "go on", Problem: "the status of the rollout cannot be believed", Hint: "its controller writes it again; primacy rollout abort and retry work without it",
 			}
 		}
-		return obey(p)
+		return obey(shown, now)
 	}
 }
 
@@ -161,6 +210,11 @@ func goesOn(p rollout.Plan, r status.Report) string {
 		}
 	}
 	return fmt.Sprintf("the rollout goes on: %d of %d elections are not led by %s yet, and move to it step by step", left, len(r.Elections), p.Rollout.Canary)
+}
+
+// passes says that the present step is passed.
+func passes(p rollout.Plan, r status.Report) string {
+	return fmt.Sprintf("step %d of %d is passed; %s", p.Status.Step, len(p.Rollout.Steps), goesOn(p, r))
 }
 
 // goBack says what an abort moves.

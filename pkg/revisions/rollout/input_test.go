@@ -251,6 +251,12 @@ func TestWordsRefuse(t *testing.T) {
 	}
 	_, err = pending.PromoteFull()
 	fails(err, "no controller")
+	at := planOf(Paused).Status.Step
+	_, err = planOf(Paused).PromotePast(at - 1)
+	fails(err, "not at step")
+	if p, err := planOf(Paused).PromotePast(at); err != nil || p.Rollout.Promote.Step != at {
+		t.Errorf("promote past the present step: %v, %+v", err, p.Rollout)
+	}
 	_, err = planOf(Paused).Retry()
 	fails(err, "the rollout is Paused")
 	_, err = Plan{}.Unpin("web")

@@ -78,15 +78,26 @@ func (p Plan) Resume() (Plan, error) {
 
 // PromoteStep passes the present step without waiting any longer.
 func (p Plan) PromoteStep() (Plan, error) {
-	return p.promote(func() Promote { return Promote{Step: p.Status.Step} })
+	return p.promote(func() (Promote, error) { return Promote{Step: p.Status.Step}, nil })
+}
+
+// PromotePast passes the step without waiting any longer, and is refused where it is not the
+// present one: whoever looked at one step does not speak of the next.
+func (p Plan) PromotePast(step int) (Plan, error) {
+	return p.promote(func() (Promote, error) {
+		if now := p.Status.Step; now != step {
+			return Promote{}, &Refused{"promote", fmt.Sprintf("the rollout is at step %d now, and not at step %d", now, step), "look again: primacy rollout status"}
+		}
+		return Promote{Step: step}, nil
+	})
 }
 
 // PromoteFull passes all steps but the last.
 func (p Plan) PromoteFull() (Plan, error) {
-	return p.promote(func() Promote { return Promote{Full: true} })
+	return p.promote(func() (Promote, error) { return Promote{Full: true}, nil })
 }
 
-func (p Plan) promote(what func() Promote) (Plan, error) {
+func (p Plan) promote(what func() (Promote, error)) (Plan, error) {
 	return p.say(func(s *Spec) error {
 		switch phase := p.Phase(); {
 		case phase == Pending:
@@ -96,7 +107,10 @@ func (p Plan) promote(what func() Promote) (Plan, error) {
 		case phase.Blocks(), phase == Promoted, phase == Complete:
 			return &Refused{"promote", fmt.Sprintf("the rollout is %s", phase), "primacy rollout status tells more"}
 		}
-		word := what()
+		word, err := what()
+		if err != nil {
+			return err
+		}
 		s.Promote, s.Paused = &word, false
 		return nil
 	})

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// planAt is a plan whose rollout stands there.
+func planAt(phase rollout.Phase, step int) rollout.Plan {
+	spec := rollout.Spec{UID: "0123456789abcdef", Generation: 3, Stable: "a", Canary: "b", Steps: []rollout.Step{{SetWeight: 50}, {SetWeight: 100}}}
+	return rollout.Plan{Rollout: &spec, Status: &rollout.Status{UID: spec.UID, Stable: "a", Canary: "b", Phase: phase, Step: step}}
+}
+
+// TestWordsHoldForWhatWasShown: between the look and the write others may have spoken, and the
+// controller may have gone on.
+func TestWordsHoldForWhatWasShown(t *testing.T) {
+	words := map[string]word{}
+	for _, w := range rolloutWords() {
+		words[w.use] = w
+	}
+	words["promote --full"] = *words["promote"].full
+	said := func(p rollout.Plan, name string) rollout.Plan {
+		t.Helper()
+		p, err := words[name].obey(p, p)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return p
+	}
+	another := planAt(rollout.Progressing, 1)
+	another.Rollout.UID, another.Status.UID = "fedcba9876543210", "fedcba9876543210"
+	degraded, first, paused := planAt(rollout.Degraded, 1), planAt(rollout.Progressing, 1), said(planAt(rollout.Progressing, 1), "pause")
+	for _, tt := range []struct {
+		word       string
+		shown, now rollout.Plan
+		want       string // in the error; empty for none
+	}{
+		{"retry", degraded, degraded, ""},
+		{"retry", degraded, said(degraded, "abort"), "cannot retry: the rollout has changed meanwhile: it is Aborted now (look again: primacy rollout status)"},
+		{"retry", degraded, planAt(rollout.RolledBack, 1), "it is RolledBack now"},
+		{"retry", said(degraded, "abort"), said(said(degraded, "abort"), "abort"), "it is Aborted now"},
+		{"promote", first, first, ""},
+		{"promote", first, planAt(rollout.Progressing, 2), "cannot promote: the rollout is at step 2 now, and not at step 1 (look again: primacy rollout status)"},
+		{"promote", first, planAt(rollout.Paused, 1), "it is Paused now"},
+		{"promote", first, paused, "the rollout has changed meanwhile"},
+		{"promote", first, another, "cannot promote: another rollout has begun meanwhile"},
+		{"promote --full", first, paused, "the rollout has changed meanwhile"},
+		{"promote --full", first, planAt(rollout.Progressing, 2), ""},
+		{"resume", paused, said(paused, "promote"), "the rollout has changed meanwhile"},
+		{"pause", first, planAt(rollout.Analysing, 2), ""},
+		{"abort", first, paused, ""},
+		{"abort", first, planAt(rollout.Degraded, 2), ""},
+		{"abort", first, another, "cannot abort: another rollout has begun meanwhile: it is Progressing now"},
+	} {
+		next, err := words[tt.word].after(tt.shown)(tt.now)
+		if tt.want == "" && err == nil {
+			continue
+		}
+		if got := message(err); tt.want == "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%s of %s at %s: %q, want %q; %+v", tt.word, tt.shown.Phase(), tt.now.Phase(), got, tt.want, next.Rollout)
+		}
+	}
+}

@@ -2,17 +2,27 @@ package runners
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
 )
+
+// UpWithin is how long a run of an Announcer may take to be up. One that takes longer is ended,
+// and has failed.
+const UpWithin = time.Minute
 
 // Announcer is what a runner may be as well: its runs can tell when they are up. The runners
 // after it in an election's list start only then; those after another one, as soon as that
 // was started.
 type Announcer interface {
 	election.Runner
-	// RunAnnounced is Run, and calls up when the work is up: at most once, from any
-	// goroutine, before it returns.
+	// RunAnnounced is Run, and calls up when the work is up: once, from any goroutine,
+	// within UpWithin and before it returns.
 	RunAnnounced(ctx context.Context, term election.Term, up func()) error
 }
 
@@ -27,4 +37,53 @@ func (f AnnouncedFunc) Run(ctx context.Context, term election.Term) error {
 // RunAnnounced calls f.
 func (f AnnouncedFunc) RunAnnounced(ctx context.Context, term election.Term, up func()) error {
 	return f(ctx, term, up)
+}
+
+var errNotUp = fmt.Errorf("it was not up within %v", UpWithin)
+
+// announced runs a once, and ends the run if it is not up in time. Where that does not end it
+// within the same time again, the term is given up: the lock must not be held for work that
+// neither begins nor ends.
+func (c *crew) announced(h *hand, a Announcer, log *zap.Logger) error {
+	ctx, cancel := context.WithCancelCause(h.ctx)
+	defer cancel(nil)
+	up := make(chan struct{})
+	var decided sync.Once // whether it is up, or late
+	over := make(chan error, 1)
+	go func() { // joined by the receive from over
+		over <- guarded(log, func() error {
+			return a.RunAnnounced(ctx, c.term, func() { decided.Do(func() { h.announce(); close(up) }) })
+		})
+	}()
+	timer := time.NewTimer(UpWithin)
+	defer timer.Stop()
+	select {
+	case err := <-over:
+		return err
+	case <-c.lasts.Done():
+		return <-over
+	case <-up:
+		return <-over
+	case <-timer.C:
+	}
+	late := false
+	decided.Do(func() { late = true })
+	if !late {
+		return <-over
+	}
+	deadline, _ := c.term.Deadline()
+	cancel(&election.Stop{Reason: errNotUp.Error(), By: deadline})
+	timer.Reset(UpWithin)
+	select {
+	case err := <-over:
+		if err == nil || errors.Is(err, context.Canceled) {
+			return errNotUp
+		}
+		return fmt.Errorf("%w: %w", errNotUp, err)
+	case <-c.lasts.Done():
+	case <-timer.C:
+		failed := &GaveUpError{Runner: h.Name, Failures: 1, Last: errNotUp}
+		c.events <- func() { c.failed = append(c.failed, failed) }
+	}
+	return <-over
 }

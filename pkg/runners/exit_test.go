@@ -231,7 +231,7 @@ func TestStopDuringTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o order
 		s := open(t, o.cannotTell("a", 0), o.tells("b", time.Hour, 100*time.Millisecond), o.cannotTell("c", 0))
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute / 2)
 		o.begun(t, "a", "b")
 		s.stop()
 		time.Sleep(time.Second)

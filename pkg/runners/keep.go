@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-
-	"github.com/primacy-dev/primacy/pkg/election"
 )
 
 // keep runs a worker again and again until it has ended after the stop began, or is done for
@@ -31,7 +29,7 @@ func (c *crew) keep(h *hand) error {
 		}
 		h.runs.failed(err)
 		ran := c.Clock.Now().Sub(began)
-		if ran > c.Restart.Healthy {
+		if ran > c.Restart.Healthy && !errors.Is(err, errNotUp) {
 			failures = 0
 		}
 		if !errors.Is(err, ErrDeadline) {
@@ -79,19 +77,18 @@ func (c *crew) valid(ctx context.Context) bool {
 
 // attempt runs a worker once.
 func (c *crew) attempt(h *hand, log *zap.Logger) error {
-	run := h.Runner.Run
-	if a, tells := h.Runner.(Announcer); tells {
-		run = func(ctx context.Context, term election.Term) error { return a.RunAnnounced(ctx, term, h.announce) }
-	}
 	h.runs.started()
 	defer h.runs.ended()
-	return guarded(log, func() error {
-		err := run(h.ctx, c.term)
-		if err == nil && c.lasts.Err() == nil {
-			err = errReturned
-		}
-		return err
-	})
+	var err error
+	if a, tells := h.Runner.(Announcer); tells {
+		err = c.announced(h, a, log)
+	} else {
+		err = guarded(log, func() error { return h.Runner.Run(h.ctx, c.term) })
+	}
+	if err == nil && c.lasts.Err() == nil {
+		err = errReturned
+	}
+	return err
 }
 
 // guarded calls f. A panic becomes an error, its stack is logged.

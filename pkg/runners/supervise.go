@@ -46,7 +46,8 @@ func (s Supervision) defaults() Supervision {
 // told yet has at most one part in k+1 of what is left of it before the next is told all the
 // same. All have returned when Run returns.
 //
-// What follows when a child returns or panics while the term lasts is its OnExit. A child
+// What follows when a child returns or panics while the term lasts, or is not up within
+// UpWithin, is its OnExit. A child
 // that keeps failing, one with ExitRelease that ends, and one with ExitStop that ends before it was
 // up, cost the term: all are stopped, and Run returns a *GaveUpError; where all were done it
 // returns ErrAllEnded. The manager then releases the lock and the member stands down. When

@@ -36,22 +36,33 @@ type movement struct {
 }
 
 // moved says what becomes of an election, if its policy looks at revisions first.
-func (s *steerCommand) moved(e status.Election, was, is record.Preferred) movement {
-	m := movement{Election: e.Name, Before: was.String(), After: is.String(), Holder: e.Holder, Stays: true}
-	fits := func(identity, revision string) bool {
-		if is.Member != "" {
-			return is.Pins(identity)
+func moved(r status.Report, e status.Election, was, is record.Preferred) movement {
+	m := movement{Election: e.Name, Before: was.String(), After: is.String(), Holder: e.Holder}
+	ready := func(fits func(identity, revision string) bool) (identities []string) {
+		for _, member := range r.Members {
+			if member.Group == e.Group && member.State == status.Live && member.Ready && fits(member.Identity, member.Revision) &&
+				!slices.Contains(member.Standing, e.Name) {
+				identities = append(identities, member.Identity)
+			}
 		}
-		return is.State == record.PreferredSet && revision == is.Revision
+		return identities
 	}
-	for _, member := range s.report.Members {
-		if member.Group == s.group && member.State == status.Live && member.Ready && fits(member.Identity, member.Revision) &&
-			!slices.Contains(member.Standing, e.Name) {
-			m.Candidates = append(m.Candidates, member.Identity)
-		}
+	pinned := func(identity, _ string) bool { return is.Pins(identity) }
+	fits := func(_, revision string) bool { return is.State == record.PreferredSet && revision == is.Revision }
+	if is.Member != "" {
+		m.Candidates = ready(pinned)
+		m.Absent = m.Candidates == nil
 	}
-	wanted := is.State == record.PreferredSet || is.Member != ""
-	m.Absent = wanted && m.Candidates == nil
+	switch {
+	case m.Candidates != nil:
+		fits = pinned
+	case e.Holder != "" && pinned(e.Holder, e.Revision): // nobody comes before it, ready or not
+		m.Stays = true
+		return m
+	default: // where the pinned member is not ready, all is as without the pin
+		m.Candidates = ready(fits)
+		m.Absent = m.Absent || is.State == record.PreferredSet && m.Candidates == nil
+	}
 	m.Stays = m.Candidates == nil || e.Holder != "" && fits(e.Holder, e.Revision)
 	return m
 }
@@ -89,24 +100,29 @@ func (f effect) text() string {
 		fmt.Fprintln(&b, f.What)
 	}
 	for _, m := range f.Elections {
-		holder := m.Holder
-		if holder == "" {
-			holder = "nobody"
-		}
-		fmt.Fprintf(&b, "%s prefers %s instead of %s: ", m.Election, m.After, m.Before)
-		switch {
-		case m.Absent:
-			fmt.Fprintf(&b, "no such member is ready, so it stays with %s\n", holder)
-		case m.Stays:
-			fmt.Fprintf(&b, "it stays with %s\n", holder)
-		case len(m.Candidates) == 1:
-			fmt.Fprintf(&b, "it moves from %s to %s\n", holder, m.Candidates[0])
-		default:
-			fmt.Fprintf(&b, "it moves from %s to one of %s\n", holder, strings.Join(m.Candidates, ", "))
-		}
+		fmt.Fprintln(&b, m.text())
 	}
 	for _, w := range f.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}
 	return b.String()
+}
+
+// text is the movement in one line.
+func (m movement) text() string {
+	holder := m.Holder
+	if holder == "" {
+		holder = "nobody"
+	}
+	line := fmt.Sprintf("%s prefers %s instead of %s: ", m.Election, m.After, m.Before)
+	if m.Absent {
+		line += "no such member is ready, so "
+	}
+	switch {
+	case m.Stays:
+		return line + "it stays with " + holder
+	case len(m.Candidates) == 1:
+		return line + fmt.Sprintf("it moves from %s to %s", holder, m.Candidates[0])
+	}
+	return line + fmt.Sprintf("it moves from %s to one of %s", holder, strings.Join(m.Candidates, ", "))
 }

@@ -18,6 +18,9 @@ type analysis struct {
 	UID    string `json:"uid"`
 	Stable string `json:"stable"`
 	Canary string `json:"canary"`
+	// AtOnce are elections that prefer something else as soon as the rollout is stored, before
+	// its first step: all prefer the stable revision then.
+	AtOnce []movement `json:"atOnce,omitempty"`
 	// Steps are all steps, with what each moves.
 	Steps []stepMoves `json:"steps"`
 	// Pinned elections are left alone; Absent have no ready member of the canary.
@@ -65,7 +68,7 @@ func analyse(spec rollout.Spec, seen rollout.Seen) (analysis, error) {
 	}
 	led := func(e rollout.Election) bool { return e.Name == seen.Own && e.Holder != "" }
 	if !slices.ContainsFunc(seen.Elections, led) {
-		a.Notes = append(a.Notes, "no controller is at work: nothing will move before election "+seen.Own+" is led")
+		a.Notes = append(a.Notes, "no controller is at work: no step begins before election "+seen.Own+" is led")
 	}
 	return a, nil
 }
@@ -82,9 +85,31 @@ func (a analysis) moves() (n int) {
 	return n
 }
 
+// question says what will move, of that many elections.
+func (a analysis) question(elections int) string {
+	question := fmt.Sprintf("%d of %d elections will move from %s to %s", a.moves(), elections, a.Stable, a.Canary)
+	if len(a.AtOnce) == 0 {
+		return question
+	}
+	moving := 0
+	for _, m := range a.AtOnce {
+		if !m.Stays {
+			moving++
+		}
+	}
+	return fmt.Sprintf("at once %d of %d elections prefer %s instead, and leadership of %d moves; then %s", len(a.AtOnce), elections, a.Stable, moving, question)
+}
+
 func (a analysis) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rollout of %s from %s to %s\n\n", a.Group, a.Stable, a.Canary)
+	if len(a.AtOnce) > 0 {
+		b.WriteString("at once\n")
+		for _, m := range a.AtOnce {
+			fmt.Fprintf(&b, "  %s\n", m.text())
+		}
+		b.WriteByte('\n')
+	}
 	var rows [][]string
 	for _, s := range a.Steps {
 		rows = append(rows, []string{fmt.Sprintf("step %d", s.Number), s.What})

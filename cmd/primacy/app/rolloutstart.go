@@ -15,6 +15,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
@@ -106,17 +107,20 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	if err := alive(*next.Rollout, seen); err != nil {
 		return err
 	}
-	analysis, err := analyse(*next.Rollout, seen)
+	byDefault := defaultSeen(report, r.group)
+	atOnce := changes(report, r.group, preference{stored.Plan, byDefault}, preference{next, byDefault})
+	analysis, err := analyse(*next.Rollout, afterwards(seen, atOnce, spec.Stable))
 	if err != nil {
 		return err
 	}
+	analysis.AtOnce = atOnce
 	analysis.DryRun, analysis.Group = s.dry, r.group
 	if s.dry || s.format == outputText {
 		if err := s.format.write(r.out, analysis.text(), analysis); err != nil || s.dry {
 			return err
 		}
 	}
-	if err := s.confirm.of(fmt.Sprintf("%d of %d elections will move from %s to %s", analysis.moves(), len(seen.Elections), spec.Stable, spec.Canary)); err != nil {
+	if err := s.confirm.of(analysis.question(len(seen.Elections))); err != nil {
 		return err
 	}
 	if err := r.change(ctx, func(p rollout.Plan) (rollout.Plan, error) { return p.Start(spec, now) }); err != nil {
@@ -179,12 +183,9 @@ func leaseDuration(r status.Report) time.Duration {
 	return longest
 }
 
-// controllerElection is the election whose leader is the controller of rollouts.
-func controllerElection(group string) string { return "rollout-" + group }
-
 // seenOf is a report as package rollout wants it.
 func seenOf(group string, plan rollout.Plan, r status.Report, canary string) rollout.Seen {
-	seen := rollout.Seen{Own: controllerElection(group)}
+	seen := rollout.Seen{Own: controller.ElectionName(group)}
 	for _, m := range r.Members {
 		if m.State == status.Live {
 			seen.Members = append(seen.Members, rollout.Member{Identity: m.Identity, Revision: m.Revision, Ready: m.Ready, Standing: m.Standing})
@@ -203,6 +204,19 @@ func seenOf(group string, plan rollout.Plan, r status.Report, canary string) rol
 			}
 		}
 		seen.Elections = append(seen.Elections, one)
+	}
+	return seen
+}
+
+// afterwards is what is seen once the start itself has moved what it moves.
+func afterwards(seen rollout.Seen, atOnce []movement, stable string) rollout.Seen {
+	seen.Elections = slices.Clone(seen.Elections)
+	for i, e := range seen.Elections {
+		for _, m := range atOnce {
+			if m.Election == e.Name && !m.Stays && !e.Pinned {
+				seen.Elections[i].Holder, seen.Elections[i].Revision = m.Candidates[0], stable
+			}
+		}
 	}
 	return seen
 }

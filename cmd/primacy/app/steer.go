@@ -148,11 +148,13 @@ func (s *steerCommand) carryOut(ctx context.Context, effect effect, change func(
 	return s.ways.output.write(s.out, effect.text(), effect)
 }
 
+func (s *steerCommand) defaultSeen() record.Preferred { return defaultSeen(s.report, s.group) }
+
 // defaultSeen is what most living members see as the default; not synced if nobody lives.
-func (s *steerCommand) defaultSeen() record.Preferred {
+func defaultSeen(r status.Report, group string) record.Preferred {
 	count := map[string]int{}
-	for _, m := range s.report.Members {
-		if m.State == status.Live && m.Group == s.group {
+	for _, m := range r.Members {
+		if m.State == status.Live && m.Group == group {
 			seen, _, _ := strings.Cut(m.Preference, " +")
 			count[seen]++
 		}
@@ -172,16 +174,26 @@ func (s *steerCommand) defaultSeen() record.Preferred {
 	return record.Preferred{State: record.PreferredNotSynced}
 }
 
-// compare says what changes for the elections of the group between two plans and defaults.
 func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, next rollout.Plan, nextDefault record.Preferred) effect {
-	var f effect
-	for _, e := range s.report.Elections {
-		if e.Group != s.group {
+	was, is := preference{plan, byDefault}, preference{next, nextDefault}
+	return effect{Elections: changes(s.report, s.group, was, is)}
+}
+
+// preference is all from which preferred revisions follow.
+type preference struct {
+	plan      rollout.Plan
+	byDefault record.Preferred
+}
+
+// changes says what becomes of the elections of a group that prefer something else.
+func changes(r status.Report, group string, before, after preference) (all []movement) {
+	for _, e := range r.Elections {
+		if e.Group != group {
 			continue
 		}
-		if is, was := next.Preferred(e.Name, nextDefault), plan.Preferred(e.Name, byDefault); is != was {
-			f.Elections = append(f.Elections, s.moved(e, was, is))
+		if is, was := after.plan.Preferred(e.Name, after.byDefault), before.plan.Preferred(e.Name, before.byDefault); is != was {
+			all = append(all, moved(r, e, was, is))
 		}
 	}
-	return f
+	return all
 }

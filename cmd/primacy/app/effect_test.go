@@ -1,0 +1,67 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// twoRevisions is a group of which the holder, of revision a or b, leads election "one".
+func twoRevisions(holder, revision string) status.Report {
+	member := func(name, revision string) status.Member {
+		return status.Member{Group: "edge", Identity: name + "_00000001", Revision: revision, Ready: true, State: status.Live, Preference: "a"}
+	}
+	return status.Report{
+		Elections: []status.Election{{Group: "edge", Name: "one", Holder: holder + "_00000001", Revision: revision, State: status.Led}},
+		Members:   []status.Member{member("old", "a"), member("new", "b")},
+	}
+}
+
+// TestMoved: a pin to a member that is not ready counts for nothing.
+func TestMoved(t *testing.T) {
+	pinned := func(revision, member string) record.Preferred {
+		p := record.Prefer(revision)
+		p.Member = member
+		return p
+	}
+	for _, tt := range []struct {
+		holder, revision string
+		is               record.Preferred
+		want             string
+	}{
+		{"new", "b", record.Prefer("a"), "one prefers a instead of b: it moves from new_00000001 to old_00000001"},
+		{"new", "b", record.Prefer("b"), "one prefers b instead of b: it stays with new_00000001"},
+		{"new", "b", record.Prefer("c"), "one prefers c instead of b: no such member is ready, so it stays with new_00000001"},
+		{"new", "b", pinned("b", "old"), "one prefers b, pinned to old instead of b: it moves from new_00000001 to old_00000001"},
+		{"old", "a", pinned("b", "old"), "one prefers b, pinned to old instead of b: it stays with old_00000001"},
+		{"new", "b", pinned("a", "ghost"), "one prefers a, pinned to ghost instead of b: no such member is ready, so it moves from new_00000001 to old_00000001"},
+		{"old", "a", pinned("a", "ghost"), "one prefers a, pinned to ghost instead of b: no such member is ready, so it stays with old_00000001"},
+		{"ghost", "b", pinned("a", "ghost"), "one prefers a, pinned to ghost instead of b: no such member is ready, so it stays with ghost_00000001"},
+		{"new", "b", pinned("", "ghost"), "one prefers (unset), pinned to ghost instead of b: no such member is ready, so it stays with new_00000001"},
+	} {
+		r := twoRevisions(tt.holder, tt.revision)
+		if got := moved(r, r.Elections[0], record.Prefer("b"), tt.is).text(); got != tt.want {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+// TestStartMovesAtOnce: as soon as a rollout is stored, everything prefers its stable revision.
+func TestStartMovesAtOnce(t *testing.T) {
+	r, next := twoRevisions("old", "a"), planAt("", 0)
+	next.Status, next.Rollout.Stable, next.Rollout.Canary = nil, "b", "a"
+	atOnce := changes(r, "edge", preference{byDefault: record.Prefer("a")}, preference{next, record.Prefer("a")})
+	if len(atOnce) != 1 || atOnce[0].Stays || atOnce[0].Holder != "old_00000001" {
+		t.Fatalf("%+v", atOnce)
+	}
+	seen := afterwards(rollout.Seen{Elections: []rollout.Election{{Name: "one", Holder: "old_00000001", Revision: "a"}}}, atOnce, "b")
+	if e := seen.Elections[0]; e.Revision != "b" || e.Holder != "new_00000001" {
+		t.Errorf("afterwards %+v", e)
+	}
+	a := analysis{Stable: "b", Canary: "a", AtOnce: atOnce}
+	if got, want := a.question(1), "at once 1 of 1 elections prefer b instead, and leadership of 1 moves; then 0 of 1 elections will move from b to a"; got != want {
+		t.Errorf("%s", got)
+	}
+}

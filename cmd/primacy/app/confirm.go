@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/user"
 	"strings"
 
+	"github.com/muesli/cancelreader"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
@@ -37,9 +39,11 @@ func newConfirmation(flags *pflag.FlagSet) *confirmation {
 var errDeclined = errors.New("nothing was changed")
 
 // of asks whether to go on with what will happen, such as "3 elections will move to canary".
-// The error says why not; nothing may be written then.
-func (c *confirmation) of(what string) error {
+// The error says why not; nothing may be written then. The end of ctx, by a signal, is a no.
+func (c *confirmation) of(ctx context.Context, what string) error {
 	switch {
+	case ctx.Err() != nil:
+		return errDeclined
 	case c.yes:
 		return nil
 	case !c.ask:
@@ -48,8 +52,11 @@ func (c *confirmation) of(what string) error {
 	if _, err := fmt.Fprintf(c.out, "%s. Go on? [y/N] ", what); err != nil {
 		return err
 	}
-	line, err := bufio.NewReader(c.in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	line, err := c.answer(ctx)
+	switch {
+	case ctx.Err() != nil: // whatever was answered meanwhile
+		return errDeclined
+	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("answer: %w", err)
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
@@ -57,6 +64,25 @@ func (c *confirmation) of(what string) error {
 		return nil
 	}
 	return errDeclined
+}
+
+// answer is a line that is typed before ctx ends.
+func (c *confirmation) answer(ctx context.Context) (string, error) {
+	in, err := cancelreader.NewReader(c.in)
+	if err != nil {
+		return "", err
+	}
+	cancelled := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		in.Cancel()
+		close(cancelled)
+	})
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if !stop() {
+		<-cancelled
+	}
+	_ = in.Close() // the terminal itself stays open
+	return line, err
 }
 
 // dryRun is what --dry-run says.

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -30,7 +32,7 @@ func TestConfirmation(t *testing.T) {
 	} {
 		var out strings.Builder
 		tt.c.in, tt.c.out = strings.NewReader(tt.answer), &out
-		err := tt.c.of(what)
+		err := tt.c.of(t.Context(), what)
 		if got := message(err); got != tt.want {
 			t.Errorf("%s: error %q, want %q", tt.name, got, tt.want)
 		}
@@ -40,14 +42,44 @@ func TestConfirmation(t *testing.T) {
 	}
 	broken := errors.New("no terminal any more")
 	c := confirmation{ask: true, in: iotest.ErrReader(broken), out: new(strings.Builder)}
-	if err := c.of(what); !errors.Is(err, broken) {
+	if err := c.of(t.Context(), what); !errors.Is(err, broken) {
 		t.Errorf("an answer that cannot be read: %v", err)
 	}
 	var wrong *usageError
-	if err := new(confirmation).of(what); !errors.As(err, &wrong) {
+	if err := new(confirmation).of(t.Context(), what); !errors.As(err, &wrong) {
 		t.Errorf("without a terminal: %v is no mistake in the command line", err)
 	}
 }
+
+// TestSignalAtTheQuestion: Ctrl-C is a no, and a "y" after it is none any more.
+func TestSignalAtTheQuestion(t *testing.T) {
+	in, typing, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer typing.Close()
+	ctx, signal := context.WithCancel(t.Context())
+	c := confirmation{ask: true, in: in, out: asked(signal)} // while the answer is waited for
+	if err := c.of(ctx, "it moves"); !errors.Is(err, errDeclined) {
+		t.Errorf("a signal: %v", err)
+	}
+	if _, err := typing.WriteString("y\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.of(ctx, "it moves"); !errors.Is(err, errDeclined) {
+		t.Errorf("y after a signal: %v", err)
+	}
+	c.yes = true
+	if err := c.of(ctx, "it moves"); !errors.Is(err, errDeclined) {
+		t.Errorf("--yes after a signal: %v", err)
+	}
+}
+
+// asked is called once a question was written.
+type asked func()
+
+func (a asked) Write(p []byte) (int, error) { a(); return len(p), nil }
 
 func message(err error) string {
 	if err == nil {

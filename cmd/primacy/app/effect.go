@@ -88,6 +88,18 @@ func (f effect) moves() string {
 	}
 }
 
+// question is what is asked before it is done: about leadership that moves, and where
+// a warning stands; empty if there is nothing to ask.
+func (f effect) question() string {
+	switch moves := f.moves(); {
+	case moves != "":
+		return moves
+	case len(f.Warnings) > 0:
+		return f.What + ", in spite of: " + strings.Join(f.Warnings, "; ")
+	}
+	return ""
+}
+
 // text is the effect for people.
 func (f effect) text() string {
 	var b strings.Builder

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -63,5 +64,35 @@ func TestStartMovesAtOnce(t *testing.T) {
 	a := analysis{Stable: "b", Canary: "a", AtOnce: atOnce}
 	if got, want := a.question(1), "at once 1 of 1 elections prefer b instead, and leadership of 1 moves; then 0 of 1 elections will move from b to a"; got != want {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestQuestion: where nothing is seen to move, a warning is enough to ask.
+func TestQuestion(t *testing.T) {
+	f := effect{What: "pin tick to revision a", Elections: []movement{{Election: "one", Stays: true}}}
+	if got := f.question(); got != "" {
+		t.Errorf("nothing moves: %q", got)
+	}
+	f.Warnings = []string{"no election tick", "and more"}
+	if got, want := f.question(), "pin tick to revision a, in spite of: no election tick; and more"; got != want {
+		t.Errorf("a warning: %q", got)
+	}
+	f.Elections[0].Stays = false
+	if got, want := f.question(), "pin tick to revision a: leadership of one will move"; got != want {
+		t.Errorf("a move: %q", got)
+	}
+}
+
+// TestWarningsOfWhatIsNotSeen: elections whose locks are ConfigMaps are in no report.
+func TestWarningsOfWhatIsNotSeen(t *testing.T) {
+	s := steerCommand{group: "edge", report: twoRevisions("old", "a")}
+	s.namespace, s.hidden = "x", []string{"legacy"}
+	for election, want := range map[string]string{
+		"one": "", "legacy": "who leads legacy is not seen, since its lock is no Lease: leadership may move",
+		"onne": "no election onne of group edge is seen in namespace x; did you mean one?",
+	} {
+		if got := strings.Join(s.warnings(election), "|"); got != want {
+			t.Errorf("%s: %q", election, got)
+		}
 	}
 }

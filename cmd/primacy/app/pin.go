@@ -18,7 +18,7 @@ import (
 
 const steerNeeds = `
 It needs list and watch on leases, and get, update and create on the group's ConfigMap. Where
-leadership will move it asks; without a terminal it wants --yes. What is said to move is so
+leadership will move or a warning stands it asks; without a terminal it wants --yes. What is said to move is so
 for elections whose policy looks at revisions first, and after their preemptDelay and minHold.`
 
 func newPin() *cobra.Command {
@@ -133,7 +133,11 @@ func (s *steerCommand) warnings(election string) (all []string) {
 			names = append(names, e.Name)
 		}
 	}
-	if !slices.Contains(names, election) {
+	switch {
+	case slices.Contains(names, election):
+	case slices.Contains(s.hidden, election):
+		all = append(all, fmt.Sprintf("who leads %s is not seen, since its lock is no Lease: leadership may move", election))
+	default:
 		w := fmt.Sprintf("no election %s of group %s is seen in namespace %s", election, s.group, s.namespace)
 		if near := strict.Nearest(election, names); near != "" {
 			w += "; did you mean " + near + "?"

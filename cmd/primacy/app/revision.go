@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -96,6 +97,12 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 	effect.What = fmt.Sprintf("set the default revision to %s (it is %s)", revision, record.Prefer(before))
 	if plan.InForce() {
 		effect.Warnings = append(effect.Warnings, fmt.Sprintf("the rollout from %s to %s is in force (%s), so elections follow that and not the default", plan.Rollout.Stable, plan.Rollout.Canary, plan.Phase()))
+	}
+	if s.stored.Mistakes != nil {
+		effect.Warnings = append(effect.Warnings, "what is stored of pins and rollout cannot all be read, so what moves is not known: "+oneLine(s.stored.Mistakes))
+	}
+	if len(s.hidden) > 0 {
+		effect.Warnings = append(effect.Warnings, fmt.Sprintf("who leads %s is not seen, since their locks are not Leases: leadership may move", strings.Join(s.hidden, ", ")))
 	}
 	absent := 0
 	for _, m := range effect.Elections {

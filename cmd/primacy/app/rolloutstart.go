@@ -120,7 +120,7 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 			return err
 		}
 	}
-	if err := s.confirm.of(analysis.question(len(seen.Elections))); err != nil {
+	if err := s.confirm.of(ctx, analysis.question(len(seen.Elections))); err != nil {
 		return err
 	}
 	if err := r.change(ctx, func(p rollout.Plan) (rollout.Plan, error) { return p.Start(spec, now) }); err != nil {

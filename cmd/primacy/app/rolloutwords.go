@@ -62,7 +62,7 @@ passed.`,
 		{
 			use: "resume", short: "Go on after pause",
 			long:  `Go on after "pause".`,
-			moves: goesOn, holds: unchanged, obey: alike(rollout.Plan.Resume), done: "goes on",
+			moves: goesOn, holds: unchanged, obey: alike(resume), done: "goes on",
 		},
 		{
 			use: "abort", short: "Take every election back to the stable revision, at once",
@@ -90,6 +90,14 @@ func newRolloutWords() (all []*cobra.Command) {
 // alike is a word that means the same whatever was shown.
 func alike(obey func(rollout.Plan) (rollout.Plan, error)) func(shown, now rollout.Plan) (rollout.Plan, error) {
 	return func(_, now rollout.Plan) (rollout.Plan, error) { return obey(now) }
+}
+
+// resume is refused where nobody paused the rollout: a pause that is a step goes on by promote.
+func resume(p rollout.Plan) (rollout.Plan, error) {
+	if p.Rollout != nil && !p.Rollout.Paused {
+		return p, &rollout.Refused{Word: "resume", Problem: fmt.Sprintf("nobody paused the rollout: it is %s", p.Phase()), Hint: "primacy rollout promote goes on to the next step"}
+	}
+	return p.Resume()
 }
 
 // sameRollout says whether both plans have the same rollout, whatever became of it.
@@ -162,7 +170,7 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 		if dry {
 			return r.say("%s; nothing was changed (--dry-run)", what)
 		}
-		if err := confirm.of(what); err != nil {
+		if err := confirm.of(ctx, what); err != nil {
 			return err
 		}
 	}

@@ -49,6 +49,8 @@ func TestWordsHoldForWhatWasShown(t *testing.T) {
 		{"promote --full", first, paused, "the rollout has changed meanwhile"},
 		{"promote --full", first, planAt(rollout.Progressing, 2), ""},
 		{"resume", paused, said(paused, "promote"), "the rollout has changed meanwhile"},
+		{"resume", paused, paused, ""},
+		{"resume", planAt(rollout.Paused, 1), planAt(rollout.Paused, 1), "cannot resume: nobody paused the rollout: it is Paused (primacy rollout promote goes on to the next step)"},
 		{"pause", first, planAt(rollout.Analysing, 2), ""},
 		{"abort", first, paused, ""},
 		{"abort", first, planAt(rollout.Degraded, 2), ""},

@@ -78,16 +78,16 @@ func (w *steerWays) steer(c *cobra.Command, run func(context.Context, *steerComm
 	if s.core, err = coreclient.NewForConfig(cluster.config); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, statusPatience)
-	defer cancel()
 	if err := s.see(ctx); err != nil {
 		return err
 	}
-	return run(context.WithoutCancel(ctx), s) // a person who is asked has all the time there is
+	return run(ctx, s) // a person who is asked has all the time there is
 }
 
 // see looks who leads what and what is stored.
 func (s *steerCommand) see(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
 	if s.report, err = status.Look(ctx, s.locks, s.selection); err != nil {
 		return s.failed(err)
 	}
@@ -128,11 +128,11 @@ func (s *steerCommand) carryOut(ctx context.Context, effect effect, change func(
 	if effect.DryRun {
 		return s.ways.output.write(s.out, effect.text(), effect)
 	}
-	if moves := effect.moves(); moves != "" {
+	if question := effect.question(); question != "" {
 		for _, w := range effect.Warnings { // who is asked should know
 			fmt.Fprintf(s.notes, "warning: %s\n", w)
 		}
-		if err := s.ways.confirm.of(moves); err != nil {
+		if err := s.ways.confirm.of(ctx, question); err != nil {
 			return err
 		}
 	}

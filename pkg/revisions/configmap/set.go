@@ -52,8 +52,8 @@ func Set(ctx context.Context, client coreclient.ConfigMapsGetter, key Key, revis
 			return nil
 		}
 		if raced := apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) && !absent; !raced {
-			break
+			return fmt.Errorf("set the default revision: %w", err)
 		}
 	}
-	return fmt.Errorf("set the default revision: %w", err)
+	return fmt.Errorf("set the default revision: %w (others changed configmap %s %d times in a row; try again)", err, key.Name, setTries)
 }

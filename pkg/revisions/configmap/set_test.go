@@ -1,11 +1,17 @@
 package configmap_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
@@ -49,4 +55,25 @@ func TestSet(t *testing.T) {
 	if err := configmap.Set(t.Context(), client, elsewhere, "1-9-0"); err == nil {
 		t.Error("it was set in a namespace that is not there")
 	}
+}
+
+// TestSetContended: where others are faster each time, it gives up and says what to do.
+func TestSetContended(t *testing.T) {
+	err := configmap.Set(t.Context(), contended{}, configmap.Key{Namespace: "x", Name: name, Key: key}, "1-9-0")
+	if !apierrors.IsConflict(err) || !strings.HasSuffix(err.Error(), "(others changed configmap "+name+" 10 times in a row; try again)") {
+		t.Errorf("%v", err)
+	}
+}
+
+// contended is a cluster in which somebody else is always faster.
+type contended struct{ coreclient.ConfigMapInterface }
+
+func (c contended) ConfigMaps(string) coreclient.ConfigMapInterface { return c }
+
+func (contended) Get(context.Context, string, metav1.GetOptions) (*corev1.ConfigMap, error) {
+	return &corev1.ConfigMap{}, nil
+}
+
+func (contended) Update(context.Context, *corev1.ConfigMap, metav1.UpdateOptions) (*corev1.ConfigMap, error) {
+	return nil, apierrors.NewConflict(corev1.Resource("configmaps"), name, errors.New("it was modified"))
 }

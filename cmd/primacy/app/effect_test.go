@@ -85,8 +85,8 @@ func TestQuestion(t *testing.T) {
 
 // TestWarningsOfWhatIsNotSeen: elections whose locks are ConfigMaps are in no report.
 func TestWarningsOfWhatIsNotSeen(t *testing.T) {
-	s := steerCommand{group: "edge", report: twoRevisions("old", "a")}
-	s.namespace, s.hidden = "x", []string{"legacy"}
+	s := steerCommand{report: twoRevisions("old", "a")}
+	s.group, s.namespace, s.hidden = "edge", "x", []string{"legacy"}
 	for election, want := range map[string]string{
 		"one": "", "legacy": "who leads legacy is not seen, since its lock is no Lease: leadership may move",
 		"onne": "no election onne of group edge is seen in namespace x; did you mean one?",

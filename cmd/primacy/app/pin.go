@@ -74,7 +74,7 @@ func newPins() *cobra.Command {
 		Short: "Show which elections are pinned",
 		Args:  noArguments,
 	}
-	addSettings(c.Flags(), steerSettings...)
+	addSettings(c.Flags(), groupSettings...)
 	ways := &steerWays{output: addOutput(c.Flags())}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return ways.steer(c, func(_ context.Context, s *steerCommand) error {

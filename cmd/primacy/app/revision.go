@@ -30,7 +30,7 @@ func newRevisionShow() *cobra.Command {
 		Short: "Show the default revision, as it is stored and as members see it",
 		Args:  noArguments,
 	}
-	addSettings(c.Flags(), steerSettings...)
+	addSettings(c.Flags(), groupSettings...)
 	ways := &steerWays{output: addOutput(c.Flags())}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {

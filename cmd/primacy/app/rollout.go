@@ -4,16 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os/signal"
-	"slices"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
@@ -46,62 +39,24 @@ Before leadership moves they ask; without a terminal they want --yes.`,
 }
 
 // rolloutCommand is one invocation of a command about the rollout of a group.
-type rolloutCommand struct {
-	statusCommand
-	group string
-	core  *coreclient.CoreV1Client
-}
-
-// rolloutSettings are the settings that tell where the group is.
-var rolloutSettings = []string{"config", "kubeconfig", "namespace", "group"}
+type rolloutCommand struct{ groupCommand }
 
 // runRollout connects, finds the group, and runs a command until it ends or a signal comes.
 func runRollout(c *cobra.Command, run func(context.Context, *rolloutCommand) error) error {
-	p, err := config.LoadProcess(c.Flags())
-	if err != nil {
-		return hintMissing(err, "--config and PRIMACY_CONFIG")
-	}
-	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	r := &rolloutCommand{group: p.Group}
-	r.out, r.notes = c.OutOrStdout(), c.ErrOrStderr()
-	if err := r.connect(ctx, p); err != nil {
-		return err
-	}
-	if r.core, err = coreclient.NewForConfig(r.cluster.config); err != nil {
-		return err
-	}
-	if r.group == "" {
-		if r.group, err = r.onlyGroup(ctx); err != nil {
-			return err
+	return inGroup(c, func(ctx context.Context, g groupCommand) error {
+		r := &rolloutCommand{g}
+		if r.group == "" {
+			report, err := r.look(ctx)
+			if err != nil {
+				return err
+			}
+			if r.group, err = onlyGroup(report, r.namespace); err != nil {
+				return err
+			}
+			r.selection.Group = r.group
 		}
-		r.selection.Group = r.group
-	}
-	return run(ctx, r)
-}
-
-// onlyGroup is the group of the namespace, where there is one.
-func (r *rolloutCommand) onlyGroup(ctx context.Context) (string, error) {
-	report, err := r.look(ctx)
-	if err != nil {
-		return "", err
-	}
-	groups := map[string]bool{}
-	for _, e := range report.Elections {
-		groups[e.Group] = true
-	}
-	for _, m := range report.Members {
-		groups[m.Group] = true
-	}
-	delete(groups, "")
-	names := slices.Sorted(maps.Keys(groups))
-	switch len(names) {
-	case 0:
-		return "", fmt.Errorf("there is no group in namespace %s (--group names one, --namespace chooses another namespace)", r.namespace)
-	case 1:
-		return names[0], nil
-	}
-	return "", &usageError{fmt.Errorf("which group? there are %s in namespace %s (--group names one)", strings.Join(names, ", "), r.namespace)}
+		return run(ctx, r)
+	})
 }
 
 // look is who leads what now.
@@ -114,8 +69,6 @@ func (r *rolloutCommand) look(ctx context.Context) (status.Report, error) {
 	}
 	return report, nil
 }
-
-func (r *rolloutCommand) maps() coreclient.ConfigMapInterface { return r.core.ConfigMaps(r.namespace) }
 
 // load is what is stored now.
 func (r *rolloutCommand) load(ctx context.Context) (steering.Stored, error) {

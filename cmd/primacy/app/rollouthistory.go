@@ -30,7 +30,7 @@ func newRolloutHistory() *cobra.Command {
 10 that others took the place of, each with the phase in which it was left.`,
 		Args: noArguments,
 	}
-	addSettings(c.Flags(), rolloutSettings...)
+	addSettings(c.Flags(), groupSettings...)
 	format := addOutput(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return runRollout(c, func(ctx context.Context, r *rolloutCommand) error {

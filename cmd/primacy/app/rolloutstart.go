@@ -49,7 +49,7 @@ A file of steps says what flags cannot:
 		Args: noArguments,
 	}
 	f := c.Flags()
-	addSettings(f, rolloutSettings...)
+	addSettings(f, groupSettings...)
 	f.StringVar(&spec.Canary, "canary", "", "the revision to move to")
 	f.StringVar(&spec.Stable, "stable", "", "the revision to move from, and back to if need be")
 	steps, dry, format, confirm := addSteps(f), addDryRun(f), addOutput(f), newConfirmation(f)

@@ -32,7 +32,7 @@ With -w a terminal is kept up to date in place, until q or Ctrl-C; elsewhere eac
 is a line, or with -o json or yaml a document.`,
 		Args: noArguments,
 	}
-	addSettings(c.Flags(), rolloutSettings...)
+	addSettings(c.Flags(), groupSettings...)
 	format := addOutput(c.Flags())
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show what changes")
 	c.RunE = func(c *cobra.Command, _ []string) error {

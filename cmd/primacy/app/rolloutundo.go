@@ -20,7 +20,7 @@ A rollout that goes on is not undone but aborted.`,
 		Args: noArguments,
 	}
 	f := c.Flags()
-	addSettings(f, rolloutSettings...)
+	addSettings(f, groupSettings...)
 	dry, format, confirm := addDryRun(f), addOutput(f), newConfirmation(f)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return runRollout(c, func(ctx context.Context, r *rolloutCommand) error {

@@ -127,7 +127,7 @@ func (w word) after(shown rollout.Plan) func(rollout.Plan) (rollout.Plan, error)
 // command is the word as a command.
 func (w word) command() *cobra.Command {
 	c := &cobra.Command{Use: w.use, Short: w.short, Long: w.long, Args: noArguments}
-	addSettings(c.Flags(), rolloutSettings...)
+	addSettings(c.Flags(), groupSettings...)
 	dry := addDryRun(c.Flags())
 	confirm := new(confirmation)
 	if w.moves != nil {

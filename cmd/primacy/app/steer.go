@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -23,11 +19,8 @@ import (
 
 // steerCommand is one invocation of a command that changes what elections prefer.
 type steerCommand struct {
-	statusCommand
-	process *config.Process
-	group   string
-	core    coreclient.ConfigMapsGetter
-	ways    *steerWays
+	groupCommand
+	ways *steerWays
 	// report and stored are what was seen before anything is changed.
 	report status.Report
 	stored steering.Stored
@@ -40,48 +33,21 @@ type steerWays struct {
 	output  *output
 }
 
-// steerSettings tell where the group is.
-var steerSettings = []string{"config", "kubeconfig", "namespace", "group"}
-
-// settingsOf are the settings among a command's flags: a --revision here is no member's.
-func settingsOf(c *cobra.Command) *pflag.FlagSet {
-	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
-	for _, name := range steerSettings {
-		settings.AddFlag(c.Flags().Lookup(name))
-	}
-	return settings
-}
-
 // addSteerWays defines the flags of a command that changes something.
 func addSteerWays(flags *pflag.FlagSet) *steerWays {
-	addSettings(flags, steerSettings...)
+	addSettings(flags, groupSettings...)
 	return &steerWays{newConfirmation(flags), addDryRun(flags), addOutput(flags)}
 }
 
 // steer connects and looks, then runs the command.
 func (w *steerWays) steer(c *cobra.Command, run func(context.Context, *steerCommand) error) error {
-	p, err := config.LoadProcess(settingsOf(c))
-	if err != nil {
-		return hintMissing(err, "--config and PRIMACY_CONFIG")
-	}
-	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	s := &steerCommand{process: p, group: p.Group, ways: w}
-	s.out, s.notes = c.OutOrStdout(), c.ErrOrStderr()
-	if err := s.connect(ctx, p); err != nil {
-		return err
-	}
-	cluster, err := findCluster(p.Kubeconfig)
-	if err != nil {
-		return err
-	}
-	if s.core, err = coreclient.NewForConfig(cluster.config); err != nil {
-		return err
-	}
-	if err := s.see(ctx); err != nil {
-		return err
-	}
-	return run(ctx, s) // a person who is asked has all the time there is
+	return inGroup(c, func(ctx context.Context, g groupCommand) error {
+		s := &steerCommand{groupCommand: g, ways: w}
+		if err := s.see(ctx); err != nil {
+			return err
+		}
+		return run(ctx, s) // a person who is asked has all the time there is
+	})
 }
 
 // see looks who leads what and what is stored.
@@ -92,34 +58,12 @@ func (s *steerCommand) see(ctx context.Context) (err error) {
 		return s.failed(err)
 	}
 	if s.group == "" {
-		if s.group, err = onlyGroupOf(s.report, s.namespace); err != nil {
+		if s.group, err = onlyGroup(s.report, s.namespace); err != nil {
 			return err
 		}
 	}
 	s.stored, err = steering.Load(ctx, s.maps(), s.group)
 	return err
-}
-
-func (s *steerCommand) maps() coreclient.ConfigMapInterface { return s.core.ConfigMaps(s.namespace) }
-
-// onlyGroupOf is the group of a namespace that has one.
-func onlyGroupOf(r status.Report, namespace string) (string, error) {
-	groups := map[string]bool{}
-	for _, e := range r.Elections {
-		groups[e.Group] = true
-	}
-	for _, m := range r.Members {
-		groups[m.Group] = true
-	}
-	delete(groups, "")
-	names := slices.Sorted(maps.Keys(groups))
-	switch len(names) {
-	case 0:
-		return "", fmt.Errorf("there is no group in namespace %s (--group names one, --namespace chooses another namespace)", namespace)
-	case 1:
-		return names[0], nil
-	}
-	return "", &usageError{fmt.Errorf("which group? there are %s in namespace %s (--group names one)", strings.Join(names, ", "), namespace)}
 }
 
 // carryOut shows what a change does, asks where leadership moves, and changes it.

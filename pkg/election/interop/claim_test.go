@@ -141,18 +141,18 @@ func TestClaimIsInherited(t *testing.T) {
 func (a *arena) keptClaim() {
 	a.t.Helper()
 	for _, l := range a.locks {
-		wrong, blanked := a.lostClaim(l)
+		wrong, excuse := a.lostClaim(l)
 		switch {
-		case blanked:
-			a.t.Logf("%s: blanked by the elector that was claimed from, and taken by it anew", l)
+		case excuse != "":
+			a.t.Logf("%s: %s", l, excuse)
 		case len(wrong) > 0:
 			a.t.Errorf("%s: %s\n%s", l, strings.Join(wrong, "; "), a.story(l))
 		}
 	}
 }
 
-// lostClaim is what happened to a claim that should not, and whether the elector blanked it.
-func (a *arena) lostClaim(l string) (wrong []string, blanked bool) {
+// lostClaim is what happened to a claim that should not, and what excuses it, if anything.
+func (a *arena) lostClaim(l string) (wrong []string, excuse string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -168,8 +168,14 @@ func (a *arena) lostClaim(l string) (wrong []string, blanked bool) {
 		case h != "" && !record.OurForm(h):
 			complain("%q took the lock from the claimer", h)
 			// A release of ours says in our annotation, too, that nobody holds the lock.
-			before := a.seen[l][i-1].lease
-			blanked = blanked || holder(before) == "" && !strings.Contains(before.Annotations["primacy.dev/holder"], `"identity":""`)
+			before := a.seen[l][i-1]
+			switch {
+			case holder(before.lease) != "":
+			case !strings.Contains(before.lease.Annotations["primacy.dev/holder"], `"identity":""`):
+				excuse = "blanked by the elector that was claimed from, and taken by it anew"
+			case before.at >= claimed.at.Add(foreignWait()):
+				excuse = "released to a better member when the wait was over, and taken by the elector first"
+			}
 		case h != "" && s.claim() != claimed.claim() && s.claim() != "":
 			complain("claim %s became %s", claimed.claim(), s.claim())
 		}
@@ -177,7 +183,7 @@ func (a *arena) lostClaim(l string) (wrong []string, blanked bool) {
 	if len(a.spans[l]) != 2 {
 		complain("%d spans of work, want the elector's and ours", len(a.spans[l]))
 	}
-	return wrong, blanked
+	return wrong, excuse
 }
 
 // A claimer that leaves where two electors of client-go are: the one that follows must not

@@ -344,17 +344,17 @@ func TestDifferentFiles(t *testing.T) {
 	}
 	m1 := s.join("m1", "green", record.Local, file.New(write("m1", "green"), nil))
 	s.next("m1")
-	m2 := s.join("m2", "red", record.Local, file.New(write("m2", "red"), nil))
-	s.sees("red", 1)
-	for range 3 { // to and fro, never the same
+	m2 := s.join("m2", "red", record.Local, file.New(write("m2", "yellow"), nil))
+	s.sees("yellow", 1)
+	for range 3 { // to and fro, never the same, nor what one said last
 		write("m1", "blue")
 		s.sees("blue", 1)
 		write("m2", "green")
 		s.sees("green", 1)
 		write("m1", "red")
 		s.sees("red", 1)
-		write("m2", "blue")
-		s.sees("blue", 1)
+		write("m2", "yellow")
+		s.sees("yellow", 1)
 		s.same()
 	}
 	write("m2", "red")

@@ -254,13 +254,18 @@ func (s *steering) seen(i *incarnation, sight shownPlan) rollout.Seen {
 // becalm: the operator lets go.
 func (s *steering) becalm() { s.say(rollout.Plan.Resume) }
 
+// canaryLives says whether a member of the canary lives: without one nothing is promoted.
+func (s *steering) canaryLives() bool {
+	return slices.ContainsFunc(s.w.hosts, func(h *host) bool { return h.revision == canary && h.proc != nil })
+}
+
 // settled objects to a rollout that is still under way at the end of the run, though there
 // is a controller and nothing to wait for.
 func (s *steering) settled() {
 	switch phase := s.plan.Phase(); phase {
 	case rollout.Pending, rollout.Progressing, rollout.Paused, rollout.Analysing:
 		own := s.w.leader(slices.Index(s.w.elections, s.own))
-		if own == nil || s.plan.Status != nil && len(s.plan.Status.Absent) > 0 && s.plan.Rollout.WhenPreferredAbsent == rollout.Wait {
+		if own == nil || s.plan.Status != nil && len(s.plan.Status.Absent) > 0 && (s.plan.Rollout.WhenPreferredAbsent == rollout.Wait || !s.canaryLives()) {
 			return
 		}
 		s.w.violate("rollout", "it is %s at the end, and %s leads %s", phase, own.i.identity, s.own)

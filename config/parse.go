@@ -1,14 +1,9 @@
 package config
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -67,38 +62,14 @@ func single(data []byte) (*yaml.Node, error) {
 	if len(data) > maxSize {
 		return nil, strict.NewError(nil, "", fmt.Sprintf("the document is larger than %d MiB", maxSize>>20), "")
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var doc, second yaml.Node
-	switch err := decoder.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return nil, strict.NewError(nil, "", "there is no document", "begin with apiVersion: "+APIVersion)
+	switch root, err := strict.Document(data); {
 	case err != nil:
-		return nil, syntaxError(err)
+		return nil, err
+	case root == nil:
+		return nil, strict.NewError(nil, "", "there is no document", "begin with apiVersion: "+APIVersion)
+	default:
+		return root, nil
 	}
-	switch err := decoder.Decode(&second); {
-	case err == nil:
-		return nil, strict.NewError(&second, "", "a second document begins here", "put only one document in the file, without --- after it")
-	case !errors.Is(err, io.EOF):
-		return nil, syntaxError(err)
-	}
-	return doc.Content[0], nil
-}
-
-var yamlLine = regexp.MustCompile(`^line (\d+): `)
-
-// syntaxError takes the line out of the text of the parser's error.
-func syntaxError(err error) *strict.Error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	e := &strict.Error{Hint: "check indentation, colons and quotes around this line"}
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		e.Line, _ = strconv.Atoi(m[1])
-		text = text[len(m[0]):]
-	}
-	if strings.Contains(text, "cannot start any token") {
-		e.Hint = "indent with spaces, not with tabs; quote text that begins with @ or `"
-	}
-	e.Problem = "not valid YAML: " + text
-	return e
 }
 
 // header refuses documents of another kind before it looks at anything else.

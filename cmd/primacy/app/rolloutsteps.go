@@ -83,17 +83,17 @@ func stepsFrom(file string, stdin io.Reader, spec *rollout.Spec) error {
 	if err != nil {
 		return hintMissing(fmt.Errorf("read steps: %w", err), "--steps")
 	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(data, &root); err != nil {
-		return fmt.Errorf("%s: %w (check indentation, colons and quotes)", name, err)
+	root, err := strict.Document(data)
+	if err != nil {
+		return strict.Rebase(err, name, "", nil)
 	}
 	var f stepsFile
-	if err := strict.Decode(&root, &f); err != nil {
+	if err := strict.Decode(root, &f); err != nil {
 		return strict.Rebase(err, name, "", nil)
 	}
 	spec.Steps, spec.OnFailure, spec.AcquireTimeout, spec.MaxConcurrentMoves = f.Steps, f.OnFailure, f.AcquireTimeout, f.MaxConcurrentMoves
 	spec.WhenPreferredAbsent, spec.FailureLimit, spec.Checks = f.WhenPreferredAbsent, f.FailureLimit, f.Checks
-	return placed(spec.WithDefaults().Steps, *spec, name, &root)
+	return placed(spec.WithDefaults().Steps, *spec, name, root)
 }
 
 // placed says what is wrong with steps, at the places where the file has them.

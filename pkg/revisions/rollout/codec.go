@@ -1,14 +1,9 @@
 package rollout
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -129,19 +124,8 @@ func (s Status) Sealed() Status {
 // maxText bounds texts for people, in runes.
 const maxText = 300
 
-// clean makes any text one that YAML can carry and that fits on a line.
-func clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	if runes := []rune(s); len(runes) > maxText {
-		s = string(runes[:maxText-3]) + "..."
-	}
-	return strings.TrimSpace(s)
-}
+// clean makes any text one that can be stored.
+func clean(s string) string { return strict.Text(s, maxText) }
 
 // Documents decode themselves so that each is checked as a whole, with the places of its
 // fields.
@@ -204,32 +188,12 @@ func decode(data map[string]string, key string, into strict.Decoder) error {
 	case len(text) > maxDocument:
 		return strict.NewError(nil, "", "is larger than 1 MiB", "")
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader([]byte(text)))
-	var doc, second yaml.Node
-	switch err := decoder.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return strict.NewError(nil, "", "there is nothing in it", "remove the key instead")
+	switch node, err := strict.Document([]byte(text)); {
 	case err != nil:
-		return syntaxError(err)
+		return err
+	case node == nil:
+		return strict.NewError(nil, "", "there is nothing in it", "remove the key instead")
+	default:
+		return strict.Decode(node, into)
 	}
-	if err := decoder.Decode(&second); err == nil {
-		return strict.NewError(&second, "", "a second document begins here", "keep one of the two")
-	} else if !errors.Is(err, io.EOF) {
-		return syntaxError(err)
-	}
-	return strict.Decode(&doc, into)
-}
-
-var yamlLine = regexp.MustCompile(`^line (\d+): `)
-
-// syntaxError takes the line out of the text of the parser's error.
-func syntaxError(err error) *strict.Error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	e := &strict.Error{Hint: "check indentation, colons and quotes around this line"}
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		e.Line, _ = strconv.Atoi(m[1])
-		text = text[len(m[0]):]
-	}
-	e.Problem = "not valid YAML: " + clean(text)
-	return e
 }

@@ -84,7 +84,7 @@ func TestBadInput(t *testing.T) {
 		{KeyRollout, "acquireTimeout: 1m", "acquireTimeout: 1m\npromote: {step: 1, full: true}", `rollout:7:10: promote: want exactly one of`},
 		{KeyRollout, "acquireTimeout: 1m", "acquireTimeout: 1m\npromote: {step: -1}", `rollout:7:17: promote.step: -1 is not between`},
 		{KeyRollout, "acquireTimeout: 1m", "acquireTimeout: 1m\nabort: yes", `rollout:7:8: abort: want true or false`},
-		{KeyRollout, "uid:", "\tuid:", `rollout: not valid YAML: `},
+		{KeyRollout, "uid:", "\tuid:", `rollout: not valid YAML: found character that cannot start any token (indent with spaces, not with tabs;`},
 		{KeyRollout, goodSpec, "", `rollout: there is nothing in it (remove the key instead)`},
 		{KeyRollout, goodSpec, goodSpec + "---\n" + goodSpec, `a second document begins here`},
 		{KeyRollout, goodSpec, "[]", `rollout:1:1: want a mapping, got a list`},

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ type word struct {
 // must not fail because a controller wrote something meanwhile.
 func rolloutWords() []word {
 	full := word{
-		use: "promote", holds: unchanged, obey: believed(alike(rollout.Plan.PromoteFull)), done: "goes on to its last step",
+		use: "promote", holds: unchanged, obey: alike(rollout.Plan.PromoteFull), done: "goes on to its last step",
 		moves: func(p rollout.Plan, _ status.Report) string {
 			return fmt.Sprintf("all elections will move to %s", p.Rollout.Canary)
 		},
@@ -46,12 +45,7 @@ func rolloutWords() []word {
 analysis, or for elections that are on their way. With --full all steps but the last are
 passed.`,
 			moves: passes, holds: unchanged, done: "goes on to the next step", full: &full,
-			obey: believed(func(shown, now rollout.Plan) (rollout.Plan, error) {
-				if shown.Status == nil { // it is refused for that
-					return now.PromoteStep()
-				}
-				return now.PromotePast(shown.Status.Step)
-			}),
+			obey: func(shown, now rollout.Plan) (rollout.Plan, error) { return now.PromotePast(shown) },
 		},
 		{
 			use: "pause", short: "Hold the rollout where it is",
@@ -62,7 +56,7 @@ passed.`,
 		{
 			use: "resume", short: "Go on after pause",
 			long:  `Go on after "pause".`,
-			moves: goesOn, holds: unchanged, obey: alike(resume), done: "goes on",
+			moves: goesOn, holds: unchanged, obey: alike(rollout.Plan.Resume), done: "goes on",
 		},
 		{
 			use: "abort", short: "Take every election back to the stable revision, at once",
@@ -90,14 +84,6 @@ func newRolloutWords() (all []*cobra.Command) {
 // alike is a word that means the same whatever was shown.
 func alike(obey func(rollout.Plan) (rollout.Plan, error)) func(shown, now rollout.Plan) (rollout.Plan, error) {
 	return func(_, now rollout.Plan) (rollout.Plan, error) { return obey(now) }
-}
-
-// resume is refused where nobody paused the rollout: a pause that is a step goes on by promote.
-func resume(p rollout.Plan) (rollout.Plan, error) {
-	if p.Rollout != nil && !p.Rollout.Paused {
-		return p, &rollout.Refused{Word: "resume", Problem: fmt.Sprintf("nobody paused the rollout: it is %s", p.Phase()), Hint: "primacy rollout promote goes on to the next step"}
-	}
-	return p.Resume()
 }
 
 // sameRollout says whether both plans have the same rollout, whatever became of it.
@@ -195,18 +181,6 @@ func explainBroken(err, mistakes error) error {
 // oneLine is an error about what is stored, in which anybody may have written anything.
 func oneLine(err error) string {
 	return view.Printable(strings.ReplaceAll(err.Error(), "\n", "; "))
-}
-
-// believed is a word that needs a status that a controller wrote.
-func believed(obey func(shown, now rollout.Plan) (rollout.Plan, error)) func(shown, now rollout.Plan) (rollout.Plan, error) {
-	return func(shown, now rollout.Plan) (rollout.Plan, error) {
-		if slices.Contains(now.Unreadable, rollout.KeyStatus) {
-			return now, &rollout.Refused{
-				Word: "go on", Problem: "the status of the rollout cannot be believed", Hint: "its controller writes it again; primacy rollout abort and retry work without it",
-			}
-		}
-		return obey(shown, now)
-	}
 }
 
 // goesOn says that more moves to the canary.

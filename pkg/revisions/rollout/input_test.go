@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"strings"
@@ -251,11 +252,40 @@ func TestWordsRefuse(t *testing.T) {
 	}
 	_, err = pending.PromoteFull()
 	fails(err, "no controller")
-	at := planOf(Paused).Status.Step
-	_, err = planOf(Paused).PromotePast(at - 1)
-	fails(err, "not at step")
-	if p, err := planOf(Paused).PromotePast(at); err != nil || p.Rollout.Promote.Step != at {
+	shown, second := planOf(Paused), planOf(Paused)
+	second.Status.Step = 2
+	for _, tt := range []struct {
+		now, shown Plan
+		want       string
+	}{
+		{pending, pending, "no controller"},
+		{shown, pending, "the rollout is at step 1 now, and not at step 0"},
+		{second, shown, "the rollout is at step 2 now, and not at step 1"},
+		{pending, shown, "no controller"},
+		{planOf(Aborted), shown, "the rollout is Aborted"},
+	} {
+		_, err = tt.now.PromotePast(tt.shown)
+		fails(err, tt.want)
+	}
+	if p, err := shown.PromotePast(shown); err != nil || p.Rollout.Promote.Step != shown.Status.Step {
 		t.Errorf("promote past the present step: %v, %+v", err, p.Rollout)
+	}
+	unbelieved := pending
+	unbelieved.Unreadable = []string{KeyStatus}
+	for _, word := range []func(Plan) (Plan, error){Plan.PromoteStep, Plan.PromoteFull, func(p Plan) (Plan, error) { return p.PromotePast(p) }} {
+		_, err = word(unbelieved)
+		fails(err, "cannot promote: the status of the rollout cannot be believed")
+	}
+	for _, phase := range phases {
+		_, err = planOf(phase).Resume()
+		fails(err, fmt.Sprintf("cannot resume: nobody paused the rollout: it is %s", phase))
+	}
+	held, err := planOf(Progressing).Pause()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := held.Resume(); err != nil || p.Rollout.Paused {
+		t.Errorf("resume after pause: %v, %+v", err, p.Rollout)
 	}
 	_, err = planOf(Paused).Retry()
 	fails(err, "the rollout is Paused")

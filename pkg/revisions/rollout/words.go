@@ -71,9 +71,15 @@ func (p Plan) Pause() (Plan, error) {
 	})
 }
 
-// Resume ends what Pause began.
+// Resume ends what Pause began. A pause that is a step goes on by Promote.
 func (p Plan) Resume() (Plan, error) {
-	return p.say(func(s *Spec) error { s.Paused = false; return nil })
+	return p.say(func(s *Spec) error {
+		if !s.Paused {
+			return &Refused{"resume", fmt.Sprintf("nobody paused the rollout: it is %s", p.Phase()), "primacy rollout promote goes on to the next step"}
+		}
+		s.Paused = false
+		return nil
+	})
 }
 
 // PromoteStep passes the present step without waiting any longer.
@@ -81,10 +87,14 @@ func (p Plan) PromoteStep() (Plan, error) {
 	return p.promote(func() (Promote, error) { return Promote{Step: p.Status.Step}, nil })
 }
 
-// PromotePast passes the step without waiting any longer, and is refused where it is not the
-// present one: whoever looked at one step does not speak of the next.
-func (p Plan) PromotePast(step int) (Plan, error) {
+// PromotePast passes the step at which the rollout stood when it was shown, and is refused
+// where that is not the present one: whoever looked at one step does not speak of the next.
+func (p Plan) PromotePast(shown Plan) (Plan, error) {
 	return p.promote(func() (Promote, error) {
+		step := 0
+		if shown.Status.Of(shown.Rollout) {
+			step = shown.Status.Step
+		}
 		if now := p.Status.Step; now != step {
 			return Promote{}, &Refused{"promote", fmt.Sprintf("the rollout is at step %d now, and not at step %d", now, step), "look again: primacy rollout status"}
 		}
@@ -100,6 +110,8 @@ func (p Plan) PromoteFull() (Plan, error) {
 func (p Plan) promote(what func() (Promote, error)) (Plan, error) {
 	return p.say(func(s *Spec) error {
 		switch phase := p.Phase(); {
+		case phase == Pending && p.unreadable(KeyStatus):
+			return &Refused{"promote", "the status of the rollout cannot be believed", "its controller writes it again; primacy rollout abort and retry work without it"}
 		case phase == Pending:
 			return &Refused{"promote", "no controller has taken the rollout up", "see that members run: primacy status"}
 		case phase == Degraded:

@@ -9,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -181,9 +178,14 @@ func TestStatusEditedByHand(t *testing.T) {
 	if p.Status.Checksum != before.Status.Checksum || !maps.Equal(g.locks.moved(), moved) {
 		t.Errorf("status %+v, moves %v", *p.Status, g.locks.moved())
 	}
-	red.stop()
-	if red.logs.FilterMessageSnippet("changed by another hand").Len() != 1 {
+	select {
+	case <-red.mended:
+	case <-time.After(longest):
 		t.Error("nobody said that the status was edited")
+	}
+	red.stop()
+	if n := len(red.mended); n != 0 {
+		t.Errorf("it was said %d times more", n)
 	}
 }
 
@@ -196,14 +198,7 @@ func TestDeposedWritesNothing(t *testing.T) {
 	g.start(weigh(50), untilPromoted, weigh(100))
 	before := g.phase(rollout.Paused, 2)
 	old := &member{group: g, plans: red.plans, cut: new(atomic.Bool), mute: new(atomic.Bool), puts: new(atomic.Int64)}
-	said := make(chan struct{}, 64)
-	core, _ := observer.New(zap.WarnLevel)
-	log := zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
-		if e.Message == "the rollout does not go on" {
-			said <- struct{}{}
-		}
-		return nil
-	}))
+	log, said := hearing("the rollout does not go on")
 	term := election.Term{Election: own, Identity: g.locks.leaders()[own], Token: record.Token(before.Status.Token) - 1}
 	driver := old.driver(old.wired(), nil, log)
 	g.beside(func(ctx context.Context) error { return driver.Run(ctx, election.NewTerm(term, nil)) })

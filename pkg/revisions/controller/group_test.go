@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -63,7 +64,8 @@ type member struct {
 	fails *atomic.Pointer[string]
 	// mute makes its changes of the plan fail.
 	cut, mute *atomic.Bool
-	logs      *observer.ObservedLogs
+	// mended has an entry for each time that it wrote anew what another hand had changed.
+	mended <-chan struct{}
 	// plans are its own, where it follows any.
 	plans *steering.Source
 	stop  func()
@@ -147,12 +149,23 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var errCut = errors.New("cut off by the test")
 
+// hearing is a log, and a channel with an entry for each line of it that says this.
+func hearing(snippet string) (*zap.Logger, <-chan struct{}) {
+	heard := make(chan struct{}, 64)
+	core, _ := observer.New(zap.InfoLevel)
+	return zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
+		if strings.Contains(e.Message, snippet) {
+			heard <- struct{}{}
+		}
+		return nil
+	})), heard
+}
+
 // join adds a member of the revision to the group.
 func (g *group) join(name, revision string) *member {
 	g.Helper()
-	core, logs := observer.New(zap.InfoLevel)
-	m := &member{group: g, name: name, revision: revision, fails: new(atomic.Pointer[string]), cut: new(atomic.Bool), mute: new(atomic.Bool), puts: new(atomic.Int64), logs: logs}
-	log := zap.New(core)
+	log, mended := hearing("changed by another hand")
+	m := &member{group: g, name: name, revision: revision, fails: new(atomic.Pointer[string]), cut: new(atomic.Bool), mute: new(atomic.Bool), puts: new(atomic.Int64), mended: mended}
 	c := m.wired()
 	client := g.client(c)
 	locks := g.store(c)

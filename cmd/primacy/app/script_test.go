@@ -39,7 +39,7 @@ import (
 //	rights SERVICEACCOUNT NAME...  print what it may do in $NS: to ConfigMaps of these names,
 //	                           and to all of other resources
 //	stored FILE                write what is stored of pins and rollout
-//	controller PHASE STEP ELECTION...  write the status of the rollout; the elections are in reach
+//	controller PHASE STEP ELECTION...  write the status of the rollout; the elections, in order, are in reach
 //	usurp LEASE                let somebody hold it, for so long that nobody claims it
 //	forge KEY OLD NEW          edit what is stored by hand
 //	configuration MANIFEST FILE  take the configuration out of a manifest

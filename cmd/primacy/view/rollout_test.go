@@ -73,7 +73,7 @@ func scenes() map[string]scene {
 	}
 	return map[string]scene{
 		"moving": {
-			plan: step(2, rollout.Progressing, rollout.Reach{Names: []string{"ingress", "dns"}}, func(s *rollout.Status) {
+			plan: step(2, rollout.Progressing, rollout.Reach{Names: []string{"dns", "ingress"}}, func(s *rollout.Status) {
 				s.Moved, s.Moving = 1, []rollout.Moving{{Election: "dns", Since: rollout.At(now.Add(-2 * time.Second))}}
 				s.Message = "waiting for 1 election to be the canary's: dns"
 			}),
@@ -81,7 +81,7 @@ func scenes() map[string]scene {
 			events: []string{"11:58:30 step 2 of 6: setWeight 25", "12:00:00 dns: released, left to new-0"},
 		},
 		"paused": {
-			plan: step(3, rollout.Paused, rollout.Reach{Names: []string{"ingress", "dns"}}, func(s *rollout.Status) {
+			plan: step(3, rollout.Paused, rollout.Reach{Names: []string{"dns", "ingress"}}, func(s *rollout.Status) {
 				s.Moved, s.Message = 2, "paused until 12:08:30"
 			}),
 			report: group("ingress", "dns"),

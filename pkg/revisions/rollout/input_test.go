@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/primacy-dev/primacy/config/strict"
 )
 
@@ -144,6 +146,40 @@ func TestEditedStatus(t *testing.T) {
 	data[KeyStatus] = "# by hand\n" + strings.Replace(status, "phase: Progressing", `"phase":   'Progressing'`, 1)
 	if _, err := Read(data, Plan{}); err != nil {
 		t.Errorf("the same, written otherwise: %v", err)
+	}
+}
+
+// TestListsInOrder: the lists of a reach are searched, so one that is not in order, or names an
+// election twice, counts for nobody, though its checksum is right.
+func TestListsInOrder(t *testing.T) {
+	for _, tt := range []struct {
+		reach Reach
+		want  string // empty for none
+	}{
+		{Reach{Names: []string{"a", "b"}, UpTo: 1, Except: []string{"a", "b"}}, ""},
+		{Reach{Names: []string{"b", "a"}}, `status:12:11: reach.names[1]: "a" comes after "b" (a status is written by the controller only; it counts for nobody until that has written it again)`},
+		{Reach{UpTo: 1, Except: []string{"a", "c", "b"}}, `status:14:11: reach.except[2]: "b" comes after "c" (a status is written`},
+		{Reach{Names: []string{"a", "a"}}, `status:12:11: reach.names[1]: "a" is given twice (a status is written`},
+	} {
+		p := planOf(Progressing)
+		p.Status.Reach = tt.reach
+		text, err := yaml.Marshal(p.Status.Sealed())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(map[string]string{KeyRollout: goodSpec, KeyStatus: string(text)}, Plan{})
+		if tt.want == "" {
+			if err != nil || got.Status == nil {
+				t.Errorf("%+v: %v", tt.reach, err)
+			}
+			continue
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || got.Status != nil || !got.Blind() {
+			t.Errorf("%+v: %v, read %+v\nwant %s\nof %s", tt.reach, err, got, tt.want, text)
+		}
+		if _, err := p.Encode(); err == nil {
+			t.Errorf("%+v was written", tt.reach)
+		}
 	}
 }
 

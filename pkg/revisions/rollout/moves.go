@@ -101,6 +101,7 @@ func (l *look) grow() {
 			reach.Names = append(reach.Names, e.Name)
 		}
 	}
+	reach.Names = slices.Compact(slices.Sorted(slices.Values(reach.Names)))
 	for _, e := range weighed {
 		if take(e) {
 			reach.UpTo = max(reach.UpTo, RankOf(l.spec.UID, e.Name))
@@ -116,7 +117,6 @@ func (l *look) grow() {
 			take(l.own)
 		}
 	}
-	reach.Names = slices.Compact(slices.Sorted(slices.Values(reach.Names)))
 	reach.Except = nil
 	for _, e := range l.all() {
 		if !in[e.Name] && RankOf(l.spec.UID, e.Name) <= reach.UpTo {

@@ -120,7 +120,7 @@ func TestPreferred(t *testing.T) {
 func TestDigestTellsApart(t *testing.T) {
 	var plans []Plan
 	for _, phase := range append([]Phase{Pending}, phases...) {
-		for _, reach := range []Reach{{}, {Names: []string{"web"}}, {Names: []string{"web", "db"}}, {UpTo: lastRank}, {UpTo: lastRank, Except: []string{"web"}}, {UpTo: 1 << 63}} {
+		for _, reach := range []Reach{{}, {Names: []string{"web"}}, {Names: []string{"db", "web"}}, {UpTo: lastRank}, {UpTo: lastRank, Except: []string{"web"}}, {UpTo: 1 << 63}} {
 			for _, retry := range []int{0, 1} {
 				p := planOf(phase)
 				p.Status.Reach = reach

@@ -54,7 +54,8 @@ func (r *Rank) DecodeStrict(node *yaml.Node) error {
 	return nil
 }
 
-// Reach says which elections are the canary's.
+// Reach says which elections are the canary's. Its lists are in order and name each election
+// once, so that a member of many elections can look each of them up.
 type Reach struct {
 	// UpTo is the last rank in reach; zero for none.
 	UpTo Rank `yaml:"upTo,omitempty"`
@@ -67,12 +68,17 @@ type Reach struct {
 // Has says whether an election of the rollout with this uid is in reach.
 func (r Reach) Has(uid, election string) bool {
 	switch {
-	case slices.Contains(r.Names, election):
+	case listed(r.Names, election):
 		return true
-	case r.UpTo == 0 || slices.Contains(r.Except, election):
+	case r.UpTo == 0 || listed(r.Except, election):
 		return false
 	}
 	return RankOf(uid, election) <= r.UpTo
+}
+
+func listed(names []string, election string) bool {
+	_, found := slices.BinarySearch(names, election)
+	return found
 }
 
 // targets is how many of n elections a weight moves.

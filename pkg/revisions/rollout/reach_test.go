@@ -92,6 +92,59 @@ func TestGrowingWeightTakesNothingBack(t *testing.T) {
 	})
 }
 
+// TestReachHas compares with a look at every name.
+func TestReachHas(t *testing.T) {
+	names := rapid.Map(rapid.SliceOfDistinct(rapid.StringMatching("[a-d]{1,3}"), rapid.ID), func(names []string) []string {
+		slices.Sort(names)
+		return names
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		reach := Reach{UpTo: rapid.SampledFrom([]Rank{0, 1 << 63, lastRank}).Draw(t, "up to"), Names: names.Draw(t, "names"), Except: names.Draw(t, "except")}
+		for _, name := range append(names.Draw(t, "others"), append(reach.Names, reach.Except...)...) {
+			want := slices.Contains(reach.Names, name) || RankOf(uid, name) <= reach.UpTo && !slices.Contains(reach.Except, name)
+			if got := reach.Has(uid, name); got != want {
+				t.Fatalf("%+v has %q: %v", reach, name, got)
+			}
+		}
+	})
+}
+
+// TestReachIsInOrder: what a controller writes can be read, whatever the order in which steps
+// name elections and these come into reach.
+func TestReachIsInOrder(t *testing.T) {
+	names := elections(40)
+	spec := specOf(Step{Elections: []string{names[7], names[3], names[31]}}, Step{Elections: []string{names[30], names[4]}}, weigh(100))
+	w := newWorld(t, len(names), spec)
+	for range 6 {
+		w.round()
+	}
+	if reach := w.plan.Status.Reach; len(reach.Names) != 5 || !slices.IsSorted(reach.Names) {
+		t.Errorf("%+v", reach)
+	}
+}
+
+// BenchmarkPreferred is what a member asks once for each of its elections.
+func BenchmarkPreferred(b *testing.B) {
+	names := make([]string, 10_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("election-%04d", i)
+	}
+	for _, reach := range []struct {
+		list string
+		Reach
+	}{{"names", Reach{Names: names}}, {"except", Reach{UpTo: lastRank, Except: names}}} {
+		b.Run(reach.list, func(b *testing.B) {
+			p := planOf(Progressing)
+			p.Status.Reach = reach.Reach
+			for b.Loop() {
+				for _, name := range names {
+					p.Preferred(name, blue)
+				}
+			}
+		})
+	}
+}
+
 // TestRanksAreMixed: names alike do not come together, and another uid is another order.
 func TestRanksAreMixed(t *testing.T) {
 	const n = 4096

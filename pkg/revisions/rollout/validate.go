@@ -242,11 +242,28 @@ func checkHistory(history []Ended) strict.Errors {
 func (s *Status) mistakes() strict.Errors {
 	var f findings
 	if s.Checksum != s.Sum() {
-		f.add("checksum", "a status is written by the controller only; it counts for nobody until that has written it again", "does not belong to what is written here")
+		f.add("checksum", controllersOnly, "does not belong to what is written here")
 		return f.errs
 	}
+	f.inOrder("reach.names", s.Reach.Names)
+	f.inOrder("reach.except", s.Reach.Except)
 	f.uid(s.UID)
 	oneOf(&f, "phase", s.Phase, phases...)
 	f.between("step", s.Step, 1, maxSteps)
 	return f.errs
+}
+
+const controllersOnly = "a status is written by the controller only; it counts for nobody until that has written it again"
+
+// inOrder finds names that Reach.Has would not.
+func (f *findings) inOrder(field string, names []string) {
+	for i := 1; i < len(names); i++ {
+		at := field + "[" + strconv.Itoa(i) + "]"
+		switch last, name := names[i-1], names[i]; {
+		case name == last:
+			f.add(at, controllersOnly, "%.70q is given twice", name)
+		case name < last:
+			f.add(at, controllersOnly, "%.70q comes after %.70q", name, last)
+		}
+	}
 }

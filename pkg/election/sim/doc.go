@@ -105,7 +105,7 @@
 //
 // Liveness, once nothing goes wrong any more: every election with a living member, or a
 // living elector, is led within the bound that livenessBound states, the preferred member leads within that of
-// preferenceBound, and leadership does not move more often than calmTerms. Throughout,
+// preferenceBound, and leadership does not move more often than termsInCalm. Throughout,
 // nobody writes, reads or wakes up in a hot loop.
 //
 // # Growing

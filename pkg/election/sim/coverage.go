@@ -95,6 +95,12 @@ const (
 	RolloutLate
 	RolloutDone
 	RolloutTakenBack
+	Burst
+	HeldUp
+	TimerBehindBurst
+	ViewBeforeLock
+	ViewWithList
+	SilentStream
 	faults
 )
 
@@ -111,6 +117,7 @@ var faultNames = [faults]string{
 	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",
 	"taken through session", "taken from an ended session", "left blind", "stray released", "held on",
 	"operator's word on a rollout", "rollout step", "late write of a controller refused", "rollout done", "rollout taken back",
+	"burst taken in at once", "driver held up", "timer behind a burst", "directory told before a lock", "directory told by a list", "silent stream begun anew",
 }
 
 func (f Fault) String() string {

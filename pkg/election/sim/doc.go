@@ -54,9 +54,21 @@
 // delays of their own, and take part in fewer of the elections. In all runs members may
 // miss an election, and one is added or removed at run time.
 //
-// Terms are renewed by sessions, by their records, or by both side by side, as a seed has it;
-// a driver tells the machines of beats as the product's does, but takes in one event at a time,
-// where that one takes in bursts.
+// Terms are renewed by sessions, by their records, or by both side by side, as a seed has it.
+//
+// # Drivers
+//
+// In half of the seeds all processes handle one thing at a time, and draw all consequences of
+// it at once: the directory is told, the session steps. In the other half all or some of them
+// take in bursts, as the product's driver does: what came while the process was stopped, was
+// held up for up to a renewal interval, or within the same 2 ms, is handled first, in the
+// order in which it came, and what is due only then, in the product's order: timers, what is
+// published, what was given up, the session, its sight, the directory. Timers may go first
+// where both wait. The directory is told before each lock that the stream shows and beside
+// each lock of a list. A silent stream is begun anew. What the product does besides is left
+// out: its pool has no bounds and no rate here, no term fails open, no lock is migrated and
+// none has ranges, and who comes back under a new identity does so at once. Work is killed at
+// its deadline, where the product's is told to stop a grace before that.
 //
 // # Rollouts
 //
@@ -111,6 +123,6 @@
 // # Growing
 //
 // Each part has its place: what a store or a stream does is in store.go, link.go and
-// stream.go; a new kind of fault is a constant and a function in faults.go or
+// stream.go; how a driver takes things in is in burst.go and attend.go; a new kind of fault is a constant and a function in faults.go or
 // strangers.go; another elector is another kind of host beside host.go and elector.go.
 package sim

@@ -205,7 +205,11 @@ func (w *world) leave() bool {
 	}
 	w.logf(h.name, "is told to leave")
 	h.proc.leaving = true
-	h.proc.inc.end(machine.ReasonShutdown, 0)
+	if p := h.proc; p.bursts != nil {
+		p.deliver(fromTimer, func() { p.inc.end(machine.ReasonShutdown, 0) })
+	} else {
+		p.inc.end(machine.ReasonShutdown, 0)
+	}
 	return true
 }
 
@@ -327,16 +331,13 @@ func (w *world) reconfigure() bool {
 		w.logf(h.name, "%s: added", w.elections[e])
 		h.takePart(e, true)
 		w.cov.saw(Added)
-		i.add(e)
-		i.stream.again()
-	case m != nil && !m.removed:
+	case m != nil && !m.removed && h.takesPart[e]:
 		w.logf(h.name, "%s: removed", w.elections[e])
 		h.takePart(e, false)
-		m.remove()
 	default:
 		return false
 	}
-	i.publish()
+	h.proc.deliver(fromTimer, func() { i.reconfigured(e) })
 	return true
 }
 

@@ -97,6 +97,7 @@ func (h *host) boot() {
 		return
 	}
 	h.proc = &proc{h: h}
+	h.proc.bursts = newBursts(h.proc)
 	h.see(h.w.unsynced)
 	h.proc.join(0)
 	h.w.after(h.w.upTo(h.w.timing.RenewInterval/2), h.syncPreferences)
@@ -133,10 +134,12 @@ type proc struct {
 	h      *host
 	dead   bool
 	paused bool
-	// resumedAt is when a stopped process last went on.
-	resumedAt int64
-	inbox     [origins][]func()
-	inc       *incarnation
+	// pausedAt and resumedAt are when it was stopped last, and when it last went on.
+	pausedAt, resumedAt int64
+	inbox               [origins][]func()
+	inc                 *incarnation
+	// bursts is nil where the driver handles one thing at a time.
+	bursts *bursts
 	// leaving: the process exits once its member has left.
 	leaving bool
 }
@@ -153,24 +156,30 @@ const (
 	origins
 )
 
-// deliver has the process handle f: now, after its pause, or never.
+// deliver has the process handle f: now, in a burst, after its pause, or never. Requests are
+// sent by others than the driver.
 func (p *proc) deliver(o origin, f func()) {
 	switch {
 	case p.dead:
 	case p.paused:
 		p.inbox[o] = append(p.inbox[o], f)
+	case p.bursts != nil && o != fromPool:
+		p.bursts.take(o, f)
 	default:
 		f()
 	}
 }
 
+// runs says whether the process is there and not stopped.
+func (p *proc) runs() bool { return !p.dead && !p.paused }
+
 // handles says whether what reaches the process now is handled now.
-func (p *proc) handles() bool { return !p.dead && !p.paused }
+func (p *proc) handles() bool { return p.runs() && p.bursts == nil }
 
 // pause stops the process with SIGSTOP for a while.
 func (p *proc) pause(d time.Duration) {
 	w := p.h.w
-	p.paused = true
+	p.paused, p.pausedAt = true, w.now
 	w.logf(p.h.name, "stopped for %v", d)
 	w.after(d, p.resume)
 }
@@ -182,7 +191,11 @@ func (p *proc) resume() {
 	}
 	p.paused, p.resumedAt = false, p.h.w.now
 	p.h.w.logf(p.h.name, "continued")
-	p.catchUp()
+	if p.bursts != nil {
+		p.bursts.resumed(p.pausedAt)
+	} else {
+		p.catchUp()
+	}
 }
 
 // catchUp handles what came in during a pause; which origin goes first is chance.

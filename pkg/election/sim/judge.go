@@ -121,7 +121,7 @@ func (j *judge) stopped(m *part, a machine.Stop) {
 		w.violate("rule 4", "%s: %s lets a stop take longer than its grace", m.name, m.i.identity)
 	case a.By > m.work.until:
 		w.violate("rule 4", "%s: %s lets a stop go on for longer than was granted", m.name, m.i.identity)
-	case a.By < now.Add(grace-time.Microsecond) && m.i.p.resumedAt != w.now:
+	case a.By < now.Add(grace-time.Microsecond) && !m.i.p.heldUp(grace-a.By.Sub(now)):
 		w.violate("rule 4", "%s: %s stops %v before the end, with a grace of %v", m.name, m.i.identity, a.By.Sub(now), grace)
 	case a.By < now.Add(grace-time.Microsecond):
 		w.cov.saw(StoppedLate)
@@ -167,8 +167,12 @@ func (m *part) better() bool {
 
 // stepping: a machine is about to decide.
 func (j *judge) stepping(m *part, e machine.Event) {
+	o, listed := e.(machine.Observed)
 	switch e.(type) {
-	case machine.DirectoryChanged, machine.PreferenceChanged:
+	case machine.DirectoryChanged, machine.PreferenceChanged, machine.Observed:
+		if listed && o.View == nil {
+			return
+		}
 		if !m.better() {
 			m.betterSince = 0
 		} else if m.betterSince == 0 {
@@ -190,7 +194,7 @@ func (j *judge) stepped(m *part) {
 
 // outlived: work reached its deadline though its manager ran and could have stopped it.
 func (j *judge) outlived(k *work) {
-	if k.m.i.p.resumedAt != j.w.now {
+	if !k.m.i.p.heldUp(k.m.cfg.Timing.StopGrace) {
 		j.w.violate("rule 4", "%s: the work of %s was never stopped before its deadline", k.m.name, k.m.i.identity)
 	}
 }

@@ -18,6 +18,7 @@ func (p *proc) join(notBefore record.Instant) {
 	i.own = session.NewOwn(session.Config{Group: group, Host: h.name, Timing: h.timing}, i.dir, i.member())
 	i.view, _ = i.dir.View(i.now(), i.identity)
 	i.stream = newStream(i)
+	i.stream.heardAt = i.now()
 	i.viewAt.do, i.stepAt.do, i.publishAt.do, i.sightAt.do = i.directoryChanged, i.stepSession, i.publish, i.blind
 	i.beats = map[int]uint64{}
 	i.machines = make([]*part, len(w.elections))
@@ -30,6 +31,9 @@ func (p *proc) join(notBefore record.Instant) {
 		}
 	}
 	i.stream.list()
+	if p.bursts != nil {
+		p.bursts.ring() // what is due at first
+	}
 }
 
 // incarnation is one member: an identity and all that is bound to it.
@@ -54,7 +58,16 @@ type incarnation struct {
 	// left is when the session was told to end.
 	left record.Instant
 
-	viewAt, stepAt, publishAt, sightAt alarm
+	// Of a driver that takes in bursts: untrusted is why a machine wants everything given up,
+	// giveUpAt until when the session's end is tried, viewStale that the directory was shown
+	// something that the machines were not told of, listView what is told beside each lock
+	// of a list.
+	untrusted machine.Reason
+	giveUpAt  record.Instant
+	viewStale bool
+	listView  *machine.View
+
+	viewAt, stepAt, publishAt, sightAt, streamAt, unreadyAt alarm
 }
 
 func (i *incarnation) now() record.Instant { return i.p.h.clock.local(i.p.h.w.now) }
@@ -75,9 +88,14 @@ func (i *incarnation) set(a *alarm, when record.Instant) {
 		return
 	}
 	i.p.h.w.at(i.p.h.clock.when(when), func() {
-		if i.p.handles() {
+		switch {
+		case i.p.bursts != nil:
+			if i.p.inc == i && a.at == when && !i.p.dead {
+				i.p.bursts.ring()
+			}
+		case i.p.handles():
 			i.ring(a, when)
-		} else {
+		default:
 			i.p.deliver(fromTimer, func() { i.ring(a, when) })
 		}
 	})
@@ -95,7 +113,7 @@ func (i *incarnation) member() record.Member {
 	h := i.p.h
 	m := record.Member{
 		Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
-		Ready: h.ready, Preference: h.digest, Config: h.config,
+		Ready: h.ready && !i.goes(), Preference: h.digest, Config: h.config,
 	}
 	now := i.now()
 	for _, part := range i.machines {
@@ -106,7 +124,15 @@ func (i *incarnation) member() record.Member {
 	return m
 }
 
+// goes says whether it is leaving, and lets the others know.
+func (i *incarnation) goes() bool {
+	return i.p.bursts != nil && i.ending != "" && i.unreadyAt.at == 0
+}
+
 func (i *incarnation) publish() {
+	if i.p.bursts != nil {
+		return // attend does
+	}
 	i.own.Publish(i.member())
 	i.stepSession()
 	var next record.Instant
@@ -120,6 +146,10 @@ func (i *incarnation) publish() {
 
 // directoryChanged draws the consequences of anything learned about sessions, or of time.
 func (i *incarnation) directoryChanged() {
+	if i.p.bursts != nil {
+		i.viewStale = true
+		return
+	}
 	view, changes := i.dir.View(i.now(), i.identity)
 	i.set(&i.viewAt, changes)
 	if view != i.view {
@@ -141,8 +171,14 @@ func (i *incarnation) onlyABeat(r *record.Record) bool {
 	})
 }
 
-// stepSession lets the session do what is due.
+// stepSession lets the session do what is due, unless attend does.
 func (i *incarnation) stepSession() {
+	if i.p.bursts == nil {
+		i.tendSession()
+	}
+}
+
+func (i *incarnation) tendSession() {
 	w := i.p.h.w
 	actions, next := i.own.Step(i.now())
 	i.set(&i.stepAt, next)
@@ -192,6 +228,10 @@ func (i *incarnation) resetSeen() {
 // end gives everything up; the next incarnation, if any, follows once all has settled.
 func (i *incarnation) end(why machine.Reason, notBefore record.Instant) {
 	i.rejoinAt = max(i.rejoinAt, notBefore)
+	if i.p.bursts != nil {
+		i.resign(why)
+		return
+	}
 	if i.ending != "" {
 		return
 	}
@@ -241,6 +281,12 @@ func (i *incarnation) settle() {
 		}
 		i.own.Abandon()
 	}
+	i.over()
+}
+
+// over: nothing is owed any more.
+func (i *incarnation) over() {
+	w := i.p.h.w
 	if i.p.leaving {
 		i.p.dead = true
 		i.p.h.proc = nil

@@ -44,6 +44,30 @@ type part struct {
 
 // add makes the member take part in an election.
 func (i *incarnation) add(e int) {
+	m := i.newPart(e)
+	m.preference()
+	m.step(machine.DirectoryChanged{View: i.view})
+}
+
+// reconfigured takes in that an election was added, or removed.
+func (i *incarnation) reconfigured(e int) {
+	h, m := i.p.h, i.machines[e]
+	switch {
+	case i.p.inc != i || i.ending != "":
+		return // the next incarnation begins with it
+	case h.takesPart[e] && m == nil:
+		i.add(e)
+		i.stream.again()
+	case h.takesPart[e] && m.removed: // it is a lock that strayed, or was removed a moment ago
+		h.w.after(h.timing.RenewInterval/10, func() { i.p.deliver(fromTimer, func() { i.reconfigured(e) }) })
+		return
+	case !h.takesPart[e] && m != nil && !m.removed:
+		m.remove()
+	}
+	i.publish()
+}
+
+func (i *incarnation) newPart(e int) *part {
 	w := i.p.h.w
 	m := &part{i: i, election: e, name: w.elections[e], state: machine.Initial()}
 	m.cfg = machine.Config{
@@ -53,13 +77,15 @@ func (i *incarnation) add(e int) {
 	m.state.Beat = i.beats[e]
 	m.wake.do = m.tick
 	i.machines[e] = m
-	m.preference()
-	m.step(machine.DirectoryChanged{View: i.view})
+	return m
 }
 
 func (m *part) preference() {
 	h := m.i.p.h
 	before, now := m.state.Preferred, h.preferred[m.election]
+	if m.i.p.bursts != nil && before == now && m.state.Digest == h.digest {
+		return
+	}
 	m.step(machine.PreferenceChanged{Preferred: now, Digest: h.digest})
 	if before != now {
 		h.w.judge.preferenceChanged(m)
@@ -77,7 +103,7 @@ func (m *part) observed(from machine.Source, r *record.Record, v record.Version,
 	if m.firstSeen == 0 {
 		m.firstSeen = v.Revision
 	}
-	m.step(machine.Observed{Source: from, Record: r, Version: v, Sent: sent, Jitter: m.i.p.h.w.rng.Float64()})
+	m.step(machine.Observed{Source: from, Record: r, Version: v, Sent: sent, View: m.i.listView, Jitter: m.i.p.h.w.rng.Float64()})
 }
 
 // current says whether the part is still driven.
@@ -92,7 +118,9 @@ func (m *part) settled() bool {
 func (m *part) remove() {
 	m.removed = true
 	m.step(machine.Resign{Reason: machine.ReasonRemoved})
-	m.forgetWhenSettled()
+	if m.i.p.bursts == nil {
+		m.forgetWhenSettled()
+	}
 }
 
 func (m *part) forgetWhenSettled() {
@@ -136,6 +164,13 @@ func (m *part) step(e machine.Event) {
 		m.do(a)
 	}
 	w.judge.stepped(m)
+	if m.i.p.bursts != nil {
+		if k := m.work; k != nil && k.asked && k.noticed && !k.answered {
+			k.answered = true // what was told to stop had returned before
+			m.step(machine.RunnersStopped{})
+		}
+		return
+	}
 	if m.state.StandDownUntil != before {
 		w.after(0, func() {
 			m.i.p.deliver(fromTimer, func() {
@@ -179,7 +214,11 @@ func (m *part) do(action machine.Action) {
 		} else {
 			w.cov.saw(HeldOn)
 		}
-		m.i.end(a.Reason, a.NotBefore)
+		if m.i.p.bursts != nil {
+			m.i.rejoinAt, m.i.untrusted = max(m.i.rejoinAt, a.NotBefore), a.Reason
+		} else {
+			m.i.end(a.Reason, a.NotBefore)
+		}
 	case machine.Report:
 		w.cov.report(m, a)
 	default:

@@ -172,7 +172,7 @@ func (s *steering) control() {
 	own := slices.Index(s.w.elections, s.own)
 	for _, k := range s.w.judge.working[own] {
 		h := k.m.i.p.h
-		if sight, ok := s.shown[h]; ok && h.proc == k.m.i.p && h.proc.handles() && !k.asked {
+		if sight, ok := s.shown[h]; ok && h.proc == k.m.i.p && h.proc.runs() && !k.asked {
 			s.look(h, k.m.i, sight)
 		}
 	}

@@ -66,6 +66,15 @@ func (i *incarnation) stray(e *lock.Entry) *part {
 	if r := e.Record; election < 0 || i.ending != "" || r == nil || r.Holder != i.identity || !r.Bound() || !r.ThroughSession() {
 		return nil
 	}
+	if i.p.bursts != nil {
+		if b := e.Record.Mark.Beat; b == 0 || b > i.beats[election] || e.Record.Mark.SessionUID != i.beat.UID {
+			return nil
+		}
+		w.cov.saw(StrayReleased)
+		m := i.newPart(election) // it knows of nothing but what it is shown
+		m.remove()
+		return m
+	}
 	w.cov.saw(StrayReleased)
 	i.add(election)
 	m := i.machines[election]

@@ -22,6 +22,8 @@ type stream struct {
 	brokenAt int
 	// mustList: an election was added, and only a list shows its lock.
 	mustList bool
+	// heardAt is when the member last heard anything of it.
+	heardAt record.Instant
 	// next is pump, bound once.
 	next func()
 }
@@ -102,7 +104,7 @@ func (s *stream) cut(f Fault, d time.Duration) bool {
 		if f == CutResumed && !s.mustList && restores == w.store.restores {
 			s.resume()
 		} else {
-			s.tell(s.list)
+			s.anew()
 		}
 	})
 	return true
@@ -112,6 +114,19 @@ func (s *stream) cut(f Fault, d time.Duration) bool {
 func (s *stream) again() {
 	s.mustList = true
 	s.cut(CutRelisted, 0)
+}
+
+// anew asks for a list. Where the driver takes in bursts another asks than itself.
+func (s *stream) anew() {
+	if s.i.p.bursts == nil {
+		s.tell(s.list)
+		return
+	}
+	s.i.p.deliver(fromPool, func() {
+		if s.i.p.inc == s.i {
+			s.list()
+		}
+	})
 }
 
 func (s *stream) resume() {
@@ -125,7 +140,7 @@ func (s *stream) list() {
 	sent := h.clock.local(w.now)
 	s.mustList = false
 	if w.now < h.link.readsUntil || !w.calm && w.chance(w.noise) {
-		w.after(w.between(w.timeout/4, w.timeout), func() { s.tell(s.list) })
+		w.after(w.between(w.timeout/4, w.timeout), s.anew)
 		return
 	}
 	w.after(h.link.latency(), func() {
@@ -141,7 +156,7 @@ func (s *stream) list() {
 			s.cursor = cursor
 			s.tell(func() { s.i.listed(sent, revision, entries) })
 			if restores != w.store.restores {
-				s.tell(s.list) // nothing can be watched from a revision that has yet to come
+				s.anew() // nothing can be watched from a revision that has yet to come
 				return
 			}
 			s.resume()
@@ -151,6 +166,10 @@ func (s *stream) list() {
 
 // shown takes in one change.
 func (i *incarnation) shown(e *lock.Entry) {
+	if i.p.bursts != nil {
+		i.shownInBurst(e)
+		return
+	}
 	if i.dir.Owns(e.Name) {
 		i.p.h.w.judge.shown(i, e)
 		i.dir.Observe(i.now(), e.Name, e.Record, e.Version)
@@ -171,6 +190,10 @@ func (i *incarnation) shown(e *lock.Entry) {
 
 // listed takes in a consistent list.
 func (i *incarnation) listed(sent record.Instant, revision uint64, entries []lock.Entry) {
+	if i.p.bursts != nil {
+		i.listedInBurst(sent, revision, entries)
+		return
+	}
 	var sessions []session.Shown
 	for _, e := range entries {
 		if i.dir.Owns(e.Name) {

@@ -58,6 +58,12 @@ func (w *world) traceEvent(m *part, event machine.Event) {
 		s = "runners stopped"
 	case machine.RunnersFailed:
 		s = "runners failed"
+	case machine.BeatSeen:
+		s = fmt.Sprintf("beat of the session seen, sent at %.6f", m.i.p.h.clock.seconds(e.Sent))
+	case machine.Paused:
+		s = "paused: " + string(e.Reason)
+	case machine.Resumed:
+		s = "resumed"
 	case machine.Resign:
 		s = "resign: " + string(e.Reason)
 	}

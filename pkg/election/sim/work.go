@@ -41,7 +41,9 @@ type work struct {
 	// asked: it was told to stop. noticed: the driver knows that it ended. answered: the
 	// machine has been told so after a stop.
 	asked, noticed, answered bool
-	guarded                  int64
+	// expired: it was killed at the last instant granted.
+	expired bool
+	guarded int64
 }
 
 // start begins the work of a term.
@@ -74,6 +76,7 @@ func (k *work) guard() {
 func (k *work) expire() {
 	w, p := k.m.i.p.h.w, k.m.i.p
 	w.cov.saw(KilledAtDeadline)
+	k.expired = true
 	k.off("dead by the deadline")
 	switch {
 	case p.dead:
@@ -105,6 +108,11 @@ func (k *work) off(why string) {
 func (k *work) notice() {
 	if !k.m.current() || k.answered {
 		return
+	}
+	if !k.asked && k.expired && k.m.i.p.bursts != nil {
+		// The driver was held up: nothing failed, but the term is over.
+		k.m.step(machine.Paused{Reason: machine.ReasonExpired})
+		k.m.step(machine.Resumed{})
 	}
 	k.noticed = true
 	if !k.asked {

@@ -24,6 +24,8 @@ type world struct {
 	now     int64
 	steps   int
 	queue   queue
+	// burstiness is how drivers take in what reaches them.
+	burstiness burstiness
 
 	timing record.Timing
 	// mixed: some members have the shorter timings, as during a change of configuration.
@@ -75,6 +77,7 @@ func newWorld(seed uint64, o Options) *world {
 		seed:       seed,
 		options:    o,
 		rng:        rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)),
+		burstiness: pickBurstiness(seed),
 		transcript: newTranscript(o.Transcript),
 	}
 	w.timing, w.shorter = w.pickTiming()

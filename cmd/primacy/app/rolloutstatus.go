@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -78,30 +76,23 @@ func writeRollout(r *rolloutCommand, v view.Rollout, format output) error {
 	return format.write(r.out, text.String(), v)
 }
 
-// watchRollout shows what there is and then what changes, until ctx ends.
+// watchRollout shows what there is and then what changes, until ctx ends: a terminal keeps
+// showing the tree, and the last one stays on it.
 func (r *rolloutCommand) watchRollout(ctx context.Context, format output) error {
 	if _, err := r.load(ctx); err != nil { // who may not read it need not wait
 		return err
 	}
-	if format == outputText && isTerminal(r.out) {
-		return r.watchRolloutScreen(ctx)
+	if format != outputText || !isTerminal(r.out) {
+		return inTurn(ctx, r.notes, r.follow, r.rolloutLines(format))
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	show := r.rolloutLines(format)
-	var failed error
-	err := r.follow(ctx, func(v view.Rollout, trouble error) {
-		switch {
-		case failed != nil:
-		case trouble != nil:
-			fmt.Fprintf(r.notes, "the watch was cut, and is taken up again: %v\n", trouble)
-		default:
-			if failed = show(v); failed != nil { // nobody reads on
-				cancel()
-			}
-		}
-	})
-	return errors.Join(err, failed)
+	var news view.RolloutNews
+	now := live[view.Rollout]{since: news.Since, page: func(v view.Rollout, log []string) view.Page {
+		return v.Page(log, []string{view.Key("q", "quit")})
+	}}
+	if err := now.onScreen(ctx, r.out, "primacy rollout status", r.follow); err != nil || !now.seen {
+		return err
+	}
+	return writeRollout(r, now.state, outputText)
 }
 
 // rolloutLines writes the first look, and then a line, or a document, for every change.
@@ -132,49 +123,6 @@ func (r *rolloutCommand) rolloutLines(format output) func(view.Rollout) error {
 		}
 		return nil
 	}
-}
-
-// watchRolloutScreen keeps a terminal showing the tree, and leaves the last one on it.
-func (r *rolloutCommand) watchRolloutScreen(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var now liveRollout
-	err := view.During(ctx, view.Show{
-		In: keyboard(), Out: r.out, Name: "primacy rollout status", Press: endingKeys(cancel),
-		Page: func(int, int) view.Page { return now.page() },
-	}, func(ctx context.Context, screen *view.Screen) error {
-		return r.follow(ctx, func(v view.Rollout, trouble error) {
-			screen.Do(func() { now.take(v, trouble, time.Now()) })
-		})
-	})
-	if err != nil || now.rollout.At.IsZero() {
-		return err
-	}
-	return writeRollout(r, now.rollout, outputText)
-}
-
-// liveRollout is what the screen shows. It belongs to the screen's goroutine until that has
-// ended.
-type liveRollout struct {
-	rollout view.Rollout
-	news    view.RolloutNews
-	log     view.Log
-}
-
-func (l *liveRollout) take(v view.Rollout, trouble error, now time.Time) {
-	if trouble != nil {
-		l.log.Add(now, "the watch was cut, and is taken up again: "+view.Printable(trouble.Error()))
-		return
-	}
-	l.rollout = v
-	l.log.Add(now, l.news.Since(v)...)
-}
-
-func (l *liveRollout) page() view.Page {
-	if l.rollout.At.IsZero() {
-		return view.Page{Title: "the API server is asked"}
-	}
-	return l.rollout.Page(l.log.Lines(), []string{view.Key("q", "quit")})
 }
 
 // follow delivers how things are, at first, after every change and every second, until ctx

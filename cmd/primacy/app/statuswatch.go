@@ -3,13 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"time"
-
-	"golang.org/x/term"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -18,90 +12,30 @@ import (
 // watch shows what there is and then what changes, until ctx ends: a terminal is redrawn,
 // anything else gets the rows, or the documents, that are new.
 func (s *statusCommand) watch(ctx context.Context) error {
-	if s.format == status.Table && isTerminal(s.out) {
-		return s.watchScreen(ctx)
+	if s.format != status.Table || !isTerminal(s.out) {
+		return inTurn(ctx, s.notes, s.follow, s.appendChanges())
 	}
-	show := s.appendChanges()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var failed error
-	err := status.Follow(ctx, s.locks, s.selection, func(r status.Report, trouble error) {
-		switch {
-		case failed != nil:
-		case trouble != nil:
-			fmt.Fprintf(s.notes, "the watch was cut, and is taken up again: %v\n", trouble)
-		default:
-			if failed = show(r); failed != nil { // nobody reads on
-				cancel()
-			}
-		}
-	})
-	return errors.Join(err, failed)
-}
-
-// watchScreen keeps a terminal showing the present, and leaves the last report on it.
-func (s *statusCommand) watchScreen(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	now := liveStatus{namespace: s.namespace}
-	err := view.During(ctx, view.Show{
-		In: keyboard(), Out: s.out, Name: "primacy status", Press: endingKeys(cancel),
-		Page: func(int, int) view.Page { return now.page() },
-	}, func(ctx context.Context, screen *view.Screen) error {
-		return status.Follow(ctx, s.locks, s.selection, func(r status.Report, trouble error) {
-			screen.Do(func() { now.take(r, trouble, time.Now()) })
-		})
-	})
-	if err != nil || now.report.Empty() {
+	now := liveStatus(s.namespace)
+	if err := now.onScreen(ctx, s.out, "primacy status", s.follow); err != nil || now.state.Empty() {
 		return err
 	}
-	return now.report.Write(s.out, s.format)
+	return now.state.Write(s.out, s.format)
 }
 
-// liveStatus is what the screen of `primacy status -w` shows. It belongs to the screen's
-// goroutine until that has ended.
-type liveStatus struct {
-	namespace string
-	report    status.Report
-	news      view.News
-	log       view.Log
+func (s *statusCommand) follow(ctx context.Context, deliver func(status.Report, error)) error {
+	return status.Follow(ctx, s.locks, s.selection, deliver)
 }
 
-func (l *liveStatus) take(r status.Report, trouble error, now time.Time) {
-	if trouble != nil {
-		l.log.Add(now, "the watch was cut, and is taken up again: "+view.Printable(trouble.Error()))
-		return
-	}
-	l.report = r
-	l.log.Add(now, l.news.Since(r)...)
-}
-
-func (l *liveStatus) page() view.Page {
-	if l.report.At.IsZero() {
-		return view.Page{Title: "the API server is asked"}
-	}
-	return view.Page{
-		Title:  view.Title("primacy status", l.report, "namespace "+l.namespace),
-		Parts:  []view.Part{{Lines: view.Elections(l.report), Least: 3}, {Lines: view.Members(l.report), Least: 3}},
-		Events: l.log.Lines(), Foot: []string{view.Key("q", "quit")},
-	}
-}
-
-// keyboard is where keys come from, if a person sits there; else nil.
-func keyboard() io.Reader {
-	if term.IsTerminal(int(os.Stdin.Fd())) {
-		return os.Stdin
-	}
-	return nil
-}
-
-// endingKeys are the keys that end a live view.
-func endingKeys(end func()) func(key string) {
-	return func(key string) {
-		if key == "q" || key == "ctrl+c" {
-			end()
+// liveStatus is what the screen of `primacy status -w` shows.
+func liveStatus(namespace string) *live[status.Report] {
+	news := new(view.News)
+	return &live[status.Report]{since: news.Since, page: func(r status.Report, log []string) view.Page {
+		return view.Page{
+			Title:  view.Title("primacy status", r, "namespace "+namespace),
+			Parts:  []view.Part{{Lines: view.Elections(r), Least: 3}, {Lines: view.Members(r), Least: 3}},
+			Events: log, Foot: []string{view.Key("q", "quit")},
 		}
-	}
+	}}
 }
 
 // appendChanges writes, after the first report, only what is new in each.

@@ -14,7 +14,7 @@ import (
 // The screen of `primacy status -w` shows the report, and what happened since it was opened.
 func TestLiveStatus(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
-	live := liveStatus{namespace: "edge-system"}
+	live := liveStatus("edge-system")
 	led := func(holder string, token uint64) status.Report {
 		return status.Report{At: at, Elections: []status.Election{{
 			Name: "one", Group: "edge", Lock: "one", State: status.Led, Holder: holder, Revision: "1-9-0", Token: token, Acquired: at.Add(-time.Minute),
@@ -23,7 +23,7 @@ func TestLiveStatus(t *testing.T) {
 	live.take(led("a_00000001", 7), nil, at)
 	live.take(status.Report{}, errors.New("no \x1b[2J network"), at)
 	live.take(led("b_00000002", 8), nil, at.Add(time.Second))
-	got := ansi.Strip(live.page().Draw(100, 12))
+	got := ansi.Strip(live.draw().Draw(100, 12))
 	for _, want := range []string{
 		"primacy status   12:00:00   namespace edge-system   1 of 1 elections led\n",
 		"\none       b_00000002  1-9-0     -         led    8      60s\n",

@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
+)
+
+// follows delivers how something is whenever that has changed, or why its watch was cut, until
+// ctx ends.
+type follows[T any] func(ctx context.Context, deliver func(T, error)) error
+
+// watchCut says that what is shown may be old for a moment.
+func watchCut(trouble error) string {
+	return "the watch was cut, and is taken up again: " + view.Printable(trouble.Error())
+}
+
+// inTurn shows one state after the other, until ctx ends or nobody reads on.
+func inTurn[T any](ctx context.Context, notes io.Writer, follow follows[T], show func(T) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var failed error
+	err := follow(ctx, func(state T, trouble error) {
+		switch {
+		case failed != nil:
+		case trouble != nil:
+			fmt.Fprintln(notes, watchCut(trouble))
+		default:
+			if failed = show(state); failed != nil {
+				cancel()
+			}
+		}
+	})
+	return errors.Join(err, failed)
+}
+
+// live is what a screen shows of something that changes, and what happened since it was
+// opened. It belongs to the screen's goroutine until that has ended.
+type live[T any] struct {
+	// since is what is new in a state; page is the page of it, below which the log stands.
+	since func(T) []string
+	page  func(state T, log []string) view.Page
+
+	state T
+	seen  bool
+	log   view.Log
+}
+
+func (l *live[T]) take(state T, trouble error, now time.Time) {
+	if trouble != nil {
+		l.log.Add(now, watchCut(trouble))
+		return
+	}
+	l.state, l.seen = state, true
+	l.log.Add(now, l.since(state)...)
+}
+
+func (l *live[T]) draw() view.Page {
+	if !l.seen {
+		return view.Page{Title: "the API server is asked"}
+	}
+	return l.page(l.state, l.log.Lines())
+}
+
+// onScreen keeps a terminal showing the present, until ctx or a key ends it.
+func (l *live[T]) onScreen(ctx context.Context, out io.Writer, name string, follow follows[T]) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return view.During(ctx, view.Show{
+		In: keyboard(), Out: out, Name: name, Press: endingKeys(cancel),
+		Page: func(int, int) view.Page { return l.draw() },
+	}, func(ctx context.Context, screen *view.Screen) error {
+		return follow(ctx, func(state T, trouble error) {
+			screen.Do(func() { l.take(state, trouble, time.Now()) })
+		})
+	})
+}
+
+// keyboard is where keys come from, if a person sits there; else nil.
+func keyboard() io.Reader {
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		return os.Stdin
+	}
+	return nil
+}
+
+// endingKeys are the keys that end a live view.
+func endingKeys(end func()) func(key string) {
+	return func(key string) {
+		if key == "q" || key == "ctrl+c" {
+			end()
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/cmd/primacy/view/viewtest"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
@@ -40,10 +41,10 @@ func looks(s snapshot, chosen, width, height int) string {
 
 func TestView(t *testing.T) {
 	s := shown(t)
-	golden(t, "view-100x32.txt", looks(s, 0, 100, 32))
-	golden(t, "view-80x24.txt", looks(s, 1, 80, 24))
+	viewtest.Golden(t, "view-100x32.txt", looks(s, 0, 100, 32))
+	viewtest.Golden(t, "view-80x24.txt", looks(s, 1, 80, 24))
 	s.other, s.byHand = "", nil
-	golden(t, "view-60x14.txt", looks(s, 2, 60, 14))
+	viewtest.Golden(t, "view-60x14.txt", looks(s, 2, 60, 14))
 }
 
 // Whatever the size of the terminal, nothing goes beyond it.

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"os"
-	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view/viewtest"
 )
 
 func TestKeys(t *testing.T) {
@@ -35,12 +35,12 @@ func TestKeys(t *testing.T) {
 
 // The screen draws what it is shown, turns keys into commands, and gives the terminal back.
 func TestScreen(t *testing.T) {
-	keys, typed := pipe(t)
-	drawn, output := pipe(t)
+	keys, typed := viewtest.Pipe(t)
+	drawn, output := viewtest.Pipe(t)
 	commands := make(chan command, 1)
 	s := openScreen(context.Background(), Options{Stdin: keys, Stdout: output}, shown(t), commands, tea.WithWindowSize(100, 30))
 	screen := bufio.NewReader(drawn)
-	until(t, screen, "default revision")
+	viewtest.Until(t, screen, "default revision")
 	if _, err := io.WriteString(typed, "k"); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestScreen(t *testing.T) {
 	next := shown(t)
 	next.preferred = "another"
 	s.show(next)
-	until(t, screen, "another")
+	viewtest.Until(t, screen, "another")
 	s.Close()
 	if err := <-s.ended(); err != nil {
 		t.Error(err)
@@ -59,31 +59,5 @@ func TestScreen(t *testing.T) {
 	if err := output.Close(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, screen, leaveAlternateScreen)
-}
-
-func pipe(t *testing.T) (r, w *os.File) {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = r.Close()
-		_ = w.Close() // it may be closed already
-	})
-	return r, w
-}
-
-// until reads until the text has come.
-func until(t *testing.T, r *bufio.Reader, want string) {
-	t.Helper()
-	var seen strings.Builder
-	for !strings.HasSuffix(seen.String(), want) {
-		b, err := r.ReadByte()
-		if err != nil {
-			t.Fatalf("%v after %q, waiting for %q", err, seen.String(), want)
-		}
-		seen.WriteByte(b)
-	}
+	viewtest.Until(t, screen, leaveAlternateScreen)
 }

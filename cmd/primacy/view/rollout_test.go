@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view/viewtest"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
@@ -126,7 +127,7 @@ func TestScreensInDocs(t *testing.T) {
 	if want == string(text) {
 		return
 	}
-	if *update {
+	if viewtest.Updating() {
 		if err := os.WriteFile(document, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +148,7 @@ func TestRolloutText(t *testing.T) {
 	if err := RolloutOf("edge", pinned, group(), checks).WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "rollout.txt", out.String())
+	viewtest.Golden(t, "rollout.txt", out.String())
 }
 
 func TestRolloutDocument(t *testing.T) {
@@ -155,7 +156,7 @@ func TestRolloutDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "rollout.json", string(text)+"\n")
+	viewtest.Golden(t, "rollout.json", string(text)+"\n")
 }
 
 // Where each election is on its way, in each phase.

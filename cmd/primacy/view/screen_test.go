@@ -6,10 +6,11 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view/viewtest"
 )
 
 // stage is a terminal that a test sits at.
@@ -23,8 +24,8 @@ type stage struct {
 }
 
 func newStage(t *testing.T) *stage {
-	in, keys := pipe(t)
-	out, output := pipe(t)
+	in, keys := viewtest.Pipe(t)
+	out, output := viewtest.Pipe(t)
 	s := &stage{title: "first", keys: keys, seen: bufio.NewReader(out), output: output, pages: make(chan string, 16)}
 	s.show = Show{
 		In: in, Out: output, Name: "a test", Press: func(key string) { s.pages <- key },
@@ -41,7 +42,7 @@ const leaveAlternateScreen = "\x1b[?1049l"
 func TestScreen(t *testing.T) {
 	st := newStage(t)
 	s := Open(context.Background(), st.show, size)
-	until(t, st.seen, "first")
+	viewtest.Until(t, st.seen, "first")
 	if _, err := io.WriteString(st.keys, "k"); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestScreen(t *testing.T) {
 		t.Errorf("key %q", got)
 	}
 	s.Do(func() { st.title = "second" })
-	until(t, st.seen, "second")
+	viewtest.Until(t, st.seen, "second")
 	s.Close()
 	if err := <-s.Ended(); err != nil {
 		t.Error(err)
@@ -57,7 +58,7 @@ func TestScreen(t *testing.T) {
 	if err := st.output.Close(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, st.seen, leaveAlternateScreen)
+	viewtest.Until(t, st.seen, leaveAlternateScreen)
 	var none *Screen
 	none.Do(func() { t.Error("nobody shows this") })
 	if none.Ended() != nil {
@@ -72,7 +73,7 @@ func TestDuring(t *testing.T) {
 	st.show.In = nil
 	err := During(context.Background(), st.show, func(_ context.Context, s *Screen) error {
 		s.Do(func() { st.title = "at work" })
-		until(t, st.seen, "at work")
+		viewtest.Until(t, st.seen, "at work")
 		return errWork
 	}, size)
 	if !errors.Is(err, errWork) {
@@ -82,7 +83,7 @@ func TestDuring(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	st = newStage(t)
 	err = During(ctx, st.show, func(ctx context.Context, _ *Screen) error {
-		until(t, st.seen, "first")
+		viewtest.Until(t, st.seen, "first")
 		cancel()
 		<-ctx.Done()
 		return nil
@@ -99,31 +100,5 @@ func TestDuring(t *testing.T) {
 	}, size)
 	if err != nil {
 		t.Errorf("a screen that ends by itself: %v", err)
-	}
-}
-
-func pipe(t *testing.T) (r, w *os.File) {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = r.Close()
-		_ = w.Close() // it may be closed already
-	})
-	return r, w
-}
-
-// until reads until the text has come.
-func until(t *testing.T, r *bufio.Reader, want string) {
-	t.Helper()
-	var seen strings.Builder
-	for !strings.HasSuffix(seen.String(), want) {
-		b, err := r.ReadByte()
-		if err != nil {
-			t.Fatalf("%v after %q, waiting for %q", err, seen.String(), want)
-		}
-		seen.WriteByte(b)
 	}
 }

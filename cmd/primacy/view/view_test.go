@@ -1,10 +1,6 @@
 package view
 
 import (
-	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,30 +8,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"go.uber.org/goleak"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view/viewtest"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-var update = flag.Bool("update", false, "write what testdata should hold")
-
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// golden compares with a file in testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (go test -update writes it)", err)
-	}
-	if !bytes.Equal([]byte(got), want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
-}
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
@@ -89,7 +66,7 @@ func page(r status.Report) Page {
 // What a terminal of each size shows, without its colours.
 func TestPage(t *testing.T) {
 	for name, size := range map[string][2]int{"page-120x24.txt": {120, 24}, "page-80x16.txt": {80, 16}, "page-60x10.txt": {60, 10}} {
-		golden(t, name, ansi.Strip(page(report()).Draw(size[0], size[1]))+"\n")
+		viewtest.Golden(t, name, ansi.Strip(page(report()).Draw(size[0], size[1]))+"\n")
 	}
 }
 

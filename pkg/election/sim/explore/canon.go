@@ -37,15 +37,17 @@ type canon struct {
 	turns  []int64
 	uids   []int64
 	olds   []int64
+	// sessions: they renew the lock.
+	sessions bool
 }
 
 // key stands for a canonical form. Two forms have the same one with a probability of
 // 2^-128.
 type key [2]uint64
 
-func newCanon(t record.Timing) *canon {
+func newCanon(t record.Timing, r record.Renewal) *canon {
 	return &canon{
-		timing: t, horizon: horizon(t), plans: map[reflect.Type][]plan{}, strings: map[string]int64{},
+		timing: t, sessions: r == record.RenewalSession, horizon: horizon(t, r), plans: map[reflect.Type][]plan{}, strings: map[string]int64{},
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
 }
@@ -81,7 +83,7 @@ func (c *canon) planOf(t reflect.Type) []plan {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		p := plan{index: i, field: classify(t, f), kind: f.Type.Kind()}
-		if p.field.class == leftOut {
+		if p.field.class == leftOut || p.field.sessions && !c.sessions {
 			continue
 		}
 		if p.field.reach != nil {
@@ -98,6 +100,10 @@ func (c *canon) walk(v reflect.Value, m *member) {
 	for _, p := range c.planOf(v.Type()) {
 		if p.field.when != nil && m != nil && !p.field.when(&m.state) {
 			c.add(0, plain)
+			continue
+		}
+		if p.field.unless != nil && m != nil && p.field.unless(v.Field(p.index), &m.state) {
+			c.add(-1, plain)
 			continue
 		}
 		c.value(v.Field(p.index), p, m)
@@ -230,8 +236,14 @@ func (c *canon) member(w *world, m *member) {
 		q := &m.queue[i]
 		c.add(int64(q.source), plain)
 		c.flag(q.sent > m.sighted())
-		c.stored(q.stored)
+		if q.name == "" {
+			c.stored(q.stored)
+		}
+		if m.own != nil && (q.name != "" || q.source == machine.List) {
+			c.queued(m, q)
+		}
 	}
+	c.life(w, m)
 }
 
 // streamed is the version that the member's stream showed last.
@@ -280,6 +292,9 @@ func (c *canon) ages(w *world, m *member) {
 	for i := range m.queue {
 		c.age(w, m.queue[i].at)
 	}
+	for i := range m.requests {
+		c.age(w, m.requests[i].at)
+	}
 }
 
 // key makes the canonical form of a world. Two worlds with the same form can do the same,
@@ -298,12 +313,20 @@ func (c *canon) key(w *world) key {
 	c.add(c.text(w.preferred), plain)
 	c.add(int64(w.highest), order) // #nosec G115 -- small
 	c.stored(w.stored)
+	for _, o := range w.sessions {
+		c.session(o.name, o.stored)
+	}
 	for _, m := range w.members {
 		c.ages(w, m)
 	}
 	c.add(int64(len(w.strays)), plain)
 	for _, s := range w.strays {
 		c.add(int64(s.member<<4+s.incarnation), plain)
+		if s.session != nil {
+			c.add(c.text(s.session.Name), plain)
+			c.askSession(s.session)
+			continue
+		}
 		c.ask(s.ask)
 	}
 	c.gather(c.words)
@@ -315,16 +338,25 @@ func (c *canon) key(w *world) key {
 	c.write(c.words, 0)
 	for i, m := range w.members {
 		now := w.local(i)
+		c.words = c.words[:0]
+		c.pending(w, m)
 		c.olds = c.olds[:0]
-		for _, x := range m.words {
-			if x.class == instant && x.value != 0 && fromNow(x.value, now) < -c.horizon {
-				c.olds = append(c.olds, x.value)
-			}
-		}
+		c.old(m.words, now)
+		c.old(c.words, now)
 		c.olds = sorted(c.olds)
 		c.write(m.words, now)
+		c.write(c.words, now)
 	}
 	return key{maphash.Bytes(c.seeds[0], c.bytes), maphash.Bytes(c.seeds[1], c.bytes)}
+}
+
+// old finds the instants that are beyond the horizon.
+func (c *canon) old(words []word, now record.Instant) {
+	for _, x := range words {
+		if x.class == instant && x.value != 0 && fromNow(x.value, now) < -c.horizon {
+			c.olds = append(c.olds, x.value)
+		}
+	}
 }
 
 func (c *canon) gather(words []word) {

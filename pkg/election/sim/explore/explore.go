@@ -97,7 +97,7 @@ func Explore(o Options) Result {
 
 func newExplorer(o Options) *explorer {
 	return &explorer{
-		options: o, canon: newCanon(o.Timing), configs: map[[2]int]*machine.Config{}, views: map[string]*machine.View{},
+		options: o, canon: newCanon(o.Timing, o.Renewal), configs: map[[2]int]*machine.Config{}, views: map[string]*machine.View{},
 		known: map[key]uint32{}, result: Result{Name: o.Name, Suffered: map[Fault]int{}},
 	}
 }

@@ -23,6 +23,20 @@ func (w *world) faults(list []move, f Fault) []move {
 	case Flip:
 		add(0)
 		return list
+	case DeleteSession:
+		for n := range w.sessions {
+			add(n)
+		}
+		return list
+	case StrayBeat, LostBeatReply:
+		for i, m := range w.members {
+			for n, q := range m.requests {
+				if q.ask != nil && !m.dead && (q.phase == sent || f == LostBeatReply && (q.phase == committed || q.phase == rejected)) {
+					add(i | n<<4)
+				}
+			}
+		}
+		return list
 	}
 	for i, m := range w.members {
 		possible := false
@@ -69,6 +83,21 @@ func (w *world) suffer(f Fault, i int) {
 	case Flip:
 		w.preferred = map[string]string{revisionA: revisionB, revisionB: revisionA}[w.preferred]
 		return
+	case DeleteSession:
+		w.commitSession(w.sessions[i].name, nil)
+		return
+	case StrayBeat, LostBeatReply:
+		i, n := move{which: uint8(i)}.request() // #nosec G115 -- it was one
+		m := w.edit(i)
+		if f == StrayBeat {
+			w.strandRequest(i, n)
+		}
+		m.requests = slices.Clone(m.requests)
+		if q := m.requests[n]; f == LostBeatReply && q.phase == sent {
+			w.putSession(i, m.incarnation, q.sent, q.ask)
+		}
+		m.requests[n].phase = lost
+		return
 	}
 	m := w.edit(i)
 	switch f {
@@ -92,6 +121,11 @@ func (w *world) suffer(f Fault, i int) {
 		m.cut, m.stalled, m.queue = true, false, nil
 		if m.write.phase == sent {
 			w.strand(i)
+		}
+		m.requests = slices.Clone(m.requests)
+		for n := range m.requests {
+			w.strandRequest(i, n)
+			m.requests[n].phase = lost
 		}
 		m.remember()
 		if m.write.phase != none {

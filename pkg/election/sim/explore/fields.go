@@ -49,6 +49,10 @@ type field struct {
 	when func(*machine.State) bool
 	// as is its class in that state, where it depends on it.
 	as func(*member) class
+	// sessions: only where they renew the lock; else nothing depends on it.
+	sessions bool
+	// unless says that nothing depends on this value in that state.
+	unless func(reflect.Value, *machine.State) bool
 }
 
 // fields is what is known of the fields of the machine's state beyond their types. Each
@@ -56,17 +60,17 @@ type field struct {
 var fields = map[string]field{
 	"State.Beat":           {class: beat},
 	"State.Cycle":          {class: leftOut}, // told, never asked
-	"State.View":           {class: leftOut}, // it is the seen of member
+	"State.View":           {class: leftOut}, // it is the seen of member, or follows from the slots
 	"State.alarmed":        {class: leftOut}, // keeps reports from repeating
 	"State.preferredAt":    {class: leftOut}, // for locks shared with Istio
 	"State.firstBeat":      {class: leftOut}, // for claims
-	"State.session":        {class: leftOut}, // these worlds renew records
-	"State.sightless":      {class: leftOut},
-	"State.heldOn":         {class: leftOut},
-	"State.owedSince":      {class: leftOut},
-	"Lock.beaten":          {class: leftOut},
+	"State.session":        {sessions: true},
+	"State.sightless":      {sessions: true},
+	"State.heldOn":         {sessions: true},
+	"State.owedSince":      {class: since, reach: lease, sessions: true},
+	"Lock.beaten":          {sessions: true, unless: ofOtherBeat},
 	"State.retryAt":        {class: until},
-	"State.heldUntil":      {class: until},
+	"State.heldUntil":      {class: until, as: keptUntil},
 	"State.renewAt":        {class: until, when: holds},
 	"State.pausedUntil":    {class: until},
 	"State.rangeUntil":     {class: until}, // without ranges, never
@@ -111,16 +115,23 @@ func holds(s *machine.State) bool {
 }
 
 func owned(s *machine.State) bool {
-	return s.Lock.Owner == machine.Other || s.Lock.Owner == machine.Foreign
+	return s.Lock.Owner == machine.Other && !s.Lock.Record.ThroughSession() || s.Lock.Owner == machine.Foreign
 }
 
 func ownerless(s *machine.State) bool {
-	return s.Lock.Owner == machine.Free || s.Lock.Owner == machine.Unowned
+	return s.Lock.Owner == machine.Free || s.Lock.Owner == machine.Unowned || s.Lock.Owner == machine.Orphaned
 }
 
 // horizon is how far back an instant may lie and still be told from older ones: farther
 // than anything that is ever added to one.
-func horizon(t record.Timing) int { return ticks(t.ObserverWait(t.LeaseDuration)+t.NominateDelay) + 1 }
+// Who sees nothing of its session for two leases gives it up.
+func horizon(t record.Timing, r record.Renewal) int {
+	farthest := ticks(t.ObserverWait(t.LeaseDuration) + t.NominateDelay)
+	if r == record.RenewalSession {
+		farthest = max(farthest, ticks(2*t.LeaseDuration))
+	}
+	return farthest + 1
+}
 
 // plan is how values of a struct are walked.
 type plan struct {
@@ -158,4 +169,25 @@ func lastSight(m *member) class {
 		return since
 	}
 	return present
+}
+
+// keptUntil: what a session renews counts as given up once it is never.
+func keptUntil(m *member) class {
+	if m.own != nil {
+		return due
+	}
+	return until
+}
+
+// ofOtherBeat says whether a record is not of the beat that the lock shows now.
+func ofOtherBeat(v reflect.Value, s *machine.State) bool {
+	if v.IsNil() || s.Lock.Record == nil || s.Lock.Record.Mark == nil {
+		return true
+	}
+	mark := v.Elem().FieldByName("Mark")
+	if mark.IsNil() {
+		return true
+	}
+	of, now := private{mark.Elem()}, s.Lock.Record.Mark
+	return of.text("Identity") != now.Identity || int(of.int("Transitions")) != now.Transitions || of.uint("Beat") != now.Beat
 }

@@ -85,6 +85,7 @@ func (w *world) judgeStored(i, incarnation int, a *machine.Write) {
 			w.violate("%s takes the lock during the term of %s", name(i), name(j))
 		}
 	}
+	w.judgeTaken(i, incarnation)
 	if m.incarnation == incarnation && !m.dead {
 		w.edit(i).taken = a.Record.Token
 	}

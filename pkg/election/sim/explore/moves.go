@@ -11,7 +11,7 @@ import (
 // move is one thing that may happen next: its kind, and to whom.
 type move struct {
 	kind  kind
-	which uint8 // a member, or a stray write
+	which uint8 // a member, a stray write, or a session; of a session's request its number, above the member
 }
 
 type kind uint8
@@ -35,6 +35,10 @@ const (
 	goesOn
 	joinsAgain
 	strayArrives
+	requestArrives // of a session, at the store
+	requestAnswered
+	sessionWakes
+	goesBlind
 	fault // and above: fault + Fault
 )
 
@@ -44,6 +48,8 @@ var kindNames = [...]string{
 	answerArrives: "hears of its read", streamShows: "its stream shows", wakesUp: "wakes up", workStops: "its work has stopped",
 	hearsPreference: "hears of the preference", hearsDirectory: "hears of the others", leaves: "has left", linkHeals: "its link heals",
 	streamGoesOn: "its stream goes on", goesOn: "goes on after the pause", joinsAgain: "joins again", strayArrives: "a stray write arrives",
+	requestArrives: "its session's request reaches the store", requestAnswered: "its session hears of its request",
+	sessionWakes: "its session wakes up", goesBlind: "has not seen its beats for too long",
 }
 
 func (m move) String() string {
@@ -54,10 +60,19 @@ func (m move) String() string {
 		what = kindNames[m.kind]
 	}
 	switch m.kind {
-	case timePasses, clockStands, clockCatches, strayArrives, fault + kind(Delete), fault + kind(Blank), fault + kind(Edit), fault + kind(Flip):
+	case timePasses, clockStands, clockCatches, strayArrives, fault + kind(Delete), fault + kind(Blank), fault + kind(Edit), fault + kind(Flip), fault + kind(DeleteSession):
 		return what
 	}
-	return fmt.Sprintf("%s: %s", name(int(m.which)), what)
+	i, _ := m.request()
+	return fmt.Sprintf("%s: %s", name(i), what)
+}
+
+// request is the member, and which request of its session is meant.
+func (m move) request() (member, n int) { return int(m.which & 15), int(m.which >> 4) }
+
+// ofRequest says whether a move is about a request of a session.
+func (k kind) ofRequest() bool {
+	return k == requestArrives || k == requestAnswered || k == fault+kind(StrayBeat) || k == fault+kind(LostBeatReply)
 }
 
 // moves are all that may happen next. Requests and streams take no more than a tick, and
@@ -73,6 +88,18 @@ func (w *world) moves(list []move) []move {
 		if m.write.phase == sent && !m.dead {
 			add(writeArrives, i)
 			urgent = urgent || late(m.write.at)
+		}
+		if !m.dead {
+			for n, q := range m.requests {
+				switch {
+				case q.phase == sent && (q.ask != nil || m.running()):
+					add(requestArrives, i|n<<4)
+					urgent = urgent || late(q.at)
+				case m.running() && (q.phase == committed || q.phase == rejected || q.phase == lost && timedOut(q.at)):
+					add(requestAnswered, i|n<<4)
+					urgent = urgent || late(q.at)
+				}
+			}
 		}
 		if m.cut {
 			add(linkHeals, i)
@@ -110,6 +137,16 @@ func (w *world) moves(list []move) []move {
 			add(wakesUp, i)
 			urgent = true
 		}
+		if m.own != nil {
+			if now := w.local(i); m.viewAt != 0 && m.viewAt <= now || m.stepAt != 0 && m.stepAt <= now {
+				add(sessionWakes, i)
+				urgent = true
+			}
+			if w.blind(i) {
+				add(goesBlind, i)
+				urgent = true
+			}
+		}
 		if m.work.asked {
 			add(workStops, i)
 			urgent = urgent || m.work.until <= w.local(i)
@@ -117,16 +154,16 @@ func (w *world) moves(list []move) []move {
 		if m.preferred != w.preferred {
 			add(hearsPreference, i)
 		}
-		if !slices.Equal(m.seen, w.truth(i)) {
+		if m.own == nil && !slices.Equal(m.seen, w.truth(i)) {
 			add(hearsDirectory, i)
 		}
-		if m.resigned && m.state.Settled(*m.cfg, w.local(i)) {
+		if w.mayLeave(i) {
 			add(leaves, i)
 			urgent = true
 		}
 	}
 	for n := range w.strays {
-		if w.may(w.strays[n].ask) && (w.stored.record == nil) == (w.strays[n].ask.If == record.Version{}) {
+		if w.arrives(w.strays[n]) {
 			add(strayArrives, n)
 		}
 	}
@@ -166,14 +203,30 @@ func (w *world) apply(mv move) *world {
 	case strayArrives:
 		s := w.strays[i]
 		w.strays = slices.Delete(slices.Clone(w.strays), i, i+1)
-		if !w.put(s.member, s.incarnation, s.ask) {
+		switch {
+		case s.session != nil:
+			w.putSession(s.member, s.incarnation, s.sent, s.session)
+		case !w.put(s.member, s.incarnation, s.ask):
 			w.doom(s)
 		}
 		w.forget()
 		return w
 	}
+	n := 0
+	if mv.kind.ofRequest() {
+		i, n = mv.request()
+	}
 	m := w.edit(i)
+	defer w.giveUp(i)
 	switch mv.kind {
+	case requestArrives:
+		w.requestArrives(i, n)
+	case requestAnswered:
+		w.requestAnswered(i, n)
+	case sessionWakes:
+		w.directoryChanged(i)
+	case goesBlind:
+		m.ending = machine.ReasonBlind
 	case writeArrives:
 		m.write.phase = rejected
 		if w.put(i, m.incarnation, m.write.ask) {
@@ -208,6 +261,18 @@ func (w *world) apply(mv move) *world {
 	case streamShows:
 		s := m.queue[0]
 		m.queue = m.queue[1:]
+		if m.own != nil {
+			w.judgeShown(i, s)
+			if s.source == machine.List {
+				w.listed(i, s)
+				break
+			}
+			if s.name != "" {
+				w.sessionShown(i, s)
+				break
+			}
+			w.tendView(i) // whose the lock is follows from the sessions shown before it
+		}
 		w.step(i, machine.Observed{Source: s.source, Record: s.stored.record, Version: s.stored.version, Sent: s.sent})
 	case wakesUp:
 		m.wake = 0
@@ -218,11 +283,14 @@ func (w *world) apply(mv move) *world {
 	case hearsPreference:
 		m.preferred = w.preferred
 		w.step(i, machine.PreferenceChanged{Preferred: record.Prefer(w.preferred), Digest: digest(w.preferred)})
+		if m.own != nil {
+			m.own.Publish(published(i, m.incarnation, m.preferred))
+			w.stepSession(i)
+		}
 	case hearsDirectory:
 		w.hear(i)
 	case leaves:
-		w.depart(i)
-		m.left = true
+		w.leave(i)
 	case linkHeals:
 		m.cut = false
 		w.relist(i)
@@ -232,7 +300,9 @@ func (w *world) apply(mv move) *world {
 		m.paused, m.late = false, true
 	case joinsAgain:
 		w.join(i, m.incarnation+1)
-		w.hear(i)
+		if m.own == nil {
+			w.hear(i)
+		}
 	}
 	return w
 }
@@ -271,12 +341,12 @@ func (w *world) pass(k kind) {
 
 // forget drops strays that can never be carried out.
 func (w *world) forget() {
-	if !slices.ContainsFunc(w.strays, func(s stray) bool { return !w.may(s.ask) }) {
+	if !slices.ContainsFunc(w.strays, func(s stray) bool { return !w.may(s) }) {
 		return
 	}
 	var still []stray
 	for _, s := range w.strays {
-		if w.may(s.ask) {
+		if w.may(s) {
 			still = append(still, s)
 		} else {
 			w.doom(s)
@@ -288,12 +358,15 @@ func (w *world) forget() {
 // strand makes a stray of the write that a member has on its way.
 func (w *world) strand(i int) {
 	m := w.edit(i)
-	w.strays = append(slices.Clip(w.strays), stray{i, m.incarnation, m.write.ask})
+	w.strays = append(slices.Clip(w.strays), stray{member: i, incarnation: m.incarnation, ask: m.write.ask})
 	m.live = append(slices.Clip(m.live), m.write.ask.Beat)
 }
 
 // doom takes note that a stray will never be stored.
 func (w *world) doom(s stray) {
+	if s.session != nil {
+		return
+	}
 	m := w.edit(s.member)
 	m.live = slices.DeleteFunc(slices.Clone(m.live), func(b uint64) bool { return b == s.ask.Beat })
 }
@@ -304,11 +377,30 @@ func (w *world) depart(i int) {
 	if m.write.phase == sent {
 		w.strand(i)
 	}
-	m.live = nil
+	for n := range m.requests {
+		w.strandRequest(i, n)
+	}
+	m.live, m.life = nil, life{}
 	if m.work.on {
 		m.orphan = m.work.until
 	}
 	m.work, m.write, m.read, m.queue, m.wake, m.taken = work{}, flight{}, reading{}, nil, 0, 0
 	m.cut, m.stalled, m.paused, m.late = false, false, false, false
 	m.state = machine.Initial()
+}
+
+// strandRequest makes a stray of the write that a session has on its way.
+func (w *world) strandRequest(i, n int) {
+	m := w.members[i]
+	if q := m.requests[n]; q.phase == sent && q.ask != nil {
+		w.strays = append(slices.Clip(w.strays), stray{member: i, incarnation: m.incarnation, session: q.ask, sent: q.sent})
+	}
+}
+
+// arrives says whether a stray would be stored now.
+func (w *world) arrives(s stray) bool {
+	if s.session != nil {
+		return s.session.If == w.session(s.session.Name).version
+	}
+	return w.may(s) && (w.stored.record == nil) == (s.ask.If == record.Version{})
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// mutant is the machine with one rule broken: in that file of package machine, what is old
+// mutant is the code with one rule broken: in that file below pkg/election, what is old
 // must occur exactly once.
 type mutant struct {
 	name, file, old, new string
@@ -21,60 +21,107 @@ type mutant struct {
 
 var mutants = []mutant{
 	{
-		name: "deadline from the reply", file: "step.go",
+		name: "deadline from the reply", file: "machine/step.go",
 		old: "validUntil := sent.Add(s.cfg.Timing.Validity())", new: "validUntil := s.now.Add(s.cfg.Timing.Validity())",
 		world: "slow", wrong: "work",
 	},
 	{
-		name: "lost reply extends", file: "step.go",
+		name: "lost reply extends", file: "machine/step.go",
 		old: "		s.writes[i].unknown = true\n", new: "		s.writes[i].unknown = true\n		s.committed(w, w.asked)\n",
 		world: "any", wrong: "work",
 	},
 	{
-		name: "takes a live lock", file: "follow.go",
+		name: "takes a live lock", file: "machine/follow.go",
 		old: "return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3", new: "return l.changedAt, true",
 		world: "none", wrong: "while m",
 	},
 	{
-		name: "expires too early", file: "follow.go",
+		name: "expires too early", file: "machine/follow.go",
 		old: "return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3", new: "return l.changedAt.Add(l.duration - 2*time.Second), true",
 		world: "any", wrong: "while m",
 	},
 	{
-		name: "created is taken at once", file: "follow.go",
+		name: "created is taken at once", file: "machine/follow.go",
 		old: "if s.cfg.Bootstrap == BootstrapImmediate && l.Record.Untouched() {", new: "if l.Record.Untouched() {",
 		world: "stalls", wrong: "while m",
 	},
 	{
-		name: "releases before the drain", file: "lead.go",
+		name: "releases before the drain", file: "machine/lead.go",
 		old: "	case !s.Drain.Stopped:\n", new: "	case !s.Drain.Stopped && s.Drain.Reason == ReasonPreempted:\n		s.release()\n	case !s.Drain.Stopped:\n",
 		world: "any", wrong: "before its work has stopped",
 	},
 	{
-		name: "stops at the deadline", file: "lead.go",
+		name: "stops at the deadline", file: "machine/lead.go",
 		old: "stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule 4", new: "stopAt := s.Term.Deadline.Add(0 * t.StopGrace)",
 		world: "any", wrong: "not stopped before its deadline",
 	},
 	{
-		name: "token starts over", file: "content.go",
+		name: "token starts over", file: "machine/content.go",
 		old: "token := max(record.Token(s.Lock.Version.Revision), s.Term.Token+1)", new: "token := s.Term.Token + 1",
 		world: "crashes", wrong: "starts with token",
 	},
 	{
-		name: "a failed read is waited for", file: "step.go",
+		name: "a failed read is waited for", file: "machine/step.go",
 		old: "	case ReadFailed:\n		s.reading = false\n", new: "	case ReadFailed:\n",
 		world: "alone", wrong: "no leader for ever",
+	},
+	{
+		name: "a reply to a beat is sight (rule 2)", file: "sim/explore/sessions.go",
+		old:   "			m.own.WriteDone(now, q.ask.Beat, outcomes[q.phase], q.stored.version)\n",
+		new:   "			m.own.WriteDone(now, q.ask.Beat, outcomes[q.phase], q.stored.version)\n			w.sawBeat(i, q.name, q.stored)\n",
+		world: "sessions", wrong: "more than the beats that it has seen",
+	},
+	{
+		name: "a beat counts from its sight (rule 2)", file: "machine/sessions.go",
+		old: "sent: max(s.session.sent, e.Sent)}", new: "sent: s.now}",
+		world: "sessions", wrong: "more than the beats that it has seen",
+	},
+	{
+		name: "a term counts from its take (rule 2)", file: "machine/step.go",
+		old: "	if w.throughSession {\n", new: "	if w.throughSession && s.session.sent == 0 {\n",
+		world: "sessions", wrong: "more than the beats that it has seen",
+	},
+	{
+		name: "taken before the session ended (rule 11)", file: "machine/follow.go",
+		old:   "			return 0, false // it lasts for as long as its session does\n",
+		new:   "			return l.changedAt.Add(t.ObserverWait(l.duration)), true\n",
+		world: "sessions", wrong: "takes the lock while m1",
+	},
+	{
+		name: "a session is ended too early (rule 11)", file: "session/directory.go",
+		old:   "return s.changedAt.Add(d.timing.ObserverWait(max(d.timing.LeaseDuration, s.duration)))",
+		new:   "return s.changedAt.Add(d.timing.ObserverWait(max(d.timing.LeaseDuration, s.duration)) / 2)",
+		world: "dies", wrong: "while",
+	},
+	{
+		name: "a lapsed session beats on (rule 11)", file: "session/own.go",
+		old: "	case s.record.Released():\n		lose(LostEnded)\n", new: "	case s.record.Released():\n",
+		world: "cut", wrong: "beats after its end",
+	},
+	{
+		name: "a session is another under the same name (rule 12)", file: "machine/sessions.go",
+		old: "	case !exists || o.UID != m.SessionUID:\n", new: "	case !exists:\n",
+		world: "recreated", wrong: "takes the lock while an orphan",
+	},
+	{
+		name: "ownership is not asked again (rule 12)", file: "machine/step.go",
+		old: "		s.View = e.View\n		s.reown()\n", new: "		s.View = e.View\n",
+		world: "dies", wrong: "no leader for ever",
 	},
 }
 
 // hunts are the worlds in which mutants are hunted.
 var hunts = map[string]Options{
-	"none":    {Members: 2, Timing: Tiny()},
-	"any":     {Members: 2, Timing: Tiny(), Faults: AllFaults(), Budget: 1},
-	"alone":   {Members: 1, Timing: Tiny(), Faults: []Fault{StrayWrite, LostRead}, Budget: 2},
-	"crashes": {Members: 2, Timing: Tiny(), Faults: []Fault{Crash, Delete}, Budget: 2},
-	"stalls":  {Members: 2, Timing: Tiny(), Faults: []Fault{Stall, Delete}, Budget: 2},
-	"slow":    {Members: 2, Timing: Tiny(), Lag: 1, Faults: []Fault{Cut}, Budget: 1},
+	"none":      {Members: 2, Timing: Tiny()},
+	"any":       {Members: 2, Timing: Tiny(), Faults: AllFaults(), Budget: 1},
+	"alone":     {Members: 1, Timing: Tiny(), Faults: []Fault{StrayWrite, LostRead}, Budget: 2},
+	"crashes":   {Members: 2, Timing: Tiny(), Faults: []Fault{Crash, Delete}, Budget: 2},
+	"stalls":    {Members: 2, Timing: Tiny(), Faults: []Fault{Stall, Delete}, Budget: 2},
+	"sessions":  beats("", Options{Beats: Prompt}),
+	"dies":      beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Crash}, Budget: 1}),
+	"cut":       beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Cut}, Budget: 1}),
+	"recreated": beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Crash, DeleteSession}, Budget: 2}),
+	"slow":      {Members: 2, Timing: Tiny(), Lag: 1, Faults: []Fault{Cut}, Budget: 1},
 }
 
 // TestMutantsDie compiles the explorer over each mutant and has it find the shortest way
@@ -109,7 +156,7 @@ func TestMutantsDie(t *testing.T) {
 }
 
 func (m mutant) hunt(goTool, dir string) (found Result, err error) {
-	source, err := filepath.Abs(filepath.Join("..", "..", "machine", m.file))
+	source, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(m.file)))
 	if err != nil {
 		return found, err
 	}
@@ -118,7 +165,7 @@ func (m mutant) hunt(goTool, dir string) (found Result, err error) {
 		return found, err
 	}
 	if n := strings.Count(string(text), m.old); n != 1 {
-		return found, fmt.Errorf("machine/%s has %d times what the mutant replaces, want once; the code has changed, so change this test with it:\n%s", m.file, n, m.old)
+		return found, fmt.Errorf("%s has %d times what the mutant replaces, want once; the code has changed, so change this test with it:\n%s", m.file, n, m.old)
 	}
 	replaced, overlay, binary := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "explore.test")
 	if err := os.WriteFile(replaced, []byte(strings.Replace(string(text), m.old, m.new, 1)), 0o600); err != nil {

@@ -20,7 +20,10 @@ type Options struct {
 	// their way without any fault. All that arrives within a tick arrives in any order.
 	Lag    int
 	Clocks Clocks
-	Start  Start
+	// Renewal is what keeps terms alive; the record's own renewal unless said otherwise.
+	Renewal record.Renewal
+	Beats   Beats
+	Start   Start
 	// MaxStates ends the exploration before it has closed; zero for no limit.
 	MaxStates int
 	// Confirm is how many of the states that were taken for known ones are examined after
@@ -48,6 +51,18 @@ const (
 	// LastLags: that of the last member loses a tick and makes up for it, at any time and
 	// any number of times.
 	LastLags
+)
+
+// Beats says how many of the orders are tried in which what concerns beats may come within a
+// tick.
+type Beats int
+
+const (
+	// Loose: all.
+	Loose Beats = iota
+	// Prompt: what a session asks for is answered when it reaches the store, and to others a
+	// beat that says nothing else is shown then too, if nothing is to be shown to them before.
+	Prompt
 )
 
 // Start is how a world begins.
@@ -98,9 +113,16 @@ const (
 	Resign
 	// Fail: runners give up.
 	Fail
+	// StrayBeat: a write of a session does not arrive within its time-out. It may do so at any
+	// later time, or never.
+	StrayBeat
+	// LostBeatReply: a session does not hear of what it wrote.
+	LostBeatReply
+	// DeleteSession: a stranger deletes a session.
+	DeleteSession
 )
 
-// AllFaults are all there are.
+// AllFaults are all there are where records are renewed by themselves.
 func AllFaults() []Fault {
 	var all []Fault
 	for f := StrayWrite; f <= Fail; f++ {
@@ -113,6 +135,7 @@ var faultNames = map[Fault]string{
 	StrayWrite: "stray write", SlowWrite: "slow write", LostReply: "lost reply", LostRead: "lost read", RefusedWrite: "refused write",
 	Break: "break", Stall: "stall", Cut: "cut", Pause: "pause", Crash: "crash", Delete: "delete", Blank: "blank",
 	Edit: "edit", Flip: "flip", Resign: "resign", Fail: "fail",
+	StrayBeat: "stray beat", LostBeatReply: "lost reply to a beat", DeleteSession: "delete session",
 }
 
 func (f Fault) String() string {
@@ -124,7 +147,15 @@ func (f Fault) String() string {
 
 // maxQueue is how far a stream may lag behind; then the server breaks it, and it starts
 // over with a list.
-const maxQueue = 3
+func (x *explorer) maxQueue() int {
+	if x.options.Renewal == record.RenewalSession {
+		return 4 // beats are shown as well
+	}
+	return 3
+}
+
+// settledAt is how many ticks a world is given to settle.
+const settledAt = 30
 
 // startOfTime is the instant at which every world begins.
 const startOfTime = record.Instant(1000 * tick)

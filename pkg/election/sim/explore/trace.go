@@ -73,6 +73,13 @@ func (t *trace) state(w *world, i int) {
 	fmt.Fprintf(t.out, "          = %s %v, lock %v %s\n", name(i), m.state.Role, m.state.Lock.Owner, at(m.state.Lock.Version))
 }
 
+// note tells what has no place elsewhere.
+func (t *trace) note(format string, args ...any) {
+	if t != nil {
+		fmt.Fprintf(t.out, "          "+format+"\n", args...)
+	}
+}
+
 func when(i record.Instant) string {
 	return fmt.Sprintf("%g", float64(i.Sub(startOfTime))/float64(tick/time.Nanosecond))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/session"
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
@@ -18,6 +19,8 @@ type world struct {
 	now int
 	// stored is the object; its record is nil where there is none.
 	stored stored
+	// sessions are the other objects, by name.
+	sessions []kept
 	// revision and uids count what was ever stored and created.
 	revision uint64
 	uids     int
@@ -68,6 +71,7 @@ type member struct {
 	// live are the beats of writes whose outcome the member does not know and that are
 	// stored, or may be yet.
 	live []uint64
+	life
 	// words is its canonical form, where it is known.
 	words []word
 }
@@ -103,15 +107,23 @@ type reading struct {
 // shown is what a stream will show.
 type shown struct {
 	source machine.Source
+	// name is that of a session; empty for the lock, and for a list.
+	name   string
 	stored stored
 	at     int
-	sent   record.Instant // of a list
+	// Of a list: when it was sent, the sessions in it, and the store's revision.
+	sent     record.Instant
+	sessions []kept
+	revision uint64
 }
 
 // stray is a write that nobody waits for any more, on its way.
 type stray struct {
 	member, incarnation int
 	ask                 *machine.Write
+	// session is what it is instead where it is of a session, and sent when it went out.
+	session *session.Write
+	sent    record.Instant
 }
 
 // work is that of the present or last term.
@@ -129,24 +141,51 @@ func newWorld(x *explorer) *world {
 		w.join(i, 0)
 	}
 	for i := range w.members {
-		w.hear(i)
+		if !w.throughSessions() {
+			w.hear(i)
+		}
 	}
+	if x.options.Start == Settled {
+		return w.settle()
+	}
+	return w
+}
+
+// settle lets all go its way, in one order, until the first member has led for long.
+func (w *world) settle() *world {
+	budget := w.budget
+	w.budget = 0
+	var moves []move
+	for w.now < settledAt || moves[0].kind != timePasses || !w.members[0].leads() {
+		moves = w.moves(moves)
+		w = w.apply(moves[0])
+		if w.wrong != "" || w.now > 2*settledAt {
+			w.violate("does not settle")
+			break
+		}
+	}
+	w.budget = budget
 	return w
 }
 
 // join begins an incarnation.
 func (w *world) join(i, incarnation int) {
 	m := w.edit(i)
-	lag, orphan := m.lag, m.orphan
+	lag, orphan, cut := m.lag, m.orphan, m.cut
 	*m = member{
 		incarnation: incarnation, cfg: w.x.config(i, incarnation), state: machine.Initial(), preferred: w.preferred,
-		lag: lag, orphan: orphan, seen: slices.Repeat([]int{gone}, len(w.members)),
+		lag: lag, orphan: orphan, cut: cut, seen: slices.Repeat([]int{gone}, len(w.members)),
 	}
 	// Beats are unique over all incarnations, so that their order among those of one is
 	// all that there is to them.
 	m.state.Beat = beatsOf(i, incarnation)
+	if w.throughSessions() {
+		w.enroll(i)
+	}
 	w.step(i, machine.PreferenceChanged{Preferred: record.Prefer(w.preferred), Digest: digest(w.preferred)})
-	w.relist(i)
+	if !cut {
+		w.relist(i)
+	}
 }
 
 // hear tells the member of the others.
@@ -164,7 +203,7 @@ func (x *explorer) config(i, incarnation int) *machine.Config {
 	if c == nil {
 		c = &machine.Config{
 			Election: election, Group: group, Member: published(i, incarnation, revisionA), Timing: x.options.Timing,
-			Policy: priority.RevisionLocation{}, Bootstrap: machine.BootstrapWait,
+			Policy: priority.RevisionLocation{}, Bootstrap: machine.BootstrapWait, Renewal: x.options.Renewal,
 		}
 		x.configs[id] = c
 	}
@@ -183,6 +222,10 @@ func (w *world) clone() *world {
 func (w *world) edit(i int) *member {
 	if !w.mine[i] {
 		m := *w.members[i]
+		if m.own != nil {
+			m.dir = m.dir.Clone()
+			m.own = m.own.Clone(m.dir)
+		}
 		w.members[i], w.mine[i] = &m, true
 	}
 	w.members[i].words = nil
@@ -198,7 +241,9 @@ func (w *world) local(i int) record.Instant {
 func (m *member) running() bool { return !m.dead && !m.left && !m.paused }
 
 // healthy says whether nothing keeps the member from leading.
-func (m *member) healthy() bool { return m.running() && !m.cut && !m.stalled && !m.resigned }
+func (m *member) healthy() bool {
+	return m.running() && !m.cut && !m.stalled && (!m.resigned || m.ending != "")
+}
 
 func (m *member) leads() bool { return m.running() && m.state.Role == machine.Leading && m.work.on }
 
@@ -224,8 +269,17 @@ func (w *world) step(i int, e machine.Event) {
 	}
 	m := w.edit(i)
 	now := w.local(i)
+	cfg := *m.cfg
+	if m.own != nil {
+		cfg.ProvenAt = m.own.ProvenAt()
+		if seen, is := e.(machine.BeatSeen); is {
+			m.told = seen.Sent
+		} else if m.told < m.beat.Sent {
+			w.step(i, m.beat)
+		}
+	}
 	w.trace.event(w, i, e)
-	next, actions, panicked := safely(m.cfg, m.state, now, e)
+	next, actions, panicked := safely(&cfg, m.state, now, e)
 	if panicked != "" {
 		w.violate("%s panics: %s", name(i), panicked)
 		return
@@ -269,12 +323,14 @@ func (w *world) do(i int, m *member, now record.Instant, action machine.Action) 
 		}
 	case machine.Start:
 		w.judgeStart(i, m, now, a)
+		w.judgeGranted(i, m, a.Deadline)
 		m.taken = 0
 		m.work = work{on: true, until: a.Deadline, token: a.Token}
 	case machine.Extend:
 		if !m.work.on || m.work.asked || a.Deadline <= m.work.until {
 			w.violate("%s extends work that is not on, or not beyond what was granted", name(i))
 		}
+		w.judgeGranted(i, m, a.Deadline)
 		m.work.until = a.Deadline
 	case machine.Stop:
 		w.judgeStop(i, m, now, a)
@@ -286,7 +342,12 @@ func (w *world) do(i int, m *member, now record.Instant, action machine.Action) 
 		}
 		m.wake = a.At
 	case machine.EndSession:
-		w.violate("%s takes the store for a restored one", name(i))
+		if a.Reason == machine.ReasonRestored {
+			w.violate("%s takes the store for a restored one", name(i))
+		}
+		if m.ending == "" {
+			m.ending = a.Reason
+		}
 	case machine.Report:
 	default:
 		panic(fmt.Sprintf("explore: unknown action %T", action))
@@ -306,22 +367,30 @@ func (w *world) commit(r *record.Record) {
 		}
 	}
 	w.stored = stored{record: r, version: v}
+	w.show(shown{source: machine.Stream, stored: w.stored, at: w.now})
+}
+
+// show has all streams show a change.
+func (w *world) show(s shown) {
 	for i, m := range w.members {
 		if m.dead || m.left || m.cut {
 			continue
 		}
-		if len(m.queue) >= maxQueue {
+		if w.showAtOnce(i, s) {
+			continue
+		}
+		if len(m.queue) >= w.x.maxQueue() {
 			w.relist(i)
 			continue
 		}
 		m = w.edit(i)
-		m.queue = append(slices.Clip(m.queue), shown{source: machine.Stream, stored: w.stored, at: w.now})
+		m.queue = append(slices.Clip(m.queue), s)
 	}
 }
 
 // relist makes a stream start over with a list.
 func (w *world) relist(i int) {
-	w.edit(i).queue = []shown{{source: machine.List, stored: w.stored, at: w.now, sent: w.local(i)}}
+	w.edit(i).queue = []shown{{source: machine.List, stored: w.stored, at: w.now, sent: w.local(i), sessions: w.sessions, revision: w.revision}}
 }
 
 // put carries out a write, if its condition holds.
@@ -340,7 +409,11 @@ func (w *world) put(i, incarnation int, a *machine.Write) bool {
 }
 
 // may says whether a write can still be carried out some day.
-func (w *world) may(a *machine.Write) bool {
+func (w *world) may(s stray) bool {
+	if s.session != nil {
+		return s.session.If == w.session(s.session.Name).version || s.session.If.IsZero() && w.budget > 0 && slices.Contains(w.x.options.Faults, DeleteSession)
+	}
+	a := s.ask
 	if a.If == (record.Version{}) {
 		return w.stored.record == nil || w.budget > 0 && slices.Contains(w.x.options.Faults, Delete)
 	}

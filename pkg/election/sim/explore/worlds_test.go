@@ -35,11 +35,32 @@ func patient() record.Timing {
 	return t
 }
 
+// beating is the timing of sessions: those that fall are soon trusted again.
+func beating() record.Timing {
+	t := Tiny()
+	t.StandDown = tick / 32
+	return t
+}
+
+// beats completes a world of two members whose sessions renew the lock.
+func beats(name string, o Options) Options {
+	o.Name = "2 members, sessions, " + name
+	o.Members, o.Timing, o.Renewal = 2, beating(), record.RenewalSession
+	return o
+}
+
+// lapses are what may go wrong while all is settled, but for a stall, and for what concerns
+// writes of the lock: there are none.
+func lapses() []Fault {
+	return []Fault{Crash, Cut, Pause, StrayBeat, LostBeatReply, Break, Delete, DeleteSession, Edit, Flip, Resign}
+}
+
 // small worlds close in no time, also under the race detector.
 var small = []Options{
 	{Name: "2 members, no fault", Members: 2, Timing: Tiny()},
 	{Name: "2 members, delayed moves, no fault", Members: 2, Timing: patient()},
 	{Name: "3 members, no fault", Members: 3, Timing: Tiny()},
+	beats("no fault", Options{Beats: Prompt}),
 	{Name: "2 members, 1 deletion or flip", Members: 2, Timing: Tiny(), Faults: []Fault{Delete, Flip}, Budget: 1},
 }
 
@@ -49,6 +70,9 @@ var worlds = []Options{
 	{Name: "2 members, clocks differ, 1 brief fault", Members: 2, Timing: drifting(), Clocks: LastLags, Faults: brief(), Budget: 1},
 	{Name: "2 members, slow requests", Members: 2, Timing: unhurried(), Lag: 1},
 	{Name: "3 members, 1 stray write, deletion or blank", Members: 3, Timing: Tiny(), Faults: []Fault{StrayWrite, Delete, Blank}, Budget: 1},
+	beats("no fault, any order", Options{}),
+	beats("1 fault", Options{Beats: Prompt, Start: Settled, Faults: lapses(), Budget: 1}),
+	beats("1 stall", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Stall}, Budget: 1}),
 }
 
 // large worlds take minutes and more, and gigabytes.
@@ -61,6 +85,10 @@ var large = []Options{
 	{Name: "2 members, delayed moves, 1 fault of any kind", Members: 2, Timing: patient(), Faults: AllFaults(), Budget: 1},
 	{Name: "2 members, clocks differ, 1 fault of any kind", Members: 2, Timing: drifting(), Clocks: LastLags, Faults: AllFaults(), Budget: 1},
 	{Name: "3 members, 1 brief fault", Members: 3, Timing: Tiny(), Faults: brief(), Budget: 1},
+	beats("1 stray or lost write while they begin", Options{Beats: Prompt, Faults: []Fault{StrayWrite, LostReply, StrayBeat, LostBeatReply}, Budget: 1}),
+	beats("1 stray beat or death, any order", Options{Start: Settled, Faults: []Fault{StrayBeat, Crash}, Budget: 1}),
+	beats("2 faults: stray beat, deletions", Options{Beats: Prompt, Start: Settled, Faults: []Fault{StrayBeat, Delete, DeleteSession}, Budget: 2}),
+	beats("2 faults: death, deletions", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Crash, Delete, DeleteSession}, Budget: 2}),
 }
 
 // TestWorldsClose explores each world until nothing new happens in it.

@@ -1,0 +1,76 @@
+package explore
+
+import (
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// judgeShown takes note of the beats that the stream shows to their own member.
+func (w *world) judgeShown(i int, s shown) {
+	m := w.members[i]
+	if s.name != "" {
+		m.truth.shownSent = max(m.truth.shownSent, m.sentAt(s.name, s.stored))
+	}
+	for _, o := range s.sessions {
+		m.truth.shownSent = max(m.truth.shownSent, m.sentAt(o.name, o.stored))
+	}
+}
+
+// judgeGranted: work may go on for as long as the last beat allows that its member has
+// seen, by the stream that carries the lock (rule 2).
+func (w *world) judgeGranted(i int, m *member, until record.Instant) {
+	if m.own != nil && until > m.truth.shownSent.Add(m.cfg.Timing.Validity()) {
+		w.violate("%s grants more than the beats that it has seen allow", name(i))
+	}
+}
+
+// judgeSession: a session that has ended never beats again; it is ended by its owner when
+// its work has stopped, and by others when it has lapsed (rule 11).
+func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r *record.Record) {
+	me := published(i, incarnation, "").Identity
+	m := w.members[i]
+	mine := m.own != nil && m.incarnation == incarnation
+	if r.Holder == me {
+		if before != nil && before.Holder == "" && before.Member.Identity == me || mine && m.truth.ended {
+			w.violate("the session of %s beats after its end", name(i))
+		}
+		if mine {
+			w.edit(i).truth.beatSent = max(m.truth.beatSent, sent)
+		}
+	}
+	if before == nil || before.Holder == "" || before.Holder == r.Holder {
+		return
+	}
+	// It is the end of whoever held it: by its mark, or since its slot is used again.
+	for j, o := range w.members {
+		if j == i && mine && before.Holder == me {
+			o = w.edit(j)
+			o.truth.ended = true
+			if o.work.on || o.work.asked {
+				w.violate("%s ends its session before its work has stopped", name(j))
+			}
+			continue
+		}
+		lives := o.own != nil && o.cfg.Member.Identity == before.Holder
+		switch {
+		case lives && w.local(j) < o.truth.beatSent.Add(o.cfg.Timing.Validity()):
+			w.violate("%s ends the session of %s, which has not lapsed", name(i), name(j))
+		case lives && o.work.on, !lives && o.orphan != 0 && record.HostOf(before.Holder) == name(j):
+			w.violate("%s ends the session of %s while that works", name(i), name(j))
+		}
+		if lives {
+			w.edit(j).truth.ended = true
+		}
+	}
+}
+
+// judgeTaken: a lock that a session renews is taken from another only after that session
+// has ended (rule 11), and it is that session only under the uid that the lock names (12).
+func (w *world) judgeTaken(i, incarnation int) {
+	r := w.stored.record
+	if r == nil || r.Holder == "" || !r.Bound() || !r.ThroughSession() || r.Holder == published(i, incarnation, "").Identity {
+		return
+	}
+	if s := w.session(r.Mark.Session); s.record != nil && s.version.UID == r.Mark.SessionUID && s.record.Holder == r.Holder {
+		w.violate("%s takes the lock before the session of %s has ended", name(i), r.Holder)
+	}
+}

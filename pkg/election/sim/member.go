@@ -64,6 +64,7 @@ type incarnation struct {
 	// of a list.
 	untrusted machine.Reason
 	giveUpAt  record.Instant
+	provenAt  record.Instant // of the session, when it stepped last
 	viewStale bool
 	listView  *machine.View
 
@@ -178,9 +179,18 @@ func (i *incarnation) stepSession() {
 	}
 }
 
+// proven is when the others will trust this member again, as far as the machines know.
+func (i *incarnation) proven() record.Instant {
+	if i.p.bursts != nil {
+		return i.provenAt
+	}
+	return i.own.ProvenAt()
+}
+
 func (i *incarnation) tendSession() {
 	w := i.p.h.w
 	actions, next := i.own.Step(i.now())
+	i.provenAt = i.own.ProvenAt()
 	i.set(&i.stepAt, next)
 	for _, action := range actions {
 		switch a := action.(type) {

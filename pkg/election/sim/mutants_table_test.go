@@ -153,6 +153,17 @@ var mutants = []mutant{
 		new: "case !exists:",
 	},
 	{
+		// What the driver tells, and when, matters as much: this and the next are the simulator's.
+		name: "directory-is-told-after-the-locks", rule: "12", file: "sim/attend.go", from: 2600,
+		old: "	i.tendView(i.now()) // whose the lock is follows from the sessions shown before it\n",
+		new: "",
+	},
+	{
+		name: "directory-is-not-told-with-a-list", rule: "12", file: "sim/attend.go",
+		old: "i.view, i.viewStale, i.listView = view, false, view",
+		new: "i.view, i.viewStale, i.listView = view, false, nil",
+	},
+	{
 		name: "session-record-expires-by-itself", rule: "12", file: "machine/follow.go",
 		old: "			return 0, false // it lasts for as long as its session does\n",
 		new: "			return l.changedAt.Add(t.ObserverWait(l.duration)), true\n",

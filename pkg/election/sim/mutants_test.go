@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// mutant is production code with one rule broken.
+// mutant is production code with one rule broken, or the simulator's driver with one left out.
 type mutant struct {
 	name string
 	rule string

@@ -154,7 +154,7 @@ func (m *part) step(e machine.Event) {
 		w.traceEvent(m, e)
 	}
 	w.judge.stepping(m, e)
-	m.cfg.ProvenAt = m.i.own.ProvenAt()
+	m.cfg.ProvenAt = m.i.proven()
 	next, actions := machine.Step(m.cfg, m.state, now, e)
 	m.state = next
 	for _, a := range actions {

@@ -37,7 +37,7 @@ const (
 var adapters = []string{"./pkg/election/lock/*/...", "./pkg/runners/*/...", "./pkg/revisions/*/..."}
 
 // shared is what adapters of one kind have in common, and no technology by itself.
-var shared = []string{"./pkg/election/lock/codec", "./pkg/election/lock/follow", "./pkg/runners/child", "./pkg/runners/deadman", "./pkg/revisions/object", "./pkg/revisions/rollout/...", "./pkg/revisions/steering"}
+var shared = []string{"./pkg/election/lock/apiserver", "./pkg/election/lock/codec", "./pkg/election/lock/follow", "./pkg/runners/child", "./pkg/runners/deadman", "./pkg/revisions/object", "./pkg/revisions/rollout/...", "./pkg/revisions/steering"}
 
 var lines = []line{
 	{

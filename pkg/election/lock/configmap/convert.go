@@ -109,28 +109,3 @@ func silent(r *record.Record) bool {
 	return r.Holder == "" && r.HolderKey == "" && r.Duration == 0 && r.Transitions == 0 &&
 		r.Acquired.IsZero() && r.Renewed.IsZero()
 }
-
-func (s *Store) entry(m *corev1.ConfigMap) (lock.Entry, error) {
-	v, err := version(m)
-	if err != nil {
-		return lock.Entry{}, err
-	}
-	return lock.Entry{Name: m.Name, Record: s.decoder.Decode(object(m)), Version: v}, nil
-}
-
-func version(m *corev1.ConfigMap) (record.Version, error) {
-	revision, err := revision(m.ResourceVersion)
-	if err == nil && m.UID == "" {
-		err = fmt.Errorf("configmap %s has no uid", m.Name)
-	}
-	return record.Version{UID: string(m.UID), Revision: revision}, err
-}
-
-// revision reads a resourceVersion; servers that conform to KEP-5504 number them.
-func revision(s string) (uint64, error) {
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil || n == 0 {
-		return 0, fmt.Errorf("resourceVersion %q is no number", s)
-	}
-	return n, nil
-}

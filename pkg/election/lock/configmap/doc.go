@@ -24,7 +24,7 @@
 // # Writes and watches
 //
 // Every write is a full PUT that carries uid and resourceVersion, and is sent once: see
-// package lease for why. The namespace is usually others' too, so a Store is watched by
+// package apiserver for why. The namespace is usually others' too, so a Store is watched by
 // name (lock.NameWatcher): one list at one revision for all names, then one stream for
 // each. Any that breaks takes the others with it, and each resumes where it was. A role
 // bound to the names suffices.

@@ -21,11 +21,6 @@ func annotated(leader string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Annotations: map[string]string{leaderKey: leader}}
 }
 
-func withVersion(m *corev1.ConfigMap) *corev1.ConfigMap {
-	m.UID, m.ResourceVersion = "u", "7"
-	return m
-}
-
 // create stores a ConfigMap as somebody else would.
 func (r *realm) create(m *corev1.ConfigMap) *corev1.ConfigMap {
 	r.t.Helper()

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
@@ -114,11 +116,11 @@ func (r *realm) Edit(name string, edit func(*codec.Object)) (record.Version, err
 	var o codec.Object
 	old, err := r.get(name)
 	switch {
-	case isAbsent(err, name):
+	case apierrors.IsNotFound(err):
 	case err != nil:
 		return at, err
 	default:
-		if at, err = version(old); err != nil {
+		if at, err = apiserver.Version(old); err != nil {
 			return at, err
 		}
 		o = object(old)
@@ -143,5 +145,5 @@ func (r *realm) Edit(name string, edit func(*codec.Object)) (record.Version, err
 	if err := req.Namespace(r.namespace).Resource("leases").Body(l).Do(context.Background()).Into(&written); err != nil {
 		return at, err
 	}
-	return version(&written)
+	return apiserver.Version(&written)
 }

@@ -92,33 +92,6 @@ func lease(namespace, name string, replaces record.Version, o codec.Object) (*co
 	return l, nil
 }
 
-func (s *Store) entry(l *coordinationv1.Lease) (lock.Entry, error) {
-	v, err := version(l)
-	if err != nil {
-		return lock.Entry{}, err
-	}
-	o := object(l)
-	s.readKey(&o)
-	return lock.Entry{Name: l.Name, Record: s.decoder.Decode(o), Version: v}, nil
-}
-
-func version(l *coordinationv1.Lease) (record.Version, error) {
-	revision, err := revision(l.ResourceVersion)
-	if err == nil && l.UID == "" {
-		err = fmt.Errorf("lease %s has no uid", l.Name)
-	}
-	return record.Version{UID: string(l.UID), Revision: revision}, err
-}
-
-// revision reads a resourceVersion; servers that conform to KEP-5504 number them.
-func revision(s string) (uint64, error) {
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil || n == 0 {
-		return 0, fmt.Errorf("resourceVersion %q is no number", s)
-	}
-	return n, nil
-}
-
 func microTime(t time.Time) *metav1.MicroTime {
 	if t.IsZero() {
 		return nil

@@ -4,12 +4,9 @@
 //	if err != nil { return err }
 //	locks := lease.In(client, "edge-system")
 //
-// Every write is a full PUT that carries uid and resourceVersion: a Lease that is put
-// without its uid after it was deleted comes back to life. Nothing is ever retried on
-// the way, not even where the server answers Retry-After: a second attempt of a write
-// that was committed is answered with a conflict, and a conflict must mean that nothing
-// was written. What others keep on a Lease (annotations, labels, owners, finalizers,
-// strategy, preferredHolder) survives.
+// Every write is a full PUT that carries uid and resourceVersion, and is sent once: see
+// package apiserver for why. What others keep on a Lease (annotations, labels, owners,
+// finalizers, strategy, preferredHolder) survives.
 //
 // Shared Leases stand in other namespaces than sessions do and are watched by name; see
 // Shared and HolderKeys.

@@ -2,11 +2,8 @@ package lease
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
-	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
 )
 
 // SharedStore is a Store in a namespace that is not ours alone. See Shared.
@@ -20,19 +17,7 @@ func Shared(client Client, namespace string, options ...Option) *SharedStore {
 	return &SharedStore{In(client, namespace, options...)}
 }
 
-// WatchNames implements lock.NameWatcher. Each name has a stream of its own, so the order
-// of the store is kept for each object but not across them; a list shows all names at
-// one revision. Without names nothing is delivered.
+// WatchNames implements lock.NameWatcher, with a stream of its own for each name.
 func (s *SharedStore) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
-	for _, name := range names {
-		if err := codec.CheckName(name); err != nil {
-			return fmt.Errorf("%w: %w", lock.ErrInvalid, err)
-		}
-	}
-	if len(names) == 0 {
-		<-ctx.Done()
-		return nil
-	}
-	follow.Run(ctx, follow.Names(s.source(), names), pace(), deliver)
-	return nil
+	return s.objects.WatchNames(ctx, names, deliver)
 }

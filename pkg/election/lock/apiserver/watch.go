@@ -1,4 +1,4 @@
-package lease
+package apiserver
 
 import (
 	"context"
@@ -7,42 +7,76 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
-
-// pageSize is how many Leases are asked for at a time. All pages show the revision of
-// the first.
-const pageSize = 1000
 
 // A watch is asked to end after a random time from here to twice that, as client-go
 // does, so that many do not come back at the same moment.
 const watchSeconds = 300
 
+// Watch is lock.Store's: all objects of the namespace, locks or not.
+func (s *Objects[O]) Watch(ctx context.Context, deliver func(lock.Event)) error {
+	follow.Run(ctx, s.source(), pace(), deliver)
+	return nil
+}
+
+// WatchNames is lock.NameWatcher's. Each name has a stream of its own, so the order of the
+// store is kept for each object but not across them; a list shows all names at one revision.
+// Without names nothing is delivered.
+func (s *Objects[O]) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
+	return watchNames(ctx, names, func() { follow.Run(ctx, follow.Names(s.source(), names), pace(), deliver) })
+}
+
+// WatchOnly is WatchNames by one stream of the whole namespace, of which the rest is left out.
+func (s *Objects[O]) WatchOnly(ctx context.Context, names []string, deliver func(lock.Event)) error {
+	return watchNames(ctx, names, func() { follow.Run(ctx, s.source(), pace(), follow.Only(names, deliver)) })
+}
+
+func watchNames(ctx context.Context, names []string, watch func()) error {
+	for _, name := range names {
+		if err := codec.CheckName(name); err != nil {
+			return fmt.Errorf("%w: %w", lock.ErrInvalid, err)
+		}
+	}
+	if len(names) == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	watch()
+	return nil
+}
+
+func pace() follow.Pace {
+	p := follow.DefaultPace()
+	p.Jitter = rand.Float64
+	p.RetryAfter = retryAfter
+	return p
+}
+
 // source is the namespace, as a whole and name by name.
-type source struct {
-	*Store
+type source[O Object] struct {
+	*Objects[O]
 	// seconds is how long streams last: one number, so that those of several names end
 	// together and break once.
 	seconds int
 }
 
-var (
-	_ follow.Source = source{}
-	_ follow.Named  = source{}
-)
-
-func (s *Store) source() source { return source{s, watchSeconds + rand.IntN(watchSeconds)} }
+func (s *Objects[O]) source() source[O] {
+	return source[O]{s, watchSeconds + rand.IntN(watchSeconds)}
+}
 
 // List implements follow.Source: a list without resourceVersion, which is consistent.
-func (s source) List(ctx context.Context) ([]lock.Entry, uint64, error) {
-	entries, at, err := s.list(ctx, pageSize)
+func (s source[O]) List(ctx context.Context) ([]lock.Entry, uint64, error) {
+	entries, at, err := s.list(ctx, s.PageSize)
 	if isExpired(err) {
 		// The revision of the first page went away meanwhile. One page cannot expire.
 		entries, at, err = s.list(ctx, 0)
@@ -53,11 +87,11 @@ func (s source) List(ctx context.Context) ([]lock.Entry, uint64, error) {
 	return entries, at, nil
 }
 
-func (s source) list(ctx context.Context, limit int) ([]lock.Entry, uint64, error) {
+func (s source[O]) list(ctx context.Context, limit int) ([]lock.Entry, uint64, error) {
 	var entries []lock.Entry
 	more := ""
 	for {
-		req := s.request(s.client.RESTClient().Get())
+		req := s.request(s.Client.RESTClient().Get())
 		if limit > 0 {
 			req.Param("limit", strconv.Itoa(limit))
 		}
@@ -75,25 +109,30 @@ func (s source) list(ctx context.Context, limit int) ([]lock.Entry, uint64, erro
 	}
 }
 
-func (s source) page(ctx context.Context, req *rest.Request) (entries []lock.Entry, more string, at uint64, err error) {
-	var page coordinationv1.LeaseList
-	if err := req.Do(ctx).Into(&page); err != nil {
+func (s source[O]) page(ctx context.Context, req *rest.Request) (entries []lock.Entry, more string, at uint64, err error) {
+	page := s.NewList()
+	if err := req.Do(ctx).Into(page); err != nil {
 		return nil, "", 0, err
 	}
-	for i := range page.Items {
-		e, err := s.entry(&page.Items[i])
-		if err != nil {
-			return nil, "", 0, err
+	err = meta.EachListItem(page, func(item runtime.Object) error {
+		o, ok := item.(O)
+		if !ok {
+			return fmt.Errorf("list shows a %T", item)
 		}
+		e, err := s.entry(o)
 		entries = append(entries, e)
+		return err
+	})
+	if err != nil {
+		return nil, "", 0, err
 	}
-	at, err = revision(page.ResourceVersion)
-	return entries, page.Continue, at, err
+	at, err = revision(page.GetResourceVersion())
+	return entries, page.GetContinue(), at, err
 }
 
 // ListName implements follow.Named.
-func (s source) ListName(ctx context.Context, name string, at uint64) ([]lock.Entry, uint64, error) {
-	req := named(s.request(s.client.RESTClient().Get()), name)
+func (s source[O]) ListName(ctx context.Context, name string, at uint64) ([]lock.Entry, uint64, error) {
+	req := named(s.request(s.Client.RESTClient().Get()), name)
 	if at != 0 {
 		req.Param("resourceVersion", strconv.FormatUint(at, 10)).Param("resourceVersionMatch", "Exact")
 	}
@@ -105,13 +144,13 @@ func (s source) ListName(ctx context.Context, name string, at uint64) ([]lock.En
 }
 
 // Open implements follow.Source.
-func (s source) Open(ctx context.Context, after uint64) (follow.Stream, error) {
-	return s.open(ctx, s.request(s.client.RESTClient().Get()), after)
+func (s source[O]) Open(ctx context.Context, after uint64) (follow.Stream, error) {
+	return s.open(ctx, s.request(s.Client.RESTClient().Get()), after)
 }
 
 // OpenName implements follow.Named.
-func (s source) OpenName(ctx context.Context, name string, after uint64) (follow.Stream, error) {
-	return s.open(ctx, named(s.request(s.client.RESTClient().Get()), name), after)
+func (s source[O]) OpenName(ctx context.Context, name string, after uint64) (follow.Stream, error) {
+	return s.open(ctx, named(s.request(s.Client.RESTClient().Get()), name), after)
 }
 
 // named restricts a list or watch to one object, which a role bound to names may do.
@@ -119,7 +158,7 @@ func named(req *rest.Request, name string) *rest.Request {
 	return req.Param("fieldSelector", "metadata.name="+name)
 }
 
-func (s source) open(ctx context.Context, req *rest.Request, after uint64) (follow.Stream, error) {
+func (s source[O]) open(ctx context.Context, req *rest.Request, after uint64) (follow.Stream, error) {
 	w, err := req.
 		Param("watch", "true").
 		Param("allowWatchBookmarks", "true").
@@ -129,7 +168,7 @@ func (s source) open(ctx context.Context, req *rest.Request, after uint64) (foll
 	if err != nil {
 		return nil, s.streamError(err)
 	}
-	st := &stream{source: s, events: w}
+	st := &stream[O]{source: s, events: w}
 	if err := st.peek(); err != nil {
 		st.Close()
 		return nil, err
@@ -138,7 +177,7 @@ func (s source) open(ctx context.Context, req *rest.Request, after uint64) (foll
 }
 
 // streamError maps why a stream was not opened, or ended.
-func (s source) streamError(err error) error {
+func (s source[O]) streamError(err error) error {
 	if isExpired(err) {
 		return fmt.Errorf("%w: %w", follow.ErrExpired, s.readError(err))
 	}
@@ -146,15 +185,15 @@ func (s source) streamError(err error) error {
 }
 
 // stream belongs to the goroutine that reads it.
-type stream struct {
-	source
+type stream[O Object] struct {
+	source[O]
 	events watch.Interface
 	first  *lock.Event
 }
 
 // peek looks whether the stream has failed already: client-go shows some failed requests
 // as a stream without events, and the server shows an expired revision as an event.
-func (st *stream) peek() error {
+func (st *stream[O]) peek() error {
 	select {
 	case e, open := <-st.events.ResultChan():
 		event, err := st.event(e, open)
@@ -168,7 +207,7 @@ func (st *stream) peek() error {
 }
 
 // Next implements follow.Stream.
-func (st *stream) Next(ctx context.Context) (lock.Event, error) {
+func (st *stream[O]) Next(ctx context.Context) (lock.Event, error) {
 	if st.first != nil {
 		e := *st.first
 		st.first = nil
@@ -183,40 +222,40 @@ func (st *stream) Next(ctx context.Context) (lock.Event, error) {
 }
 
 // Close implements follow.Stream. It waits until client-go's goroutine is gone.
-func (st *stream) Close() {
+func (st *stream[O]) Close() {
 	st.events.Stop()
 	for range st.events.ResultChan() {
 	}
 }
 
-func (st *stream) event(e watch.Event, open bool) (lock.Event, error) {
+func (st *stream[O]) event(e watch.Event, open bool) (lock.Event, error) {
 	if !open {
 		return lock.Event{}, wrap(lock.ErrUnknown, fmt.Errorf("watch closed: %w", io.EOF))
 	}
 	if e.Type == watch.Error {
 		return lock.Event{}, st.streamError(apierrors.FromObject(e.Object))
 	}
-	l, ok := e.Object.(*coordinationv1.Lease)
+	o, ok := e.Object.(O)
 	if !ok {
 		return lock.Event{}, wrap(lock.ErrUnknown, fmt.Errorf("watch shows a %T", e.Object))
 	}
-	shown, err := st.shown(e.Type, l)
+	shown, err := st.shown(e.Type, o)
 	if err != nil {
 		return lock.Event{}, wrap(lock.ErrUnknown, err)
 	}
 	return shown, nil
 }
 
-func (st *stream) shown(t watch.EventType, l *coordinationv1.Lease) (lock.Event, error) {
+func (st *stream[O]) shown(t watch.EventType, o O) (lock.Event, error) {
 	switch t {
 	case watch.Added, watch.Modified:
-		e, err := st.entry(l)
+		e, err := st.entry(o)
 		return lock.Event{Kind: lock.Changed, Entry: e}, err
 	case watch.Deleted:
-		at, err := revision(l.ResourceVersion)
-		return lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: l.Name, Version: record.Version{Revision: at}}}, err
+		at, err := revision(o.GetResourceVersion())
+		return lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: o.GetName(), Version: record.Version{Revision: at}}}, err
 	case watch.Bookmark:
-		at, err := revision(l.ResourceVersion)
+		at, err := revision(o.GetResourceVersion())
 		return lock.Event{Kind: lock.Progressed, Revision: at}, err
 	}
 	return lock.Event{}, fmt.Errorf("unknown watch event %q", t)

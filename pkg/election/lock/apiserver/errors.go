@@ -1,4 +1,4 @@
-package configmap
+package apiserver
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ func statusOf(err error) *metav1.Status {
 	return &status
 }
 
-// isAbsent says whether an API server itself said that there is no such ConfigMap.
+// isAbsent says whether an API server itself said that there is no such object.
 func isAbsent(err error, name string) bool {
 	s := statusOf(err)
 	return s != nil && s.Code == http.StatusNotFound && s.Reason == metav1.StatusReasonNotFound &&
@@ -34,7 +34,7 @@ func isAbsent(err error, name string) bool {
 
 // writeError maps what became of a write. Only what certainly was not written may be
 // told as rejected.
-func (s *Store) writeError(err error, replaces record.Version) error {
+func (s *Objects[O]) writeError(err error, replaces record.Version) error {
 	if known := s.commonError(err); known != nil {
 		return known
 	}
@@ -59,25 +59,26 @@ func (s *Store) writeError(err error, replaces record.Version) error {
 	return wrap(lock.ErrUnknown, err)
 }
 
-// saysVanished tells "no object" from "another object" in a conflict: the uid is compared
-// before anyone asks whether there is an object. Without a uid the answer is 404.
+// saysVanished tells "no object" from "another object" in a conflict. Where an update creates,
+// as it does a Lease, a uid that it names is compared with none; where it does not, as with a
+// ConfigMap, the uid is compared before anyone asks whether there is an object.
 func saysVanished(message string) bool {
 	return strings.HasSuffix(strings.TrimSpace(message), "UID in object meta:")
 }
 
 // readError maps why a read failed.
-func (s *Store) readError(err error) error {
+func (s *Objects[O]) readError(err error) error {
 	if known := s.commonError(err); known != nil {
 		return known
 	}
 	if status := statusOf(err); status != nil && status.Code == http.StatusNotFound {
-		return fmt.Errorf("%w: %w (is this an API server?)", lock.ErrDenied, err)
+		return fmt.Errorf("%w: %w (%s)", lock.ErrDenied, err, s.Missing)
 	}
 	return wrap(lock.ErrUnknown, err)
 }
 
 // commonError maps what means the same to reads and writes; nil for the rest.
-func (s *Store) commonError(err error) error {
+func (s *Objects[O]) commonError(err error) error {
 	var api apierrors.APIStatus
 	if errors.As(err, &api) && api.Status().Code == http.StatusTooManyRequests {
 		// Priority and fairness answers in plain text, before anything is done.
@@ -91,10 +92,10 @@ func (s *Store) commonError(err error) error {
 	case http.StatusUnauthorized:
 		return fmt.Errorf("%w: %w (are the credentials valid, and for this cluster?)", lock.ErrDenied, err)
 	case http.StatusForbidden:
-		return fmt.Errorf("%w: %w (needed on configmaps in namespace %s: get, list, watch, create, update)", lock.ErrDenied, err, s.namespace)
+		return fmt.Errorf("%w: %w (needed on %s in namespace %s: get, list, watch, create, update)", lock.ErrDenied, err, s.Resource, s.Namespace)
 	case http.StatusNotFound:
 		if status.Details != nil && status.Details.Kind == "namespaces" {
-			return fmt.Errorf("%w: namespace %s does not exist: %w (create it first)", lock.ErrDenied, s.namespace, err)
+			return fmt.Errorf("%w: namespace %s does not exist: %w (create it first)", lock.ErrDenied, s.Namespace, err)
 		}
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
 		return wrap(lock.ErrInvalid, err)

@@ -1,0 +1,137 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Object is one object of a kind.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// List is a list of them.
+type List interface {
+	runtime.Object
+	metav1.ListInterface
+}
+
+// Kind is a kind of object.
+type Kind[O Object] struct {
+	// Name and Resource are what people and requests call it: lease, leases.
+	Name, Resource string
+	// PageSize is how many are asked for at a time. All pages show the revision of the first.
+	PageSize int
+	// Missing asks whoever reads what it is that a server without the resource lacks.
+	Missing string
+	New     func() O
+	NewList func() List
+}
+
+// Objects are those of a kind in a namespace.
+type Objects[O Object] struct {
+	Kind[O]
+	Client    Client
+	Namespace string
+	// Decode reads an object and takes it over: nobody else holds it, or changes it later.
+	Decode func(O) *record.Record
+}
+
+// Get is lock.Store's: a GET without resourceVersion, which is consistent.
+func (s *Objects[O]) Get(ctx context.Context, name string) (lock.Entry, error) {
+	if err := codec.CheckName(name); err != nil {
+		return lock.Entry{}, fmt.Errorf("%w: %w", lock.ErrInvalid, err)
+	}
+	o := s.New()
+	err := s.request(s.Client.RESTClient().Get()).Name(name).Do(ctx).Into(o)
+	if isAbsent(err, name) {
+		return lock.Entry{Name: name}, nil
+	}
+	if err != nil {
+		return lock.Entry{}, s.readError(err)
+	}
+	e, err := s.entry(o)
+	if err != nil {
+		return lock.Entry{}, wrap(lock.ErrUnknown, err)
+	}
+	return e, nil
+}
+
+// Put writes an object that carries the uid and revision of what it replaces: a POST to
+// create, a PUT to update.
+func (s *Objects[O]) Put(ctx context.Context, o O, replaces record.Version) (record.Version, error) {
+	var req *rest.Request
+	if replaces.UID == "" {
+		req = s.request(s.Client.RESTClient().Post())
+	} else {
+		req = s.request(s.Client.RESTClient().Put()).Name(o.GetName())
+	}
+	written := s.New()
+	if err := req.Body(o).Do(ctx).Into(written); err != nil {
+		return record.Version{}, s.writeError(err, replaces)
+	}
+	v, err := Version(written)
+	if err == nil && replaces.UID != "" && v.UID != replaces.UID {
+		err = fmt.Errorf("%s was recreated by an update", o.GetName())
+	}
+	if err != nil {
+		return record.Version{}, fmt.Errorf("%w: %s %w", lock.ErrUnknown, s.Name, err)
+	}
+	return v, nil
+}
+
+// CheckWrite says whether a record may be written under the name, in place of that version.
+func CheckWrite(name string, replaces record.Version) error {
+	if err := codec.CheckName(name); err != nil {
+		return fmt.Errorf("%w: %w", lock.ErrInvalid, err)
+	}
+	if replaces.UID != "" && replaces.Revision == 0 {
+		return fmt.Errorf("%w: an update needs the revision that it replaces", lock.ErrInvalid)
+	}
+	return nil
+}
+
+// request makes client-go send the request once and no more.
+func (s *Objects[O]) request(r *rest.Request) *rest.Request {
+	return r.Namespace(s.Namespace).Resource(s.Resource).MaxRetries(0)
+}
+
+func (s *Objects[O]) entry(o O) (lock.Entry, error) {
+	v, err := Version(o)
+	if err != nil {
+		return lock.Entry{}, fmt.Errorf("%s %w", s.Name, err)
+	}
+	return lock.Entry{Name: o.GetName(), Record: s.Decode(o), Version: v}, nil
+}
+
+// Version is the version of an object; the error begins with its name.
+func Version(o metav1.Object) (record.Version, error) {
+	at, err := revision(o.GetResourceVersion())
+	if err == nil && o.GetUID() == "" {
+		err = errors.New("has no uid")
+	}
+	if err != nil {
+		return record.Version{}, fmt.Errorf("%s: %w", o.GetName(), err)
+	}
+	return record.Version{UID: string(o.GetUID()), Revision: at}, nil
+}
+
+// revision reads a resourceVersion; servers that conform to KEP-5504 number them.
+func revision(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("resourceVersion %q is no number", s)
+	}
+	return n, nil
+}

@@ -217,6 +217,17 @@ type zapClock struct{}
 func (zapClock) Now() time.Time                         { return time.Now() }
 func (zapClock) NewTicker(d time.Duration) *time.Ticker { return time.NewTicker(d) }
 
+// end lets the members leave, one after the other, and says where two were at work at once.
+func (g *group) end(members ...*member) {
+	g.t.Helper()
+	for _, m := range members {
+		m.leave(g.t)
+	}
+	for _, o := range g.judge.overlaps() {
+		g.t.Error(o)
+	}
+}
+
 // leave stops the member and waits until it is gone.
 func (m *member) leave(t *testing.T) {
 	t.Helper()

@@ -67,11 +67,7 @@ func TestForgedMarks(t *testing.T) {
 				if len(leaders(m1, m2)["a"]) != 1 {
 					t.Error("no leader")
 				}
-				m1.leave(t)
-				m2.leave(t)
-				for _, o := range g.judge.overlaps() {
-					t.Error(o)
-				}
+				g.end(m1, m2)
 			})
 		})
 	}
@@ -110,11 +106,7 @@ func TestForgedRenewal(t *testing.T) {
 			o.Annotations[codec.HolderAnnotation] = strings.Replace(o.Annotations[codec.HolderAnnotation], `"renewal":"session"`, `"renewal":"record"`, 1)
 		})
 		after(time.Minute)
-		m1.leave(t)
-		m2.leave(t)
-		for _, o := range g.judge.overlaps() {
-			t.Error(o)
-		}
+		g.end(m1, m2)
 	})
 }
 
@@ -148,11 +140,7 @@ func TestSessionBlankedAndMended(t *testing.T) {
 				after(12 * time.Second)
 				mend2()
 				after(10 * time.Second)
-				m1.leave(t)
-				m2.leave(t)
-				for _, o := range g.judge.overlaps() {
-					t.Error(o)
-				}
+				g.end(m1, m2)
 			})
 		})
 	}

@@ -41,11 +41,7 @@ func TestRecordsAreLeftAlone(t *testing.T) {
 				t.Errorf("%s is led by %v", e, l)
 			}
 		}
-		m1.leave(t)
-		m2.leave(t)
-		for _, o := range g.judge.overlaps() {
-			t.Error(o)
-		}
+		g.end(m1, m2)
 	})
 }
 
@@ -162,10 +158,7 @@ func TestBlindHolder(t *testing.T) {
 		for _, e := range g.names {
 			g.wantLeader(e, m1, m1)
 		}
-		m1.leave(t)
-		for _, o := range g.judge.overlaps() {
-			t.Error(o)
-		}
+		g.end(m1)
 	})
 }
 
@@ -207,10 +200,7 @@ func TestStrayLockIsReleased(t *testing.T) {
 			t.Error("an election that came back is not led")
 		}
 		g.wantLeader("a", m1, m1)
-		m1.leave(t)
-		for _, o := range g.judge.overlaps() {
-			t.Error(o)
-		}
+		g.end(m1)
 	})
 }
 
@@ -232,11 +222,7 @@ func TestWhatCannotBeReleasedEndsTheSession(t *testing.T) {
 		if l := m1.status["a"].Leader().Identity; l == was {
 			t.Error("the session that holds b goes on")
 		}
-		m1.leave(t)
-		m2.leave(t)
-		for _, o := range g.judge.overlaps() {
-			t.Error(o)
-		}
+		g.end(m1, m2)
 	})
 }
 
@@ -331,11 +317,7 @@ func TestSessionIsTamperedWith(t *testing.T) {
 						t.Errorf("%s is still led under the identity whose session is gone", e)
 					}
 				}
-				m1.leave(t)
-				m2.leave(t)
-				for _, o := range g.judge.overlaps() {
-					t.Error(o)
-				}
+				g.end(m1, m2)
 			})
 		})
 	}

@@ -87,8 +87,7 @@ var large = []Options{
 	{Name: "3 members, 1 brief fault", Members: 3, Timing: Tiny(), Faults: brief(), Budget: 1},
 	beats("1 stray or lost write while they begin", Options{Beats: Prompt, Faults: []Fault{StrayWrite, LostReply, StrayBeat, LostBeatReply}, Budget: 1}),
 	beats("1 stray beat or death, any order", Options{Start: Settled, Faults: []Fault{StrayBeat, Crash}, Budget: 1}),
-	beats("2 faults: stray beat, deletions", Options{Beats: Prompt, Start: Settled, Faults: []Fault{StrayBeat, Delete, DeleteSession}, Budget: 2}),
-	beats("2 faults: death, deletions", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Crash, Delete, DeleteSession}, Budget: 2}),
+	beats("2 faults: stray beat, deleted session", Options{Beats: Prompt, Start: Settled, Faults: []Fault{StrayBeat, DeleteSession}, Budget: 2}),
 }
 
 // TestWorldsClose explores each world until nothing new happens in it.

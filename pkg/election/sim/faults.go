@@ -121,7 +121,7 @@ func (w *world) becalm() {
 		if h.proc == nil {
 			w.after(w.upTo(time.Second), h.boot)
 		} else {
-			h.proc.inc.stream.stalledUntil = 0
+			h.proc.inc.stream.flow()
 			h.proc.resume()
 		}
 		if h.proc != nil && n == spare && w.chance(0.3) {

@@ -16,6 +16,7 @@ type stream struct {
 	cursor  int
 	open    bool
 	pumping bool
+	pumpAt  int64 // when the next change is shown, while pumping
 	// stalledUntil is until when nothing comes out of an open stream.
 	stalledUntil int64
 	// brokenAt is where the cursor stood at the last break.
@@ -44,11 +45,24 @@ func (s *stream) kick() {
 	}
 	s.pumping = true
 	at := w.store.history[s.cursor].at + int64(s.i.p.h.link.latency())
-	w.at(max(at, s.stalledUntil), s.next)
+	s.pumpAt = max(at, s.stalledUntil, w.now)
+	w.at(s.pumpAt, s.next)
+}
+
+// flow ends a stall. A stream that was begun anew meanwhile would be silent again.
+func (s *stream) flow() {
+	s.stalledUntil = 0
+	if s.i.p.bursts != nil {
+		s.pumping = false
+		s.kick()
+	}
 }
 
 func (s *stream) pump() {
 	w := s.world()
+	if w.now != s.pumpAt {
+		return // it was to end a stall that is over
+	}
 	s.pumping = false
 	if !s.open || s.cursor >= len(w.store.history) {
 		return

@@ -13,12 +13,12 @@ import (
 // and in good standing, and sees the same preference as we do (rules 7, 17). While the
 // preference is not synced a policy lets nobody outrank anybody.
 func (s *step) better() *Peer {
-	me := s.cfg.Member
+	me, leaver := s.cfg.Member, s.leaver()
 	var best *Peer
 	divided := ""
 	for i := range s.View.Peers {
 		p := &s.View.Peers[i]
-		if !p.Ready || p.Trust != Proven || !p.StandsFor(s.cfg.Election) || s.isPassedOver(p.Member) ||
+		if p.Identity == leaver || !p.Ready || p.Trust != Proven || !p.StandsFor(s.cfg.Election) || s.isPassedOver(p.Member) ||
 			!s.outranks(p.Member, priority.Weighed(me)) {
 			continue
 		}
@@ -41,6 +41,19 @@ func (s *step) better() *Peer {
 	return best
 }
 
+// leaver is the member that handed us the lock because it leaves for good. Its session shows
+// it as ready for a moment more.
+func (s *step) leaver() string {
+	if s.Lock.Owner != Mine {
+		return ""
+	}
+	h := s.Lock.Record.History
+	if i := len(h) - 2; i >= 0 && h[i].Why == released+string(ReasonShutdown) { // the last one is our take
+		return h[i].Who
+	}
+	return ""
+}
+
 // successor is who should take the lock next, among the living and ourselves: every
 // member that sees the same directory names the same one (rule 6). Empty: nobody.
 func (s *step) successor(without ...string) string {
@@ -56,6 +69,31 @@ func (s *step) successor(without ...string) string {
 	for i := range s.View.Peers {
 		consider(&s.View.Peers[i])
 	}
+	me := s.asPeer()
+	consider(&me)
+	if best == nil {
+		return ""
+	}
+	return best.Identity
+}
+
+// place is how many members come before us as the successor of the holder: none before the
+// one that successor names. Whoever bears the holder's own name is not that one.
+func (s *step) place(holder string) int {
+	me, before := s.asPeer(), 0
+	if me.Identity == holder {
+		before++
+	}
+	for i := range s.View.Peers {
+		if p := &s.View.Peers[i]; p.Identity != holder && !s.isPassedOver(p.Member) && s.compare(p, &me) < 0 {
+			before++
+		}
+	}
+	return before
+}
+
+// asPeer is this member as the others see it.
+func (s *step) asPeer() Peer {
 	me := Peer{Member: s.cfg.Member, Trust: Proven}
 	if s.now < s.cfg.ProvenAt {
 		me.Trust = OnProbation
@@ -64,11 +102,7 @@ func (s *step) successor(without ...string) string {
 	if !s.stands() {
 		me.Standing = []string{s.cfg.Election}
 	}
-	consider(&me)
-	if best == nil {
-		return ""
-	}
-	return best.Identity
+	return me
 }
 
 // stands says whether our runners are in good standing: they did not fail lately, and are

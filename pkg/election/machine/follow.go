@@ -150,11 +150,20 @@ func (s *step) turn() time.Duration {
 		}
 		return t.NominateDelay
 	}
-	if s.lastHolder() || s.successor(l.Record.Holder) == me {
+	if s.lastHolder() {
 		return 0
 	}
-	return t.NominateDelay
+	place := s.place(l.Record.Holder)
+	if place < lastPlace {
+		return time.Duration(place) * t.NominateDelay
+	}
+	return lastPlace*t.NominateDelay + time.Duration(s.jitter*float64(t.NominateDelay))
 }
+
+// lastPlace is the one in line after a death that all who come later share, so that the
+// delay has a bound. Those before it come one by one: who does not take part in the
+// election, or does not answer, costs one nominateDelay, and no two write at once.
+const lastPlace = 3
 
 // turnGone passes over the nominee of a lock that has been free for longer than its turn.
 func (s *step) turnGone(free record.Instant) {

@@ -112,8 +112,9 @@ func (c *cluster) prefer(ctx context.Context, namespace, revision string) error 
 }
 
 // physical measures what the API server itself needs: a bare update, and an update until
-// another client's watch shows it. Each time it makes an object of its own.
-func (c *cluster) physical(ctx context.Context, n int) (update, event sample, err error) {
+// another client's watch shows it, each after it was idle for so long. Each time it makes an
+// object of its own.
+func (c *cluster) physical(ctx context.Context, n int, idle time.Duration) (update, event sample, err error) {
 	c.references++
 	name := fmt.Sprintf("reference-%d", c.references)
 	writer, err := c.store(namespace)
@@ -153,6 +154,9 @@ func (c *cluster) physical(ctx context.Context, n int) (update, event sample, er
 		entry, err := writer.Get(ctx, name)
 		if err != nil {
 			return nil, nil, fmt.Errorf("reference: %w", err)
+		}
+		if err := pause(ctx, idle); err != nil {
+			return nil, nil, err
 		}
 		r := *entry.Record
 		r.Transitions = i + 1

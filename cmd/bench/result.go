@@ -22,6 +22,8 @@ type result struct {
 	// Update and Event are the physical limit: a bare update, and an update until another
 	// client's watch shows it.
 	Update, Event sample
+	// Rested is the latter of an API server that had nothing to do before.
+	Rested sample
 	// Base is what the API server asks of itself; it is taken off all that follow.
 	Base float64
 

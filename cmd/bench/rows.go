@@ -42,6 +42,7 @@ func (r *result) times() *grid {
 	}
 	row("", "bare update", "API server", r.Update, none, none, none)
 	row("", "update -> event at another client", "API server", r.Event, none, none, none)
+	row("", "the same, of an API server that had rested for 50 ms", "API server", r.Rested, none, none, none)
 	moves := slices.Clone(r.Moves)
 	slices.SortStableFunc(moves, func(a, b move) int {
 		return cmp.Or(cmp.Compare(len(a.Target), len(b.Target)), cmp.Compare(a.Target, b.Target), cmp.Compare(rank(a.Who), rank(b.Who)))

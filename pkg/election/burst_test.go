@@ -2,6 +2,8 @@ package election_test
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +12,9 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
 )
 
 // Rules 7 and 12: whose a session-renewed record is follows from the sessions as they were
@@ -91,3 +95,57 @@ func ledBy(m *member) (n int) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// After a death of whoever led many elections, each of two others takes those that it comes
+// first for, then looks after the rest. The store is slow, so what one still has to write when
+// the other's turn is over is written by both: but not where the stream has shown it taken.
+func TestManyLocksOfADeadMember(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, many(300)...)
+		g.bend = func(_ *election.Config, s *election.Spec) { s.Bootstrap = machine.BootstrapImmediate }
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		others := []*member{g.join("m2", "stable", stable), g.join("m3", "stable", stable)}
+		after(30 * time.Second)
+		if led := ledBy(m1); led != len(g.names) {
+			t.Fatalf("m1 leads %d elections", led)
+		}
+		var takes, conflicts atomic.Int32
+		turn := make(chan struct{}, 1)
+		for _, m := range others {
+			m.store.On(memory.Put, func(ctx context.Context, c memory.Call, op func() error) error {
+				if c.Record.IsSession() {
+					return op()
+				}
+				turn <- struct{}{}
+				defer func() { <-turn }()
+				takes.Add(1)
+				err := memory.Delay(20*time.Millisecond)(ctx, c, op)
+				if errors.Is(err, lock.ErrConflict) {
+					conflicts.Add(1)
+				}
+				return err
+			})
+		}
+		hangAll(m1.store) // as good as killed
+		after(time.Minute)
+		if led := ledBy(others[0]) + ledBy(others[1]); led != len(g.names) {
+			t.Errorf("%d elections are led again", led)
+		}
+		// What was under way in both when one was written cannot be called back.
+		if most := int32(2 * poolSize); conflicts.Load() > most || takes.Load() < int32(len(g.names)) {
+			t.Errorf("%d writes, %d of them too late; want at most %d", takes.Load(), conflicts.Load(), most)
+		}
+		t.Logf("%d writes, %d of them too late", takes.Load(), conflicts.Load())
+		m1.store.Heal()
+		for _, m := range append(others, m1) {
+			m.leave(t)
+		}
+		for _, o := range g.judge.overlaps() {
+			t.Error(o)
+		}
+	})
+}
+
+// poolSize is how many writes a member has under way at most.
+const poolSize = 24

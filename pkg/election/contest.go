@@ -183,9 +183,13 @@ func (r *realm) write(c *contest, w machine.Write) {
 	if g := c.entrant.ranges; g != nil {
 		g.stamp(&w, r.identity, r.cfg.Clock.Wall())
 	}
-	r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, purpose: w.Purpose, write: &w.Record, replaces: w.If, renewed: renewed, done: func(ans answer) {
-		r.post(func() { r.written(c, w, ans) })
-	}})
+	r.pool.enqueue(request{
+		store: c.lock.store, name: c.lock.name, purpose: w.Purpose, write: &w.Record, replaces: w.If, renewed: renewed,
+		passed: func() bool { return w.If.UID != "" && c.state.Lock.Version != w.If },
+		done: func(ans answer) {
+			r.post(func() { r.written(c, w, ans) })
+		},
+	})
 }
 
 func (r *realm) read(c *contest) {

@@ -306,7 +306,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer wg.Wait()
 	defer stopWatching()
 	if m.cfg.Preferences != nil {
-		preference.set(record.Preferred{State: record.PreferredNotSynced})
+		preference.set(notSynced)
 		wg.Go(func() {
 			if err := m.cfg.Preferences.Watch(watching, preference.set); err != nil {
 				m.cfg.Log.Error("source of the preferred revision gave up; nothing moves any more for its sake", zap.Error(err))

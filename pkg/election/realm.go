@@ -27,10 +27,13 @@ type realm struct {
 	log       *zap.Logger
 	identity  string
 	notBefore record.Instant
-	// source has what is preferred, and preference is what this incarnation knows of that:
-	// what the machines are told and what the session publishes are always of one piece.
+	// source has what is preferred, and preference is what this incarnation knows of that.
 	source     *latest[Preference]
 	preference Preference
+	// published is the digest of what our session says that we see. It follows preference, at
+	// publishAt at the latest; zero where it has.
+	published string
+	publishAt record.Instant
 
 	ctx    context.Context // of all requests and the watch; outlives the caller's
 	cancel context.CancelFunc
@@ -78,6 +81,10 @@ type realm struct {
 	// unreadyAt is when a leaving member tells the others that it is not ready any more; zero
 	// once it has.
 	unreadyAt record.Instant
+	// handed are the locks that a leaving member released to a nominee that has not been seen to
+	// take them, and handedBy is until when it waits for that.
+	handed   map[lockName]bool
+	handedBy record.Instant
 	// giveUpAt is until when a leaving member tries to end its session.
 	giveUpAt record.Instant
 	// leaving is why everything is being given up; empty while nothing is.
@@ -86,14 +93,18 @@ type realm struct {
 	ending machine.Reason
 }
 
+// notSynced is what is preferred before the source said anything.
+var notSynced = record.Preferred{State: record.PreferredNotSynced}
+
 func newRealm(m *Manager, identity string, source *latest[Preference], notBefore record.Instant) *realm {
 	r := &realm{
 		m: m, cfg: &m.cfg, identity: identity, source: source, notBefore: notBefore,
-		preference: record.Preferred{State: record.PreferredNotSynced},
+		preference: notSynced,
+		published:  notSynced.Digest(),
 		log:        m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
 		inbox:      make(chan func(), 256),
 		contests:   map[*entrant]*contest{}, streams: map[lock.Store]*stream{},
-		going: map[*contest]bool{}, lowered: map[*contest]bool{}, unready: map[*contest]bool{}, open: map[*contest]bool{}, beats: map[lockName]uint64{},
+		going: map[*contest]bool{}, lowered: map[*contest]bool{}, unready: map[*contest]bool{}, open: map[*contest]bool{}, handed: map[lockName]bool{}, beats: map[lockName]uint64{},
 		view: &machine.View{},
 	}
 	r.trouble.log = r.log
@@ -113,7 +124,7 @@ func (r *realm) member() record.Member {
 	now := r.cfg.Clock.Now()
 	m := record.Member{
 		Identity: r.identity, Revision: r.cfg.Member.Revision, Location: r.cfg.Member.Location, Weight: r.cfg.Member.Weight,
-		Ready: r.leaving == "" || r.unreadyAt != 0, Preference: r.preference.Digest(), Config: strconv.FormatUint(r.config, 36),
+		Ready: r.leaving == "" || r.unreadyAt != 0, Preference: r.published, Config: strconv.FormatUint(r.config, 36),
 	}
 	for c := range r.lowered {
 		if c.state.Standing(now) {
@@ -228,9 +239,12 @@ func (r *realm) attend() {
 	if r.unreadyAt <= now {
 		r.unreadyAt = 0
 	}
+	if r.publishAt <= now {
+		r.published, r.publishAt = r.preference.Digest(), 0
+	}
 	r.own.Publish(r.member())
 	r.settle(now)
-	if r.leaving != "" && (len(r.contests) == 0 || r.letGo()) {
+	if r.endsSession(now) {
 		r.own.Leave()
 	}
 	r.tendSession(now)
@@ -243,36 +257,12 @@ func (r *realm) attend() {
 // next is the earliest instant at which something is due; zero for never.
 func (r *realm) next() record.Instant {
 	next := record.Instant(0)
-	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext, r.streamNext, r.sightNext, r.unreadyAt} {
+	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext, r.streamNext, r.sightNext, r.unreadyAt, r.handedBy, r.publishAt} {
 		if at != 0 && (next == 0 || at < next) {
 			next = at
 		}
 	}
 	return next
-}
-
-// finished says whether this incarnation owes nothing any more.
-func (r *realm) finished() bool { return r.leaving != "" && len(r.contests) == 0 && r.own.Over() }
-
-// releasesFirst is how long a leaving member keeps to itself that it is not ready any more:
-// where work stops at once, that write would only hold up the releases, which say more.
-const releasesFirst = 50 * time.Millisecond
-
-// leave gives up everything: each election stops and is released, then the session ends.
-func (r *realm) leave(why machine.Reason) {
-	if r.leaving != "" {
-		return
-	}
-	r.leaving = why
-	r.log.Info("leaving", zap.String("reason", string(why)))
-	now := r.cfg.Clock.Now()
-	r.giveUpAt, r.unreadyAt = now.Add(r.cfg.Timing.LeaseDuration), now.Add(releasesFirst)
-	r.each(func(c *contest) { r.resign(c, why) })
-}
-
-func (r *realm) resign(c *contest, why machine.Reason) {
-	r.going[c] = true
-	r.handle(c, machine.Resign{Reason: why})
 }
 
 // enter takes up elections that were added and gives up those that were removed.
@@ -350,6 +340,7 @@ func (r *realm) settle(now record.Instant) {
 		if c.inner != nil && r.going[c.inner] {
 			continue // its work is the inner one
 		}
+		r.handOver(c, now)
 		r.drop(c)
 		if c.outer != nil && r.going[c.outer] {
 			continue
@@ -358,12 +349,14 @@ func (r *realm) settle(now record.Instant) {
 		dropped = true
 		if c.entrant.stray {
 			r.m.tell() // an election may be waiting for this lock
-		} else {
+		}
+		if r.leaving != "" {
+			continue // what the session says of it goes with the session
+		}
+		if !c.entrant.stray {
 			r.config -= c.entrant.digest()
 		}
-		if r.leaving == "" {
-			r.m.forget(c.entrant)
-		}
+		r.m.forget(c.entrant)
 	}
 	if dropped && len(r.contests) == 0 {
 		// Locks with ranges may have taken all the time that there was.
@@ -396,16 +389,27 @@ func (e *entrant) digest() uint64 {
 	return x ^ x>>32
 }
 
-// prefer takes in what is preferred; the session publishes that we see it. An election for
-// which nothing changed is not told.
+// prefer takes in what is preferred; the session publishes that we see it: at once, where our
+// revision is preferred in an election, since its holder waits for that; else a moment later.
+// An election for which nothing changed is not told.
 func (r *realm) prefer(p Preference) {
+	settled := r.preference.Digest() == r.published
 	r.preference = p
 	r.log.Info("preferred revision", zap.String("preferred", p.Digest()))
+	gains := false
 	r.each(func(c *contest) {
-		if e := r.preferenceOf(c); e.Preferred != c.state.Preferred || e.Digest != c.state.Digest {
+		e := r.preferenceOf(c)
+		gains = gains || e.Preferred.Revision == r.cfg.Member.Revision
+		if e.Preferred != c.state.Preferred || e.Digest != c.state.Digest {
 			r.handle(c, e)
 		}
 	})
+	switch {
+	case gains || !r.own.Joined() || r.published == notSynced.Digest():
+		r.publishAt = 0
+	case settled: // however often it changes, the others hear of it
+		r.publishAt = r.cfg.Clock.Now().Add(gainersFirst)
+	}
 }
 
 // preferenceOf is what this incarnation knows of an election's preferred revision.

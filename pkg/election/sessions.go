@@ -78,40 +78,6 @@ func (c *contest) holdsThroughSession() bool {
 	return l.Owner == machine.Mine && l.Record.ThroughSession()
 }
 
-// releasedOneByOne is up to how many locks a leaving member releases each by itself, which
-// names a successor for each. The end of its session frees all at once.
-const releasedOneByOne = poolSize
-
-// letGo says whether the end of the session may stand for the releases that are still to
-// be written: nothing is at work any more, and what is left are many locks that it holds
-// through its session.
-func (r *realm) letGo() bool {
-	if len(r.contests) <= releasedOneByOne || !r.own.Joined() {
-		return false // a session that was lost frees nothing
-	}
-	held := 0
-	for _, c := range r.contests {
-		switch s := &c.state; {
-		case c.outer != nil, s.Role == machine.Leading, s.Role == machine.Draining && !s.Drain.Stopped:
-			return false
-		case c.holdsThroughSession():
-			held++
-		case s.Lock.Owner == machine.Mine:
-			return false
-		}
-	}
-	if held <= releasedOneByOne {
-		return false
-	}
-	r.log.Info("ending the session instead of releasing each lock", zap.Int("locks", held))
-	r.pool.forget()
-	for _, c := range r.contests {
-		r.drop(c)
-	}
-	clear(r.contests)
-	return true
-}
-
 // stray takes up a lock that this incarnation holds although it takes part in no election
 // for it: a write that was given up was carried out after all. It is released (rule 15);
 // nothing else would free it while our session lives.

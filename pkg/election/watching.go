@@ -242,6 +242,7 @@ func (r *realm) shown(s *stream, e lock.Entry, by machine.Source) {
 	r.tendView(r.cfg.Clock.Now()) // whose the record is follows from the sessions shown before it
 	c := s.byLock[e.Name]
 	if c == nil {
+		r.takenOver(s, e)
 		c = r.stray(s, e)
 	}
 	if c != nil {

@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -27,7 +28,10 @@ type request struct {
 	// renewed is the renewal time of the record that the write replaces; zero where
 	// nobody else looks at it.
 	renewed time.Time
-	done    func(answer)
+	// passed says whether the object has been seen to be another version than the one to be
+	// replaced; nil where nobody looks. Only the owner of the realm may call it.
+	passed func() bool
+	done   func(answer)
 }
 
 type answer struct {
@@ -91,7 +95,9 @@ func (p *pool) dispatch(ctx context.Context) record.Instant {
 		if i < 0 || i > 1 && p.busy >= poolSize-renewalSlots {
 			return 0
 		}
-		if i > 0 { // renewals are not held up
+		r := p.queues[i][0]
+		passed := r.passed != nil && r.passed()
+		if i > 0 && !passed { // renewals are not held up
 			now := p.clock.Now()
 			if now < p.heldUntil {
 				return p.heldUntil
@@ -103,13 +109,16 @@ func (p *pool) dispatch(ctx context.Context) record.Instant {
 				return now.Add(delay)
 			}
 		}
-		r := p.queues[i][0]
 		p.queues[i][0] = request{}
 		if p.queues[i] = p.queues[i][1:]; len(p.queues[i]) == 0 {
 			p.queues[i] = nil // what a burst needed is not kept
 		}
 		p.busy++
-		p.start(ctx, r)
+		if passed {
+			p.refuse(r)
+		} else {
+			p.start(ctx, r)
+		}
 	}
 	return 0
 }
@@ -132,6 +141,14 @@ func (p *pool) start(ctx context.Context, r request) {
 		defer cancel()
 		r.done(p.perform(ctx, r))
 	})
+}
+
+// refuse answers a write in the store's place, as the store would: while it waited, somebody
+// else was faster.
+func (p *pool) refuse(r request) {
+	err := fmt.Errorf("%s: seen to be another version: %w", r.name, lock.ErrConflict)
+	sent := p.clock.Now()
+	p.wg.Go(func() { r.done(answer{sent: sent, err: err, outcome: lock.OutcomeOf(err)}) })
 }
 
 func (p *pool) perform(ctx context.Context, r request) answer {

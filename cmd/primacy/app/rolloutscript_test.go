@@ -17,6 +17,8 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
@@ -105,4 +107,34 @@ func (s *scripts) forge(ts *testscript.TestScript, neg bool, args []string) {
 	m.Data[args[0]] = text
 	_, err = maps.Update(ctx, m, metav1.UpdateOptions{})
 	ts.Check(err)
+}
+
+// agreed waits until all members say that they see what is preferred; its digest begins so.
+func (s *scripts) agreed(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1)
+	client, err := lease.NewClient(s.cluster.Config)
+	ts.Check(err)
+	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	seen, listed := map[string]string{}, false
+	ts.Check(lease.In(client, ts.Getenv("NS")).Watch(ctx, func(e lock.Event) {
+		listed = listed || e.Kind == lock.Listed
+		for _, e := range append(e.List, e.Entry) {
+			if e.Record != nil && e.Record.Member != nil && e.Record.Holder != "" {
+				seen[e.Name] = e.Record.Member.Preference
+			} else {
+				delete(seen, e.Name)
+			}
+		}
+		others := func(_, preference string) bool { return strings.HasPrefix(preference, args[0]) }
+		rest := maps.Clone(seen)
+		if maps.DeleteFunc(rest, others); listed && len(rest) == 0 {
+			listed = false
+			cancel()
+		}
+	}))
+	if context.Cause(ctx) != context.Canceled {
+		ts.Fatalf("members see %v, not all of them %s", seen, args[0])
+	}
 }

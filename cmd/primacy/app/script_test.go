@@ -42,6 +42,7 @@ import (
 //	controller PHASE STEP ELECTION...  write the status of the rollout; the elections, in order, are in reach
 //	usurp LEASE                let somebody hold it, for so long that nobody claims it
 //	forge KEY OLD NEW          edit what is stored by hand
+//	agreed PREFERENCE          wait until all members say that they see it
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {
 	cluster := devcluster.New(t)
@@ -63,7 +64,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "exits": exits, "scrape": scrape,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
-			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "usurp": s.usurp, "unlocked": s.unlocked,
+			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "unlocked": s.unlocked,
 		},
 		RequireExplicitExec: true,
 	})

@@ -1,0 +1,100 @@
+package election
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// stepAside is for how long at most a write that nobody waits for makes way for those that
+// move leadership: a store syncs one after the other. A leaving member says so late that it is
+// not ready any more, since a release says more where work stops at once; its session ends only
+// when the nominees have taken what it released.
+const stepAside = 50 * time.Millisecond
+
+// gainersFirst is the same for who gains nothing by a change of the preference, and says
+// later that it sees it: the holder waits to hear that of those who do.
+const gainersFirst = 25 * time.Millisecond
+
+// leave gives up everything: each election stops and is released, then the session ends.
+func (r *realm) leave(why machine.Reason) {
+	if r.leaving != "" {
+		return
+	}
+	r.leaving = why
+	r.log.Info("leaving", zap.String("reason", string(why)))
+	now := r.cfg.Clock.Now()
+	r.giveUpAt, r.unreadyAt = now.Add(r.cfg.Timing.LeaseDuration), now.Add(stepAside)
+	r.each(func(c *contest) { r.resign(c, why) })
+}
+
+func (r *realm) resign(c *contest, why machine.Reason) {
+	r.going[c] = true
+	r.handle(c, machine.Resign{Reason: why})
+}
+
+// handOver takes in that a contest is over: who leaves for good waits a moment for the
+// nominee of what it released.
+func (r *realm) handOver(c *contest, now record.Instant) {
+	l := &c.state.Lock
+	if r.leaving == machine.ReasonShutdown && l.Owner == machine.Free && l.Record.HandoverTo != "" && l.Record.HandoverTo != r.identity {
+		r.handed[c.lock], r.handedBy = true, now.Add(stepAside)
+	}
+}
+
+// takenOver takes in what the stream shows of a lock that was given up.
+func (r *realm) takenOver(s *stream, e lock.Entry) {
+	if len(r.handed) > 0 && (e.Record == nil || e.Record.Holder != "") {
+		delete(r.handed, lockName{s.store, e.Name})
+	}
+}
+
+// endsSession says whether the session of a leaving member may end now.
+func (r *realm) endsSession(now record.Instant) bool {
+	if now >= r.handedBy {
+		clear(r.handed)
+		r.handedBy = 0
+	}
+	return r.leaving != "" && (len(r.contests) == 0 && len(r.handed) == 0 || r.letGo())
+}
+
+// finished says whether this incarnation owes nothing any more.
+func (r *realm) finished() bool { return r.leaving != "" && len(r.contests) == 0 && r.own.Over() }
+
+// releasedOneByOne is up to how many locks a leaving member releases each by itself, which
+// names a successor for each. The end of its session frees all at once.
+const releasedOneByOne = poolSize
+
+// letGo says whether the end of the session may stand for the releases that are still to
+// be written: nothing is at work any more, and what is left are many locks that it holds
+// through its session.
+func (r *realm) letGo() bool {
+	if len(r.contests) <= releasedOneByOne || !r.own.Joined() {
+		return false // a session that was lost frees nothing
+	}
+	held := 0
+	for _, c := range r.contests {
+		switch s := &c.state; {
+		case c.outer != nil, s.Role == machine.Leading, s.Role == machine.Draining && !s.Drain.Stopped:
+			return false
+		case c.holdsThroughSession():
+			held++
+		case s.Lock.Owner == machine.Mine:
+			return false
+		}
+	}
+	if held <= releasedOneByOne {
+		return false
+	}
+	r.log.Info("ending the session instead of releasing each lock", zap.Int("locks", held))
+	r.pool.forget()
+	for _, c := range r.contests {
+		r.drop(c)
+	}
+	clear(r.contests)
+	return true
+}

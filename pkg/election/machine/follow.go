@@ -153,8 +153,11 @@ func (s *step) turn() time.Duration {
 	if s.lastHolder() {
 		return 0
 	}
-	place := s.place(l.Record.Holder)
-	if place < lastPlace {
+	switch place := s.place(l.Record.Holder); {
+	case l.Owner == Unowned:
+		// Each waits from its own first sight, so those before us may have to wait for longer.
+		return min(time.Duration(place), 1) * t.NominateDelay
+	case place < lastPlace:
 		return time.Duration(place) * t.NominateDelay
 	}
 	return lastPlace*t.NominateDelay + time.Duration(s.jitter*float64(t.NominateDelay))

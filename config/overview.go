@@ -45,10 +45,11 @@ func (e *Election) tolerated() string {
 	return (t.Validity() + e.FailopenFor - t.StopGrace - t.RenewInterval).String() + " (failopen)"
 }
 
+// afterCrash is at worst: the first in line do not come either.
 func (e *Election) afterCrash() string {
 	t := e.Timing
-	return fmt.Sprintf("%v = leaseDuration %v x (1 + drift %v) + nominateDelay %v",
-		(t.ObserverWait(t.LeaseDuration) + t.NominateDelay).Round(time.Millisecond), t.LeaseDuration, t.Drift, t.NominateDelay)
+	return fmt.Sprintf("%v = leaseDuration %v x (1 + drift %v) + 3 x nominateDelay %v",
+		(t.ObserverWait(t.LeaseDuration) + 3*t.NominateDelay).Round(time.Millisecond), t.LeaseDuration, t.Drift, t.NominateDelay)
 }
 
 func (e *Election) planned() string {

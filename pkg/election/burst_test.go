@@ -147,5 +147,5 @@ func TestManyLocksOfADeadMember(t *testing.T) {
 	})
 }
 
-// poolSize is how many writes a member has under way at most.
+// poolSize is how many takes a member has under way at most.
 const poolSize = 24

@@ -119,3 +119,28 @@ func TestWhenALeavingMemberIsNotReady(t *testing.T) {
 		})
 	}
 }
+
+// Nobody hands a lock back to who has just left it: where the leaver is worth a move, its
+// session does not wait for the nominee, which would find it ready.
+func TestWhoLeavesIsNotPreferredAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.bend = func(c *election.Config, s *election.Spec) {
+			c.Timing, _ = record.Profile("fast")
+			c.Timing.PreemptDelay, c.Timing.MinHold = 0, 0
+			s.Bootstrap = machine.BootstrapImmediate
+		}
+		c0 := g.join("canary-0", "canary", canary)
+		after(20 * time.Second)
+		s0 := g.join("stable-0", "stable", canary)
+		after(20 * time.Second)
+		c0.store.On(memory.Put, memory.Delay(time.Millisecond))
+		s0.store.On(memory.Put, memory.Delay(10*time.Millisecond))
+		c0.leave(t)
+		after(20 * time.Second)
+		if n := s0.status["a"].Cycle(); n != 1 {
+			t.Errorf("stable-0 is in its term %d: it gave one up for a member that was gone", n)
+		}
+		s0.leave(t)
+	})
+}

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -8,6 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
 // stepAside is for how long at most a write that nobody waits for makes way for those that
@@ -38,17 +40,26 @@ func (r *realm) resign(c *contest, why machine.Reason) {
 }
 
 // handOver takes in that a contest is over: who leaves for good waits a moment for the
-// nominee of what it released.
+// nominee of what it released. Not where the nominee would find it to be worth a move back,
+// as long as the session says that it is ready.
 func (r *realm) handOver(c *contest, now record.Instant) {
 	l := &c.state.Lock
-	if r.leaving == machine.ReasonShutdown && l.Owner == machine.Free && l.Record.HandoverTo != "" && l.Record.HandoverTo != r.identity {
+	if r.leaving != machine.ReasonShutdown || l.Owner != machine.Free {
+		return
+	}
+	i := slices.IndexFunc(r.view.Peers, func(p machine.Peer) bool { return p.Identity == l.Record.HandoverTo })
+	if i < 0 {
+		return
+	}
+	me, nominee := c.config().Member, r.view.Peers[i].Member
+	if !priority.Outranks(c.entrant.spec.Policy, priority.Weighed(me), priority.Weighed(nominee), c.state.Preferred) {
 		r.handed[c.lock], r.handedBy = true, now.Add(stepAside)
 	}
 }
 
 // takenOver takes in what the stream shows of a lock that was given up.
 func (r *realm) takenOver(s *stream, e lock.Entry) {
-	if len(r.handed) > 0 && (e.Record == nil || e.Record.Holder != "") {
+	if len(r.handed) > 0 && (e.Record == nil || e.Record.Holder != "" && e.Record.Holder != r.identity) {
 		delete(r.handed, lockName{s.store, e.Name})
 	}
 }

@@ -31,7 +31,7 @@ type realm struct {
 	source     *latest[Preference]
 	preference Preference
 	// published is the digest of what our session says that we see. It follows preference, at
-	// publishAt at the latest; zero where it has.
+	// publishAt; zero where it has.
 	published string
 	publishAt record.Instant
 
@@ -239,7 +239,7 @@ func (r *realm) attend() {
 	if r.unreadyAt <= now {
 		r.unreadyAt = 0
 	}
-	if r.publishAt <= now {
+	if r.publishAt != 0 && r.publishAt <= now {
 		r.published, r.publishAt = r.preference.Digest(), 0
 	}
 	r.own.Publish(r.member())
@@ -371,9 +371,11 @@ func (r *realm) drop(c *contest) {
 	r.timers.set(c, 0)
 	r.trouble.forget(c.lock.name)
 	delete(r.going, c)
-	delete(r.lowered, c)
 	delete(r.open, c)
-	delete(r.unready, c)
+	if r.leaving == "" { // who leaves does not stand for it again meanwhile
+		delete(r.lowered, c)
+		delete(r.unready, c)
+	}
 	delete(r.streamOf(c.lock.store).byLock, c.lock.name)
 	r.beats[c.lock] = c.state.Beat
 }
@@ -406,7 +408,7 @@ func (r *realm) prefer(p Preference) {
 	})
 	switch {
 	case gains || !r.own.Joined() || r.published == notSynced.Digest():
-		r.publishAt = 0
+		r.publishAt = r.cfg.Clock.Now()
 	case settled: // however often it changes, the others hear of it
 		r.publishAt = r.cfg.Clock.Now().Add(gainersFirst)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // standing lists the elections in which the member says that it does not stand.
@@ -282,4 +283,30 @@ type leaves struct {
 func (l leaves) Readiness(ctx context.Context, report func(error)) error {
 	defer close(l.ended)
 	return l.readied.Readiness(ctx, report)
+}
+
+// Who leaves and is not ready for an election does not look as if it were once that is
+// dropped: its holder would drain for a member that is gone.
+func TestWhoLeavesDoesNotStandAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "other")
+		g.bend = func(c *election.Config, _ *election.Spec) { c.Timing, _ = record.Profile("fast") }
+		m1 := g.join("m1", "stable", canary)
+		m1.late(t, "a", g.judge.runner("m1", 0))
+		after(20 * time.Second)
+		m2 := g.join("m2", "canary", canary)
+		m2.late(t, "a", &readied{g.judge.runner("m2", 0), make(chan error)}) // never says that it is ready
+		after(time.Minute)
+		g.wantLeader("other", m2, m1, m2)
+		g.wantLeader("a", m1, m1, m2)
+		before := m1.status["a"].Cycle()
+		m1.store.On(memory.Put, memory.Delay(10*time.Millisecond))
+		m2.store.On(memory.Put, memory.Delay(3*time.Millisecond))
+		m2.leave(t)
+		after(5 * time.Second)
+		if m1.status["a"].Cycle() != before {
+			t.Error("m1 stopped its work on a for a member that leaves")
+		}
+		m1.leave(t)
+	})
 }

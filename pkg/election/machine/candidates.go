@@ -13,12 +13,12 @@ import (
 // and in good standing, and sees the same preference as we do (rules 7, 17). While the
 // preference is not synced a policy lets nobody outrank anybody.
 func (s *step) better() *Peer {
-	me, leaver := s.cfg.Member, s.leaver()
+	me := s.cfg.Member
 	var best *Peer
 	divided := ""
 	for i := range s.View.Peers {
 		p := &s.View.Peers[i]
-		if p.Identity == leaver || !p.Ready || p.Trust != Proven || !p.StandsFor(s.cfg.Election) || s.isPassedOver(p.Member) ||
+		if !p.Ready || p.Trust != Proven || !p.StandsFor(s.cfg.Election) || s.isPassedOver(p.Member) ||
 			!s.outranks(p.Member, priority.Weighed(me)) {
 			continue
 		}
@@ -39,19 +39,6 @@ func (s *step) better() *Peer {
 		}
 	}
 	return best
-}
-
-// leaver is the member that handed us the lock because it leaves for good. Its session shows
-// it as ready for a moment more.
-func (s *step) leaver() string {
-	if s.Lock.Owner != Mine {
-		return ""
-	}
-	h := s.Lock.Record.History
-	if i := len(h) - 2; i >= 0 && h[i].Why == released+string(ReasonShutdown) { // the last one is our take
-		return h[i].Who
-	}
-	return ""
 }
 
 // successor is who should take the lock next, among the living and ourselves: every

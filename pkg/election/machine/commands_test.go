@@ -19,7 +19,6 @@ import (
 //	beat [sent=]              the stream shows a beat of our own session
 //	prefer REVISION|unset|unsynced [digest=]
 //	stored held|free|empty [by= to= token= transitions= beat= duration= claim= renewal= session= uid= ...]  a member of ours
-//	       [leaving]          it released because it leaves for good
 //	stored foreign|released [by= transitions= duration= key=]  a foreign elector renews or takes; leaves
 //	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest

@@ -127,11 +127,6 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 			r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalRecord, "", ""
 			r.Holder, r.Mark.Identity, r.Duration = "", "", time.Second
 			r.HandoverTo = identity(a.text("to", ""))
-			why := ReasonPreempted
-			if a["leaving"] != "" {
-				why = ReasonShutdown
-			}
-			r.History = remember(r.History, by, released+string(why))
 		}
 	case "foreign": // our annotations stay as they are, and its key where it knows none
 		if r.Holder != by {

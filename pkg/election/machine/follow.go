@@ -163,10 +163,10 @@ func (s *step) turn() time.Duration {
 	return lastPlace*t.NominateDelay + time.Duration(s.jitter*float64(t.NominateDelay))
 }
 
-// lastPlace is the one in line after a death that all who come later share, so that the
-// delay has a bound. Those before it come one by one: who does not take part in the
-// election, or does not answer, costs one nominateDelay, and no two write at once.
-const lastPlace = 3
+// lastPlace is the one in line that all who come later share, so that the delay has a bound.
+// Those before it come one by one: who does not take part in the election, or does not
+// answer, costs one nominateDelay.
+const lastPlace = 2
 
 // turnGone passes over the nominee of a lock that has been free for longer than its turn.
 func (s *step) turnGone(free record.Instant) {

@@ -120,13 +120,10 @@ func (s *step) release() {
 	r.Duration = time.Second
 	r.HandoverTo = s.nominee()
 	why := cmp.Or(s.withdrawn(), s.Drain.Reason)
-	r.History = remember(r.History, s.cfg.Member.Identity, released+string(why))
+	r.History = remember(r.History, s.cfg.Member.Identity, "released: "+string(why))
 	s.heldUntil = 0 // from here on another may hold it, seen by us or not
 	s.put(Release, r)
 }
-
-// released begins what the history says of a release; the reason follows.
-const released = "released: "
 
 // nominee is who should take what we release. Where we leave or failed, it is not us.
 func (s *step) nominee() string {

@@ -14,7 +14,8 @@ type Timing struct {
 	RenewInterval time.Duration
 	// StopGrace is what runners get to stop before they are killed.
 	StopGrace time.Duration
-	// NominateDelay is how long everybody else leaves a free lock to its nominee.
+	// NominateDelay is how long everybody else leaves a free lock to its nominee, and after a
+	// death the next in line to the one before.
 	NominateDelay time.Duration
 	// PreemptDelay is how long a member must have been better before the holder drains.
 	PreemptDelay time.Duration

@@ -11,7 +11,9 @@ import (
 )
 
 // What a driver that takes in bursts does after each of them. The order is the product's
-// (package election, realm.attend), and so is what the machines are told between.
+// (package election, realm.attend), and so is what the machines are told between. Left out is
+// what the product puts off by some milliseconds: to publish a preference that others gain by,
+// and to end the session of who leaves; and that it does not send what is known to be lost.
 
 // attend does all that is due now, after so much was taken in.
 func (i *incarnation) attend(taken int) {
@@ -61,8 +63,8 @@ func (i *incarnation) busy() bool {
 	return slices.ContainsFunc(i.machines, func(m *part) bool { return m != nil })
 }
 
-// releasesFirst is how long a leaving member is ready still, as the others see it.
-const releasesFirst = 50 * time.Millisecond
+// stepAside is how long a leaving member is ready still, as the others see it.
+const stepAside = 50 * time.Millisecond
 
 // resign gives everything up, at once.
 func (i *incarnation) resign(why machine.Reason) {
@@ -71,7 +73,7 @@ func (i *incarnation) resign(why machine.Reason) {
 	}
 	now := i.now()
 	i.ending, i.giveUpAt = why, now.Add(i.p.h.timing.LeaseDuration)
-	i.set(&i.unreadyAt, now.Add(releasesFirst))
+	i.set(&i.unreadyAt, now.Add(stepAside))
 	for _, m := range i.machines {
 		if m != nil {
 			m.step(machine.Resign{Reason: why})

@@ -24,7 +24,7 @@ func (w *world) livenessBound() time.Duration {
 			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs+40*time.Second)
 		}
 	}
-	return t.ObserverWait(t.ObserverWait(max(lease, w.strangersWait()))) + 4*t.NominateDelay + 4*w.timeout + 2*time.Second
+	return t.ObserverWait(t.ObserverWait(max(lease, w.strangersWait()))) + 3*t.NominateDelay + 4*w.timeout + 2*time.Second
 }
 
 // strangersWait is how long what strangers left in foreign names keeps a lock, now or before

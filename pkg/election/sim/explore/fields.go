@@ -86,7 +86,7 @@ var fields = map[string]field{
 	}},
 	"Term.Deadline": {class: until, when: leading},
 
-	"Lock.changedAt": {class: since, when: owned, reach: func(t record.Timing) int { return ticks(t.ObserverWait(t.LeaseDuration) + t.NominateDelay) }},
+	"Lock.changedAt": {class: since, when: owned, reach: func(t record.Timing) int { return ticks(t.ObserverWait(t.LeaseDuration) + 2*t.NominateDelay) }},
 	"Lock.at":        {class: since, reach: lease, as: lastSight},
 	"Lock.since":     {when: ownerless},
 
@@ -123,10 +123,10 @@ func ownerless(s *machine.State) bool {
 }
 
 // horizon is how far back an instant may lie and still be told from older ones: farther
-// than anything that is ever added to one.
+// than anything that is ever added to one. The last of three in line waits for two turns.
 // Who sees nothing of its session for two leases gives it up.
 func horizon(t record.Timing, r record.Renewal) int {
-	farthest := ticks(t.ObserverWait(t.LeaseDuration) + t.NominateDelay)
+	farthest := ticks(t.ObserverWait(t.LeaseDuration) + 2*t.NominateDelay)
 	if r == record.RenewalSession {
 		farthest = max(farthest, ticks(2*t.LeaseDuration))
 	}

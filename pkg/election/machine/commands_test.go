@@ -23,7 +23,7 @@ import (
 //	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest
 //	delete   restore REV      restored REV: to what was stored then
-//	stream [REV]   list [now sessions] [sent=]   get [absent] [sent=]   getfailed
+//	stream [REV]   list [now sessions] [sent= rev=]   get [absent] [sent=]   getfailed
 //	commit [late]             the write in flight is stored, or a given-up one; nobody sees it
 //	reply committed|rejected|refused|unknown [sent= retryAfter=]
 //	stopped   failed   resign [reason=]
@@ -86,6 +86,9 @@ func init() {
 		},
 		"list": func(e *environment, _ string, a arguments) {
 			o := Observed{Source: List, Record: e.object, Version: e.version, Sent: e.sent(a, e.now), Jitter: e.jitter}
+			if was, found := e.history[uint64(a.number("rev", 0))]; found {
+				o.Record, o.Version = was.record, was.version
+			}
 			if a["sessions"] == "true" {
 				o.View = &View{Peers: e.peers, Sessions: e.sessions}
 			}

@@ -37,7 +37,12 @@ func (s *step) observe(e Observed) {
 		case e.Sent > s.Lock.at:
 			s.restored(e)
 		case e.Source == List:
-			s.read() // asked for before that was shown; nothing else would tell of a restore
+			// A read ran ahead of it. The break hid what the list is about all the same.
+			s.missed(e)
+			if e.Version.Revision > s.Lock.streamed.Revision {
+				s.streamed(e)
+			}
+			s.read() // nothing else would tell of a restore
 		default:
 			s.wonder()
 		}

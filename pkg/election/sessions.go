@@ -11,7 +11,7 @@ import (
 // sawBeat takes in what the realm's own stream shows of a session. A beat of ours extends
 // all that our session renews; who has no use for it now is told before its next event.
 func (r *realm) sawBeat(e lock.Entry) {
-	seen, ours := r.own.Seen(e.Name, e.Record, e.Version)
+	seen, ours := r.own.Seen(r.cfg.Clock.Now(), e.Name, e.Record, e.Version)
 	if !ours || seen.Sent <= r.beat.Sent {
 		return
 	}

@@ -65,7 +65,7 @@ func init() {
 		"prefer":  prefer,
 		"session": session,
 		"beat": func(e *environment, _ string, a arguments) {
-			e.step(BeatSeen{Session: "s-m1", UID: "us", Sent: e.sent(a, e.now)})
+			e.step(BeatSeen{Session: "s-m1", UID: a.text("uid", "us"), Sent: e.sent(a, e.now)})
 		},
 		"stored": func(e *environment, first string, a arguments) { e.write(e.made(first, a)) },
 		"edit":   edit,

@@ -52,6 +52,9 @@ func (s *step) beatSeen(e BeatSeen) {
 	if e.Sent > s.now {
 		panic(fmt.Sprintf("machine: %s: a beat was seen before it was sent", s.cfg.Election))
 	}
+	if o := s.session; o.sent != 0 && (o.name != e.Session || o.uid != e.UID) {
+		panic(fmt.Sprintf("machine: %s: the session %s (%s) became %s (%s)", s.cfg.Election, o.name, o.uid, e.Session, e.UID))
+	}
 	s.session = ownSession{name: e.Session, uid: e.UID, sent: max(s.session.sent, e.Sent)}
 	if s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() {
 		return

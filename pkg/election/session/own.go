@@ -147,8 +147,9 @@ func (o *Own) Abandon() { o.phase = over }
 // Seen says which beat of ours it is that the stream, or the list that it begins with, shows
 // under a name; false where it is none, or one that is long forgotten. What our session
 // renews lasts from when that was sent (rule 2). Whoever is told must have been shown, by the
-// same stream, all records that changed before.
-func (o *Own) Seen(name string, r *record.Record, v record.Version) (machine.BeatSeen, bool) {
+// same stream, all records that changed before. The session counts as made from here on: terms
+// may stand on it, so its end is one even where the write is never answered (rule 11).
+func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.Version) (machine.BeatSeen, bool) {
 	if name != o.slot || r == nil || !r.Bound() || r.Holder != o.member.Identity || o.uid != "" && o.uid != v.UID {
 		return machine.BeatSeen{}, false
 	}
@@ -157,6 +158,7 @@ func (o *Own) Seen(name string, r *record.Record, v record.Version) (machine.Bea
 		return machine.BeatSeen{}, false
 	}
 	o.dir.provenAt = max(o.dir.provenAt, o.sent[i].at)
+	o.join(now, v.UID)
 	return machine.BeatSeen{Session: name, UID: v.UID, Sent: o.sent[i].at}, true
 }
 

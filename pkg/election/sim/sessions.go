@@ -33,7 +33,7 @@ func (w *world) pickRenewals(rng *rand.Rand) {
 // sawBeat takes in what the stream, or a list of it, shows of a session. Who has no use for
 // a beat now is told of it before its next event.
 func (i *incarnation) sawBeat(e *lock.Entry) {
-	seen, ours := i.own.Seen(e.Name, e.Record, e.Version)
+	seen, ours := i.own.Seen(i.now(), e.Name, e.Record, e.Version)
 	if !ours || seen.Sent <= i.beat.Sent {
 		return
 	}

@@ -166,7 +166,7 @@ func (w *world) listed(i int, s shown) {
 // for that now; else before its next event.
 func (w *world) sawBeat(i int, name string, s stored) {
 	m := w.members[i]
-	seen, ours := m.own.Seen(name, s.record, s.version)
+	seen, ours := m.own.Seen(w.local(i), name, s.record, s.version)
 	if !ours || seen.Sent <= m.beat.Sent {
 		return
 	}

@@ -240,7 +240,7 @@ func (i *incarnation) tendView(now record.Instant) {
 // sawBeat takes in what the stream shows of a session. A beat of ours extends all that our
 // session renews; who has no use for it now is told before its next event.
 func (i *incarnation) sawBeat(e lock.Entry) {
-	seen, ours := i.own.Seen(e.Name, e.Record, e.Version)
+	seen, ours := i.own.Seen(i.p.now(), e.Name, e.Record, e.Version)
 	if !ours || seen.Sent <= i.beat.Sent {
 		return
 	}

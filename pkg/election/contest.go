@@ -39,6 +39,8 @@ type contest struct {
 	// wakeAt and slot belong to the heap of timers.
 	wakeAt record.Instant
 	slot   int
+	// place belongs to contests.
+	place int
 }
 
 func newContest(r *realm, e *entrant, lock lockName) *contest {

@@ -31,7 +31,7 @@ func (r *realm) leave(why machine.Reason) {
 	r.log.Info("leaving", zap.String("reason", string(why)))
 	now := r.cfg.Clock.Now()
 	r.giveUpAt, r.unreadyAt = now.Add(r.cfg.Timing.LeaseDuration), now.Add(stepAside)
-	r.each(func(c *contest) { r.resign(c, why) })
+	r.contests.each(func(c *contest) { r.resign(c, why) })
 }
 
 func (r *realm) resign(c *contest, why machine.Reason) {
@@ -70,11 +70,11 @@ func (r *realm) endsSession(now record.Instant) bool {
 		clear(r.handed)
 		r.handedBy = 0
 	}
-	return r.leaving != "" && (len(r.contests) == 0 && len(r.handed) == 0 || r.letGo())
+	return r.leaving != "" && (len(r.contests.all) == 0 && len(r.handed) == 0 || r.letGo())
 }
 
 // finished says whether this incarnation owes nothing any more.
-func (r *realm) finished() bool { return r.leaving != "" && len(r.contests) == 0 && r.own.Over() }
+func (r *realm) finished() bool { return r.leaving != "" && len(r.contests.all) == 0 && r.own.Over() }
 
 // releasedOneByOne is up to how many locks a leaving member releases each by itself, which
 // names a successor for each. The end of its session frees all at once.
@@ -84,11 +84,11 @@ const releasedOneByOne = poolSize
 // be written: nothing is at work any more, and what is left are many locks that it holds
 // through its session.
 func (r *realm) letGo() bool {
-	if len(r.contests) <= releasedOneByOne || !r.own.Joined() {
+	if len(r.contests.all) <= releasedOneByOne || !r.own.Joined() {
 		return false // a session that was lost frees nothing
 	}
 	held := 0
-	for _, c := range r.contests {
+	for _, c := range r.contests.all {
 		switch s := &c.state; {
 		case c.outer != nil, s.Role == machine.Leading, s.Role == machine.Draining && !s.Drain.Stopped:
 			return false
@@ -103,9 +103,9 @@ func (r *realm) letGo() bool {
 	}
 	r.log.Info("ending the session instead of releasing each lock", zap.Int("locks", held))
 	r.pool.forget()
-	for _, c := range r.contests {
+	for _, c := range r.contests.all {
 		r.drop(c)
 	}
-	clear(r.contests)
+	r.contests.clear()
 	return true
 }

@@ -37,7 +37,7 @@ func TestPreferenceIsToldToWhomItConcerns(t *testing.T) {
 				m := &Manager{cfg: Config{Clock: clock.Boottime(), Log: zap.NewNop(), Group: "edge"}}
 				r := newRealm(m, "m1_01234567", newLatest[Preference](record.Prefer("")), 0)
 				e := &entrant{spec: Spec{Name: name, Lock: name}} // without a status, being told anything panics
-				r.contests[e] = &contest{entrant: e, slot: notQueued, state: machine.State{View: &machine.View{}, Preferred: blue, Digest: "1"}}
+				r.contests.add(&contest{entrant: e, slot: notQueued, state: machine.State{View: &machine.View{}, Preferred: blue, Digest: "1"}})
 				defer func() {
 					if told := recover() != nil; told != tt.told[name] {
 						t.Errorf("told: %v, want %v", told, tt.told[name])

@@ -81,8 +81,8 @@ func text(err error) string {
 
 // tendReadiness takes in which runners have become ready, or are not any more.
 func (r *realm) tendReadiness() {
-	for e, c := range r.contests {
-		if e.unready.Load() == r.unready[c] {
+	for _, c := range r.contests.all {
+		if c.entrant.unready.Load() == r.unready[c] {
 			continue
 		}
 		r.noteReadiness(c)

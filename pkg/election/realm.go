@@ -43,7 +43,7 @@ type realm struct {
 	pool    *pool
 	timers  timers
 
-	contests map[*entrant]*contest
+	contests contests
 	streams  map[lock.Store]*stream
 	// going are the contests that resigned and may still owe something; lowered, those
 	// in which our standing was lowered; unready, those whose runners are not ready.
@@ -103,7 +103,7 @@ func newRealm(m *Manager, identity string, source *latest[Preference], notBefore
 		published:  notSynced.Digest(),
 		log:        m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
 		inbox:      make(chan func(), 256),
-		contests:   map[*entrant]*contest{}, streams: map[lock.Store]*stream{},
+		contests:   contests{of: map[*entrant]*contest{}}, streams: map[lock.Store]*stream{},
 		going: map[*contest]bool{}, lowered: map[*contest]bool{}, unready: map[*contest]bool{}, open: map[*contest]bool{}, handed: map[lockName]bool{}, beats: map[lockName]uint64{},
 		view: &machine.View{},
 	}
@@ -270,7 +270,7 @@ func (r *realm) enter(changed []news) {
 	fresh := map[*stream]bool{}
 	for _, n := range changed {
 		e := n.entrant
-		c := r.contests[e]
+		c := r.contests.of[e]
 		switch {
 		case c == nil && n.removed:
 			r.m.forget(e)
@@ -295,7 +295,7 @@ func (r *realm) enter(changed []news) {
 // add takes part in an election, and returns the streams that must show its locks.
 func (r *realm) add(e *entrant) []*stream {
 	c := newContest(r, e, e.spec.lockName())
-	r.contests[e] = c
+	r.contests.add(c)
 	if c.failsOpen() {
 		r.open[c] = true
 	}
@@ -313,13 +313,6 @@ func (r *realm) add(e *entrant) []*stream {
 		r.handle(c, machine.DirectoryChanged{View: r.view})
 	})
 	return streams
-}
-
-// each calls f for all contests, of a migration the outer one first.
-func (r *realm) each(f func(*contest)) {
-	for _, c := range r.contests {
-		c.each(f)
-	}
 }
 
 // each calls f for the election's contests, the outer one first.
@@ -345,7 +338,7 @@ func (r *realm) settle(now record.Instant) {
 		if c.outer != nil && r.going[c.outer] {
 			continue
 		}
-		delete(r.contests, c.entrant)
+		r.contests.remove(c)
 		dropped = true
 		if c.entrant.stray {
 			r.m.tell() // an election may be waiting for this lock
@@ -358,7 +351,7 @@ func (r *realm) settle(now record.Instant) {
 		}
 		r.m.forget(c.entrant)
 	}
-	if dropped && len(r.contests) == 0 {
+	if dropped && len(r.contests.all) == 0 {
 		// Locks with ranges may have taken all the time that there was.
 		r.giveUpAt = max(r.giveUpAt, now.Add(r.cfg.Timing.RenewInterval))
 	}
@@ -399,7 +392,7 @@ func (r *realm) prefer(p Preference) {
 	r.preference = p
 	r.log.Info("preferred revision", zap.String("preferred", p.Digest()))
 	gains := false
-	r.each(func(c *contest) {
+	r.contests.each(func(c *contest) {
 		e := r.preferenceOf(c)
 		gains = gains || e.Preferred.Revision == r.cfg.Member.Revision
 		if e.Preferred != c.state.Preferred || e.Digest != c.state.Digest {
@@ -430,7 +423,7 @@ func (r *realm) tendView(now record.Instant) {
 		return
 	}
 	r.view = view
-	r.each(func(c *contest) { r.handle(c, machine.DirectoryChanged{View: view}) })
+	r.contests.each(func(c *contest) { r.handle(c, machine.DirectoryChanged{View: view}) })
 }
 
 // tendSession lets the session do what is due.
@@ -458,7 +451,7 @@ func (r *realm) tendSession(now record.Instant) {
 		r.log.Warn("session lost; everything stops, and the member comes back under a new identity", zap.String("reason", string(why)))
 		r.leave(machine.ReasonSession)
 	}
-	if r.leaving != "" && len(r.contests) == 0 && !r.own.Over() && now >= r.giveUpAt {
+	if r.leaving != "" && len(r.contests.all) == 0 && !r.own.Over() && now >= r.giveUpAt {
 		r.log.Warn("the session could not be ended in time; it will expire", zap.String("session", r.own.Name()))
 		r.own.Abandon()
 	}

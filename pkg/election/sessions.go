@@ -17,7 +17,7 @@ func (r *realm) sawBeat(e lock.Entry) {
 	}
 	r.beat, r.answered = seen, 0
 	var event machine.Event = seen // made once, for all contests
-	r.each(func(c *contest) {
+	r.contests.each(func(c *contest) {
 		if c.state.NeedsBeats() {
 			r.handle(c, event)
 		}
@@ -45,7 +45,7 @@ func (r *realm) tendSight(now record.Instant) {
 		r.sightNext = at
 		return
 	}
-	for _, c := range r.contests {
+	for _, c := range r.contests.all {
 		if c.holdsThroughSession() {
 			r.log.Warn("our own beats are not seen; the session is given up, and the member comes back under a new identity")
 			r.leave(machine.ReasonBlind)
@@ -99,7 +99,7 @@ func (r *realm) stray(s *stream, e lock.Entry) *contest {
 	r.log.Warn("releasing a lock of an election that this member does not take part in", zap.String("lock", e.Name))
 	entrant := &entrant{spec: spec, status: newStatus(spec.Name, r.cfg.Clock), left: make(chan struct{}), removed: true, stray: true}
 	c := newContest(r, entrant, spec.lockName())
-	r.contests[entrant] = c
+	r.contests.add(c)
 	s.byLock[e.Name] = c
 	r.resign(c, machine.ReasonRemoved)
 	return c

@@ -222,7 +222,7 @@ func (r *realm) listedSessions(now record.Instant, s *stream, e lock.Event) {
 	// on meanwhile look as if they were gone.
 	s.view, r.viewNext = r.dir.View(now, r.identity)
 	r.view, r.viewStale = s.view, false
-	r.each(func(c *contest) {
+	r.contests.each(func(c *contest) {
 		if r.streamOf(c.lock.store) != s {
 			r.handle(c, machine.DirectoryChanged{View: r.view})
 		}

@@ -1,0 +1,37 @@
+package election
+
+// contests are those that an incarnation takes part in; of a migration the inner one. They
+// are walked in the order in which they came, for so they lie in memory, and each beat
+// touches thousands.
+type contests struct {
+	of  map[*entrant]*contest
+	all []*contest
+}
+
+func (cs *contests) add(c *contest) {
+	c.place = len(cs.all)
+	cs.of[c.entrant] = c
+	cs.all = append(cs.all, c)
+}
+
+// remove takes one out; the last takes its place.
+func (cs *contests) remove(c *contest) {
+	end := len(cs.all) - 1
+	last := cs.all[end]
+	cs.all[c.place], last.place = last, c.place
+	cs.all[end] = nil
+	cs.all = cs.all[:end]
+	delete(cs.of, c.entrant)
+}
+
+func (cs *contests) clear() {
+	clear(cs.of)
+	cs.all = nil
+}
+
+// each calls f for all contests, of a migration the outer one first.
+func (cs *contests) each(f func(*contest)) {
+	for _, c := range cs.all {
+		c.each(f)
+	}
+}

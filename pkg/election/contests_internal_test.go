@@ -1,0 +1,34 @@
+package election
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// Whatever is added and removed, all others are walked once each, and found.
+func TestContestsAreWalkedOnceEach(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	cs := contests{of: map[*entrant]*contest{}}
+	want := map[*contest]bool{}
+	for range 500 {
+		if len(cs.all) == 0 || rng.IntN(3) > 0 {
+			c := &contest{entrant: &entrant{}}
+			cs.add(c)
+			want[c] = true
+		} else {
+			c := cs.all[rng.IntN(len(cs.all))]
+			cs.remove(c)
+			delete(want, c)
+		}
+		walked := map[*contest]int{}
+		cs.each(func(c *contest) { walked[c]++ })
+		for c := range want {
+			if walked[c] != 1 || cs.of[c.entrant] != c {
+				t.Fatalf("one of %d is walked %d times, found %v", len(want), walked[c], cs.of[c.entrant] == c)
+			}
+		}
+		if len(walked) != len(want) || len(cs.of) != len(want) {
+			t.Fatalf("%d are walked and %d known of %d", len(walked), len(cs.of), len(want))
+		}
+	}
+}

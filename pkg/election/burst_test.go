@@ -13,6 +13,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 )
@@ -149,3 +150,42 @@ func TestManyLocksOfADeadMember(t *testing.T) {
 
 // poolSize is how many takes a member has under way at most.
 const poolSize = 24
+
+// A release that waits for its turn is not sent where the lock was seen to be another version
+// by then: it would be too late, and the next one is not.
+func TestReleasesThatWaitAreNotSentInVain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		const atOnce, waiting = 32, 8
+		g := newGroup(t, many(atOnce+waiting)...).byRecord()
+		g.bend = func(_ *election.Config, s *election.Spec) { s.Bootstrap = machine.BootstrapImmediate }
+		m := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		if led := ledBy(m); led != len(g.names) {
+			t.Fatalf("%d elections are led", led)
+		}
+		var released, late atomic.Int32
+		m.store.On(memory.Put, func(ctx context.Context, c memory.Call, op func() error) error {
+			if c.Record.IsSession() || c.Record.Holder != "" {
+				return op()
+			}
+			err := memory.Delay(20*time.Millisecond)(ctx, c, op)
+			switch {
+			case err == nil:
+				released.Add(1)
+			case errors.Is(err, lock.ErrConflict):
+				late.Add(1)
+			}
+			return err
+		})
+		m.stop()
+		after(time.Millisecond)
+		for _, name := range g.names {
+			g.realm.Edit(name, func(o *codec.Object) { o.Labels = map[string]string{"edited": "yes"} })
+		}
+		m.leave(t)
+		if released.Load() != atOnce+waiting || late.Load() != atOnce {
+			t.Errorf("%d releases were stored and %d came too late; want %d, and only the %d that were under way", released.Load(), late.Load(), atOnce+waiting, atOnce)
+		}
+		g.end()
+	})
+}

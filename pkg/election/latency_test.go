@@ -144,3 +144,68 @@ func TestWhoLeavesIsNotPreferredAgain(t *testing.T) {
 		s0.leave(t)
 	})
 }
+
+// Who leaves waits for its nominee, but not for one that hangs: its session ends all the
+// same, and nobody works meanwhile.
+func TestALeaverDoesNotWaitForANomineeThatHangs(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.bend = func(_ *election.Config, s *election.Spec) { s.Bootstrap = machine.BootstrapImmediate }
+		m1 := g.join("m1", "stable", stable)
+		after(20 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(20 * time.Second)
+		m2.store.On(memory.Put, memory.Hang())
+		since := time.Now()
+		m1.leave(t)
+		if took := time.Since(since); took != 50*time.Millisecond {
+			t.Errorf("its session ended after %v, want 50ms", took)
+		}
+		after(2 * time.Second)
+		m2.store.Heal()
+		after(time.Minute)
+		if led := leaders(m2)["a"]; len(led) != 1 {
+			t.Error("its nominee never leads")
+		}
+		g.end(m2)
+	})
+}
+
+// A preference that changes again and again is published all the same by who gains nothing
+// by it, and the last one is what everybody publishes in the end.
+func TestAPreferenceThatFlickers(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.bend = func(c *election.Config, s *election.Spec) {
+			c.Timing, _ = record.Profile("fast")
+			c.Timing.PreemptDelay, c.Timing.MinHold = 0, 0
+			s.Bootstrap = machine.BootstrapImmediate
+		}
+		members := []*member{g.join("m1", "stable", stable), g.join("m2", "other", stable)}
+		after(20 * time.Second)
+		published := func(m *member) string { return g.realm.Read(slot(m.name)).Record.Member.Preference }
+		seen := map[string]bool{}
+		var last record.Preferred
+		for i := range 60 {
+			last = []record.Preferred{canary, stable}[i%2]
+			for _, m := range members {
+				m.prefs.values <- last
+			}
+			after(10 * time.Millisecond)
+			seen[published(members[1])] = true
+		}
+		if len(seen) < 2 {
+			t.Errorf("in 600 ms of changes it published %v", seen)
+		}
+		after(time.Second)
+		for _, m := range members {
+			if p := published(m); p != last.Digest() {
+				t.Errorf("%s publishes %q in the end, want %q", m.name, p, last.Digest())
+			}
+		}
+		if led := leaders(members...)["a"]; len(led) != 1 || led[0] != "m1" {
+			t.Errorf("%v lead in the end", led)
+		}
+		g.end(members...)
+	})
+}

@@ -388,7 +388,6 @@ func (e *entrant) digest() uint64 {
 // revision is preferred in an election, since its holder waits for that; else a moment later.
 // An election for which nothing changed is not told.
 func (r *realm) prefer(p Preference) {
-	settled := r.preference.Digest() == r.published
 	r.preference = p
 	r.log.Info("preferred revision", zap.String("preferred", p.Digest()))
 	gains := false
@@ -402,7 +401,7 @@ func (r *realm) prefer(p Preference) {
 	switch {
 	case gains || !r.own.Joined() || r.published == notSynced.Digest():
 		r.publishAt = r.cfg.Clock.Now()
-	case settled: // however often it changes, the others hear of it
+	case r.publishAt == 0: // however often it changes, the others hear of it
 		r.publishAt = r.cfg.Clock.Now().Add(gainersFirst)
 	}
 }

@@ -14,14 +14,14 @@ func (cs *contests) add(c *contest) {
 	cs.all = append(cs.all, c)
 }
 
-// remove takes one out; the last takes its place.
-func (cs *contests) remove(c *contest) {
-	end := len(cs.all) - 1
+// remove takes an entrant's out; the last takes its place.
+func (cs *contests) remove(e *entrant) {
+	c, end := cs.of[e], len(cs.all)-1
 	last := cs.all[end]
 	cs.all[c.place], last.place = last, c.place
 	cs.all[end] = nil
 	cs.all = cs.all[:end]
-	delete(cs.of, c.entrant)
+	delete(cs.of, e)
 }
 
 func (cs *contests) clear() {

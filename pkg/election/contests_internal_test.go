@@ -17,7 +17,7 @@ func TestContestsAreWalkedOnceEach(t *testing.T) {
 			want[c] = true
 		} else {
 			c := cs.all[rng.IntN(len(cs.all))]
-			cs.remove(c)
+			cs.remove(c.entrant)
 			delete(want, c)
 		}
 		walked := map[*contest]int{}

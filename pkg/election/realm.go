@@ -338,7 +338,7 @@ func (r *realm) settle(now record.Instant) {
 		if c.outer != nil && r.going[c.outer] {
 			continue
 		}
-		r.contests.remove(c)
+		r.contests.remove(c.entrant)
 		dropped = true
 		if c.entrant.stray {
 			r.m.tell() // an election may be waiting for this lock

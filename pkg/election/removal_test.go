@@ -39,3 +39,43 @@ func TestRemovedElectionReleasesNothingLater(t *testing.T) {
 		})
 	}
 }
+
+// An election that migrates is removed as one, and the others go on as they were: beats
+// extend their terms, a change of the preference moves them, and they are released in the end.
+func TestRemovingAMigration(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "m", "z")
+		old := memory.New(g.clock)
+		g.stop = 200 * time.Millisecond
+		g.differ = func(s *election.Spec) {
+			if s.Name == "m" {
+				s.MigrateFrom = &election.LockRef{Lock: "m", Locks: old.Store()}
+			}
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(time.Minute)
+		m2 := g.join("m2", "canary", stable)
+		after(20 * time.Second)
+		for _, m := range []*member{m1, m2} {
+			if err := m.manager.Remove(t.Context(), "m"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after(time.Minute)
+		for _, prefer := range []struct {
+			what election.Preference
+			by   *member
+		}{{stable, m1}, {canary, m2}, {stable, m1}} {
+			for _, m := range []*member{m1, m2} {
+				m.prefs.values <- prefer.what
+			}
+			after(time.Minute)
+			for _, e := range []string{"a", "z"} {
+				if led := leaders(m1, m2)[e]; len(led) != 1 || led[0] != prefer.by.name {
+					t.Errorf("%s is led by %v, want %s", e, led, prefer.by.name)
+				}
+			}
+		}
+		g.end(m1, m2)
+	})
+}

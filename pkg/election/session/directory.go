@@ -40,11 +40,13 @@ type slot struct {
 	at, changedAt record.Instant
 	// bornAt is the first sight of the member that holds it.
 	bornAt record.Instant
-	// duration is the last one that a bound record gave.
-	duration time.Duration
-	// beat is the last one that a bound record gave. tampered: since then the session was
-	// shown unbound, though it may be bound again.
+	// owner is who held it last by a bound record, and beat the highest one of its. duration is
+	// the one beside that beat (rule 3).
+	owner    string
 	beat     uint64
+	duration time.Duration
+	// tampered: since that beat the session was shown unbound, though it may be bound again; or
+	// it was shown ended, and is its owner's again, though a session ends once (rule 11).
 	tampered bool
 }
 
@@ -98,10 +100,14 @@ func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record
 		d.Vanished(name, sent)
 		return true
 	}
-	if known := d.slot(name); known != nil && known.outlived(v) && known.at < sent {
+	known := d.slot(name)
+	if known != nil && known.outlived(v) && known.at < sent {
 		return false
 	}
 	d.Observe(now, name, r, v)
+	if s := d.slot(name); known != nil && s != known && !r.Bound() {
+		s.changedAt = now // what it ran ahead of may show an owner, and is not looked at any more (rule 13)
+	}
 	return true
 }
 
@@ -160,15 +166,19 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
 	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
 	if r.Bound() {
-		s.duration, s.beat = r.Mark.Duration, r.Mark.Beat
+		s.owner, s.beat, s.duration = r.Holder, r.Mark.Beat, r.Mark.Duration
 	}
 	if before == nil || before.version.UID != v.UID {
 		return s
 	}
-	s.tampered = !r.Bound() || before.tampered && s.beat == before.beat
-	s.beat = max(s.beat, before.beat)
-	if !r.Bound() {
-		s.duration = before.duration // a stranger's edit shortens nothing (rule 13)
+	switch ours := r.Bound(); {
+	case ours && r.Holder == "": // ended
+		s.owner, s.beat = before.owner, before.beat
+	case ours && s.owner == before.owner && s.beat > before.beat:
+		s.tampered = before.record.Released()
+	case !ours, s.owner == before.owner: // a stranger's edit, which shortens nothing
+		s.tampered = before.tampered || !ours || before.record.Released()
+		s.owner, s.beat, s.duration = before.owner, before.beat, before.duration
 	}
 	if holderOf(before.record) == holderOf(r) {
 		s.bornAt = before.bornAt
@@ -210,9 +220,11 @@ func (d *Directory) endOf(s *slot) record.Instant {
 	return s.changedAt.Add(d.timing.ObserverWait(max(d.timing.LeaseDuration, s.duration)))
 }
 
+func (d *Directory) isAlien(s *slot) bool { return s.record.Group != "" && s.record.Group != d.group }
+
 func (d *Directory) stateOf(s *slot, now record.Instant) state {
 	switch {
-	case s.record.Group != "" && s.record.Group != d.group:
+	case d.isAlien(s):
 		return alien
 	case s.record.Released():
 		return ended
@@ -251,7 +263,7 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 	if !slices.EqualFunc(all, d.view.Peers, living.shownBy) || !d.sessionsShownBy(d.view) {
 		d.view = &machine.View{Peers: make([]machine.Peer, 0, len(all)), Sessions: make(map[string]machine.Session, len(d.slots))}
 		for _, s := range d.slots {
-			d.view.Sessions[s.name] = s.session()
+			d.view.Sessions[s.name] = d.session(s)
 		}
 		for _, l := range all {
 			p := machine.Peer{Member: *l.member, Trust: l.trust}
@@ -263,7 +275,10 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 }
 
 // session is what the slot says of whoever held it.
-func (s *slot) session() machine.Session {
+func (d *Directory) session(s *slot) machine.Session {
+	if d.isAlien(s) {
+		return machine.Session{} // nobody here ends it, so what it renewed is waited out
+	}
 	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released()}
 }
 
@@ -271,7 +286,7 @@ func (d *Directory) sessionsShownBy(v *machine.View) bool {
 	if len(v.Sessions) != len(d.slots) {
 		return false
 	}
-	return !slices.ContainsFunc(d.slots, func(s *slot) bool { return v.Sessions[s.name] != s.session() })
+	return !slices.ContainsFunc(d.slots, func(s *slot) bool { return v.Sessions[s.name] != d.session(s) })
 }
 
 // living is a member whose session lives.
@@ -320,7 +335,7 @@ func EndedRecord(r *record.Record, by, why string) record.Record {
 	e.Holder = ""
 	e.Duration = time.Second
 	e.Acquired, e.Renewed = time.Time{}, time.Time{}
-	e.Unreadable = ""
+	e.Unreadable, e.Claim = "", nil
 	mark := record.Mark{Transitions: r.Transitions, Beat: beatOf(r)%record.MaxToken + 1, Renewal: record.RenewalRecord}
 	if r.Mark != nil {
 		mark.Duration = r.Mark.Duration

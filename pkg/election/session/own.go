@@ -150,7 +150,7 @@ func (o *Own) Abandon() { o.phase = over }
 // same stream, all records that changed before. The session counts as made from here on: terms
 // may stand on it, so its end is one even where the write is never answered (rule 11).
 func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.Version) (machine.BeatSeen, bool) {
-	if name != o.slot || r == nil || !r.Bound() || r.Holder != o.member.Identity || o.uid != "" && o.uid != v.UID {
+	if o.phase == over || name != o.slot || r == nil || !r.Bound() || r.Holder != o.member.Identity || o.uid != "" && o.uid != v.UID {
 		return machine.BeatSeen{}, false
 	}
 	i := slices.IndexFunc(o.sent, func(s sentBeat) bool { return s.beat == r.Mark.Beat })

@@ -68,6 +68,8 @@ type run struct {
 	over string
 	// robbedAt is the revision at which another elector stole the lock from it.
 	robbedAt uint64
+	// blanked: the release of another elector wrote over its record.
+	blanked bool
 	// released: its release was stored while its work was on. givingUp: its renewDeadline
 	// has passed, and its work goes on until its release has returned.
 	released, givingUp bool

@@ -20,6 +20,9 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 		w.cov.saw(ForeignReleased)
 		if before.Holder != r.identity {
 			w.cov.saw(BlankedByForeign)
+			for _, o := range w.workingElectors(r.e.election) {
+				o.blanked = o.blanked || o.identity == before.Holder
+			}
 		}
 		return
 	case before != nil && before.Holder == r.identity:
@@ -38,7 +41,7 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 			}
 		}
 	}
-	r.began = e.Version.Revision
+	r.began, r.blanked = e.Version.Revision, false
 	r.freed = before != nil && !r.stole && before.Bound() && (before.Holder == "" || before.Claim != nil)
 }
 
@@ -96,11 +99,13 @@ func (w *world) workingElectors(e int) []*run {
 
 // besideElectors: work of ours begins, on a take that was stored at the revision. Who
 // released is believed to have stopped, who took the lock later stole it, and whom another
-// elector had robbed before we saw the lock at all nobody can suspect when that one leaves.
+// elector had robbed before we saw the lock at all nobody can suspect when that one leaves. Nor
+// can anybody tell who blanked the lock, if the one that did had lost it before we saw it at
+// all (docs/interop.md, limits).
 func (j *judge) besideElectors(k *work) {
 	for _, r := range j.w.workingElectors(k.m.election) {
 		switch {
-		case r.released:
+		case r.released, r.blanked && r.began <= k.m.firstSeen:
 			j.w.cov.saw(ReleasedAtWork)
 		case r.stole && r.began > k.m.takenRevision, r.robbedAt != 0 && r.robbedAt <= k.m.firstSeen:
 			j.w.cov.saw(OverlapByTheft)

@@ -1,0 +1,157 @@
+package session
+
+import (
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+const second = record.Instant(time.Second)
+
+// slots is a directory in which a test writes to one slot.
+type slots struct {
+	*Directory
+	name     string
+	revision uint64
+}
+
+func newSlots(t *testing.T) *slots {
+	timing, err := record.Profile("fast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := NewDirectory("g", timing)
+	d.provenAt = 3600 * second // every end is proven
+	return &slots{Directory: d, name: slotName("g", "h", 0)}
+}
+
+// by is what a member writes with a beat, or somebody else beside it under another holder.
+func (s *slots) by(holder, marked string, beat uint64, lasts time.Duration) *record.Record {
+	return &record.Record{Holder: holder, Group: "g", Member: &record.Member{Identity: marked},
+		Mark: &record.Mark{Identity: marked, Beat: beat, Duration: lasts}}
+}
+
+func (s *slots) show(now record.Instant, r *record.Record) *slot {
+	s.revision++
+	s.Observe(now, s.name, r, record.Version{UID: "u", Revision: s.revision})
+	return s.slot(s.name)
+}
+
+// Rule 3: a session lasts as long as its owner wrote beside its beat, whatever a stranger
+// makes of that, and as long as it writes with the next one.
+func TestADurationCountsBesideItsBeat(t *testing.T) {
+	s := newSlots(t)
+	expiresAfter := func(from record.Instant, want time.Duration) {
+		t.Helper()
+		end := from.Add(s.timing.ObserverWait(want))
+		if dead, _, _ := s.Expired(end - 1); len(dead) != 0 {
+			t.Errorf("it is ended before %v are over", want)
+		}
+		if dead, _, _ := s.Expired(end); len(dead) != 1 {
+			t.Errorf("it is not ended after %v", want)
+		}
+	}
+	s.show(1*second, s.by("h_1", "h_1", 7, time.Minute))
+	s.show(2*second, s.by("h_1", "h_1", 7, time.Second))
+	expiresAfter(1*second, time.Minute)
+	s.show(3*second, s.by("h_1", "h_1", 7, 8760*time.Hour))
+	expiresAfter(1*second, time.Minute)
+	s.show(4*second, s.by("h_1", "h_1", 8, 20*time.Second))
+	expiresAfter(4*second, 20*time.Second)
+}
+
+// Rule 13: a read that runs ahead of the stream, of a session without a known owner, may skip
+// one: what the stream shows of it later is history.
+func TestAReadAheadOfTheStreamStartsTheWaitAnew(t *testing.T) {
+	for _, next := range []string{"list", "stream"} {
+		t.Run(next, func(t *testing.T) {
+			s := newSlots(t)
+			broken := s.by("h_1", "", 0, 0)
+			version := func(revision uint64) record.Version { return record.Version{UID: "u", Revision: revision} }
+			s.List(1*second, 1*second, 10, []Shown{{s.name, broken, version(10)}})
+			if dead, _, _ := s.Expired(8 * second); len(dead) != 1 {
+				t.Fatal("this shows nothing: it is not waited out by then")
+			}
+			s.Read(8*second, 7*second, s.name, broken, version(12))
+			if next == "list" {
+				s.List(9*second, 8*second, 12, []Shown{{s.name, broken, version(12)}})
+			} else {
+				s.Observe(9*second, s.name, s.by("h_2", "h_2", 1, s.timing.LeaseDuration), version(11))
+				s.Observe(9*second, s.name, broken, version(12))
+			}
+			if dead, _, _ := s.Expired(9 * second); len(dead) != 0 {
+				t.Error("it is ended, though an owner may have lived a second ago")
+			}
+			if dead, _, _ := s.Expired(8*second + record.Instant(s.timing.ObserverWait(s.timing.LeaseDuration))); len(dead) != 1 {
+				t.Error("it is never ended")
+			}
+		})
+	}
+}
+
+// Whether a session was tampered with is a matter of its present owner, whoever had the slot
+// before; and a session that ended does not come back (rule 11).
+func TestTamperedIsAboutThePresentOwner(t *testing.T) {
+	type write struct {
+		holder, marked string
+		beat           uint64
+	}
+	for what, tt := range map[string]struct {
+		writes   []write
+		tampered bool
+	}{
+		"put back in a used slot":       {[]write{{"h_1", "h_1", 500}, {"", "", 501}, {"h_2", "h_2", 1}, {"", "h_2", 1}, {"h_2", "h_2", 1}}, true},
+		"taken over when blanked":       {[]write{{"h_1", "h_1", 1}, {"", "h_1", 1}, {"h_2", "h_2", 1}}, false},
+		"ended and put back":            {[]write{{"h_1", "h_1", 3}, {"", "", 4}, {"h_1", "h_1", 3}}, true},
+		"ended and put back with more":  {[]write{{"h_1", "h_1", 3}, {"", "", 4}, {"h_1", "h_1", 5}}, true},
+		"ended and used again":          {[]write{{"h_1", "h_1", 3}, {"", "", 4}, {"h_2", "h_2", 1}}, false},
+		"blanked, then its owner beats": {[]write{{"h_1", "h_1", 3}, {"", "h_1", 3}, {"h_1", "h_1", 4}}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newSlots(t)
+			var last *slot
+			for i, w := range tt.writes {
+				last = s.show(record.Instant(i+1), s.by(w.holder, w.marked, w.beat, s.timing.LeaseDuration))
+			}
+			if last.tampered != tt.tampered {
+				t.Errorf("tampered: %v", last.tampered)
+			}
+		})
+	}
+}
+
+// A session that somebody made another group's is nobody's to end here: what it renewed is of
+// an unknown session then, until its owner beats.
+func TestASessionOfAnotherGroupOwnsNothing(t *testing.T) {
+	s := newSlots(t)
+	owns := func() bool {
+		view, _ := s.View(1*second, "")
+		return view.Sessions[s.name] == machine.Session{UID: "u", Holder: "h_1"}
+	}
+	r := s.by("h_1", "h_1", 1, s.timing.LeaseDuration)
+	s.show(1*second, r)
+	if !owns() {
+		t.Fatal("this shows nothing")
+	}
+	moved := *r
+	moved.Group = "other"
+	s.show(1*second, &moved)
+	if owns() {
+		t.Error("it owns what it renewed for ever: nobody ends it")
+	}
+	s.show(1*second, s.by("h_1", "h_1", 2, s.timing.LeaseDuration))
+	if !owns() {
+		t.Error("its owner's beat does not put it right")
+	}
+}
+
+// An end counts whatever stood in the record.
+func TestAnEndIsAnEnd(t *testing.T) {
+	r := newSlots(t).by("h_1", "h_1", 1, time.Second)
+	r.Claim, r.Unreadable = &record.Claim{Identity: "x"}, "json"
+	if e := EndedRecord(r, "h_2", "expired"); !e.Released() {
+		t.Errorf("%+v is no end", e)
+	}
+}

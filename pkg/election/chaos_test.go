@@ -1,12 +1,16 @@
 package election_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -15,7 +19,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// chaosSeeds is how many schedules TestChaos tries.
+// chaosSeeds is how many schedules TestChaos tries, and as many in which elections and
+// members come and go.
 const chaosSeeds = 40
 
 // TestChaos runs whole managers, with their queues, timers, watches and write pools, in
@@ -23,7 +28,7 @@ const chaosSeeds = 40
 // what they may. Nobody may ever work beside another, and when the trouble is over every
 // election is led again.
 func TestChaos(t *testing.T) {
-	for seed := range uint64(chaosSeeds) {
+	for seed := range uint64(2 * chaosSeeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { inBubble(t, func(t *testing.T) { chaos(t, seed) }) })
 	}
 }
@@ -31,8 +36,22 @@ func TestChaos(t *testing.T) {
 func chaos(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	g := newGroup(t, "a", "b")
-	g.bend = func(c *election.Config, _ *election.Spec) {
-		c.Log = zap.NewNop()
+	kinds := 12
+	log := func() *zap.Logger { return zap.NewNop() }
+	if seed >= chaosSeeds {
+		kinds = 18
+		g.names = []string{"a", "m", "b"}
+		old := memory.New(g.clock)
+		g.differ = func(s *election.Spec) {
+			if s.Name == "m" {
+				s.Renewal, s.MigrateFrom = "", &election.LockRef{Lock: "m", Locks: old.Store()}
+			}
+		}
+		log = func() *zap.Logger { return holdingUp(rand.New(rand.NewPCG(seed, random.Uint64()))) }
+	}
+	g.bend = func(c *election.Config, s *election.Spec) {
+		c.Log = log()
+		s.MigrateFrom = nil
 		if seed%2 == 0 {
 			c.Timing, _ = record.Profile("fast")
 		}
@@ -49,14 +68,31 @@ func chaos(t *testing.T, seed uint64) {
 		g.join("m2", "stable", stable),
 		g.join("m3", "canary", stable),
 	}
+	var gone []*member
+	saved := map[string]codec.Object{}
 	for range 120 {
 		after(time.Duration(random.IntN(4000)) * time.Millisecond)
-		m := members[random.IntN(len(members))]
-		switch random.IntN(12) {
-		case 10:
-			g.realm.Delete("primacy-edge-" + m.name + "-0")
+		i := random.IntN(len(members))
+		m := members[i]
+		switch random.IntN(kinds) {
+		case 10, 16:
+			g.realm.Delete(slot(m.name))
 		case 11:
-			g.realm.Edit("primacy-edge-"+m.name+"-0", hostileEdit(random))
+			g.realm.Edit(slot(m.name), hostileEdit(random))
+		case 12:
+			g.again(m, g.names[random.IntN(len(g.names))])
+		case 13:
+			m.stop()
+			gone = append(gone, m)
+			members[i] = g.join(m.name, "stable", stable)
+		case 14: // what a stranger saved of a session is put back later
+			if o, exists := g.realm.Raw(slot(m.name)); exists {
+				saved[m.name] = o
+			}
+		case 15:
+			g.putBack(slot(m.name), saved[m.name])
+		case 17:
+			g.realm.Edit(slot(m.name), hostileSessionEdit(random))
 		case 0:
 			for _, m := range members {
 				m.prefs.values <- []record.Preferred{stable, canary}[random.IntN(2)]
@@ -76,17 +112,20 @@ func chaos(t *testing.T, seed uint64) {
 			m.store.On(op, fault(random, op))
 		}
 	}
+	for _, m := range gone {
+		m.store.Heal()
+	}
 	for _, m := range members {
 		m.store.Heal()
 		m.prefs.values <- canary
 	}
-	after(180 * time.Second)
+	after(300 * time.Second)
 	for _, e := range g.names {
 		if l := leaders(members...)[e]; len(l) != 1 {
 			t.Errorf("seed %d: in the end %s is led by %v", seed, e, l)
 		}
 	}
-	for _, m := range members {
+	for _, m := range append(gone, members...) {
 		m.leave(t)
 	}
 	for _, o := range g.judge.overlaps() {
@@ -94,6 +133,64 @@ func chaos(t *testing.T, seed uint64) {
 	}
 	if terms := g.judge.terms(); terms < 4 {
 		t.Errorf("seed %d: %d terms: nothing happened", seed, terms)
+	}
+}
+
+// holdingUp is a log that holds its writer up now and then, so that much waits for it: the
+// driver then takes it in at once.
+func holdingUp(random *rand.Rand) *zap.Logger {
+	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel),
+		zap.Hooks(func(zapcore.Entry) error {
+			if random.IntN(20) == 0 {
+				time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond)
+			}
+			return nil
+		}))
+}
+
+// again gives an election up and takes it up again, as a change of the configuration does. It
+// does nothing where giving it up takes too long.
+func (g *group) again(m *member, name string) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if m.manager.Remove(ctx, name) != nil {
+		return
+	}
+	spec := election.Spec{Name: name}
+	g.differ(&spec)
+	status, err := m.manager.Add(spec, g.judge.runner(m.name, g.stop))
+	if err != nil {
+		g.t.Error(err)
+		return
+	}
+	m.status[name] = status
+}
+
+// putBack has a session say again what it said once of the same incarnation; of another one
+// that would be a record rewritten consistently.
+func (g *group) putBack(name string, was codec.Object) {
+	now, exists := g.realm.Raw(name)
+	if was.Fields.Holder == "" || exists && !strings.Contains(now.Annotations[codec.MemberAnnotation], was.Fields.Holder) {
+		return
+	}
+	g.realm.Edit(name, func(o *codec.Object) { *o = was })
+}
+
+// hostileSessionEdit is what a stranger may do to a session beyond that.
+func hostileSessionEdit(random *rand.Rand) func(*codec.Object) {
+	return func(o *codec.Object) {
+		if o.Annotations == nil || o.Labels == nil {
+			return // it does not exist
+		}
+		switch random.IntN(3) {
+		case 0:
+			o.Labels[codec.GroupLabel] = "another"
+		case 1:
+			o.Annotations[codec.ClaimAnnotation] = `{"identity":"x","transitions":0,"durationSeconds":15}`
+		case 2:
+			o.Annotations[codec.HolderAnnotation] = strings.Replace(o.Annotations[codec.HolderAnnotation], `"durationSeconds":`, `"durationSeconds":99`, 1)
+		}
 	}
 }
 

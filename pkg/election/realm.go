@@ -317,10 +317,11 @@ func (r *realm) add(e *entrant) []*stream {
 
 // each calls f for the election's contests, the outer one first.
 func (c *contest) each(f func(*contest)) {
-	if c.outer != nil {
-		f(c.outer)
+	for _, one := range []*contest{c.outer, c} {
+		if one != nil && !one.over { // of a migration that is removed one may be over before the other
+			f(one)
+		}
 	}
-	f(c)
 }
 
 // settle drops the elections that were given up and owe nothing any more.

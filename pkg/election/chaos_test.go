@@ -3,14 +3,12 @@ package election_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -134,18 +132,6 @@ func chaos(t *testing.T, seed uint64) {
 	if terms := g.judge.terms(); terms < 4 {
 		t.Errorf("seed %d: %d terms: nothing happened", seed, terms)
 	}
-}
-
-// holdingUp is a log that holds its writer up now and then, so that much waits for it: the
-// driver then takes it in at once.
-func holdingUp(random *rand.Rand) *zap.Logger {
-	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel),
-		zap.Hooks(func(zapcore.Entry) error {
-			if random.IntN(20) == 0 {
-				time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond)
-			}
-			return nil
-		}))
 }
 
 // again gives an election up and takes it up again, as a change of the configuration does. It

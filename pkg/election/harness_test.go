@@ -3,12 +3,15 @@ package election_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
@@ -254,4 +257,16 @@ func leaders(members ...*member) map[string][]string {
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
+}
+
+// holdingUp is a log that holds its writer up now and then, so that much waits for it: the
+// driver then takes it in at once.
+func holdingUp(random *rand.Rand) *zap.Logger {
+	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel),
+		zap.Hooks(func(zapcore.Entry) error {
+			if random.IntN(20) == 0 {
+				time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond)
+			}
+			return nil
+		}))
 }

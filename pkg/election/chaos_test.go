@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -47,9 +48,8 @@ func chaos(t *testing.T, seed uint64) {
 		}
 		log = func() *zap.Logger { return holdingUp(rand.New(rand.NewPCG(seed, random.Uint64()))) }
 	}
-	g.bend = func(c *election.Config, s *election.Spec) {
+	g.bend = func(c *election.Config, _ *election.Spec) {
 		c.Log = log()
-		s.MigrateFrom = nil
 		if seed%2 == 0 {
 			c.Timing, _ = record.Profile("fast")
 		}
@@ -67,6 +67,7 @@ func chaos(t *testing.T, seed uint64) {
 		g.join("m3", "canary", stable),
 	}
 	var gone []*member
+	lacking := map[*member]string{}
 	saved := map[string]codec.Object{}
 	for range 120 {
 		after(time.Duration(random.IntN(4000)) * time.Millisecond)
@@ -78,7 +79,9 @@ func chaos(t *testing.T, seed uint64) {
 		case 11:
 			g.realm.Edit(slot(m.name), hostileEdit(random))
 		case 12:
-			g.again(m, g.names[random.IntN(len(g.names))])
+			if name := g.names[random.IntN(len(g.names))]; lacking[m] == "" && !g.again(m, name) {
+				lacking[m] = name
+			}
 		case 13:
 			m.stop()
 			gone = append(gone, m)
@@ -116,6 +119,9 @@ func chaos(t *testing.T, seed uint64) {
 	for _, m := range members {
 		m.store.Heal()
 		m.prefs.values <- canary
+		if name := lacking[m]; name != "" && !g.again(m, name) {
+			t.Errorf("seed %d: %s is still not given up by %s", seed, name, m.name)
+		}
 	}
 	after(300 * time.Second)
 	for _, e := range g.names {
@@ -134,23 +140,25 @@ func chaos(t *testing.T, seed uint64) {
 	}
 }
 
-// again gives an election up and takes it up again, as a change of the configuration does. It
-// does nothing where giving it up takes too long.
-func (g *group) again(m *member, name string) {
+// again gives an election up, if that was not done, and takes it up again, as a change of the
+// configuration does. It returns false, and the member lacks the election, where giving it up
+// takes too long.
+func (g *group) again(m *member, name string) bool {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	if m.manager.Remove(ctx, name) != nil {
-		return
+	if err := m.manager.Remove(ctx, name); errors.Is(err, context.DeadlineExceeded) {
+		return false
 	}
 	spec := election.Spec{Name: name}
 	g.differ(&spec)
 	status, err := m.manager.Add(spec, g.judge.runner(m.name, g.stop))
 	if err != nil {
 		g.t.Error(err)
-		return
+		return false
 	}
 	m.status[name] = status
+	return true
 }
 
 // putBack has a session say again what it said once of the same incarnation; of another one

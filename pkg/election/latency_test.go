@@ -159,9 +159,15 @@ func TestALeaverDoesNotWaitForANomineeThatHangs(t *testing.T) {
 		since := time.Now()
 		m1.leave(t)
 		if took := time.Since(since); took != 50*time.Millisecond {
-			t.Errorf("its session ended after %v, want 50ms", took)
+			t.Errorf("it was gone after %v, want 50ms", took)
+		}
+		if !g.realm.Read(slot("m1")).Record.Released() {
+			t.Error("its session was not ended")
 		}
 		after(2 * time.Second)
+		if led := leaders(m2)["a"]; len(led) != 0 {
+			t.Error("this shows nothing: its nominee leads")
+		}
 		m2.store.Heal()
 		after(time.Minute)
 		if led := leaders(m2)["a"]; len(led) != 1 {

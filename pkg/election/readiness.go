@@ -82,7 +82,7 @@ func text(err error) string {
 // tendReadiness takes in which runners have become ready, or are not any more.
 func (r *realm) tendReadiness() {
 	for _, c := range r.contests.all {
-		if c.entrant.unready.Load() == r.unready[c] {
+		if c.over || c.entrant.unready.Load() == r.unready[c] {
 			continue
 		}
 		r.noteReadiness(c)

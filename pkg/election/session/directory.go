@@ -45,8 +45,10 @@ type slot struct {
 	owner    string
 	beat     uint64
 	duration time.Duration
+	// ended: it was shown ended since that owner had it. A session ends once (rule 11).
+	ended bool
 	// tampered: since that beat the session was shown unbound, though it may be bound again; or
-	// it was shown ended, and is its owner's again, though a session ends once (rule 11).
+	// it is its owner's again after its end.
 	tampered bool
 }
 
@@ -166,19 +168,20 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
 	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
 	if r.Bound() {
-		s.owner, s.beat, s.duration = r.Holder, r.Mark.Beat, r.Mark.Duration
+		s.owner, s.beat, s.duration, s.ended = r.Holder, r.Mark.Beat, r.Mark.Duration, r.Released()
 	}
 	if before == nil || before.version.UID != v.UID {
 		return s
 	}
-	switch ours := r.Bound(); {
-	case ours && r.Holder == "": // ended
-		s.owner, s.beat = before.owner, before.beat
-	case ours && s.owner == before.owner && s.beat > before.beat:
-		s.tampered = before.record.Released()
-	case !ours, s.owner == before.owner: // a stranger's edit, which shortens nothing
-		s.tampered = before.tampered || !ours || before.record.Released()
-		s.owner, s.beat, s.duration = before.owner, before.beat, before.duration
+	switch bound := r.Bound(); {
+	case bound && r.Holder == "":
+		s.owner, s.beat, s.ended = before.owner, before.beat, s.ended || before.ended
+	case bound && s.owner != before.owner: // the slot is used again
+	case bound && s.beat > before.beat:
+		s.ended, s.tampered = before.ended, before.ended
+	default: // a stranger's edit, which shortens nothing
+		s.tampered = before.tampered || !bound || before.ended
+		s.owner, s.beat, s.duration, s.ended = before.owner, before.beat, before.duration, before.ended
 	}
 	if holderOf(before.record) == holderOf(r) {
 		s.bornAt = before.bornAt
@@ -245,6 +248,9 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 		}
 	}
 	for _, s := range d.slots {
+		if d.isAlien(s) {
+			note(d.endOf(s)) // from then on its owner is gone
+		}
 		holder := holderOf(s.record)
 		if holder == "" || holder == without || s.record.Member == nil || d.stateOf(s, now) != live {
 			continue
@@ -260,10 +266,10 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 		all = append(all, l)
 	}
 	slices.SortStableFunc(all, func(a, b living) int { return strings.Compare(a.identity, b.identity) })
-	if !slices.EqualFunc(all, d.view.Peers, living.shownBy) || !d.sessionsShownBy(d.view) {
+	if !slices.EqualFunc(all, d.view.Peers, living.shownBy) || !d.sessionsShownBy(d.view, now) {
 		d.view = &machine.View{Peers: make([]machine.Peer, 0, len(all)), Sessions: make(map[string]machine.Session, len(d.slots))}
 		for _, s := range d.slots {
-			d.view.Sessions[s.name] = d.session(s)
+			d.view.Sessions[s.name] = d.session(s, now)
 		}
 		for _, l := range all {
 			p := machine.Peer{Member: *l.member, Trust: l.trust}
@@ -275,18 +281,18 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 }
 
 // session is what the slot says of whoever held it.
-func (d *Directory) session(s *slot) machine.Session {
-	if d.isAlien(s) {
-		return machine.Session{} // nobody here ends it, so what it renewed is waited out
+func (d *Directory) session(s *slot, now record.Instant) machine.Session {
+	if d.isAlien(s) && now >= d.endOf(s) {
+		return machine.Session{} // its owner is gone, and nobody here ends it: what it renewed is waited out
 	}
 	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released()}
 }
 
-func (d *Directory) sessionsShownBy(v *machine.View) bool {
+func (d *Directory) sessionsShownBy(v *machine.View, now record.Instant) bool {
 	if len(v.Sessions) != len(d.slots) {
 		return false
 	}
-	return !slices.ContainsFunc(d.slots, func(s *slot) bool { return v.Sessions[s.name] != d.session(s) })
+	return !slices.ContainsFunc(d.slots, func(s *slot) bool { return v.Sessions[s.name] != d.session(s, now) })
 }
 
 // living is a member whose session lives.

@@ -106,6 +106,7 @@ func TestTamperedIsAboutThePresentOwner(t *testing.T) {
 		"taken over when blanked":       {[]write{{"h_1", "h_1", 1}, {"", "h_1", 1}, {"h_2", "h_2", 1}}, false},
 		"ended and put back":            {[]write{{"h_1", "h_1", 3}, {"", "", 4}, {"h_1", "h_1", 3}}, true},
 		"ended and put back with more":  {[]write{{"h_1", "h_1", 3}, {"", "", 4}, {"h_1", "h_1", 5}}, true},
+		"ended, edited and put back":    {[]write{{"h_1", "h_1", 3}, {"", "", 4}, {"x", "", 4}, {"h_1", "h_1", 5}}, true},
 		"ended and used again":          {[]write{{"h_1", "h_1", 3}, {"", "", 4}, {"h_2", "h_2", 1}}, false},
 		"blanked, then its owner beats": {[]write{{"h_1", "h_1", 3}, {"", "h_1", 3}, {"h_1", "h_1", 4}}, false},
 	} {
@@ -122,28 +123,32 @@ func TestTamperedIsAboutThePresentOwner(t *testing.T) {
 	}
 }
 
-// A session that somebody made another group's is nobody's to end here: what it renewed is of
-// an unknown session then, until its owner beats.
-func TestASessionOfAnotherGroupOwnsNothing(t *testing.T) {
+// A session that somebody made another group's is nobody's to end here. It owns what it renewed
+// for as long as its owner beats; after that what it renewed is of an unknown session.
+func TestASessionOfAnotherGroup(t *testing.T) {
 	s := newSlots(t)
-	owns := func() bool {
-		view, _ := s.View(1*second, "")
-		return view.Sessions[s.name] == machine.Session{UID: "u", Holder: "h_1"}
+	owns := func(now record.Instant) (owns bool, changes record.Instant) {
+		view, changes := s.View(now, "")
+		return view.Sessions[s.name] == machine.Session{UID: "u", Holder: "h_1"}, changes
 	}
-	r := s.by("h_1", "h_1", 1, s.timing.LeaseDuration)
-	s.show(1*second, r)
-	if !owns() {
-		t.Fatal("this shows nothing")
+	alien := func(now record.Instant, beat uint64) (end record.Instant) {
+		r := s.by("h_1", "h_1", beat, s.timing.LeaseDuration)
+		r.Group = "other"
+		s.show(now, r)
+		return now.Add(s.timing.ObserverWait(s.timing.LeaseDuration))
 	}
-	moved := *r
-	moved.Group = "other"
-	s.show(1*second, &moved)
-	if owns() {
+	s.show(1*second, s.by("h_1", "h_1", 1, s.timing.LeaseDuration))
+	alien(2*second, 1)
+	end := alien(3*second, 2)
+	if is, changes := owns(end - 1); !is || changes != end {
+		t.Errorf("before its end it owns what it renewed: %v, until %v, want %v", is, changes, end)
+	}
+	if is, _ := owns(end); is {
 		t.Error("it owns what it renewed for ever: nobody ends it")
 	}
-	s.show(1*second, s.by("h_1", "h_1", 2, s.timing.LeaseDuration))
-	if !owns() {
-		t.Error("its owner's beat does not put it right")
+	alien(end, 3)
+	if is, _ := owns(end); !is {
+		t.Error("its owner beats, and owns nothing")
 	}
 }
 

@@ -228,6 +228,9 @@ func (j *judge) stored(m *part, q *request) {
 	}
 	switch p {
 	case machine.Claim:
+		for _, o := range w.workingElectors(m.election) {
+			o.blanked = false // who follows is told to wait
+		}
 		j.tokenStored(m, r)
 		w.claimed(m.election)
 	case machine.Take:

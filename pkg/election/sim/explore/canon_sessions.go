@@ -48,7 +48,9 @@ var sessionFields = map[string]string{
 	"slot.changedAt": "as the end of the session",
 	"slot.bornAt":    "while it has fallen: until it is proven",
 	"slot.duration":  "", // all are alike
-	"slot.beat":      "", // for sessions that strangers edited
+	"slot.owner":     "", // for sessions that strangers edited, and so the next two
+	"slot.beat":      "",
+	"slot.ended":     "",
 	"slot.tampered":  "plain",
 }
 

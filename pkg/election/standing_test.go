@@ -291,11 +291,15 @@ func TestWhoLeavesDoesNotStandAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "other")
 		g.bend = func(c *election.Config, _ *election.Spec) { c.Timing, _ = record.Profile("fast") }
-		m1 := g.join("m1", "stable", canary)
+		m1 := g.join("m1", "stable", stable)
 		m1.late(t, "a", g.judge.runner("m1", 0))
 		after(20 * time.Second)
-		m2 := g.join("m2", "canary", canary)
+		m2 := g.join("m2", "canary", stable)
 		m2.late(t, "a", &readied{g.judge.runner("m2", 0), make(chan error)}) // never says that it is ready
+		after(20 * time.Second)
+		for _, m := range []*member{m1, m2} {
+			m.prefs.values <- canary // not before m2 has said that it does not stand for a
+		}
 		after(time.Minute)
 		g.wantLeader("other", m2, m1, m2)
 		g.wantLeader("a", m1, m1, m2)

@@ -49,9 +49,18 @@ run: build ## start a cluster on this machine, with members that take part in el
 test: bin/devcluster ## vet and run all tests; nothing needs to be prepared
 	go vet ./...
 	go test -race ./...
+	go test -run '^Test(Chaos|Interleavings|OutagesInPart|OutagesOfAll|UnlikeMembers)$$' ./pkg/election
+	go test -run '^Test(RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens$$' ./cmd/primacy/app
 	PRIMACY_SEEDS=$(SEEDS) go test ./pkg/election/sim/...
 	$(MAKE) -C cmd/devcluster test
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/runners/plugin test
+
+# Which rows: all, or part of their names.
+MUTANTS ?= all
+
+.PHONY: mutants
+mutants: bin/devcluster ## break each rule of the product's table, and show which test finds it (MUTANTS=part of a name)
+	PRIMACY_MUTANTS=$(MUTANTS) go test -count=1 -timeout=0 -v -run '^(TestMutantsDie|TestRowsFit)$$' ./pkg/election/mutants
 
 .PHONY: lint
 lint: check gosec vulncheck ## check, and look for insecure code and known vulnerabilities

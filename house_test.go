@@ -28,6 +28,20 @@ type file struct {
 	path  string
 	lines int
 	ast   *ast.File
+	// besideBubbles: tests of the same folder run in testing/synctest bubbles.
+	besideBubbles bool
+}
+
+// mayBeInABubble says whether tests in bubbles may run this file: those of its own folder,
+// or of who imports it. Other modules have none, and package clock keeps the timers.
+func (f file) mayBeInABubble() bool {
+	dir := path.Dir(f.path)
+	if dir == "pkg/election/clock" && !f.isTest() {
+		return false
+	}
+	imported := (strings.HasPrefix(dir, "pkg/") || strings.HasPrefix(dir, "config") || strings.HasPrefix(dir, "cmd/primacy")) &&
+		!strings.HasPrefix(dir, "pkg/runners/plugin")
+	return f.besideBubbles || imported && !f.isTest()
 }
 
 func (f file) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
@@ -53,6 +67,17 @@ var fileRules = []func(f file) string{
 		return ""
 	},
 	func(f file) string {
+		if !f.mayBeInABubble() {
+			return ""
+		}
+		for _, name := range []string{"NewTimer", "NewTicker", "After", "Tick", "AfterFunc"} {
+			if f.uses("time", name) {
+				return "uses time." + name + ": in a testing/synctest bubble it can kill the race detector; take NewTimer, AfterFunc or Wait of pkg/election/clock"
+			}
+		}
+		return ""
+	},
+	func(f file) string {
 		if f.uses("context", "TODO") {
 			return "has a context.TODO: who can stop this?"
 		}
@@ -74,6 +99,8 @@ func checkTree(tree fs.FS) (broken []string) {
 		broken = append(broken, "go.mod: replaces a module: whoever imports this one would build something else")
 	}
 	documented := map[string]bool{} // folders with packages
+	bubbles := map[string]bool{}    // folders with tests that run in them
+	var files []file
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -91,18 +118,24 @@ func checkTree(tree fs.FS) (broken []string) {
 		if err != nil {
 			return err
 		}
-		for _, rule := range fileRules {
-			if problem := rule(f); problem != "" {
-				broken = append(broken, name+": "+problem)
-			}
-		}
-		if !f.isTest() {
-			documented[path.Dir(name)] = documented[path.Dir(name)] || f.ast.Doc != nil
+		files = append(files, f)
+		if dir := path.Dir(name); f.isTest() {
+			bubbles[dir] = bubbles[dir] || f.imports("testing/synctest")
+		} else {
+			documented[dir] = documented[dir] || f.ast.Doc != nil
 		}
 		return nil
 	})
 	if err != nil {
 		broken = append(broken, err.Error())
+	}
+	for _, f := range files {
+		f.besideBubbles = bubbles[path.Dir(f.path)]
+		for _, rule := range fileRules {
+			if problem := rule(f); problem != "" {
+				broken = append(broken, f.path+": "+problem)
+			}
+		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(documented)) {
 		if !documented[dir] {
@@ -172,6 +205,14 @@ func TestFilesBite(t *testing.T) {
 		{"sleep by another name", "p/s_test.go", "package p\n\nimport clock \"time\"\n\nvar f = clock.Sleep\n", "sleeps"},
 		{"sleep in a bubble", "p/s_test.go", "package p\n\nimport (\n\t\"testing/synctest\"\n\t\"time\"\n)\n\nfunc f() { time.Sleep(1); synctest.Wait() }\n", ""},
 		{"sleep elsewhere", "p/s.go", doc + "\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", ""},
+		{"timer of a package", "pkg/p/p.go", doc + "\nimport \"time\"\n\nvar t = time.AfterFunc(0, nil)\n", "uses time.AfterFunc"},
+		{"ticker by another name", "pkg/p/p.go", doc + "\nimport t \"time\"\n\nvar f = t.NewTicker\n", "uses time.NewTicker"},
+		{"timer of a test in a bubble", "p/p_test.go", "package p\n\nimport (\n\t_ \"testing/synctest\"\n\t\"time\"\n)\n\nvar c = time.After(1)\n", "uses time.After:"},
+		{"timer of a test", "pkg/p/p_test.go", "package p\n\nimport \"time\"\n\nvar c = time.After(1)\n", ""},
+		{"timer of a command", "cmd/primacy/p/p.go", doc + "\nimport \"time\"\n\nvar c = time.Tick(1)\n", "uses time.Tick"},
+		{"timer of the configuration", "config/p.go", doc + "\nimport \"time\"\n\nvar c = time.NewTimer(1)\n", "uses time.NewTimer"},
+		{"timer of another command", "cmd/p/p.go", doc + "\nimport \"time\"\n\nvar c = time.Tick(1)\n", ""},
+		{"timer of the clock", "pkg/election/clock/p.go", doc + "\nimport \"time\"\n\nvar t = time.NewTimer(1)\n", ""},
 		{"todo", "p/c.go", doc + "\nimport \"context\"\n\nvar c = context.TODO()\n", "context.TODO"},
 		{"data of tests", "p/testdata/util.go", "package util\n", ""},
 		{"not a Go file", "p/broken.go", "pakage", "expected 'package'"},

@@ -33,6 +33,7 @@ type Configuration struct {
 	Metrics netip.AddrPort
 
 	root    *yaml.Node
+	over    overrides
 	sources sources
 }
 

@@ -9,59 +9,38 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Digest changes when the election does, but not with comments, places or quotes.
-func (e Election) Digest() string {
+// digestOf is a digest of runners. Comments, places and quotes do not change it.
+func digestOf(runners []Runner) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %q %v", e.Name, e.Lock.digest(), e.Policy, e.Bootstrap, e.Timing)
-	if e.Chain != nil {
-		fmt.Fprintf(h, " chain %q", e.Chain)
-	}
-	if e.Range || e.Outage == OutageFailopen {
-		fmt.Fprintf(h, " %v %q %v", e.Range, e.Outage, e.FailopenFor)
-	}
-	if e.Disabled {
-		fmt.Fprint(h, " disabled")
-	}
-	for _, r := range e.Runners {
-		fmt.Fprintf(h, " %q", r.Name)
-		if r.Mode != "" {
-			fmt.Fprintf(h, " mode %q", r.Mode)
-		}
-		if r.OnExit != "" {
-			fmt.Fprintf(h, " onExit %q", r.OnExit)
-		}
-		r.Block.digest(h)
+	for _, r := range runners {
+		fmt.Fprintf(h, " %q %q %q", r.Name, r.Mode, r.OnExit)
+		r.writeTo(h)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-func (l Lock) digest() string {
-	text := fmt.Sprintf("%q %q %q %q %v", l.Kind, l.Name, l.Renewal, l.SharedWith, l.Foreign)
-	if l.MigrateFrom != nil {
-		text += fmt.Sprintf(" %q", *l.MigrateFrom)
-	}
-	return text
-}
-
-// Digest is to a block what Election.Digest is to an election; empty for no block.
-func (b *Block) Digest() string {
+// digest is a digest of a block like digestOf; empty for no block.
+func (b *Block) digest() string {
 	if b == nil {
 		return ""
 	}
 	h := sha256.New()
-	b.digest(h)
+	b.writeTo(h)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-func (b *Block) digest(w io.Writer) {
+func (b *Block) writeTo(w io.Writer) {
 	fmt.Fprintf(w, " %q", b.Kind)
-	digest(w, b.Node)
+	write(w, b.Node)
 }
 
-func digest(w io.Writer, node *yaml.Node) {
+func write(w io.Writer, node *yaml.Node) {
 	fmt.Fprintf(w, " %d %q %q [", node.Kind, node.Tag, node.Value)
 	for _, child := range node.Content {
-		digest(w, child)
+		write(w, child)
 	}
 	_, _ = io.WriteString(w, "]") // a hash never fails to write
 }
+
+// quoted is a list as one text.
+func quoted(list []string) string { return fmt.Sprintf("%q", list) }

@@ -56,6 +56,14 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 		r.scoped(scope, "election", e.Name, labelledName)
 		r.scoped(scope, "lock", e.Lock.Name, objectName)
 	}
+	if from := e.Lock.MigrateFrom; from != nil && *from == (LockName{e.Lock.Kind, e.Lock.Name}) {
+		other := "ConfigMap"
+		if e.Lock.Kind == other {
+			other = DefaultLockKind
+		}
+		r.fail(at+".lock.migrateFrom", "name the kind or the name that it had before, such as kind: "+other, "is the lock that the election has now")
+		e.Lock.MigrateFrom = nil
+	}
 	r.priority(at+".priority", doc.Priority, &e)
 	e.Timing = r.electionTiming(at, doc)
 	e.Bootstrap = Bootstrap(r.oneOf(at+".bootstrap", doc.Bootstrap, string(BootstrapWait), string(BootstrapImmediate)))
@@ -93,7 +101,7 @@ func (r *resolver) priority(at string, doc priorityDoc, e *Election) {
 	}
 	for i, key := range doc.Chain {
 		if slices.Contains(doc.Chain[:i], key) {
-			r.fail(fmt.Sprintf("%s[%d]", chain, i), "leave it out: where two members are equal once they are equal again", "%q stands there twice", key)
+			r.fail(fmt.Sprintf("%s[%d]", chain, i), "leave one of the two out", "%q stands there twice", key)
 		}
 	}
 }
@@ -108,12 +116,17 @@ func (r *resolver) lock(at string, doc *electionDoc) Lock {
 		lock.Name = doc.Lock.Name
 		r.name(field, lock.Name, objectName)
 	}
-	if prefix := "primacy-" + r.cfg.Group + "-"; r.cfg.Group != "" && strings.HasPrefix(lock.Name, prefix) {
-		r.fail(field, "give the lock another name", "%q may be the name of a session: those of this group begin with %s", lock.Name, prefix)
-	}
+	r.noSession(field, lock.Name)
 	r.sharing(at, doc.Lock, &lock)
 	r.migration(at+".lock.migrateFrom", doc.Lock.MigrateFrom, &lock)
 	return lock
+}
+
+// noSession refuses a lock that may be a session's Lease.
+func (r *resolver) noSession(field, lock string) {
+	if prefix := "primacy-" + r.cfg.Group + "-"; r.cfg.Group != "" && strings.HasPrefix(lock, prefix) {
+		r.fail(field, "give the lock another name", "%q may be the name of a session: those of this group begin with %s", lock, prefix)
+	}
 }
 
 // renewal resolves what keeps terms alive: the member's session where that can be, else
@@ -157,10 +170,7 @@ func (r *resolver) migration(at string, doc *migrationDoc, lock *Lock) {
 	if r.given(at + ".name") {
 		from.Name = doc.Name
 		r.name(at+".name", from.Name, objectName)
-	}
-	if from == (LockName{lock.Kind, lock.Name}) {
-		r.fail(at, "name the kind or the name that it had before, such as kind: ConfigMap", "is the lock that the election has now")
-		return
+		r.noSession(at+".name", from.Name)
 	}
 	lock.MigrateFrom = &from
 }

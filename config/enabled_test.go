@@ -31,8 +31,12 @@ func TestEnabled(t *testing.T) {
 	}
 	before, _ := scoped(t, `{revision: b}`, `{name: a}, {name: c}`)
 	after, _ := scoped(t, `{revision: b}`, `{name: a, enabled: false}, {name: c, enabled: true}`)
-	if change := Compare(before, after); len(change.Changed) != 1 || change.Changed[0] != "a" || change.Process {
-		t.Errorf("changed: %+v", change)
+	plan, err := NewPlan(before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exchanged := plan.Named(Exchange); len(exchanged) != 1 || exchanged[0] != "a" || plan.Restarts != nil {
+		t.Errorf("plan: %+v", plan)
 	}
 }
 

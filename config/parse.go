@@ -1,9 +1,13 @@
 package config
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"go.yaml.in/yaml/v3"
 
@@ -33,6 +37,26 @@ func read(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
+	return readAll(f)
+}
+
+// readFile is read for a path where anything may stand by now: to open a pipe that nobody writes
+// to must not block.
+func readFile(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close() // nothing was written
+		return nil, fmt.Errorf("read configuration: %w", cmp.Or(err, error(&fs.PathError{Op: "read", Path: path, Err: errNoFile})))
+	}
+	return readAll(f)
+}
+
+var errNoFile = errors.New("it is not a regular file (put a file there)")
+
+func readAll(f *os.File) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
@@ -49,12 +73,23 @@ func parse(filename string, data []byte, over overrides) (*Configuration, error)
 	if err := header(root); err != nil {
 		return nil, strict.Rebase(err, filename, "", nil)
 	}
+	return resolve(filename, root, over, nil)
+}
+
+// resolve fills in and checks a document. process is what is in force in one that runs; nil for
+// one that starts.
+func resolve(filename string, root *yaml.Node, over overrides, process *Configuration) (*Configuration, error) {
 	doc := document{Member: memberDoc{Weight: DefaultWeight}}
 	if err := strict.Decode(root, &doc); err != nil {
 		return nil, strict.Rebase(err, filename, "", nil)
 	}
-	r := &resolver{cfg: &Configuration{File: filename, root: root, sources: over.apply(&doc)}}
+	r := &resolver{cfg: &Configuration{File: filename, root: root, over: over, sources: over.apply(&doc)}, process: process}
 	return r.resolve(&doc)
+}
+
+// resolvedFor resolves the document for a process in which another configuration is in force.
+func (c *Configuration) resolvedFor(process *Configuration) (*Configuration, error) {
+	return resolve(c.File, c.root, c.over, process)
 }
 
 // single parses bytes that hold exactly one document and returns its content.

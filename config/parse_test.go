@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -214,31 +213,6 @@ func TestTooLarge(t *testing.T) {
 func TestNoFile(t *testing.T) {
 	if _, err := config.Load("testdata/none.yaml"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
-	}
-}
-
-func TestCompare(t *testing.T) {
-	before := parse(t, "group: edge\ndefaultRevision: a\nelections: [{name: a}, {name: b}, {name: c, runners: [{name: x, exec: {command: ['./x']}}]}]")
-	after := parse(t, `
-group: edge
-defaultRevision: {static: {revision: "a"}} # as before
-elections:
-- name: d
-- name: c
-  runners: [{name: x, exec: {command: [./x]}}]
-- name: a
-  bootstrap: immediate
-`)
-	got := config.Compare(before, after)
-	want := config.Change{Added: []string{"d"}, Removed: []string{"b"}, Changed: []string{"a"}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v", got)
-	}
-	other := parse(t, "group: edge\nmember: {weight: 1}\ndefaultRevision: b\nelections: [{name: a}, {name: b}, {name: c, runners: [{name: x, exec: {command: ['./y']}}]}]")
-	got = config.Compare(before, other)
-	want = config.Change{Process: true, DefaultRevision: true, Changed: []string{"c"}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v", got)
 	}
 }
 

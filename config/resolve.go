@@ -11,6 +11,8 @@ import (
 type resolver struct {
 	cfg  *Configuration
 	errs strict.Errors
+	// process is what a running process has in force; nil where one is started.
+	process *Configuration
 }
 
 func (r *resolver) fail(field, hint, problem string, args ...any) {
@@ -43,6 +45,10 @@ func (r *resolver) resolve(doc *document) (*Configuration, error) {
 	}
 	r.timing(doc.Timing)
 	r.metrics(doc.Metrics)
+	if r.process != nil {
+		c.keep(r.process)
+	}
+	r.blame(impossible(c.Timing), c.Timing, []string{"timing"}, "timing")
 	r.elections(doc.Elections)
 	if err := r.errs.OrNil(); err != nil {
 		return nil, err

@@ -24,7 +24,6 @@ func (r *resolver) timing(doc timingDoc) {
 	}
 	doc.durations(&base)
 	r.cfg.Timing = base
-	r.blame(impossible(base), base, []string{at}, at)
 }
 
 // electionTiming resolves an election's timing: the document's, replaced by a profile of
@@ -85,7 +84,11 @@ func (doc timingDoc) durations(t *record.Timing) {
 // blame reports what of a timing cannot be kept, at the first of the blocks that sets it.
 func (r *resolver) blame(errs []record.TimingError, t record.Timing, blocks []string, otherwise string) {
 	for _, e := range errs {
-		r.fail(r.setter(e.Field, blocks, otherwise), timingHint(t, e), "%s", e.Problem)
+		hint := timingHint(t, e)
+		if of := r.process; of != nil {
+			hint = fmt.Sprintf("this process keeps leaseDuration %v and renewInterval %v for its session until it is restarted", of.Timing.LeaseDuration, of.Timing.RenewInterval)
+		}
+		r.fail(r.setter(e.Field, blocks, otherwise), hint, "%s", e.Problem)
 	}
 }
 
@@ -111,7 +114,10 @@ func (r *resolver) setter(field string, blocks []string, otherwise string) strin
 
 // timingHint says what would fit.
 func timingHint(t record.Timing, e record.TimingError) string {
-	if e.Field != "renewInterval" || t.RenewInterval <= 0 {
+	switch {
+	case e.Field == "preemptDelay" && t.PreemptDelay < 0, e.Field == "minHold" && t.MinHold < 0:
+		return "write 0s to not wait"
+	case e.Field != "renewInterval" || t.RenewInterval <= 0:
 		return ""
 	}
 	need := float64(2*t.RenewInterval+t.StopGrace) / (1 - t.Drift)

@@ -9,48 +9,64 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // settle is how long a directory must be quiet before its file is read: editors and
 // kubelet write in several steps.
 const settle = 100 * time.Millisecond
 
-// Watch delivers what the file says, now and whenever that changes, until ctx ends;
-// then it returns nil. It calls deliver from its own goroutine's stack, one call at a
-// time, either with a configuration that is valid as a whole or with the error that
-// keeps the one before in force. What says the same in other words is not delivered,
-// except after an error, which it ends.
+// What was refused, or could not be read, is tried again though nothing stirs: its cause may
+// lie outside the file. The wait doubles.
+const (
+	firstAgain = 5 * time.Second
+	lastAgain  = 5 * time.Minute
+)
+
+// Watch has take get what the file says, now and whenever that changes, until ctx ends; then
+// it returns nil. It calls both functions from its own goroutine's stack, one call at a time.
+//
+// What take gets is valid as a whole. With an error take refuses it. Watch offers the same again
+// after a wait, and when the file says it in other words. It does not offer what says the same as
+// what was taken, except after an error, which that ends. An error, of the file or of take, goes
+// to refuse once, until another one comes.
 //
 // It watches the file's directory, so it sees files that are replaced and the links
 // that kubelet swaps in the mount of a ConfigMap. It returns an error when it cannot
 // watch at all: the directory is missing, or goes away.
-func Watch(ctx context.Context, path string, deliver func(*Configuration, error)) error {
-	w := &watcher{path: path, parse: Parse, deliver: deliver, settle: settle}
+func Watch(ctx context.Context, path string, take func(*Configuration) error, refuse func(error)) error {
+	w := &watcher{path: path, parse: Parse, take: take, refuse: refuse, settle: settle, firstAgain: firstAgain}
 	return w.run(ctx)
 }
 
 // Watch is like the function Watch for the file of this process: flags and environment
-// replace what the file says, and nothing is delivered until it differs from what was
-// loaded.
-func (p *Process) Watch(ctx context.Context, deliver func(*Configuration, error)) error {
+// replace what the file says, and nothing is offered until it differs from what was loaded.
+func (p *Process) Watch(ctx context.Context, take func(*Configuration) error, refuse func(error)) error {
 	if p.Configuration == nil {
 		return errors.New("watch configuration: the process has none")
 	}
-	w := &watcher{path: p.Config, parse: p.Parse, deliver: deliver, settle: settle, current: p.Configuration}
+	w := &watcher{path: p.Config, parse: p.Parse, take: take, refuse: refuse, settle: settle, firstAgain: firstAgain, current: p.Configuration}
 	return w.run(ctx)
 }
 
 // watcher belongs to the goroutine that runs it.
 type watcher struct {
-	path    string
-	parse   func(string, []byte) (*Configuration, error)
-	deliver func(*Configuration, error)
-	settle  time.Duration
+	path       string
+	parse      func(string, []byte) (*Configuration, error)
+	take       func(*Configuration) error
+	refuse     func(error)
+	settle     time.Duration
+	firstAgain time.Duration
 
 	stirred time.Time      // the first event since the last look; zero if none
-	current *Configuration // what was delivered last; nil at first
+	current *Configuration // what was taken last; nil at first
 	bytes   [sha256.Size]byte
-	failure string // the error delivered last, unless ended
+	failure string // the last error, unless ended
+	// due is when to look at the file though nothing stirs, zero where nothing was refused; again
+	// is the wait until then.
+	due   time.Time
+	again time.Duration
 }
 
 func (w *watcher) run(ctx context.Context) (err error) {
@@ -63,9 +79,8 @@ func (w *watcher) run(ctx context.Context) (err error) {
 	if err := notify.Add(dir); err != nil {
 		return fmt.Errorf("watch configuration: %w", err)
 	}
-	w.look()
-	quiet := time.NewTimer(w.settle)
-	quiet.Stop()
+	quiet := clock.NewTimer(0) // the first look
+	defer quiet.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -86,14 +101,16 @@ func (w *watcher) run(ctx context.Context) (err error) {
 			w.stir(quiet)
 		case <-quiet.C:
 			w.stirred = time.Time{}
-			w.look()
+			if w.look(); !w.due.IsZero() {
+				quiet.Reset(time.Until(w.due))
+			}
 		}
 	}
 }
 
 // stir puts off the look at the file, but not for ever: others may write beside it all
 // the time.
-func (w *watcher) stir(quiet *time.Timer) {
+func (w *watcher) stir(quiet *clock.Timer) {
 	const patience = 10
 	now := time.Now()
 	if w.stirred.IsZero() {
@@ -104,34 +121,36 @@ func (w *watcher) stir(quiet *time.Timer) {
 	}
 }
 
-// look reads the file and delivers what is new.
+// look reads the file and offers what is new.
 func (w *watcher) look() {
-	data, err := read(w.path)
+	data, err := readFile(w.path)
 	if err != nil {
 		w.bytes = [sha256.Size]byte{}
 		w.fail(err)
 		return
 	}
 	sum := sha256.Sum256(data)
-	if sum == w.bytes {
+	if sum == w.bytes && (w.due.IsZero() || time.Now().Before(w.due)) {
 		return
 	}
 	w.bytes = sum
 	c, err := w.parse(w.path, data)
+	if err == nil && (w.current == nil || w.failure != "" || !same(w.current, c)) {
+		err = w.take(c)
+	}
 	if err != nil {
 		w.fail(err)
 		return
 	}
-	if w.current != nil && w.failure == "" && Compare(w.current, c).None() {
-		return
-	}
-	w.current, w.failure = c, ""
-	w.deliver(c, nil)
+	w.current, w.failure, w.due = c, "", time.Time{}
 }
 
+// fail tells why nothing was taken, unless that was told last, and sets the time of the next look.
 func (w *watcher) fail(err error) {
-	if err.Error() != w.failure {
-		w.failure = err.Error()
-		w.deliver(nil, err)
+	w.again = min(2*w.again, lastAgain)
+	if text := err.Error(); text != w.failure {
+		w.failure, w.again = text, w.firstAgain
+		w.refuse(err)
 	}
+	w.due = time.Now().Add(w.again)
 }

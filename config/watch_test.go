@@ -7,10 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,10 +30,14 @@ func start(t *testing.T, w *watcher) (<-chan delivery, func() error) {
 	t.Helper()
 	got := make(chan delivery, 100)
 	w.settle = time.Millisecond
+	w.firstAgain = max(w.firstAgain, time.Hour)
 	if w.parse == nil {
 		w.parse = Parse
 	}
-	w.deliver = func(c *Configuration, err error) { got <- delivery{c, err} }
+	if w.take == nil {
+		w.take = func(c *Configuration) error { got <- delivery{c: c}; return nil }
+	}
+	w.refuse = func(err error) { got <- delivery{err: err} }
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.run(ctx) }()
@@ -172,6 +179,77 @@ func TestWatchSaysNothingTwice(t *testing.T) {
 	}
 }
 
+// A configuration that was refused is offered again, in other words and by itself: the cause
+// may lie outside the file. What is refused for the same cause is said once.
+func TestWatchOffersAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "primacy.yaml")
+	replace(t, path, head+"elections: [{name: a}]")
+	offered := make(chan string)
+	answers := make(chan error)
+	w := &watcher{path: path, firstAgain: time.Hour, take: func(c *Configuration) error {
+		offered <- elections(t, delivery{c: c})
+		return <-answers
+	}}
+	got, stop := start(t, w)
+	offer := func(want string, answer error) {
+		t.Helper()
+		if names := <-offered; names != want {
+			t.Errorf("offered %s, want %s", names, want)
+		}
+		answers <- answer
+	}
+	offer("a", nil)
+	refused := errors.New("the plugin is not ready")
+	replace(t, path, head+"elections: [{name: b}]")
+	offer("b", refused)
+	if d := <-got; !errors.Is(d.err, refused) {
+		t.Error(d.err)
+	}
+	w.firstAgain = time.Millisecond // the watcher waits for us
+	replace(t, path, head+"elections: [{name: b}] # please take it now")
+	offer("b", errors.New("another cause"))
+	if d := <-got; d.err == nil {
+		t.Error("the other cause was not said")
+	}
+	for range 3 {
+		offer("b", errors.New("another cause"))
+	}
+	offer("b", nil)
+	replace(t, path, head+"elections: [{name: c}]")
+	offer("c", nil)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if len(got) > 0 {
+		t.Errorf("a cause was said twice: %v", <-got)
+	}
+}
+
+// What stands in the file's place may be something that nobody writes to: the watch goes on,
+// and ends when it is told to.
+func TestWatchIsNotHeldUpByAPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "primacy.yaml")
+	replace(t, path, head+"elections: [{name: a}]")
+	got, stop := start(t, &watcher{path: path})
+	<-got
+	if err := syscall.Mkfifo(path+".new", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	if d := <-got; d.err == nil || !strings.Contains(d.err.Error(), "it is not a regular file (put a file there)") {
+		t.Error(d.err)
+	}
+	replace(t, path, head+"elections: [{name: b}]")
+	if names := elections(t, <-got); names != "b" {
+		t.Error(names)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWatchProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "primacy.yaml")
 	replace(t, path, head+"elections: [{name: a}]")
@@ -187,15 +265,16 @@ func TestWatchProcess(t *testing.T) {
 	go func() { // joined by reading write
 		write <- os.WriteFile(path, []byte(head+"member: {revision: stable}\nelections: [{name: b}]"), 0o644)
 	}()
-	err = p.Watch(ctx, func(c *Configuration, err error) {
+	err = p.Watch(ctx, func(c *Configuration) error {
 		deliveries++
-		if c != nil && elections(t, delivery{c, err}) == "b" {
+		if elections(t, delivery{c: c}) == "b" {
 			if c.Member.Revision != "canary" {
 				t.Error("the environment was forgotten:", c.Member)
 			}
 			cancel()
 		}
-	})
+		return nil
+	}, func(error) { deliveries++ })
 	if err != nil || <-write != nil {
 		t.Error(err)
 	}
@@ -207,14 +286,14 @@ func TestWatchProcess(t *testing.T) {
 func TestWatchDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	path := filepath.Join(dir, "primacy.yaml")
-	if err := Watch(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), "watch configuration: ") {
+	if err := Watch(t.Context(), path, nil, nil); err == nil || !strings.Contains(err.Error(), "watch configuration: ") {
 		t.Error(err)
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	got := 0
-	err := Watch(t.Context(), path, func(_ *Configuration, err error) {
+	err := Watch(t.Context(), path, func(*Configuration) error { return nil }, func(error) {
 		got++
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
@@ -227,7 +306,7 @@ func TestWatchDirectory(t *testing.T) {
 
 func TestWatchIsPatientOnlySoLong(t *testing.T) {
 	w := &watcher{settle: time.Hour}
-	quiet := time.NewTimer(time.Nanosecond)
+	quiet := clock.NewTimer(time.Nanosecond)
 	<-quiet.C
 	w.stirred = time.Now().Add(-11 * time.Hour)
 	if w.stir(quiet); quiet.Stop() {

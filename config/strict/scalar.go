@@ -64,10 +64,24 @@ func notText(node *yaml.Node) (problem, hint string) {
 
 func setBool(node *yaml.Node, into reflect.Value) (problem, hint string) {
 	if node.Tag != "!!bool" {
-		return fmt.Sprintf("want true or false, got %s", show(node.Value)), "write true or false, without quotes"
+		return fmt.Sprintf("want true or false, got %s", show(node.Value)), boolHint(node)
 	}
 	into.SetBool(strings.EqualFold(node.Value, "true"))
 	return "", ""
+}
+
+// boolHint says how to write what was meant.
+func boolHint(node *yaml.Node) string {
+	if quoted(node) {
+		return "write true or false, without quotes"
+	}
+	switch strings.ToLower(node.Value) {
+	case "y", "yes", "on":
+		return "write true"
+	case "n", "no", "off":
+		return "write false"
+	}
+	return "write true or false"
 }
 
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)

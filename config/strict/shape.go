@@ -53,7 +53,7 @@ func (d *decoder) wants(node *yaml.Node, kind yaml.Kind, path string) bool {
 	case yaml.MappingNode:
 		want, hint = "a mapping", "write fields as name: value"
 	case yaml.SequenceNode:
-		want, hint = "a list", `begin each entry with "- "`
+		want, hint = "a list", `write [a, b], or an entry a line, each after "- "`
 	}
 	d.fail(node, path, hint, "want %s, got %s", want, describe(node))
 	return false

@@ -121,12 +121,13 @@ func TestMistakes(t *testing.T) {
 		{`drift: .nan`, `1:8: drift: want a number, got ".nan" (write a decimal number, such as 0.005)`},
 		{`drift: "0.1"`, `1:8: drift: want a number, got "0.1" (write it without quotes: 0.1)`},
 		{`drift: 1e999`, `1:8: drift: 1e999 is out of range`},
-		{`on: yes`, `1:5: on: want true or false, got "yes" (write true or false, without quotes)`},
+		{`on: yes`, `1:5: on: want true or false, got "yes" (write true)`},
+		{`on: "no"`, `1:5: on: want true or false, got "no" (write true or false, without quotes)`},
 		{`grace: 5`, `1:8: grace: "5" has no unit (5 → "5s")`},
 		{`grace: "0.5"`, `1:8: grace: "0.5" has no unit (0.5 → "0.5s")`},
 		{`grace: 1d`, `1:8: grace: want a duration, got "1d" (write a number with a unit (ms, s, m, h), such as 5s or 1m30s)`},
 		{`maybe: null`, `1:8: maybe: must not be null (give it a value, or leave it out)`},
-		{`entries: {name: x}`, `1:10: entries: want a list, got a mapping (begin each entry with "- ")`},
+		{`entries: {name: x}`, `1:10: entries: want a list, got a mapping (write [a, b], or an entry a line, each after "- ")`},
 		{`entries: [x]`, `1:11: entries[0]: want a mapping, got "x" (write fields as name: value)`},
 		{`entries: [{name: x}, {raw: 1}]`, `1:22: entries[1].name: is missing (add name: ...)`},
 		{`command: [a, 80]`, `1:14: command[1]: 80 is a number, want text (write it quoted: "80")`},
@@ -179,7 +180,7 @@ func TestRebase(t *testing.T) {
 	var s sample
 	err := strict.Rebase(strict.Decode(block, &s), "f.yaml", "a[0].b", block)
 	const want = `f.yaml:2:15: a[0].b.weight: want a whole number, got "x" (write decimal digits only, such as 100)
-f.yaml:2:27: a[0].b.command: want a list, got "1" (begin each entry with "- ")`
+f.yaml:2:27: a[0].b.command: want a list, got "1" (write [a, b], or an entry a line, each after "- ")`
 	if err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

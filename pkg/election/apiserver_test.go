@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
@@ -70,7 +71,7 @@ func TestOnTheAPIServer(t *testing.T) {
 	}
 	wait := func(what string) {
 		t.Helper()
-		timeout := time.After(60 * time.Second)
+		timeout := clock.NewTimer(60 * time.Second).C
 		for range elections {
 			select {
 			case <-began:

@@ -18,7 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 )
 
-// Rules 7 and 12: whose a session-renewed record is follows from the sessions as they were
+// Rules living-terms-stay and owned-through-its-session: whose a session-renewed record is follows from the sessions as they were
 // shown before it, also where all comes in one burst. m1 comes back in its slot under a new
 // identity and takes locks; m2, which was held up, must not take the slot's former owner for
 // the present one, and the locks for free.

@@ -32,7 +32,7 @@ type Config struct {
 	// members at a time must not share one. Default: the host's name.
 	Host string
 	// Timing is that of the session and of elections that state none. Default: the
-	// profile "default".
+	// profile "default", and for single fields what Filled puts in.
 	Timing record.Timing
 	// Preferences says which revision should lead. Default: none.
 	Preferences Preferences
@@ -41,6 +41,8 @@ type Config struct {
 	// slow; this bound is for one that is fast, against a burst without end. Where the store
 	// asks to be left alone, it is. Default: 2000.
 	WritesPerSecond float64
+	// Version is that of the program, which the other members are told. Default: unknown.
+	Version string
 	// Clock is the time. Default: CLOCK_BOOTTIME.
 	Clock clock.Clock
 	// Log takes transitions and trouble. Default: nothing is logged.
@@ -93,7 +95,7 @@ type Spec struct {
 	// members that know no other. It is taken first, and the election is led only while
 	// both are held. All members that know both must be given both.
 	MigrateFrom *LockRef
-	// Timing defaults to the Manager's.
+	// Timing defaults to the Manager's, single fields to what Filled puts in.
 	Timing record.Timing
 	// Policy defaults to priority.RevisionLocation.
 	Policy priority.Policy
@@ -184,9 +186,11 @@ func (c *Config) complete() error {
 	if err := checkName("host", c.Host, maxLabel); err != nil {
 		return err
 	}
+	otherwise, _ := record.Profile(record.DefaultProfile)
 	if c.Timing == (record.Timing{}) {
-		c.Timing, _ = record.Profile(record.DefaultProfile)
+		c.Timing = otherwise
 	}
+	c.Timing = c.Timing.Filled(otherwise)
 	if err := checkTiming(c.Timing); err != nil {
 		return err
 	}
@@ -206,7 +210,7 @@ func (c *Config) complete() error {
 		log := c.Log
 		c.Abort = func(err error) {
 			// What holds the driver up may hold the log up too: exit in any case.
-			time.AfterFunc(abortLogTime, func() { os.Exit(exitAborted) })
+			clock.AfterFunc(abortLogTime, func() { os.Exit(exitAborted) })
 			log.Error("aborting: work cannot be stopped in time", zap.Error(err))
 			_ = log.Sync() // the process ends either way
 			os.Exit(exitAborted)
@@ -252,6 +256,7 @@ func (s *Spec) complete(c *Config) error {
 	if s.Timing == (record.Timing{}) {
 		s.Timing = c.Timing
 	}
+	s.Timing = s.Timing.Filled(c.Timing)
 	if err := checkTiming(s.Timing); err != nil {
 		return fmt.Errorf("election %s: %w", s.Name, err)
 	}

@@ -21,11 +21,17 @@ type contest struct {
 	outer, inner *contest
 	// innerBy is by when the inner contest's work must be dead once the outer one drains.
 	innerBy record.Instant
+	// waiting is for the new lock, in the contest for the old one.
+	waiting waiting
 	// notBefore is the earliest instant at which the incarnation takes anything, and heldOff
 	// the one at which it takes this after an outage.
 	notBefore, heldOff record.Instant
 	state              machine.State
 	work               *work
+	// listed: a list that was asked for after began, when the incarnation began to take part, has
+	// shown the lock. What was shown before is not taken in: it may be as old as can be.
+	began  record.Instant
+	listed bool
 	// over: it was given up, and what still arrives for it changes nothing: the lock may be
 	// that of a new contest by now.
 	over bool
@@ -34,6 +40,10 @@ type contest struct {
 	// before is how many terms earlier incarnations had.
 	before  int
 	notices notices
+	// alarm is what may have to be logged, and takenOver from whom the lock was taken; nil for
+	// none.
+	alarm     *alarm
+	takenOver *takeover
 	// tickAt is when the machine wants a Tick; zero for never.
 	tickAt record.Instant
 	// wakeAt and slot belong to the heap of timers.
@@ -50,6 +60,7 @@ func newContest(r *realm, e *entrant, lock lockName) *contest {
 		lock:      lock,
 		notBefore: r.notBefore,
 		state:     initialState(r, lock),
+		began:     r.cfg.Clock.Now(),
 		before:    e.status.Cycle(),
 		slot:      notQueued,
 	}
@@ -62,17 +73,40 @@ func (c *contest) config() machine.Config {
 	own := &r.cfg.Member
 	return machine.Config{
 		Election: spec.Name, Group: r.cfg.Group,
-		Member:    record.Member{Identity: r.identity, Revision: own.Revision, Location: own.Location, Weight: own.Weight, Standing: c.unready()},
-		Timing:    spec.Timing,
-		Policy:    spec.Policy,
-		Bootstrap: spec.Bootstrap,
-		NotBefore: max(c.notBefore, c.heldOff),
-		ProvenAt:  r.provenAt,
-		Foreign:   spec.Foreign,
-		Range:     spec.Range,
-		Outage:    spec.Outage,
-		Renewal:   spec.Renewal,
+		Member:      record.Member{Identity: r.identity, Revision: own.Revision, Location: own.Location, Weight: own.Weight, Standing: c.unready()},
+		Timing:      spec.Timing,
+		Others:      r.others,
+		Policy:      spec.Policy,
+		Bootstrap:   spec.Bootstrap,
+		NotBefore:   max(c.notBefore, c.heldOff),
+		HolderFirst: c.awaitsHolder(),
+		ProvenAt:    r.provenAt,
+		Foreign:     spec.Foreign,
+		Range:       spec.Range,
+		Outage:      spec.Outage,
+		Outlasts:    r.outlasts(),
+		Renewal:     spec.Renewal,
+		Sight:       c.sight(),
+		Newest:      c.newest(),
 	}
+}
+
+// sight is how the lock is shown beside the sessions.
+func (c *contest) sight() machine.Sight {
+	if c.lock.store == c.realm.cfg.Locks {
+		return machine.WithSessions
+	}
+	return machine.ApartFromSessions
+}
+
+// newest is a revision of the lock's own store: another one may count for itself. The lock that a
+// migration goes to has none, for who knows the other lock alone is to go on from there: what both
+// of them say is enough.
+func (c *contest) newest() uint64 {
+	if c.outer != nil {
+		return 0
+	}
+	return c.realm.streamOf(c.lock.store).newest
 }
 
 // initialState begins with the beats that were used before.
@@ -116,7 +150,11 @@ func (r *realm) handle(c *contest, event machine.Event) {
 	if c.inner != nil {
 		c = c.inner
 	}
+	if c.outer != nil {
+		r.tendMove(c.outer)
+	}
 	r.notice(c)
+	r.tendOpen(c)
 	if !c.state.Standing(r.cfg.Clock.Now()) {
 		r.lowered[c] = true
 	}
@@ -178,8 +216,11 @@ func (r *realm) perform(c *contest, action machine.Action) []happening {
 }
 
 func (r *realm) write(c *contest, w machine.Write) {
+	if (w.Purpose == machine.Take || w.Purpose == machine.Claim) && c.state.Lock.Owner != machine.Mine {
+		c.takenOver = r.takeover(c)
+	}
 	var renewed time.Time
-	if before := c.state.Lock.Record; before != nil {
+	if before := c.state.Lock.Record; before != nil && before.Holder == w.Record.Holder { // another holder shows by itself
 		renewed = before.Renewed
 	}
 	if g := c.entrant.ranges; g != nil {
@@ -189,24 +230,33 @@ func (r *realm) write(c *contest, w machine.Write) {
 		store: c.lock.store, name: c.lock.name, purpose: w.Purpose, write: &w.Record, replaces: w.If, renewed: renewed,
 		passed: func() bool { return w.If.UID != "" && c.state.Lock.Version != w.If },
 		done: func(ans answer) {
-			r.post(func() { r.written(c, w, ans) })
+			r.post(func() {
+				r.answerTo(c, ans, func() { r.written(c, w, ans) })
+			})
 		},
 	})
 }
 
 func (r *realm) read(c *contest) {
 	r.pool.enqueue(request{store: c.lock.store, name: c.lock.name, done: func(ans answer) {
-		r.post(func() { r.readBack(c, ans) })
+		r.post(func() {
+			r.answerTo(c, ans, func() { r.readBack(c, ans) })
+		})
 	}})
 }
 
-func (r *realm) written(c *contest, w machine.Write, a answer) {
-	r.pool.finished()
-	outcome, retryAfter := outcomeOf(a)
-	r.pool.hold(retryAfter)
-	if c.over {
-		return
+// answerTo tells a contest what its request was answered. One that was given up hears nothing
+// of it.
+func (r *realm) answerTo(c *contest, a answer, tell func()) {
+	r.pool.finished(c.lock.store, a)
+	if !c.over {
+		tell()
 	}
+}
+
+func (r *realm) written(c *contest, w machine.Write, a answer) {
+	r.streamOf(c.lock.store).reaches(a.entry.Version.Revision)
+	outcome := outcomeOf(a)
 	if outcome == machine.Rejected {
 		r.trouble.note("write", c.lock.name, nil) // another member was faster
 	} else {
@@ -214,15 +264,12 @@ func (r *realm) written(c *contest, w machine.Write, a answer) {
 	}
 	r.handle(c, machine.WriteDone{
 		Beat: w.Beat, Outcome: outcome, Record: a.entry.Record, Version: a.entry.Version,
-		Sent: a.sent, RetryAfter: retryAfter, Jitter: jitter(),
+		// The pool leaves the store alone for all elections, and finds out when it need not.
+		Sent: a.sent, RetryAfter: min(a.retryAfter(), c.entrant.spec.Timing.RenewInterval), Jitter: jitter(),
 	})
 }
 
 func (r *realm) readBack(c *contest, a answer) {
-	r.pool.finished()
-	if c.over {
-		return
-	}
 	r.trouble.note("read", c.lock.name, a.err)
 	if a.err != nil {
 		r.handle(c, machine.ReadFailed{})
@@ -238,6 +285,9 @@ func (r *realm) start(c *contest, a machine.Start) {
 	s.cycle.Store(int64(cycle))
 	token, deadline := a.Token, a.Deadline
 	if c.outer != nil {
+		if c.outer.state.Role != machine.Leading {
+			panic(fmt.Sprintf("election %s: a term begins while the lock that is migrated from is not held", c.name()))
+		}
 		token, deadline = max(token, c.outer.state.Term.Token), min(deadline, c.outer.state.Term.Deadline)
 	}
 	c.publishRange()
@@ -257,9 +307,9 @@ func (r *realm) returned(c *contest, token record.Token, err error) {
 	log := r.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(token)))
 	if c.state.Role == machine.Leading && c.work.expired() {
 		// Its guard stopped it while the driver was held up, and a renewal came in late: the
-		// term is over all the same, and nothing failed.
-		r.handle(c, machine.Paused{Reason: machine.ReasonExpired})
-		r.handle(c, machine.Resumed{})
+		// term is over all the same, and nothing failed. Whether another one may begin is as it
+		// was: of a migration the outer contest says.
+		r.handle(c, machine.WorkExpired{})
 	}
 	if c.state.Role == machine.Leading {
 		// Nobody but itself told it to stop: the machine gives the term up, and its Stop finds
@@ -277,16 +327,21 @@ func (r *realm) returned(c *contest, token record.Token, err error) {
 }
 
 func (r *realm) report(c *contest, a machine.Report) {
-	log := r.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)))
 	if a.Kind != machine.RoleChanged {
-		log.Warn(a.Kind.String(), zap.String("detail", a.Detail))
+		r.raise(c, a)
 		return
 	}
+	log := r.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)))
 	if c.inner != nil {
 		log.Info("lock that is migrated from: "+a.Role.String(), zap.String("reason", string(a.Reason)))
 		return
 	}
-	log.Info(a.Role.String(), zap.String("reason", string(a.Reason)))
+	fields := []zap.Field{zap.String("reason", string(a.Reason))}
+	if a.Role == machine.Leading {
+		fields = append(fields, c.takenOver.fields(r.cfg.Clock.Now())...)
+		c.takenOver = nil
+	}
+	log.Info(a.Role.String(), fields...)
 	s := c.entrant.status
 	s.see(leaderOf(&c.state))
 	t := Transition{At: r.cfg.Clock.Wall(), Event: EventRole, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.before + c.state.Cycle}

@@ -1,8 +1,7 @@
 package election
 
 // contests are those that an incarnation takes part in; of a migration the inner one. They
-// are walked in the order in which they came, for so they lie in memory, and each beat
-// touches thousands.
+// are iterated in the order of a slice, for cache locality: each beat touches thousands.
 type contests struct {
 	of  map[*entrant]*contest
 	all []*contest

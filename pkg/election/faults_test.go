@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// CONFORMANCE 12-14: what a member cannot renew it stops by the deadline, whatever the
+// What a member cannot renew it stops by the deadline, whatever the
 // way in which the store fails, and leads again, in its next cycle, once it can.
 func TestStoreFailsUnderTheLeader(t *testing.T) {
 	denied := fmt.Errorf("%w: no", lock.ErrDenied)
@@ -80,7 +80,7 @@ func TestCutOffLeaderIsReplaced(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 10: a renewal whose reply is lost was committed all the same; nobody stops.
+// A renewal whose reply is lost was committed all the same; nobody stops.
 func TestLostRepliesOfRenewals(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -96,7 +96,7 @@ func TestLostRepliesOfRenewals(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 24: a release that meets a stranger's edit is tried again.
+// A release that meets a stranger's edit is tried again.
 func TestReleaseAfterConflict(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -116,7 +116,7 @@ func TestReleaseAfterConflict(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 11, rules 10 and 13: after a deletion the last holder begins a new term at
+// After a deletion the last holder begins a new term at
 // once, with a higher token, and nobody else does.
 func TestDeletedLock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestDeletedLock(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 54, rule 11: whose session object is deleted stops everything and comes
+// Whose session object is deleted stops everything and comes
 // back under a new identity.
 func TestDeletedSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestSessionsEndAndAreReused(t *testing.T) {
 	})
 }
 
-// Rule 17: a member whose earlier session fell is no reason to move a running term until
+// Rule no-flapping: a member whose earlier session fell is no reason to move a running term until
 // it has been seen alive for a while.
 func TestFallenMemberIsOnProbation(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -231,7 +231,37 @@ func TestFallenMemberIsOnProbation(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 37: a preference that flips every second moves an election at most once
+// A member that fell, came back, lived through its probation and left is not taken for fallen
+// again, though the session that fell still stands beside the one that it left.
+func TestForgivenMemberLeaves(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		m1, m2 := g.join("m1", "stable", stable), g.join("m2", "canary", stable)
+		after(30 * time.Second)
+		hangAll(m2.store) // as good as killed
+		m2.store.CutWatches()
+		again := g.join("m2", "canary", stable) // before the session of the first has lapsed
+		after(10 * time.Minute)
+		again.leave(t)
+		after(time.Second)
+		last := g.join("m2", "canary", stable)
+		after(30 * time.Second)
+		for _, name := range []string{"primacy-edge-m2-0", "primacy-edge-m2-1"} {
+			switch r := g.realm.Read(name).Record; {
+			case r == nil || r.Member == nil:
+				t.Fatalf("%s is not there: this shows nothing", name)
+			case r.Holder != "" && r.Member.Fallen != 0:
+				t.Errorf("%s: fallen %d, want 0", name, r.Member.Fallen)
+			}
+		}
+		g.end(m1, last)
+		m2.stop()
+		m2.store.Heal()
+		<-m2.done
+	})
+}
+
+// A preference that flips every second moves an election at most once
 // per minHold.
 func TestFlappingPreference(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

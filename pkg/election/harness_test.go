@@ -211,14 +211,19 @@ func (g *group) join(name, revision string, preferred election.Preference) *memb
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m.stop = cancel
-	go func() { m.done <- manager.Run(ctx) }()
+	go func() {
+		if c, held := cfg.Clock.(*heldClock); held {
+			c.drive()
+		}
+		m.done <- manager.Run(ctx)
+	}()
 	return m
 }
 
 type zapClock struct{}
 
-func (zapClock) Now() time.Time                         { return time.Now() }
-func (zapClock) NewTicker(d time.Duration) *time.Ticker { return time.NewTicker(d) }
+func (zapClock) Now() time.Time                       { return time.Now() }
+func (zapClock) NewTicker(time.Duration) *time.Ticker { panic("the log writes at once") }
 
 // end lets the members leave, one after the other, and says where two were at work at once.
 func (g *group) end(members ...*member) {

@@ -3,6 +3,8 @@ package election_test
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,6 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // heldUp is a log that holds the driver up for as long as d says at certain entries.
@@ -34,7 +37,7 @@ func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (nowhere) Sync() error                 { return nil }
 
 // A driver that was held up learns that it took the lock that it moves to after the
-// validity of the one that it moves from has ended: no work begins (rule 4).
+// validity of the one that it moves from has ended: no work begins (rule dead-by-the-deadline).
 func TestMigrationStartsNothingTooLate(t *testing.T) {
 	for round := range 10 {
 		synctest.Test(t, func(t *testing.T) {
@@ -86,7 +89,7 @@ func (s byName) WatchNames(ctx context.Context, names []string, deliver func(loc
 }
 
 // A list that was asked for before an election was added says nothing of its lock: it
-// is not taken for absent, and the store not for restored (rule 14).
+// is not taken for absent, and the store not for restored (rule newer-by-version).
 func TestListByNameOfOthersOnly(t *testing.T) {
 	for round := range 10 {
 		synctest.Test(t, func(t *testing.T) {
@@ -122,4 +125,92 @@ func TestListByNameOfOthersOnly(t *testing.T) {
 			m1.leave(t)
 		})
 	}
+}
+
+// heldClock is a clock that holds the driver up where it asks for the time, which it does
+// before and after everything it does. All others go on: guards, runners, requests, watches.
+type heldClock struct {
+	bubbleClock
+	driver atomic.Uintptr
+	hold   atomic.Pointer[func() holdUp]
+}
+
+// holdUp is for how long the driver stands still. Stale: it goes on with the time of before.
+type holdUp struct {
+	d     time.Duration
+	stale bool
+}
+
+func newHeldClock(c bubbleClock) *heldClock { return &heldClock{bubbleClock: c} }
+
+// drive makes the calling goroutine the one that is held up.
+func (c *heldClock) drive() { c.driver.Store(goroutine()) }
+
+// on has f say at each look at the clock for how long the driver is held up there; nil: never.
+func (c *heldClock) on(f func() holdUp) {
+	if f == nil {
+		c.hold.Store(nil)
+		return
+	}
+	c.hold.Store(&f)
+}
+
+// once holds the driver up at its next look at the clock in a function of that name; empty for
+// any.
+func (c *heldClock) once(within string, h holdUp) {
+	var done atomic.Bool
+	c.on(func() holdUp {
+		if done.Load() || !inside(within) {
+			return holdUp{}
+		}
+		done.Store(true)
+		return h
+	})
+}
+
+func (c *heldClock) Now() record.Instant {
+	f := c.hold.Load()
+	if f == nil || goroutine() != c.driver.Load() {
+		return c.bubbleClock.Now()
+	}
+	before := c.bubbleClock.Now()
+	h := (*f)()
+	if h.d <= 0 || underLock() {
+		return before
+	}
+	time.Sleep(h.d)
+	if h.stale {
+		return before
+	}
+	return c.bubbleClock.Now()
+}
+
+// underLock says whether the caller looks at the clock inside the lock of a work or a status:
+// who waits for a lock does not let virtual time pass.
+func underLock() bool { return inside("(*work)") || inside("(*Status)") || inside("election.begin") }
+
+// inside says whether a function whose name contains that looks at the clock.
+func inside(name string) bool {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if strings.Contains(f.Function, name) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// goroutine is the function that the calling goroutine began with. A member has one driver, so
+// among its goroutines that tells it from all others; and it costs much less than their numbers.
+func goroutine() uintptr {
+	var pcs [128]uintptr
+	n := runtime.Callers(1, pcs[:])
+	if n == len(pcs) {
+		panic("the stack is deeper than that")
+	}
+	return runtime.FuncForPC(pcs[n-2]).Entry() // the last one is the runtime's
 }

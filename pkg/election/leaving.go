@@ -39,9 +39,9 @@ func (r *realm) resign(c *contest, why machine.Reason) {
 	r.handle(c, machine.Resign{Reason: why})
 }
 
-// handOver takes in that a contest is over: who leaves for good waits a moment for the
-// nominee of what it released. Not where the nominee would find it to be worth a move back,
-// as long as the session says that it is ready.
+// handOver takes in that a contest is over: a member that leaves for good waits a moment for
+// the nominee of the lock that it released. Skipped if we outrank the nominee: while our
+// session says that we are ready, it would hand the lock straight back.
 func (r *realm) handOver(c *contest, now record.Instant) {
 	l := &c.state.Lock
 	if r.leaving != machine.ReasonShutdown || l.Owner != machine.Free {

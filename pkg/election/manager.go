@@ -9,11 +9,11 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"go.uber.org/atomic"
 	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -25,15 +25,23 @@ type Manager struct {
 	mu        sync.Mutex
 	elections map[string]*entrant
 	locks     map[lockName]string // the election of each
-	running   bool
-	finished  bool
+	// heirs are elections that wait for others to let go, by their names; leaving are elections
+	// that are given up, by the names of their locks; resting are those that were forgotten, and
+	// whose work beyond their terms has not ended yet.
+	heirs   map[string]*entrant
+	leaving map[string][]*entrant
+	resting map[string]*entrant
+	// settled are closed once no election waits, and none is being given up.
+	settled  []chan struct{}
+	running  bool
+	finished bool
 	// free is for the work of elections that are not contested; Run makes it.
 	free context.Context
-	// changed is told that elections were added or removed, which news are; the realm takes
-	// them up.
+	// news are the elections that were added or removed since the realm last took them up;
+	// changed has a value while there are some.
 	changed chan struct{}
 	news    []*entrant
-	// readiness is told that an entrant became ready or unready.
+	// readiness has a value once an entrant became ready or unready.
 	readiness chan struct{}
 	// background joins the Background and Readiness of runners, and uncontested work.
 	background sync.WaitGroup
@@ -77,6 +85,10 @@ type entrant struct {
 	withdraw context.CancelCauseFunc
 	// work joins the runner of such an election.
 	work sync.WaitGroup
+	// heirs wait for this one to let go; beyond counts the goroutines of its Background and
+	// Readiness.
+	heirs  []*entrant
+	beyond int
 	// unready: its runner would not be able to work, as far as it said.
 	unready atomic.Bool
 }
@@ -93,6 +105,9 @@ func NewManager(cfg Config) (*Manager, error) {
 		cfg:       cfg,
 		elections: map[string]*entrant{},
 		locks:     map[lockName]string{},
+		heirs:     map[string]*entrant{},
+		leaving:   map[string][]*entrant{},
+		resting:   map[string]*entrant{},
 		changed:   make(chan struct{}, 1),
 		readiness: make(chan struct{}, 1),
 	}, nil
@@ -103,38 +118,67 @@ func NewManager(cfg Config) (*Manager, error) {
 // and during it. The error names what is wrong with the Spec, a name or lock that is
 // taken, or wraps ErrStopped.
 func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
-	if err := spec.complete(&m.cfg); err != nil {
-		return nil, err
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	e, err := m.newEntrant(Entry{spec, runner})
+	if err != nil {
+		return nil, err
+	}
 	if m.finished {
-		return nil, fmt.Errorf("election %s: %w", spec.Name, ErrStopped)
+		return nil, fmt.Errorf("election %s: %w", e.spec.Name, ErrStopped)
 	}
-	if m.elections[spec.Name] != nil {
-		return nil, fmt.Errorf("election %s exists already", spec.Name)
+	if m.elections[e.spec.Name] != nil || m.heirs[e.spec.Name] != nil {
+		return nil, fmt.Errorf("election %s exists already", e.spec.Name)
 	}
-	for _, l := range spec.lockNames() {
-		if other := m.locks[l]; other != "" {
-			return nil, fmt.Errorf("election %s: lock %q is that of election %s", spec.Name, l.name, other)
+	for _, l := range e.spec.lockNames() {
+		if other := m.ownerLocked(l); other != "" {
+			return nil, fmt.Errorf("election %s: lock %q is that of election %s", e.spec.Name, l.name, other)
 		}
 	}
-	e := &entrant{spec: spec, runner: runner, status: newStatus(spec.Name, m.cfg.Clock)}
-	if spec.Range {
+	m.heirs[e.spec.Name] = e
+	m.placeLocked(e)
+	return e.status, nil
+}
+
+// ownerLocked is the election that has a lock, or will have it; empty if none has.
+func (m *Manager) ownerLocked(l lockName) string {
+	if owner := m.locks[l]; owner != "" {
+		return owner
+	}
+	for _, h := range m.heirs {
+		if slices.Contains(h.spec.lockNames(), l) {
+			return h.spec.Name
+		}
+	}
+	return ""
+}
+
+// newEntrant checks what an election is to be.
+func (m *Manager) newEntrant(entry Entry) (*entrant, error) {
+	e := &entrant{spec: entry.Spec, runner: entry.Runner}
+	if err := e.spec.complete(&m.cfg); err != nil {
+		return nil, err
+	}
+	e.status = newStatus(e.spec.Name, m.cfg.Clock)
+	if e.spec.Range {
 		e.ranges = &ranges{}
 	}
-	if _, tells := runner.(Readiness); tells {
+	if _, tells := e.runner.(Readiness); tells {
 		e.unready.Store(true) // until it says that it is ready
 	}
-	m.elections[spec.Name] = e
-	for _, l := range spec.lockNames() {
-		m.locks[l] = spec.Name
+	return e, nil
+}
+
+// enterLocked takes part in an election that nothing stands in the way of.
+func (m *Manager) enterLocked(e *entrant) {
+	m.elections[e.spec.Name] = e
+	for _, l := range e.spec.lockNames() {
+		m.locks[l] = e.spec.Name
 	}
 	if m.running {
 		m.beginLocked(e)
 	}
 	m.noteLocked(e)
-	return e.status, nil
 }
 
 // noteLocked hands an election that was added or removed to the realm, if it has to do with it.
@@ -160,11 +204,22 @@ func (m *Manager) beginLocked(e *entrant) {
 	}
 	ctx, quit := context.WithCancel(context.Background())
 	e.quit = quit
+	rest := func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.restLocked(e)
+	}
 	if tells {
-		m.background.Go(func() { m.followReadiness(ctx, e, readiness) })
+		e.beyond++
+		m.background.Go(func() {
+			defer rest()
+			m.followReadiness(ctx, e, readiness)
+		})
 	}
 	if works {
+		e.beyond++
 		m.background.Go(func() {
+			defer rest()
 			if err := background.Background(ctx); err != nil {
 				m.cfg.Log.Warn("runner's work beyond its terms ended with an error", zap.String("election", e.spec.Name), zap.Error(err))
 			}
@@ -183,27 +238,21 @@ func (m *Manager) Statuses() []*Status {
 	return all
 }
 
-// Remove gives an election up: its runner is stopped, then its lock released; a runner that
-// is a Background is told to end then, and joined by Run. It returns
-// nil once that is done, or the error of ctx if that ends first; the removal goes on.
+// Remove gives an election up: it stops the runner, then releases the lock, then tells a runner
+// that is a Background to end, which Run joins. It returns nil once that is done, or the error
+// of ctx if that ends first; the removal goes on.
 func (m *Manager) Remove(ctx context.Context, name string) error {
 	m.mu.Lock()
 	e := m.elections[name]
-	if e == nil {
+	if e == nil && m.heirs[name] == nil {
 		m.mu.Unlock()
 		return fmt.Errorf("no election %s", name)
 	}
-	if !e.removed {
-		e.removed, e.left = true, make(chan struct{})
-	}
-	switch {
-	case !m.running:
-		m.forgetLocked(e)
-	case e.withdraw != nil:
-		e.withdraw(errRemoved)
-	}
-	m.noteLocked(e)
+	m.giveUpLocked(name)
 	m.mu.Unlock()
+	if e == nil {
+		return nil
+	}
 	select {
 	case <-e.left:
 		return nil
@@ -224,16 +273,20 @@ func (m *Manager) forgetLocked(e *entrant) {
 		return
 	}
 	delete(m.elections, e.spec.Name)
-	for _, l := range e.spec.lockNames() {
-		delete(m.locks, l)
-	}
+	m.unlockedLocked(e)
 	e.end()
 	if e.removed {
 		close(e.left)
 	}
+	if e.beyond > 0 {
+		m.resting[e.spec.Name] = e
+	} else {
+		m.leftLocked(e)
+	}
+	m.settleLocked()
 }
 
-// end is for an election that is not taken part in any more.
+// end closes the status and ends what the runner does beyond its terms.
 func (e *entrant) end() {
 	e.status.close()
 	if e.quit != nil {
@@ -267,8 +320,7 @@ func (m *Manager) all() []news {
 	return all
 }
 
-// latest are the elections that were added or removed since it was last asked, after those
-// that are given.
+// latest are the given elections, then those that were added or removed since the last call.
 func (m *Manager) latest(given []*entrant) []news {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -280,9 +332,9 @@ func (m *Manager) latest(given []*entrant) []news {
 	return found
 }
 
-// Run takes part in all elections until ctx ends, then stops every runner, releases
-// every lock and leaves; last, runners that are a Background end. It returns nil after that, or an error where the realm cannot
-// be used at all. It runs once; a second call returns ErrStopped.
+// Run takes part in all elections until ctx ends, then stops every runner, releases every lock
+// and leaves; last, runners that are a Background end. It returns nil after that, or an error
+// where the realm cannot be used at all. It runs once; a second call returns ErrStopped.
 func (m *Manager) Run(ctx context.Context) error {
 	m.mu.Lock()
 	if m.running || m.finished {
@@ -315,7 +367,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 
 	var notBefore record.Instant
-	short := 0 // incarnations in a row that lived for less than a lease
+	var saw sight // outlives an incarnation: a member that sees too late still does
+	short := 0    // incarnations in a row that lived for less than a lease
 	for {
 		born := m.cfg.Clock.Now()
 		identity, err := newIdentity(m.cfg.Host)
@@ -323,6 +376,7 @@ func (m *Manager) Run(ctx context.Context) error {
 			return err
 		}
 		r := newRealm(m, identity, preference, notBefore)
+		r.sight = saw
 		again, err := r.run(ctx)
 		if err != nil {
 			return err
@@ -330,28 +384,16 @@ func (m *Manager) Run(ctx context.Context) error {
 		if !again || ctx.Err() != nil {
 			return nil
 		}
-		notBefore = r.notBefore
+		notBefore, saw = r.notBefore, r.sight
 		if m.cfg.Clock.Now() >= born.Add(m.cfg.Timing.LeaseDuration) {
 			short = 0
 			continue
 		}
 		// Sessions that are lost as soon as they are made must not be made in a loop.
-		if !wait(ctx, record.Doubled(m.cfg.Timing.RenewInterval, short)) {
+		if !clock.Wait(ctx, record.Doubled(m.cfg.Timing.RenewInterval, short)) {
 			return nil
 		}
 		short++
-	}
-}
-
-// wait returns true after d, or false when ctx ends before that.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -368,6 +410,12 @@ func (m *Manager) finish() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.running, m.finished = false, true
+	for _, h := range m.heirs {
+		h.status.close()
+	}
+	clear(m.heirs)
+	clear(m.leaving)
+	m.settleLocked()
 	for name, e := range m.elections {
 		if e.withdraw != nil {
 			continue // it is forgotten once its work has stopped

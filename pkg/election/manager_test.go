@@ -109,7 +109,7 @@ func TestPlannedHandoverTakesNoTime(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 22: who never led writes nothing and stops nothing.
+// Who never led writes nothing and stops nothing.
 func TestLeavingWithoutHavingLed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -147,7 +147,7 @@ func TestNotSyncedMovesNothing(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 27: a panic costs the term, not the process; rule 17: the failed member
+// A panic costs the term, not the process; rule no-flapping: the failed member
 // stands down and another leads.
 func TestPanicGivesTheTermUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestPanicGivesTheTermUp(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 25, rule 5: a function that does not stop ends the process, at the end of
+// A function that does not stop ends the process, at the end of
 // its grace, and its lock is not released before.
 func TestStubbornRunnerEndsTheProcess(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -203,7 +203,6 @@ func TestStubbornRunnerEndsTheProcess(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 30.
 func TestAddRemoveAddAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -275,7 +274,7 @@ func TestSpecAndConfigErrors(t *testing.T) {
 	})
 }
 
-// Rule 9: a member that gives an election up and takes it up again uses no beat twice.
+// Rule loss-is-definite: a member that gives an election up and takes it up again uses no beat twice.
 func TestBeatsGoOnAfterRemoval(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -44,7 +44,7 @@ func TestMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
 		g.stop = 200 * time.Millisecond
-		old := memory.New(g.clock)
+		old := g.realm.Beside()
 		var members []*member
 		led := func(when string) {
 			t.Helper()
@@ -92,7 +92,7 @@ func TestMigrationMovesToTheBetter(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
 		g.stop = 200 * time.Millisecond
-		old := memory.New(g.clock)
+		old := g.realm.Beside()
 		m1, _ := g.joinMoving("m1", "stable", both, old)
 		m2, _ := g.joinMoving("m2", "canary", both, old)
 		after(60 * time.Second)
@@ -119,7 +119,7 @@ func TestMigrationInChaos(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 2))
 			g := newGroup(t, "a")
 			g.stop = time.Duration(random.IntN(900)) * time.Millisecond
-			old := memory.New(g.clock)
+			old := g.realm.Beside()
 			var members []*member
 			var stores []*memory.Store
 			// Members of the first and of the last kind never live at the same time.

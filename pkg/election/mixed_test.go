@@ -71,7 +71,8 @@ func TestFailOpenBesideSessions(t *testing.T) {
 	}
 }
 
-// A member that does not see while the store answers is given up all the same.
+// A member that does not see while the store answers lets go what needs its sight, and the term
+// that fails open goes on.
 func TestBlindBesideFailOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := beside(t)
@@ -83,6 +84,9 @@ func TestBlindBesideFailOpen(t *testing.T) {
 		m1.store.On(memory.List, memory.Hang())
 		after(75 * time.Second)
 		g.wantLeader("b", m2, m1, m2)
+		if s := m1.status["open"]; !s.IsLeader() || s.Cycle() != 1 {
+			t.Errorf("the term that fails open: leads: %v, cycle %d", s.IsLeader(), s.Cycle())
+		}
 		m1.store.Heal()
 		m2.leave(t)
 		m1.leave(t)

@@ -110,6 +110,7 @@ func (r *realm) publishHealth(s *Status, h health, leads bool) {
 
 // notice publishes how the contest's term does, and what changed about that.
 func (r *realm) notice(c *contest) {
+	r.tendAlarm(c)
 	s := c.entrant.status
 	c.publishRange()
 	h, leads := c.health()
@@ -159,6 +160,12 @@ func (r *realm) rewake(c *contest) {
 	if n := c.notices.at; n != 0 && (at == 0 || n < at) {
 		at = n
 	}
+	if c.alarm != nil && (at == 0 || c.alarm.at < at) {
+		at = c.alarm.at
+	}
+	if w := c.waiting.at(); w != 0 && (at == 0 || w < at) {
+		at = w
+	}
 	if at != c.wakeAt || at != 0 && c.slot == notQueued {
 		r.timers.set(c, at)
 	}
@@ -170,6 +177,9 @@ func (r *realm) woken(c *contest, now record.Instant) {
 		c.tickAt = 0
 		r.handle(c, machine.Tick{})
 	} else {
+		if c.inner != nil {
+			r.tendMove(c)
+		}
 		r.notice(c)
 	}
 	r.rewake(c)

@@ -119,7 +119,7 @@ func TestPreferenceOfOnePiece(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 37 for each election: a preference that flips every second for a minute moves
+// For each election: a preference that flips every second for a minute moves
 // the elections that it is about at most once per minHold, and the others never.
 func TestFlappingPerElection(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

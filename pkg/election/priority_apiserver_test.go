@@ -15,6 +15,7 @@ import (
 	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
@@ -158,7 +159,7 @@ func (s *stage) join(name, revision string, at record.Location, source election.
 	for m.status["a"].Leader().Identity == "" {
 		select {
 		case <-follows:
-		case <-time.After(stageWait):
+		case <-clock.NewTimer(stageWait).C:
 			s.Fatalf("%s never saw a leader", name)
 		}
 	}
@@ -173,7 +174,7 @@ func (s *stage) next(want string) {
 		if got != want {
 			s.Fatalf("%s leads, want %s", got, want)
 		}
-	case <-time.After(stageWait):
+	case <-clock.NewTimer(stageWait).C:
 		s.Fatalf("nobody began, want %s", want)
 	}
 }
@@ -188,7 +189,7 @@ func (s *stage) same() {
 	}
 }
 
-// CONFORMANCE 31 to 34 and 36, with locks of both kinds and the preferred revision on a label
+// With locks of both kinds and the preferred revision on a label
 // of an object of the cluster.
 func TestPriorityOnTheAPIServer(t *testing.T) {
 	for _, kind := range []string{"Lease", "ConfigMap"} {
@@ -295,13 +296,13 @@ func (s *stage) sees(revision string, members int) {
 			if got == revision {
 				members--
 			}
-		case <-time.After(stageWait):
+		case <-clock.NewTimer(stageWait).C:
 			s.Fatalf("members never saw %s", revision)
 		}
 	}
 }
 
-// CONFORMANCE 37 on the real API server: a default that changes every second moves an election
+// On the real API server: a default that changes every second moves an election
 // at most once per minHold. It takes a minute, so only PRIMACY_LONG runs it.
 func TestFlappingOnTheAPIServer(t *testing.T) {
 	if os.Getenv("PRIMACY_LONG") == "" {
@@ -312,11 +313,9 @@ func TestFlappingOnTheAPIServer(t *testing.T) {
 	s.prefer("green")
 	m1, m2 := s.join("m1", "green", record.Local, nil), s.join("m2", "red", record.Local, nil)
 	before := s.judge.terms()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
 	for i := range 60 {
 		s.prefer([]string{"red", "green"}[i%2])
-		<-tick.C
+		clock.Wait(t.Context(), time.Second)
 	}
 	moves := s.judge.terms() - before
 	t.Logf("%d moves in 60 s of flapping at 1 Hz, minHold %v, preemptDelay %v", moves, s.timing.MinHold, s.timing.PreemptDelay)

@@ -30,7 +30,7 @@ func rangeRuns(t *testing.T) int {
 	return runs
 }
 
-// CONFORMANCE 59, over random lifetimes, faults and wall clocks: ranges share no moment,
+// Over random lifetimes, faults and wall clocks: ranges share no moment,
 // whatever the wall clocks say; and where they agree no more than leaseDuration + 2
 // renewIntervals are left uncovered, since one member lives and reaches the store always. A
 // seed says what befalls the members; their own chances are other ones each time.

@@ -27,7 +27,7 @@ func ranged(c *election.Config, s *election.Spec) { s.Range = true }
 
 func second(t time.Time) int64 { return t.Unix() }
 
-// CONFORMANCE 57: from the time of the acquisition to the last committed renewal +
+// From the time of the acquisition to the last committed renewal +
 // leaseDuration; failed renewals and those of unknown outcome leave it as it was.
 func TestRange(t *testing.T) {
 	for name, fail := range map[string]func(*memory.Store){
@@ -85,7 +85,6 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// CONFORMANCE 58.
 func TestInRange(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

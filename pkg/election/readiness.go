@@ -3,11 +3,12 @@ package election
 import (
 	"context"
 	"errors"
-	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Readiness is what a Runner may be as well: it knows beforehand whether a term would find it
@@ -22,8 +23,9 @@ type Readiness interface {
 	// worked; nil for that it could. Until the first report it is not ready; once Readiness
 	// has returned, the last one stands. It is called once, when the Manager runs and the
 	// election was added, and returns soon after ctx was cancelled: when the election's lock
-	// was let go. Run waits for it no longer than the election's stopGrace, logs that it
-	// left it behind, and hears no report of it any more. It calls report from its own goroutine's stack only.
+	// was let go. Run waits for it no longer than the election's stopGrace; then it logs that it
+	// leaves it behind, and hears no report of it any more. Readiness calls report from its own
+	// goroutine's stack only.
 	Readiness(ctx context.Context, report func(problem error)) error
 }
 
@@ -51,7 +53,7 @@ func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readin
 	}
 	over := make(chan error, 1)
 	go func() { over <- runner.Readiness(ctx, report) }() // joined below, for as long as the grace
-	var late <-chan time.Time
+	var late <-chan struct{}
 	for quit := ctx.Done(); ; {
 		select {
 		case err := <-over:
@@ -61,7 +63,7 @@ func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readin
 			return
 		case <-quit:
 			quit = nil
-			grace := time.NewTimer(e.spec.Timing.StopGrace)
+			grace := clock.NewTimer(e.spec.Timing.StopGrace)
 			defer grace.Stop()
 			late = grace.C
 		case <-late:
@@ -98,8 +100,12 @@ func (r *realm) noteReadiness(c *contest) {
 	}
 }
 
-// unready is the election's name while its runner is not ready, as the machine wants to know.
+// unready is the election's name while its runner is not ready, as the machine wants to know:
+// what the others read of us, we go by ourselves.
 func (c *contest) unready() []string {
+	if c.realm.crowded {
+		return []string{record.EveryElection}
+	}
 	own := c
 	if c.inner != nil {
 		own = c.inner

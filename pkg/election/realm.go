@@ -3,10 +3,8 @@ package election
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"reflect"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -48,17 +46,28 @@ type realm struct {
 	// going are the contests that resigned and may still owe something; lowered, those
 	// in which our standing was lowered; unready, those whose runners are not ready.
 	going, lowered, unready map[*contest]bool
-	// open are those, of the elections' own locks, whose terms outlast an outage.
-	open map[*contest]bool
+	// crowded: lowered and unready are too many for the session to list.
+	crowded bool
+	// open are those, of the elections' own locks, whose terms outlast an outage, each with
+	// whether a term is on; and openNow are the names of those, for the session.
+	open      map[*contest]bool
+	openNow   []string
+	openStale bool
 	// health is what was published of a term last.
 	health *health
 	// postponed are elections whose locks are being released first.
 	postponed []*entrant
-	// config is the sum of the digests of the elections that this member takes part in.
-	config uint64
+	// setup sums up the elections that this member takes part in, others is what the other
+	// members say of their timings, and unlike in what they differ from us.
+	setup  setup
+	others record.Bounds
+	unlike unlike
 	// beats are the numbers of the last writes to the locks of elections that were given
 	// up: none is used twice, should they come back.
 	beats map[lockName]uint64
+	// heard is when the owner of each session was last heard of, by the session's name, for the
+	// log.
+	heard map[string]sign
 
 	dir     *session.Directory
 	own     *session.Own
@@ -66,8 +75,16 @@ type realm struct {
 	trouble troubles
 	// beat is the last one of our session that its stream has shown.
 	beat machine.BeatSeen
-	// answered is when the first request for our session was sent, leaseDuration or more
-	// after that beat, that the store answered; zero while it answered none.
+	// soundSince is when the stream began to show our beats without a gap.
+	soundSince record.Instant
+	// heardOf is when the store last answered a write of our session.
+	heardOf record.Instant
+	// sight says whether our beats come back in time.
+	sight sight
+	// dimmed are the contests that are paused while they do not, beside a term that fails open.
+	dimmed map[*contest]bool
+	// answered is when we sent the first session request that got an answer after the watch had
+	// been silent for a leaseDuration; zero while none did.
 	answered record.Instant
 	// provenAt is when the others will trust this member again after a fall.
 	provenAt record.Instant
@@ -104,7 +121,7 @@ func newRealm(m *Manager, identity string, source *latest[Preference], notBefore
 		log:        m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
 		inbox:      make(chan func(), 256),
 		contests:   contests{of: map[*entrant]*contest{}}, streams: map[lock.Store]*stream{},
-		going: map[*contest]bool{}, lowered: map[*contest]bool{}, unready: map[*contest]bool{}, open: map[*contest]bool{}, handed: map[lockName]bool{}, beats: map[lockName]uint64{},
+		going: map[*contest]bool{}, lowered: map[*contest]bool{}, unready: map[*contest]bool{}, open: map[*contest]bool{}, dimmed: map[*contest]bool{}, handed: map[lockName]bool{}, beats: map[lockName]uint64{}, heard: map[string]sign{},
 		view: &machine.View{},
 	}
 	r.trouble.log = r.log
@@ -124,22 +141,36 @@ func (r *realm) member() record.Member {
 	now := r.cfg.Clock.Now()
 	m := record.Member{
 		Identity: r.identity, Revision: r.cfg.Member.Revision, Location: r.cfg.Member.Location, Weight: r.cfg.Member.Weight,
-		Ready: r.leaving == "" || r.unreadyAt != 0, Preference: r.published, Config: strconv.FormatUint(r.config, 36),
+		Ready: (r.leaving == "" || r.unreadyAt != 0) && r.sight.clear(), Preference: r.published, Config: digest(r.setup.names), Setup: r.setup.published(r.cfg), Open: r.openTerms(),
 	}
 	for c := range r.lowered {
 		if c.state.Standing(now) {
 			delete(r.lowered, c)
-			continue
-		}
-		m.Standing = append(m.Standing, c.name())
-	}
-	for c := range r.unready {
-		if !r.lowered[c] {
-			m.Standing = append(m.Standing, c.name())
 		}
 	}
-	slices.Sort(m.Standing)
+	if m.Standing, r.crowded = r.standing(); r.crowded {
+		m.Ready = false
+	}
 	return m
+}
+
+// maxListed is how many bytes a session spends on each list of elections. All of it goes out
+// with each beat, and is shown to every member.
+const maxListed = 32 << 10
+
+// standing is what our session lists, and whether that is too much to be listed.
+func (r *realm) standing() (list []string, crowded bool) {
+	bytes := 0
+	for _, some := range []map[*contest]bool{r.lowered, r.unready} {
+		for c := range some {
+			if bytes += len(c.name()); bytes > maxListed {
+				return []string{record.EveryElection}, true
+			}
+			list = append(list, c.name())
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), false
 }
 
 // run takes part until ctx ends or the session does. again says that the member should
@@ -250,6 +281,7 @@ func (r *realm) attend() {
 	r.tendSession(now)
 	r.tendSight(now)
 	r.tendView(now)
+	r.tendUnlike(now)
 	r.tendStreams(now)
 	r.poolNext = r.pool.dispatch(r.ctx)
 }
@@ -257,7 +289,7 @@ func (r *realm) attend() {
 // next is the earliest instant at which something is due; zero for never.
 func (r *realm) next() record.Instant {
 	next := record.Instant(0)
-	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext, r.streamNext, r.sightNext, r.unreadyAt, r.handedBy, r.publishAt} {
+	for _, at := range []record.Instant{r.timers.next(), r.sessionNext, r.viewNext, r.poolNext, r.streamNext, r.sightNext, r.unreadyAt, r.handedBy, r.publishAt, r.unlike.next} {
 		if at != 0 && (next == 0 || at < next) {
 			next = at
 		}
@@ -274,7 +306,7 @@ func (r *realm) enter(changed []news) {
 		switch {
 		case c == nil && n.removed:
 			r.m.forget(e)
-		case c == nil && r.answering(e):
+		case c == nil && r.releasesStray(e):
 			r.postponed = append(r.postponed, e) // settle comes back to it
 		case c == nil && r.leaving == "":
 			for _, s := range r.add(e) {
@@ -297,9 +329,9 @@ func (r *realm) add(e *entrant) []*stream {
 	c := newContest(r, e, e.spec.lockName())
 	r.contests.add(c)
 	if c.failsOpen() {
-		r.open[c] = true
+		r.open[c] = false
 	}
-	r.config += e.digest()
+	r.setup.add(&e.spec)
 	if e.spec.MigrateFrom != nil {
 		r.migration(c, e.spec.MigrateFrom)
 	}
@@ -348,7 +380,7 @@ func (r *realm) settle(now record.Instant) {
 			continue // what the session says of it goes with the session
 		}
 		if !c.entrant.stray {
-			r.config -= c.entrant.digest()
+			r.setup.remove(&c.entrant.spec)
 		}
 		r.m.forget(c.entrant)
 	}
@@ -365,24 +397,14 @@ func (r *realm) drop(c *contest) {
 	r.timers.set(c, 0)
 	r.trouble.forget(c.lock.name)
 	delete(r.going, c)
-	delete(r.open, c)
+	delete(r.dimmed, c)
+	r.closed(c)
 	if r.leaving == "" { // who leaves does not stand for it again meanwhile
 		delete(r.lowered, c)
 		delete(r.unready, c)
 	}
 	delete(r.streamOf(c.lock.store).byLock, c.lock.name)
 	r.beats[c.lock] = c.state.Beat
-}
-
-// digest stands for the election in the digest of all, which is their sum: that costs
-// nothing to keep when one comes or goes.
-func (e *entrant) digest() uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(e.spec.Name)) // a hash never fails to write
-	x := h.Sum64()
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	return x ^ x>>32
 }
 
 // prefer takes in what is preferred; the session publishes that we see it: at once, where our
@@ -417,6 +439,7 @@ func (r *realm) tendView(now record.Instant) {
 	if !r.viewStale && (r.viewNext == 0 || now < r.viewNext) {
 		return
 	}
+	r.compare(now)
 	view, changes := r.dir.View(now, r.identity)
 	r.viewStale, r.viewNext = false, changes
 	if reflect.DeepEqual(view, r.view) {
@@ -432,10 +455,17 @@ func (r *realm) tendSession(now record.Instant) {
 	r.sessionNext = next
 	if at := r.own.ProvenAt(); at != r.provenAt {
 		r.provenAt = at
+		if at > now {
+			r.log.Info("an earlier session of this host did not end by itself: its member crashed, or could not reach the API for as long as it lasts; until it has proven itself no leadership moves to this member for its rank",
+				zap.Duration("for", at.Sub(now)))
+		}
 	}
 	for _, a := range actions {
 		switch a := a.(type) {
 		case session.Write:
+			if a.Beat == 0 && (r.leaving != "" || r.spares(a.Name)) {
+				continue // it is asked for again; who leaves does not know any more whom to spare
+			}
 			r.pool.start(r.ctx, request{store: r.cfg.Locks, name: a.Name, purpose: machine.Renew, write: &a.Record, replaces: a.If, done: func(ans answer) {
 				r.post(func() { r.sessionWritten(a, ans) })
 			}})
@@ -461,19 +491,26 @@ func (r *realm) sessionWritten(w session.Write, a answer) {
 	now := r.cfg.Clock.Now()
 	if a.outcome == lock.Committed {
 		r.viewStale = true
+		r.streamOf(r.cfg.Locks).reaches(a.entry.Version.Revision)
 		r.dir.Observe(now, w.Name, a.entry.Record, a.entry.Version)
 	}
 	if w.Beat == 0 {
 		return // another's session; the stream shows what became of it
 	}
+	if a.outcome != lock.Unknown {
+		r.heardOf = now
+	}
 	r.trouble.note("session", w.Name, a.err)
 	r.answeredFor(a)
-	outcome, _ := outcomeOf(a)
+	outcome := outcomeOf(a)
+	if outcome == machine.Refused {
+		r.excuse(now)
+	}
 	r.own.WriteDone(now, w.Beat, outcome, a.entry.Version)
 }
 
 // restored gives this incarnation up: the store shows less than it did, so it was reset to
-// an earlier state (rule 14).
+// an earlier state (rule newer-by-version).
 func (r *realm) restored(now record.Instant) {
 	if r.leaving != "" {
 		return

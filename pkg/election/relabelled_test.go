@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Rule 12: somebody makes a session another group's after each of its beats. While its owner
+// Rule owned-through-its-session: somebody makes a session another group's after each of its beats. While its owner
 // beats nobody takes what it renewed, though streams break; once its owner is gone others do.
 func TestARelabelledSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

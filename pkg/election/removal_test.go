@@ -9,7 +9,7 @@ import (
 )
 
 // An election that was given up while its lock could not be released leaves nothing
-// behind that releases the lock under the work of its next term (rule 5).
+// behind that releases the lock under the work of its next term (rule stop-before-release).
 func TestRemovedElectionReleasesNothingLater(t *testing.T) {
 	for round := range 20 {
 		inBubble(t, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestRemovedElectionReleasesNothingLater(t *testing.T) {
 func TestRemovingAMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "m", "z")
-		old := memory.New(g.clock)
+		old := g.realm.Beside()
 		g.stop = 200 * time.Millisecond
 		g.differ = func(s *election.Spec) {
 			if s.Name == "m" {

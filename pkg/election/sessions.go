@@ -5,70 +5,17 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// sawBeat takes in what the realm's own stream shows of a session. A beat of ours extends
-// all that our session renews; who has no use for it now is told before its next event.
-func (r *realm) sawBeat(e lock.Entry) {
-	seen, ours := r.own.Seen(r.cfg.Clock.Now(), e.Name, e.Record, e.Version)
-	if !ours || seen.Sent <= r.beat.Sent {
-		return
-	}
-	r.beat, r.answered = seen, 0
-	var event machine.Event = seen // made once, for all contests
-	r.contests.each(func(c *contest) {
-		if c.state.NeedsBeats() {
-			r.handle(c, event)
-		}
-	})
-}
-
-// tendSight gives this incarnation up when it holds locks through its session and has not
-// seen a beat for so long that others would have taken them, had the beats not been
-// stored: a member that is blind does no work, and must not keep others from it. Where a
-// term fails open it may be the store that is away, so the store must have answered.
-func (r *realm) tendSight(now record.Instant) {
-	r.sightNext = 0
-	if r.leaving != "" || r.beat.Sent == 0 {
-		return
-	}
-	lease := r.cfg.Timing.LeaseDuration
-	at := r.beat.Sent.Add(2 * lease)
-	if r.outlasting() {
-		if r.answered == 0 {
-			return // an answer wakes us, and so does the end of that term
-		}
-		at = max(at, r.answered.Add(lease))
-	}
-	if now < at {
-		r.sightNext = at
-		return
-	}
-	for _, c := range r.contests.all {
-		if c.holdsThroughSession() {
-			r.log.Warn("our own beats are not seen; the session is given up, and the member comes back under a new identity")
-			r.leave(machine.ReasonBlind)
-			return
-		}
-	}
-}
-
-// outlasting says whether a term is on that an outage does not end.
-func (r *realm) outlasting() bool {
-	for c := range r.open {
-		if c.state.Role == machine.Leading {
-			return true
-		}
-	}
-	return false
-}
-
-// answeredFor takes in that the store answered what was asked for our session. It counts once
-// the stream has been silent for so long that the term would be in doubt.
+// answeredFor takes in whether the store answered a request for our session. An answer counts
+// once the watch has been silent for a leaseDuration; a request without an answer makes all
+// earlier answers count for nothing.
 func (r *realm) answeredFor(a answer) {
 	silence := a.sent.Sub(r.beat.Sent)
-	if a.outcome != lock.Unknown && r.answered == 0 && silence >= r.cfg.Timing.LeaseDuration {
+	switch {
+	case lock.OutcomeOf(a.err) == lock.Unknown:
+		r.answered = 0
+	case r.answered == 0 && silence >= r.cfg.Timing.LeaseDuration:
 		r.answered = a.sent
 	}
 }
@@ -79,7 +26,7 @@ func (c *contest) holdsThroughSession() bool {
 }
 
 // stray takes up a lock that this incarnation holds although it takes part in no election
-// for it: a write that was given up was carried out after all. It is released (rule 15);
+// for it: a write that was given up was carried out after all. It is released (rule answer-for-your-writes);
 // nothing else would free it while our session lives.
 func (r *realm) stray(s *stream, e lock.Entry) *contest {
 	rec := e.Record
@@ -105,8 +52,8 @@ func (r *realm) stray(s *stream, e lock.Entry) *contest {
 	return c
 }
 
-// answering says whether a lock of the election is being released that strayed.
-func (r *realm) answering(e *entrant) bool {
+// releasesStray says whether a lock of the election is a stray that is being released.
+func (r *realm) releasesStray(e *entrant) bool {
 	for _, l := range e.spec.lockNames() {
 		if c := r.streamOf(l.store).byLock[l.name]; c != nil && c.entrant.stray {
 			return true

@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Rule 15: what its holder cannot release within a leaseDuration ends the session, of a
+// Rule answer-for-your-writes: what its holder cannot release within a leaseDuration ends the session, of a
 // member that stays as well.
 func TestUnreleasableLockEndsTheSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

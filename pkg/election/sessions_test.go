@@ -18,7 +18,7 @@ import (
 
 func slot(member string) string { return "primacy-edge-" + member + "-0" }
 
-// CONFORMANCE 50: what sessions renew is written once for each term.
+// What sessions renew is written once for each term.
 func TestRecordsAreLeftAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -82,7 +82,7 @@ func many(n int) []string {
 	return names
 }
 
-// CONFORMANCE 51-53: the session of a member that is cut off is ended first, then its
+// The session of a member that is cut off is ended first, then its
 // locks are taken once each, spread over the living; it has stopped before, and comes back
 // as another.
 func TestDeadMember(t *testing.T) {
@@ -129,7 +129,7 @@ func TestDeadMember(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 55, rule 2: a member that no longer sees, while its writes succeed, stops by
+// A member that no longer sees, while its writes succeed, stops by
 // the deadline of the last beat that it saw, and does not keep others from its locks.
 func TestBlindHolder(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestBlindHolder(t *testing.T) {
 	})
 }
 
-// Rule 15: a take that is carried out after its election was removed leaves a lock that
+// Rule answer-for-your-writes: a take that is carried out after its election was removed leaves a lock that
 // this member holds for as long as its session lives. It is released.
 func TestStrayLockIsReleased(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestStrayLockIsReleased(t *testing.T) {
 	})
 }
 
-// Rule 15: what cannot be released within a leaseDuration ends the session.
+// Rule answer-for-your-writes: what cannot be released within a leaseDuration ends the session.
 func TestWhatCannotBeReleasedEndsTheSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -288,7 +288,7 @@ func TestBothRenewals(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 54: a session that is blanked or recreated by hand: its owner stops and comes
+// A session that is blanked or recreated by hand: its owner stops and comes
 // back, and others wait before they take.
 func TestSessionIsTamperedWith(t *testing.T) {
 	for name, tamper := range map[string]func(*memory.Realm){

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
@@ -32,7 +33,7 @@ func (m *member) late(t *testing.T, name string, runner election.Runner) *electi
 	return status
 }
 
-// Rule 17, CONFORMANCE 26: the member whose runner failed says so in its session for
+// Rule no-flapping: the member whose runner failed says so in its session for
 // standDown, doubling, and for as long the holder does not drain for it, though it is of the
 // preferred revision. Then the lock comes back, by itself.
 func TestFailuresLowerTheStanding(t *testing.T) {
@@ -43,7 +44,7 @@ func TestFailuresLowerTheStanding(t *testing.T) {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-time.After(10 * time.Second):
+			case <-clock.NewTimer(10 * time.Second).C:
 				return errors.New("bad luck")
 			}
 		})

@@ -74,7 +74,7 @@ func (t *troubles) forget(name string) {
 func kindOf(err error) string {
 	for _, kind := range []error{
 		lock.ErrConflict, lock.ErrExists, lock.ErrVanished, lock.ErrDenied, lock.ErrInvalid, lock.ErrThrottled,
-		context.DeadlineExceeded, context.Canceled, lock.ErrUnknown,
+		lock.ErrAltered, context.DeadlineExceeded, context.Canceled, lock.ErrUnknown,
 	} {
 		if errors.Is(err, kind) {
 			return kind.Error()

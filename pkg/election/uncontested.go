@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -104,7 +105,7 @@ func (s *solo) run(ctx context.Context) {
 		pause := min(record.Doubled(t.StandDown, s.failures), record.Doubled(max(2*t.NominateDelay, time.Second), s.failures))
 		s.failures++
 		s.log.Warn("runner returned though its election is disabled; it is started again", zap.Error(err), zap.Duration("wait", pause))
-		if !wait(ctx, pause) {
+		if !clock.Wait(ctx, pause) {
 			return
 		}
 	}
@@ -126,12 +127,13 @@ func (s *solo) term(ctx context.Context) error {
 		w = begin(s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, s.cfg.Abort, &e.work, func(err error) { returned <- err })
 		defer e.work.Wait()
 	}
-	extend := time.NewTicker(timing.RenewInterval)
+	extend := clock.NewTimer(timing.RenewInterval)
 	defer extend.Stop()
 	done := ctx.Done()
 	for {
 		select {
 		case <-extend.C:
+			extend.Reset(timing.RenewInterval)
 			deadline := s.deadline()
 			e.status.extend(deadline)
 			if w != nil {

@@ -2,7 +2,6 @@ package election
 
 import (
 	"sync"
-	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
@@ -58,7 +57,7 @@ type life struct {
 	waiting map[int]func(Stop)
 	waited  int
 	// timer watches the deadline from when somebody wants to know; before, it costs nothing.
-	timer *time.Timer
+	timer *clock.Timer
 }
 
 func (l *life) onEnd(f func(Stop)) (forget func()) {
@@ -71,7 +70,7 @@ func (l *life) onEnd(f func(Stop)) (forget func()) {
 	defer l.mu.Unlock()
 	if l.timer == nil {
 		l.waiting = map[int]func(Stop){}
-		l.timer = time.AfterFunc(0, l.keep) // it finds out how long there is left
+		l.timer = clock.AfterFunc(0, l.keep) // it finds out how long there is left
 	}
 	l.waited++
 	n := l.waited

@@ -2,12 +2,11 @@ package election
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
@@ -30,14 +29,31 @@ type stream struct {
 	view *machine.View
 	// restart: the stream is to be begun anew, with a list.
 	restart bool
-	// listing: it was begun, and its list has not come yet. begunAt is when it was begun, and
+	// listing: its list has not come yet. begunAt is when it was begun, and
 	// beginAt when it is to be begun anew; zero for never.
 	listing          bool
 	begunAt, beginAt record.Instant
 	// heardAt is when it last said anything.
 	heardAt record.Instant
+	// listPatience is how long a list may say nothing, once one was cut for that.
+	listPatience time.Duration
 	// cut: it broke, and has not shown anything since.
 	cut bool
+	// newest is the newest revision of the store that this member was shown, by whatever.
+	newest uint64
+}
+
+// reaches takes in that the store has come as far as the revision.
+func (s *stream) reaches(revision uint64) { s.newest = max(s.newest, revision) }
+
+// late says whether an election was added too late for the list that is or was read last.
+func (s *stream) late() bool {
+	for _, c := range s.byLock {
+		if !c.listed && c.began > s.listSent {
+			return true
+		}
+	}
+	return false
 }
 
 // streamOf is the stream of the store; it is begun if there is none yet.
@@ -90,8 +106,7 @@ func (r *realm) include(s *stream) {
 	at := s.begunAt.Add(leastBetweenLists)
 	switch {
 	case s.listing && s.names == nil && s.cancel != nil:
-		// The list that is under way does, and the stream after it shows what it came too
-		// early for.
+		// The list that is under way comes first, and then the one that it is too early for.
 	case s.cancel == nil || r.cfg.Clock.Now() >= at:
 		r.begin(s)
 	default:
@@ -118,15 +133,37 @@ func (r *realm) tendStreams(now record.Instant) {
 // our own beats at the least, so a member that hears nothing is blind.
 func (r *realm) tendStream(now record.Instant) {
 	s := r.streamOf(r.cfg.Locks)
-	silent := s.heardAt.Add(r.cfg.Timing.LeaseDuration)
+	silent := s.heardAt.Add(r.patience(s))
 	if now < silent {
 		r.streamNext = silent
 		return
 	}
+	if s.listing && (!r.own.Joined() || r.heardOf > s.begunAt) {
+		s.listPatience = 2 * r.patience(s) // it is slow; else the store is away, and may have lost it
+	}
 	r.log.Warn("the watch is silent although our own beats should show; it is begun anew")
 	r.broken(s) // whoever is away may be as alive as we are
 	r.begin(s)
-	r.streamNext = s.heardAt.Add(r.cfg.Timing.LeaseDuration)
+	r.streamNext = s.heardAt.Add(r.patience(s))
+}
+
+// mostListPatience bounds how long a list may say nothing; a store gives one up by then.
+const mostListPatience = 30 * time.Second
+
+// patience is how long the realm's own stream may say nothing. A list takes as long as it
+// takes: each that is cut leaves the next one twice the time.
+func (r *realm) patience(s *stream) time.Duration {
+	lease := r.cfg.Timing.LeaseDuration
+	if !s.listing {
+		return lease
+	}
+	return max(lease, min(s.listPatience, mostListPatience))
+}
+
+// excuse takes in that a beat of ours was refused: the realm's stream has none to show.
+func (r *realm) excuse(now record.Instant) {
+	s := r.streamOf(r.cfg.Locks)
+	s.heardAt = max(s.heardAt, now)
 }
 
 // shows says whether the object is among those that are watched. One whose election was
@@ -147,8 +184,7 @@ func (r *realm) ended(s *stream, err error) {
 	case s.restart || err == nil:
 		r.begin(s)
 	default:
-		r.log.Error("the realm cannot be watched", zap.Error(err))
-		r.failed = err
+		r.failed = fmt.Errorf("election manager: watch the locks: %w", err)
 		r.leave(machine.ReasonShutdown)
 	}
 }
@@ -156,16 +192,20 @@ func (r *realm) ended(s *stream, err error) {
 // watched takes in one event of a stream; at is when it came out of the store.
 func (r *realm) watched(s *stream, e lock.Event, at record.Instant) {
 	s.heardAt = max(s.heardAt, at)
+	s.reaches(max(e.Revision, e.Entry.Version.Revision))
 	switch e.Kind {
 	case lock.Changed:
 		r.shown(s, e.Entry, machine.Stream)
 	case lock.Listing:
-		s.listSent = at
+		s.listSent, s.listing = at, true
 	case lock.Listed:
 		s.listing = false
 		r.trouble.note("watch", "", nil)
 		r.whole(s)
 		r.listed(s, e)
+		if s.late() && !s.restart && s.beginAt == 0 {
+			s.beginAt = s.begunAt.Add(leastBetweenLists)
+		}
 	case lock.Resumed:
 		r.trouble.note("watch", "", nil)
 		r.whole(s)
@@ -177,8 +217,8 @@ func (r *realm) watched(s *stream, e lock.Event, at record.Instant) {
 }
 
 // isSession says whether an object of a stream is a session rather than a lock.
-func (r *realm) isSession(s *stream, name string) bool {
-	return r.carriesSessions(s) && r.dir.Owns(name)
+func (r *realm) isSession(s *stream, e lock.Entry) bool {
+	return r.carriesSessions(s) && s.byLock[e.Name] == nil && r.dir.Shows(e.Name, e.Record)
 }
 
 // listed takes in all that there is; what is not among it is absent.
@@ -190,7 +230,7 @@ func (r *realm) listed(s *stream, e lock.Event) {
 	}
 	seen := make(map[string]bool, len(e.List))
 	for _, entry := range e.List {
-		if !r.isSession(s, entry.Name) {
+		if !r.isSession(s, entry) {
 			seen[entry.Name] = true
 			r.shown(s, entry, machine.List)
 		}
@@ -201,16 +241,20 @@ func (r *realm) listed(s *stream, e lock.Event) {
 		}
 	}
 	for _, entry := range e.List {
-		if r.isSession(s, entry.Name) {
+		if r.isSession(s, entry) {
+			seen[entry.Name] = true
 			r.sawBeat(entry) // last: it is worth what was shown before it
 		}
+	}
+	if r.carriesSessions(s) {
+		maps.DeleteFunc(r.heard, func(name string, _ sign) bool { return !seen[name] })
 	}
 }
 
 func (r *realm) listedSessions(now record.Instant, s *stream, e lock.Event) {
 	var sessions []session.Shown
 	for _, entry := range e.List {
-		if r.isSession(s, entry.Name) {
+		if r.isSession(s, entry) {
 			sessions = append(sessions, session.Shown{Name: entry.Name, Record: entry.Record, Version: entry.Version})
 		}
 	}
@@ -220,6 +264,7 @@ func (r *realm) listedSessions(now record.Instant, s *stream, e lock.Event) {
 	}
 	// The view is told with each lock: beside an older record of it, others that have moved
 	// on meanwhile look as if they were gone.
+	r.compare(now)
 	s.view, r.viewNext = r.dir.View(now, r.identity)
 	r.view, r.viewStale = s.view, false
 	r.contests.each(func(c *contest) {
@@ -231,7 +276,7 @@ func (r *realm) listedSessions(now record.Instant, s *stream, e lock.Event) {
 
 // shown gives one object to whom it concerns.
 func (r *realm) shown(s *stream, e lock.Entry, by machine.Source) {
-	if r.isSession(s, e.Name) {
+	if r.isSession(s, e) {
 		r.viewStale = true
 		r.dir.Observe(r.cfg.Clock.Now(), e.Name, e.Record, e.Version)
 		if by == machine.Stream {
@@ -239,16 +284,24 @@ func (r *realm) shown(s *stream, e lock.Entry, by machine.Source) {
 		}
 		return
 	}
-	r.tendView(r.cfg.Clock.Now()) // whose the record is follows from the sessions shown before it
+	if s.view == nil { // else the view is that of the list
+		r.tendView(r.cfg.Clock.Now()) // whose the record is follows from the sessions shown before it
+	}
 	c := s.byLock[e.Name]
 	if c == nil {
 		r.takenOver(s, e)
 		c = r.stray(s, e)
 	}
-	if c != nil {
+	if c != nil && c.mayHear(s, by) {
 		e = c.known(e)
 		r.handle(c, machine.Observed{Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, View: s.view, Jitter: jitter()})
 	}
+}
+
+// mayHear says whether what the stream shows of the lock is as new as the contest.
+func (c *contest) mayHear(s *stream, by machine.Source) bool {
+	c.listed = c.listed || c.entrant.stray || by == machine.List && c.began <= s.listSent
+	return c.listed
 }
 
 // known is what is shown, made of what the machine keeps already where that is the same: one

@@ -28,7 +28,7 @@ type work struct {
 	// gaveUp: it was the runner that wanted the stop.
 	gaveUp   bool
 	returned bool
-	guard    *time.Timer
+	guard    *clock.Timer
 }
 
 // begin starts the runner on a goroutine that wg joins. returned is called from there
@@ -39,7 +39,7 @@ func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, gra
 	w.term = NewTerm(term, w.validity)
 	w.term.giveUp = w.giveUp
 	w.mu.Lock()
-	w.guard = time.AfterFunc(clock.Until(c, deadline.Add(-grace)), w.keep)
+	w.guard = clock.AfterFunc(clock.Until(c, deadline.Add(-grace)), w.keep)
 	w.mu.Unlock()
 	wg.Go(func() {
 		err := w.run(ctx, runner)
@@ -54,12 +54,27 @@ func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, gra
 }
 
 func (w *work) run(ctx context.Context, runner Runner) (err error) {
+	if w.tooLate() {
+		return nil
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("runner panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
 	return runner.Run(ctx, w.term)
+}
+
+// tooLate says whether the guard's time has come before the runner was called: then it never is.
+func (w *work) tooLate() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	deadline, _ := w.validity.Deadline()
+	if !w.term.Fenced() || w.clock.Now() < deadline.Add(-w.grace) {
+		return false
+	}
+	w.endLocked(Stop{Reason: string(machine.ReasonExpired), By: deadline})
+	return true
 }
 
 // extend lets the work go on until deadline, unless it was told to stop.

@@ -25,8 +25,8 @@ type request struct {
 	// write is nil for a read.
 	write    *record.Record
 	replaces record.Version
-	// renewed is the renewal time of the record that the write replaces; zero where
-	// nobody else looks at it.
+	// renewed is the renewal time of the record that the write replaces; zero if that has
+	// another holder.
 	renewed time.Time
 	// passed says whether the object has been seen to be another version than the one to be
 	// replaced; nil where nobody looks. Only the owner of the realm may call it.
@@ -34,33 +34,42 @@ type request struct {
 	done   func(answer)
 }
 
+// answer is what came of a request.
 type answer struct {
-	sent    record.Instant
+	sent    record.Instant // zero for one that was never sent
 	entry   lock.Entry
 	err     error
 	outcome lock.Outcome
 }
 
-// pool performs requests on a bounded number of goroutines, renewals before releases,
-// those before reads, takes and creates, and not faster than its limiter allows. Only
+// pool performs requests on a bounded number of goroutines for each store, renewals before
+// releases, those before reads, takes and creates, and not faster than its limiter allows. Only
 // the goroutine that owns the realm may call it.
 type pool struct {
 	clock   clock.Clock
 	timeout time.Duration
 	limiter *rate.Limiter
 	began   record.Instant
-	// heldUntil is until when the store wants to be left alone.
-	heldUntil record.Instant
-	busy      int
-	queues    [4][]request
-	wg        sync.WaitGroup
+	// heldAt is when the store asked to be left alone, and heldUntil until when. Meanwhile one
+	// request goes out at probeAt, to find out whether it still wants that.
+	heldAt, heldUntil, probeAt record.Instant
+	lanes                      []*lane
+	wg                         sync.WaitGroup
 }
 
-// poolSize is how many requests are under way at most, beats excepted. An API server
-// answers a write in milliseconds, so this is thousands a second.
+// lane is what waits for one store, and how much is under way there. A store that does not answer
+// holds up no other.
+type lane struct {
+	store  lock.Store
+	busy   int
+	queues [4][]request // by class
+}
+
+// poolSize is how many requests are under way in one store at most, beats excepted. An API
+// server answers a write in milliseconds, so this is thousands a second.
 const poolSize = 32
 
-// renewalSlots are those of the pool that only renewals and releases may use, so that
+// renewalSlots are those of a lane that only renewals and releases may use, so that other
 // requests that hang hold up neither.
 const renewalSlots = 8
 
@@ -85,22 +94,53 @@ func class(r request) int {
 	return 3
 }
 
-func (p *pool) enqueue(r request) { p.queues[class(r)] = append(p.queues[class(r)], r) }
+func (p *pool) enqueue(r request) {
+	l := p.lane(r.store)
+	l.queues[class(r)] = append(l.queues[class(r)], r)
+}
+
+func (p *pool) lane(store lock.Store) *lane {
+	i := slices.IndexFunc(p.lanes, func(l *lane) bool { return l.store == store })
+	if i < 0 {
+		i = len(p.lanes)
+		p.lanes = append(p.lanes, &lane{store: store})
+	}
+	return p.lanes[i]
+}
+
+// next is the queue of the request that goes first, by its lane and class; nil if none may go.
+func (p *pool) next() (*lane, int) {
+	for class := range 4 {
+		for _, l := range p.lanes {
+			free := poolSize - l.busy
+			if class > 1 {
+				free -= renewalSlots
+			}
+			if free > 0 && len(l.queues[class]) > 0 {
+				return l, class
+			}
+		}
+	}
+	return nil, 0
+}
 
 // dispatch starts what may be started, and returns the instant at which to try again;
 // zero when nothing waits for the limiter.
 func (p *pool) dispatch(ctx context.Context) record.Instant {
-	for p.busy < poolSize {
-		i := slices.IndexFunc(p.queues[:], func(q []request) bool { return len(q) > 0 })
-		if i < 0 || i > 1 && p.busy >= poolSize-renewalSlots {
+	for {
+		l, i := p.next()
+		if l == nil {
 			return 0
 		}
-		r := p.queues[i][0]
+		r := l.queues[i][0]
 		passed := r.passed != nil && r.passed()
 		if i > 0 && !passed { // renewals are not held up
 			now := p.clock.Now()
 			if now < p.heldUntil {
-				return p.heldUntil
+				if now < p.probeAt {
+					return p.probeAt
+				}
+				p.probeAt = now.Add(p.timeout / 4)
 			}
 			moment := time.Unix(0, 0).Add(now.Sub(p.began))
 			if wait := p.limiter.ReserveN(moment, 1); wait.DelayFrom(moment) > 0 {
@@ -109,29 +149,40 @@ func (p *pool) dispatch(ctx context.Context) record.Instant {
 				return now.Add(delay)
 			}
 		}
-		p.queues[i][0] = request{}
-		if p.queues[i] = p.queues[i][1:]; len(p.queues[i]) == 0 {
-			p.queues[i] = nil // what a burst needed is not kept
+		l.queues[i][0] = request{}
+		if l.queues[i] = l.queues[i][1:]; len(l.queues[i]) == 0 {
+			l.queues[i] = nil // what a burst needed is not kept
 		}
-		p.busy++
+		l.busy++
 		if passed {
 			p.refuse(r)
 		} else {
 			p.start(ctx, r)
 		}
 	}
-	return 0
 }
 
 // forget drops all that is queued.
-func (p *pool) forget() { p.queues = [4][]request{} }
+func (p *pool) forget() {
+	for _, l := range p.lanes {
+		l.queues = [4][]request{}
+	}
+}
 
-// hold leaves the store alone for that long, renewals excepted: what it told one election
-// holds for all.
-func (p *pool) hold(d time.Duration) { p.heldUntil = max(p.heldUntil, p.clock.Now().Add(d)) }
-
-// finished must be called, by the owner, for each answer of a dispatched request.
-func (p *pool) finished() { p.busy-- }
+// finished takes in the answer to a request that was dispatched to a store. One that asks for it has the pool leave
+// the store alone, renewals excepted: what it told one election holds for all. An answer of the
+// store to a request that was sent since ends that wait.
+func (p *pool) finished(store lock.Store, a answer) {
+	p.lane(store).busy--
+	now := p.clock.Now()
+	switch after := a.retryAfter(); {
+	case after > 0:
+		p.heldAt, p.heldUntil = now, max(p.heldUntil, now.Add(after))
+		p.probeAt = max(p.probeAt, now.Add(p.timeout/4))
+	case a.outcome != lock.Unknown && a.sent > p.heldAt:
+		p.heldUntil = 0
+	}
+}
 
 // start performs the request at once, on a goroutine that wait joins. Beats go here
 // directly: they wait for nobody.
@@ -147,15 +198,14 @@ func (p *pool) start(ctx context.Context, r request) {
 // else was faster.
 func (p *pool) refuse(r request) {
 	err := fmt.Errorf("%s: seen to be another version: %w", r.name, lock.ErrConflict)
-	sent := p.clock.Now()
-	p.wg.Go(func() { r.done(answer{sent: sent, err: err, outcome: lock.OutcomeOf(err)}) })
+	p.wg.Go(func() { r.done(answer{err: err, outcome: lock.OutcomeOf(err)}) })
 }
 
 func (p *pool) perform(ctx context.Context, r request) answer {
 	if r.write == nil {
 		sent := p.clock.Now()
 		entry, err := r.store.Get(ctx, r.name)
-		return answer{sent: sent, entry: entry, err: err}
+		return answer{sent: sent, entry: entry, err: err, outcome: lock.OutcomeOf(err)}
 	}
 	stamped := stamp(*r.write, p.clock.Wall(), r.renewed)
 	sent := p.clock.Now()
@@ -209,22 +259,26 @@ const mostAhead = time.Minute
 // member.
 const mostRetryAfter = 30 * time.Second
 
+// retryAfter is for how long the store asked to be left alone; zero if it did not.
+func (a answer) retryAfter() time.Duration {
+	if throttled, is := errors.AsType[*lock.ThrottledError](a.err); is {
+		return min(throttled.RetryAfter, mostRetryAfter)
+	}
+	return 0
+}
+
 // outcomeOf tells the machine what became of its write.
-func outcomeOf(a answer) (machine.Outcome, time.Duration) {
+func outcomeOf(a answer) machine.Outcome {
 	switch a.outcome {
 	case lock.Committed:
-		return machine.Committed, 0
+		return machine.Committed
 	case lock.Unknown:
-		return machine.Unknown, 0
+		return machine.Unknown
 	}
 	for _, passedBy := range []error{lock.ErrConflict, lock.ErrExists, lock.ErrVanished} {
 		if errors.Is(a.err, passedBy) {
-			return machine.Rejected, 0
+			return machine.Rejected
 		}
 	}
-	var throttled *lock.ThrottledError
-	if errors.As(a.err, &throttled) {
-		return machine.Refused, min(throttled.RetryAfter, mostRetryAfter)
-	}
-	return machine.Refused, 0
+	return machine.Refused
 }

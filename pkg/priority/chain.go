@@ -63,6 +63,14 @@ func By(keys ...ChainKey) Policy {
 	return c
 }
 
+// Keys are the names of the keys that a chain may have.
+func Keys() (names []string) {
+	for _, k := range chainKeys {
+		names = append(names, k.String())
+	}
+	return names
+}
+
 // ParseChain makes the chain of the keys with these names. The error lists the names
 // there are.
 func ParseChain(names []string) (Policy, error) {

@@ -28,14 +28,20 @@ var policies = []Policy{
 	By(ByWeight),
 }
 
+// Names are those of the policies there are.
+func Names() (names []string) {
+	for _, p := range policies {
+		names = append(names, p.String())
+	}
+	return names
+}
+
 // Parse finds a policy by name. The error lists the names there are.
 func Parse(name string) (Policy, error) {
-	var names []string
 	for _, p := range policies {
 		if p.String() == name {
 			return p, nil
 		}
-		names = append(names, p.String())
 	}
-	return nil, fmt.Errorf("unknown priority policy %q (want one of %s)", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown priority policy %q (want one of %s)", name, strings.Join(Names(), ", "))
 }

@@ -30,6 +30,9 @@ func Weighed(m record.Member) Candidate {
 // Outranks says whether the challenger is pinned and the holder is not; else it asks the
 // policy, with weights if it looks at them.
 func Outranks(p Policy, challenger, holder Candidate, preferred record.Preferred) bool {
+	if w, ok := p.(within); ok {
+		return w.admits(challenger) && Outranks(w.Policy, challenger, holder, preferred)
+	}
 	if pinned := pin(challenger, holder, preferred); pinned != 0 {
 		return pinned < 0
 	}
@@ -42,6 +45,12 @@ func Outranks(p Policy, challenger, holder Candidate, preferred record.Preferred
 // Order puts the pinned member first, and asks the policy then, with weights if it looks
 // at them.
 func Order(p Policy, a, b Candidate, preferred record.Preferred) int {
+	if w, ok := p.(within); ok {
+		if admitted := first(w.admits(a), w.admits(b)); admitted != 0 {
+			return admitted
+		}
+		return Order(w.Policy, a, b, preferred)
+	}
 	if pinned := pin(a, b, preferred); pinned != 0 {
 		return pinned
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // Pace of retries.
@@ -23,20 +25,9 @@ func Retry(ctx context.Context, follow func(context.Context)) {
 		if time.Since(began) >= settled {
 			wait = firstWait
 		}
-		if !pause(ctx, wait/2+rand.N(wait/2)) {
+		if !clock.Wait(ctx, wait/2+rand.N(wait/2)) {
 			return
 		}
 		wait = min(2*wait, mostWait)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
 	}
 }

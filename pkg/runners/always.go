@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // Always makes an election's runner of work that runs on every member. It starts with the
@@ -92,7 +93,7 @@ func (a *always) Background(ctx context.Context) error {
 		a.Log.Warn("runner ended, though it should always run; it is started again",
 			zap.Error(err), zap.Int("failures", failures), zap.Duration("wait", wait))
 		a.counter.waits(wait)
-		pause(ctx, wait)
+		clock.Wait(ctx, wait)
 		a.counter.waits(0)
 	}
 	return nil

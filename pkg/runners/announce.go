@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // UpWithin is how long a run of an Announcer may take to be up. One that takes longer is ended,
@@ -55,7 +56,7 @@ func (c *crew) announced(h *hand, a Announcer, log *zap.Logger) error {
 			return a.RunAnnounced(ctx, c.term, func() { decided.Do(func() { h.announce(); close(up) }) })
 		})
 	}()
-	timer := time.NewTimer(UpWithin)
+	timer := clock.NewTimer(UpWithin)
 	defer timer.Stop()
 	select {
 	case err := <-over:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
@@ -21,7 +22,7 @@ func ends(name string, after time.Duration, err error, onExit runners.OnExit) ru
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(after):
+		case <-clock.NewTimer(after).C:
 			return err
 		}
 	})
@@ -58,7 +59,7 @@ func TestExitStop(t *testing.T) {
 			s := open(t, ends("a", time.Minute, bad, runners.ExitStop), ends("b", time.Hour/2, bad, runners.ExitStop))
 			time.Sleep(time.Hour/2 - time.Second)
 			s.mustRun()
-			if n := s.logs.FilterMessage("runner has ended; the term goes on without it").Len(); n != 1 {
+			if n := s.logs.FilterMessage("runner has ended for this term").Len(); n != 1 {
 				t.Errorf("logged: %v", s.logs.All())
 			}
 			time.Sleep(2 * time.Second)
@@ -92,7 +93,7 @@ func TestExitAtTheDeadlineIsNone(t *testing.T) {
 	}
 }
 
-// CONFORMANCE 26, through the Manager: another member takes over from the one whose runner
+// Through the Manager: another member takes over from the one whose runner
 // ended, and a lock is not held by nobody working.
 func TestExitsMoveLeadership(t *testing.T) {
 	for name, hired := range map[string][]runners.Child{
@@ -132,7 +133,7 @@ func TestExitWords(t *testing.T) {
 		"name: w\nonExit: restart\na: {say: x}":     runners.ExitRestart,
 		"name: w\na: {say: x}\nonExit: release":     runners.ExitRelease,
 		"name: w\nonExit: stop\na: {say: x}":        runners.ExitStop,
-		"name: w\nonExit: Stop\na: {say: x}":        `2:9: onExit: want restart or release or stop, got "Stop" (the default is restart)`,
+		"name: w\nonExit: Stop\na: {say: x}":        `2:9: onExit: want restart or release or stop, got "Stop" (did you mean stop?)`,
 		"name: w\nonExit: no\na: {say: x}":          "2:9: onExit: no is a boolean, want text",
 		"name: w\nonExit: stop\nonExit: stop\na: 3": "3:1: onExit: is given twice",
 	} {
@@ -156,7 +157,7 @@ func (o *order) tells(name string, upAfter, stopTime time.Duration) runners.Chil
 		o.note(name + " begins")
 		select {
 		case <-ctx.Done():
-		case <-time.After(upAfter):
+		case <-clock.NewTimer(upAfter).C:
 			up()
 			up() // once is enough
 			<-ctx.Done()

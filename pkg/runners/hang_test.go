@@ -25,7 +25,7 @@ func deaf(name string, works time.Duration) runners.Child {
 	})
 }
 
-// CONFORMANCE 25: a function that ignores its stop ends the process, also when it was not the
+// A function that ignores its stop ends the process, also when it was not the
 // Manager that wanted the stop but the failure of another runner. Until then the lock is not
 // released, and nothing is extended.
 func TestDeafSiblingEndsTheProcess(t *testing.T) {

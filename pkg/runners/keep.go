@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // keep runs a worker again and again until it has ended after the stop began, or is done for
@@ -34,7 +35,7 @@ func (c *crew) keep(h *hand) error {
 		}
 		if !errors.Is(err, ErrDeadline) {
 			if h.OnExit == ExitStop && h.isUp() {
-				log.Info("runner has ended; the term goes on without it", zap.Error(err), zap.Duration("ran", ran))
+				log.Info("runner has ended for this term", zap.Error(err), zap.Duration("ran", ran))
 				return nil
 			}
 			failures++
@@ -53,7 +54,7 @@ func (c *crew) keep(h *hand) error {
 			zap.Error(err), zap.Duration("ran", ran), zap.Int("failures", failures),
 			zap.Int("givesUpAfter", c.Restart.Failures), zap.Duration("wait", wait))
 		h.runs.waits(wait)
-		pause(c.lasts, wait)
+		clock.Wait(c.lasts, wait)
 		h.runs.waits(0)
 	}
 	return nil
@@ -106,14 +107,4 @@ func guarded(log *zap.Logger, f func() error) error {
 		err = f()
 	}()
 	return <-done
-}
-
-// pause waits for d or for the end of ctx.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

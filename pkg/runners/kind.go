@@ -28,6 +28,9 @@ type Env struct {
 	Clock clock.Clock
 	// Log takes what the runner has to say; nil means nowhere.
 	Log *zap.Logger
+	// Missing is told what the runner needs and this machine lacks, such as its program, as a
+	// strict.Error; nil to tell nobody. It is no error of the block: the runner may run elsewhere, or later.
+	Missing func(error)
 }
 
 // Defaults is env with what was left nil filled in.
@@ -37,6 +40,9 @@ func (env Env) Defaults() Env {
 	}
 	if env.Log == nil {
 		env.Log = zap.NewNop()
+	}
+	if env.Missing == nil {
+		env.Missing = func(error) {}
 	}
 	return env
 }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // AskEvery is how often a ReadyFunc is asked, and how long it may take to answer: one that
@@ -34,7 +35,7 @@ type asked struct {
 func (a asked) Readiness(ctx context.Context, report func(error)) error {
 	for ctx.Err() == nil {
 		a.ask(ctx, report)
-		pause(ctx, AskEvery)
+		clock.Wait(ctx, AskEvery)
 	}
 	return nil
 }

@@ -81,6 +81,8 @@ func (r *Registry) Decode(node *yaml.Node, env Env) (Child, error) {
 	}
 	env = env.Defaults()
 	env.Runner = name
+	missing := env.Missing
+	env.Missing = func(err error) { missing(strict.Rebase(err, "", kind, block)) }
 	runner, err := r.kinds[kind](block, env)
 	if err != nil {
 		return Child{}, strict.Rebase(err, "", kind, block)
@@ -111,7 +113,11 @@ func word[W ~string](node *yaml.Node, key string, known ...W) (W, *yaml.Node, er
 		for i, w := range known {
 			words[i] = string(w)
 		}
-		return "", nil, strict.NewError(at, key, fmt.Sprintf("want %s, got %q", strings.Join(words, " or "), text), "the default is "+string(known[0]))
+		hint := "the default is " + words[0]
+		if near := strict.Nearest(text, words); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return "", nil, strict.NewError(at, key, fmt.Sprintf("want %s, got %q", strings.Join(words, " or "), text), hint)
 	}
 	return W(text), at, nil
 }
@@ -141,7 +147,7 @@ func (r *Registry) split(node *yaml.Node) (name, kind string, block *yaml.Node, 
 			}
 		case key.Value == modeKey, key.Value == onExitKey:
 		case r.kinds[key.Value] == nil:
-			fail(key, key.Value, "is no kind of runner", r.known())
+			fail(key, key.Value, "is no kind of runner", r.hint(key.Value))
 		case kind != "":
 			fail(key, key.Value, "is a second kind beside "+kind, "a runner has one kind: make two runners of it")
 		default:
@@ -173,6 +179,17 @@ func (r *Registry) DecodeAll(nodes []*yaml.Node, env Env) ([]Child, error) {
 		children = append(children, c)
 	}
 	return children, nil
+}
+
+// hint says what may have been meant by a kind that is not there.
+func (r *Registry) hint(kind string) string {
+	if near := strict.Nearest(kind, r.Kinds()); near != "" {
+		return "did you mean " + near + "?"
+	}
+	if kind == "plugin" {
+		return "plugins are run by the program primacy-plugins; " + r.known()
+	}
+	return r.known()
 }
 
 func (r *Registry) known() string { return "the kinds are: " + strings.Join(r.Kinds(), ", ") }

@@ -59,7 +59,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"[]":                               "1:1: want a mapping, got a list",
 		"name: w":                          "1:1: the runner has no kind (the kinds are: a, b)",
 		"a: {say: x}":                      "1:1: name: is missing",
-		"name: w\nc: {say: x}":             "2:1: c: is no kind of runner (the kinds are: a, b)",
+		"name: w\nc: {say: x}":             "2:1: c: is no kind of runner (did you mean a?)",
 		"name: w\na: {say: x}\nb: {}":      "3:1: b: is a second kind beside a",
 		"name: w\na: {say: x}\na: {}":      "3:1: a: is given twice",
 		"name: w\nname: m\na: {say: x}":    "2:1: name: is given twice",

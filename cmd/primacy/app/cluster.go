@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -37,14 +35,6 @@ func findCluster(kubeconfig string) (*cluster, error) {
 	// one request wait for another.
 	c.QPS = -1
 	return &cluster{config: c, namespace: namespace}, nil
-}
-
-// ownConnections is c for a client that shares no connection with others: client-go hands
-// the same one to all whose configuration is equal, and dialers never are.
-func ownConnections(c *rest.Config) *rest.Config {
-	c = rest.CopyConfig(c)
-	c.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
-	return c
 }
 
 func kubeconfigError(path string, err error) error {

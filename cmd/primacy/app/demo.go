@@ -83,7 +83,7 @@ func newDemoTerm(env func(string) string, every time.Duration) (*demoTerm, error
 // that the deadline has passed.
 func (t *demoTerm) write(ctx context.Context, out io.Writer) error {
 	later, gone := t.follow(ctx)
-	tick := time.NewTicker(t.every)
+	tick := clock.NewTimer(t.every)
 	defer tick.Stop()
 	for n := 1; ; n++ {
 		left := clock.Until(t.clock, t.deadline)
@@ -100,6 +100,7 @@ func (t *demoTerm) write(ctx context.Context, out io.Writer) error {
 			case <-gone:
 				return fmt.Errorf("primacy is gone")
 			case <-tick.C:
+				tick.Reset(t.every)
 				waiting = false
 			case <-ctx.Done():
 				_, err := fmt.Fprintf(out, "%s: stopped after %d writes with token %s\n", t.election, n, t.token)

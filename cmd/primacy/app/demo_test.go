@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -58,7 +59,7 @@ func TestDemoWriter(t *testing.T) {
 					}()
 				}
 				if tt.gone {
-					time.AfterFunc(1500*time.Millisecond, func() { _ = primacy.Close() })
+					clock.AfterFunc(1500*time.Millisecond, func() { _ = primacy.Close() })
 				}
 				var out strings.Builder
 				err = w.write(ctx, &out)

@@ -2,11 +2,12 @@ package app
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
 // effect is what a change does, as it is shown. Fields are added, never renamed.
@@ -16,8 +17,10 @@ type effect struct {
 	// Elections are those that prefer something else afterwards.
 	Elections []movement `json:"elections,omitempty"`
 	Warnings  []string   `json:"warnings,omitempty"`
-	DryRun    bool       `json:"dryRun,omitempty"`
-	Changed   bool       `json:"changed"`
+	// Notes say what could not be seen.
+	Notes   []string `json:"notes,omitempty"`
+	DryRun  bool     `json:"dryRun,omitempty"`
+	Changed bool     `json:"changed"`
 }
 
 // movement is what becomes of one election.
@@ -29,41 +32,32 @@ type movement struct {
 	Holder string `json:"holder,omitempty"`
 	// Stays says that the holder is one that is preferred, or that nobody better is ready.
 	Stays bool `json:"stays"`
-	// Candidates are the ready members that are preferred.
+	// Candidates are the members one of which is to lead; empty if it stays.
 	Candidates []string `json:"candidates,omitempty"`
 	// Absent says that something is preferred, and no ready member has it.
 	Absent bool `json:"absent,omitempty"`
+	// Ignores says that the election's policy does not look at revisions.
+	Ignores bool `json:"ignores,omitempty"`
+	// NotBefore is until when it is kept where it is: by minHold, by preemptDelay, by its range, or
+	// since the member that is to lead fell lately.
+	NotBefore time.Time `json:"notBefore,omitzero"`
 }
 
-// moved says what becomes of an election, if its policy looks at revisions first.
-func moved(r status.Report, e status.Election, was, is record.Preferred) movement {
+// moved says what becomes of an election by its rules.
+func moved(r status.Report, e status.Election, was, is record.Preferred, x rules) movement {
 	m := movement{Election: e.Name, Before: was.String(), After: is.String(), Holder: e.Holder}
-	ready := func(fits func(identity, revision string) bool) (identities []string) {
-		for _, member := range r.Members {
-			if member.Group == e.Group && member.State == status.Live && member.Ready && fits(member.Identity, member.Revision) &&
-				!slices.Contains(member.Standing, e.Name) {
-				identities = append(identities, member.Identity)
-			}
-		}
-		return identities
+	next := x.next(r, e, is)
+	m.Candidates = identities(next)
+	if m.Stays = next == nil; !m.Stays {
+		m.NotBefore = x.notBefore(e, next[0], is.Blocked, r.At)
 	}
-	pinned := func(identity, _ string) bool { return is.Pins(identity) }
-	fits := func(_, revision string) bool { return is.State == record.PreferredSet && revision == is.Revision }
-	if is.Member != "" {
-		m.Candidates = ready(pinned)
-		m.Absent = m.Candidates == nil
-	}
+	m.Ignores = is.Member == "" && !priority.FollowsRevision(x.policy)
 	switch {
-	case m.Candidates != nil:
-		fits = pinned
-	case e.Holder != "" && pinned(e.Holder, e.Revision): // nobody comes before it, ready or not
-		m.Stays = true
-		return m
-	default: // where the pinned member is not ready, all is as without the pin
-		m.Candidates = ready(fits)
-		m.Absent = m.Absent || is.State == record.PreferredSet && m.Candidates == nil
+	case is.Member != "":
+		m.Absent = !x.has(r, e, func(m status.Member) bool { return is.Pins(m.Identity) })
+	case is.State == record.PreferredSet && !m.Ignores:
+		m.Absent = !x.has(r, e, func(m status.Member) bool { return m.Revision == is.Revision })
 	}
-	m.Stays = m.Candidates == nil || e.Holder != "" && fits(e.Holder, e.Revision)
 	return m
 }
 
@@ -117,7 +111,19 @@ func (f effect) text() string {
 	for _, w := range f.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}
+	for _, n := range f.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
 	return b.String()
+}
+
+// aside puts what goes with a preferred revision in brackets, since more follows in the line.
+func aside(preferred string) string {
+	revision, more, found := strings.Cut(preferred, ", ")
+	if !found {
+		return preferred
+	}
+	return revision + " (" + more + ")"
 }
 
 // text is the movement in one line.
@@ -126,9 +132,15 @@ func (m movement) text() string {
 	if holder == "" {
 		holder = "nobody"
 	}
-	line := fmt.Sprintf("%s prefers %s instead of %s: ", m.Election, m.After, m.Before)
-	if m.Absent {
+	line := fmt.Sprintf("%s prefers %s instead of %s: ", m.Election, aside(m.After), aside(m.Before))
+	switch {
+	case m.Ignores:
+		line += "its policy does not look at revisions, so "
+	case m.Absent:
 		line += "no such member is ready, so "
+	}
+	if !m.NotBefore.IsZero() {
+		line += "not before " + m.NotBefore.Format(time.RFC3339) + ", for its timing, "
 	}
 	switch {
 	case m.Stays:

@@ -35,15 +35,16 @@ func TestMoved(t *testing.T) {
 		{"new", "b", record.Prefer("a"), "one prefers a instead of b: it moves from new_00000001 to old_00000001"},
 		{"new", "b", record.Prefer("b"), "one prefers b instead of b: it stays with new_00000001"},
 		{"new", "b", record.Prefer("c"), "one prefers c instead of b: no such member is ready, so it stays with new_00000001"},
-		{"new", "b", pinned("b", "old"), "one prefers b, pinned to old instead of b: it moves from new_00000001 to old_00000001"},
-		{"old", "a", pinned("b", "old"), "one prefers b, pinned to old instead of b: it stays with old_00000001"},
-		{"new", "b", pinned("a", "ghost"), "one prefers a, pinned to ghost instead of b: no such member is ready, so it moves from new_00000001 to old_00000001"},
-		{"old", "a", pinned("a", "ghost"), "one prefers a, pinned to ghost instead of b: no such member is ready, so it stays with old_00000001"},
-		{"ghost", "b", pinned("a", "ghost"), "one prefers a, pinned to ghost instead of b: no such member is ready, so it stays with ghost_00000001"},
-		{"new", "b", pinned("", "ghost"), "one prefers (unset), pinned to ghost instead of b: no such member is ready, so it stays with new_00000001"},
+		{"new", "b", pinned("b", "old"), "one prefers b (pinned to old) instead of b: it moves from new_00000001 to old_00000001"},
+		{"old", "a", pinned("b", "old"), "one prefers b (pinned to old) instead of b: it stays with old_00000001"},
+		{"new", "b", pinned("a", "ghost"), "one prefers a (pinned to ghost) instead of b: no such member is ready, so it moves from new_00000001 to old_00000001"},
+		{"old", "a", pinned("a", "ghost"), "one prefers a (pinned to ghost) instead of b: no such member is ready, so it stays with old_00000001"},
+		{"ghost", "b", pinned("a", "ghost"), "one prefers a (pinned to ghost) instead of b: no such member is ready, so it stays with ghost_00000001"},
+		{"new", "b", pinned("", "ghost"), "one prefers (unset) (pinned to ghost) instead of b: no such member is ready, so it stays with new_00000001"},
+		{"new", "b", record.Preferred{State: record.PreferredSet, Revision: "b", Blocked: "a"}, "one prefers b (not a) instead of b: it stays with new_00000001"},
 	} {
 		r := twoRevisions(tt.holder, tt.revision)
-		if got := moved(r, r.Elections[0], record.Prefer("b"), tt.is).text(); got != tt.want {
+		if got := moved(r, r.Elections[0], record.Prefer("b"), tt.is, rulebook{}.rules("one")).text(); got != tt.want {
 			t.Errorf("%s", got)
 		}
 	}
@@ -53,7 +54,7 @@ func TestMoved(t *testing.T) {
 func TestStartMovesAtOnce(t *testing.T) {
 	r, next := twoRevisions("old", "a"), planAt("", 0)
 	next.Status, next.Rollout.Stable, next.Rollout.Canary = nil, "b", "a"
-	atOnce := changes(r, "edge", preference{byDefault: record.Prefer("a")}, preference{next, record.Prefer("a")})
+	atOnce := changes(r, "edge", preference{byDefault: record.Prefer("a")}, preference{next, record.Prefer("a")}, rulebook{})
 	if len(atOnce) != 1 || atOnce[0].Stays || atOnce[0].Holder != "old_00000001" {
 		t.Fatalf("%+v", atOnce)
 	}
@@ -83,12 +84,13 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestWarningsOfWhatIsNotSeen: elections whose locks are ConfigMaps are in no report.
+// TestWarningsOfWhatIsNotSeen: a report may lack elections of the configuration.
 func TestWarningsOfWhatIsNotSeen(t *testing.T) {
 	s := steerCommand{report: twoRevisions("old", "a")}
-	s.group, s.namespace, s.hidden = "edge", "x", []string{"legacy"}
+	s.group, s.namespace = "edge", "x"
+	s.selection.Expected = []status.Expected{{Election: "legacy", Lock: "legacy", Kind: status.ConfigMap}}
 	for election, want := range map[string]string{
-		"one": "", "legacy": "who leads legacy is not seen, since its lock is no Lease: leadership may move",
+		"one": "", "legacy": "who leads legacy is not seen: leadership may move",
 		"onne": "no election onne of group edge is seen in namespace x; did you mean one?",
 	} {
 		if got := strings.Join(s.warnings(election), "|"); got != want {

@@ -23,7 +23,7 @@ type groupCommand struct {
 	process *config.Process
 	// group is empty until it is found, where no setting names it.
 	group string
-	core  *coreclient.CoreV1Client
+	core  coreclient.ConfigMapsGetter
 }
 
 // groupSettings are the settings that tell where the group is.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // job is the program running beside a script.
@@ -70,7 +72,7 @@ func (j *job) text() string {
 // await waits until what was printed since the last match matches all patterns, in any
 // order.
 func (j *job) await(patterns []*regexp.Regexp, timeout time.Duration) error {
-	late := time.NewTimer(timeout)
+	late := clock.NewTimer(timeout)
 	defer late.Stop()
 	gone := false
 	for {
@@ -109,7 +111,7 @@ func (j *job) look(patterns []*regexp.Regexp) (missing *regexp.Regexp, more <-ch
 
 // status waits for the end and says how the program exited.
 func (j *job) status(timeout time.Duration) (int, error) {
-	late := time.NewTimer(timeout)
+	late := clock.NewTimer(timeout)
 	defer late.Stop()
 	select {
 	case <-j.exited:

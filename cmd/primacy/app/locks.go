@@ -36,14 +36,14 @@ type storeName struct {
 	shared config.SharedWith
 }
 
-// newStores makes the connections. Locks have their own, so that renewals wait for nobody.
+// newStores makes the connections.
 func newStores(c *rest.Config, namespace string) (*stores, error) {
 	s := &stores{clients: &clients{}, namespace: namespace, made: map[storeName]lock.Store{}}
 	var err error
-	if s.clients.leases, err = lease.NewClient(ownConnections(c)); err != nil {
+	if s.clients.leases, err = lease.NewClient(c); err != nil {
 		return nil, err
 	}
-	if s.clients.configMaps, err = cmlock.NewClient(ownConnections(c)); err != nil {
+	if s.clients.configMaps, err = cmlock.NewClient(c); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -2,12 +2,31 @@ package app
 
 import (
 	"os"
+	"time"
 
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
 )
+
+// encodeDuration writes three digits or so, for people.
+func encodeDuration(d time.Duration, to zapcore.PrimitiveArrayEncoder) {
+	to.AppendString(round(d).String())
+}
+
+// round leaves of a duration what people read.
+func round(d time.Duration) time.Duration {
+	switch size := d.Abs(); {
+	case size >= time.Minute:
+		return d.Round(time.Second)
+	case size >= time.Second:
+		return d.Round(10 * time.Millisecond)
+	case size >= time.Millisecond:
+		return d.Round(100 * time.Microsecond)
+	}
+	return d.Round(time.Microsecond)
+}
 
 // newLogger logs to standard error, and makes client-go do so too. level and format are
 // words that config.LoadProcess has checked.
@@ -18,7 +37,7 @@ func newLogger(level, format string) *zap.Logger {
 	}
 	how := zap.NewProductionEncoderConfig()
 	how.TimeKey, how.EncodeTime = "time", zapcore.RFC3339NanoTimeEncoder
-	how.EncodeDuration = zapcore.StringDurationEncoder
+	how.EncodeDuration = encodeDuration
 	encoder := zapcore.NewJSONEncoder(how)
 	if format == "console" {
 		how.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")

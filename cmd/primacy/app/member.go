@@ -11,6 +11,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/metrics"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
@@ -30,10 +31,12 @@ type member struct {
 	// figures and roster are those of the elections that were added.
 	figures figures
 	roster  *roster
+	grants  *grants
+	clock   clock.Clock
 	log     *zap.Logger
 }
 
-// newMember wires a member together. It starts nothing.
+// newMember wires a member of a cluster together. It starts nothing.
 func newMember(kinds *runners.Registry, p *config.Process, c *cluster, name string, log *zap.Logger) (*member, error) {
 	locks, err := newStores(c.config, c.namespace)
 	if err != nil {
@@ -43,48 +46,86 @@ func newMember(kinds *runners.Registry, p *config.Process, c *cluster, name stri
 	if err != nil {
 		return nil, err
 	}
-	m := &member{process: p, log: log, roster: &roster{changed: make(chan struct{})}, planner: planner{
-		runners: kinds, sources: sources, locks: locks, namespace: c.namespace, log: log,
-	}}
-	plan, err := m.planner.plan(p.Configuration)
-	if err != nil {
-		return nil, err
-	}
-	m.source = revisions.NewSwitch(plan.source)
 	core, err := coreclient.NewForConfig(c.config)
 	if err != nil {
 		return nil, fmt.Errorf("client for pins and rollouts: %w", err)
 	}
-	m.steering = steering.New(core, c.namespace, p.Group, m.source, log)
+	m, plan, err := wiring{
+		process: p, name: name, maps: core, clock: clock.Boottime(),
+		planner: planner{runners: kinds, sources: sources, locks: locks, namespace: c.namespace, log: log},
+	}.member()
+	if err != nil {
+		return nil, err
+	}
+	m.grants = &grants{cluster: c, process: p, name: name, log: log, known: needs(p, name, plan.source)}
+	return m, nil
+}
+
+// wiring is what a member is made of.
+type wiring struct {
+	process *config.Process
+	planner planner
+	name    string
+	// maps are where pins and the rollout are kept.
+	maps  coreclient.ConfigMapsGetter
+	clock clock.Clock
+	// abort is that of election.Config.
+	abort func(error)
+}
+
+// member wires a member together, for what the plan says. It starts nothing.
+func (w wiring) member() (*member, *plan, error) {
+	p := w.process
+	m := &member{process: p, planner: w.planner, clock: w.clock, log: w.planner.log, roster: newRoster()}
+	plan, err := m.planner.plan(p.Configuration)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.source = revisions.NewSwitch(plan.source)
+	m.steering = steering.New(w.maps, m.planner.namespace, p.Group, m.source, m.log)
 	me := p.Configuration.Member
 	m.manager, err = election.NewManager(election.Config{
 		Group:       p.Group,
 		Member:      election.Member{Revision: me.Revision, Location: me.Location, Weight: me.Weight},
-		Locks:       locks.of(config.DefaultLockKind, config.SharedWithNobody),
-		Host:        name,
+		Locks:       m.planner.locks.of(config.DefaultLockKind, config.SharedWithNobody),
+		Host:        w.name,
 		Timing:      p.Configuration.Timing,
+		Version:     version,
 		Preferences: m.steering,
-		Log:         log,
+		Clock:       w.clock,
+		Log:         m.log,
+		Abort:       w.abort,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w (is the name right? --name sets it)", err)
+		return nil, nil, fmt.Errorf("%w (is the name right? --name sets it)", err)
 	}
-	return m, m.add(m.withController(plan.elections, core))
+	if c := m.controller(w.maps); c != nil {
+		if _, err := m.manager.Add(c.spec, c.runner); err != nil {
+			return nil, nil, err
+		}
+		m.roster.own = []election.Spec{c.spec}
+	}
+	return m, plan, m.add(plan)
 }
 
-func (m *member) add(elections []planned) error {
-	for _, e := range elections {
+// add takes part in the elections of the configuration.
+func (m *member) add(p *plan) error {
+	for _, e := range p.elections {
 		if _, err := m.manager.Add(e.spec, e.runner); err != nil {
 			return err
 		}
-		if e.figures != nil { // not so for what we run ourselves
-			m.figures.add(e.spec.Name, e.figures)
-		}
-		if e.suffix == "" {
-			m.roster.add(e.spec)
-		}
+		m.figures.add(e.spec.Name, e.figures)
 	}
+	m.roster.set(p.moved())
 	return nil
+}
+
+// reloader has the member take up what its file says.
+func (m *member) reloader() *reloader {
+	return &reloader{
+		planner: m.planner, elections: m.manager, source: m.source, roster: m.roster, figures: &m.figures, log: m.log,
+		inForce: m.process.Configuration,
+	}
 }
 
 // collectors are what this member shows to Prometheus.
@@ -112,8 +153,10 @@ func (m *member) run(ctx context.Context) error {
 		defer stop()
 	}
 	wg.Go(func() {
-		r := &reloader{member: m, ctx: following, current: m.process.Configuration}
-		if err := m.process.Watch(following, r.deliver); err != nil {
+		r := m.reloader()
+		defer r.telling.Wait()
+		r.permits = func(next *reload) error { return m.grants.check(following, next) }
+		if err := m.process.Watch(following, r.take, r.refuse); err != nil {
 			m.log.Error("the configuration is not followed any more; restart to take up changes", zap.Error(err))
 		}
 	})

@@ -18,8 +18,8 @@ import (
 
 const steerNeeds = `
 It needs list and watch on leases, and get, update and create on the group's ConfigMap. Where
-leadership will move or a warning stands it asks; without a terminal it wants --yes. What is said to move is so
-for elections whose policy looks at revisions first, and after their preemptDelay and minHold.`
+leadership will move or a warning stands it asks; without a terminal it wants --yes. With --config what
+is said goes by each election's policy, minHold and scope; without it, by the usual policy.`
 
 func newPin() *cobra.Command {
 	var revision, member string
@@ -135,8 +135,8 @@ func (s *steerCommand) warnings(election string) (all []string) {
 	}
 	switch {
 	case slices.Contains(names, election):
-	case slices.Contains(s.hidden, election):
-		all = append(all, fmt.Sprintf("who leads %s is not seen, since its lock is no Lease: leadership may move", election))
+	case slices.Contains(s.unseen(s.report), election):
+		all = append(all, fmt.Sprintf("who leads %s is not seen: leadership may move", election))
 	default:
 		w := fmt.Sprintf("no election %s of group %s is seen in namespace %s", election, s.group, s.namespace)
 		if near := strict.Nearest(election, names); near != "" {

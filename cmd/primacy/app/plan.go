@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
@@ -34,6 +36,17 @@ type planned struct {
 	suffix string
 	// figures are what is counted of the runners.
 	figures *runners.Figures
+	// missing is what its runners need and this machine lacks.
+	missing strict.Errors
+}
+
+// missing is what the runners of those elections need and this machine lacks.
+func missing(of []planned) error {
+	var all strict.Errors
+	for _, e := range of {
+		all = append(all, e.missing...)
+	}
+	return all.OrNil()
 }
 
 // planner decodes what package config leaves to the registries.
@@ -67,12 +80,30 @@ func (p planner) plan(c *config.Configuration) (*plan, error) {
 		made.source = source
 	}
 	for _, e := range c.Elections {
+		note(notControllers(c, e))
 		made.elections = append(made.elections, p.election(c, e, note))
 	}
 	if err := errs.OrNil(); err != nil {
 		return nil, err
 	}
 	return &made, nil
+}
+
+// notControllers refuses the name and the lock of the election in which the group's rollouts
+// are driven: every member adds that by itself.
+func notControllers(c *config.Configuration, e config.Election) error {
+	own := controller.ElectionName(c.Group)
+	problem := fmt.Sprintf("%q is the election in which rollouts of group %s are driven, which every member adds by itself", own, c.Group)
+	switch {
+	case e.Name == own:
+		return c.ErrorAt(nil, e.Field+".name", problem, "choose another name")
+	case e.Disabled: // it takes no lock
+	case e.Lock.Kind == config.DefaultLockKind && e.Lock.Name == own:
+		return c.ErrorAt(nil, e.Field+".lock.name", problem, "choose another name for the lock")
+	case e.Lock.MigrateFrom != nil && *e.Lock.MigrateFrom == (config.LockName{Kind: config.DefaultLockKind, Name: own}):
+		return c.ErrorAt(nil, e.Field+".lock.migrateFrom", problem, "name the lock that this election had before")
+	}
+	return nil
 }
 
 func (p planner) election(c *config.Configuration, e config.Election, note func(error)) planned {
@@ -88,14 +119,25 @@ func (p planner) election(c *config.Configuration, e config.Election, note func(
 		suffix:  e.Suffix,
 		figures: runners.NewFigures(e.Name),
 	}
+	if e.Suffix != "" && made.spec.Policy != nil {
+		made.spec.Policy = priority.Within(c.Member.Revision, made.spec.Policy)
+	}
 	if e.Disabled {
 		made.spec.Contest = election.Uncontested
 	}
-	made.runner = p.runner(c, e, made.figures, note)
+	made.runner = p.runner(c, e, &made, note)
 	if known && p.locks != nil {
 		p.locks.lock(e.Lock, &made.spec)
 	}
 	return made
+}
+
+// meant is a hint for a word that is mistyped; empty if it is like none.
+func meant(word string, known []string) string {
+	if near := strict.Nearest(word, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
 }
 
 // policyOf says who outranks whom.
@@ -103,14 +145,14 @@ func policyOf(c *config.Configuration, e config.Election, note func(error)) prio
 	if e.Chain == nil {
 		policy, err := priority.Parse(string(e.Policy))
 		if err != nil {
-			note(c.ErrorAt(nil, e.Field+".priority.policy", err.Error(), ""))
+			note(c.ErrorAt(nil, e.Field+".priority.policy", err.Error(), meant(string(e.Policy), priority.Names())))
 		}
 		return policy
 	}
 	field := e.Field + ".priority.chain"
 	for i := range e.Chain {
 		if _, err := priority.ParseChain(e.Chain[i : i+1]); err != nil {
-			note(c.ErrorAt(nil, fmt.Sprintf("%s[%d]", field, i), err.Error(), ""))
+			note(c.ErrorAt(nil, fmt.Sprintf("%s[%d]", field, i), err.Error(), meant(e.Chain[i], priority.Keys())))
 		}
 	}
 	// Istio's electors steal for revision whatever the location: we would claim it back.
@@ -127,7 +169,7 @@ func (p planner) lockKind(c *config.Configuration, field, kind string, note func
 	_, known := lockKinds[kind]
 	if !known {
 		kinds := slices.Sorted(maps.Keys(lockKinds))
-		note(c.ErrorAt(nil, field, fmt.Sprintf("there is no kind of lock %q", kind), "the kinds are: "+strings.Join(kinds, ", ")))
+		note(c.ErrorAt(nil, field, fmt.Sprintf("there is no kind of lock %q", kind), cmp.Or(meant(kind, kinds), "the kinds are: "+strings.Join(kinds, ", "))))
 	}
 	return known
 }
@@ -146,7 +188,7 @@ var bootstraps = map[config.Bootstrap]machine.Bootstrap{
 }
 
 // runner makes one runner of all that an election has.
-func (p planner) runner(c *config.Configuration, e config.Election, figures *runners.Figures, note func(error)) election.Runner {
+func (p planner) runner(c *config.Configuration, e config.Election, made *planned, note func(error)) election.Runner {
 	if len(e.Runners) == 0 {
 		return nil
 	}
@@ -155,9 +197,16 @@ func (p planner) runner(c *config.Configuration, e config.Election, figures *run
 	for i := range e.Runners {
 		field := fmt.Sprintf("runners[%d]", i)
 		node, _ := strict.Lookup(e.Node, field)
+		block := config.Block{Field: strict.Join(e.Field, field), Node: node}
+		env.Missing = func(err error) {
+			var errs strict.Errors
+			if errors.As(c.Within(block, err), &errs) {
+				made.missing = append(made.missing, errs...)
+			}
+		}
 		child, err := p.runners.Decode(node, env)
-		note(c.Within(config.Block{Field: strict.Join(e.Field, field), Node: node}, err))
+		note(c.Within(block, err))
 		children = append(children, child)
 	}
-	return runners.Supervise(children, runners.Supervision{Log: p.log, Figures: figures})
+	return runners.Supervise(children, runners.Supervision{Log: p.log, Figures: made.figures})
 }

@@ -30,7 +30,7 @@ elections:
   priority: {chain: [preferred, location, weight]}
 - name: with.dots
   bootstrap: immediate
-  timing: {leaseDuration: 1s, renewInterval: 100ms, stopGrace: 0s}
+  timing: {leaseDuration: 1s, renewInterval: 100ms, stopGrace: 1ms}
   runners:
   - name: %[1]s
     func: {kind: demo.heartbeat}
@@ -59,5 +59,26 @@ elections:
 	}
 	if p.elections[0].runner != nil || p.elections[2].runner == nil {
 		t.Error("an election without runners has one, or one with runners has none")
+	}
+}
+
+// The election in which rollouts are driven is not one of the configuration's, by its name or
+// by its lock: neither at the start nor in a reload.
+func TestControllersElectionIsReserved(t *testing.T) {
+	for entry, want := range map[string]string{
+		"{name: rollout-edge}":                  `a.yaml:6:10: elections[0].name: "rollout-edge" is the election in which rollouts of group edge are driven`,
+		"{name: a, lock: {name: rollout-edge}}": `a.yaml:6:26: elections[0].lock.name: "rollout-edge" is`,
+		"{name: a, lock: {kind: ConfigMap, migrateFrom: {kind: Lease, name: rollout-edge}}}": `elections[0].lock.migrateFrom: "rollout-edge" is`,
+		"{name: a, lock: {kind: ConfigMap, name: rollout-edge}}":                             "",
+		"{name: rollout-core}": "",
+	} {
+		c, err := config.Parse("a.yaml", fmt.Appendf(nil, "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nmember: {revision: a}\nelections:\n- %s\n", entry))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = add(nil).checker().plan(c)
+		if got := message(err); want == "" && err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", entry, got, want)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -112,28 +113,40 @@ func wishes(p *config.Process, source election.Preferences) []need {
 }
 
 // preflight finds out whether a member could take part, and says what is missing. It
-// stores nothing.
+// stores nothing. What fails for the moment is asked again for a while: an API server that
+// comes back from an outage must find its members there.
 func preflight(ctx context.Context, c *cluster, needs, wishes []need, log *zap.Logger) error {
-	if err := reach(ctx, c.config, patience, func(w waiting) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	i := insist(c, patience, log)
+	if err := reachWith(ctx, c.config, i); err != nil {
+		return err
+	}
+	if err := checkPermissions(ctx, c, i, needs, wishes, log); err != nil {
+		return err
+	}
+	return checkNamespace(ctx, c, i)
+}
+
+// insist makes what asks the cluster until the context ends. The caller ends that after atMost.
+func insist(c *cluster, atMost time.Duration, log *zap.Logger) *insistence {
+	return &insistence{waiting: waiting{server: c.config.Host, atMost: atMost}, say: func(w waiting) {
 		log.Info("waiting for the API server", zap.String("server", w.server), zap.Duration("atMost", w.atMost), zap.Error(w.err))
-	}); err != nil {
-		return err
-	}
-	if err := checkPermissions(ctx, c, needs, wishes, log); err != nil {
-		return err
-	}
-	return checkNamespace(ctx, c)
+	}}
 }
 
 // checkNamespace creates a Lease without storing it: nobody needs permission to read
 // namespaces to learn that one is missing.
-func checkNamespace(ctx context.Context, c *cluster) error {
+func checkNamespace(ctx context.Context, c *cluster, i *insistence) error {
 	client, err := coordinationclient.NewForConfig(c.config)
 	if err != nil {
 		return err
 	}
 	trial := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{GenerateName: "primacy-preflight-"}}
-	_, err = client.Leases(c.namespace).Create(ctx, trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	err = i.on(ctx, func(ctx context.Context) error {
+		_, err := client.Leases(c.namespace).Create(ctx, trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	})
 	switch {
 	case err == nil:
 		return nil
@@ -146,15 +159,16 @@ func checkNamespace(ctx context.Context, c *cluster) error {
 }
 
 // checkPermissions asks the API server what this process may do.
-func checkPermissions(ctx context.Context, c *cluster, needs, wishes []need, log *zap.Logger) error {
+func checkPermissions(ctx context.Context, c *cluster, i *insistence, needs, wishes []need, log *zap.Logger) error {
 	client, err := authorizationclient.NewForConfig(c.config)
 	if err != nil {
 		return err
 	}
-	denied, err := deniedOf(ctx, client, c.namespace, needs)
+	ask := reviewer{client, c.namespace, i}
+	denied, err := ask.denied(ctx, needs)
 	if err == nil && denied == "" {
 		var unmet string
-		if unmet, err = deniedOf(ctx, client, c.namespace, wishes); unmet != "" {
+		if unmet, err = ask.denied(ctx, wishes); unmet != "" {
 			log.Warn("this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it)", zap.String("denied", unmet))
 		}
 	}
@@ -171,12 +185,19 @@ func checkPermissions(ctx context.Context, c *cluster, needs, wishes []need, log
 		whoAmI(ctx, c), denied, c.namespace)
 }
 
-// deniedOf is what of that is denied, for people; empty if nothing is.
-func deniedOf(ctx context.Context, client authorizationclient.SelfSubjectAccessReviewsGetter, namespace string, needs []need) (string, error) {
+// reviewer asks what this process may do.
+type reviewer struct {
+	client    authorizationclient.SelfSubjectAccessReviewsGetter
+	namespace string
+	insists   *insistence
+}
+
+// denied is what of that is denied, for people; empty if nothing is.
+func (r reviewer) denied(ctx context.Context, needs []need) (string, error) {
 	missing := map[string][]string{}
 	var order []string
 	for _, n := range needs {
-		ok, err := permitted(ctx, client, namespace, n)
+		ok, err := r.permitted(ctx, n)
 		if err != nil {
 			return "", err
 		}
@@ -194,32 +215,38 @@ func deniedOf(ctx context.Context, client authorizationclient.SelfSubjectAccessR
 }
 
 // permitted asks for the whole namespace first, and where that is denied by name.
-func permitted(ctx context.Context, client authorizationclient.SelfSubjectAccessReviewsGetter, namespace string, n need) (bool, error) {
-	if n.scope == revisions.OfCluster {
-		namespace = ""
-	}
-	ask := func(name string) (bool, error) {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: namespace, Verb: n.verb, Group: n.resource.Group, Resource: n.resource.Resource, Name: name,
-			},
-		}}
-		answer, err := client.SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-		if err != nil {
-			return false, err
-		}
-		return answer.Status.Allowed, nil
-	}
-	ok, err := ask("")
+func (r reviewer) permitted(ctx context.Context, n need) (bool, error) {
+	ok, err := r.ask(ctx, n, "")
 	if ok || err != nil || n.names == nil {
 		return ok, err
 	}
 	for _, name := range n.names {
-		if ok, err := ask(name); !ok {
+		if ok, err := r.ask(ctx, n, name); !ok {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// ask asks about one object, or with an empty name about all.
+func (r reviewer) ask(ctx context.Context, n need, name string) (allowed bool, err error) {
+	namespace := r.namespace
+	if n.scope == revisions.OfCluster {
+		namespace = ""
+	}
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: n.verb, Group: n.resource.Group, Resource: n.resource.Resource, Name: name,
+		},
+	}}
+	err = r.insists.on(ctx, func(ctx context.Context) error {
+		answer, err := r.client.SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		if err == nil {
+			allowed = answer.Status.Allowed
+		}
+		return err
+	})
+	return allowed, err
 }
 
 // whoAmI is the name under which the API server knows this process.

@@ -13,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // patience is how long an API server that does not answer is waited for. Tests have less.
@@ -32,40 +34,74 @@ type waiting struct {
 	err    error
 }
 
-// reach waits, for a while, until the API server answers, and finds out whether it takes
-// our credentials. It says now and then what it waits for.
-func reach(ctx context.Context, c *rest.Config, patience time.Duration, say func(waiting)) error {
-	client, err := versionClient(c)
-	if err != nil {
-		return fmt.Errorf("client for %s: %w (check the kubeconfig)", c.Host, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	var said time.Time
-	last := errSilent
+// insistence asks an API server again and again, until it answers or too much time is over.
+type insistence struct {
+	waiting
+	say func(waiting)
+	// said is when it last said what it waits for.
+	said time.Time
+}
+
+// on calls ask until that succeeds or ctx ends. It returns the error of ask at once where asking
+// again is pointless. Asking twice must do no harm.
+func (i *insistence) on(ctx context.Context, ask func(context.Context) error) error {
+	i.err = errSilent
 	for {
-		err := ask(ctx, client)
+		err := askOnce(ctx, ask)
 		if err == nil {
 			return nil
 		}
 		if ctx.Err() == nil {
-			last = cause(err)
+			i.err = cause(err)
 		}
-		if final := hopeless(c.Host, err); final != nil {
-			return final
+		if hopeless(i.server, err) != nil {
+			return err
 		}
-		if now := time.Now(); now.Sub(said) >= remind {
-			said = now
-			say(waiting{c.Host, patience, last})
+		if now := time.Now(); now.Sub(i.said) >= remind {
+			i.said = now
+			i.say(i.waiting)
 		}
-		timer := time.NewTimer(askAgain)
+		timer := clock.NewTimer(askAgain)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("API server %s cannot be reached: %w; gave up after %v (is it running, and is this the right kubeconfig?)", c.Host, last, patience)
+			return i.givesUp()
 		}
 	}
+}
+
+func askOnce(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return ask(ctx)
+}
+
+func (i *insistence) givesUp() error {
+	if api := apierrors.APIStatus(nil); errors.As(i.err, &api) {
+		return fmt.Errorf("API server %s answers with errors: %w; gave up after %v (is it overloaded, or about to start?)", i.server, i.err, i.atMost)
+	}
+	return fmt.Errorf("API server %s cannot be reached: %w; gave up after %v (is it running, and is this the right kubeconfig?)", i.server, i.err, i.atMost)
+}
+
+// reach waits, for a while, until the API server answers, and finds out whether it takes
+// our credentials. It says now and then what it waits for.
+func reach(ctx context.Context, c *rest.Config, patience time.Duration, say func(waiting)) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return reachWith(ctx, c, &insistence{waiting: waiting{server: c.Host, atMost: patience}, say: say})
+}
+
+func reachWith(ctx context.Context, c *rest.Config, i *insistence) error {
+	client, err := versionClient(c)
+	if err != nil {
+		return fmt.Errorf("client for %s: %w (check the kubeconfig)", c.Host, err)
+	}
+	err = i.on(ctx, func(ctx context.Context) error { return askVersion(ctx, client) })
+	if final := hopeless(c.Host, err); final != nil {
+		return final
+	}
+	return err
 }
 
 // versionClient asks for paths without an API group.
@@ -75,9 +111,7 @@ func versionClient(c *rest.Config) (rest.Interface, error) {
 	return rest.UnversionedRESTClientFor(c)
 }
 
-func ask(ctx context.Context, client rest.Interface) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
+func askVersion(ctx context.Context, client rest.Interface) error {
 	err := client.Get().AbsPath("/version").MaxRetries(0).Do(ctx).Error()
 	if apierrors.IsForbidden(err) {
 		return nil // it answers, and knows us

@@ -1,76 +1,162 @@
 package app
 
 import (
-	"context"
-	"slices"
 	"sync"
 
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
-// reloader applies changes of the configuration to a running member. It belongs to the
-// goroutine that watches the file.
-type reloader struct {
-	member *member
-	// ctx ends when the member leaves.
-	ctx context.Context
-	// current is the configuration in force.
-	current *config.Configuration
+// reload is what becomes of a member that takes up another document, ready to be carried out.
+type reload struct {
+	*config.Plan
+	made *plan
 }
 
-// deliver takes in a configuration, or why there is none.
-func (r *reloader) deliver(next *config.Configuration, err error) {
-	log := r.member.log
-	if err == nil {
-		err = r.apply(next)
-	}
+// reload judges a document for a process in which another is in force. `validate --against` shows
+// the same reload. The error is a strict.Errors.
+func (p planner) reload(inForce, written *config.Configuration) (*reload, error) {
+	steps, err := config.NewPlan(inForce, written)
 	if err != nil {
-		log.Error("the changed configuration is wrong; the one before stays in force", zap.Error(err))
+		return nil, err
 	}
+	made, err := p.plan(steps.Next)
+	if err != nil {
+		return nil, err
+	}
+	return &reload{steps, made}, nil
 }
 
-// apply makes next the configuration in force; with an error nothing has changed.
-func (r *reloader) apply(next *config.Configuration) error {
-	m := r.member
-	plan, err := m.planner.plan(next)
+// begun are the elections that are taken up.
+func (r *reload) begun() (begun []planned) {
+	for i, e := range r.made.elections {
+		if v := r.Steps[i].Verb; v == config.Add || v == config.Exchange {
+			begun = append(begun, e)
+		}
+	}
+	return begun
+}
+
+// change is what becomes of the elections.
+func (r *reload) change() election.Change {
+	change := election.Change{Remove: r.Named(config.Remove)}
+	for _, e := range r.begun() {
+		change.Put = append(change.Put, election.Entry{Spec: e.spec, Runner: e.runner})
+	}
+	return change
+}
+
+// elections are those of a manager.
+type elections interface {
+	Apply(c election.Change) error
+	Settled() <-chan struct{}
+}
+
+// reloader has a running member take up what its file says. It belongs to the goroutine that
+// watches the file.
+type reloader struct {
+	planner planner
+	// permits returns an error if this process may not do what it would need; nil to ask nobody.
+	permits   func(*reload) error
+	elections elections
+	source    *revisions.Switch
+	roster    *roster
+	figures   *figures
+	log       *zap.Logger
+	// inForce is the configuration in force.
+	inForce *config.Configuration
+	// waits is what the log last said of fields that wait for a restart.
+	waits string
+	// telling joins what waits to log that a change is in force. It ends with the manager's Run.
+	telling sync.WaitGroup
+}
+
+// take makes what is written the configuration in force. With an error nothing has changed.
+func (r *reloader) take(written *config.Configuration) error {
+	next, err := r.planner.reload(r.inForce, written)
 	if err != nil {
 		return err
 	}
-	change := config.Compare(r.current, next)
-	r.current = next
-	m.log.Info("configuration changed", zap.Strings("added", change.Added),
-		zap.Strings("removed", change.Removed), zap.Strings("changed", change.Changed))
-	if change.Process && config.Compare(m.process.Configuration, next).Process {
-		m.log.Warn("group, namespace, member, metrics or the timing of sessions changed, which takes effect when this process is restarted")
+	if err := missing(next.begun()); err != nil { // of elections that are kept it may be lost by now
+		return err
 	}
-	if change.DefaultRevision {
-		m.log.Info("the source of the preferred revision changed")
-		m.source.Use(plan.source)
-	}
-	r.remove(slices.Concat(change.Removed, change.Changed))
-	for _, e := range plan.elections {
-		if slices.Contains(change.Added, e.spec.Name) || slices.Contains(change.Changed, e.spec.Name) {
-			if err := m.add([]planned{e}); err != nil {
-				m.log.Error("election cannot be added", zap.String("election", e.spec.Name), zap.Error(err))
-			}
+	if r.permits != nil {
+		if err := r.permits(next); err != nil {
+			return err
 		}
 	}
+	if err := r.elections.Apply(next.change()); err != nil {
+		return err
+	}
+	r.inForce = next.Next
+	r.roster.set(next.made.moved())
+	for i, s := range next.Steps {
+		switch s.Verb {
+		case config.Add, config.Exchange:
+			r.figures.add(s.Election, next.made.elections[i].figures)
+		case config.Remove:
+			r.figures.remove(s.Election)
+		}
+	}
+	if next.DefaultRevision {
+		r.source.Use(next.made.source)
+	}
+	r.tell(next.Plan, r.elections.Settled())
 	return nil
 }
 
-// remove gives elections up, all at once, and returns when their locks are released.
-func (r *reloader) remove(names []string) {
-	var wg sync.WaitGroup
-	for _, name := range names {
-		r.member.roster.remove(name)
-		wg.Go(func() {
-			if err := r.member.manager.Remove(r.ctx, name); err != nil && r.ctx.Err() == nil {
-				r.member.log.Error("election cannot be removed", zap.String("election", name), zap.Error(err))
+// tell logs what becomes of the member. It says that the configuration changed once nothing of the
+// one before is at work or holds a lock: the next step of a move may begin then.
+func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
+	log, changed := r.log, []zap.Field{zap.Strings("added", p.Named(config.Add)),
+		zap.Strings("removed", p.Named(config.Remove)), zap.Strings("changed", p.Named(config.Exchange))}
+	waiting := restarts(p.Restarts)
+	if waiting == r.waits {
+		waiting = ""
+	} else {
+		r.waits = waiting
+	}
+	say := func() {
+		log.Info("configuration changed", changed...)
+		if p.DefaultRevision {
+			log.Info("the source of the preferred revision changed")
+		}
+		for _, s := range p.Steps {
+			for _, note := range s.Notes {
+				log.Warn("configuration changed: "+note, zap.String("election", s.Election))
 			}
-			r.member.figures.remove(name)
+		}
+		if waiting != "" {
+			log.Warn("some of what changed takes effect when this process is restarted", zap.String("waiting", waiting))
+		}
+	}
+	select {
+	case <-settled:
+		say()
+	default:
+		log.Info("the changed configuration is being taken up", changed...)
+		r.telling.Go(func() {
+			<-settled
+			say()
 		})
 	}
-	wg.Wait()
+}
+
+// refuse says why what is written is not in force.
+func (r *reloader) refuse(err error) {
+	r.log.Error("the changed configuration is refused; the one before stays in force", zap.Error(err))
+}
+
+// moved are the elections that a rollout may move: not those that each revision has for itself.
+func (p *plan) moved() []election.Spec {
+	var all []election.Spec
+	for _, e := range p.elections {
+		if e.suffix == "" {
+			all = append(all, e.spec)
+		}
+	}
+	return all
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
 func newRevision() *cobra.Command {
@@ -42,8 +43,11 @@ func newRevisionShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shown := shownRevision{key.Name, key.Key, stored, s.defaultSeen().String()}
+			shown := shownRevision{key.Name, key.Key, stored, s.defaultSeen().String(), inFront(s.stored.Plan)}
 			text := fmt.Sprintf("stored   %s (ConfigMap %s, key %s)\nseen by members   %s\n", record.Prefer(stored), key.Name, key.Key, shown.Seen)
+			for _, what := range shown.InFront {
+				text += "before it counts   " + what + "\n"
+			}
 			return ways.output.write(s.out, text, shown)
 		})
 	}
@@ -57,6 +61,23 @@ type shownRevision struct {
 	Revision  string `json:"revision"`
 	// Seen is what most living members see.
 	Seen string `json:"seen"`
+	// InFront is what counts before the default.
+	InFront []string `json:"inFront,omitempty"`
+}
+
+// inFront is what of a plan counts before the default revision: a rollout in force, and pins.
+func inFront(p rollout.Plan) (all []string) {
+	if p.InForce() {
+		all = append(all, fmt.Sprintf("the rollout from %s to %s is in force (%s; primacy rollout status)", p.Rollout.Stable, p.Rollout.Canary, p.Phase()))
+	}
+	var names []string
+	for _, pin := range p.Pins {
+		names = append(names, pin.Election)
+	}
+	if names != nil {
+		all = append(all, fmt.Sprintf("pinned: %s (primacy pins)", strings.Join(names, ", ")))
+	}
+	return all
 }
 
 func newRevisionSet() *cobra.Command {
@@ -101,8 +122,8 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 	if s.stored.Mistakes != nil {
 		effect.Warnings = append(effect.Warnings, "what is stored of pins and rollout cannot all be read, so what moves is not known: "+oneLine(s.stored.Mistakes))
 	}
-	if len(s.hidden) > 0 {
-		effect.Warnings = append(effect.Warnings, fmt.Sprintf("who leads %s is not seen, since their locks are not Leases: leadership may move", strings.Join(s.hidden, ", ")))
+	if unseen := s.unseen(s.report); len(unseen) > 0 {
+		effect.Warnings = append(effect.Warnings, fmt.Sprintf("who leads %s is not seen: leadership may move", strings.Join(unseen, ", ")))
 	}
 	absent := 0
 	for _, m := range effect.Elections {

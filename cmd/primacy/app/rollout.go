@@ -63,7 +63,7 @@ func runRollout(c *cobra.Command, run func(context.Context, *rolloutCommand) err
 func (r *rolloutCommand) look(ctx context.Context) (status.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
-	report, err := status.Look(ctx, r.locks, r.selection)
+	report, err := status.Look(ctx, r.realm, r.selection)
 	if err != nil {
 		return report, r.failed(err)
 	}

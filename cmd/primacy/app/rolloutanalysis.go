@@ -25,8 +25,10 @@ type analysis struct {
 	Steps []stepMoves `json:"steps"`
 	// Pinned elections are left alone; Absent have no ready member of the canary.
 	Pinned []string `json:"pinned,omitempty"`
-	Absent []string `json:"absent,omitempty"`
-	Notes  []string `json:"notes,omitempty"`
+	// Ignoring have a policy that does not look at revisions, and are left alone as well.
+	Ignoring []string `json:"ignoring,omitempty"`
+	Absent   []string `json:"absent,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
 }
 
 // stepMoves is one step, and the elections that it moves.
@@ -37,11 +39,24 @@ type stepMoves struct {
 }
 
 // moveShown is one election's way: From is empty where nobody leads, To where nobody of the
-// canary is ready.
+// canary is ready. Or are the members that are as likely as To.
 type moveShown struct {
-	Election string `json:"election"`
-	From     string `json:"from,omitempty"`
-	To       string `json:"to,omitempty"`
+	Election string   `json:"election"`
+	From     string   `json:"from,omitempty"`
+	To       string   `json:"to,omitempty"`
+	Or       []string `json:"or,omitempty"`
+}
+
+// to names who would lead.
+func (m moveShown) to() string {
+	if m.To == "" {
+		return "nobody is ready; it stays"
+	}
+	text := view.NameOf(m.To)
+	for _, or := range m.Or {
+		text += " or " + view.NameOf(or)
+	}
+	return text
 }
 
 func analyse(spec rollout.Spec, seen rollout.Seen) (analysis, error) {
@@ -53,7 +68,7 @@ func analyse(spec rollout.Spec, seen rollout.Seen) (analysis, error) {
 	if err := all.Registry().Validate(spec); err != nil {
 		return a, fmt.Errorf("cannot start a rollout: %w", err)
 	}
-	a.Pinned, a.Absent = explained.Pinned, explained.Absent
+	a.Pinned, a.Absent, a.Ignoring = explained.Pinned, explained.Absent, explained.Ignoring
 	for i, step := range spec.Steps {
 		shown := stepMoves{Number: i + 1, What: view.StepText(step)}
 		for _, s := range explained.Steps {
@@ -61,7 +76,7 @@ func analyse(spec rollout.Spec, seen rollout.Seen) (analysis, error) {
 				continue
 			}
 			for _, m := range s.Moves {
-				shown.Moves = append(shown.Moves, moveShown(m))
+				shown.Moves = append(shown.Moves, moveShown{Election: m.Election, From: m.From, To: m.To})
 			}
 		}
 		a.Steps = append(a.Steps, shown)
@@ -71,6 +86,18 @@ func analyse(spec rollout.Spec, seen rollout.Seen) (analysis, error) {
 		a.Notes = append(a.Notes, "no controller is at work: no step begins before election "+seen.Own+" is led")
 	}
 	return a, nil
+}
+
+// spread names the members that are as likely to lead as those that are named: equals gives all
+// of them for an election, the named one first.
+func (a *analysis) spread(equals func(election string) []string) {
+	for _, s := range a.Steps {
+		for i, m := range s.Moves {
+			if all := equals(m.Election); m.To != "" && len(all) > 1 {
+				s.Moves[i].Or = all[1:]
+			}
+		}
+	}
 }
 
 // moves counts the elections that will move.
@@ -114,14 +141,11 @@ func (a analysis) text() string {
 	for _, s := range a.Steps {
 		rows = append(rows, []string{fmt.Sprintf("step %d", s.Number), s.What})
 		for _, m := range s.Moves {
-			from, to := view.NameOf(m.From), view.NameOf(m.To)
+			from := view.NameOf(m.From)
 			if from == "" {
 				from = "nobody"
 			}
-			if to == "" {
-				to = "nobody is ready; it stays"
-			}
-			rows = append(rows, []string{"", "  " + m.Election, from + " -> " + to})
+			rows = append(rows, []string{"", "  " + m.Election, from + " -> " + m.to()})
 		}
 	}
 	b.WriteString(new(status.Aligner).Lines(rows) + "\n")
@@ -131,6 +155,7 @@ func (a analysis) text() string {
 		}
 	}
 	list("pinned, left alone", a.Pinned)
+	list("left alone, their policies do not look at revisions", a.Ignoring)
 	list("no ready member of "+a.Canary, a.Absent)
 	for _, n := range a.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)

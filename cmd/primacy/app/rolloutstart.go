@@ -15,6 +15,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
@@ -103,17 +104,25 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	if err != nil {
 		return err
 	}
-	seen := seenOf(r.group, stored.Plan, report, spec.Canary)
+	seen := seenOf(r.group, stored.Plan, report, spec.Canary, r.rulebook)
 	if err := alive(*next.Rollout, seen); err != nil {
 		return err
 	}
 	byDefault := defaultSeen(report, r.group)
-	atOnce := changes(report, r.group, preference{stored.Plan, byDefault}, preference{next, byDefault})
+	atOnce := changes(report, r.group, preference{stored.Plan, byDefault}, preference{next, byDefault}, r.rulebook)
 	analysis, err := analyse(*next.Rollout, afterwards(seen, atOnce, spec.Stable))
 	if err != nil {
 		return err
 	}
 	analysis.AtOnce = atOnce
+	analysis.spread(func(election string) []string {
+		i := slices.IndexFunc(report.Elections, func(e status.Election) bool { return e.Name == election })
+		return identities(r.rulebook.rules(election).canarys(report, report.Elections[i], spec.Canary))
+	})
+	if !r.rulebook.configured {
+		analysis.Notes = append(analysis.Notes, unseen)
+	}
+	analysis.Notes = append(analysis.Notes, report.Notes...)
 	analysis.DryRun, analysis.Group = s.dry, r.group
 	if s.dry || s.format == outputText {
 		if err := s.format.write(r.out, analysis.text(), analysis); err != nil || s.dry {
@@ -184,7 +193,7 @@ func leaseDuration(r status.Report) time.Duration {
 }
 
 // seenOf is a report as package rollout wants it.
-func seenOf(group string, plan rollout.Plan, r status.Report, canary string) rollout.Seen {
+func seenOf(group string, plan rollout.Plan, r status.Report, canary string, known rulebook) rollout.Seen {
 	seen := rollout.Seen{Own: controller.ElectionName(group)}
 	for _, m := range r.Members {
 		if m.State == status.Live {
@@ -192,16 +201,20 @@ func seenOf(group string, plan rollout.Plan, r status.Report, canary string) rol
 		}
 	}
 	for _, e := range r.Elections {
+		x := known.rules(e.Name)
+		if x.only != "" {
+			continue // each revision has its own
+		}
 		one := rollout.Election{Name: e.Name}
+		if !priority.FollowsRevision(x.policy) {
+			one.Follows = rollout.Ignores
+		}
 		if e.State == status.Led {
 			one.Holder, one.Revision = e.Holder, e.Revision
 		}
 		_, one.Pinned = plan.Pin(e.Name)
-		for _, m := range seen.Members {
-			if m.Revision == canary && m.Ready && !slices.Contains(m.Standing, e.Name) {
-				one.Canary = m.Identity
-				break
-			}
+		if next := x.canarys(r, e, canary); next != nil {
+			one.Canary = next[0].Identity
 		}
 		seen.Elections = append(seen.Elections, one)
 	}

@@ -35,24 +35,24 @@ is a line, or with -o json or yaml a document.`,
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show what changes")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return runRollout(c, func(ctx context.Context, r *rolloutCommand) error {
-			if err := r.noteHidden(); err != nil {
+			report, err := r.look(ctx)
+			if err != nil {
+				return err
+			}
+			if err := r.noteUnseen(report); err != nil {
 				return err
 			}
 			if watch {
 				return r.watchRollout(ctx, *format)
 			}
-			return r.showRollout(ctx, *format)
+			return r.showRollout(ctx, report, *format)
 		})
 	}
 	return c
 }
 
 // showRollout writes one look.
-func (r *rolloutCommand) showRollout(ctx context.Context, format output) error {
-	report, err := r.look(ctx)
-	if err != nil {
-		return err
-	}
+func (r *rolloutCommand) showRollout(ctx context.Context, report status.Report, format output) error {
 	stored, err := r.load(ctx)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (r *rolloutCommand) showRollout(ctx context.Context, format output) error {
 }
 
 func (r *rolloutCommand) view(plan rollout.Plan, report status.Report) view.Rollout {
-	return view.RolloutOf(r.group, plan, report, all.Registry().Names())
+	return view.RolloutOf(r.group, plan, report, all.Registry().Names(), r.rulebook.stays)
 }
 
 func writeRollout(r *rolloutCommand, v view.Rollout, format output) error {
@@ -139,7 +139,7 @@ func (r *rolloutCommand) follow(ctx context.Context, deliver func(view.Rollout, 
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() {
-		ended <- status.Follow(ctx, r.locks, r.selection, func(report status.Report, trouble error) {
+		ended <- status.Follow(ctx, r.realm, r.selection, func(report status.Report, trouble error) {
 			select {
 			case looks <- look{report, trouble}:
 			case <-ctx.Done():

@@ -68,6 +68,9 @@ func (s *stepFlags) into(spec *rollout.Spec, stdin io.Reader) error {
 		}
 		spec.Steps = append(spec.Steps, rollout.Step{SetWeight: weight})
 	}
+	if last := spec.Steps[len(spec.Steps)-1].SetWeight; last != 100 {
+		return &usageError{fmt.Errorf("--weights %s: the last weight is %d, and every rollout ends with 100 (such as 10,50,100)", s.weights, last)}
+	}
 	return nil
 }
 

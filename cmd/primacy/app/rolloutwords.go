@@ -17,7 +17,7 @@ type word struct {
 	use, short, long string
 	// what happens to leadership, such as "2 elections go back to 1-9-0"; nil if nothing
 	// moves.
-	moves func(rollout.Plan, status.Report) string
+	moves func(prospect) string
 	// holds says whether the word, said of the plan that was shown, is good for what the plan
 	// is now.
 	holds func(shown, now rollout.Plan) bool
@@ -34,8 +34,8 @@ type word struct {
 func rolloutWords() []word {
 	full := word{
 		use: "promote", holds: unchanged, obey: alike(rollout.Plan.PromoteFull), done: "goes on to its last step",
-		moves: func(p rollout.Plan, _ status.Report) string {
-			return fmt.Sprintf("all elections will move to %s", p.Rollout.Canary)
+		moves: func(p prospect) string {
+			return fmt.Sprintf("%d of %d elections will move to %s", p.toCome(), p.movable(), p.shown.Rollout.Canary)
 		},
 	}
 	return []word{
@@ -149,7 +149,13 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 	if w.moves != nil {
 		what := "leadership will move"
 		if report, err := r.look(ctx); err == nil {
-			what = w.moves(stored.Plan, report)
+			what = w.moves(prospect{stored.Plan, next, report, r.group, r.rulebook})
+			if !r.rulebook.configured {
+				fmt.Fprintf(r.notes, "note: %s\n", unseen)
+			}
+			for _, note := range report.Notes {
+				fmt.Fprintf(r.notes, "note: %s\n", note)
+			}
 		} else { // it is for people, and must not keep anybody from aborting
 			fmt.Fprintf(r.notes, "who leads what is not known: %v\n", err)
 		}
@@ -183,29 +189,45 @@ func oneLine(err error) string {
 	return view.Printable(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// goesOn says that more moves to the canary.
-func goesOn(p rollout.Plan, r status.Report) string {
-	left := 0
-	for _, e := range r.Elections {
-		if e.Revision != p.Rollout.Canary {
-			left++
+// prospect is what a word is said of, and the plan that comes of it.
+type prospect struct {
+	shown, next rollout.Plan
+	report      status.Report
+	group       string
+	rulebook    rulebook
+}
+
+// movable counts the elections that the rollout is about.
+func (p prospect) movable() int { return len(p.rulebook.movable(p.report.Elections)) }
+
+// toCome counts the elections that steps will bring to the canary.
+func (p prospect) toCome() (n int) {
+	canary := p.shown.Rollout.Canary
+	for _, e := range seenOf(p.group, p.next, p.report, canary, p.rulebook).Elections {
+		if e.Revision != canary && e.Canary != "" && !e.Pinned && e.Follows == rollout.ByRevision {
+			n++
 		}
 	}
-	return fmt.Sprintf("the rollout goes on: %d of %d elections are not led by %s yet, and move to it step by step", left, len(r.Elections), p.Rollout.Canary)
+	return n
+}
+
+// goesOn says that more moves to the canary.
+func goesOn(p prospect) string {
+	return fmt.Sprintf("the rollout goes on: %d of %d elections move to %s, step by step", p.toCome(), p.movable(), p.shown.Rollout.Canary)
 }
 
 // passes says that the present step is passed.
-func passes(p rollout.Plan, r status.Report) string {
-	return fmt.Sprintf("step %d of %d is passed; %s", p.Status.Step, len(p.Rollout.Steps), goesOn(p, r))
+func passes(p prospect) string {
+	return fmt.Sprintf("step %d of %d is passed; %s", p.shown.Status.Step, len(p.shown.Rollout.Steps), goesOn(p))
 }
 
 // goBack says what an abort moves.
-func goBack(p rollout.Plan, r status.Report) string {
-	moved := 0
-	for _, e := range r.Elections {
-		if _, pinned := p.Pin(e.Name); !pinned && e.Revision == p.Rollout.Canary {
+func goBack(p prospect) string {
+	moved, byDefault := 0, defaultSeen(p.report, p.group)
+	for _, m := range changes(p.report, p.group, preference{p.shown, byDefault}, preference{p.next, byDefault}, p.rulebook) {
+		if !m.Stays {
 			moved++
 		}
 	}
-	return fmt.Sprintf("%d of %d elections go back from %s to %s, at once", moved, len(r.Elections), p.Rollout.Canary, p.Rollout.Stable)
+	return fmt.Sprintf("%d of %d elections go back from %s to %s, at once", moved, p.movable(), p.shown.Rollout.Canary, p.shown.Rollout.Stable)
 }

@@ -11,6 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
@@ -75,6 +77,9 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 	if err != nil {
 		return err
 	}
+	if err := missing(plan.elections); err != nil {
+		return err
+	}
 	cluster, err := findCluster(p.Kubeconfig)
 	if err != nil {
 		return err
@@ -82,6 +87,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 	if p.Namespace != "" {
 		cluster.namespace = p.Namespace
 	}
+	cluster.config = apiserver.Alive(cluster.config, p.Configuration.Timing.Outage()/2)
 	log := newLogger(p.LogLevel, p.LogFormat)
 	defer func() { _ = log.Sync() }() // nobody is left to tell
 	ctx, stop := untilSignal(ctx, log)
@@ -95,6 +101,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 		}
 		return err
 	}
+	cluster.config.Wrap(newAnswers(clock.Boottime(), p.Configuration.Timing.Outage()/2, log).over)
 	m, err := newMember(a.runners, p, cluster, name, log)
 	if err != nil {
 		return err

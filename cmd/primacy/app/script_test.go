@@ -32,6 +32,7 @@ import (
 //	signal NAME SIGNAL...      one after the other
 //	exits NAME STATUS          wait until it ends
 //	scrape NAME FILE           write the metrics that it serves to a file
+//	weather STORM FILE         write a kubeconfig for a way with bad weather at first, see there
 //	kubeconfig KIND FILE       write a kubeconfig that is wrong in some way, see there
 //	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
 //	apply FILE...              create, or replace, the objects of manifests
@@ -64,7 +65,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "exits": exits, "scrape": scrape,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
-			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "unlocked": s.unlocked,
+			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked,
 		},
 		RequireExplicitExec: true,
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/sim/scenario"
+	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions/static"
 )
 
@@ -92,7 +94,7 @@ func (s *simulation) run(a *additions, stdin io.Reader, out io.Writer) error {
 		return &usageError{err}
 	}
 	r, err := scenario.Play(scenario.Scenario{
-		Group: c.Group, Timing: c.Timing, Elections: playable(c, p), Members: members, Preferred: preferredAtFirst(c, p.source),
+		Group: c.Group, Timing: c.Timing, Elections: playable(c, p, members), Members: members, Preferred: preferredAtFirst(c, p.source),
 		Events: s.events.list, For: s.length, Seed: s.seed, StopTime: s.stopTime,
 	})
 	if err != nil {
@@ -127,8 +129,9 @@ func (s *simulation) revisions() (revisions []string) {
 	return revisions
 }
 
-// playable are the elections as the plan has them.
-func playable(c *config.Configuration, p *plan) []scenario.Election {
+// playable are the elections as the plan has them. One that each revision has for itself is one
+// for each revision of the members.
+func playable(c *config.Configuration, p *plan, members []scenario.Member) []scenario.Election {
 	all := make([]scenario.Election, 0, len(p.elections))
 	for i, e := range p.elections {
 		s := e.spec
@@ -142,7 +145,25 @@ func playable(c *config.Configuration, p *plan) []scenario.Election {
 		if e.runner == nil {
 			played.Runners = scenario.WithoutRunners
 		}
-		all = append(all, played)
+		if e.suffix == "" {
+			all = append(all, played)
+			continue
+		}
+		policy := policyOf(c, c.Elections[i], func(error) {}) // errors were noted
+		for _, revision := range revisionsOf(members) {
+			played.Name, played.Only = strings.TrimSuffix(s.Name, e.suffix)+"-"+revision, revision
+			played.Policy = priority.Within(revision, policy)
+			all = append(all, played)
+		}
+	}
+	return all
+}
+
+func revisionsOf(members []scenario.Member) (all []string) {
+	for _, m := range members {
+		if !slices.Contains(all, m.Revision) {
+			all = append(all, m.Revision)
+		}
 	}
 	return all
 }

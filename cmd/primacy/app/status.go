@@ -5,19 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/config"
-	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
 func newStatus() *cobra.Command {
@@ -27,8 +31,11 @@ func newStatus() *cobra.Command {
 		Use:   "status",
 		Short: "Show who leads what, from what the API says",
 		Long: `Show the elections of a namespace, who leads them, and the members that take part. It
-reads the API and nothing else, and needs list and watch on leases. Elections whose
-locks are ConfigMaps are not shown.
+reads the API and nothing else, and needs list and watch on leases, and on configmaps
+where locks are ConfigMaps; without that right it says so and shows the others.
+
+An election that migrates from one lock to another has one row, and the note names the
+other lock.
 
 With --config the elections of that configuration are shown even where nobody has
 created their locks yet. A "stale?" holder or member was not renewed for as long as its
@@ -64,13 +71,14 @@ lease lasts, by the clock of this machine; only members, who watch it, know for 
 // statusCommand is one invocation of `primacy status`.
 type statusCommand struct {
 	cluster   *cluster
-	locks     lock.Store
+	realm     status.Realm
 	namespace string
 	selection status.Selection
-	// hidden are configured elections that are not shown: their locks are no Leases, and
-	// disabled those that are not held.
-	hidden, disabled []string
-	format           status.Format
+	// rulebook is what the configuration says of elections.
+	rulebook rulebook
+	// disabled are configured elections that are not held, and so not shown.
+	disabled []string
+	format   status.Format
 	// out takes what was asked for, notes what else there is to say.
 	out, notes io.Writer
 }
@@ -93,62 +101,115 @@ func (s *statusCommand) connect(ctx context.Context, p *config.Process) error {
 	if err != nil {
 		return err
 	}
+	maps, err := configmap.NewClient(cluster.config)
+	if err != nil {
+		return err
+	}
 	s.cluster, s.namespace = cluster, cluster.namespace
-	s.locks = lease.In(client, cluster.namespace)
-	s.selection, s.hidden, s.disabled = selectionOf(p)
+	s.realm = status.Realm{
+		Leases:     lease.In(client, cluster.namespace),
+		ConfigMaps: configmap.In(maps, cluster.namespace, configmap.OfGroup(p.Group)),
+	}
+	s.selection, s.disabled = selectionOf(p)
+	s.rulebook = rulebookOf(p)
 	return nil
 }
 
-// selectionOf is what a process's settings say is to be shown, and what cannot be.
-func selectionOf(p *config.Process) (s status.Selection, hidden, disabled []string) {
+// selectionOf is what a process's settings say is to be shown, and what is disabled.
+func selectionOf(p *config.Process) (s status.Selection, disabled []string) {
 	s.Group = p.Group
 	if p.Configuration == nil {
-		return s, nil, nil
+		return s, nil
 	}
 	for _, e := range p.Configuration.Elections {
 		if e.Disabled {
 			disabled = append(disabled, e.Name)
-			s.Without = append(s.Without, e.Lock.Name)
+			s.Without = append(s.Without, status.Ref{Kind: status.Kind(e.Lock.Kind), Name: e.Lock.Name})
 			continue
 		}
-		if e.Lock.Kind != config.DefaultLockKind {
-			hidden = append(hidden, e.Name)
-			continue
+		expected := status.Expected{Election: e.Name, Lock: e.Lock.Name, Kind: status.Kind(e.Lock.Kind)}
+		if from := e.Lock.MigrateFrom; from != nil {
+			expected.MigrateFrom = status.Ref{Kind: status.Kind(from.Kind), Name: from.Name}
 		}
-		s.Expected = append(s.Expected, status.Expected{Election: e.Name, Lock: e.Lock.Name})
+		s.Expected = append(s.Expected, expected)
 	}
-	return s, hidden, disabled
+	return s, disabled
 }
 
-// noteHidden says which elections are missing from what is shown.
-func (s *statusCommand) noteHidden() error {
-	if len(s.disabled) > 0 {
-		if _, err := fmt.Fprintf(s.notes, "not shown, since they are disabled and every member works for them: %s\n", strings.Join(s.disabled, ", ")); err != nil {
+// unseen are the configured elections that a report lacks, since their locks may not be seen.
+func (s *statusCommand) unseen(r status.Report) (names []string) {
+	for _, e := range s.selection.Expected {
+		if !slices.ContainsFunc(r.Elections, func(seen status.Election) bool { return seen.Name == e.Election }) {
+			names = append(names, e.Election)
+		}
+	}
+	return names
+}
+
+// noteUnseen says what is missing from what is shown.
+func (s *statusCommand) noteUnseen(r status.Report) error {
+	if err := s.noteDisabled(); err != nil {
+		return err
+	}
+	return s.noteNotes(r)
+}
+
+func (s *statusCommand) noteDisabled() error {
+	if len(s.disabled) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(s.notes, "not shown, since they are disabled and every member works for them: %s\n", strings.Join(s.disabled, ", "))
+	return err
+}
+
+func (s *statusCommand) noteNotes(r status.Report) error {
+	for _, note := range r.Notes {
+		if _, err := fmt.Fprintf(s.notes, "note: %s\n", note); err != nil {
 			return err
 		}
 	}
-	if len(s.hidden) == 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(s.notes, "not shown, since their locks are not Leases: %s\n", strings.Join(s.hidden, ", "))
-	return err
+	return nil
 }
 
 // show writes one report.
 func (s *statusCommand) show(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
-	report, err := status.Look(ctx, s.locks, s.selection)
+	report, err := status.Look(ctx, s.realm, s.selection)
 	if err != nil {
 		return s.failed(err)
 	}
-	if err := s.noteHidden(); err != nil {
+	report.Notes = append(report.Notes, s.steered(ctx, report)...)
+	if err := s.noteUnseen(report); err != nil {
 		return err
 	}
 	if s.format == status.Table && report.Empty() {
 		return s.noteEmpty()
 	}
 	return report.Write(s.out, s.format)
+}
+
+// steered are the pins and rollouts of the groups, as far as this user may read them.
+func (s *statusCommand) steered(ctx context.Context, r status.Report) (notes []string) {
+	core, err := coreclient.NewForConfig(s.cluster.config)
+	if err != nil {
+		return nil
+	}
+	groups := map[string]bool{}
+	for _, e := range r.Elections {
+		groups[e.Group] = true
+	}
+	delete(groups, "")
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		stored, err := steering.Load(ctx, core.ConfigMaps(s.namespace), group)
+		if err != nil {
+			continue
+		}
+		for _, what := range inFront(stored.Plan) {
+			notes = append(notes, "group "+group+": "+what)
+		}
+	}
+	return notes
 }
 
 func (s *statusCommand) noteEmpty() error {

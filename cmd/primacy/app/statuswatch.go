@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -13,6 +14,9 @@ import (
 // anything else gets the rows, or the documents, that are new.
 func (s *statusCommand) watch(ctx context.Context) error {
 	if s.format != status.Table || !isTerminal(s.out) {
+		if err := s.noteDisabled(); err != nil {
+			return err
+		}
 		return inTurn(ctx, s.notes, s.follow, s.appendChanges())
 	}
 	now := liveStatus(s.namespace)
@@ -23,7 +27,7 @@ func (s *statusCommand) watch(ctx context.Context) error {
 }
 
 func (s *statusCommand) follow(ctx context.Context, deliver func(status.Report, error)) error {
-	return status.Follow(ctx, s.locks, s.selection, deliver)
+	return status.Follow(ctx, s.realm, s.selection, deliver)
 }
 
 // liveStatus is what the screen of `primacy status -w` shows.
@@ -32,7 +36,7 @@ func liveStatus(namespace string) *live[status.Report] {
 	return &live[status.Report]{since: news.Since, page: func(r status.Report, log []string) view.Page {
 		return view.Page{
 			Title:  view.Title("primacy status", r, "namespace "+namespace),
-			Parts:  []view.Part{{Lines: view.Elections(r), Least: 3}, {Lines: view.Members(r), Least: 3}},
+			Parts:  []view.Part{{Lines: view.Elections(r), Least: 3}, {Lines: view.Members(r), Least: 3}, {Lines: r.Notes}},
 			Events: log, Foot: []string{view.Key("q", "quit")},
 		}
 	}}
@@ -42,8 +46,15 @@ func liveStatus(namespace string) *live[status.Report] {
 func (s *statusCommand) appendChanges() func(status.Report) error {
 	var changes status.Changes
 	var table status.Aligner
-	headed := false
+	var head []string
+	var noted []string
 	return func(r status.Report) error {
+		if !slices.Equal(r.Notes, noted) {
+			noted = r.Notes
+			if err := s.noteNotes(r); err != nil {
+				return err
+			}
+		}
 		news := changes.Since(r)
 		if news.Empty() {
 			return nil
@@ -60,10 +71,11 @@ func (s *statusCommand) appendChanges() func(status.Report) error {
 			return news.Write(s.out, status.Names)
 		}
 		rows, _ := news.Rows()
-		if headed {
+		if slices.Equal(rows[0], head) {
 			rows = rows[1:]
+		} else {
+			head = slices.Clone(rows[0])
 		}
-		headed = true
 		_, err := fmt.Fprint(s.out, table.Lines(rows))
 		return err
 	}

@@ -41,3 +41,22 @@ func TestLiveStatus(t *testing.T) {
 		t.Errorf("%d keys end it", ended)
 	}
 }
+
+// Notes are written when they change, and say nothing of disabled elections, which do not.
+func TestAppendedNotes(t *testing.T) {
+	var notes, out strings.Builder
+	s := &statusCommand{out: &out, notes: &notes, format: status.Table, disabled: []string{"sweeps"}}
+	show := s.appendChanges()
+	for _, n := range [][]string{nil, {"a"}, {"a"}, nil, {"b"}} {
+		if err := show(status.Report{Notes: n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := notes.String(), "note: a\nnote: b\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	notes.Reset()
+	if err := s.noteDisabled(); err != nil || notes.String() != "not shown, since they are disabled and every member works for them: sweeps\n" {
+		t.Errorf("%q, %v", notes.String(), err)
+	}
+}

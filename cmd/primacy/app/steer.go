@@ -54,7 +54,7 @@ func (w *steerWays) steer(c *cobra.Command, run func(context.Context, *steerComm
 func (s *steerCommand) see(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
-	if s.report, err = status.Look(ctx, s.locks, s.selection); err != nil {
+	if s.report, err = status.Look(ctx, s.realm, s.selection); err != nil {
 		return s.failed(err)
 	}
 	if s.group == "" {
@@ -72,10 +72,14 @@ func (s *steerCommand) carryOut(ctx context.Context, effect effect, change func(
 	if effect.DryRun {
 		return s.ways.output.write(s.out, effect.text(), effect)
 	}
-	if question := effect.question(); question != "" {
-		for _, w := range effect.Warnings { // who is asked should know
-			fmt.Fprintf(s.notes, "warning: %s\n", w)
+	told := effect
+	if question := effect.question(); question != "" && !s.ways.confirm.yes {
+		if effect.moves() != "" { // else the question has them
+			for _, w := range effect.Warnings {
+				fmt.Fprintf(s.notes, "warning: %s\n", w)
+			}
 		}
+		told.Warnings = nil // nobody is told twice
 		if err := s.ways.confirm.of(ctx, question); err != nil {
 			return err
 		}
@@ -89,7 +93,8 @@ func (s *steerCommand) carryOut(ctx context.Context, effect effect, change func(
 		return err
 	}
 	effect.Changed = true
-	return s.ways.output.write(s.out, effect.text(), effect)
+	told.Changed = true
+	return s.ways.output.write(s.out, told.text(), effect)
 }
 
 func (s *steerCommand) defaultSeen() record.Preferred { return defaultSeen(s.report, s.group) }
@@ -120,7 +125,12 @@ func defaultSeen(r status.Report, group string) record.Preferred {
 
 func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, next rollout.Plan, nextDefault record.Preferred) effect {
 	was, is := preference{plan, byDefault}, preference{next, nextDefault}
-	return effect{Elections: changes(s.report, s.group, was, is)}
+	f := effect{Elections: changes(s.report, s.group, was, is, s.rulebook)}
+	if !s.rulebook.configured {
+		f.Notes = append(f.Notes, unseen)
+	}
+	f.Notes = append(f.Notes, s.report.Notes...)
+	return f
 }
 
 // preference is all from which preferred revisions follow.
@@ -130,13 +140,13 @@ type preference struct {
 }
 
 // changes says what becomes of the elections of a group that prefer something else.
-func changes(r status.Report, group string, before, after preference) (all []movement) {
+func changes(r status.Report, group string, before, after preference, known rulebook) (all []movement) {
 	for _, e := range r.Elections {
 		if e.Group != group {
 			continue
 		}
 		if is, was := after.plan.Preferred(e.Name, after.byDefault), before.plan.Preferred(e.Name, before.byDefault); is != was {
-			all = append(all, moved(r, e, was, is))
+			all = append(all, moved(r, e, was, is, known.rules(e.Name)))
 		}
 	}
 	return all

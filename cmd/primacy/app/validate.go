@@ -10,19 +10,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/config/strict"
 )
 
 func newValidate(a *additions) *cobra.Command {
-	var file string
+	var file, inForce string
 	var members int
 	c := &cobra.Command{
-		Use:   "validate -f FILE",
+		Use:   "validate -f FILE [--against FILE]",
 		Short: "Check a configuration, and show what its timings add up to",
 		Long: `Check everything about a configuration that can be checked without a cluster, and show
 what its timings add up to: the outages that elections tolerate, how long takeovers take at
 worst, and what members ask of the API.
-Mistakes are printed as file:line:column: field: problem (hint), all at once, and the
-exit status is 1.`,
+
+With --against, show instead what a member would do that runs with that configuration and
+takes this one up: which elections would stop, be exchanged or left alone, and what waits for
+a restart. What such a member would refuse is a mistake.
+
+Mistakes are printed as file:line:column: field: problem (hint), and the exit status is 1.
+Runners, policies and sources are looked at once nothing else is wrong.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if file == "" {
@@ -31,23 +37,55 @@ exit status is 1.`,
 			if members < 1 {
 				return &usageError{fmt.Errorf("--members %d (it must be 1 or more)", members)}
 			}
-			return a.validate(c.InOrStdin(), c.OutOrStdout(), file, members)
+			return a.validate(c.InOrStdin(), c.OutOrStdout(), file, inForce, members)
 		},
 	}
 	c.Flags().IntVar(&members, "members", 3, "how many members there are, for the requests that they send")
+	c.Flags().StringVar(&inForce, "against", "", "the configuration in force")
 	c.Flags().StringVarP(&file, "file", "f", "", "the configuration; - is standard input")
 	return c
 }
 
-func (a *additions) validate(stdin io.Reader, out io.Writer, file string, members int) error {
+func (a *additions) validate(stdin io.Reader, out io.Writer, file, inForce string, members int) error {
 	c, err := load(stdin, file)
 	if err != nil {
 		return err
 	}
-	if _, err := a.checker().plan(c); err != nil {
+	made, err := a.checker().plan(c)
+	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: valid\n\n%s\n%s\n%s", c.File, summary(c), c.Arithmetic(), c.Overview(members))
+	if inForce != "" {
+		return a.validateAgainst(out, c, inForce)
+	}
+	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s\n%s\n%s", c.File, warnings(missing(made.elections)), summary(c), c.Arithmetic(), c.Overview(members))
+	return err
+}
+
+// warnings say what this machine lacks; where members run it may be there.
+func warnings(err error) string {
+	var errs strict.Errors
+	if !errors.As(err, &errs) {
+		return ""
+	}
+	var b strings.Builder
+	for _, e := range errs {
+		fmt.Fprintf(&b, "warning: %v\n", e)
+	}
+	return b.String() + "         members on this machine would refuse to work so; on others it may be there\n"
+}
+
+// validateAgainst shows what a member does in which another configuration is in force.
+func (a *additions) validateAgainst(out io.Writer, c *config.Configuration, inForce string) error {
+	before, err := config.Load(inForce)
+	if err != nil {
+		return hintMissing(err, "--against")
+	}
+	r, err := a.checker().reload(before, c)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s", c.File, warnings(missing(r.begun())), against(r.Plan, inForce))
 	return err
 }
 
@@ -96,8 +134,11 @@ elections          %d, with %d runners
 
 // special names the elections in which not exactly one member of the group leads.
 func special(c *config.Configuration) string {
-	var scoped, disabled []string
+	var scoped, disabled, idle []string
 	for _, e := range c.Elections {
+		if len(e.Runners) == 0 {
+			idle = append(idle, e.Name)
+		}
 		if e.Suffix != "" {
 			scoped = append(scoped, e.Name)
 		}
@@ -111,6 +152,9 @@ func special(c *config.Configuration) string {
 	}
 	if disabled != nil {
 		text += fmt.Sprintf("enabled: false     %s (no election: every member runs the runners)\n", strings.Join(disabled, ", "))
+	}
+	if idle != nil {
+		text += fmt.Sprintf("no work            %s (no runners: leadership alone is the product)\n", strings.Join(idle, ", "))
 	}
 	return text
 }

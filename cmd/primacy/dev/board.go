@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,10 +17,12 @@ import (
 // board is what the API has shown so far. It belongs to one goroutine.
 type board struct {
 	selection status.Selection
-	entries   map[string]lock.Entry
-	seats     map[string]*seat // by the lock's name
-	// listed: all there is has been seen once. cut: the stream is broken.
-	listed, cut bool
+	entries   map[status.Ref]lock.Entry
+	seats     map[status.Ref]*seat // by the election's own lock
+	// heard is when each member was last seen to write its session, by identity.
+	heard map[string]time.Time
+	// listed: all there is of a kind has been seen once. cut: the stream of a kind is broken.
+	listed, cut map[status.Kind]bool
 	// moves counts the transitions seen.
 	moves int
 	// present are the identities of the members that live.
@@ -43,7 +46,10 @@ type seat struct {
 }
 
 func newBoard(group string, expected []status.Expected) *board {
-	b := &board{entries: map[string]lock.Entry{}, seats: map[string]*seat{}}
+	b := &board{
+		entries: map[status.Ref]lock.Entry{}, seats: map[status.Ref]*seat{}, heard: map[string]time.Time{},
+		listed: map[status.Kind]bool{}, cut: map[status.Kind]bool{},
+	}
 	b.expect(group, expected, time.Time{})
 	return b
 }
@@ -51,13 +57,14 @@ func newBoard(group string, expected []status.Expected) *board {
 // expect says which elections there should be from here on.
 func (b *board) expect(group string, expected []status.Expected, now time.Time) {
 	b.selection = status.Selection{Group: group, Expected: expected}
-	seats := make(map[string]*seat, len(expected))
+	seats := make(map[status.Ref]*seat, len(expected))
 	for _, e := range expected {
-		if seats[e.Lock] = b.seats[e.Lock]; seats[e.Lock] == nil {
-			seats[e.Lock] = &seat{}
-			seats[e.Lock].skip(b.entries[e.Lock].Record, now)
+		own := status.Ref{Kind: e.Kind, Name: e.Lock}
+		if seats[own] = b.seats[own]; seats[own] == nil {
+			seats[own] = &seat{}
+			seats[own].skip(b.entries[own].Record, now)
 		}
-		seats[e.Lock].election = e.Election
+		seats[own].election = e.Election
 	}
 	b.seats = seats
 }
@@ -65,42 +72,67 @@ func (b *board) expect(group string, expected []status.Expected, now time.Time) 
 // report is who leads what now. Locks of elections that the configuration has no more are
 // no part of it.
 func (b *board) report(now time.Time) status.Report {
-	r := status.Of(b.selection, slices.Collect(maps.Values(b.entries)), now)
-	r.Elections = slices.DeleteFunc(r.Elections, func(e status.Election) bool { return b.seats[e.Lock] == nil })
+	var seen status.Seen
+	for ref, e := range b.entries {
+		if ref.Kind == status.ConfigMap {
+			seen.ConfigMaps = append(seen.ConfigMaps, e)
+		} else {
+			seen.Leases = append(seen.Leases, e)
+		}
+	}
+	r := seen.Report(b.selection, now)
+	r.Elections = slices.DeleteFunc(r.Elections, func(e status.Election) bool {
+		return !slices.ContainsFunc(b.selection.Expected, func(x status.Expected) bool { return x.Election == e.Name })
+	})
 	return r
 }
 
-// observe takes in one event of the stream, and returns what happened in lines for people.
-func (b *board) observe(e lock.Event, now time.Time) []string {
+// whole says whether all there is of each kind has been seen once.
+func (b *board) whole() bool { return b.listed[status.Lease] && b.listed[status.ConfigMap] }
+
+// observe takes in one event of the stream of a kind, and returns what happened in lines for people.
+func (b *board) observe(kind status.Kind, e lock.Event, now time.Time) []string {
 	switch e.Kind {
 	case lock.Listed:
 		// Changes before a list, the first or one after a break, were not seen.
-		clear(b.entries)
+		maps.DeleteFunc(b.entries, func(ref status.Ref, _ lock.Entry) bool { return ref.Kind == kind })
 		for _, entry := range e.List {
-			b.entries[entry.Name] = entry
+			b.entries[status.Ref{Kind: kind, Name: entry.Name}] = entry
+			b.hear(entry, now)
 		}
-		for name, s := range b.seats {
-			s.skip(b.entries[name].Record, now)
+		for ref, s := range b.seats {
+			if ref.Kind == kind {
+				s.skip(b.entries[ref].Record, now)
+			}
 		}
-		b.listed = true
+		b.listed[kind] = true
 	case lock.Changed:
-		b.entries[e.Entry.Name] = e.Entry
+		ref := status.Ref{Kind: kind, Name: e.Entry.Name}
+		b.entries[ref] = e.Entry
+		b.hear(e.Entry, now)
 		if e.Entry.Absent() {
-			delete(b.entries, e.Entry.Name)
+			delete(b.entries, ref)
 		}
-		if s := b.seats[e.Entry.Name]; s != nil {
+		if s := b.seats[ref]; s != nil {
 			return b.changed(s, e.Entry.Record, now)
 		}
 	case lock.Resumed:
-		b.cut = false
+		b.cut[kind] = false
 	case lock.Broken:
-		if b.cut {
+		if b.cut[kind] {
 			return nil
 		}
-		b.cut = true
+		b.cut[kind] = true
 		return []string{"the API server's stream broke: " + view.Printable(fmt.Sprint(e.Err))}
 	}
 	return nil
+}
+
+// hear takes in that the owner of a session wrote it.
+func (b *board) hear(e lock.Entry, now time.Time) {
+	if r := e.Record; r != nil && r.IsSession() && r.Holder != "" && r.Bound() {
+		b.heard[r.Holder] = now
+	}
 }
 
 // skip takes in a record without a word about how it came to be.
@@ -126,6 +158,9 @@ func (b *board) changed(s *seat, r *record.Record, now time.Time) []string {
 	case before != nil && before.Holder == r.Holder && before.Token == r.Token:
 		s.renewedAt = now
 		return nil
+	}
+	if before != nil && before.ThroughSession() && b.heard[before.Holder].After(s.renewedAt) {
+		s.renewedAt = b.heard[before.Holder]
 	}
 	line := s.move(before, r, now)
 	b.moves++
@@ -179,8 +214,8 @@ const mournAfter = time.Second
 
 // mourn says which locks have been free for a while.
 func (b *board) mourn(now time.Time) (lines []string) {
-	for _, name := range slices.Sorted(maps.Keys(b.seats)) {
-		s := b.seats[name]
+	seats := slices.SortedFunc(maps.Values(b.seats), func(a, b *seat) int { return cmp.Compare(a.election, b.election) })
+	for _, s := range seats {
 		if s.freeSince.IsZero() || s.mourned || now.Sub(s.freeSince) < mournAfter {
 			continue
 		}
@@ -207,7 +242,7 @@ func rough(d time.Duration) string {
 
 // memberNews says who joined and who left since it was last asked.
 func (b *board) memberNews(now time.Time) (lines []string) {
-	if !b.listed {
+	if !b.whole() {
 		return nil
 	}
 	present := map[string]bool{}

@@ -30,12 +30,15 @@ type stage struct {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{t: t, board: newBoard("edge", []status.Expected{{Election: "one", Lock: "lock-one"}, {Election: "two", Lock: "lock-two"}}), now: start0}
+	s := &stage{t: t, board: newBoard("edge", []status.Expected{{Election: "one", Lock: "lock-one", Kind: status.Lease}, {Election: "two", Lock: "lock-two", Kind: status.Lease}}), now: start0}
 	s.event(lock.Event{Kind: lock.Listed})
+	s.board.observe(status.ConfigMap, lock.Event{Kind: lock.Listed}, s.now)
 	return s
 }
 
-func (s *stage) event(e lock.Event) { s.said = append(s.said, s.board.observe(e, s.now)...) }
+func (s *stage) event(e lock.Event) {
+	s.said = append(s.said, s.board.observe(status.Lease, e, s.now)...)
+}
 
 func (s *stage) after(d time.Duration) *stage {
 	s.now = s.now.Add(d)
@@ -113,6 +116,25 @@ func TestTransitions(t *testing.T) {
 	if s.board.moves != 3 || len(s.board.wrong) > 0 {
 		t.Errorf("%d moves, wrong: %q", s.board.moves, s.board.wrong)
 	}
+}
+
+// A lock that a session renews is written once in a term: how long nobody led counts from when
+// its holder was last seen to beat.
+func TestGapAfterADeath(t *testing.T) {
+	s := newStage(t)
+	first := s.held(stable0, 10, 1, "took over: free")
+	first.Mark.Renewal, first.Mark.Session = record.RenewalSession, "primacy-edge-stable-0-0"
+	s.shows("lock-one", first)
+	s.said = nil
+	beats := s.session(stable0, nil)
+	for range 27 {
+		s.after(time.Second).shows("primacy-edge-stable-0-0", beats)
+	}
+	ended := s.after(5*time.Second+200*time.Millisecond).released(beats, "expired")
+	s.shows("primacy-edge-stable-0-0", ended)
+	s.shows("primacy-edge-stable-0-0", s.session("stable-0_00000009", nil))
+	s.shows("lock-one", s.held(canary0, 20, 2, "took over: orphaned"))
+	s.says("one: stable-0 -> canary-0 (not renewed in time) token 20 after 5.2 s")
 }
 
 // What nobody took is said once, after a while.
@@ -194,7 +216,7 @@ func TestMemberNews(t *testing.T) {
 }
 
 func TestAmiss(t *testing.T) {
-	policies := map[string]priority.Policy{"lock-one": priority.RevisionLocation{}, "lock-two": priority.None{}}
+	policies := map[string]priority.Policy{"one": priority.RevisionLocation{}, "two": priority.None{}}
 	canary := record.Prefer("canary")
 	amiss := func(s *stage) string { return strings.Join(s.board.amiss(s.now, canary, policies), "\n") }
 	led := func(s *stage) {
@@ -260,7 +282,7 @@ func TestExpect(t *testing.T) {
 	s := newStage(t)
 	s.shows("lock-one", s.held(stable0, 10, 1, ""))
 	s.shows("lock-four", s.held(stable0, 10, 1, ""))
-	s.board.expect("edge", []status.Expected{{Election: "one", Lock: "lock-one"}, {Election: "three", Lock: "lock-three"}, {Election: "four", Lock: "lock-four"}}, s.now)
+	s.board.expect("edge", []status.Expected{{Election: "one", Lock: "lock-one", Kind: status.Lease}, {Election: "three", Lock: "lock-three", Kind: status.Lease}, {Election: "four", Lock: "lock-four", Kind: status.Lease}}, s.now)
 	s.said = nil
 	s.shows("lock-two", s.held(stable0, 20, 1, ""))
 	s.shows("lock-one", s.released(s.held(stable0, 10, 1, ""), "better member is ready"))
@@ -275,7 +297,7 @@ func TestExpect(t *testing.T) {
 
 // By weight a heavier member is better, and an equal one of the preferred revision is not.
 func TestAmissByWeight(t *testing.T) {
-	policies := map[string]priority.Policy{"lock-one": priority.By(priority.ByWeight)}
+	policies := map[string]priority.Policy{"one": priority.By(priority.ByWeight)}
 	for weight, want := range map[int]string{
 		100: "",
 		101: "one: stable-0 leads, though canary-0 is better and ready",

@@ -20,6 +20,8 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 )
 
@@ -41,7 +43,9 @@ type cluster struct {
 	namespace string
 	config    *rest.Config
 	core      *coreclient.CoreV1Client
-	leases    *lease.APIClient
+
+	leases     *lease.APIClient
+	configMaps *configmap.APIClient
 }
 
 // findDevcluster is the path of the API server's binary.
@@ -135,6 +139,9 @@ func (c *cluster) connect(ctx context.Context, connect Connect, namespace string
 	if c.leases, err = lease.NewClient(config); err != nil {
 		return err
 	}
+	if c.configMaps, err = configmap.NewClient(config); err != nil {
+		return err
+	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
 	if _, err := c.core.Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("namespace %s: %w", c.namespace, err)
@@ -146,7 +153,7 @@ func (c *cluster) connect(ctx context.Context, connect Connect, namespace string
 func (c *cluster) stop(hurry <-chan struct{}) error {
 	_ = c.stdin.Close() // its end is what matters
 	c.child.signal(syscall.SIGTERM)
-	grace := time.NewTimer(clusterGrace)
+	grace := clock.NewTimer(clusterGrace)
 	defer grace.Stop()
 	select {
 	case <-c.child.ended:

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // phase is what a member's process is doing.
@@ -240,7 +242,7 @@ func (c *crew) close(hurry <-chan struct{}, slow func(names []string)) (slain []
 		m.phase = stopping
 		m.child.signal(syscall.SIGTERM)
 	}
-	grace, long := time.NewTimer(c.grace), time.NewTimer(longWait)
+	grace, long := clock.NewTimer(c.grace), clock.NewTimer(longWait)
 	defer grace.Stop()
 	defer long.Stop()
 	for i := 0; i < len(living); {

@@ -41,6 +41,9 @@ func openDocument(path string, dir *folder, check func(*config.Configuration) er
 	if err := check(c); err != nil {
 		return nil, err
 	}
+	if c.Metrics.IsValid() && c.Metrics.Port() != 0 {
+		return nil, c.ErrorAt(nil, "metrics.address", fmt.Sprintf("%v is for one member, and all of them run on this machine", c.Metrics), "write 127.0.0.1:0, for any free port")
+	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -51,22 +54,30 @@ func openDocument(path string, dir *folder, check func(*config.Configuration) er
 func (d *document) expected() []status.Expected {
 	all := make([]status.Expected, 0, len(d.Elections))
 	for _, e := range d.Elections {
-		if !e.Disabled {
-			all = append(all, status.Expected{Election: e.Name, Lock: e.Lock.Name})
+		if e.Disabled {
+			continue
 		}
+		expected := status.Expected{Election: e.Name, Lock: e.Lock.Name, Kind: status.Kind(e.Lock.Kind)}
+		if from := e.Lock.MigrateFrom; from != nil {
+			expected.MigrateFrom = status.Ref{Kind: status.Kind(from.Kind), Name: from.Name}
+		}
+		all = append(all, expected)
 	}
 	return all
 }
 
-// policies are the priority policies by the name of the lock.
+// policies are the priority policies of elections.
 func (d *document) policies() map[string]priority.Policy {
 	all := make(map[string]priority.Policy, len(d.Elections))
 	for _, e := range d.Elections {
-		if e.Chain != nil { // either was checked
-			all[e.Lock.Name], _ = priority.ParseChain(e.Chain)
-			continue
+		policy, _ := priority.Parse(string(e.Policy)) // it was checked, as the chain was
+		if e.Chain != nil {
+			policy, _ = priority.ParseChain(e.Chain)
 		}
-		all[e.Lock.Name], _ = priority.Parse(string(e.Policy))
+		if e.Suffix != "" {
+			policy = priority.Within(d.Member.Revision, policy)
+		}
+		all[e.Name] = policy
 	}
 	return all
 }

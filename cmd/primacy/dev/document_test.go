@@ -60,7 +60,7 @@ func TestDocument(t *testing.T) {
 	if e := d.expected(); len(e) != 1 || e[0].Election != "one" || e[0].Lock != "lock-one" {
 		t.Errorf("expected %v", e)
 	}
-	if p := d.policies()["lock-one"]; p == nil || p.String() != "none" {
+	if p := d.policies()["one"]; p == nil || p.String() != "none" {
 		t.Errorf("policy %v", p)
 	}
 	_, err := openDocument("/does/not/exist.yaml", nil, nil)
@@ -99,5 +99,19 @@ func TestExample(t *testing.T) {
 	}
 	if d.path != dir.file(exampleName) {
 		t.Errorf("members are given %s", d.path)
+	}
+}
+
+// Members of one machine cannot all serve metrics at one port.
+func TestMetricsOfOneMember(t *testing.T) {
+	for port, want := range map[string]string{"0": "", "9090": ":5:20: metrics.address: 127.0.0.1:9090 is for one member, and all of them run on this machine (write 127.0.0.1:0, for any free port)"} {
+		path := filepath.Join(t.TempDir(), "primacy.yaml")
+		if err := os.WriteFile(path, []byte(head+"metrics: {address: '127.0.0.1:"+port+"'}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := openDocument(path, nil, func(*config.Configuration) error { return nil })
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != path+want) {
+			t.Errorf("port %s: %v", port, err)
+		}
 	}
 }

@@ -14,12 +14,12 @@ import (
 
 // allLed says whether each of the elections that there should be is led.
 func (b *board) allLed(now time.Time) bool {
-	return b.listed && view.CountLed(b.report(now)) == len(b.report(now).Elections)
+	return b.whole() && view.CountLed(b.report(now)) == len(b.report(now).Elections)
 }
 
 // amiss is what is not as it should be at this moment, but may become so by itself.
 func (b *board) amiss(now time.Time, preferred record.Preferred, policies map[string]priority.Policy) []string {
-	if !b.listed {
+	if !b.whole() {
 		return []string{"the API server has shown nothing"}
 	}
 	var all []string
@@ -31,7 +31,7 @@ func (b *board) amiss(now time.Time, preferred record.Preferred, policies map[st
 		case e.State != status.Led:
 			all = append(all, fmt.Sprintf("%s: nobody leads, the lock is %s", e.Name, e.State))
 		default:
-			if better := outranking(r, e, preferred, policies[e.Lock]); better != "" {
+			if better := outranking(r, e, preferred, policies[e.Name]); better != "" {
 				all = append(all, fmt.Sprintf("%s: %s leads, though %s is better and ready", e.Name, view.NameOf(e.Holder), view.NameOf(better)))
 			}
 		}
@@ -65,12 +65,7 @@ func weighed(m status.Member) priority.Candidate {
 }
 
 func failedAt(m status.Member, election string) bool {
-	for _, s := range m.Standing {
-		if s == election {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.Standing, election)
 }
 
 // grace is how long things may take to become as they should be: a dead holder's lease

@@ -8,6 +8,7 @@ import (
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // How often what changes by itself is looked at: restarts that are due, ages, logs.
@@ -17,11 +18,11 @@ const lookEvery = 250 * time.Millisecond
 func (r *run) loop(ctx context.Context) error {
 	r.enter(ctx)
 	defer r.leave()
-	tick := time.NewTicker(lookEvery)
+	tick := clock.NewTimer(lookEvery)
 	defer tick.Stop()
-	var over <-chan time.Time
+	var over <-chan struct{}
 	if r.For > 0 {
-		timer := time.NewTimer(r.For)
+		timer := clock.NewTimer(r.For)
 		defer timer.Stop()
 		over = timer.C
 	}
@@ -41,7 +42,7 @@ func (r *run) loop(ctx context.Context) error {
 			}
 			r.interrupts.press()
 		case e := <-r.events:
-			for _, line := range r.board.observe(e, time.Now()) {
+			for _, line := range r.board.observe(e.kind, e.Event, time.Now()) {
 				r.event("%s", line)
 			}
 		case r.preferred = <-r.preferences:
@@ -60,8 +61,9 @@ func (r *run) loop(ctx context.Context) error {
 			}
 		case <-over:
 			r.endBy = time.Now().Add(grace(r.doc.Timing))
-		case now := <-tick.C:
-			r.look(now)
+		case <-tick.C:
+			tick.Reset(lookEvery)
+			r.look(time.Now())
 		}
 		if done, err := r.settle(time.Now()); done {
 			return err
@@ -147,22 +149,24 @@ func (r *run) memberEnded(x exit) {
 
 // follow takes up a changed configuration, as the members do.
 func (r *run) follow(next *config.Configuration) {
-	change := config.Compare(r.doc.Configuration, next)
-	if change.None() {
+	plan, err := config.NewPlan(r.doc.Configuration, next)
+	if err != nil {
+		r.event("the changed configuration is refused; the one before stays in force:%s", indented(strings.Split(err.Error(), "\n")))
 		return
 	}
-	r.event("configuration changed: elections added %v, removed %v, changed %v", change.Added, change.Removed, change.Changed)
-	if change.Process {
+	if plan.None() {
+		return
+	}
+	r.event("configuration changed: elections added %v, removed %v, changed %v", plan.Named(config.Add), plan.Named(config.Remove), plan.Named(config.Exchange))
+	if plan.Restarts != nil {
 		r.event("group, namespace, member and session timing stay as they were: start primacy dev again to change them")
 	}
-	present := *next
-	present.Group, present.Namespace, present.Timing = r.doc.Group, r.doc.Namespace, r.doc.Timing
-	r.doc.Configuration = &present
+	r.doc.Configuration = plan.Next
 	r.board.expect(r.doc.Group, r.doc.expected(), time.Now())
-	if !change.DefaultRevision {
+	if !plan.DefaultRevision {
 		return
 	}
-	if source, err := r.decodeSource(next); err == nil {
+	if source, err := r.decodeSource(plan.Next); err == nil {
 		r.source.Use(source)
 	}
 	if p, err := r.doc.plan(); err == nil {

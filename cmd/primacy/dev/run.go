@@ -10,7 +10,6 @@ import (
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
@@ -43,7 +42,7 @@ type run struct {
 	waited bool
 
 	clusterGone chan *child
-	events      chan lock.Event
+	events      chan sighted
 	preferences chan record.Preferred
 	documents   chan *config.Configuration
 	commands    chan command
@@ -64,7 +63,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	r := &run{
 		Options: o, begin: time.Now(), console: &console{out: o.Stdout}, interrupts: watchInterrupts(ctx),
-		clusterGone: make(chan *child, 1), events: make(chan lock.Event, 256), preferences: make(chan record.Preferred),
+		clusterGone: make(chan *child, 1), events: make(chan sighted, 256), preferences: make(chan record.Preferred),
 		documents: make(chan *config.Configuration), commands: make(chan command, 16), lines: make(chan string), watching: make(chan error, 1),
 	}
 	defer r.interrupts.close()

@@ -7,36 +7,51 @@ import (
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
+	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
 // watch starts the goroutines that tell the loop what happens; stop joins them.
 func (r *run) watch(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		err := lease.In(r.cluster.leases, r.cluster.namespace).Watch(ctx, func(e lock.Event) { send(ctx, r.events, e) })
-		if err != nil {
-			r.watching <- err
-		}
-	})
+	for kind, store := range map[status.Kind]lock.Store{
+		status.Lease:     lease.In(r.cluster.leases, r.cluster.namespace),
+		status.ConfigMap: configmap.In(r.cluster.configMaps, r.cluster.namespace, configmap.OfGroup(r.doc.Group)),
+	} {
+		wg.Go(func() {
+			if err := store.Watch(ctx, func(e lock.Event) { send(ctx, r.events, sighted{kind, e}) }); err != nil {
+				send(ctx, r.watching, err)
+			}
+		})
+	}
 	wg.Go(func() {
 		// It ends with ctx; a source that gives up is the members' to report.
 		_ = r.source.Watch(ctx, func(p election.Preference) { send(ctx, r.preferences, p.For("")) }) // of a default, the same for each election
 	})
 	wg.Go(func() {
 		// Members follow the file too, and say what is wrong with it.
-		_ = config.Watch(ctx, r.doc.path, func(c *config.Configuration, err error) {
-			if err == nil && r.Check(c) == nil {
-				send(ctx, r.documents, c)
+		_ = config.Watch(ctx, r.doc.path, func(c *config.Configuration) error {
+			if err := r.Check(c); err != nil {
+				return err
 			}
-		})
+			send(ctx, r.documents, c)
+			return nil
+		}, func(error) {})
 	})
 	return func() {
 		cancel()
 		wg.Wait()
 		r.cluster.leases.CloseIdleConnections()
+		r.cluster.configMaps.CloseIdleConnections()
 	}
+}
+
+// sighted is what the stream of a kind of locks shows.
+type sighted struct {
+	kind status.Kind
+	lock.Event
 }
 
 // send sends unless ctx ends first.

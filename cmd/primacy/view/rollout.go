@@ -97,8 +97,8 @@ type Failure struct {
 }
 
 // RolloutOf joins a plan with what the API shows. Checks are the names of those that are
-// made where the rollout names none.
-func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string) Rollout {
+// made where the rollout names none. Stays says of an election that no rollout moves it.
+func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string, stays func(election string) bool) Rollout {
 	v := Rollout{At: r.At, Group: group, Phase: plan.Phase(), Members: r.Members, Elections: []Moved{}}
 	for _, key := range plan.Unreadable {
 		v.Problems = append(v.Problems, "what is stored under "+key+" cannot be read; nothing follows from it")
@@ -113,6 +113,10 @@ func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string
 	v.Steps = stepsOf(plan)
 	v.Weight.Set = weightOf(plan)
 	for _, e := range r.Elections {
+		if _, pinned := plan.Pin(e.Name); stays(e.Name) && !pinned {
+			v.Elections = append(v.Elections, Moved{Election: e, State: Done, Move: "left alone: its policy or scope does not follow rollouts"})
+			continue
+		}
 		v.Elections = append(v.Elections, movedOf(plan, e))
 		v.Weight.All++
 		if v.Canary != "" && e.State == status.Led && e.Revision == v.Canary {

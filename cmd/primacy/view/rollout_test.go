@@ -99,7 +99,9 @@ func scenes() map[string]scene {
 	}
 }
 
-func (s scene) look() Rollout { return RolloutOf("edge", s.plan, s.report, checks) }
+func (s scene) look() Rollout {
+	return RolloutOf("edge", s.plan, s.report, checks, func(string) bool { return false })
+}
 
 const document = "../../../docs/rollouts.md"
 
@@ -145,7 +147,7 @@ func TestRolloutText(t *testing.T) {
 		out.WriteString("\n")
 	}
 	pinned := rollout.Plan{Pins: []rollout.Pin{{Election: "dns", Revision: "1-10-0"}, {Election: "quota", Member: "old-0"}}, Unreadable: []string{rollout.KeyRollout}}
-	if err := RolloutOf("edge", pinned, group(), checks).WriteText(&out); err != nil {
+	if err := RolloutOf("edge", pinned, group(), checks, func(string) bool { return false }).WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
 	viewtest.Golden(t, "rollout.txt", out.String())
@@ -194,7 +196,7 @@ func TestMoves(t *testing.T) {
 		{"pinned", pin(step(2, rollout.Progressing, reach, nil), rollout.Pin{Election: "dns", Revision: "1-9-0"}), group(), Done, "pinned to 1-9-0", Weight{25, 0, 0, 8}},
 		{"pinned elsewhere", pin(rollout.Plan{}, rollout.Pin{Election: "dns", Member: "new-0"}), group(), Current, "pinned to member new-0", Weight{0, 0, 0, 8}},
 	} {
-		v := RolloutOf("edge", tt.plan, tt.report, checks)
+		v := RolloutOf("edge", tt.plan, tt.report, checks, func(string) bool { return false })
 		if e := v.Elections[1]; e.State != tt.state || e.Move != tt.move || v.Weight != tt.weight {
 			t.Errorf("%s: %s %q, weight %+v", tt.name, e.State, e.Move, v.Weight)
 		}
@@ -204,7 +206,7 @@ func TestMoves(t *testing.T) {
 func TestRolloutNews(t *testing.T) {
 	var n RolloutNews
 	say := func(p rollout.Plan, r status.Report) string {
-		return strings.Join(n.Since(RolloutOf("edge", p, r, checks)), "\n")
+		return strings.Join(n.Since(RolloutOf("edge", p, r, checks, func(string) bool { return false })), "\n")
 	}
 	reach := rollout.Reach{Names: []string{"dns", "ingress"}}
 	failing := func(s *rollout.Status) {
@@ -239,6 +241,20 @@ func TestStepText(t *testing.T) {
 	} {
 		if got := StepText(s); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// What no rollout moves is not on its way, and counts for no weight.
+func TestRolloutLeavesAlone(t *testing.T) {
+	plan := step(4, rollout.RolledBack, rollout.Reach{}, nil)
+	v := RolloutOf("edge", plan, group("ingress", "dns"), checks, func(name string) bool { return name == "dns" })
+	if v.Weight.All != 7 || v.Weight.Led != 1 {
+		t.Errorf("%+v", v.Weight)
+	}
+	for _, e := range v.Elections {
+		if left := e.Move == "left alone: its policy or scope does not follow rollouts"; left != (e.Name == "dns") || left && e.State != Done {
+			t.Errorf("%s: %s, %s", e.Name, e.Move, e.State)
 		}
 	}
 }

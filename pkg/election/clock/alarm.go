@@ -78,26 +78,16 @@ func (a *boottimeAlarm) read() {
 	}
 }
 
-// runtimeAlarm is a timer of package time, for clocks that are not CLOCK_BOOTTIME.
+// runtimeAlarm is a Timer, for clocks that are not CLOCK_BOOTTIME.
 type runtimeAlarm struct {
 	clock Clock
-	timer *time.Timer
-	c     chan struct{}
+	timer *Timer
 }
 
-func newRuntimeAlarm(c Clock) *runtimeAlarm {
-	a := &runtimeAlarm{clock: c, c: make(chan struct{}, 1)}
-	a.timer = time.AfterFunc(forever, func() {
-		select {
-		case a.c <- struct{}{}:
-		default:
-		}
-	})
-	return a
-}
+func newRuntimeAlarm(c Clock) *runtimeAlarm { return &runtimeAlarm{c, NewTimer(forever)} }
 
-func (a *runtimeAlarm) C() <-chan struct{} { return a.c }
+func (a *runtimeAlarm) C() <-chan struct{} { return a.timer.C }
 
-func (a *runtimeAlarm) Set(at record.Instant) { a.timer.Reset(max(0, Until(a.clock, at))) }
+func (a *runtimeAlarm) Set(at record.Instant) { a.timer.Reset(Until(a.clock, at)) }
 
 func (a *runtimeAlarm) Stop() { a.timer.Stop() }

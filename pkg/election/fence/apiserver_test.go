@@ -112,7 +112,7 @@ func configMap(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// CONFORMANCE 60 on the real API server, through client-go: a follower reads and writes
+// On the real API server, through client-go: a follower reads and writes
 // nothing, and client-go does not try again; the leader does both.
 func TestGateOnTheAPIServer(t *testing.T) {
 	cluster := devcluster.Start(t)
@@ -178,7 +178,7 @@ func (b *broken) Put(ctx context.Context, name string, r record.Record, replaces
 	}
 }
 
-// CONFORMANCE 62 on the real API server: a write that the server waits for is cut when
+// On the real API server: a write that the server waits for is cut when
 // the term is not renewed, and is not carried out.
 func TestCutOnTheAPIServer(t *testing.T) {
 	for _, by := range []record.Renewal{record.RenewalSession, record.RenewalRecord} {

@@ -59,7 +59,7 @@ type closer struct {
 
 func (c *closer) Close() error { c.closed = true; return nil }
 
-// CONFORMANCE 60: the leader's writes pass, the follower's do not; when leadership moves
+// The leader's writes pass, the follower's do not; when leadership moves
 // so does this.
 func TestLeaderWrites(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, realm *memory.Realm) {

@@ -12,6 +12,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/fence"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
@@ -49,7 +50,7 @@ func (s *releases) Put(ctx context.Context, name string, r record.Record, replac
 	return s.Store.Put(ctx, name, r, replaces)
 }
 
-// CONFORMANCE 61 on the real API server: while leadership goes to and fro, writes of the
+// On the real API server: while leadership goes to and fro, writes of the
 // work and of a goroutine that knows nothing of terms always end before the release
 // leaves; also where the release fails at first.
 func TestClosedBeforeRelease(t *testing.T) {
@@ -115,7 +116,7 @@ func closedBeforeRelease(t *testing.T, handovers int, fail bool) {
 				}
 				select { // a follower's refusals take no time at all
 				case <-ctx.Done():
-				case <-time.After(time.Millisecond):
+				case <-clock.NewTimer(time.Millisecond).C:
 				}
 			}
 		}()

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/fence"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
@@ -50,7 +51,7 @@ func upgrade(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Body: upgraded{make(chan struct{}), &sync.Once{}}, Request: req}, nil
 }
 
-// CONFORMANCE 62: what is under way lives on while the term is extended, and is cut when
+// What is under way lives on while the term is extended, and is cut when
 // the term begins to stop; the error says so, and why.
 func TestCutWhenTheTermStops(t *testing.T) {
 	for name, answer := range map[string]func(*http.Request) (*http.Response, error){"no answer": hang, "told why": hangAndTell, "body": answerSlowly, "upgraded": upgrade} {
@@ -97,7 +98,7 @@ func TestCutAtTheDeadline(t *testing.T) {
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel)
 	log := zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
 		if hold.Load() && e.Level == zap.WarnLevel {
-			<-time.After(20 * time.Second) // virtual
+			<-clock.NewTimer(20 * time.Second).C // virtual
 		}
 		return nil
 	}))

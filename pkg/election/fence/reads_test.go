@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/fence"
 )
 
-// CONFORMANCE 60: what is a read passes without leading; everything else does not, and
+// What is a read passes without leading; everything else does not, and
 // nothing of it is sent.
 func TestWhatIsARead(t *testing.T) {
 	const pod = "/api/v1/namespaces/x/pods/p"

@@ -155,14 +155,11 @@ func (c *crew) see(k kind, e lock.Event) {
 				tr.see(e)
 			}
 			if e.Record != nil && e.Record.IsSession() && e.Record.Bound() && e.Record.Holder != "" {
-				c.live[hostOf(e.Record.Holder)] = *e.Record
+				c.live[record.HostOf(e.Record.Holder)] = *e.Record
 			}
 		}
 	})
 }
-
-// hostOf is the name of the member that an identity belongs to.
-func hostOf(identity string) string { return identity[:max(0, len(identity)-len("_01234567"))] }
 
 // member is one running manager.
 type member struct {

@@ -1,7 +1,7 @@
 // Package hostile holds no code: its tests commit one hostile act after another to the
 // objects of elections on a real API server, as a stranger with the right to edit them
 // would, and say what became of each: who stopped, who leads again, what was reported and
-// how the record looks afterwards. CONFORMANCE 63 and 64 are their cases.
+// how the record looks afterwards.
 //
 // Every act has an election of its own, once in a Lease and once in a ConfigMap, and all
 // run at the same time, beside three members on the profile "fast". The runners keep

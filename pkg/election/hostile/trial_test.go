@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/judge"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -31,7 +32,7 @@ type trial struct {
 	released, earlier object
 
 	// Under the crew's lock.
-	spans  []*span
+	spans  []*judge.Span
 	latest lock.Entry
 	// beats counts the renewals that were seen, of the present holder.
 	beats int
@@ -69,12 +70,12 @@ func (tr *trial) seed(ctx context.Context) error {
 // runner keeps the time of its own work.
 func (tr *trial) runner(member string) election.Runner {
 	return election.RunnerFunc(func(ctx context.Context, term election.Term) error {
-		s := &span{member: member, token: term.Token, begin: tr.crew.clock.Now()}
+		s := &judge.Span{Member: member, Token: term.Token, Begin: tr.crew.clock.Now()}
 		tr.crew.locked(func() { tr.spans = append(tr.spans, s) })
 		<-ctx.Done()
-		tr.crew.locked(func() { s.told = tr.crew.clock.Now() })
+		tr.crew.locked(func() { s.Told = tr.crew.clock.Now() })
 		<-time.After(linger)
-		tr.crew.locked(func() { s.till = tr.crew.clock.Now() })
+		tr.crew.locked(func() { s.Till = tr.crew.clock.Now() })
 		return nil
 	})
 }
@@ -143,7 +144,7 @@ func (tr *trial) settled(ctx context.Context) error {
 		if from < 0 || len(tr.spans) > began {
 			from, began = tr.beats, len(tr.spans)
 		}
-		if began == 0 || tr.spans[began-1].told != 0 {
+		if began == 0 || tr.spans[began-1].Told != 0 {
 			return false
 		}
 		tr.spansBy = began
@@ -161,7 +162,7 @@ func (tr *trial) mended() string {
 		return "unreadable: " + r.Unreadable
 	case !r.Bound() || r.Holder == "":
 		return "not bound"
-	case r.Token != tr.spans[len(tr.spans)-1].token:
+	case r.Token != tr.spans[len(tr.spans)-1].Token:
 		return fmt.Sprintf("token %d", r.Token)
 	case r.Duration != 5*time.Second || r.Mark.Duration != 5*time.Second:
 		return fmt.Sprintf("durations %v, %v", r.Duration, r.Mark.Duration)
@@ -189,34 +190,34 @@ type result struct {
 // result is called once all members have left.
 func (tr *trial) result() (result, error) {
 	res := result{name: tr.act.name, kind: string(tr.kind), holder: "–"}
-	var spans []span
+	var spans []judge.Span
 	for _, s := range tr.spans {
 		spans = append(spans, *s)
 	}
-	res.overlap = overlapping(spans)
+	res.overlap = judge.Overlapping(spans)
 	if tr.spansBy > tr.before {
-		res.led = spans[tr.before].begin.Sub(tr.at)
+		res.led = spans[tr.before].Begin.Sub(tr.at)
 	}
 	if tr.before > 0 {
 		res.holder = "goes on"
 		if tr.spansBy > tr.before {
-			res.holder, res.stopped = "stops", spans[tr.before-1].told.Sub(tr.at)
+			res.holder, res.stopped = "stops", spans[tr.before-1].Told.Sub(tr.at)
 		}
 	}
 	res.reported = tr.reports()
-	res.slow = res.reported == tooLate || tr.before > 0 && spans[tr.before-1].told != 0 && spans[tr.before-1].told < tr.at
+	res.slow = res.reported == tooLate || tr.before > 0 && spans[tr.before-1].Told != 0 && spans[tr.before-1].Told < tr.at
 	if tr.refused != nil {
 		res.holder, res.reported = "the API server refuses it", ""
 	}
 	var errs []error
-	for _, f := range falling(spans) {
+	for _, f := range judge.Falling(spans) {
 		errs = append(errs, fmt.Errorf("%v: %s", tr, f))
 	}
 	if res.overlap > 0 && tr.act.outside == "" {
 		errs = append(errs, fmt.Errorf("%v: two at work for %v: %+v", tr, res.overlap, spans))
 	}
-	if len(spans) > 0 && spans[0].token <= leftFree("").Token {
-		errs = append(errs, fmt.Errorf("%v: token %d after %d", tr, spans[0].token, leftFree("").Token))
+	if len(spans) > 0 && spans[0].Token <= leftFree("").Token {
+		errs = append(errs, fmt.Errorf("%v: token %d after %d", tr, spans[0].Token, leftFree("").Token))
 	}
 	if tr.during == led && res.holder == "stops" && res.reported == "" && tr.act.outside == "" && !res.slow {
 		errs = append(errs, fmt.Errorf("%v: nobody said anything", tr))

@@ -26,7 +26,7 @@ func again(o *elector.Options) { o.Again = true }
 // outranks makes a member one of the preferred revision, which no elector of client-go is.
 func outranks(e *entry) { e.Prefer = e.Revision }
 
-// CONFORMANCE 42: a living holder that is outranked. We claim, wait, and start; it had
+// A living holder that is outranked. We claim, wait, and start; it had
 // stopped by then.
 func TestClaim(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestClaimWithoutWaitOverlaps(t *testing.T) {
 	})
 }
 
-// CONFORMANCE 42: whatever happens to the claimer, the wait is kept by whoever follows.
+// Whatever happens to the claimer, the wait is kept by whoever follows.
 func TestClaimIsInherited(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -212,7 +212,7 @@ func TestClaimerLeavesTwoElectors(t *testing.T) {
 	}
 }
 
-// CONFORMANCE 42: blanked by hand in the middle of the wait, again and again: written
+// Blanked by hand in the middle of the wait, again and again: written
 // again, wait kept.
 func TestClaimIsBlanked(t *testing.T) {
 	t.Parallel()
@@ -267,7 +267,7 @@ func blank(l *coordinationv1.Lease) {
 	l.Spec.AcquireTime, l.Spec.RenewTime = &at, &at
 }
 
-// CONFORMANCE 48: it is cancelled in the very moment in which we claim. From client-go
+// It is cancelled in the very moment in which we claim. From client-go
 // 0.34 on it then blanks our record, and works no more; our lock survives each time.
 func TestCancelledWhileWeClaim(t *testing.T) {
 	t.Parallel()
@@ -385,7 +385,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// CONFORMANCE 49: the lock is taken from under us. We stop at first sight, for that reason
+// The lock is taken from under us. We stop at first sight, for that reason
 // and not for want of a renewal, and come back once the thief has been waited out.
 func TestStolen(t *testing.T) {
 	t.Parallel()

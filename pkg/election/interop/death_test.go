@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// CONFORMANCE 46: it is killed; we lead after its recorded duration and the claim's wait,
+// It is killed; we lead after its recorded duration and the claim's wait,
 // not before.
 func TestTheyAreKilled(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func theyAreKilled(a *arena, program string, bend func(*elector.Options)) {
 	}
 }
 
-// CONFORMANCE 47: we are killed; it leads after our duration.
+// We are killed; it leads after our duration.
 func TestWeAreKilled(t *testing.T) {
 	t.Parallel()
 	weAreKilled(newArena(t, count(30)), "", nil)
@@ -62,8 +62,8 @@ func weAreKilled(a *arena, program string, bend func(*elector.Options)) {
 // immediate lets a member take a lock that nobody ever held.
 func immediate(e *entry) { e.Bootstrap = machine.BootstrapImmediate }
 
-// CONFORMANCE 47: we are cut off; we have stopped when it leads, even if our work takes
-// all of its grace. It does not see what changes within one second (INTEROP, client-go 2),
+// We are cut off; we have stopped when it leads, even if our work takes
+// all of its grace. It does not see what changes within one second,
 // so the cut comes where renewals are closest: after the first one of a term.
 func TestWeAreCutOff(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,7 @@
 // Package interop holds no code: its tests put Primacy and the real client-go elector on
 // one Lease of a real API server and show that no two of them ever work at once, by the
 // workers' own clocks, whoever leads, leaves, is killed, is cut off, is outranked or has
-// its lock taken. CONFORMANCE 42 and 44 to 49 are their cases.
+// its lock taken.
 //
 // The elector is that of the module's own client-go, in the test's process where it is
 // stopped and in one of its own where it is killed, and that of client-go 0.26, as a

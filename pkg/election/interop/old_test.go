@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/interop/elector"
 )
 
-// CONFORMANCE 44 to 47 with client-go 0.26, and what comes of one that is less patient
+// Planned handovers and deaths with client-go 0.26, and what comes of one that is less patient
 // than we: it goes by its own duration and not by the one that we wrote.
 func TestClientGo026(t *testing.T) {
 	program := buildOld(t)

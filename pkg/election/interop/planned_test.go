@@ -6,7 +6,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/interop/elector"
 )
 
-// CONFORMANCE 44 and 45: it leads, we follow; it leaves, we lead; it follows, we leave, it
+// It leads, we follow; it leaves, we lead; it follows, we leave, it
 // leads.
 func TestPlanned(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,8 @@ type Store interface {
 	// An error that is one of the sentinels of "rejected" (see Outcome) means that
 	// nothing was written and never will be. Every other error, a time-out or a
 	// cancelled context above all, is an unknown outcome: the write may have been
-	// committed, or may be yet.
+	// committed, or may be yet. So is ErrAltered: an answer is a success only if it shows
+	// what was sent.
 	Put(ctx context.Context, name string, r record.Record, replaces record.Version) (record.Version, error)
 
 	// Watch reports what is stored and every change to it, until ctx ends; then it
@@ -83,7 +84,8 @@ const (
 	Listed
 	// Resumed: a stream is open and will show every change from here on.
 	Resumed
-	// Progressed: nothing to see here, but the stream is alive up to Revision.
+	// Progressed: nothing to see here, but the stream is alive up to Revision; while a list
+	// is read, a piece of it has come, and Revision is zero.
 	Progressed
 	// Broken: the stream is cut; what happens now is not seen until Resumed.
 	Broken
@@ -123,6 +125,9 @@ var (
 	ErrThrottled = errors.New("throttled")
 	// ErrUnknown: nobody can say whether the write was committed.
 	ErrUnknown = errors.New("outcome unknown")
+	// ErrAltered: the store answered that the write is done, and keeps another record than was
+	// sent, or the one that it had. What is stored is known only once it is read.
+	ErrAltered = fmt.Errorf("%w: stored otherwise than sent", ErrUnknown)
 )
 
 // Outcome is what became of a Put.

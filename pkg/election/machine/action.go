@@ -24,7 +24,7 @@ type Purpose int
 
 const (
 	Create Purpose = iota + 1
-	// Claim takes a lock from a foreign holder without starting a term (rule 8).
+	// Claim takes a lock from a foreign holder without starting a term (rule claim-and-wait).
 	Claim
 	Take
 	Renew
@@ -99,7 +99,7 @@ const (
 	// ForeignHolder: an elector that is not ours holds the lock; Detail is its identity.
 	ForeignHolder
 	// ForeignTooLong: the foreign holder Detail wrote a duration that is not waited out; an
-	// operator must end it (rule 13).
+	// operator must end it (rule unknown-is-waited-out).
 	ForeignTooLong
 	// Divided: the holder stays because the better member Detail sees another preference.
 	Divided
@@ -148,6 +148,7 @@ const (
 	ReasonShutdown  Reason = "member is leaving"
 	ReasonPaused    Reason = "paused"
 	ReasonOuterLost Reason = "the lock that is migrated from was lost"
+	ReasonWaits     Reason = "the lock that is migrated to is another's for long"
 	ReasonRemoved   Reason = "election removed"
 	ReasonSession   Reason = "session ended"
 	ReasonBlind     Reason = "the session's own beats are not seen"

@@ -10,7 +10,7 @@ import (
 )
 
 // better is the member that is worth a move, or nil: it outranks us, lives, is ready
-// and in good standing, and sees the same preference as we do (rules 7, 17). While the
+// and in good standing, and sees the same preference as we do (rules living-terms-stay, no-flapping). While the
 // preference is not synced a policy lets nobody outrank anybody.
 func (s *step) better() *Peer {
 	me := s.cfg.Member
@@ -42,7 +42,7 @@ func (s *step) better() *Peer {
 }
 
 // successor is who should take the lock next, among the living and ourselves: every
-// member that sees the same directory names the same one (rule 6). Empty: nobody.
+// member that sees the same directory names the same one (rule succession). Empty: nobody.
 func (s *step) successor(without ...string) string {
 	var best *Peer
 	consider := func(p *Peer) {
@@ -85,7 +85,7 @@ func (s *step) asPeer() Peer {
 	if s.now < s.cfg.ProvenAt {
 		me.Trust = OnProbation
 	}
-	me.Ready = true
+	me.Ready = !me.StandsForNone()
 	if !s.stands() {
 		me.Standing = []string{s.cfg.Election}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// Taking a lock from an elector that is not ours (rule 8). It does not know that it lost
+// Taking a lock from an elector that is not ours (rule claim-and-wait). It does not know that it lost
 // the lock until its next write is rejected, and client-go's works on until its
 // renewDeadline. So the lock is written first, with a claim that says from whom it was
 // taken, and the term starts only when that elector has certainly stopped. The claim
@@ -55,12 +55,12 @@ func (s *step) lasting() []suspect {
 
 // stopped is when a suspect has certainly stopped.
 func (s *step) stopped(o suspect) record.Instant {
-	t, wait := s.cfg.Timing, s.cfg.Foreign.Wait
+	wait := s.cfg.Foreign.Wait
 	if wait <= 0 {
 		// Twice, since a renewal whose reply was slow lets it work on for longer than once.
 		wait = 2 * max(s.leastForeign(), min(o.Duration, foreignMaxDuration))
 	}
-	return o.at.Add(t.ObserverWait(wait))
+	return o.at.Add(s.observer().ObserverWait(wait))
 }
 
 // claimOver is when all suspects have certainly stopped.
@@ -179,7 +179,7 @@ func (s *step) seeLeftoverMark(r, before *record.Record) {
 	if m.Renewal != record.RenewalSession {
 		wait = max(wait, min(m.Duration, foreignMaxDuration))
 	}
-	s.robbedUntil = max(s.robbedUntil, s.now.Add(s.cfg.Timing.ObserverWait(wait)))
+	s.robbedUntil = max(s.robbedUntil, s.now.Add(s.observer().ObserverWait(wait)))
 }
 
 // shownUnder says whether the stream shows the claim right after the holder it names.
@@ -320,7 +320,7 @@ func (s *step) foreignMayGoAt() (record.Instant, bool) {
 }
 
 // outranksForeign says whether we outrank a foreign holder. Its key may be a leftover of
-// ours that it knows nothing of; then we must outrank it with and without (rule 16). It has
+// ours that it knows nothing of; then we must outrank it with and without (rule bound-to-the-holder). It has
 // no weight: one beside its name is not its own.
 func (s *step) outranksForeign(r *record.Record) bool {
 	outranks := func(k record.Key) bool { return s.outranks(s.cfg.Member, priority.Unweighed(k)) }

@@ -13,11 +13,13 @@ import (
 //
 //	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=
 //	            sharing=client-go|istio foreignWait= policy=none|weight|chain beat= range failopen=DURATION
-//	            renewal=session]
+//	            renewal=session sight=apart othersLease=DURATION othersPercent=N]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	session NAME [uid= holder= ended] [later]   session NAME gone   the directory shows a session object
 //	beat [sent=]              the stream shows a beat of our own session
-//	prefer REVISION|unset|unsynced [digest=]
+//	newest REV                the store has shown this revision, of whatever
+//	holderfirst INSTANT       until then a lock is left to the member that holds it
+//	prefer REVISION|unset|unsynced [digest= blocked=]
 //	stored held|free|empty [by= to= token= transitions= beat= duration= claim= renewal= session= uid= ...]  a member of ours
 //	stored foreign|released [by= transitions= duration= key=]  a foreign elector renews or takes; leaves
 //	stored blank              a stranger takes the holder's name out and leaves the rest
@@ -26,10 +28,10 @@ import (
 //	stream [REV]   list [now sessions] [sent= rev=]   get [absent] [sent=]   getfailed
 //	commit [late]             the write in flight is stored, or a given-up one; nobody sees it
 //	reply committed|rejected|refused|unknown [sent= retryAfter=]
-//	stopped   failed   resign [reason=]
+//	stopped   failed   expired   resign [reason=]
 //	tick [DURATION]           to the next wake-up, or on for so long
 //	run DURATION              the same with a store that answers at once; shows terms only
-//	jitter N   pass DURATION   settled   standing   panics COMMAND
+//	jitter N   pass DURATION   settled   standing   needsbeats   panics COMMAND
 //
 // Instants and sent= are seconds since boot; a transcript begins at 100s.
 func (e *environment) run(line string) {
@@ -64,6 +66,12 @@ func init() {
 		"gone":    gone,
 		"prefer":  prefer,
 		"session": session,
+		"newest": func(e *environment, first string, _ arguments) {
+			e.cfg.Newest = uint64(arguments{"rev": first}.number("rev", 0))
+		},
+		"holderfirst": func(e *environment, first string, _ arguments) {
+			e.cfg.HolderFirst = record.Instant(arguments{"at": first}.duration("at", 0))
+		},
 		"beat": func(e *environment, _ string, a arguments) {
 			e.step(BeatSeen{Session: "s-m1", UID: a.text("uid", "us"), Sent: e.sent(a, e.now)})
 		},
@@ -106,6 +114,7 @@ func init() {
 		"reply":     reply,
 		"stopped":   func(e *environment, _ string, _ arguments) { e.step(RunnersStopped{}) },
 		"failed":    func(e *environment, _ string, _ arguments) { e.step(RunnersFailed{}) },
+		"expired":   func(e *environment, _ string, _ arguments) { e.step(WorkExpired{}) },
 		"pause":     func(e *environment, _ string, _ arguments) { e.step(Paused{}) },
 		"resume":    func(e *environment, _ string, _ arguments) { e.step(Resumed{}) },
 		"resign": func(e *environment, _ string, a arguments) {
@@ -119,6 +128,9 @@ func init() {
 		"jitter": func(e *environment, first string, _ arguments) { _, _ = fmt.Sscan(first, &e.jitter) },
 		"settled": func(e *environment, _ string, _ arguments) {
 			fmt.Fprintf(e.out, "  %v\n", e.state.Settled(e.cfg, e.now))
+		},
+		"needsbeats": func(e *environment, _ string, _ arguments) {
+			fmt.Fprintf(e.out, "  %v\n", e.state.NeedsBeats())
 		},
 		"standing": func(e *environment, _ string, _ arguments) {
 			fmt.Fprintf(e.out, "  good from %s\n", seconds(e.state.StandDownUntil))
@@ -173,6 +185,7 @@ func prefer(e *environment, revision string, a arguments) {
 	case "unsynced":
 		p = record.Preferred{State: record.PreferredNotSynced}
 	}
+	p.Blocked = a.text("blocked", "")
 	e.step(PreferenceChanged{Preferred: p, Digest: a.text("digest", "d")})
 }
 

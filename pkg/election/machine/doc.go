@@ -3,8 +3,8 @@
 // the actions that follow. It has no clock, no randomness, no I/O, no logging and no
 // goroutine, so that it runs unchanged in a simulator and in production.
 //
-// The rules that it keeps are those of the project's design, section 3; comments name
-// them by number. design.md beside this file draws the roles and their transitions.
+// RULES.md beside this file has the rules that it keeps; comments cite them by name. design.md
+// draws the roles and their transitions, and lists which test dies without which rule.
 //
 // What the driver owes the machine:
 //   - a machine made anew for the same identity and lock starts with a Beat no lower than

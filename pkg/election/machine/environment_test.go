@@ -195,6 +195,10 @@ func (e *environment) configure(name string, a arguments) {
 	if a.text("renewal", "record") == "session" {
 		e.cfg.Renewal = record.RenewalSession
 	}
+	if a.text("sight", "with") == "apart" {
+		e.cfg.Sight = ApartFromSessions
+	}
+	e.cfg.Others = record.Bounds{LeaseDuration: a.duration("othersLease", 0), Drift: float64(a.number("othersPercent", 0)) / 100}
 	e.cfg.ProvenAt = record.Instant(a.duration("provenAt", 0))
 	e.state = Initial()
 	e.state.Digest = "d"
@@ -275,6 +279,7 @@ func (e *environment) commit() {
 	if held != e.pending.If {
 		panic(fmt.Sprintf("the write is onto %s, but %s is stored", at(e.pending.If), at(held)))
 	}
+	e.version.Revision = max(e.version.Revision, e.cfg.Newest)
 	r := e.pending.Record
 	r.Renewed = time.Unix(int64(e.version.Revision), 0)
 	e.write(&r)

@@ -29,7 +29,7 @@ type Observed struct {
 }
 
 // Source is the way by which the lock was seen. Takes are decided on Stream and List
-// only; ReadBack resolves one's own writes (rule 13).
+// only; ReadBack resolves one's own writes (rule unknown-is-waited-out).
 type Source int
 
 const (
@@ -79,7 +79,7 @@ type DirectoryChanged struct{ View *View }
 
 // BeatSeen: the stream that carries the records, or the consistent list that it begins
 // with, showed a beat of our own session after all records that changed before it. Sight
-// by any other way is none (rule 2).
+// by any other way is none (rule seen-not-assumed).
 type BeatSeen struct {
 	// Session and UID name the session object; they never change.
 	Session, UID string
@@ -101,6 +101,9 @@ type RunnersStopped struct{}
 // RunnersFailed: during a term, work came to an end that should have gone on.
 type RunnersFailed struct{}
 
+// WorkExpired: during a term, the driver's guard stopped the work for want of an extension.
+type WorkExpired struct{}
+
 // Paused: the member gives up what it holds and takes nothing until it is Resumed.
 type Paused struct{ Reason Reason }
 
@@ -119,6 +122,7 @@ func (BeatSeen) event()          {}
 func (PreferenceChanged) event() {}
 func (RunnersStopped) event()    {}
 func (RunnersFailed) event()     {}
+func (WorkExpired) event()       {}
 func (Paused) event()            {}
 func (Resumed) event()           {}
 func (Resign) event()            {}
@@ -144,7 +148,7 @@ type Session struct {
 type Peer struct {
 	record.Member
 	// Trust says whether the member has lived long enough since its last fall to be
-	// worth a move (rule 17).
+	// worth a move (rule no-flapping).
 	Trust Trust
 }
 

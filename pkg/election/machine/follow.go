@@ -30,13 +30,14 @@ func (s *step) follow() {
 		return
 	}
 	if s.Lock.Owner == Nobody {
-		// Rule 10: created empty, by anyone, at once. Waited out under its uid, so it
+		// Rule tokens-rise: created empty, by anyone, at once. Waited out under its uid, so it
 		// does no harm where what we saw is no longer true.
 		if s.mayWrite() {
 			s.put(Create, record.Record{Group: s.cfg.Group, Election: s.cfg.Election})
 		}
 		return
 	}
+	s.sightless = s.seemsOrphaned()
 	free, ok := s.freeAt()
 	if !ok {
 		return
@@ -47,14 +48,31 @@ func (s *step) follow() {
 	left := s.leftToIstio(free)
 	s.turnGone(max(free, left))
 	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.pausedUntil, left)
+	if s.Lock.Owner == Other {
+		at = max(at, s.cfg.HolderFirst) // what it released is not its any more
+	}
 	switch {
 	case s.now < at:
 		s.wakeAt(at)
-	case s.Lock.Owner == Unowned && s.ofUnknownSession(s.Lock.Record) && !s.proven(free):
+	case s.dependsOnSessions() && !s.proven(free):
 		s.sightless = true
 	default:
 		s.take()
 	}
+}
+
+// dependsOnSessions says whether our wait for the owner went by what the sessions say: of the owner
+// itself, or, where they have a stream of their own, of how long others' leases last.
+func (s *step) dependsOnSessions() bool {
+	switch {
+	case s.Lock.Owner != Unowned:
+		return false
+	case s.ofUnknownSession(s.Lock.Record):
+		return true
+	case s.lastHolder(), s.cfg.Bootstrap == BootstrapImmediate && s.Lock.Record.Untouched():
+		return false
+	}
+	return s.cfg.Sight == ApartFromSessions
 }
 
 // answerFor: the record names us, by our own hand, but no term is on: a take of unknown
@@ -86,34 +104,39 @@ func (s *step) freeAt() (record.Instant, bool) {
 		if s.beside(l.Record).Renewal == record.RenewalSession {
 			return 0, false // it lasts for as long as its session does
 		}
-		return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3
+		return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock
 	case Foreign:
-		// What is taken from a foreign holder is a claim first (rule 8).
+		// What is taken from a foreign holder is a claim first (rule claim-and-wait).
 		if l.duration > foreignMaxDuration {
 			s.alarm(ForeignTooLong, l.Record.Holder)
 			return 0, false
 		}
 		s.alarm(ForeignHolder, l.Record.Holder)
-		expired := l.changedAt.Add(t.ObserverWait(max(l.duration, t.LeaseDuration)))
+		expired := l.changedAt.Add(s.observer().ObserverWait(max(l.duration, t.LeaseDuration)))
 		if at, outranked := s.foreignMayGoAt(); outranked {
 			return min(expired, at), true
 		}
 		return expired, true
-	default: // Unowned: rule 13
+	default: // Unowned: rule unknown-is-waited-out
 		if s.cfg.Bootstrap == BootstrapImmediate && l.Record.Untouched() {
 			return l.since, true
 		}
 		if s.lastHolder() {
 			return l.since, true
 		}
-		s.alarm(Ownerless, ownerless(l.Record))
-		wait := max(t.LeaseDuration, l.duration)
+		if !s.seemsOrphaned() {
+			s.alarm(Ownerless, ownerless(l.Record))
+		}
+		wait := max(s.observer().LeaseDuration, l.duration) // who held it may have the longer one
 		if s.mayBeForeign() {
 			wait = max(2*max(s.leastForeign(), min(l.duration, foreignMaxDuration)), s.cfg.Foreign.Wait)
 		}
-		return l.since.Add(t.ObserverWait(wait)), true
+		return l.since.Add(s.observer().ObserverWait(wait)), true
 	}
 }
+
+// observer is the timing by which we wait for others.
+func (s *step) observer() record.Timing { return s.cfg.Timing.Among(s.cfg.Others) }
 
 // lastHolder says whether the lock lost its owner while it was validly ours: until that
 // validity ends nobody else can have taken it.
@@ -137,7 +160,7 @@ func ownerless(r *record.Record) string {
 	return fmt.Sprintf("holder %q, but our mark is for %q", r.Holder, r.Mark.Identity)
 }
 
-// turn is how long this member leaves the free lock to those before it (rule 6).
+// turn is how long this member leaves the free lock to those before it (rule succession).
 func (s *step) turn() time.Duration {
 	t, l := s.cfg.Timing, s.Lock
 	me := s.cfg.Member.Identity

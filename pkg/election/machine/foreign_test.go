@@ -250,7 +250,7 @@ func (w *world) claimLasts() bool {
 	return s.Role == Claiming && s.claimLasts()
 }
 
-// TestForeignElectors holds the machine to rule 8 beside electors that keep to their own
+// TestForeignElectors holds the machine to rule claim-and-wait beside electors that keep to their own
 // rules, in every schedule: none of them works when a term of ours begins, and none finds
 // our record expired before our work is dead.
 func TestForeignElectors(t *testing.T) {

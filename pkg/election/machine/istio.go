@@ -39,7 +39,7 @@ func (s *step) preferredElsewhere() bool {
 
 // stealsUntil is when every elector of Istio's that lives has looked at the lock.
 func (s *step) stealsUntil(since record.Instant) record.Instant {
-	return since.Add(s.cfg.Timing.ObserverWait(istioPoll))
+	return since.Add(s.observer().ObserverWait(istioPoll))
 }
 
 // leftToIstio is until when a lock that may be taken from the instant free is left to

@@ -8,10 +8,14 @@ import (
 // lead: a term is on. Definite loss comes first, then the deadline, then what we want.
 func (s *step) lead() {
 	t := s.cfg.Timing
-	stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule 4
+	stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule dead-by-the-deadline
 	if why, lost := s.lost(); lost {
 		s.stop(why)
 		s.Drain.Lost = true
+		return
+	}
+	if s.expired { // whatever came in late: its work does not begin again
+		s.stop(ReasonExpired)
 		return
 	}
 	stopAt = s.failOpen(stopAt)
@@ -26,7 +30,7 @@ func (s *step) lead() {
 	case s.outranked():
 		s.stop(ReasonPreempted)
 	case s.yields():
-		// However often the preference changes, we come back once per minHold (rule 17).
+		// However often the preference changes, we come back once per minHold (rule no-flapping).
 		s.pausedUntil = max(s.pausedUntil, s.Term.Started.Add(t.MinHold))
 		s.stop(ReasonYielded)
 	default:
@@ -35,7 +39,7 @@ func (s *step) lead() {
 	}
 }
 
-// lost says whether what is known of the lock is definitely not our term (rule 9).
+// lost says whether what is known of the lock is definitely not our term (rule loss-is-definite).
 func (s *step) lost() (Reason, bool) {
 	switch l := s.Lock; {
 	case l.Owner == Nobody, l.Version.UID != s.Term.UID:
@@ -49,7 +53,7 @@ func (s *step) lost() (Reason, bool) {
 }
 
 // outranked says whether to drain for a better member: it lives, is ready and sees the
-// same preference, has done so for preemptDelay, and the term is old enough (rules 7, 17).
+// same preference, has done so for preemptDelay, and the term is old enough (rules living-terms-stay, no-flapping).
 func (s *step) outranked() bool {
 	t := s.cfg.Timing
 	better := s.better()
@@ -61,11 +65,14 @@ func (s *step) outranked() bool {
 		s.betterSince = s.now
 	}
 	at := max(s.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))
+	if s.Preferred.Blocked != "" && s.Preferred.Blocked == s.cfg.Member.Revision {
+		at = s.betterSince // what was taken back waits for nothing
+	}
 	s.wakeAt(at)
 	return s.now >= at
 }
 
-// renew keeps the record ours: while leading, and while draining too (rule 5).
+// renew keeps the record ours: while leading, and while draining too (rule stop-before-release).
 func (s *step) renew() {
 	if s.Lock.Record.ThroughSession() && !s.claimLasts() {
 		return // the beats of our session do; but a claim is renewed by itself
@@ -110,7 +117,7 @@ func (s *step) drain() {
 	}
 }
 
-// release gives the lock up and nominates who should take it (rule 6).
+// release gives the lock up and nominates who should take it (rule succession).
 func (s *step) release() {
 	if s.inRange() || !s.mayWrite() {
 		return

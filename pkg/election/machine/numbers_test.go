@@ -6,23 +6,26 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Numbers that a stranger set as high as they can be read are not counted on from: the
-// record of the next term would be one that nobody can read, and two would work.
-func TestHighestNumbersAreNotCountedOn(t *testing.T) {
+// Transitions that a stranger set as high as they can be read are not counted on from: the
+// record of the next term would be one that nobody can read, and two would work. Of tokens
+// none counts but our own.
+func TestNumbersThatAStrangerSet(t *testing.T) {
 	for _, tt := range []struct {
-		token       record.Token
+		token, own  record.Token
 		transitions int
 		wantToken   record.Token
 		wantCount   int
 	}{
-		{7, 3, 50, 4},
-		{900, 3, 901, 4},
-		{record.MaxToken - 1, record.MaxTransitions - 1, record.MaxToken, record.MaxTransitions},
-		{record.MaxToken, record.MaxTransitions, 50, 1},
+		{7, 0, 3, 50, 4},
+		{900, 49, 3, 50, 4},
+		{7, 80, 3, 81, 4},
+		{record.MaxToken, 0, record.MaxTransitions - 1, 50, record.MaxTransitions},
+		{record.MaxToken, 0, record.MaxTransitions, 50, 1},
 	} {
 		r := record.Record{Token: tt.token, Transitions: tt.transitions, Mark: &record.Mark{Transitions: tt.transitions}}
 		v := record.Version{UID: "u", Revision: 50}
 		s := &step{}
+		s.Term.Token = tt.own
 		s.Lock = Lock{Seen: true, Record: &r, Version: v, Owner: Free, streamed: v}
 		s.take()
 		if len(s.actions) != 1 {

@@ -83,7 +83,7 @@ func (s *step) caughtUp(e Observed) {
 
 // missed starts the wait for an unknown owner anew after a break of the stream in which
 // the object changed: what happened nobody saw, and an owner may have been among it. A
-// read that ran ahead of the stream is no sight of what it skipped (rule 13).
+// read that ran ahead of the stream is no sight of what it skipped (rule unknown-is-waited-out).
 func (s *step) missed(e Observed) {
 	if e.Source == List && s.Lock.Owner == Unowned && e.Version != s.Lock.streamed {
 		s.Lock.since = s.now
@@ -116,11 +116,14 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	}
 	k.Record, k.Version, k.Owner, k.at = r, v, owner, s.now
 	s.baffled = false
+	if before.Record == nil || r == nil || before.Record.Mark == nil || r.Mark == nil || !sameBeat(before.Record, r) {
+		k.beatAt = s.now
+	}
 
 	sameObject := before.Record != nil && r != nil && before.Version.UID == v.UID
 	switch owner {
 	case Mine, Other, Orphaned:
-		// Rule 3: only a new beat of the holder is a change, and only beside it a
+		// Rule observers-clock: only a new beat of the holder is a change, and only beside it a
 		// duration counts. That its session came or went is another condition of the same.
 		if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {
 			k.changedAt, k.since = s.now, s.now
@@ -158,7 +161,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 			k.since = s.now
 		}
 	case Unowned:
-		// Rule 13: another uid or an owner in between starts the wait anew, the edits
+		// Rule unknown-is-waited-out: another uid or an owner in between starts the wait anew, the edits
 		// of strangers do not.
 		if !sameObject || before.Owner != Unowned || s.ofUnknownSession(r) && (!before.held() || !sameBeat(before.Record, r)) {
 			k.since = s.now
@@ -185,7 +188,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 }
 
 // skipped takes in what the stream shows of the time before a read or a reply. It is
-// history, but an owner among it starts the wait anew (rule 13): it may be at work.
+// history, but an owner among it starts the wait anew (rule unknown-is-waited-out): it may be at work.
 func (s *step) skipped(e Observed) {
 	k := &s.Lock
 	if e.Version.Revision <= k.streamed.Revision {
@@ -219,7 +222,7 @@ func (s *step) skipped(e Observed) {
 // robbed: a foreign elector holds the lock. If it did not wait until the former owner, one
 // of us, had certainly stopped, then we do.
 func (s *step) robbed() {
-	t, l := s.cfg.Timing, s.Lock
+	t, l := s.observer(), s.Lock
 	wait := t.ObserverWait(max(t.LeaseDuration, min(l.duration, foreignMaxDuration)))
 	switch l.Owner {
 	case Other:
@@ -253,7 +256,7 @@ func (s *step) ownerOf(r *record.Record) Owner {
 	case r.Holder != "" && r.Bound():
 		return s.boundTo(r)
 	case r.Holder != "" && !record.OurForm(r.Holder):
-		// Whatever our annotations say under it means nothing (rules 8, 16).
+		// Whatever our annotations say under it means nothing (rules claim-and-wait, bound-to-the-holder).
 		return Foreign
 	}
 	return Unowned
@@ -281,10 +284,10 @@ func (s *step) resolve() {
 }
 
 // restored: a consistent read shows an earlier state than was known, so the store was
-// reset to a backup and nothing that we hold in mind is true (rule 14). Nothing that is
+// reset to a backup and nothing that we hold in mind is true (rule newer-by-version). Nothing that is
 // seen from here on is acted upon: this incarnation only stops its work.
 func (s *step) restored(e Observed) {
-	wait := s.now.Add(s.cfg.Timing.ObserverWait(max(s.cfg.Timing.LeaseDuration, s.Lock.duration)))
+	wait := s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, s.Lock.duration)))
 	s.act(EndSession{Reason: ReasonRestored, NotBefore: wait})
 	s.ended = true
 	s.Lock = Lock{Seen: true, Record: e.Record, Version: e.Version, Owner: Unowned, at: s.now, since: s.now}

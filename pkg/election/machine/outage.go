@@ -17,7 +17,7 @@ type Outage struct {
 type OutageMode int
 
 const (
-	// OutageStop: the work is dead by the deadline, whatever the reason (rule 4).
+	// OutageStop: the work is dead by the deadline, whatever the reason (rule dead-by-the-deadline).
 	OutageStop OutageMode = iota
 	// OutageFailOpen: the term goes on past its deadline while the store says nothing. It
 	// gives the guarantee away: whoever reaches the store takes the lock meanwhile.

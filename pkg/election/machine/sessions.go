@@ -9,7 +9,7 @@ import (
 
 // A record that is renewed through its holder's session is written once for each term:
 // what keeps it alive are the beats of the session, and whose it is follows from the
-// record and the session together (rule 12).
+// record and the session together (rule owned-through-its-session).
 
 // ownSession is our own session, as the stream showed it.
 type ownSession struct {
@@ -20,7 +20,7 @@ type ownSession struct {
 
 // validUntil is until when what our session keeps alive is certainly ours. It counts from
 // a beat that was seen: a member that sees nothing any more stops, even while its writes
-// succeed (rule 2).
+// succeed (rule seen-not-assumed).
 func (o ownSession) validUntil(t record.Timing) record.Instant {
 	if o.sent == 0 {
 		return 0
@@ -56,6 +56,9 @@ func (s *step) beatSeen(e BeatSeen) {
 		panic(fmt.Sprintf("machine: %s: the session %s (%s) became %s (%s)", s.cfg.Election, o.name, o.uid, e.Session, e.UID))
 	}
 	s.session = ownSession{name: e.Session, uid: e.UID, sent: max(s.session.sent, e.Sent)}
+	if s.cfg.Sight == ApartFromSessions {
+		s.reown()
+	}
 	if s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() {
 		return
 	}
@@ -87,8 +90,8 @@ func (s *step) sessionHolds() bool {
 }
 
 // boundTo is whose a record is that is bound to a member of ours. Our name under a beat that
-// we never sent is somebody else (rule 9), and bound to a session by another hand it is
-// nobody's that is known (rule 15).
+// we never sent is somebody else (rule loss-is-definite), and bound to a session by another hand it is
+// nobody's that is known (rule answer-for-your-writes).
 func (s *step) boundTo(r *record.Record) Owner {
 	if r.Holder != s.cfg.Member.Identity {
 		return s.ownedThrough(r)
@@ -105,8 +108,17 @@ func (s *step) boundTo(r *record.Record) Owner {
 }
 
 // ownedThrough is whose a record is that another member holds: of a session-renewed one
-// its session decides (rule 12).
+// its session decides (rule owned-through-its-session), once we know that of the time of the record.
 func (s *step) ownedThrough(r *record.Record) Owner {
+	o := s.bySession(r)
+	if o == Orphaned && !s.sessionsCaughtUp(r) {
+		return Unowned
+	}
+	return o
+}
+
+// bySession is whose a record is by the sessions as we know them.
+func (s *step) bySession(r *record.Record) Owner {
 	m := s.beside(r)
 	if m.Renewal != record.RenewalSession {
 		return Other
@@ -115,15 +127,32 @@ func (s *step) ownedThrough(r *record.Record) Owner {
 	case !exists || o.UID != m.SessionUID:
 		return Unowned
 	case o.Ended, o.Holder != "" && o.Holder != r.Holder:
-		return Orphaned // ended, or its slot was used again, which says the same (rule 11)
+		return Orphaned // ended, or its slot was used again, which says the same (rule a-session-ends-once)
 	case o.Holder == "":
 		return Unowned
 	}
 	return Other
 }
 
+// sessionsCaughtUp says whether the sessions that we know are at least as new as the record. One
+// stream for both shows them before the record. A stream of their own may be behind: what we
+// know may be an earlier session of the same slot, and the holder may live in a later one. They
+// are new enough once their stream has shown a beat of ours that went out after we first saw
+// the record.
+func (s *step) sessionsCaughtUp(r *record.Record) bool {
+	return s.cfg.Sight == WithSessions || s.session.sent > s.sawBeatOf(r)
+}
+
+// sawBeatOf is when we first saw the record's beat.
+func (s *step) sawBeatOf(r *record.Record) record.Instant {
+	if l := s.Lock.Record; l != nil && l.Mark != nil && sameBeat(l, r) {
+		return s.Lock.beatAt
+	}
+	return s.now
+}
+
 // firstSeen is the record as it was when its beat was first seen, and beside its mark: what
-// strangers make of that afterwards counts for nothing (rule 3).
+// strangers make of that afterwards counts for nothing (rule observers-clock).
 func (s *step) firstSeen(r *record.Record) *record.Record {
 	if b := s.Lock.beaten; b != nil && sameBeat(b, r) {
 		return b
@@ -139,14 +168,20 @@ func (s *step) ofUnknownSession(r *record.Record) bool {
 	return r != nil && r.Holder != "" && r.Bound() && s.beside(r).Renewal == record.RenewalSession
 }
 
+// seemsOrphaned says whether a beat of ours decides whether the lock is orphaned.
+func (s *step) seemsOrphaned() bool {
+	return s.Lock.Owner == Unowned && s.ofUnknownSession(s.Lock.Record) && s.Lock.Record.Holder != s.cfg.Member.Identity &&
+		s.bySession(s.Lock.Record) == Orphaned
+}
+
 // answerInTime ends our session when it has kept a lock ours, with no work on it, for as
-// long as a lock without an owner is waited out: nothing else would free it (rule 15). So it
+// long as a lock without an owner is waited out: nothing else would free it (rule answer-for-your-writes). So it
 // is where a release or a take is refused again and again. What a blind member that stays
 // does about its session concerns all its locks, and is the driver's to decide.
 func (s *step) answerInTime() {
 	idle := s.Role == Following || s.Role == Claiming || s.Role == Draining && s.Drain.Stopped
 	blind := s.now >= s.session.validUntil(s.cfg.Timing)
-	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || blind && s.leaving == "" {
+	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.cfg.Outlasts || blind && s.leaving == "" {
 		s.owedSince = 0
 		return
 	}

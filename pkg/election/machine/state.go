@@ -15,14 +15,17 @@ type Config struct {
 	Group    string
 	// Member is who we are: one incarnation. Of it, Standing is what may change: it names the
 	// election while our runners are not ready for a term.
-	Member    record.Member
-	Timing    record.Timing
+	Member record.Member
+	Timing record.Timing
+	// Others is what the other members say of theirs. Whoever waits for one of them waits by
+	// the longer and the larger; a term of ours lasts by Timing alone.
+	Others    record.Bounds
 	Policy    priority.Policy
 	Bootstrap Bootstrap
 	// NotBefore is the earliest instant at which anything is taken; zero for none.
 	NotBefore record.Instant
 	// ProvenAt is when this member will have lived long enough since its last fall for
-	// others to trust it (rule 17); zero if it never fell.
+	// others to trust it (rule no-flapping); zero if it never fell.
 	ProvenAt record.Instant
 	// Foreign says which electors that are not ours may share the lock.
 	Foreign Foreigners
@@ -30,10 +33,31 @@ type Config struct {
 	Range bool
 	// Outage says what becomes of a term whose renewals no longer come through.
 	Outage Outage
+	// HolderFirst is the earliest instant at which the lock may be taken from a member of ours that
+	// holds it, and may come back from an outage. What it has released may be taken at once.
+	HolderFirst record.Instant
+	// Outlasts: the store says nothing, and another term of this member goes on all the same.
+	// Our session does not end then for a lock that it keeps ours.
+	Outlasts bool
 	// Renewal is what keeps our terms alive: renewals of the record, which is the default,
 	// or beats of our session. A claim is always renewed by itself.
 	Renewal record.Renewal
+	// Sight says whether the stream that shows the lock shows the sessions as well.
+	Sight Sight
+	// Newest is the newest revision that the lock's store has shown, if that was after this
+	// member began to take part; else zero.
+	Newest uint64
 }
+
+// Sight is how the lock is shown beside the sessions.
+type Sight int
+
+const (
+	// WithSessions: one stream shows both, in the order of the store.
+	WithSessions Sight = iota
+	// ApartFromSessions: each has a stream of its own, and either may be far behind the other.
+	ApartFromSessions
+)
 
 // Foreigners is what is known of electors that are not ours.
 type Foreigners struct {
@@ -142,7 +166,7 @@ type State struct {
 	denied bool
 
 	// suspects are the foreign electors that held the lock and may still be at work, the
-	// last one last (rule 8); some may be history.
+	// last one last (rule claim-and-wait); some may be history.
 	suspects []suspect
 	// claimed is the claim that we wrote last, and heard the one that the lock carried last.
 	claimed record.Claim
@@ -188,18 +212,20 @@ type Lock struct {
 	Version record.Version
 	Owner   Owner
 
-	// streamed is the version that the stream showed last (rule 13), and shown its record.
+	// streamed is the version that the stream showed last (rule unknown-is-waited-out), and shown its record.
 	streamed record.Version
 	shown    *record.Record
 	// at is when the last observation came in.
 	at record.Instant
-	// changedAt is when the last beat of the holder came in (rule 3).
+	// changedAt is when the last beat of the holder came in (rule observers-clock).
 	changedAt record.Instant
+	// beatAt is the first sight of the present beat, whoever owns the lock.
+	beatAt record.Instant
 	// since is the first sight of the present condition: of this release, of the end of
 	// this holder's session, or of this lack of an owner.
 	since record.Instant
 	// beaten is the record as it was when its present beat was first seen: what keeps it
-	// alive counts only as written beside a beat (rule 3).
+	// alive counts only as written beside a beat (rule observers-clock).
 	beaten *record.Record
 	// duration is the last one that a bound record, or a foreign holder, gave.
 	duration time.Duration
@@ -226,9 +252,21 @@ const (
 	Orphaned
 	// Foreign: an elector that is not ours holds it.
 	Foreign
-	// Unowned: everything else, and it is waited out (rule 13).
+	// Unowned: everything else, and it is waited out (rule unknown-is-waited-out).
 	Unowned
 )
+
+// LastSign is when the holder was last seen to live, or the lock to become free or without an
+// owner.
+func (l *Lock) LastSign() record.Instant {
+	if l.Owner == Other || l.Owner == Foreign {
+		return l.changedAt
+	}
+	return l.since
+}
+
+// Alarm is the condition that was reported last, for as long as it lasts; zero for none.
+func (s *State) Alarm() ReportKind { return s.alarmed }
 
 func (o Owner) String() string {
 	switch o {
@@ -299,7 +337,7 @@ func Initial() State {
 
 // Settled says whether a member that resigned owes nothing any more: no work, no lock
 // that it could still release, no write under way. What cannot be released within one
-// leaseDuration is left to expire (rule 15); a Tick is asked for at that instant. A claim
+// leaseDuration is left to expire (rule answer-for-your-writes); a Tick is asked for at that instant. A claim
 // that lasts longer than that is so left at once.
 func (s *State) Settled(c Config, now record.Instant) bool {
 	switch {

@@ -26,8 +26,9 @@ type step struct {
 	now     record.Instant
 	actions []Action
 	next    record.Instant
-	// failed: this very event says that the runners gave up.
-	failed bool
+	// failed: this very event says that the runners gave up; expired, that the guard stopped
+	// the work.
+	failed, expired bool
 	// source is the way by which this very event shows the lock; zero where it does not.
 	source Source
 }
@@ -113,6 +114,8 @@ func (s *step) learn(event Event) {
 		s.Drain.Stopped = true
 	case RunnersFailed:
 		s.failed = true
+	case WorkExpired:
+		s.expired = true
 	case Paused:
 		s.paused = cmp.Or(e.Reason, ReasonPaused)
 	case Resumed:
@@ -264,7 +267,7 @@ func (s *step) answered(e WriteDone) {
 }
 
 // passed says whether the version that the write was conditional on is history, so that
-// the write is either visible or will never be (rule 1).
+// the write is either visible or will never be (rule sending-counts).
 func (s *step) passed(w write) bool {
 	if w.onto.IsZero() {
 		return s.Lock.Record != nil
@@ -281,7 +284,7 @@ func (s *step) committed(w write, sent record.Instant) {
 	if s.Lock.Owner != Mine || s.Lock.Record.Token != w.token {
 		return // already history
 	}
-	validUntil := sent.Add(s.cfg.Timing.Validity()) // rule 1: from the send time, always
+	validUntil := sent.Add(s.cfg.Timing.Validity()) // rule sending-counts: from the send time, always
 	if w.throughSession {
 		validUntil = s.session.validUntil(s.cfg.Timing)
 	}
@@ -291,7 +294,7 @@ func (s *step) committed(w write, sent record.Instant) {
 	s.denied = false
 	switch {
 	case s.Role == Leading && s.Term.Token == w.token:
-		// Work that slept past its deadline is dead, and stays so (rule 4).
+		// Work that slept past its deadline is dead, and stays so (rule dead-by-the-deadline).
 		if validUntil > s.Term.Deadline && s.now < s.Term.Deadline {
 			s.Term.Deadline = validUntil
 			s.act(Extend{Deadline: validUntil})
@@ -304,7 +307,7 @@ func (s *step) committed(w write, sent record.Instant) {
 	}
 }
 
-// start begins a term on its own committed write, sent at the instant sent (rule 6).
+// start begins a term on its own committed write, sent at the instant sent (rule own-take).
 func (s *step) start(w write, sent, deadline record.Instant) {
 	s.Cycle++
 	s.Term = Term{Token: w.token, UID: s.Lock.Version.UID, Started: s.now, Deadline: deadline, asked: w.asked}
@@ -319,7 +322,7 @@ func (s *step) start(w write, sent, deadline record.Instant) {
 	s.become(Leading, ReasonTaken) // whoever hears of it finds it so
 }
 
-// stop ends the term; there is no way back (rule 5).
+// stop ends the term; there is no way back (rule stop-before-release).
 func (s *step) stop(why Reason) {
 	by := min(s.Term.Deadline, s.now.Add(s.cfg.Timing.StopGrace))
 	s.Drain = Drain{Reason: why}
@@ -327,14 +330,14 @@ func (s *step) stop(why Reason) {
 	s.become(Draining, why)
 }
 
-// standDown lowers this member's standing, doubling while terms stay short (rule 17).
+// standDown lowers this member's standing, doubling while terms stay short (rule no-flapping).
 func (s *step) standDown() {
 	if s.now.Sub(s.Term.Started) > 2*record.Doubled(s.cfg.Timing.StandDown, s.failures) {
 		s.failures = 0
 	}
 	t := s.cfg.Timing
 	s.StandDownUntil = s.now.Add(record.Doubled(t.StandDown, s.failures))
-	// Nobody is excluded from a free lock (rule 6), but neither do failing runners make
+	// Nobody is excluded from a free lock (rule succession), but neither do failing runners make
 	// it go round as fast as the store can write: all others go first.
 	pause := record.Doubled(max(2*t.NominateDelay, time.Second), s.failures)
 	s.pausedUntil = min(s.StandDownUntil, s.now.Add(pause))

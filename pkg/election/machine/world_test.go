@@ -226,7 +226,7 @@ func (w *world) carryOut(a Action) {
 	}
 }
 
-// granted checks a deadline against the send time of what is stored (rule 1).
+// granted checks a deadline against the send time of what is stored (rule sending-counts).
 func (w *world) granted(token record.Token, deadline record.Instant) {
 	sent, stored := w.sent[token]
 	if w.through {

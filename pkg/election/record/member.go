@@ -61,6 +61,9 @@ type Preferred struct {
 	// Member is the host name of the member that comes before all others, whatever its
 	// revision; empty for none. It counts only while the preference is synced.
 	Member string
+	// Blocked is a revision that was taken back: a holder of it hands over to a better member
+	// at once, whatever preemptDelay and minHold say. Empty for none.
+	Blocked string
 }
 
 // PreferredState tells what is known of a preference.
@@ -104,6 +107,9 @@ func (p Preferred) String() string {
 	if p.Member != "" {
 		s += ", pinned to " + p.Member
 	}
+	if p.Blocked != "" {
+		s += ", not " + p.Blocked
+	}
 	return s
 }
 
@@ -123,32 +129,67 @@ type Member struct {
 	Preference string
 	// Config is a digest of the elections that the member takes part in.
 	Config string
+	// Setup is what members of a group should have alike.
+	Setup
 	// Fallen counts the earlier sessions of the same Pod or host that ended without
 	// their owner; zero again after the member has lived twice its probation.
 	Fallen int
 	// Standing lists elections in which the member's runners failed lately, or are not ready
-	// for a term.
+	// for a term; or it is EveryElection alone, where they are too many to list.
 	Standing []string
+	// Open lists elections in which the member has a term that fails open once its renewals no
+	// longer come through. While this session lives such a lock is not free, however old its
+	// renewal is. EveryElection alone stands for too many to list.
+	Open []string
 }
+
+// EveryElection stands in a list of a Member's for more elections than it can list. No election
+// has that name.
+const EveryElection = "*"
+
+// StandsForNone says whether the member is in good standing for no election at all.
+func (m Member) StandsForNone() bool { return len(m.Standing) == 1 && m.Standing[0] == EveryElection }
+
+// Setup is what members of a group should have alike, as far as one can tell from outside. A
+// member of an earlier version publishes none of it: then it is unknown.
+type Setup struct {
+	// Version is that of the member's program.
+	Version string
+	// DriftPPM is its drift, in millionths.
+	DriftPPM int
+	// LongestLease is the longest leaseDuration of its elections and its session, in seconds.
+	LongestLease int
+	// Rules and Timings are digests of how its elections are decided, and of how long
+	// everything lasts in them. They can be compared where Config is the same.
+	Rules, Timings string
+}
+
+// Drift is DriftPPM as it stands in a Timing.
+func (s Setup) Drift() float64 { return float64(s.DriftPPM) / 1e6 }
 
 // Equal says whether both publish the same.
 func (m *Member) Equal(o *Member) bool {
 	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&
-		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen &&
-		slices.Equal(m.Standing, o.Standing)
+		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.Setup == o.Setup &&
+		slices.Equal(m.Standing, o.Standing) && slices.Equal(m.Open, o.Open)
 }
 
 // Key is the member's revision and location as records show it.
 func (m Member) Key() Key { return NewKey(m.Revision, m.Location) }
 
 // StandsFor says whether the member's runners are in good standing for the election.
-func (m Member) StandsFor(election string) bool {
-	for _, e := range m.Standing {
-		if e == election {
-			return false
+func (m Member) StandsFor(election string) bool { return !lists(m.Standing, election) }
+
+// KeepsOpen says whether the member has a term of the election that fails open.
+func (m Member) KeepsOpen(election string) bool { return lists(m.Open, election) }
+
+func lists(list []string, election string) bool {
+	for _, e := range list {
+		if e == election || e == EveryElection {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // Doubled is base x 2^n, at most 32 x base: the back-off that every "doubling" of the

@@ -19,6 +19,8 @@ func TestEqualLooksAtEveryField(t *testing.T) {
 			f.SetInt(1)
 		case reflect.Bool:
 			f.SetBool(true)
+		case reflect.Struct:
+			f.Field(0).SetString("x") // and a struct is compared as a whole
 		case reflect.Slice:
 			f.Set(reflect.ValueOf([]string{"x"}))
 		default:
@@ -26,6 +28,26 @@ func TestEqualLooksAtEveryField(t *testing.T) {
 		}
 		if m.Equal(&Member{}) {
 			t.Errorf("Equal does not look at %s", reflect.TypeFor[Member]().Field(i).Name)
+		}
+	}
+}
+
+func TestStandsFor(t *testing.T) {
+	for _, tt := range []struct {
+		standing   []string
+		stands, no bool
+	}{
+		{nil, true, false},
+		{[]string{"b"}, true, false},
+		{[]string{"a", "b"}, false, false},
+		{[]string{EveryElection}, false, true},
+	} {
+		m := Member{Standing: tt.standing}
+		if m.StandsFor("a") != tt.stands || m.StandsForNone() != tt.no {
+			t.Errorf("%v: stands for a: %v, for none: %v", tt.standing, m.StandsFor("a"), m.StandsForNone())
+		}
+		if open := (Member{Open: tt.standing}); open.KeepsOpen("a") == tt.stands {
+			t.Errorf("%v: keeps a open: %v", tt.standing, open.KeepsOpen("a"))
 		}
 	}
 }

@@ -70,7 +70,7 @@ type Record struct {
 	Token Token
 	// HandoverTo is the successor that a drained holder nominates.
 	HandoverTo string
-	// Claim is set while the holder waits for a foreign elector to have stopped (rule 8);
+	// Claim is set while the holder waits for a foreign elector to have stopped (rule claim-and-wait);
 	// it counts only while the record is Bound.
 	Claim *Claim
 	// History tells the last transitions, newest last.

@@ -1,12 +1,14 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 )
 
-// Timing is how long everything lasts in one election.
+// Timing is how long everything lasts in one election. PreemptDelay and MinHold may be zero; of
+// the others zero is no value, and Filled puts one in.
 type Timing struct {
 	// LeaseDuration is the validity of one renewal; whole seconds.
 	LeaseDuration time.Duration
@@ -59,6 +61,33 @@ func Profile(name string) (Timing, error) {
 	return Timing{}, fmt.Errorf("unknown timing profile %q (want one of %s)", name, strings.Join(names, ", "))
 }
 
+// MaxLeaseDuration is the longest leaseDuration. What states more was edited by a stranger, so
+// nobody waits for longer than this.
+const MaxLeaseDuration = time.Hour
+
+// Filled is the timing with a value for each field that must have one. What is left out is that
+// of otherwise; beside a leaseDuration of its own, it is that of the profile with the longest
+// leaseDuration that is not longer. Drift is about the clocks, so it is always otherwise's.
+func (t Timing) Filled(otherwise Timing) Timing {
+	from := otherwise
+	if t.LeaseDuration != 0 && t.LeaseDuration != otherwise.LeaseDuration {
+		from = profiles[0].timing
+		for _, p := range profiles {
+			if p.timing.LeaseDuration <= t.LeaseDuration {
+				from = p.timing
+			}
+		}
+		from.Drift = otherwise.Drift
+	}
+	t.LeaseDuration = cmp.Or(t.LeaseDuration, from.LeaseDuration)
+	t.RenewInterval = cmp.Or(t.RenewInterval, from.RenewInterval)
+	t.StopGrace = cmp.Or(t.StopGrace, from.StopGrace)
+	t.NominateDelay = cmp.Or(t.NominateDelay, from.NominateDelay)
+	t.StandDown = cmp.Or(t.StandDown, from.StandDown)
+	t.Drift = cmp.Or(t.Drift, from.Drift)
+	return t
+}
+
 // Validity is how long the holder itself relies on a renewal, counted from the moment
 // it sent it: leaseDuration x (1 - drift).
 func (t Timing) Validity() time.Duration { return t.HolderWait(t.LeaseDuration) }
@@ -71,6 +100,21 @@ func (t Timing) HolderWait(d time.Duration) time.Duration {
 // ObserverWait lengthens a duration by drift: what an observer waits out.
 func (t Timing) ObserverWait(d time.Duration) time.Duration {
 	return d + time.Duration(float64(d)*t.Drift)
+}
+
+// Bounds are what other members say of their timings.
+type Bounds struct {
+	// LeaseDuration is the longest of an election, and Drift the largest; zero where nobody
+	// says more than we do.
+	LeaseDuration time.Duration
+	Drift         float64
+}
+
+// Among is the timing by which one waits for others: by the longer and the larger.
+func (t Timing) Among(others Bounds) Timing {
+	t.LeaseDuration = max(t.LeaseDuration, others.LeaseDuration)
+	t.Drift = max(t.Drift, others.Drift)
+	return t
 }
 
 // Outage is how long the API may be away at the worst moment, just before a renewal,
@@ -87,23 +131,31 @@ func (t Timing) Check() []TimingError {
 		bad("leaseDuration", "%v is too short: a Lease stores whole seconds, so it must be 1s or more", t.LeaseDuration)
 	} else if t.LeaseDuration%time.Second != 0 {
 		bad("leaseDuration", "%v is not a whole number of seconds, and a Lease stores whole seconds", t.LeaseDuration)
-	}
-	if t.RenewInterval <= 0 {
-		bad("renewInterval", "%v must be more than 0", t.RenewInterval)
+	} else if t.LeaseDuration > MaxLeaseDuration {
+		bad("leaseDuration", "%v is too long: a dead member's elections would be led by nobody for that long, so it must be %v or less", t.LeaseDuration, MaxLeaseDuration)
 	}
 	for _, f := range []struct {
 		name  string
 		value time.Duration
 	}{
-		{"stopGrace", t.StopGrace}, {"nominateDelay", t.NominateDelay}, {"preemptDelay", t.PreemptDelay},
-		{"minHold", t.MinHold}, {"standDown", t.StandDown},
+		{"renewInterval", t.RenewInterval}, {"stopGrace", t.StopGrace}, {"nominateDelay", t.NominateDelay}, {"standDown", t.StandDown},
+	} {
+		if f.value <= 0 {
+			bad(f.name, "%v must be more than 0", f.value)
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"preemptDelay", t.PreemptDelay}, {"minHold", t.MinHold},
 	} {
 		if f.value < 0 {
 			bad(f.name, "%v must not be negative", f.value)
 		}
 	}
-	if t.Drift < 0 || t.Drift >= 0.5 {
-		bad("drift", "%v must be at least 0 and below 0.5", t.Drift)
+	if t.Drift <= 0 || t.Drift >= 0.5 {
+		bad("drift", "%v must be more than 0 and below 0.5: no two clocks run alike", t.Drift)
 	}
 	if len(errs) > 0 {
 		return errs

@@ -10,15 +10,19 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
+// common is how the names of all sessions begin.
+const common = "primacy-"
+
 // Prefix is how the names of a group's sessions begin.
-func Prefix(group string) string { return "primacy-" + group + "-" }
+func Prefix(group string) string { return common + group + "-" }
 
 // slotName is the n-th name that a host or Pod has for its sessions.
 func slotName(group, host string, n int) string {
 	return Prefix(group) + host + "-" + strconv.Itoa(n)
 }
 
-// Directory is what the sessions of a group show, as this member has seen them.
+// Directory is what the sessions of a group show, as this member has seen them. It keeps those
+// of other groups, too: one of their members may hold a lock that ours take part in.
 type Directory struct {
 	group  string
 	timing record.Timing
@@ -28,6 +32,12 @@ type Directory struct {
 	// provenAt is when the last beat of our own went out that the stream has shown: it has
 	// shown all that was stored before.
 	provenAt record.Instant
+	// goneTo is the newest revision at which a session was shown to be absent, and goneAt when
+	// that was: what is older, and not known, was deleted since.
+	goneTo uint64
+	goneAt record.Instant
+	// others is what Bounds returned last.
+	others record.Bounds
 	// view is what View returned last.
 	view *machine.View
 }
@@ -41,11 +51,11 @@ type slot struct {
 	// bornAt is the first sight of the member that holds it.
 	bornAt record.Instant
 	// owner is who held it last by a bound record, and beat the highest one of its. duration is
-	// the one beside that beat (rule 3).
+	// the one beside that beat (rule observers-clock).
 	owner    string
 	beat     uint64
 	duration time.Duration
-	// ended: it was shown ended since that owner had it. A session ends once (rule 11).
+	// ended: it was shown ended since that owner had it. A session ends once (rule a-session-ends-once).
 	ended bool
 	// tampered: since that beat the session was shown unbound, though it may be bound again; or
 	// it is its owner's again after its end.
@@ -79,19 +89,41 @@ func (d *Directory) remove(name string) {
 // Owns says whether an object of that name belongs among the sessions: a lock never does.
 func (d *Directory) Owns(name string) bool { return strings.HasPrefix(name, Prefix(d.group)) }
 
+// Shows says whether an object that is no lock of ours belongs among the sessions: one of our
+// group by its name, one of another group by what it says, or said, of itself.
+func (d *Directory) Shows(name string, r *record.Record) bool {
+	return d.Owns(name) || strings.HasPrefix(name, common) && (r != nil && r.IsSession() || d.slot(name) != nil)
+}
+
 // Observe takes in one object, or its absence, as a stream, a read or the reply to a
 // write showed it. What is not newer than what is known changes nothing.
 func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v record.Version) {
 	at, exists := d.find(name)
 	switch {
 	case exists && v.Revision <= d.slots[at].version.Revision:
-	case exists && r == nil:
-		d.slots = slices.Delete(d.slots, at, at+1)
+	case r == nil:
+		if exists {
+			d.slots = slices.Delete(d.slots, at, at+1)
+		}
+		d.absent(now, v.Revision)
 	case exists:
 		d.slots[at] = d.after(now, d.slots[at], name, r, v)
-	case r != nil:
+	case v.Revision > d.goneTo:
 		d.slots = slices.Insert(d.slots, at, d.after(now, nil, name, r, v))
 	}
+}
+
+// absent takes in that the stream has shown all deletions up to the revision.
+func (d *Directory) absent(now record.Instant, revision uint64) {
+	if revision > d.goneTo {
+		d.goneTo, d.goneAt = revision, now
+	}
+}
+
+// returned says whether a request that was sent at the instant sent showed an object that had
+// been deleted before: then the store was restored to an earlier state.
+func (d *Directory) returned(name string, v record.Version, sent record.Instant) bool {
+	return d.slot(name) == nil && v.Revision <= d.goneTo && d.goneAt < sent
 }
 
 // Read takes in what a consistent read, sent at the instant sent, showed of one session.
@@ -103,12 +135,12 @@ func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record
 		return true
 	}
 	known := d.slot(name)
-	if known != nil && known.outlived(v) && known.at < sent {
+	if known != nil && known.outlived(v) && known.at < sent || d.returned(name, v, sent) {
 		return false
 	}
 	d.Observe(now, name, r, v)
 	if s := d.slot(name); known != nil && s != known && !r.Bound() {
-		s.changedAt = now // what it ran ahead of may show an owner, and is not looked at any more (rule 13)
+		s.changedAt = now // what it ran ahead of may show an owner, and is not looked at any more (rule unknown-is-waited-out)
 	}
 	return true
 }
@@ -138,17 +170,17 @@ type Shown struct {
 // sent showed them. It returns false where the list shows less than was known before:
 // the store was restored to an earlier state.
 func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown) bool {
-	consistent := true
+	consistent := revision >= d.goneTo || sent <= d.goneAt
 	shown := make(map[string]bool, len(all))
 	for _, e := range all {
 		shown[e.Name] = true
 		known := d.slot(e.Name)
-		if known != nil && known.outlived(e.Version) && known.at < sent {
+		if known != nil && known.outlived(e.Version) && known.at < sent || d.returned(e.Name, e.Version, sent) {
 			consistent = false
 		}
 		d.Observe(now, e.Name, e.Record, e.Version)
 		if s := d.slot(e.Name); known != nil && s != known && !e.Record.Bound() {
-			s.changedAt = now // an owner may have come during a break of the stream (rule 13)
+			s.changedAt = now // an owner may have come during a break of the stream (rule unknown-is-waited-out)
 		}
 	}
 	d.slots = slices.DeleteFunc(d.slots, func(s *slot) bool {
@@ -161,6 +193,7 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 		return s.version.Revision <= revision
 	})
 	d.synced = true
+	d.absent(now, revision)
 	return consistent
 }
 
@@ -213,17 +246,23 @@ const (
 	live state = iota + 1
 	expired
 	ended
-	// alien: another group's, whose name begins like ours.
+	// alien: another group's.
 	alien
 )
 
 // endOf is when a session stops being live unless it beats again. One that cannot be
 // read is waited out like one that can.
 func (d *Directory) endOf(s *slot) record.Instant {
-	return s.changedAt.Add(d.timing.ObserverWait(max(d.timing.LeaseDuration, s.duration)))
+	t := d.timing.Among(d.others)
+	if s.duration != 0 {
+		t.LeaseDuration = max(d.timing.LeaseDuration, s.duration)
+	}
+	return s.changedAt.Add(t.ObserverWait(t.LeaseDuration))
 }
 
-func (d *Directory) isAlien(s *slot) bool { return s.record.Group != "" && s.record.Group != d.group }
+func (d *Directory) isAlien(s *slot) bool {
+	return s.record.Group != "" && s.record.Group != d.group || !d.Owns(s.name)
+}
 
 func (d *Directory) stateOf(s *slot, now record.Instant) state {
 	switch {
@@ -332,6 +371,16 @@ func (d *Directory) Expired(now record.Instant) (dead []Shown, next, unproven re
 // probation is how long a member that fell must be seen alive before it is worth a move.
 func (d *Directory) probation(fallen int) time.Duration {
 	return record.Doubled(d.timing.StandDown, fallen-1)
+}
+
+// Ending says how a session ended, in the words of the member that ended it; empty while it has
+// not.
+func (d *Directory) Ending(name string) string {
+	s := d.slot(name)
+	if s == nil || s.record == nil || !s.record.Released() || len(s.record.History) == 0 {
+		return ""
+	}
+	return s.record.History[len(s.record.History)-1].Why
 }
 
 // EndedRecord is the record that ends a session for good: nobody holds it, and our mark

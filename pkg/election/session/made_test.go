@@ -10,7 +10,7 @@ import (
 
 // A session is made as soon as the stream shows it, whether or not the write was answered:
 // terms may stand on it. If the same burst shows its end, nothing is written under its
-// identity any more (rule 11).
+// identity any more (rule a-session-ends-once).
 func TestWhatWasSeenIsMade(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

@@ -146,9 +146,9 @@ func (o *Own) Abandon() { o.phase = over }
 
 // Seen says which beat of ours it is that the stream, or the list that it begins with, shows
 // under a name; false where it is none, or one that is long forgotten. What our session
-// renews lasts from when that was sent (rule 2). Whoever is told must have been shown, by the
+// renews lasts from when that was sent (rule seen-not-assumed). Whoever is told must have been shown, by the
 // same stream, all records that changed before. The session counts as made from here on: terms
-// may stand on it, so its end is one even where the write is never answered (rule 11).
+// may stand on it, so its end is one even where the write is never answered (rule a-session-ends-once).
 func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.Version) (machine.BeatSeen, bool) {
 	if o.phase == over || name != o.slot || r == nil || !r.Bound() || r.Holder != o.member.Identity || o.uid != "" && o.uid != v.UID {
 		return machine.BeatSeen{}, false
@@ -175,7 +175,7 @@ func (o *Own) Joined() bool { return o.phase == alive || o.phase == leaving }
 // Name is the session object's name; empty before it was written.
 func (o *Own) Name() string { return o.slot }
 
-// ProvenAt is when the others will trust this member again after its last fall (rule 17);
+// ProvenAt is when the others will trust this member again after its last fall (rule no-flapping);
 // zero when it never fell.
 func (o *Own) ProvenAt() record.Instant {
 	if o.phase != alive || o.published.Fallen == 0 {
@@ -267,7 +267,7 @@ func (o *Own) Step(now record.Instant) (actions []Action, next record.Instant) {
 	return actions, next
 }
 
-// watchOver finds out whether the session is still ours (rules 9, 11).
+// watchOver finds out whether the session is still ours (rules loss-is-definite, a-session-ends-once).
 func (o *Own) watchOver(now record.Instant) {
 	s := o.dir.slot(o.slot)
 	lose := func(why Reason) { o.phase, o.lost = over, why }
@@ -276,7 +276,7 @@ func (o *Own) watchOver(now record.Instant) {
 		case s != nil && holderOf(s.record) == o.member.Identity:
 			o.join(now, s.version.UID) // seen before, or without, the reply
 		case o.doubtful && (s == nil && !o.onto.IsZero() || s != nil && s.version != o.onto):
-			// It may have been made, and ended before we saw it (rule 11).
+			// It may have been made, and ended before we saw it (rule a-session-ends-once).
 			lose(LostEnded)
 		}
 	}
@@ -356,11 +356,19 @@ func (o *Own) record(now record.Instant) record.Record {
 }
 
 // countFallen looks at the earlier sessions of this host that their owner did not end
-// (rule 17), before one of them is overwritten.
+// (rule no-flapping), before one of them is overwritten. A later one that was forgiven, and that its owner
+// ended, makes up for those before it.
 func (o *Own) countFallen() {
 	o.fallen = nil
-	for _, s := range o.dir.hostSlots(o.cfg.Host) {
-		if s.record.Member == nil || s.record.Group != o.cfg.Group || endedByOwner(s.record) {
+	slots := o.dir.hostSlots(o.cfg.Host)
+	var forgiven uint64 // the revision of the last such end
+	for _, s := range slots {
+		if s.record.Group == o.cfg.Group && endedByOwner(s.record) && s.record.Member.Fallen == 0 {
+			forgiven = max(forgiven, s.version.Revision)
+		}
+	}
+	for _, s := range slots {
+		if s.record.Member == nil || s.record.Group != o.cfg.Group || endedByOwner(s.record) || s.version.Revision < forgiven {
 			continue
 		}
 		o.fallen = append(o.fallen, fallen{s.name, s.record.Member.Identity, beatOf(s.record), s.record.Member.Fallen + 1})

@@ -39,7 +39,7 @@ func (s *slots) show(now record.Instant, r *record.Record) *slot {
 	return s.slot(s.name)
 }
 
-// Rule 3: a session lasts as long as its owner wrote beside its beat, whatever a stranger
+// Rule observers-clock: a session lasts as long as its owner wrote beside its beat, whatever a stranger
 // makes of that, and as long as it writes with the next one.
 func TestADurationCountsBesideItsBeat(t *testing.T) {
 	s := newSlots(t)
@@ -62,7 +62,7 @@ func TestADurationCountsBesideItsBeat(t *testing.T) {
 	expiresAfter(4*second, 20*time.Second)
 }
 
-// Rule 13: a read that runs ahead of the stream, of a session without a known owner, may skip
+// Rule unknown-is-waited-out: a read that runs ahead of the stream, of a session without a known owner, may skip
 // one: what the stream shows of it later is history.
 func TestAReadAheadOfTheStreamStartsTheWaitAnew(t *testing.T) {
 	for _, next := range []string{"list", "stream"} {
@@ -92,7 +92,7 @@ func TestAReadAheadOfTheStreamStartsTheWaitAnew(t *testing.T) {
 }
 
 // Whether a session was tampered with is a matter of its present owner, whoever had the slot
-// before; and a session that ended does not come back (rule 11).
+// before; and a session that ended does not come back (rule a-session-ends-once).
 func TestTamperedIsAboutThePresentOwner(t *testing.T) {
 	type write struct {
 		holder, marked string

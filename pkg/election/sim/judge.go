@@ -86,15 +86,15 @@ func (j *judge) started(m *part, a machine.Start) {
 	until, rule := j.validUntil(m)
 	switch {
 	case m.work != nil && (m.work.on || !m.work.answered):
-		w.violate("rule 6", "%s: %s starts before its last work has returned", m.name, m.i.identity)
+		w.violate("rule own-take", "%s: %s starts before its last work has returned", m.name, m.i.identity)
 	case m.takenToken != a.Token:
-		w.violate("rule 6", "%s: %s starts with token %d, which no take of its own stored (last %d)", m.name, m.i.identity, a.Token, m.takenToken)
+		w.violate("rule own-take", "%s: %s starts with token %d, which no take of its own stored (last %d)", m.name, m.i.identity, a.Token, m.takenToken)
 	case a.Deadline > until:
 		w.violate(rule, "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(until))
 	case a.Deadline <= m.i.now():
-		w.violate("rule 1", "%s: %s starts after its deadline", m.name, m.i.identity)
+		w.violate("rule sending-counts", "%s: %s starts after its deadline", m.name, m.i.identity)
 	case a.Token <= j.startedToken[m.election] && !j.restored():
-		w.violate("rule 10", "%s: %s starts with token %d after %d", m.name, m.i.identity, a.Token, j.startedToken[m.election])
+		w.violate("rule tokens-rise", "%s: %s starts with token %d after %d", m.name, m.i.identity, a.Token, j.startedToken[m.election])
 	}
 	j.startedToken[m.election] = a.Token
 }
@@ -105,7 +105,7 @@ func (j *judge) extended(m *part, until record.Instant) {
 	valid, rule := j.validUntil(m)
 	switch {
 	case m.work == nil || m.work.asked:
-		w.violate("rule 5", "%s: %s extends what was stopped", m.name, m.i.identity)
+		w.violate("rule stop-before-release", "%s: %s extends what was stopped", m.name, m.i.identity)
 	case m.committedToken != m.work.token || until > valid:
 		w.violate(rule, "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)
 	}
@@ -116,22 +116,30 @@ func (j *judge) stopped(m *part, a machine.Stop) {
 	w, now, grace := j.w, m.i.now(), m.cfg.Timing.StopGrace
 	switch {
 	case m.work == nil || m.work.asked:
-		w.violate("rule 6", "%s: %s stops what it did not start", m.name, m.i.identity)
+		w.violate("rule own-take", "%s: %s stops what it did not start", m.name, m.i.identity)
 	case a.By > now.Add(grace):
-		w.violate("rule 4", "%s: %s lets a stop take longer than its grace", m.name, m.i.identity)
+		w.violate("rule dead-by-the-deadline", "%s: %s lets a stop take longer than its grace", m.name, m.i.identity)
 	case a.By > m.work.until:
-		w.violate("rule 4", "%s: %s lets a stop go on for longer than was granted", m.name, m.i.identity)
+		w.violate("rule dead-by-the-deadline", "%s: %s lets a stop go on for longer than was granted", m.name, m.i.identity)
 	case a.By < now.Add(grace-time.Microsecond) && !m.i.p.heldUp(grace-a.By.Sub(now)):
-		w.violate("rule 4", "%s: %s stops %v before the end, with a grace of %v", m.name, m.i.identity, a.By.Sub(now), grace)
+		w.violate("rule dead-by-the-deadline", "%s: %s stops %v before the end, with a grace of %v", m.name, m.i.identity, a.By.Sub(now), grace)
 	case a.By < now.Add(grace-time.Microsecond):
 		w.cov.saw(StoppedLate)
 	case m.undisturbed && !j.restored() && slices.Contains(losses, a.Reason):
-		w.violate("rule 9", "%s: %s gives up what nobody took from it (%s)", m.name, m.i.identity, a.Reason)
+		w.violate("rule loss-is-definite", "%s: %s gives up what nobody took from it (%s)", m.name, m.i.identity, a.Reason)
+	case a.Reason == machine.ReasonPreempted && m.betterSince != 0 && takenBack(m):
+		// What was taken back waits for neither.
 	case a.Reason == machine.ReasonPreempted && now < m.state.Term.Started.Add(m.cfg.Timing.MinHold):
-		w.violate("rule 17", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(m.state.Term.Started))
+		w.violate("rule no-flapping", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(m.state.Term.Started))
 	case a.Reason == machine.ReasonPreempted && (m.betterSince == 0 || now < m.betterSince.Add(m.cfg.Timing.PreemptDelay)):
-		w.violate("rule 17", "%s: %s drains for a better member that it has not seen for long enough", m.name, m.i.identity)
+		w.violate("rule no-flapping", "%s: %s drains for a better member that it has not seen for long enough", m.name, m.i.identity)
 	}
+}
+
+// takenBack says whether the preference names the part's own revision as one that was taken back.
+func takenBack(m *part) bool {
+	blocked := m.state.Preferred.Blocked
+	return blocked != "" && blocked == m.cfg.Member.Revision
 }
 
 // losses are the reasons for which a term ends that was taken from its holder.
@@ -152,7 +160,7 @@ func (j *judge) changed(e lock.Entry) {
 // doubted: a member takes the store for one that was reset.
 func (j *judge) doubted(i *incarnation) {
 	if !j.restored() {
-		j.w.violate("rule 14", "%s believes that the store was restored", i.identity)
+		j.w.violate("rule newer-by-version", "%s believes that the store was restored", i.identity)
 	}
 }
 
@@ -188,14 +196,14 @@ func (j *judge) stepped(m *part) {
 		return
 	}
 	if s.Lock.Owner != machine.Mine || s.Lock.Version.UID != s.Term.UID || s.Lock.Record.Token != s.Term.Token {
-		j.w.violate("rule 9", "%s: %s leads on although it sees that the lock is %v", m.name, m.i.identity, s.Lock.Owner)
+		j.w.violate("rule loss-is-definite", "%s: %s leads on although it sees that the lock is %v", m.name, m.i.identity, s.Lock.Owner)
 	}
 }
 
 // outlived: work reached its deadline though its manager ran and could have stopped it.
 func (j *judge) outlived(k *work) {
 	if !k.m.i.p.heldUp(k.m.cfg.Timing.StopGrace) {
-		j.w.violate("rule 4", "%s: the work of %s was never stopped before its deadline", k.m.name, k.m.i.identity)
+		j.w.violate("rule dead-by-the-deadline", "%s: the work of %s was never stopped before its deadline", k.m.name, k.m.i.identity)
 	}
 }
 
@@ -222,7 +230,7 @@ func (j *judge) stored(m *part, q *request) {
 	r := e.Record
 	if r.Mark != nil {
 		if r.Mark.Beat <= m.storedBeat && !j.restored() {
-			w.violate("rule 14", "%s: %s stores beat %d after %d", m.name, m.i.identity, r.Mark.Beat, m.storedBeat)
+			w.violate("rule newer-by-version", "%s: %s stores beat %d after %d", m.name, m.i.identity, r.Mark.Beat, m.storedBeat)
 		}
 		m.storedBeat = r.Mark.Beat
 	}
@@ -247,29 +255,29 @@ func (j *judge) stored(m *part, q *request) {
 		w.moved(m, p)
 	case machine.Renew:
 		if r.ThroughSession() {
-			w.violate("rule 2", "%s: %s renews by itself what its session renews", m.name, m.i.identity)
+			w.violate("rule seen-not-assumed", "%s: %s renews by itself what its session renews", m.name, m.i.identity)
 		}
 		if m.work != nil && !m.work.answered && r.Token != m.work.token && !j.restored() {
-			w.violate("rule 10", "%s: %s renews token %d in the term %d", m.name, m.i.identity, r.Token, m.work.token)
+			w.violate("rule tokens-rise", "%s: %s renews token %d in the term %d", m.name, m.i.identity, r.Token, m.work.token)
 		}
 	case machine.Release:
 		for _, k := range j.working[m.election] {
 			// What was sent before the store was restored may fit what it is now.
 			if k.m.i == m.i && q.restores == w.store.restores {
-				w.violate("rule 5", "%s: %s releases before its work has stopped", m.name, m.i.identity)
+				w.violate("rule stop-before-release", "%s: %s releases before its work has stopped", m.name, m.i.identity)
 			}
 		}
 		w.moved(m, p)
 	case machine.Create:
 		if r.Holder != "" || r.Token != 0 {
-			w.violate("rule 10", "%s: %s creates it with a holder or a token", m.name, m.i.identity)
+			w.violate("rule tokens-rise", "%s: %s creates it with a holder or a token", m.name, m.i.identity)
 		}
 	}
 }
 
 func (j *judge) tokenStored(m *part, r *record.Record) {
 	if r.Token <= j.storedToken[m.election] && !j.restored() {
-		j.w.violate("rule 10", "%s: %s stores token %d after %d", m.name, m.i.identity, r.Token, j.storedToken[m.election])
+		j.w.violate("rule tokens-rise", "%s: %s stores token %d after %d", m.name, m.i.identity, r.Token, j.storedToken[m.election])
 	}
 	j.storedToken[m.election] = max(j.storedToken[m.election], r.Token)
 }
@@ -281,7 +289,7 @@ func (j *judge) taken(m *part) {
 		return
 	}
 	for _, k := range j.working[m.election] {
-		w.violate("rule 7", "%s: %s takes it while %s is at work", m.name, m.i.identity, k.m.i.identity)
+		w.violate("rule living-terms-stay", "%s: %s takes it while %s is at work", m.name, m.i.identity, k.m.i.identity)
 	}
 	for _, h := range w.hosts {
 		if h.proc == nil || h.proc.inc == m.i {
@@ -289,7 +297,7 @@ func (j *judge) taken(m *part) {
 		}
 		o := h.proc.inc.machines[m.election]
 		if o != nil && o.state.Role == machine.Leading && h.clock.local(w.now) < o.state.Term.Deadline {
-			w.violate("rule 7", "%s: %s takes it during the term of %s", m.name, m.i.identity, o.i.identity)
+			w.violate("rule living-terms-stay", "%s: %s takes it during the term of %s", m.name, m.i.identity, o.i.identity)
 		}
 	}
 }
@@ -309,10 +317,10 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 			f.sessionUID, f.sessionBeat, f.sessionEnded = e.Version.UID, 0, false
 		}
 		if f.sessionEnded {
-			w.violate("rule 11", "%s: %s beats after its end", e.Name, i.identity)
+			w.violate("rule a-session-ends-once", "%s: %s beats after its end", e.Name, i.identity)
 		}
 		if r.Mark.Beat <= f.sessionBeat {
-			w.violate("rule 14", "%s: %s stores beat %d after %d", e.Name, i.identity, r.Mark.Beat, f.sessionBeat)
+			w.violate("rule newer-by-version", "%s: %s stores beat %d after %d", e.Name, i.identity, r.Mark.Beat, f.sessionBeat)
 		}
 		f.sessionBeat, f.sessionSent = r.Mark.Beat, sent
 		return
@@ -327,7 +335,7 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 	f.sessionEnded = true
 	for e, working := range j.working {
 		if f.i == i && slices.ContainsFunc(working, func(k *work) bool { return k.m.i == i }) {
-			w.violate("rule 11", "%s: %s ends its session before its work has stopped", w.elections[e], i.identity)
+			w.violate("rule a-session-ends-once", "%s: %s ends its session before its work has stopped", w.elections[e], i.identity)
 		}
 	}
 	if f.i == i {
@@ -335,7 +343,7 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 	}
 	w.cov.saw(SessionEnded)
 	if h := f.i.p.h; !f.i.p.dead && h.clock.local(w.now) < f.sessionSent.Add(h.timing.Validity()) {
-		w.violate("rule 11", "%s: %s ends the session of %s, which has not lapsed", e.Name, i.identity, r.Member.Identity)
+		w.violate("rule a-session-ends-once", "%s: %s ends the session of %s, which has not lapsed", e.Name, i.identity, r.Member.Identity)
 	}
 }
 

@@ -1,17 +1,18 @@
 package sim
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/primacy-dev/primacy/pkg/election/mutants"
 )
 
 // mutant is production code with one rule broken, or the simulator's driver with one left out.
@@ -36,8 +37,7 @@ func TestMutantsDie(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("compiles the simulator once for each mutant")
 	}
-	goTool, err := exec.LookPath("go")
-	if err != nil {
+	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go tool: ", err)
 	}
 	only := os.Getenv("PRIMACY_MUTANT")
@@ -47,20 +47,20 @@ func TestMutantsDie(t *testing.T) {
 		violation string
 		err       error
 	}
-	outcomes := make([]outcome, len(mutants))
+	outcomes := make([]outcome, len(rows))
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for n := range next {
-				o := outcome{mutant: mutants[n]}
-				o.seed, o.violation, o.err = o.hunt(goTool, t.TempDir())
+				o := outcome{mutant: rows[n]}
+				o.seed, o.violation, o.err = o.hunt(t.Context(), t.TempDir())
 				outcomes[n] = o
 			}
 		})
 	}
-	for n := range mutants {
-		if only == "" || strings.Contains(mutants[n].name, only) {
+	for n := range rows {
+		if only == "" || strings.Contains(rows[n].name, only) {
 			next <- n
 		}
 	}
@@ -103,33 +103,19 @@ func (m mutant) seeds() Class {
 	return m.class
 }
 
+func (m mutant) edit() mutants.Edit {
+	return mutants.Edit{File: "pkg/election/" + m.file, Old: m.old, New: m.new}
+}
+
 // hunt compiles the mutant and returns the first seed that kills it.
-func (m mutant) hunt(goTool, dir string) (seed uint64, violation string, err error) {
-	source, err := filepath.Abs(filepath.Join("..", m.file))
+func (m mutant) hunt(ctx context.Context, dir string) (seed uint64, violation string, err error) {
+	root, err := mutants.Root()
 	if err != nil {
 		return 0, "", err
 	}
-	text, err := os.ReadFile(source)
+	binary, err := m.edit().Compile(ctx, root, "pkg/election/sim", dir)
 	if err != nil {
 		return 0, "", err
-	}
-	if n := strings.Count(string(text), m.old); n != 1 {
-		return 0, "", fmt.Errorf("pkg/election/%s has %d times what the mutant replaces, want once; the code has changed, so change mutants_table_test.go with it:\n%s", m.file, n, m.old)
-	}
-	replaced := filepath.Join(dir, "mutant.go")
-	if err := os.WriteFile(replaced, []byte(strings.Replace(string(text), m.old, m.new, 1)), 0o600); err != nil {
-		return 0, "", err
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: replaced}})
-	if err != nil {
-		return 0, "", err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
-		return 0, "", err
-	}
-	binary := filepath.Join(dir, "sim.test")
-	if out, err := exec.Command(goTool, "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, ".").CombinedOutput(); err != nil {
-		return 0, "", fmt.Errorf("does not compile: %w\n%s", err, out)
 	}
 	defer os.Remove(binary)
 	hunt := exec.Command(binary, "-test.run", "^TestHunt$")
@@ -149,6 +135,19 @@ func (m mutant) hunt(goTool, dir string) (seed uint64, violation string, err err
 		err = errors.New("the hunt said nothing")
 	}
 	return 0, "", err
+}
+
+// TestRowsFit keeps each mutant true to the code: what it replaces is there exactly once.
+func TestRowsFit(t *testing.T) {
+	root, err := mutants.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range rows {
+		if _, err := m.edit().Apply(root); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
 }
 
 // TestHunt is what a mutant's binary runs: PRIMACY_SIM_HUNT=class:first:last looks through

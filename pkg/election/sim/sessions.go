@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// How a member's driver lets its session renew its terms (rules 2, 12 and 15): what it
+// How a member's driver lets its session renew its terms (rules seen-not-assumed, owned-through-its-session and answer-for-your-writes): what it
 // tells the machines of beats, and what it does about locks that it should not hold.
 
 // renewals says of each member and election what keeps terms alive: all alike, or members
@@ -59,7 +59,7 @@ func (i *incarnation) blind() {
 }
 
 // stray takes up a lock that this incarnation holds although it takes no part in its
-// election any more: a write that was given up was carried out after all (rule 15).
+// election any more: a write that was given up was carried out after all (rule answer-for-your-writes).
 func (i *incarnation) stray(e *lock.Entry) *part {
 	w := i.p.h.w
 	election := slices.Index(w.elections, e.Name)
@@ -99,7 +99,7 @@ func (j *judge) shown(i *incarnation, e *lock.Entry) {
 // that says so.
 func (j *judge) validUntil(m *part) (record.Instant, string) {
 	if m.takenThroughSession {
-		return j.members[m.i.identity].shownSent.Add(m.cfg.Timing.Validity()), "rule 2"
+		return j.members[m.i.identity].shownSent.Add(m.cfg.Timing.Validity()), "rule seen-not-assumed"
 	}
-	return m.committedSent.Add(m.cfg.Timing.Validity()), "rule 1"
+	return m.committedSent.Add(m.cfg.Timing.Validity()), "rule sending-counts"
 }

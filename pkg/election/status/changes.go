@@ -16,12 +16,12 @@ type Changes struct {
 // realm is not reported.
 func (c *Changes) Since(r Report) Report {
 	elections, members := map[string]Election{}, map[string]Member{}
-	news := Report{At: r.At, Elections: []Election{}, Members: []Member{}, severalGroups: r.severalGroups}
+	news := Report{At: r.At, Elections: []Election{}, Members: []Member{}, Notes: r.Notes, severalGroups: r.severalGroups, severalKinds: r.severalKinds}
 	for _, e := range r.Elections {
-		key, still := e.Group+"/"+e.Lock, e
+		key, still := e.Group+"/"+string(e.Kind)+"/"+e.Lock, e
 		still.Renewed = time.Time{}
 		elections[key] = still
-		if before, known := c.elections[key]; !known || before != still {
+		if before, known := c.elections[key]; !known || !reflect.DeepEqual(before, still) {
 			news.Elections = append(news.Elections, e)
 		}
 	}

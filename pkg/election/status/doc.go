@@ -1,7 +1,7 @@
 // Package status tells people who leads what, from nothing but what the API shows: the
 // records of locks and sessions in one realm.
 //
-//	report, err := status.Look(ctx, locks, status.Selection{Group: "edge"})
+//	report, err := status.Look(ctx, status.Realm{Leases: locks}, status.Selection{Group: "edge"})
 //	if err != nil { return err }
 //	return report.Write(os.Stdout, status.Table)
 //
@@ -16,5 +16,5 @@
 // Anybody who may edit a lock chooses what is in it. In every string of a Report, what
 // cannot be printed is escaped as in Go's string literals, and so is the backslash.
 //
-// Only Follow starts a goroutine, and joins it.
+// Only Look and Follow start goroutines, and join them.
 package status

@@ -2,29 +2,25 @@ package status
 
 import (
 	"context"
-	"maps"
-	"slices"
+	"errors"
+	"sync"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
 // Look reports what the realm shows now. The error is why it could not be listed; nothing
-// is tried twice.
-func Look(ctx context.Context, store lock.Store, s Selection) (Report, error) {
-	ctx, cancel := context.WithCancel(ctx)
+// is tried twice. Where ConfigMaps may not be listed, the report's notes say so.
+func Look(ctx context.Context, realm Realm, s Selection) (Report, error) {
+	looking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var report Report
 	var failed error
 	seen := false
-	err := store.Watch(ctx, func(e lock.Event) {
-		switch {
-		case seen || failed != nil:
-		case e.Kind == lock.Listed:
-			report, seen = Of(s, e.List, time.Now()), true
-			cancel()
-		case e.Kind == lock.Broken:
-			failed = e.Err
+	err := Follow(looking, realm, s, func(r Report, trouble error) {
+		if !seen {
+			report, failed, seen = r, trouble, true
 			cancel()
 		}
 	})
@@ -39,26 +35,38 @@ func Look(ctx context.Context, store lock.Store, s Selection) (Report, error) {
 	return Report{}, context.Cause(ctx)
 }
 
+// shown is an event of one of the streams.
+type shown struct {
+	part *part
+	lock.Event
+}
+
 // Follow delivers a report at first, after every change in the realm, and every second,
 // since ages move and what looks expired changes by itself; until ctx ends, then it
-// returns nil. When the stream is cut it delivers why, and goes on by itself. It calls
-// deliver from its own goroutine's stack only; it starts one goroutine, which has ended
-// when it returns.
-func Follow(ctx context.Context, store lock.Store, s Selection, deliver func(Report, error)) error {
+// returns nil. When a stream is cut it delivers why, and goes on by itself. It calls
+// deliver from its own goroutine's stack only; it starts one goroutine for each stream, which
+// have ended when it returns.
+func Follow(ctx context.Context, realm Realm, s Selection, deliver func(Report, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan lock.Event, 256)
-	ended := make(chan error, 1)
-	go func() { // joined by the receive from ended below
-		ended <- store.Watch(ctx, func(e lock.Event) {
-			select {
-			case events <- e:
-			case <-ctx.Done():
-			}
+	var streams sync.WaitGroup
+	defer streams.Wait()
+	defer cancel()
+	f := follower{parts: realm.parts(s)}
+	events := make(chan shown, 256)
+	ended := make(chan error, len(f.parts))
+	for _, p := range f.parts {
+		p.known = map[string]lock.Entry{}
+		streams.Go(func() {
+			ended <- p.watch(ctx, func(e lock.Event) {
+				select {
+				case events <- shown{p, e}:
+				case <-ctx.Done():
+				}
+			})
 		})
-	}()
-	tick := time.NewTicker(time.Second)
+	}
+	tick := clock.NewTimer(time.Second)
 	defer tick.Stop()
-	f := follower{known: map[string]lock.Entry{}}
 	for {
 		select {
 		case e := <-events:
@@ -66,29 +74,28 @@ func Follow(ctx context.Context, store lock.Store, s Selection, deliver func(Rep
 				continue
 			}
 		case <-tick.C:
+			tick.Reset(time.Second)
 		case err := <-ended:
-			cancel()
 			return err
 		}
 		if f.trouble != nil {
 			deliver(Report{}, f.trouble)
 			f.trouble = nil
 		}
-		if f.listed {
-			deliver(Of(s, slices.Collect(maps.Values(f.known)), time.Now()), nil)
+		if f.complete() {
+			deliver(f.seen().Report(s, time.Now()), nil)
 		}
 	}
 }
 
-// follower is what the stream has shown. It belongs to the goroutine of Follow.
+// follower is what the streams have shown. It belongs to the goroutine of Follow.
 type follower struct {
-	known   map[string]lock.Entry
-	listed  bool
+	parts   []*part
 	trouble error
 }
 
 // take takes in an event and all that wait behind it, and says whether there is news.
-func (f *follower) take(e lock.Event, more <-chan lock.Event) (news bool) {
+func (f *follower) take(e shown, more <-chan shown) (news bool) {
 	for {
 		news = f.takeOne(e) || news
 		select {
@@ -99,23 +106,63 @@ func (f *follower) take(e lock.Event, more <-chan lock.Event) (news bool) {
 	}
 }
 
-func (f *follower) takeOne(e lock.Event) (news bool) {
+func (f *follower) takeOne(e shown) (news bool) {
+	p := e.part
 	switch e.Kind {
 	case lock.Listed:
-		clear(f.known)
-		f.listed = true
+		clear(p.known)
+		p.listed, p.refused = true, false
 		for _, entry := range e.List {
-			f.known[entry.Name] = entry
+			p.known[entry.Name] = entry
 		}
 	case lock.Changed:
-		f.known[e.Entry.Name] = e.Entry
+		p.known[e.Entry.Name] = e.Entry
 		if e.Entry.Absent() {
-			delete(f.known, e.Entry.Name)
+			delete(p.known, e.Entry.Name)
 		}
 	case lock.Broken:
+		if p.denied != "" && errors.Is(e.Err, lock.ErrDenied) {
+			clear(p.known)
+			was := p.refused
+			p.listed, p.refused = false, true
+			return !was
+		}
 		f.trouble = e.Err
 	default:
 		return false
 	}
 	return true
+}
+
+// complete says whether every stream has shown what there is, or may not.
+func (f *follower) complete() bool {
+	for _, p := range f.parts {
+		if !p.listed && !p.refused {
+			return false
+		}
+	}
+	return true
+}
+
+// seen is what there is. A ConfigMap that two streams show counts once, as it is newest.
+func (f *follower) seen() (all Seen) {
+	maps := map[string]lock.Entry{}
+	for _, p := range f.parts {
+		if p.refused {
+			all.notes = []string{p.denied}
+			all.blind = all.blind || p.denied == deniedAll
+			break
+		}
+		for name, e := range p.known {
+			if p.kind == Lease {
+				all.Leases = append(all.Leases, e)
+			} else if known, found := maps[name]; !found || known.Version.Revision < e.Version.Revision {
+				maps[name] = e
+			}
+		}
+	}
+	for _, e := range maps {
+		all.ConfigMaps = append(all.ConfigMaps, e)
+	}
+	return all
 }

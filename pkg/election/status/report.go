@@ -18,17 +18,20 @@ type Report struct {
 	At        time.Time  `json:"at"`
 	Elections []Election `json:"elections"`
 	Members   []Member   `json:"members"`
+	// Notes say what could not be seen.
+	Notes []string `json:"notes,omitempty"`
 
-	// severalGroups makes tables say which.
-	severalGroups bool
+	// severalGroups and severalKinds make tables say which.
+	severalGroups, severalKinds bool
 }
 
 // Election is what is seen of one election.
 type Election struct {
 	Name  string `json:"name"`
 	Group string `json:"group,omitempty"`
-	// Lock is the name of the lock object.
+	// Lock is the name of the lock object, and Kind its kind.
 	Lock  string `json:"lock"`
+	Kind  Kind   `json:"kind"`
 	State State  `json:"state"`
 	// Reason says why the state is not a good one.
 	Reason string `json:"reason,omitempty"`
@@ -47,6 +50,11 @@ type Election struct {
 	Transitions int `json:"transitions"`
 	// HandoverTo is the member that a released lock is left to.
 	HandoverTo string `json:"handoverTo,omitempty"`
+	// Others are further locks of the election.
+	Others []OtherLock `json:"otherLocks,omitempty"`
+
+	// migrates: it is configured with a lock that it is migrated from.
+	migrates bool
 }
 
 // Member is what is seen of one member.
@@ -71,8 +79,19 @@ type Member struct {
 	// Session is the name of the session object.
 	Session string    `json:"session"`
 	Renewed time.Time `json:"renewed,omitzero"`
-	// Duration is how long the session lasts without a renewal; zero where nobody can tell.
+	// Version is that of its program, Drift how far it takes clocks to differ, and LeaseSeconds
+	// how long its session lasts; empty where it does not say.
+	Version      string  `json:"version,omitempty"`
+	Drift        float64 `json:"drift,omitempty"`
+	LeaseSeconds int     `json:"leaseSeconds,omitempty"`
+	// Differs names what is not as it is with most living members of its group.
+	Differs []string `json:"differs,omitempty"`
+	// Duration is how long the session lasts without a renewal; zero where nobody can tell. Since
+	// is when it began, by its owner's clock.
 	Duration time.Duration `json:"-"`
+	Since    time.Time     `json:"-"`
+	// says is what it publishes of itself.
+	says record.Member
 }
 
 // Selection says what to report. The zero Selection is everything that is Primacy's.
@@ -83,52 +102,112 @@ type Selection struct {
 	Expected []Expected
 	// Without are locks that nobody should hold, since their elections are disabled: they are
 	// reported only where somebody does.
-	Without []string
+	Without []Ref
 }
 
 // Expected is an election and the name of its lock.
 type Expected struct {
 	Election, Lock string
+	// Kind is that of the lock; empty for a Lease.
+	Kind Kind
+	// MigrateFrom is the lock that the election is migrated from.
+	MigrateFrom Ref
 }
 
-// Of reports what a list of all there is shows, by the wall-clock time now.
-func Of(s Selection, entries []lock.Entry, now time.Time) Report {
-	r := Report{At: now.UTC(), Elections: []Election{}, Members: []Member{}}
-	expected := make(map[string]string, len(s.Expected))
+func (e Expected) lock() Ref { return Ref{cmp.Or(e.Kind, Lease), e.Lock} }
+
+// Seen is all there is of each kind.
+type Seen struct {
+	Leases, ConfigMaps []lock.Entry
+
+	// notes say what of it was not seen; blind, that no ConfigMap was.
+	notes []string
+	blind bool
+}
+
+// Of reports what a list of all Leases shows, by the wall-clock time now.
+func Of(s Selection, leases []lock.Entry, now time.Time) Report {
+	return Seen{Leases: leases}.Report(s, now)
+}
+
+// Report reports what is seen, by the wall-clock time now. An election has one row, however many
+// locks it has.
+func (all Seen) Report(s Selection, now time.Time) Report {
+	r := Report{At: now.UTC(), Elections: []Election{}, Members: []Member{}, Notes: all.notes}
+	expected := make(map[Ref]Expected, len(s.Expected))
 	for _, e := range s.Expected {
-		expected[e.Lock] = e.Election
+		expected[e.lock()] = e
+		if e.MigrateFrom != (Ref{}) {
+			expected[e.MigrateFrom] = e
+		}
 	}
 	sessions := map[string]lock.Entry{}
-	var locks []lock.Entry
-	for _, e := range entries {
+	var locks []seenLock
+	for _, e := range all.entries() {
 		if e.Absent() {
 			continue
 		}
-		_, wanted := expected[e.Name]
+		of, wanted := expected[e.Ref]
 		switch {
-		case !wanted && isSession(e, s.Group):
-			sessions[e.Name] = e
+		case !wanted && e.Kind == Lease && isSession(e.Entry, s.Group):
+			sessions[e.Entry.Name] = e.Entry
 			if s.picks(e.Record) {
-				r.Members = append(r.Members, member(e, expired(e.Record, now)))
+				r.Members = append(r.Members, member(e.Entry, expired(e.Record, now)))
 			}
-		case slices.Contains(s.Without, e.Name) && e.Record.Holder == "":
+		case slices.Contains(s.Without, e.Ref) && e.Record.Holder == "":
 		case wanted || e.Record.Group != "" && s.picks(e.Record):
+			e.election, e.main = of.Election, wanted && of.lock() == e.Ref
 			locks = append(locks, e)
 		}
 	}
-	for _, e := range locks {
-		found := electionOf(e, expected[e.Name], sessions, now)
-		found.Group = cmp.Or(found.Group, s.Group)
-		r.Elections = append(r.Elections, found)
-		delete(expected, e.Name)
+	found := map[any][]seenLock{}
+	for _, l := range locks {
+		l.row = electionOf(l.Entry, l.election, sessions, now)
+		l.row.Kind, l.row.Group = l.Kind, cmp.Or(l.row.Group, s.Group)
+		l.row.migrates = expected[l.Ref].MigrateFrom != (Ref{})
+		found[l.key()] = append(found[l.key()], l)
 	}
-	for lockName, election := range expected {
-		r.Elections = append(r.Elections, Election{
-			Name: election, Group: s.Group, Lock: lockName, State: Absent, Reason: "no member has created it yet",
-		})
+	rowed := map[string]bool{}
+	for _, locks := range found {
+		r.Elections = append(r.Elections, one(locks))
+		for _, l := range locks {
+			rowed[l.election] = true
+		}
 	}
+	for _, e := range s.Expected {
+		if !rowed[e.Election] && (e.lock().Kind == Lease || !all.blind) {
+			r.Elections = append(r.Elections, Election{
+				Name: e.Election, Group: s.Group, Lock: e.Lock, Kind: e.lock().Kind, State: Absent, Reason: "no member has created it yet",
+			})
+		}
+	}
+	r.living()
 	r.sort()
+	r.compare()
 	return r
+}
+
+// living finds locks that look expired though their holders live. Members keep a lock without a
+// renewal until its range of time is over.
+func (r *Report) living() {
+	for i := range r.Elections {
+		e := &r.Elections[i]
+		lives := slices.ContainsFunc(r.Members, func(m Member) bool { return m.State == Live && m.Identity == e.Holder })
+		if e.State == Led && e.Stale && lives {
+			e.Stale, e.Reason = false, "not renewed, though its holder lives: it waits for the end of its range, or its renewals fail"
+		}
+	}
+}
+
+// entries are all objects with their kinds.
+func (all Seen) entries() (entries []seenLock) {
+	for _, e := range all.Leases {
+		entries = append(entries, seenLock{Ref: Ref{Lease, e.Name}, Entry: e})
+	}
+	for _, e := range all.ConfigMaps {
+		entries = append(entries, seenLock{Ref: Ref{ConfigMap, e.Name}, Entry: e})
+	}
+	return entries
 }
 
 func (s Selection) picks(r *record.Record) bool { return s.Group == "" || r.Group == s.Group }
@@ -199,15 +278,17 @@ func member(e lock.Entry, stale bool) Member {
 	r := e.Record
 	out := Member{
 		Identity: clean(r.Holder), Group: clean(r.Group), Session: clean(e.Name),
-		Renewed: r.Renewed, State: memberStateOf(r, stale), Reason: cleanText(r.Unreadable),
+		Renewed: r.Renewed, Since: r.Acquired, State: memberStateOf(r, stale), Reason: cleanText(r.Unreadable),
 	}
 	if out.State == Unknown && out.Reason == "" {
 		out.Reason = "the session names no member that can be believed"
 	}
 	if r.Bound() {
 		out.Duration = r.Mark.Duration
+		out.LeaseSeconds = int(out.Duration / time.Second)
 	}
 	if m := r.Member; m != nil {
+		out.says, out.Version, out.Drift = *m, clean(m.Version), m.Drift()
 		out.Identity = clean(m.Identity)
 		out.Revision, out.Location, out.Weight = clean(m.Revision), string(m.Location), m.Weight
 		out.Ready, out.Preference, out.Fallen = m.Ready, clean(m.Preference), m.Fallen
@@ -221,7 +302,7 @@ func member(e lock.Entry, stale bool) Member {
 // sort puts everything into a fixed order, and counts who leads how much.
 func (r *Report) sort() {
 	slices.SortFunc(r.Elections, func(a, b Election) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Lock, b.Lock))
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Kind, b.Kind))
 	})
 	slices.SortFunc(r.Members, func(a, b Member) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Identity, b.Identity), cmp.Compare(a.Session, b.Session))
@@ -230,6 +311,7 @@ func (r *Report) sort() {
 	leads := map[string]int{}
 	for _, e := range r.Elections {
 		groups[e.Group] = true
+		r.severalKinds = r.severalKinds || e.Kind == ConfigMap
 		if e.State == Led {
 			leads[e.Holder]++
 		}

@@ -230,21 +230,21 @@ func script(events ...lock.Event) stream {
 
 func TestLook(t *testing.T) {
 	a := held("a", alice, "1-9-0", 1, time.Second)
-	r, err := status.Look(t.Context(), script(lock.Event{Kind: lock.Listing}, lock.Event{Kind: lock.Listed, List: []lock.Entry{a}}), status.Selection{})
+	r, err := status.Look(t.Context(), status.Realm{Leases: script(lock.Event{Kind: lock.Listing}, lock.Event{Kind: lock.Listed, List: []lock.Entry{a}})}, status.Selection{})
 	if err != nil || len(r.Elections) != 1 {
 		t.Errorf("got %v, %v", r, err)
 	}
-	if _, err := status.Look(t.Context(), script(lock.Event{Kind: lock.Broken, Err: lock.ErrDenied}), status.Selection{}); !errors.Is(err, lock.ErrDenied) {
+	if _, err := status.Look(t.Context(), status.Realm{Leases: script(lock.Event{Kind: lock.Broken, Err: lock.ErrDenied})}, status.Selection{}); !errors.Is(err, lock.ErrDenied) {
 		t.Errorf("a list that is denied: %v", err)
 	}
 	ended := script()
 	close(ended.events)
-	if _, err := status.Look(t.Context(), ended, status.Selection{}); !errors.Is(err, errGivenUp) {
+	if _, err := status.Look(t.Context(), status.Realm{Leases: ended}, status.Selection{}); !errors.Is(err, errGivenUp) {
 		t.Errorf("a store that gives up: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := status.Look(ctx, script(), status.Selection{}); !errors.Is(err, context.Canceled) {
+	if _, err := status.Look(ctx, status.Realm{Leases: script()}, status.Selection{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -270,7 +270,7 @@ func TestFollow(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() {
-			done <- status.Follow(ctx, s, status.Selection{}, func(r status.Report, err error) {
+			done <- status.Follow(ctx, status.Realm{Leases: s}, status.Selection{}, func(r status.Report, err error) {
 				if err != nil {
 					say(err.Error())
 					return

@@ -2,16 +2,20 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Columns of the tables. Their order is stable; one with the group stands before them
-// where there are several groups.
+// where there are several groups, and one with the kind of the lock before the note where not all
+// are Leases.
 var (
 	electionColumns = []string{"ELECTION", "HOLDER", "REVISION", "LOCATION", "STATE", "TOKEN", "AGE", "NOTE"}
 	memberColumns   = []string{"MEMBER", "REVISION", "LOCATION", "READY", "STATE", "PREFERS", "LEADS", "RENEWED", "NOTE"}
@@ -41,9 +45,15 @@ func (r Report) Rows() (elections, members [][]string) {
 		}
 		return cells
 	}
-	elections = append(elections, row("GROUP", append([]string{}, electionColumns...)))
+	kind := func(kind string, cells []string) []string {
+		if r.severalKinds {
+			cells = slices.Insert(cells, len(cells)-1, kind)
+		}
+		return cells
+	}
+	elections = append(elections, row("GROUP", kind("LOCK", slices.Clone(electionColumns))))
 	for _, e := range r.Elections {
-		elections = append(elections, row(e.Group, e.cells(r.At)))
+		elections = append(elections, row(e.Group, kind(string(e.Kind), e.cells(r.At))))
 	}
 	members = append(members, row("GROUP", append([]string{}, memberColumns...)))
 	for _, m := range r.Members {
@@ -68,6 +78,7 @@ func (e Election) cells(now time.Time) []string {
 	if e.HandoverTo != "" {
 		note = "left to " + e.HandoverTo
 	}
+	note = strings.TrimPrefix(strings.Join(append([]string{note}, e.besides()...), "; "), "; ")
 	return []string{e.Name, e.Holder, e.Revision, e.Location, state, token, since(e.Acquired, now), note}
 }
 
@@ -79,8 +90,15 @@ func (m Member) cells(now time.Time) []string {
 	if m.State == Stale {
 		state = "stale?"
 	}
-	if len(m.Standing) > 0 {
+	switch {
+	case slices.Equal(m.Standing, []string{record.EveryElection}):
+		note = "runners failed lately, or are not ready, in more elections than a session can list"
+	case len(m.Standing) > 0:
 		note = "runners failed lately, or are not ready: " + strings.Join(m.Standing, ", ")
+	}
+	if len(m.Differs) > 0 {
+		differs := "differs from others in " + strings.Join(m.Differs, ", ")
+		note = strings.TrimPrefix(note+"; "+differs, "; ")
 	}
 	return []string{m.Identity, m.Revision, m.Location, ready, state, m.Preference, strconv.Itoa(m.Leads), since(m.Renewed, now), note}
 }

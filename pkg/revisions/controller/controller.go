@@ -28,9 +28,9 @@ type Config struct {
 	// Sessions is the store of the group's sessions, and Timing theirs.
 	Sessions lock.Store
 	Timing   record.Timing
-	// Elections are all that a rollout moves, the controller's own among them. The channel is
-	// closed when they are no longer these.
-	Elections func() ([]Election, <-chan struct{})
+	// Elections are those of the group, the controller's own among them; it leaves alone those
+	// that are not contested. The channel is closed when they are no longer these.
+	Elections func() ([]election.Spec, <-chan struct{})
 	// Plans is what members follow. Somebody else watches it.
 	Plans *steering.Source
 	// Maps are the ConfigMaps of the namespace in which the plan is stored.
@@ -43,12 +43,6 @@ type Config struct {
 	Clock clock.Clock
 	// Log takes what the rollout does, and trouble. Default: nothing is logged.
 	Log *zap.Logger
-}
-
-// Election is one election, and where its lock is.
-type Election struct {
-	Name, Lock string
-	Locks      lock.Store
 }
 
 // Controller is the work of the election of that name.
@@ -176,6 +170,7 @@ func (t *tenure) drive(ctx context.Context) error {
 
 // Errors that keep a controller from writing.
 var (
-	errBlind   = errors.New("the status of the rollout cannot be read and nobody knows it: nothing moves (abort takes every election to stable, retry begins anew: primacy rollout abort, primacy rollout retry)")
-	errDeposed = errors.New("a controller of a later term is at work")
+	errBlind      = errors.New("the status of the rollout cannot be read and nobody knows it: nothing moves (abort takes every election to stable, retry begins anew: primacy rollout abort, primacy rollout retry)")
+	errSpecBroken = errors.New("what is stored of the rollout itself cannot be read, so it stays where it is (correct the key rollout of its ConfigMap)")
+	errDeposed    = errors.New("a controller of a later term is at work")
 )

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
@@ -168,7 +168,7 @@ func TestStatusEditedByHand(t *testing.T) {
 	select {
 	case e := <-watch.ResultChan():
 		mended, _ = e.Object.(*corev1.ConfigMap)
-	case <-time.After(longest):
+	case <-clock.NewTimer(longest).C:
 		t.Fatal("nobody wrote the status again")
 	}
 	if mended == nil || mended.Data[rollout.KeyStatus] != truth {
@@ -180,7 +180,7 @@ func TestStatusEditedByHand(t *testing.T) {
 	}
 	select {
 	case <-red.mended:
-	case <-time.After(longest):
+	case <-clock.NewTimer(longest).C:
 		t.Error("nobody said that the status was edited")
 	}
 	red.stop()
@@ -204,7 +204,7 @@ func TestDeposedWritesNothing(t *testing.T) {
 	g.beside(func(ctx context.Context) error { return driver.Run(ctx, election.NewTerm(term, nil)) })
 	select {
 	case <-said:
-	case <-time.After(longest):
+	case <-clock.NewTimer(longest).C:
 		t.Fatal("it did not say that it is deposed")
 	}
 	g.say(rollout.Plan.PromoteStep) // there is something to write

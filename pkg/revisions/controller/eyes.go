@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/session"
@@ -18,9 +19,14 @@ import (
 // that drives the rollout.
 type eyes struct {
 	Config
-	elections []Election
+	elections []election.Spec
 	streams   map[lock.Store]*stream
 	directory *session.Directory
+	// digest is what the controller preferred at the last look, and divided says whether members
+	// saw something else then. agreedAt is when all began to see what it prefers.
+	digest   string
+	divided  bool
+	agreedAt record.Instant
 	// pulses are the beats of sessions, by the names of these.
 	pulses map[string]pulse
 }
@@ -30,6 +36,8 @@ type stream struct {
 	store lock.Store
 	names []string
 	known map[string]lock.Entry
+	// since is when the present term of each lock was seen first.
+	since map[string]firstSight
 	// whole: there was a list, and the stream is not cut.
 	whole bool
 }
@@ -50,10 +58,22 @@ type heard struct {
 	ended  error
 }
 
-func newEyes(cfg Config, elections []Election) *eyes {
-	e := &eyes{Config: cfg, elections: elections, streams: map[lock.Store]*stream{}}
+// firstSight is when a term was seen for the first time.
+type firstSight struct {
+	holder string
+	token  record.Token
+	at     record.Instant
+}
+
+func newEyes(cfg Config, elections []election.Spec) *eyes {
+	e := &eyes{Config: cfg, streams: map[lock.Store]*stream{}}
 	e.streamOf(cfg.Sessions)
 	for _, el := range elections {
+		if el.Contest == election.Uncontested {
+			continue // every member works for it, and nothing of it moves
+		}
+		el = complete(el, cfg)
+		e.elections = append(e.elections, el)
 		s := e.streamOf(el.Locks)
 		s.names = append(s.names, el.Lock)
 	}
@@ -63,7 +83,7 @@ func newEyes(cfg Config, elections []Election) *eyes {
 func (e *eyes) streamOf(store lock.Store) *stream {
 	s := e.streams[store]
 	if s == nil {
-		s = &stream{store: store, known: map[string]lock.Entry{}}
+		s = &stream{store: store, known: map[string]lock.Entry{}, since: map[string]firstSight{}}
 		e.streams[store] = s
 	}
 	return s
@@ -118,6 +138,7 @@ func (e *eyes) see(s *stream, event lock.Event, at record.Instant) {
 		clear(s.known)
 		for _, entry := range event.List {
 			s.known[entry.Name] = entry
+			s.date(entry, at)
 		}
 		s.whole = true
 		e.beginAnew(s, at)
@@ -128,6 +149,7 @@ func (e *eyes) see(s *stream, event lock.Event, at record.Instant) {
 		}
 	case lock.Changed:
 		s.known[event.Entry.Name] = event.Entry
+		s.date(event.Entry, at)
 		if event.Entry.Absent() {
 			delete(s.known, event.Entry.Name)
 		}
@@ -136,6 +158,16 @@ func (e *eyes) see(s *stream, event lock.Event, at record.Instant) {
 		}
 	case lock.Broken:
 		s.whole = false
+	}
+}
+
+// date notes when the term that an entry shows was seen first.
+func (s *stream) date(e lock.Entry, at record.Instant) {
+	r := e.Record
+	if r == nil || r.Holder == "" || r.Claim != nil {
+		delete(s.since, e.Name)
+	} else if f := s.since[e.Name]; f.holder != r.Holder || f.token != r.Token {
+		s.since[e.Name] = firstSight{r.Holder, r.Token, at}
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
@@ -28,7 +30,7 @@ type unread struct{ lock.Store }
 func newWorld() *world {
 	store := &unread{}
 	e := newEyes(Config{Group: "edge", Sessions: store, Timing: record.Timing{LeaseDuration: lasts, StandDown: time.Minute}},
-		[]Election{{Name: "web", Lock: "web", Locks: store}})
+		[]election.Spec{{Name: "web", Lock: "web", Locks: store}})
 	return &world{eyes: e, s: e.streams[store]}
 }
 
@@ -65,13 +67,13 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	w := newWorld()
 	w.believes(t, 0, false)
 	w.list(1*s, w.session(me, "red", 1), w.session(other, "green", 1))
-	if m := w.believes(t, 2*s, true); m.canary("web", "green") != other {
+	if m := w.believes(t, 2*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != other {
 		t.Error("the canary's member is not seen")
 	}
 	// Nothing arrives for a while, its own beats neither.
 	w.believes(t, 5*s, false)
 	w.beat(8*s, me, "red", 2)
-	if m := w.believes(t, 8*s, true); m.canary("web", "green") != "" {
+	if m := w.believes(t, 8*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != "" {
 		t.Error("one that was silent for longer than it lasts is alive")
 	}
 	// The stream is cut, and resumed: what was not heard meanwhile says nothing.
@@ -79,7 +81,7 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	w.see(w.s, lock.Event{Kind: lock.Broken}, record.Instant(9*s))
 	w.believes(t, 9*s, false)
 	w.see(w.s, lock.Event{Kind: lock.Resumed}, record.Instant(20*s))
-	if m := w.believes(t, 20*s, true); m.canary("web", "green") != other || m.silent[other] != 0 {
+	if m := w.believes(t, 20*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != other || m.silent[other] != 0 {
 		t.Errorf("a break of the stream is taken for the silence of a member: %v", m.silent)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
@@ -205,14 +206,14 @@ func (m *member) wired() *rest.Config {
 func (m *member) driver(c *rest.Config, byDefault revisions.Writer, log *zap.Logger) *controller.Controller {
 	m.Helper()
 	locks := m.store(c)
-	var roster []controller.Election
+	var roster []election.Spec
 	for _, e := range append([]string{own}, m.elections...) {
-		roster = append(roster, controller.Election{Name: e, Lock: e, Locks: locks})
+		roster = append(roster, election.Spec{Name: e, Lock: e, Locks: locks})
 	}
 	never := make(chan struct{})
 	return controller.New(controller.Config{
 		Group: groupName, Sessions: locks, Timing: timing, Plans: m.plans, Maps: m.client(c).ConfigMaps(m.namespace), Checks: all.Registry(),
-		Default: byDefault, Log: log, Elections: func() ([]controller.Election, <-chan struct{}) { return roster, never },
+		Default: byDefault, Log: log, Elections: func() ([]election.Spec, <-chan struct{}) { return roster, never },
 	})
 }
 
@@ -246,7 +247,7 @@ func (g *group) start(steps ...rollout.Step) {
 // plan waits until the plan is as it should be.
 func (g *group) plan(what string, ok func(rollout.Plan) bool) rollout.Plan {
 	g.Helper()
-	late := time.After(longest)
+	late := clock.NewTimer(longest).C
 	for {
 		s, changed := g.plans.Sight()
 		if s.Plan != nil && ok(*s.Plan) {

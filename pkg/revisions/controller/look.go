@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -96,16 +95,14 @@ func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	known, lost := sight.Plan.Status, false
-	err = steering.Edit(ctx, t.Maps, t.Group, func(p *rollout.Plan) error {
-		out, lost = rollout.Outcome{}, false
-		if p.Rollout == nil {
-			return nil
-		}
-		if !p.Status.Of(p.Rollout) && known.Of(p.Rollout) {
-			p.Status, lost = known, true
-			p.Unreadable = slices.DeleteFunc(slices.Clone(p.Unreadable), func(key string) bool { return key == rollout.KeyStatus })
-		}
+	err = steering.EditKnowing(ctx, t.Maps, t.Group, *sight.Plan, func(p *rollout.Plan, stored steering.Stored) error {
+		out = rollout.Outcome{}
+		lost = known.Of(p.Rollout) && !stored.Readable(rollout.KeyStatus)
 		switch {
+		case !stored.Readable(rollout.KeyRollout):
+			return errSpecBroken // an operator has said something, and nobody can tell what
+		case p.Rollout == nil:
+			return nil
 		case p.Blind():
 			return errBlind
 		case p.Status.Of(p.Rollout) && p.Status.Token > uint64(t.term.Token):

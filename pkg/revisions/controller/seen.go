@@ -5,9 +5,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
@@ -59,21 +61,34 @@ func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
 			seen.Divided = append(seen.Divided, p.Identity)
 		}
 	}
+	m.agree(digest, seen.Divided)
 	for _, e := range m.eyes.elections {
 		seen.Elections = append(seen.Elections, m.election(e, plan))
 	}
 	return seen
 }
 
-func (m moment) election(e Election, plan rollout.Plan) rollout.Election {
-	out := rollout.Election{Name: e.Name, Canary: m.canary(e.Name, plan.Rollout.Canary)}
-	_, out.Pinned = plan.Pin(e.Name)
-	entry := m.eyes.streams[e.Locks].known[e.Lock]
-	if entry.Absent() {
-		return out
+// agree takes in what is preferred, and which members see something else.
+func (m moment) agree(digest string, divided []string) {
+	if e, some := m.eyes, len(divided) > 0; some || e.divided || e.digest != digest {
+		e.digest, e.divided, e.agreedAt = digest, some, m.at
 	}
+}
+
+func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
+	out := rollout.Election{Name: e.Name}
+	_, out.Pinned = plan.Pin(e.Name)
+	if !priority.FollowsRevision(e.Policy) {
+		out.Follows = rollout.Ignores
+	}
+	entry := m.eyes.streams[e.Locks].known[e.Lock]
 	if m.leads(entry) {
 		out.Holder, out.Revision = entry.Record.Holder, entry.Record.Mark.Key.Revision()
+	}
+	out.Canary = m.canary(e.Name, e.Policy, out.Holder, plan.Rollout.Canary)
+	out.HeldUntil, out.Delay = m.heldUntil(e, entry), m.delay(e, entry)
+	if entry.Absent() {
+		return out
 	}
 	for _, h := range entry.Record.History {
 		if strings.HasPrefix(h.Why, "took over") {
@@ -86,7 +101,7 @@ func (m moment) election(e Election, plan rollout.Plan) rollout.Election {
 // leads says whether the holder of a lock is a living member of ours, and at work.
 func (m moment) leads(entry lock.Entry) bool {
 	r := entry.Record
-	if r.Holder == "" || !r.Bound() || r.Claim != nil {
+	if r == nil || r.Holder == "" || !r.Bound() || r.Claim != nil {
 		return false
 	}
 	if r.ThroughSession() {
@@ -95,18 +110,37 @@ func (m moment) leads(entry lock.Entry) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc(m.view.Peers, func(p machine.Peer) bool { return p.Identity == r.Holder })
+	return m.peer(r.Holder) != nil
 }
 
-// canary is a member of that revision to which the election would be moved; empty for none.
-// Whether it takes part cannot be seen; that it does is for whoever starts the rollout to know.
-func (m moment) canary(election, revision string) string {
-	for _, p := range m.view.Peers {
+// peer is a living member; nil if none has that identity.
+func (m moment) peer(identity string) *machine.Peer {
+	i := slices.IndexFunc(m.view.Peers, func(p machine.Peer) bool { return p.Identity == identity })
+	if i < 0 {
+		return nil
+	}
+	return &m.view.Peers[i]
+}
+
+// canary is the member of that revision to which the election would be moved if it preferred
+// that; empty for none. Whether it takes part cannot be seen; that it does is for whoever
+// starts the rollout to know.
+func (m moment) canary(name string, policy priority.Policy, leader, revision string) string {
+	preferred, holder := record.Prefer(revision), m.peer(leader)
+	var best *machine.Peer
+	for i := range m.view.Peers {
+		p := &m.view.Peers[i]
 		// Whether it fell too lately to be moved to is for the members to say: they have seen it
 		// live for longer than these eyes.
-		if p.Revision == revision && p.Ready && p.StandsFor(election) {
-			return p.Identity
+		switch {
+		case !p.Ready || !p.StandsFor(name):
+		case holder != nil && !priority.Outranks(policy, priority.Weighed(p.Member), priority.Weighed(holder.Member), preferred):
+		case best == nil || priority.Order(policy, priority.Weighed(p.Member), priority.Weighed(best.Member), preferred) < 0:
+			best = p
 		}
 	}
-	return ""
+	if best == nil || best.Revision != revision {
+		return ""
+	}
+	return best.Identity
 }

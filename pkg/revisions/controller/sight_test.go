@@ -4,8 +4,8 @@ import (
 	"maps"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -60,7 +60,7 @@ func (s *sight) show(e lock.Entry) {
 // await waits until the locks are as they should be.
 func (s *sight) await(t *testing.T, what string, ok func(*sight) bool) {
 	t.Helper()
-	late := time.After(longest)
+	late := clock.NewTimer(longest).C
 	for {
 		s.mu.Lock()
 		done, changed := ok(s), s.changed

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
@@ -71,7 +72,7 @@ func (f *follower) follow(ctx context.Context) (err error) {
 		return fmt.Errorf("watch directory %s: %w (it must exist, and this process must be able to read it)", dir, err)
 	}
 	f.look()
-	quiet := time.NewTimer(settle)
+	quiet := clock.NewTimer(settle)
 	quiet.Stop()
 	var stirred time.Time // the first event since the last look; zero if none
 	for {

@@ -72,7 +72,7 @@ func (l *look) believes() bool {
 	names := map[string]bool{}
 	for _, e := range l.seen.Elections {
 		switch {
-		case names[e.Name]:
+		case names[e.Name], e.Follows == Ignores:
 		case e.Name == l.seen.Own:
 			found, l.own = true, e
 		default:
@@ -243,6 +243,13 @@ func (l *look) wakeAt(t time.Time) {
 	if t.After(l.now.Time) && (l.wake.IsZero() || t.Before(l.wake.Time)) {
 		l.wake = At(t.Add(time.Millisecond - 1))
 	}
+}
+
+func later(a, b Time) Time {
+	if a.Before(b.Time) {
+		return b
+	}
+	return a
 }
 
 func earlier(a, b Time) Time {

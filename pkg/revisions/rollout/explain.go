@@ -9,8 +9,8 @@ import (
 type Explained struct {
 	// Steps are those that bring elections into reach, and the last.
 	Steps []StepMoves
-	// Pinned elections are left alone.
-	Pinned []string
+	// Pinned elections are left alone, and so are those that Ignore revisions.
+	Pinned, Ignoring []string
 	// Absent are elections for which no member of the canary is ready.
 	Absent []string
 }
@@ -48,6 +48,12 @@ func Explain(spec Spec, seen Seen) (Explained, error) {
 	l := look{spec: spec, seen: seen, now: At(time.Time{})}
 	l.begin()
 	own := l.believes()
+	for _, e := range seen.Elections {
+		if e.Follows == Ignores && !slices.Contains(x.Ignoring, e.Name) {
+			x.Ignoring = append(x.Ignoring, e.Name)
+		}
+	}
+	slices.Sort(x.Ignoring)
 	done := map[string]bool{}
 	for l.st.Step = 1; l.st.Step <= len(spec.Steps); l.st.Step++ {
 		named, weighed := l.wanted()

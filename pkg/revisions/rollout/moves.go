@@ -46,14 +46,25 @@ func (l *look) follow() {
 			}
 		case e.Canary == "": // its time begins anew with the next member that is ready
 		case at >= 0:
-			l.st.Moving = append(l.st.Moving, Moving{e.Name, earlier(before[at].Since, l.now)})
+			l.st.Moving = append(l.st.Moving, Moving{e.Name, l.since(e, before[at].Since)})
 		default:
-			l.st.Moving = append(l.st.Moving, Moving{e.Name, l.now})
+			l.st.Moving = append(l.st.Moving, Moving{e.Name, e.overdueFrom(l.now)})
 		}
 	}
 	if acquired != nil {
 		l.tell(Event{Kind: Acquired, Elections: acquired})
 	}
+}
+
+// since is when the wait for an election begins that was on its way at the last look, and waited
+// for since the instant known. It moves on with another holder, which keeps its own minHold, and
+// with another preference, since preemptDelay counts anew. A clock that was set back makes no
+// wait longer.
+func (l *look) since(e Election, known Time) Time {
+	if e.HeldUntil.After(l.now.Time) || e.Delay > 0 {
+		known = later(known, At(e.HeldUntil.Add(e.Delay)))
+	}
+	return earlier(known, e.overdueFrom(l.now))
 }
 
 // moving counts the elections on their way that are waited for.
@@ -88,7 +99,7 @@ func (l *look) grow() {
 			return false
 		default:
 			slots--
-			l.st.Moving = append(l.st.Moving, Moving{e.Name, l.now})
+			l.st.Moving = append(l.st.Moving, Moving{e.Name, e.overdueFrom(l.now)})
 		}
 		in[e.Name] = true
 		reached = append(reached, e.Name)

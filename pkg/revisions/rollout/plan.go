@@ -122,7 +122,11 @@ func (p Plan) follow(election string, byDefault record.Preferred) record.Preferr
 	case !p.takenBack() && p.Status.Reach.Has(p.Rollout.UID, election):
 		return record.Prefer(p.Rollout.Canary)
 	}
-	return record.Prefer(p.Rollout.Stable)
+	stable := record.Prefer(p.Rollout.Stable)
+	if p.Phase().Blocks() {
+		stable.Blocked = p.Rollout.Canary
+	}
+	return stable
 }
 
 func synced(p record.Preferred) bool {
@@ -158,7 +162,10 @@ func (p Plan) Digest(byDefault record.Preferred) string {
 		fold(h, "unreadable rollout")
 	case p.InForce():
 		fold(h, "rollout", p.Rollout.UID, p.Rollout.Stable, p.Rollout.Canary)
-		if !p.takenBack() {
+		switch {
+		case p.Phase().Blocks():
+			fold(h, "blocked")
+		case !p.takenBack():
 			reach := p.Status.Reach
 			fold(h, "reach", reach.UpTo.String())
 			fold(h, append([]string{"names"}, slices.Sorted(slices.Values(reach.Names))...)...)

@@ -31,13 +31,44 @@ type Election struct {
 	// Holder leads, and Revision is its own; both are empty while nobody leads.
 	Holder, Revision string
 	// Canary is the identity of the member of the canary that would lead: it takes part, lives,
-	// is ready and in good standing. Empty if there is none.
+	// is ready and in good standing, and the election's policy moves leadership to it. Empty if
+	// there is none.
 	Canary string
 	// Pinned elections are left alone.
 	Pinned bool
+	// Follows says whether the election goes by revisions. No rollout moves or counts one that
+	// Ignores them.
+	Follows Following
+	// HeldUntil is until when its holder keeps it whatever is preferred: for minHold, or until
+	// the preference became what it is. Zero if nobody knows of either.
+	HeldUntil time.Time
+	// Delay is how long it may take after that until the canary leads, although nothing is
+	// wrong: preemptDelay, a range that ends, an elector that is not ours and must have stopped.
+	Delay time.Duration
 	// Taken are the last times, of those in the lock's history, at which somebody took it,
 	// oldest first.
 	Taken []time.Time
+}
+
+// Following is whether an election goes by revisions.
+type Following int
+
+const (
+	// ByRevision: it does. It is the zero value, as it is the policy that applies where none
+	// is named.
+	ByRevision Following = iota
+	// Ignores: it does not.
+	Ignores
+)
+
+// overdueFrom is the instant from which an election on its way is waited for: now, or later
+// where its holder may rightly keep it.
+func (e Election) overdueFrom(now Time) Time {
+	from := now
+	if e.HeldUntil.After(now.Time) {
+		from = At(e.HeldUntil)
+	}
+	return At(from.Add(e.Delay))
 }
 
 // Member is what is seen of one living member.

@@ -80,7 +80,8 @@ type Status struct {
 // Moving is an election on its way to the canary.
 type Moving struct {
 	Election string `yaml:"election" strict:"required"`
-	// Since is when it came into reach, or had a ready member of the canary again.
+	// Since is when it came into reach, or had a ready member of the canary again, and may have
+	// moved: not before its holder's minHold and preemptDelay are over.
 	Since Time `yaml:"since" strict:"required"`
 }
 

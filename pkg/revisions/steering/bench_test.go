@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -155,7 +156,7 @@ func (b *bench) next(want map[string]record.Preferred) election.Preference {
 			}
 		}
 		return p
-	case <-time.After(longest):
+	case <-clock.NewTimer(longest).C:
 		b.Fatalf("nothing was delivered, want %v", want)
 	}
 	panic("unreachable")
@@ -170,7 +171,7 @@ func (b *bench) says(want string) string {
 			b.Fatalf("logged %q, want %q", line, want)
 		}
 		return line
-	case <-time.After(longest):
+	case <-clock.NewTimer(longest).C:
 		b.Fatalf("nothing was logged, want %q", want)
 	}
 	panic("unreachable")
@@ -190,7 +191,7 @@ func (b *bench) quiet() {
 // until waits until what the source knows is so.
 func (b *bench) until(what string, so func(steering.Sight) bool) {
 	b.Helper()
-	timeout := time.After(longest)
+	timeout := clock.NewTimer(longest).C
 	for {
 		sight, changed := b.source.Sight()
 		if so(sight) {

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
@@ -31,6 +33,11 @@ type Stored struct {
 
 // Load reads the plan of a group.
 func Load(ctx context.Context, client coreclient.ConfigMapInterface, group string) (Stored, error) {
+	return load(ctx, client, group, rollout.Plan{})
+}
+
+// load reads the plan of a group. What cannot be read of it is as known has it.
+func load(ctx context.Context, client coreclient.ConfigMapInterface, group string, known rollout.Plan) (Stored, error) {
 	s := Stored{group: group}
 	object, err := client.Get(ctx, rollout.ObjectName(group), metav1.GetOptions{})
 	switch {
@@ -41,9 +48,24 @@ func Load(ctx context.Context, client coreclient.ConfigMapInterface, group strin
 		return s, fmt.Errorf("read pins and rollout: %w", err)
 	}
 	s.object = object
-	s.Plan, s.Mistakes = rollout.Read(object.Data, rollout.Plan{})
+	s.Plan, s.Mistakes = rollout.Read(object.Data, known)
 	return s, nil
 }
+
+// broken are the keys whose text cannot be read.
+func (s Stored) broken() map[string]bool {
+	keys := map[string]bool{}
+	var errs strict.Errors
+	if errors.As(s.Mistakes, &errs) {
+		for _, e := range errs {
+			keys[e.File] = true
+		}
+	}
+	return keys
+}
+
+// Readable says whether the text under a key can be read, or there is none.
+func (s Stored) Readable(key string) bool { return !s.broken()[key] }
 
 // ErrContended: others changed the plan each time before we could.
 var ErrContended = errors.New("pins and rollout are changed by others all the time (try again)")
@@ -56,21 +78,28 @@ const tries = 20
 // called several times. An error of change is returned as it is, and nothing is written then,
 // nor where the plan stays what it was. What cannot be read is left as it is stored.
 func Edit(ctx context.Context, client coreclient.ConfigMapInterface, group string, change func(*rollout.Plan) error) error {
+	return EditKnowing(ctx, client, group, rollout.Plan{}, func(p *rollout.Plan, _ Stored) error { return change(p) })
+}
+
+// EditKnowing is Edit for a caller that knows an earlier plan: change gets the part of that in
+// the place of what cannot be read. The text under such a key stays as it is stored, unless it is
+// the status.
+func EditKnowing(ctx context.Context, client coreclient.ConfigMapInterface, group string, known rollout.Plan, change func(*rollout.Plan, Stored) error) error {
 	for try := range tries {
-		stored, err := Load(ctx, client, group)
+		stored, err := load(ctx, client, group, known)
 		if err != nil {
 			return err
 		}
 		plan := stored.Plan
-		if err := change(&plan); err != nil {
+		if err := change(&plan, stored); err != nil {
 			return err
 		}
 		err = stored.Replace(ctx, client, plan)
 		if !stored.raced(err) {
 			return err
 		}
-		if err := pause(ctx, rand.N(10*time.Millisecond<<min(try, 5))); err != nil { // #nosec G404 -- spreads retries
-			return err
+		if !clock.Wait(ctx, rand.N(10*time.Millisecond<<min(try, 5))) { // #nosec G404 -- spreads retries
+			return ctx.Err()
 		}
 	}
 	return ErrContended
@@ -79,12 +108,12 @@ func Edit(ctx context.Context, client coreclient.ConfigMapInterface, group strin
 // Replace stores a plan in the place of this one, if that is still what is stored; if it is
 // not, the error is one of the API's for a conflict.
 func (s Stored) Replace(ctx context.Context, client coreclient.ConfigMapInterface, plan rollout.Plan) error {
-	before := map[string]string{}
-	if s.Mistakes == nil {
-		var err error
-		if before, err = s.Plan.Encode(); err != nil {
-			return err
-		}
+	before, err := s.Plan.Encode()
+	if err != nil {
+		return err
+	}
+	if !s.Readable(rollout.KeyStatus) {
+		delete(before, rollout.KeyStatus) // its controller writes it anew
 	}
 	after, err := plan.Encode()
 	if err != nil {
@@ -125,7 +154,7 @@ func (s Stored) merged(before, after map[string]string, plan rollout.Plan) map[s
 			data[key] = is
 		case given:
 		case slices.Contains(plan.Unreadable, key):
-		case key == rollout.KeyHistory && s.Mistakes != nil: // it may be what is broken
+		case key == rollout.KeyHistory && !s.Readable(key):
 		default:
 			delete(data, key)
 		}
@@ -155,15 +184,4 @@ func (s Stored) stored(err error) error {
 		return fmt.Errorf("store pins and rollout: %w (needed on configmap %s: get, update; and create where there is none)", err, rollout.ObjectName(s.group))
 	}
 	return fmt.Errorf("store pins and rollout: %w", err)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

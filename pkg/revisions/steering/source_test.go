@@ -87,7 +87,9 @@ func TestRollout(t *testing.T) {
 		return err
 	})
 	b.says(changed)
-	b.next(want{"a": blue, "b": blue})
+	back := blue
+	back.Blocked = "green"
+	b.next(want{"a": back, "b": back})
 	b.quiet()
 }
 

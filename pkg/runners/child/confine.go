@@ -100,6 +100,9 @@ func CheckConfinement(node *yaml.Node, user *User, limits Limits) (errs strict.E
 	}
 	if user != nil {
 		checkUser(*user, fail)
+	} else if err := deadman.CanKill(); err != nil {
+		fail("", "no program can be run by this process: "+err.Error(),
+			"give it CAP_KILL as well, or take CAP_SETUID from it (securityContext.capabilities)")
 	}
 	if n := limits.OpenFiles; n != 0 && n < leastFiles {
 		fail("limits.openFiles", fmt.Sprintf("%d are too few for any program", n), fmt.Sprintf("at least %d; leave it out for no limit of its own", leastFiles))

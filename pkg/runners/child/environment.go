@@ -1,6 +1,7 @@
 package child
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -55,18 +56,40 @@ func Environment(own []string, term election.Term, deadline record.Instant) []st
 
 // Variable is one of a configuration's own.
 type Variable struct {
-	Name  string `yaml:"name" strict:"required"`
-	Value string `yaml:"value" strict:"required"`
+	Name  string        `yaml:"name" strict:"required"`
+	Value strict.Secret `yaml:"value" strict:"required"`
 }
 
 // Variables are a list of them.
 type Variables []Variable
 
+// DecodeStrict shows nothing of a value, wherever it stands.
+func (vars *Variables) DecodeStrict(node *yaml.Node) error {
+	const hint = "write each as - {name: NAME, value: VALUE}"
+	if node.Kind != yaml.SequenceNode {
+		return strict.NewError(node, "", "want a list of variables", hint)
+	}
+	var errs strict.Errors
+	for i, entry := range node.Content {
+		at := fmt.Sprintf("[%d]", i)
+		var v Variable
+		var several strict.Errors
+		switch {
+		case entry.Kind != yaml.MappingNode:
+			errs = append(errs, strict.NewError(entry, at, "want a mapping of name and value", hint))
+		case errors.As(strict.Rebase(strict.Decode(entry, &v), "", at, entry), &several):
+			errs = append(errs, several...)
+		}
+		*vars = append(*vars, v)
+	}
+	return errs.OrNil()
+}
+
 // List is the variables as NAME=value.
 func (vars Variables) List() []string {
 	var list []string
 	for _, v := range vars {
-		list = append(list, v.Name+"="+v.Value)
+		list = append(list, v.Name+"="+string(v.Value))
 	}
 	return list
 }
@@ -88,7 +111,7 @@ func (vars Variables) Check(node *yaml.Node) (errs strict.Errors) {
 			fail(name, v.Name+" is among the names that primacy sets itself", "choose one that does not begin with "+Reserved)
 		case seen[v.Name]:
 			fail(name, v.Name+" is set twice", "keep one of the two")
-		case HasNUL(v.Value):
+		case HasNUL(string(v.Value)):
 			fail(value, "has a NUL byte in it", "no variable can have one")
 		}
 		seen[v.Name] = true

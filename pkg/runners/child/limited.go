@@ -10,10 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Rate is how much of a program's words goes into the log, for each of its outputs. What is
-// more is dropped and counted.
+// Rate is how much of a program's words goes into the log, for each of its outputs, in all its
+// runs together. What is more is dropped and counted.
 type Rate struct {
 	// Lines and Bytes are what may be logged each second, in the long run. After a quiet
 	// time ten times as much may come at once, so that the trace of a crash is whole.
@@ -59,18 +60,20 @@ func (r Rate) orDefault() Rate {
 //
 // Writing is safe from any goroutine. One goroutine of its own writes to the log until Close.
 type Limited struct {
-	log  *zap.Logger
-	rate Rate
-	wake chan struct{}
-	done sync.WaitGroup
+	log    *zap.Logger
+	rate   Rate
+	budget *Budget
+	wake   chan struct{}
+	done   sync.WaitGroup
 
 	mu      sync.Mutex
 	waiting []entry
-	// lines and bytes are what may be said before the next refill. The last line may
-	// make bytes negative.
-	lines, bytes int
-	dropped      dropped
-	closed       bool
+	// left is what may be said before the next refill. The last line may make its bytes
+	// negative. filled is when it was last refilled.
+	left    Rate
+	filled  time.Time
+	dropped dropped
+	closed  bool
 }
 
 type entry struct {
@@ -81,10 +84,10 @@ type entry struct {
 
 type dropped struct{ lines, bytes int }
 
-// NewLimited makes a log of a log. Close must be called.
-func NewLimited(log *zap.Logger, rate Rate) *Limited {
-	rate = rate.orDefault()
-	l := &Limited{log: log, rate: rate, wake: make(chan struct{}, 1), lines: burst * rate.Lines, bytes: burst * rate.Bytes}
+// NewLimited makes a log of a log. Close must be called: it gives back what is left.
+func NewLimited(log *zap.Logger, budget *Budget) *Limited {
+	l := &Limited{log: log, rate: budget.rate, budget: budget, wake: make(chan struct{}, 1)}
+	l.left, l.filled = budget.take()
 	l.done.Go(l.write)
 	return l
 }
@@ -93,10 +96,7 @@ func NewLimited(log *zap.Logger, rate Rate) *Limited {
 // 64 KiB of those is cut off. Without a key there is no such field. It may be dropped.
 func (l *Limited) Say(level zapcore.Level, message, key, words string) {
 	cut := len(words) > maxLine
-	if cut {
-		words = words[:maxLine]
-	}
-	l.say(level, message, key, len(words), cut, func() string { return words })
+	l.say(level, message, key, min(len(words), maxLine), cut, func() string { return Words(words) })
 }
 
 // say makes no string of what is dropped.
@@ -106,13 +106,13 @@ func (l *Limited) say(level zapcore.Level, message, key string, size int, cut bo
 	if l.closed {
 		return
 	}
-	if l.lines <= 0 || l.bytes <= 0 {
+	if l.spent() {
 		l.dropped.lines++
 		l.dropped.bytes += size
 		return
 	}
-	l.lines--
-	l.bytes -= size
+	l.left.Lines--
+	l.left.Bytes -= size
 	var fields []zap.Field
 	if key != "" {
 		fields = append(fields, zap.String(key, words()))
@@ -131,8 +131,11 @@ func (l *Limited) say(level zapcore.Level, message, key string, size int, cut bo
 func (l *Limited) full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.lines <= 0 || l.bytes <= 0
+	return l.spent()
 }
+
+// spent says whether nothing is left. l.mu is held.
+func (l *Limited) spent() bool { return l.left.Lines <= 0 || l.left.Bytes <= 0 }
 
 // drop counts what was dropped unread.
 func (l *Limited) drop(lines, bytes int) {
@@ -148,6 +151,7 @@ func (l *Limited) Close() {
 	if !l.closed {
 		l.closed = true
 		close(l.wake)
+		l.budget.put(l.left, l.filled)
 	}
 	l.mu.Unlock()
 	l.done.Wait()
@@ -155,10 +159,9 @@ func (l *Limited) Close() {
 
 // write logs what waits. It sleeps while nothing is said.
 func (l *Limited) write() {
-	timer := time.NewTimer(refillEvery)
-	timer.Stop()
+	timer := clock.NewTimer(refillEvery)
 	defer timer.Stop()
-	ticking := false
+	ticking := true // what an earlier run has used up comes back though nothing can be said yet
 	for {
 		open := true
 		select {
@@ -199,9 +202,8 @@ func (l *Limited) take() []entry {
 func (l *Limited) refill() (full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	most := Rate{burst * l.rate.Lines, burst * l.rate.Bytes}
-	l.lines, l.bytes = min(l.lines+l.rate.Lines, most.Lines), min(l.bytes+l.rate.Bytes, most.Bytes)
-	return l.lines == most.Lines && l.bytes == most.Bytes
+	l.left, l.filled = l.rate.refilled(l.left), time.Now()
+	return l.left == l.rate.most()
 }
 
 // report tells what was dropped since the last report, if anything was.

@@ -40,7 +40,7 @@ func TestRate(t *testing.T) {
 	for name, rate := range map[string]Rate{"lines": {Lines: 20, Bytes: 1 << 20}, "bytes": {Lines: 1 << 20, Bytes: 200}} {
 		synctest.Test(t, func(t *testing.T) {
 			core, logs := observer.New(zap.InfoLevel)
-			l := NewLimited(zap.New(core), rate)
+			l := NewLimited(zap.New(core), NewBudget(rate))
 			defer l.Close()
 			see := func(when string, wantLogged, wantDropped, wantReports int) {
 				t.Helper()
@@ -101,7 +101,7 @@ func TestLogThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		gate := make(chan struct{})
-		l := NewLimited(zap.New(hanging{core, gate}), Rate{Lines: 20, Bytes: 1 << 20})
+		l := NewLimited(zap.New(hanging{core, gate}), NewBudget(Rate{Lines: 20, Bytes: 1 << 20}))
 		const all = 100_000
 		say(l, 1)
 		synctest.Wait()
@@ -124,7 +124,7 @@ func TestLogThatHangs(t *testing.T) {
 func TestLogThatIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, _ := observer.New(zap.InfoLevel)
-		l := NewLimited(zap.New(slow{core}), Rate{Lines: 20, Bytes: 200})
+		l := NewLimited(zap.New(slow{core}), NewBudget(Rate{Lines: 20, Bytes: 200}))
 		for range 1000 {
 			say(l, 100)
 			time.Sleep(100 * time.Millisecond)
@@ -151,7 +151,7 @@ func (s slow) Write(zapcore.Entry, []zapcore.Field) error {
 // Every line of a flood is either logged or counted, and its bytes too.
 func TestFloodIsCounted(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
-	o, theirs, err := NewOutput(zap.New(core), "stdout", Rate{})
+	o, theirs, err := NewOutput(zap.New(core), "stdout", NewBudget(Rate{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestFloodIsCounted(t *testing.T) {
 // BenchmarkFlood is what it costs to read what is dropped.
 func BenchmarkFlood(b *testing.B) {
 	chunk := []byte(strings.Repeat(strings.Repeat("x", 79)+"\n", 800))
-	o, theirs, err := NewOutput(zap.NewNop(), "stdout", Rate{})
+	o, theirs, err := NewOutput(zap.NewNop(), "stdout", NewBudget(Rate{}))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -26,25 +26,25 @@ type Output struct {
 
 // NewOutput makes an output, and the file that becomes the program's descriptor: it is the
 // caller's to close once the program has it.
-func NewOutput(log *zap.Logger, stream string, rate Rate) (o *Output, theirs *os.File, err error) {
+func NewOutput(log *zap.Logger, stream string, budget *Budget) (o *Output, theirs *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("open a pipe for its output: %w", err)
 	}
-	return Follow(r, log, stream, rate), w, nil
+	return Follow(r, log, stream, budget), w, nil
 }
 
 // Follow makes an output of a pipe that is open already; it closes that at its End.
-func Follow(pipe *os.File, log *zap.Logger, stream string, rate Rate) *Output {
+func Follow(pipe *os.File, log *zap.Logger, stream string, budget *Budget) *Output {
 	o := &Output{pipe: pipe}
-	o.reader.Go(func() { read(pipe, newLines(log, stream, rate)) })
+	o.reader.Go(func() { read(pipe, newLines(log, stream, budget)) })
 	return o
 }
 
 // Lines makes lines of the log of what is written to it, like an Output. It is one
 // goroutine's at a time.
-func Lines(log *zap.Logger, stream string, rate Rate) io.WriteCloser {
-	return newLines(log, stream, rate)
+func Lines(log *zap.Logger, stream string, budget *Budget) io.WriteCloser {
+	return newLines(log, stream, budget)
 }
 
 // End takes what is in the pipe and goes; somebody may still hold its other end.
@@ -99,8 +99,8 @@ type lines struct {
 	cut  bool
 }
 
-func newLines(log *zap.Logger, stream string, rate Rate) *lines {
-	return &lines{to: NewLimited(log.With(zap.String("stream", stream)), rate)}
+func newLines(log *zap.Logger, stream string, budget *Budget) *lines {
+	return &lines{to: NewLimited(log.With(zap.String("stream", stream)), budget)}
 }
 
 func (l *lines) Write(data []byte) (int, error) {
@@ -152,6 +152,6 @@ func (l *lines) end() {
 
 func (l *lines) flush() {
 	line := bytes.TrimSuffix(l.held, []byte{'\r'})
-	l.to.say(zap.InfoLevel, "output", "line", len(line), l.cut, func() string { return string(line) })
+	l.to.say(zap.InfoLevel, "output", "line", len(line), l.cut, func() string { return escaped(string(line)) })
 	l.held, l.cut = l.held[:0], false
 }

@@ -39,7 +39,7 @@ func FuzzOutput(f *testing.F) {
 		}
 		logged := func(rate Rate) (got []string, dropped int) {
 			core, logs := observer.New(zap.InfoLevel)
-			l := newLines(zap.New(core), "stdout", rate)
+			l := newLines(zap.New(core), "stdout", NewBudget(rate))
 			for part := range slices.Chunk(data, chunk) {
 				l.write(part)
 			}

@@ -13,15 +13,17 @@ import (
 var heir = struct {
 	sync.Mutex
 	adopts bool
-	// supervisors are those that live.
-	supervisors map[int]bool
-}{supervisors: map[int]bool{}}
+	// watchers are the guards, and the supervisors, that live. A supervisor becomes our child
+	// when its guard dies, and has then to kill by itself: we may be frozen in the next moment.
+	watchers map[int]bool
+}{watchers: map[int]bool{}}
 
-// Adopt makes this process the heir of what a supervisor leaves that is killed: all that
-// its program had started becomes ours then, also what had left its group, and is killed.
+// Adopt makes this process the heir of what a supervisor and its guard leave when both are
+// killed: all that the program had started becomes ours then, also what had left its group,
+// and is killed.
 //
 // It is for the main function of a program whose other children stay in its session: when a
-// supervisor is killed, every child that leads a session of its own is taken for an orphan.
+// guard is killed, every child that leads a session of its own is taken for an orphan.
 func Adopt() error {
 	heir.Lock()
 	defer heir.Unlock()
@@ -32,50 +34,65 @@ func Adopt() error {
 	return nil
 }
 
-// startSupervisor starts one that is known before anybody looks for orphans.
-func startSupervisor(path string, args []string, attributes *os.ProcAttr) (*os.Process, error) {
+// startGuard starts one that is known before anybody looks for orphans.
+func startGuard(path string, args []string, attributes *os.ProcAttr) (*os.Process, error) {
 	heir.Lock()
 	defer heir.Unlock()
-	s, err := os.StartProcess(path, args, attributes)
+	g, err := os.StartProcess(path, args, attributes)
 	if err == nil {
-		heir.supervisors[s.Pid] = true
+		heir.watchers[g.Pid] = true
 	}
-	return s, err
+	return g, err
 }
 
-// waitSupervisor waits for the end of one, whose process id may then be another's.
-func waitSupervisor(s *os.Process) {
-	_, _ = s.Wait()
+// waitGuard waits for the end of one, whose process id may then be another's. It says whether
+// the guard came to its own end, and left nothing.
+func waitGuard(g *os.Process) (complete bool) {
+	state, err := g.Wait()
 	heir.Lock()
 	defer heir.Unlock()
-	delete(heir.supervisors, s.Pid)
+	delete(heir.watchers, g.Pid)
+	return err == nil && state.Success()
 }
 
-// killOrphans kills and reaps the children that no living supervisor has, and says whether
-// there were any. Their children become ours when they die.
+// watches notes that a supervisor lives; unwatches that it is through, or dead.
+func watches(supervisor int) {
+	heir.Lock()
+	defer heir.Unlock()
+	heir.watchers[supervisor] = true
+}
+
+func unwatches(supervisor int) {
+	heir.Lock()
+	defer heir.Unlock()
+	delete(heir.watchers, supervisor)
+}
+
+// killOrphans kills and reaps the children that watch over nothing, and says whether there
+// were any. Their children become ours when they die.
 func killOrphans() bool {
 	heir.Lock()
 	defer heir.Unlock()
 	if !heir.adopts {
 		return false
 	}
-	all, err := processes()
+	pids, err := children()
 	if err != nil {
 		return true // looked at again soon
 	}
-	self := os.Getpid()
-	session, err := unix.Getsid(0)
+	ours, err := unix.Getsid(0)
 	if err != nil {
 		return false
 	}
 	found := false
-	for _, p := range all {
-		if p.parent != self || p.session == session || heir.supervisors[p.pid] {
+	for _, pid := range pids {
+		session, err := unix.Getsid(pid)
+		if err != nil || session == ours || heir.watchers[pid] {
 			continue
 		}
 		found = true
-		_ = unix.Kill(p.pid, unix.SIGKILL)
-		_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
+		_ = unix.Kill(pid, unix.SIGKILL)
+		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 	}
 	return found
 }

@@ -25,9 +25,9 @@ const argConfine = "primacy-confine"
 
 // confined is what it is told.
 type confined struct {
-	Path       string
-	Args, Env  []string
-	Dir        string
+	Path       bytestring
+	Args, Env  []bytestring
+	Dir        bytestring
 	Supervisor int
 	Confinement
 }
@@ -87,7 +87,7 @@ func (c confined) become() error {
 	if err := c.limit(Processes, AddressSpace); err != nil {
 		return err
 	}
-	return syscall.Exec(c.Path, c.Args, c.Env)
+	return syscall.Exec(string(c.Path), converted[string](c.Args), converted[string](c.Env))
 }
 
 // limit sets the limits of resources, in their order.
@@ -127,7 +127,7 @@ func (c confined) change() error {
 		syscall.Exit(1) // it died before
 	}
 	if c.Dir != "" {
-		if err := syscall.Chdir(c.Dir); err != nil {
+		if err := syscall.Chdir(string(c.Dir)); err != nil {
 			return &ConfineError{"directory", err}
 		}
 	}
@@ -145,9 +145,9 @@ func (s *supervisor) startConfined(j job, files []*os.File) (*os.Process, error)
 	c := confined{Path: j.Path, Args: j.Args, Env: j.Env, Dir: j.Dir, Supervisor: os.Getpid(), Confinement: j.Confinement}
 	at := len(files)
 	files = append(files[:at:at], theirs)
-	if j.Path == programPath(programFD) {
+	if string(j.Path) == programPath(programFD) {
 		files = append(files, os.NewFile(programFD, "program"))
-		c.Path = programPath(at + 1)
+		c.Path = bytestring(programPath(at + 1))
 	}
 	child, err := os.StartProcess("/proc/self/exe", []string{argConfine, strconv.Itoa(at)}, &os.ProcAttr{
 		Env: []string{"GOTRACEBACK=none"}, Files: files, Sys: s.attributes(),

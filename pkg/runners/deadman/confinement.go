@@ -65,17 +65,16 @@ func HardLimit(r Resource) (uint64, error) {
 // Lacks names the capabilities that this process lacks to run, and to kill, a program of
 // another user; empty when it can.
 func Lacks() (string, error) {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	if err := unix.Capget(&header, &data[0]); err != nil {
-		return "", fmt.Errorf("look at the capabilities: %w", err)
+	have, err := capabilities()
+	if err != nil {
+		return "", err
 	}
 	var lacking []string
 	for _, c := range []struct {
 		name string
 		bit  int
 	}{{"CAP_SETUID", unix.CAP_SETUID}, {"CAP_SETGID", unix.CAP_SETGID}, {"CAP_KILL", unix.CAP_KILL}} {
-		if data[0].Effective&(1<<c.bit) == 0 {
+		if !have.may(c.bit, effective) {
 			lacking = append(lacking, c.name)
 		}
 	}

@@ -14,15 +14,24 @@
 //
 // What it kills is the program, its process group, and everything that any of them has
 // started, also what left the group (setsid) or whose parent has ended: it is their
-// subreaper. None of them can become another user (no_new_privs), whom we could not signal.
+// subreaper. None of them becomes another user by what it executes (no_new_privs), and no
+// program is started where one could lower itself to a user whom we may not signal
+// (ErrCannotKill).
 // What is to run as another user, or with limits, becomes so in a third process that then
 // becomes the program (Confinement).
 //
-// When the supervisor itself is killed the kernel kills the program (PDEATHSIG), and our
-// process the rest of its group. What left the group before is killed too if our process is
-// its heir (Adopt), as primacy's is; else it lives on. If both our process and the supervisor
-// are killed at the same moment, the program's children live on. When the supervisor is frozen our process kills it, and the program with it, when
-// the program must be dead; nobody does where that is frozen or dead too.
+// The supervisor is watched over itself, by a guard: another process of ours between, which
+// knows an instant that is a little later. Each of the two kills everything when the other
+// dies, and the guard kills a supervisor that is frozen. One of the
+// two is enough, whatever becomes of us. When both are killed the kernel
+// kills the program, unless that has become another user's or executed a file with capabilities
+// since, and our process kills the rest of its group. What left the group before is killed too if our process is
+// its heir (Adopt), as primacy's is; else it lives on. When both are frozen, or starved, our process kills
+// all that they have below them when the program must be dead; nobody does where that is frozen or dead too.
+//
+// Whom to kill the kernel tells each process of its own children, and no mount option of /proc
+// hides those. What leaves the tree by the help of others, who start it in its stead (a service
+// manager, a container runtime), is not contained.
 //
 // # Goroutines
 //

@@ -10,20 +10,27 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Process is a program that runs under its supervisor.
 type Process struct {
-	supervisor *os.Process
-	pid        int
-	control    *os.File
-	report     *os.File
-	reports    *bufio.Reader
+	// guard is our child, supervisor the guard's: nil until it was told of.
+	guard, supervisor *os.Process
+	// pid is the program's; 0 if it is not known.
+	pid int
+	// control and guardControl carry our orders, report what comes back from both.
+	control, guardControl, report *os.File
+	reports                       *bufio.Reader
 
 	// killing is closed when the supervisor has begun to kill; dead when nothing lives.
 	killing, dead chan struct{}
+	once          sync.Once // for killing
 	following     sync.WaitGroup
+
+	mu            sync.Mutex // guards supervisor, and its process id, which outlives the handle
+	supervisorPid int
 
 	// Written by follow, read by others once dead is closed.
 	status  Status
@@ -52,7 +59,14 @@ func (s Status) String() string {
 func (p *Process) Pid() int { return p.pid }
 
 // Supervisor is the supervisor's process id.
-func (p *Process) Supervisor() int { return p.supervisor.Pid }
+func (p *Process) Supervisor() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.supervisorPid
+}
+
+// Guard is the process id of the supervisor's guard.
+func (p *Process) Guard() int { return p.guard.Pid }
 
 // Dead is closed when neither the program nor anything that it started lives.
 func (p *Process) Dead() <-chan struct{} { return p.dead }
@@ -63,14 +77,20 @@ func (p *Process) Wait() Status {
 	return p.status
 }
 
-// order tells the supervisor something. It never waits: a pipe that is full belongs to a
-// supervisor that is frozen.
-func (p *Process) order(v verb, at record.Instant) {
-	raw, err := p.control.SyscallConn()
+// order tells the supervisor something, and its guard when it is to act in its stead: half of
+// the time later that is left until the program must be dead.
+func (p *Process) order(v verb, at, dead record.Instant) {
+	send(p.control, order{v, at})
+	send(p.guardControl, order{extend, at.Add(min(max(dead.Sub(at)/2, leastKillMargin/2), mostKillMargin/2))})
+}
+
+// send never waits: a pipe that is full belongs to a supervisor that is frozen.
+func send(to *os.File, o order) {
+	raw, err := to.SyscallConn()
 	if err != nil {
 		return // closed: the supervisor is gone
 	}
-	line := order{v, at}.line()
+	line := o.line()
 	_ = raw.Write(func(fd uintptr) bool {
 		for {
 			if _, err := unix.Write(int(fd), line); err != unix.EINTR {
@@ -81,47 +101,83 @@ func (p *Process) order(v verb, at record.Instant) {
 }
 
 // Kill has the program killed, and all that it has started. Dead is closed when that is done.
-func (p *Process) Kill() { p.order(stop, 0) }
+func (p *Process) Kill() { p.order(stop, clock.Boottime().Now(), 0) }
+
+// guarded notes the supervisor, which is not our child.
+func (p *Process) guarded(pid int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// A handle that cannot become another process's. The error is that it is gone.
+	p.supervisor, _ = os.FindProcess(pid)
+	p.supervisorPid = pid
+	watches(pid)
+}
 
 // follow hears what the supervisor reports until it ends.
 func (p *Process) follow() {
 	p.status.lost = true
 	complete := false
-	for {
+	for !complete {
 		r, err := readReport(p.reports)
 		if err != nil {
 			break
 		}
 		switch r.what {
+		case guarding:
+			p.guarded(r.n)
+		case started:
+			p.pid = r.n
 		case expired:
 			p.expired = true
 		case exited:
 			p.status = Status{wait: unix.WaitStatus(r.n)} // #nosec G115 -- it was one
 		case killing:
-			close(p.killing)
+			p.once.Do(func() { close(p.killing) })
 		case ended:
 			complete = true
 		}
 	}
-	waitSupervisor(p.supervisor)
-	if !complete {
+	// The guard ends now. One that is frozen is not waited for, unless it has something left to kill.
+	patience := overdue
+	if complete {
+		patience = guardEnds
+	}
+	timer := clock.AfterFunc(patience, func() { _ = p.guard.Kill() })
+	left := !waitGuard(p.guard)
+	timer.Stop()
+	p.mu.Lock()
+	if p.supervisor != nil {
+		unwatches(p.supervisor.Pid)
+	}
+	p.mu.Unlock()
+	if left || !complete {
 		p.clear()
 	}
-	_, _ = p.control.Close(), p.report.Close()
+	p.release()
 	close(p.dead)
 }
 
-// clear ends what a supervisor has left that was killed: the kernel has killed the program,
-// but not the rest of its group, and not what had left that. Nobody tells when a process dies that is not our child, so
-// this looks again and again; mostly once is enough.
+func (p *Process) release() {
+	closeAll(p.control, p.guardControl, p.report)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.supervisor != nil {
+		_ = p.supervisor.Release()
+	}
+}
+
+// clear ends what a supervisor and a guard have left that were killed: the kernel has killed
+// the program, but not the rest of its group, and not what had left that. Nobody tells when a
+// process dies that is not our child, so this looks again and again; mostly once is enough.
 func (p *Process) clear() {
 	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
-		_ = syscall.Kill(-p.pid, syscall.SIGKILL) // whom it does not reach is seen below
-		orphans := killOrphans()
-		if left, err := members(p.pid); err == nil && len(left) == 0 && !orphans {
+		if p.pid > 0 { // 0 would be our own group
+			_ = syscall.Kill(-p.pid, syscall.SIGKILL) // whom it does not reach is seen below
+		}
+		if orphans := killOrphans(); !orphans && (p.pid <= 0 || empty(p.pid)) {
 			return
 		}
-		timer := time.NewTimer(wait)
+		timer := clock.NewTimer(wait)
 		<-timer.C
 	}
 }

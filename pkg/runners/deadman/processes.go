@@ -12,16 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entry is a process of this machine.
-type entry struct {
-	pid, parent, group, session int
-	// alive is false for a zombie, which has stopped working, and which stays for ever
-	// where the container's first process reaps nobody.
-	alive bool
-}
-
-// processes lists all processes, in no order.
-func processes() ([]entry, error) {
+// processes lists all processes that can be seen, in no order.
+func processes() ([]int, error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -33,75 +25,81 @@ func processes() ([]entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
-	var all []entry
+	var all []int
 	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
+		if pid, err := strconv.Atoi(name); err == nil {
+			all = append(all, pid)
 		}
-		stat, err := os.ReadFile(filepath.Join("/proc", name, "stat"))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-			continue // it is gone
-		}
-		if err != nil {
-			return nil, fmt.Errorf("look at process %d: %w", pid, err)
-		}
-		e, err := parseStat(stat)
-		if err != nil {
-			return nil, fmt.Errorf("look at process %d: %w", pid, err)
-		}
-		e.pid = pid
-		all = append(all, e)
 	}
 	return all, nil
 }
 
-// members lists the processes of a group that live, in no order.
+// empty says whether no process of a group lives, as far as that can be known.
 //
-// kill(-group, 0) is not enough: it also finds zombies.
-func members(group int) ([]int, error) {
-	all, err := processes()
-	var live []int
-	for _, e := range all {
-		if e.group == group && e.alive {
-			live = append(live, e.pid)
-		}
+// That kill(-group, 0) finds nobody is enough, but it also finds zombies. Those stay for ever
+// where the container's first process reaps nobody, so what can be seen is looked at.
+func empty(group int) bool {
+	if err := unix.Kill(-group, 0); errors.Is(err, unix.ESRCH) {
+		return true
 	}
-	return live, err
+	pids, err := processes()
+	if err != nil {
+		return false
+	}
+	zombies := 0
+	for _, pid := range pids {
+		if g, err := unix.Getpgid(pid); err != nil || g != group {
+			continue
+		}
+		if alive(pid) {
+			return false
+		}
+		zombies++
+	}
+	return zombies > 0 // else who is found was born meanwhile, or is hidden from us
+}
+
+// alive says whether a process lives: a zombie does not. One that we may not look at does.
+func alive(pid int) bool {
+	s, err := stateOf(pid)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return false // it is gone
+	}
+	return err != nil || !s.zombie()
+}
+
+// state is what a process does, as proc(5) names it.
+type state struct {
+	letter  byte
+	threads int
+}
+
+// zombie says whether it has ended. One lives while it has another thread.
+func (s state) zombie() bool {
+	return (s.letter == 'Z' || s.letter == 'X' || s.letter == 'x') && s.threads <= 1
+}
+
+func stateOf(pid int) (state, error) {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return state{}, err
+	}
+	return parseStat(stat)
 }
 
 var errStat = errors.New("cannot read its stat")
 
-// parseStat reads /proc/<pid>/stat, which is described in proc(5). A zombie lives while
-// it has another thread.
-func parseStat(stat []byte) (entry, error) {
+// parseStat reads /proc/<pid>/stat, which is described in proc(5).
+func parseStat(stat []byte) (state, error) {
 	// The name, in parentheses, may contain anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const state, ppid, pgrp, sid, threads = 0, 1, 2, 3, 17 // proc(5) counts from the third field, so 3, 4, 5, 6 and 20
+	const letter, threads = 0, 17 // proc(5) counts from the third field, so 3 and 20
 	if len(fields) <= threads {
-		return entry{}, errStat
+		return state{}, errStat
 	}
-	var numbers [4]int
-	for i, at := range []int{ppid, pgrp, sid, threads} {
-		n, err := strconv.Atoi(string(fields[at]))
-		if err != nil {
-			return entry{}, errStat
-		}
-		numbers[i] = n
+	n, err := strconv.Atoi(string(fields[threads]))
+	if err != nil || len(fields[letter]) != 1 {
+		return state{}, errStat
 	}
-	e := entry{parent: numbers[0], group: numbers[1], session: numbers[2], alive: true}
-	switch string(fields[state]) {
-	case "Z", "X", "x":
-		e.alive = numbers[3] > 1
-	}
-	return e, nil
-}
-
-// seeProcesses says why processes cannot be looked at, if that is so.
-func seeProcesses() error {
-	stat, err := os.ReadFile("/proc/self/stat")
-	if err == nil {
-		_, err = parseStat(stat)
-	}
-	return err
+	return state{fields[letter][0], n}, nil
 }

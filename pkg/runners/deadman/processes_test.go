@@ -2,8 +2,8 @@ package deadman
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,28 +17,28 @@ func stat(name, state string, group, threads int) string {
 }
 
 func TestParseStat(t *testing.T) {
-	for text, want := range map[string]entry{
-		stat("sh", "S", 17, 1):                 {parent: 1, group: 17, session: 5, alive: true},
-		stat("sh", "D", 17, 1):                 {parent: 1, group: 17, session: 5, alive: true},
-		stat("sh", "T", 17, 1):                 {parent: 1, group: 17, session: 5, alive: true},
-		stat(") Z 1 2 (", "R", 17, 4):          {parent: 1, group: 17, session: 5, alive: true},
-		stat("sh", "Z", 17, 1):                 {parent: 1, group: 17, session: 5, alive: false},
-		stat("sh", "X", 17, 0):                 {parent: 1, group: 17, session: 5, alive: false},
-		stat("first thread ended", "Z", 17, 2): {parent: 1, group: 17, session: 5, alive: true},
+	for text, want := range map[string]bool{
+		stat("sh", "S", 17, 1):                 false,
+		stat("sh", "D", 17, 1):                 false,
+		stat("sh", "T", 17, 1):                 false,
+		stat(") Z 1 2 (", "R", 17, 4):          false,
+		stat("sh", "Z", 17, 1):                 true,
+		stat("sh", "X", 17, 0):                 true,
+		stat("first thread ended", "Z", 17, 2): false,
 	} {
 		got, err := parseStat([]byte(text))
-		if err != nil || got != want {
-			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
+		if err != nil || got.zombie() != want {
+			t.Errorf("%s: got %v, %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "17 (sh) S 1", strings.Replace(stat("sh", "S", 17, 1), " 17 5 ", " x 5 ", 1)} {
+	for _, text := range []string{"", "17 (sh) S 1", strings.Replace(stat("sh", "S", 17, 1), " 20 0 1 ", " 20 0 x ", 1)} {
 		if _, err := parseStat([]byte(text)); err == nil {
 			t.Errorf("%q: no error", text)
 		}
 	}
 }
 
-func TestMembersSeesTheLivingOnly(t *testing.T) {
+func TestEmptySeesTheLivingOnly(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", "sleep 60 & echo $!; wait")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
@@ -53,32 +53,53 @@ func TestMembersSeesTheLivingOnly(t *testing.T) {
 	if _, err := fmt.Fscan(out, &second); err != nil {
 		t.Fatal(err)
 	}
-	live, err := members(group)
-	slices.Sort(live)
-	want := []int{group, second}
-	slices.Sort(want)
-	if err != nil || !slices.Equal(live, want) {
-		t.Errorf("the group is %v (%v), want %v", live, err, want)
+	if empty(group) {
+		t.Error("nobody is seen where two live")
 	}
-
 	if err := syscall.Kill(group, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	_ = unix.Waitid(unix.P_PID, group, nil, unix.WEXITED|unix.WNOWAIT, nil) // a zombie now, which is not reaped yet
-	if live, err := members(group); err != nil || !slices.Equal(live, []int{second}) {
-		t.Errorf("beside the zombie %d there lives %v (%v), want %d", group, live, err, second)
+	if alive(group) || !alive(second) || empty(group) {
+		t.Errorf("beside the zombie %d there lives %d: alive %v, %v", group, second, alive(group), alive(second))
 	}
 	if err := syscall.Kill(-group, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+	for alive(second) {
+		runtime.Gosched()
+	}
+	if !empty(group) {
+		t.Error("somebody is seen where a zombie is")
+	}
 	_ = cmd.Wait()
+	if !empty(group) {
+		t.Error("somebody is seen where nobody is")
+	}
 }
 
 func TestSeeProcesses(t *testing.T) {
 	if err := seeProcesses(); err != nil {
 		t.Error(err)
 	}
-	if live, err := members(syscall.Getpgrp()); err != nil || !slices.Contains(live, os.Getpid()) {
-		t.Errorf("our own group is %v (%v), which lacks us", live, err)
+	if empty(syscall.Getpgrp()) {
+		t.Error("our own group is empty, though we are in it")
+	}
+}
+
+// What hides itself is seen, and so is what is nobody's but ours.
+func TestChildren(t *testing.T) {
+	cmd := exec.Command("/bin/sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pids, err := children()
+	if err != nil || !slices.Contains(pids, cmd.Process.Pid) {
+		t.Errorf("our children are %v (%v), which lacks %d", pids, err, cmd.Process.Pid)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if pids, err := children(); err != nil || slices.Contains(pids, cmd.Process.Pid) {
+		t.Errorf("our children are %v (%v), and %d is none any more", pids, err, cmd.Process.Pid)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -34,51 +35,80 @@ type Program struct {
 var ErrLate = errors.New("its time was over before it could be started")
 
 // Start starts a program that is killed at the instant unless Watch extends that. The
-// error wraps what exec(2) said, a *ConfineError, or ErrLate.
+// error wraps what exec(2) said, a *ConfineError, ErrCannotKill or ErrLate; nothing of the
+// program lives then.
 func Start(p Program, kill record.Instant) (*Process, error) {
 	if err := seeProcesses(); err != nil {
-		return nil, fmt.Errorf("%w (without /proc nobody can tell what lives)", err)
-	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
 		return nil, err
 	}
-	defer null.Close()
-	orders, control, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("open a pipe to the supervisor: %w", err)
+	process := newProcess()
+	if err := process.start(p); err != nil {
+		return nil, err
 	}
-	defer orders.Close()
-	report, reports, err := os.Pipe()
-	if err != nil {
-		_ = control.Close()
-		return nil, fmt.Errorf("open a pipe from the supervisor: %w", err)
-	}
-	defer reports.Close()
-	j := job{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, Files: len(p.Files), Kill: kill, Confinement: p.Confinement}
-	program := null
-	if p.File != nil {
-		program, j.Path = p.File, programPath(programFD)
-	}
-	// What is executed is the file that runs here, even if it was replaced meanwhile.
-	s, err := startSupervisor("/proc/self/exe", []string{arg0}, &os.ProcAttr{
-		Env:   []string{"GOTRACEBACK=none"},
-		Files: append([]*os.File{null, null, os.Stderr, orders, reports, program}, p.Files...),
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
-	if err != nil {
-		_, _ = control.Close(), report.Close()
-		return nil, fmt.Errorf("start its supervisor: %w", err)
-	}
-	process := &Process{supervisor: s, control: control, report: report, killing: make(chan struct{}), dead: make(chan struct{})}
-	if err := process.begin(j); err != nil {
-		_ = s.Kill()
-		waitSupervisor(s)
-		_, _ = control.Close(), report.Close()
+	if err := process.begin(p.job(process.Guard(), kill)); err != nil {
+		process.abandon()
 		return nil, err
 	}
 	process.following.Go(process.follow)
 	return process, nil
+}
+
+func newProcess() *Process {
+	return &Process{killing: make(chan struct{}), dead: make(chan struct{})}
+}
+
+func (p Program) job(guard int, kill record.Instant) job {
+	j := job{
+		Path: bytestring(p.Path), Args: converted[bytestring](p.Args), Env: converted[bytestring](p.Env), Dir: bytestring(p.Dir),
+		Files: len(p.Files), Kill: kill, Guard: guard, Confinement: p.Confinement,
+	}
+	if p.File != nil {
+		j.Path = bytestring(programPath(programFD))
+	}
+	return j
+}
+
+// start starts the guard, which starts the supervisor.
+func (p *Process) start(program Program) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	var pipes [3]struct{ r, w *os.File }
+	for i := range pipes {
+		if pipes[i].r, pipes[i].w, err = os.Pipe(); err != nil {
+			break
+		}
+	}
+	control, report, guarding := pipes[0], pipes[1], pipes[2]
+	defer closeAll(control.r, report.w, guarding.r)
+	what := null
+	if program.File != nil {
+		what = program.File
+	}
+	if err == nil {
+		// What is executed is the file that runs here, even if it was replaced meanwhile.
+		p.guard, err = startGuard("/proc/self/exe", []string{argGuard, strconv.Itoa(len(program.Files))}, &os.ProcAttr{
+			Env:   []string{"GOTRACEBACK=none"},
+			Files: append([]*os.File{null, null, os.Stderr, guarding.r, report.w, control.r, what}, program.Files...),
+			Sys:   &syscall.SysProcAttr{Setsid: true},
+		})
+	}
+	if err != nil {
+		closeAll(control.w, report.r, guarding.w)
+		return fmt.Errorf("start the guard of its supervisor: %w", err)
+	}
+	p.control, p.report, p.guardControl = control.w, report.r, guarding.w
+	return nil
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
 }
 
 // begin hands the job over and waits until the program runs.
@@ -89,11 +119,16 @@ func (p *Process) begin(j job) error {
 	}
 	by := time.Now().Add(max(0, clock.Until(clock.Boottime(), j.Kill)))
 	_, _ = p.control.SetWriteDeadline(by), p.report.SetReadDeadline(by)
+	send(p.guardControl, order{extend, j.Kill.Add(leastKillMargin / 2)})
 	if _, err := p.control.Write(append(line, '\n')); err != nil {
 		return notStarted(err)
 	}
 	p.reports = bufio.NewReader(p.report)
 	r, err := readReport(p.reports)
+	if err == nil && r.what == guarding {
+		p.guarded(r.n)
+		r, err = readReport(p.reports)
+	}
 	switch {
 	case err != nil:
 		return notStarted(err)
@@ -101,8 +136,12 @@ func (p *Process) begin(j job) error {
 		p.pid = r.n
 		_, _ = p.control.SetWriteDeadline(time.Time{}), p.report.SetReadDeadline(time.Time{})
 		return nil
-	case r.what == late:
+	case r.what == late, r.what == expired, r.what == killing: // the last two are the guard's
 		return ErrLate
+	case r.what == unsafe:
+		return ErrCannotKill
+	case r.what == lost:
+		return notStarted(errLost)
 	case r.what == refused:
 		return &ConfineError{r.thing, syscall.Errno(r.n)}
 	case r.n != 0:
@@ -111,9 +150,31 @@ func (p *Process) begin(j job) error {
 	return errors.New("its supervisor could not start it, and says why in standard error")
 }
 
+var errLost = errors.New("its supervisor is gone")
+
 func notStarted(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return ErrLate
 	}
 	return fmt.Errorf("its supervisor ended before it began: %w", err)
+}
+
+// abandon ends a program that may have been started, and returns when nothing of it lives.
+func (p *Process) abandon() {
+	// They kill everything when their pipes end, and when the instant comes that they were told.
+	// To kill them would leave what the program has started already.
+	_, _ = p.control.Close(), p.guardControl.Close()
+	_ = p.report.SetReadDeadline(time.Time{})
+	if p.reports == nil {
+		p.reports = bufio.NewReader(p.report)
+	}
+	p.following.Go(p.follow)
+	timer := clock.NewTimer(overdue)
+	defer timer.Stop()
+	select {
+	case <-p.dead:
+	case <-timer.C:
+		p.force()
+	}
+	p.following.Wait()
 }

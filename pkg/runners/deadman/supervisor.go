@@ -31,12 +31,17 @@ func init() {
 // lookAgain is the time between two looks at processes that were killed and do not end.
 const lookAgain = 50 * time.Millisecond
 
-// supervisor is the process between. Its main goroutine owns it.
+// supervisor is the process between, or its guard. Its main goroutine owns it.
 type supervisor struct {
 	control *bufio.Reader
 	report  *os.File
 	alarm   clock.Alarm
 	clock   clock.Clock
+	// departed is what is told when the program has ended.
+	departed fact
+	// signals are those that a supervisor is sent. One tells that its guard has ended.
+	signals chan os.Signal
+	guard   int
 
 	// program is the process id, 0 once it was reaped.
 	program int
@@ -47,20 +52,31 @@ type supervisor struct {
 	told bool
 }
 
-func supervise() int {
-	// Caught, not ignored: what is ignored stays so in the program.
-	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGUSR1, unix.SIGUSR2)
-	_ = unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+// newSupervisor comes first in its process.
+func newSupervisor(departed fact) *supervisor {
+	makeThreads()
 	s := &supervisor{
-		control: bufio.NewReader(os.NewFile(controlFD, "control")),
-		report:  os.NewFile(reportFD, "report"),
-		clock:   clock.Boottime(),
+		control: bufio.NewReader(os.NewFile(controlFD, "control")), report: os.NewFile(reportFD, "report"),
+		clock: clock.Boottime(), departed: departed, signals: make(chan os.Signal, 1),
 	}
+	// Caught, not ignored: what is ignored stays so in the program.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGUSR2)
+	signal.Notify(s.signals, orphaned)
+	_ = unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	return s
+}
+
+func supervise() int {
+	s := newSupervisor(exited)
 	j, err := readJob(s.control)
 	if err != nil {
 		return 1
 	}
 	if err := s.begin(j); err != nil {
+		if errors.Is(err, ErrCannotKill) {
+			report{what: unsafe}.tell(s.report)
+			return 1
+		}
 		if errnoOf(err) == 0 {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", arg0, err)
 		}
@@ -81,16 +97,27 @@ func supervise() int {
 	return 0
 }
 
-// begin starts the program.
-func (s *supervisor) begin(j job) error {
+// prepare makes this process the heir of its orphaned descendants, with an alarm.
+func (s *supervisor) prepare() (err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become a subreaper: %w", err)
 	}
-	var err error
-	if s.alarm, err = clock.NewAlarm(s.clock); err != nil {
+	s.alarm, err = clock.NewAlarm(s.clock)
+	return err
+}
+
+// begin starts the program.
+func (s *supervisor) begin(j job) error {
+	if err := s.prepare(); err != nil {
 		return err
 	}
-	s.kill = j.Kill
+	if err := follows(j.Guard); err != nil {
+		return err
+	}
+	if err := CanKill(); err != nil {
+		return err
+	}
+	s.guard, s.kill = j.Guard, j.Kill
 	if s.clock.Now() >= s.kill {
 		return nil
 	}
@@ -102,8 +129,9 @@ func (s *supervisor) begin(j job) error {
 		return err
 	}
 	var child *os.Process
+	var err error
 	if j.empty() {
-		child, err = os.StartProcess(j.Path, j.Args, &os.ProcAttr{Dir: j.Dir, Env: j.Env, Files: files, Sys: s.attributes()})
+		child, err = os.StartProcess(string(j.Path), converted[string](j.Args), &os.ProcAttr{Dir: string(j.Dir), Env: converted[string](j.Env), Files: files, Sys: s.attributes()})
 	} else {
 		child, err = s.startConfined(j, files)
 	}
@@ -167,6 +195,10 @@ func (s *supervisor) run() {
 				break
 			}
 			s.obey(o)
+		case <-s.signals:
+			if s.guard != 0 && os.Getppid() != s.guard { // else it came from somebody else
+				s.killAll()
+			}
 		case <-s.alarm.C():
 			if s.clock.Now() < s.kill {
 				break // of an earlier setting
@@ -214,7 +246,7 @@ func (s *supervisor) reap() {
 		}
 		if pid == s.program {
 			s.program, s.killing = 0, true
-			report{what: exited, n: int(status)}.tell(s.report)
+			report{what: s.departed, n: int(status)}.tell(s.report)
 		}
 	}
 	if s.killing {
@@ -235,19 +267,15 @@ func (s *supervisor) killAll() {
 		_ = unix.Kill(-s.program, unix.SIGKILL)
 		_ = unix.Kill(s.program, unix.SIGKILL)
 	}
-	self := os.Getpid()
-	all, err := processes()
+	pids, err := children()
 	if err != nil {
 		return // looked at again soon
 	}
-	for _, p := range all {
-		if p.parent != self {
-			continue
+	for _, pid := range pids {
+		if group, err := unix.Getpgid(pid); err == nil && group != unix.Getpgrp() {
+			_ = unix.Kill(-group, unix.SIGKILL)
 		}
-		if p.group != self {
-			_ = unix.Kill(-p.group, unix.SIGKILL)
-		}
-		_ = unix.Kill(p.pid, unix.SIGKILL)
+		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 }
 

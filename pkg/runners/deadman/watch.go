@@ -35,10 +35,12 @@ const (
 	ByItself Ending = iota + 1
 	Stopped
 	Expired
+	// Over: its work was over (Watch.Done), and it was stopped for that.
+	Over
 )
 
 func (e Ending) String() string {
-	return map[Ending]string{ByItself: "by itself", Stopped: "stopped", Expired: "expired"}[e]
+	return map[Ending]string{ByItself: "by itself", Stopped: "stopped", Expired: "expired", Over: "over"}[e]
 }
 
 // KillAt is when the kill is due of work that must be dead at the instant: before it, since
@@ -59,6 +61,9 @@ const (
 	askFor = 200 * time.Millisecond
 	// overdue is how long a killed process may take to die before that is logged.
 	overdue = 2 * time.Second
+	// guardEnds is how long a guard may take to end when nothing is left. It is within the least
+	// margin, so that a frozen one does not make the work outlast its term.
+	guardEnds = leastKillMargin / 2
 	// nap bounds the wait for an instant: timers stand still while the machine sleeps,
 	// CLOCK_BOOTTIME does not.
 	nap = time.Second
@@ -77,9 +82,9 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 	defer asking.end()
 	deadline, extended := term.Deadline()
 	kill, dead := KillAt(w.Clock, deadline), deadline
-	p.order(extend, kill)
+	p.order(extend, kill, dead)
 	for {
-		timer := time.NewTimer(min(nap, max(0, clock.Until(w.Clock, kill))))
+		timer := clock.NewTimer(min(nap, max(0, clock.Until(w.Clock, kill))))
 		select {
 		case <-p.dead:
 			timer.Stop()
@@ -90,21 +95,26 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 			return end
 		case <-stopped:
 			// From here on nothing is extended.
-			end, stopped, extended, done = Stopped, nil, nil, nil
+			stopped, extended, done = nil, nil, nil
 			kill, dead = w.last(ctx, kill, deadline)
-			p.order(extend, kill)
+			if end == Over { // it was told
+				p.order(stop, kill, dead)
+				break
+			}
+			end = Stopped
+			p.order(extend, kill, dead)
 			asked = asking.ask(w.Ask)
 		case <-asked:
 			asked = nil
-			p.order(stop, kill)
+			p.order(stop, kill, dead)
 		case <-done:
-			done, stopped, extended = nil, nil, nil
+			end, done, extended = Over, nil, nil
 			kill = min(kill, w.Clock.Now().Add(w.StopGrace))
-			p.order(stop, kill)
+			p.order(stop, kill, dead)
 		case <-extended:
 			deadline, extended = term.Deadline()
 			kill, dead = KillAt(w.Clock, deadline), deadline
-			p.order(extend, kill)
+			p.order(extend, kill, dead)
 		case <-timer.C:
 			if w.Clock.Now() < kill {
 				break
@@ -161,19 +171,21 @@ func (a *asker) end() {
 	a.wg.Wait()
 }
 
-// awaitDeath has the program killed and waits for its end. A supervisor that has not begun
-// when the program must be dead is frozen, and killed: then the kernel kills the program.
+// awaitDeath has the program killed and waits for its end. Where neither the supervisor nor
+// its guard begins while it is still time, it is killed without them.
 func (p *Process) awaitDeath(w Watch, dead record.Instant) {
 	p.Kill()
-	timer := time.NewTimer(min(nap, max(leastKillMargin/2, clock.Until(w.Clock, dead)-leastKillMargin/5)))
+	timer := clock.NewTimer(min(nap, max(leastKillMargin/2, clock.Until(w.Clock, dead)/2)))
 	defer timer.Stop()
 	select {
 	case <-p.dead:
 		return
 	case <-p.killing:
 	case <-timer.C:
-		w.Log.Warn("the supervisor does not answer; it is killed, and the program with it")
-		_ = p.supervisor.Kill()
+		w.Log.Warn("neither the supervisor nor its guard answers; the program is killed without them")
+		var forcing sync.WaitGroup
+		forcing.Go(p.force)
+		defer forcing.Wait()
 	}
 	timer.Reset(overdue)
 	select {

@@ -2,6 +2,7 @@ package deadman
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What goes through the two pipes between us and a supervisor: first the job as one line
-// of JSON, then orders; back come reports. Each is a line shorter than PIPE_BUF, so it is
+// What goes through the pipes between us, a supervisor and its guard: to the supervisor first
+// the job as one line of JSON, then orders; to the guard orders. Back come the reports of
+// both, through one pipe. Each is a line shorter than PIPE_BUF, so it is
 // written whole or not at all.
 
 // arg0 is the name under which this executable is a supervisor.
@@ -30,13 +32,40 @@ const (
 
 // job is what a supervisor is there for.
 type job struct {
-	Path      string
-	Args, Env []string
-	Dir       string
+	Path      bytestring
+	Args, Env []bytestring
+	Dir       bytestring
 	// Files is how many descriptors are the program's.
 	Files int
 	Kill  record.Instant
+	// Guard is the process id of the supervisor's guard.
+	Guard int
 	Confinement
+}
+
+// bytestring is a string of any bytes, as arguments and paths are. JSON itself has only
+// Unicode.
+type bytestring string
+
+// MarshalText makes Base64 of it.
+func (b bytestring) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, []byte(b)), nil
+}
+
+// UnmarshalText reverts that.
+func (b *bytestring) UnmarshalText(text []byte) error {
+	raw, err := base64.StdEncoding.AppendDecode(nil, text)
+	*b = bytestring(raw)
+	return err
+}
+
+// converted are strings of the one kind as strings of the other.
+func converted[To, From ~string](all []From) []To {
+	to := make([]To, len(all))
+	for i, s := range all {
+		to[i] = To(s)
+	}
+	return to
 }
 
 func readJob(from *bufio.Reader) (job, error) {
@@ -92,14 +121,17 @@ type report struct {
 type fact string
 
 const (
-	started fact = "started" // n is the program's process id
-	failed  fact = "failed"  // it could not be started; n is the errno, or 0
-	refused fact = "refused" // it could not be confined; what could not be set follows
-	late    fact = "late"    // it was not started, since its time was over
-	exited  fact = "exited"  // n is its wait status
-	expired fact = "expired" // its time is over
-	killing fact = "killing" // it is being killed, and all that it has started
-	ended   fact = "ended"   // nothing of it lives
+	guarding fact = "guarding" // n is the supervisor's process id; a guard says so
+	started  fact = "started"  // n is the program's process id
+	failed   fact = "failed"   // it could not be started; n is the errno, or 0
+	refused  fact = "refused"  // it could not be confined; what could not be set follows
+	late     fact = "late"     // it was not started, since its time was over
+	unsafe   fact = "unsafe"   // it was not started, since it could not always be killed
+	exited   fact = "exited"   // n is its wait status
+	expired  fact = "expired"  // its time is over
+	lost     fact = "lost"     // the supervisor is gone, and what it left is killed; a guard says so
+	killing  fact = "killing"  // it is being killed, and all that it has started
+	ended    fact = "ended"    // nothing of it lives
 )
 
 func (r report) tell(to io.Writer) { _, _ = fmt.Fprintf(to, "%s %d %s\n", r.what, r.n, r.thing) } // if nobody listens, so be it

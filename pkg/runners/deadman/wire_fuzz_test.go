@@ -66,7 +66,7 @@ func FuzzReports(f *testing.F) {
 }
 
 func FuzzJob(f *testing.F) {
-	for _, seed := range []string{`{"Path":"/bin/true","Args":["true"],"Kill":5}`, `{"User":{"UID":1,"GID":2},"Limits":[{"Resource":"open files","Soft":1,"Hard":2}]}`, `{}`, `null`, `[]`, `{"Files":-1}`, `{"Kill":1e400}`, ``} {
+	for _, seed := range []string{`{"Path":"L2Jpbi90cnVl","Args":["dHJ1ZQ==","/w=="],"Kill":5}`, `{"User":{"UID":1,"GID":2},"Limits":[{"Resource":"open files","Soft":1,"Hard":2}]}`, `{}`, `null`, `[]`, `{"Files":-1}`, `{"Kill":1e400}`, ``} {
 		f.Add([]byte(seed + "\n"))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -103,9 +103,8 @@ func FuzzStat(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := bytes.Clone(data)
-		e, err := parseStat(data)
-		if err != nil && (e != entry{}) {
-			t.Fatalf("%q: %+v beside the error %v", data, e, err)
+		if s, err := parseStat(data); err != nil && s != (state{}) {
+			t.Fatalf("%q: %+v beside the error %v", data, s, err)
 		}
 		if !bytes.Equal(before, data) {
 			t.Fatal("it changed what it read")

@@ -46,10 +46,14 @@ func New(c Command) election.Runner {
 	env := runners.Env{Clock: c.Clock, Log: c.Log}.Defaults()
 	c.Clock, c.Log = env.Clock, env.Log
 	c.Args, c.Env = slices.Clone(c.Args), slices.Clone(c.Env)
-	return &runner{c}
+	return &runner{c, child.NewBudgets(c.Output)}
 }
 
-type runner struct{ Command }
+type runner struct {
+	Command
+	// budgets are those of all its runs.
+	budgets *child.Budgets
+}
 
 // Run runs the program once.
 func (r *runner) Run(ctx context.Context, term election.Term) error {
@@ -61,7 +65,7 @@ func (r *runner) Run(ctx context.Context, term election.Term) error {
 		return fmt.Errorf("%s was not started: %w", r.Args[0], runners.ErrDeadline)
 	}
 	log := runners.Log(r.Log, term, r.Name)
-	p, err := start(r.Command, term, deadline, log)
+	p, err := start(r.Command, r.budgets, term, deadline, log)
 	if err != nil {
 		return err
 	}

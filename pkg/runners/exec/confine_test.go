@@ -2,14 +2,18 @@ package exec_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/runners"
@@ -212,5 +216,31 @@ func TestUserNeedsCapabilities(t *testing.T) {
 	want := "1:38: exec.user: primacy may not start, and kill, programs of another user: it lacks CAP_SETUID, CAP_SETGID, CAP_KILL (run it as root"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// Run as root it runs itself without CAP_KILL, as a container may.
+func TestProgramsNeedCapKill(t *testing.T) {
+	needsRoot(t)
+	const again = "EXECTEST_NO_KILL"
+	if os.Getenv(again) == "" {
+		cmd := osexec.Command("/proc/self/exe", "-test.run=^TestProgramsNeedCapKill$", "-test.count=1")
+		cmd.Env = append(os.Environ(), again+"=yes")
+		runtime.LockOSThread() // it stays locked, and ends with this test, with what it lacks
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_KILL, 0, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("without CAP_KILL: %v\n%s", err, out)
+		}
+		return
+	}
+	_, err := decode(t, "{name: w, exec: {command: [a]}}", runners.Env{StopGrace: time.Second})
+	want := "1:17: exec: no program can be run by this process: it may change users (CAP_SETUID) but not signal them (CAP_KILL)"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	if err := exec.New(exec.Command{Args: []string{"/bin/true"}}).Run(t.Context(), term(time.Hour)); !errors.Is(err, deadman.ErrCannotKill) {
+		t.Errorf("it ran: %v", err)
 	}
 }

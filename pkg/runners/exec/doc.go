@@ -43,8 +43,8 @@
 // whom we cannot signal.
 //
 // All this is done by a supervisor of ours, a process between this one and the program
-// (package deadman), so it is done too when this process is frozen; when this one is killed
-// the supervisor kills the program at once.
+// (package deadman) that has a guard of its own, so it is done too when this process is frozen;
+// when this one is killed the supervisor kills the program at once.
 //
 // # Goroutines
 //

@@ -6,11 +6,16 @@ import (
 	"io/fs"
 	"syscall"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
 // StartError is why a program could not be started.
 type StartError struct {
+	// Field of the configuration names what is not there; empty where that is not known.
+	Field string
 	// Program is what was to be run, and Path where it was looked for.
 	Program, Path string
 	// Hint is what to do about it; it may be empty.
@@ -28,6 +33,22 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
+// in is the error at its place in a block.
+func (e *StartError) in(node *yaml.Node) error {
+	at, _ := strict.Lookup(node, e.Field)
+	problem := fmt.Sprintf("%s is not there: %v", e.Program, e.Err)
+	if e.Field == fieldDir {
+		problem = fmt.Sprintf("%s is not there: %v", e.Path, e.Err)
+	}
+	return strict.NewError(at, e.Field, problem, e.Hint)
+}
+
+// The fields by which a program is found.
+const (
+	fieldProgram = "command[0]"
+	fieldDir     = "dir"
+)
+
 // ExitError says that a program ended before its term did.
 type ExitError struct {
 	Program string
@@ -44,6 +65,8 @@ func hint(err error, path string) string {
 	switch {
 	case errors.As(err, &no):
 		return "see user, limits and dir of the runner"
+	case errors.Is(err, deadman.ErrCannotKill):
+		return "give primacy CAP_KILL as well, or take CAP_SETUID from it"
 	case errors.Is(err, fs.ErrNotExist):
 		return "looked for " + path + "; if it is there, its interpreter or dynamic linker is missing"
 	case errors.Is(err, fs.ErrPermission):

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 
 // program is the work as a program: this test binary.
 func program(w runnertest.Work, log *zap.Logger) (exec.Command, error) {
-	self, err := os.Executable()
+	self, err := w.Program()
 	c := exec.Command{Name: "work", Args: []string{self}, StopGrace: w.StopGrace, Log: log}
 	for name, value := range w.Env() {
 		c.Env = append(c.Env, name+"="+value)
@@ -65,3 +65,5 @@ func TestSuite(t *testing.T) {
 }
 
 func TestDeath(t *testing.T) { runnertest.TestDeath(t) }
+
+func TestRights(t *testing.T) { runnertest.TestRights(t) }

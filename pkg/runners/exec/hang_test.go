@@ -16,7 +16,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// CONFORMANCE 25 with runners of several kinds: a function that ignores its stop, here for the
+// With runners of several kinds: a function that ignores its stop, here for the
 // failure of a third runner, ends the process by the deadline. The program beside it has been
 // told and killed all the same, also one that ignores that; the lock is still held.
 func TestDeafSiblingOfAProgram(t *testing.T) {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -36,6 +37,10 @@ func Kind() runners.Decoder {
 		}
 		c := Command{Name: env.Runner, Args: b.Command, Dir: b.Dir, Output: b.Output, StopGrace: b.StopGrace, Clock: env.Clock, Log: env.Log}
 		c.Env, c.Confinement = b.Env.List(), child.Confine(b.User, b.Limits)
+		var missing *StartError
+		if _, err := locate(c); errors.As(err, &missing) {
+			env.Defaults().Missing(missing.in(node))
+		}
 		return New(c), nil
 	}
 }

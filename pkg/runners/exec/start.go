@@ -26,13 +26,13 @@ type process struct {
 }
 
 // start starts the program, and what serves its pipes.
-func start(c Command, term election.Term, deadline record.Instant, log *zap.Logger) (*process, error) {
+func start(c Command, budgets *child.Budgets, term election.Term, deadline record.Instant, log *zap.Logger) (*process, error) {
 	path, err := locate(c)
 	if err != nil {
 		return nil, err
 	}
 	p := &process{}
-	files, err := p.files(log, c.Output)
+	files, err := p.files(log, budgets)
 	defer closeAll(files)
 	if err == nil {
 		p.Process, err = deadman.Start(deadman.Program{
@@ -53,18 +53,18 @@ func start(c Command, term election.Term, deadline record.Instant, log *zap.Logg
 }
 
 // files are the program's descriptors, the caller's to close; our ends are the process's.
-func (p *process) files(log *zap.Logger, rate child.Rate) (theirs []*os.File, err error) {
+func (p *process) files(log *zap.Logger, budgets *child.Budgets) (theirs []*os.File, err error) {
 	stdin, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, err
 	}
 	theirs = append(theirs, stdin)
 	var f *os.File
-	if p.stdout, f, err = child.NewOutput(log, "stdout", rate); err != nil {
+	if p.stdout, f, err = child.NewOutput(log, "stdout", budgets.Of("stdout")); err != nil {
 		return theirs, err
 	}
 	theirs = append(theirs, f)
-	if p.stderr, f, err = child.NewOutput(log, "stderr", rate); err != nil {
+	if p.stderr, f, err = child.NewOutput(log, "stderr", budgets.Of("stderr")); err != nil {
 		return theirs, err
 	}
 	theirs = append(theirs, f)
@@ -97,7 +97,7 @@ func locate(c Command) (string, error) {
 	program := c.Args[0]
 	if c.Dir != "" {
 		if _, err := os.Stat(c.Dir); err != nil {
-			return "", &StartError{Program: program, Path: c.Dir, Err: err, Hint: "dir must be a directory that exists"}
+			return "", &StartError{Field: fieldDir, Program: program, Path: c.Dir, Err: err, Hint: "dir must be a directory that exists"}
 		}
 	}
 	if !strings.ContainsRune(program, '/') {
@@ -110,7 +110,7 @@ func locate(c Command) (string, error) {
 			err = lookup.Err
 		}
 		where := os.Getenv("PATH")
-		return "", &StartError{Program: program, Path: where, Err: err,
+		return "", &StartError{Field: fieldProgram, Program: program, Path: where, Err: err,
 			Hint: fmt.Sprintf("PATH is %q; a program outside it needs its path, such as ./%s", where, program)}
 	}
 	path := program
@@ -122,7 +122,7 @@ func locate(c Command) (string, error) {
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		return "", &StartError{Program: program, Path: path, Err: err,
+		return "", &StartError{Field: fieldProgram, Program: program, Path: path, Err: err,
 			Hint: "a relative path starts at dir, or at primacy's own directory where dir is not set"}
 	}
 	return path, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
@@ -31,14 +32,10 @@ func Heartbeat(params *yaml.Node, env runners.Env) (election.Runner, error) {
 	}
 	return election.RunnerFunc(func(ctx context.Context, term election.Term) error {
 		log := runners.Log(env.Log, term, env.Runner)
-		tick := time.NewTicker(p.Interval)
-		defer tick.Stop()
 		for n := 1; ; n++ {
 			log.Info("heartbeat", zap.Int("beat", n))
-			select {
-			case <-ctx.Done():
+			if !clock.Wait(ctx, p.Interval) {
 				return nil
-			case <-tick.C:
 			}
 		}
 	}), nil

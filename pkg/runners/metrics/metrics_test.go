@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/metrics"
@@ -126,18 +127,18 @@ func TestTrueAtEveryMoment(t *testing.T) {
 // One that always runs is counted by its runs, not by its terms.
 func TestRunsOfOneThatAlwaysRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := bubble{time.Now()}
+		now := bubble{time.Now()}
 		figures := runners.NewFigures("e")
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(metrics.Of(source{figures}))
 		always := runners.Always("warm", election.AlwaysFunc(func(ctx context.Context, _ *election.Terms) error {
 			select {
 			case <-ctx.Done():
-			case <-time.After(time.Minute):
+			case <-clock.NewTimer(time.Minute).C:
 			}
 			return nil
-		}), runners.Supervision{Clock: clock, Random: func() float64 { return 0.5 }})
-		runner := runners.Supervise([]runners.Child{{Name: "warm", Kind: "func", Runner: always}}, runners.Supervision{Clock: clock, Figures: figures})
+		}), runners.Supervision{Clock: now, Random: func() float64 { return 0.5 }})
+		runner := runners.Supervise([]runners.Child{{Name: "warm", Kind: "func", Runner: always}}, runners.Supervision{Clock: now, Figures: figures})
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() { done <- runner.(election.Background).Background(ctx) }()

@@ -67,9 +67,10 @@ func TestDecodeRefuses(t *testing.T) {
 	script := write(t, filepath.Join(dir, "script"), "#!/bin/sh\necho hello\n", 0o700)
 	other := `"` + strings.Repeat("0", 64) + `"`
 	for block, want := range map[string]string{
-		"{sha256: " + other + "}":                                                       "plugin.name: is missing",
-		"{name: garbage}":                                                               "plugin.sha256: is missing",
-		`{name: garbage, sha256: ""}`:                                                   "plugin.sha256: is not a sha256",
+		"{sha256: " + other + "}": "plugin.name: is missing",
+		"{name: garbage, sha256: " + hash + ", env: [{name: PLUGIN_MIN_PORT, value: x}]}": "plugin.env[0].name: PLUGIN_MIN_PORT is among the names",
+		"{name: garbage}":             "plugin.sha256: is missing",
+		`{name: garbage, sha256: ""}`: "plugin.sha256: is not a sha256",
 		"{name: garbage, sha256: " + strings.ToUpper(hash) + "}":                        "plugin.sha256: is not a sha256",
 		"{name: ../garbage, sha256: " + hash + "}":                                      `"../garbage" cannot be the name of a plugin`,
 		"{name: /bin/true, sha256: " + hash + "}":                                       `"/bin/true" cannot be the name`,

@@ -23,3 +23,5 @@ func TestDeath(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()) // a manager that is killed leaves the folder of its sockets behind
 	runnertest.TestDeath(t)
 }
+
+func TestRights(t *testing.T) { runnertest.TestRights(t) }

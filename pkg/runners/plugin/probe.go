@@ -42,7 +42,7 @@ func (p Plugin) probe(ask func(context.Context, protocol.RunnerClient) error) (D
 	name := p.Program.Name
 	log := runners.Env{Log: p.Log}.Defaults().Log.With(zap.String("plugin", name))
 	s, err := newSession(setting{
-		program: p.Program, env: child.Inherited(p.Env), Confinement: p.Confinement, output: p.Output,
+		program: p.Program, env: child.Inherited(p.Env), Confinement: p.Confinement, output: child.NewBudgets(p.Output),
 		kill: clock.Boottime().Now().Add(probeFor), log: log,
 	})
 	if err != nil {
@@ -77,5 +77,5 @@ func describe(ctx context.Context, s *session, service protocol.RunnerClient) (D
 	if err != nil {
 		return Description{}, &StartError{Plugin: s.process.program.Name, Err: err}
 	}
-	return Description{Name: answer.GetName(), Version: answer.GetVersion(), Protocol: s.client.NegotiatedVersion()}, nil
+	return Description{Name: child.Words(answer.GetName()), Version: child.Words(answer.GetVersion()), Protocol: s.client.NegotiatedVersion()}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	osexec "os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,7 +23,7 @@ import (
 type setting struct {
 	program *Program
 	env     []string
-	output  child.Rate
+	output  *child.Budgets
 	deadman.Confinement
 	kill record.Instant
 	log  *zap.Logger
@@ -53,7 +54,7 @@ func (p *process) start(spec *osexec.Cmd) error {
 		return err
 	}
 	defer stdout.Close()
-	errors, stderr, err := child.NewOutput(p.log, "stderr", p.output)
+	errors, stderr, err := child.NewOutput(p.log, "stderr", p.output.Of("stderr"))
 	if err != nil {
 		_ = r.Close()
 		return err
@@ -66,12 +67,12 @@ func (p *process) start(spec *osexec.Cmd) error {
 		err := copyLine(handshake, r)
 		_ = handshake.CloseWithError(err)
 		if err == nil { // the rest is what the plugin's helpers print
-			p.helpers = child.Follow(r, p.log, "stdout", p.output)
+			p.helpers = child.Follow(r, p.log, "stdout", p.output.Of("stdout"))
 		}
 	})
 	p.Process, err = deadman.Start(deadman.Program{
 		File: p.program.memory, Path: p.program.Name, Args: []string{p.program.Name},
-		Env: append(p.env, spec.Env...), Files: []*os.File{null, stdout, stderr}, Confinement: p.Confinement,
+		Env: append(slices.Clone(spec.Env), p.env...), Files: []*os.File{null, stdout, stderr}, Confinement: p.Confinement,
 	}, p.kill)
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func (p *process) close() {
 	_ = p.stdout.SetReadDeadline(time.Now())
 	p.handshake.Wait()
 	if p.helpers == nil {
-		p.helpers = child.Follow(p.stdout, p.log, "stdout", p.output)
+		p.helpers = child.Follow(p.stdout, p.log, "stdout", p.output.Of("stdout"))
 	}
 	p.helpers.End()
 	p.stderr.End()

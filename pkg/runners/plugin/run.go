@@ -46,10 +46,14 @@ type Plugin struct {
 func New(p Plugin) election.Runner {
 	env := runners.Env{Clock: p.Clock, Log: p.Log}.Defaults()
 	p.Clock, p.Log = env.Clock, env.Log
-	return &work{p}
+	return &work{p, child.NewBudgets(p.Output)}
 }
 
-type work struct{ Plugin }
+type work struct {
+	Plugin
+	// budgets are those of all its runs.
+	budgets *child.Budgets
+}
 
 // Run runs the plugin once.
 func (w *work) Run(ctx context.Context, term election.Term) error {
@@ -68,11 +72,11 @@ func (w *work) RunAnnounced(ctx context.Context, term election.Term, up func()) 
 		return fmt.Errorf("plugin %s was not started: %w", w.Program.Name, runners.ErrDeadline)
 	}
 	log := runners.Log(w.Log, term, w.Name).With(zap.String("plugin", w.Program.Name))
-	s, err := newSession(setting{program: w.Program, env: child.Environment(w.Env, term, deadline), Confinement: w.Confinement, output: w.Output, kill: kill, log: log})
+	s, err := newSession(setting{program: w.Program, env: child.Environment(w.Env, term, deadline), Confinement: w.Confinement, output: w.budgets, kill: kill, log: log})
 	if err != nil {
 		return &StartError{Plugin: w.Program.Name, Err: err}
 	}
-	t := &talk{plugin: w.Program.Name, session: s, term: term, up: up, config: w.Config, output: w.Output, log: log, over: make(chan struct{})}
+	t := &talk{plugin: w.Program.Name, session: s, term: term, up: up, config: w.Config, output: w.budgets, log: log, over: make(chan struct{})}
 	talking, hang := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {

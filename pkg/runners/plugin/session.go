@@ -10,11 +10,15 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	gorunner "github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
 
 	"github.com/primacy-dev/primacy/pkg/runners/child"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
 )
+
+// largestMessage is how much a plugin may say at once, in bytes. What it logs is cut far below.
+const largestMessage = 1 << 20
 
 // session is one process of a plugin and the connection to it.
 type session struct {
@@ -29,9 +33,9 @@ type session struct {
 // newSession makes a session of a process that will be killed at the instant, unless it is
 // watched. It starts nothing. close must be called.
 func newSession(in setting) (*session, error) {
-	sockets, err := os.MkdirTemp("", "primacy-plugin-")
+	sockets, err := makeSockets(os.TempDir(), "/tmp")
 	if err != nil {
-		return nil, fmt.Errorf("folder for its sockets: %w", err)
+		return nil, err
 	}
 	unix := &goplugin.UnixSocketConfig{TempDir: sockets}
 	if u := in.User; u != nil {
@@ -44,7 +48,7 @@ func newSession(in setting) (*session, error) {
 	s := &session{
 		process: &process{setting: in, started: make(chan *deadman.Process, 1)},
 		sockets: sockets,
-		output:  &printed{to: child.Lines(in.log, "stdout", in.output)}, errors: &printed{to: child.Lines(in.log, "stderr", in.output)},
+		output:  &printed{to: child.Lines(in.log, "stdout", in.output.Of("printed to stdout"))}, errors: &printed{to: child.Lines(in.log, "stderr", in.output.Of("printed to stderr"))},
 	}
 	s.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  protocol.Handshake,
@@ -53,6 +57,7 @@ func newSession(in setting) (*session, error) {
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
 		UnixSocketConfig: unix,
+		GRPCDialOptions:  []grpc.DialOption{grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largestMessage))},
 		SyncStdout:       s.output,
 		SyncStderr:       s.errors,
 		Logger:           hclog.NewNullLogger(),
@@ -93,7 +98,7 @@ func ready(ctx context.Context, name string, service protocol.RunnerClient, conf
 		return &StartError{Plugin: name, Err: err}
 	}
 	if problem := answer.GetProblem(); problem != "" {
-		return &WorkError{Plugin: name, Problem: problem}
+		return &WorkError{Plugin: name, Problem: child.Words(problem)}
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"sync/atomic"
 
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -25,7 +27,7 @@ type talk struct {
 	// up is called once the run was asked for.
 	up     func()
 	config []byte
-	output child.Rate
+	output *child.Budgets
 	log    *zap.Logger
 
 	// service is set once hands are shaken.
@@ -62,7 +64,7 @@ func (t *talk) hold(ctx, run context.Context) error {
 	var extending sync.WaitGroup
 	extending.Go(func() { t.extend(ctx, run, stream, deadline) })
 	t.up()
-	say := child.NewLimited(t.log, t.output)
+	say := child.NewLimited(t.log, t.output.Of("said"))
 	err = t.hear(stream, say)
 	say.Close()
 	hang()
@@ -108,12 +110,15 @@ func (t *talk) hear(stream protocol.Runner_RunClient, to *child.Limited) error {
 			if errors.Is(err, io.EOF) {
 				err = errors.New("it hung up without a word")
 			}
+			if status.Code(err) == codes.ResourceExhausted { // the signal that follows would hide it
+				t.said = true
+			}
 			return fmt.Errorf("plugin %s: %w", t.plugin, err)
 		}
 		switch e := e.GetEvent().(type) {
 		case *protocol.RunEvent_Ended:
 			t.said = true
-			return &WorkError{Plugin: t.plugin, Problem: e.Ended.GetProblem()}
+			return &WorkError{Plugin: t.plugin, Problem: child.Words(e.Ended.GetProblem())}
 		case *protocol.RunEvent_Log:
 			to.Say(levels[e.Log.GetLevel()], "plugin says", "line", e.Log.GetMessage())
 		case *protocol.RunEvent_Progress:

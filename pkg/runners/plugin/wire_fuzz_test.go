@@ -87,7 +87,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte{3, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		core, logs := observer.New(zap.DebugLevel)
-		to := child.NewLimited(zap.New(core), child.Rate{Lines: 5, Bytes: 1000})
+		to := child.NewLimited(zap.New(core), child.NewBudget(child.Rate{Lines: 5, Bytes: 1000}))
 		x := &talk{plugin: "work"}
 		err := x.hear(&frames{left: data}, to)
 		to.Close()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,13 +43,21 @@ func TestMain(m *testing.M) {
 	if act := os.Getenv(actVariable); act != "" {
 		bePlugin(runnertest.Act(act))
 	}
+	var program *plugin.Program
 	runnertest.BecomeManager(func(w runnertest.Work) (election.Runner, error) {
+		if program != nil {
+			return runner(program, w), nil
+		}
 		dir, err := os.MkdirTemp("", "plugintest-")
 		if err != nil {
 			return nil, err
 		}
 		defer os.RemoveAll(dir)
-		program, err := self(dir)
+		path, err := w.Program()
+		if err != nil {
+			return nil, err
+		}
+		program, err = load(path, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -57,12 +66,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// self loads this test binary as a plugin, by way of a folder.
+// self loads this test binary as a plugin.
 func self(dir string) (*plugin.Program, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
+	return load(path, dir)
+}
+
+// load loads a program as a plugin, by way of a folder.
+func load(path, dir string) (*plugin.Program, error) {
 	from, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -98,7 +112,13 @@ func testPlugin(t *testing.T) *plugin.Program {
 }
 
 func environment(w runnertest.Work) []string {
-	return []string{actVariable + "=" + string(w.Act), pipeVariable + "=" + w.Pipe, "GORACE=atexit_sleep_ms=0"}
+	env := []string{actVariable + "=" + string(w.Act)}
+	for name, value := range w.Env() {
+		if name != "RUNNERTEST_ACT" { // it would not be a plugin
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 func runner(program *plugin.Program, w runnertest.Work) election.Runner {
@@ -116,6 +136,12 @@ func bePlugin(act runnertest.Act) {
 		}
 		tell.Event("starting")
 		select {}
+	}
+	if slices.Contains(endings, string(act)) {
+		ending{act: string(act)}.serve()
+	}
+	if slices.Contains(speakers, string(act)) {
+		speak(string(act))
 	}
 	served := &goplugin.ServeConfig{
 		HandshakeConfig:  protocol.Handshake,
@@ -166,6 +192,11 @@ func work(ctx context.Context, term election.Term, h *sdk.Host) error {
 		if err := runnertest.StartDetached(); err != nil {
 			return err
 		}
+	case runnertest.Mob:
+		if err := runnertest.Gather(tell); err != nil {
+			return err
+		}
+		select {}
 	case runnertest.Flood:
 		go runnertest.MakeFlood(tell) // ends with the process
 	case showEnvironment:

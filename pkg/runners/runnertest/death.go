@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -104,23 +103,9 @@ func (m *manager) ended() string {
 // supervisor is the process between the manager and the work.
 func (m *manager) supervisor() int {
 	m.t.Helper()
-	children, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	for _, path := range children {
-		stat, err := os.ReadFile(path)
-		if err != nil {
-			continue // it is gone
-		}
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		fields := strings.Fields(rest)
-		if len(fields) < 2 || fields[1] != strconv.Itoa(m.cmd.Process.Pid) {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil {
-			return pid
+	for child, parent := range parents(m.t) {
+		if parent == m.cmd.Process.Pid {
+			return child
 		}
 	}
 	m.t.Fatal("there is no supervisor")

@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
@@ -21,28 +23,42 @@ const (
 )
 
 // BecomeManager makes this process a manager that runs the work until it is killed, if its
-// environment asks for it. TestMain calls it first, for TestDeath.
+// environment asks for it. TestMain calls it first, for TestDeath and TestRights.
 func BecomeManager(runner func(w Work) (election.Runner, error)) {
 	act := os.Getenv(managerVariable)
 	if act == "" {
 		return
 	}
-	time.AfterFunc(lifetime, func() { os.Exit(99) })
-	if err := deadman.Adopt(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(97)
+	err := takeRights()
+	clock.AfterFunc(lifetime, func() { os.Exit(99) })
+	if err == nil {
+		err = deadman.Adopt()
 	}
-	r, err := runner(Work{Act: Act(act), Pipe: os.Getenv(pipeVariable), StopGrace: managed})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(98)
+	if err == nil {
+		err = manage(Act(act), runner)
 	}
-	validity := election.NewValidity(now().Add(managed))
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(98)
+}
+
+// manage returns only an error. With several twists it runs a work for each.
+func manage(act Act, runner func(w Work) (election.Runner, error)) error {
+	var runs []election.Runner
+	for _, twist := range strings.Split(os.Getenv(twistVariable), ",") {
+		r, err := runner(Work{Act: act, Pipe: os.Getenv(pipeVariable), StopGrace: managed, Twist: Twist(twist), Folder: os.Getenv(folderVariable)})
+		if err != nil {
+			return err
+		}
+		runs = append(runs, r)
+	}
+	first := now().Add(managed)
+	fmt.Println(strconv.FormatInt(int64(first), 10))
+	validity := election.NewValidity(first)
 	term := election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7, Cycle: 1}, validity)
 	enough := make(chan os.Signal, 1)
 	signal.Notify(enough, syscall.SIGUSR1)
 	go func() { // ends with the process
-		for range time.Tick(managed / 10) {
+		for clock.Wait(context.Background(), managed/10) {
 			if len(enough) > 0 {
 				return // nothing is extended any more
 			}
@@ -52,7 +68,11 @@ func BecomeManager(runner func(w Work) (election.Runner, error)) {
 			validity.Extend(deadline)
 		}
 	}()
-	err = r.Run(context.Background(), term)
-	fmt.Println("ended:", err)
-	<-make(chan struct{}) // what the runner did must be seen, not what the end of this process does
+	for _, r := range runs {
+		go func() { // ends with the process
+			err := r.Run(context.Background(), term)
+			fmt.Println("ended:", err)
+		}()
+	}
+	select {} // what the runner did must be seen, not what the end of this process does
 }

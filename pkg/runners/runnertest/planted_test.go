@@ -19,8 +19,14 @@ const plantVariable = "RUNNERTEST_PLANT"
 
 func TestMain(m *testing.M) {
 	Become()
-	if os.Getenv(plantVariable) != "" {
+	BecomeManager(func(w Work) (election.Runner, error) {
+		return election.RunnerFunc(func(context.Context, election.Term) error { return unwatched(w) }), nil
+	})
+	if plant := os.Getenv(plantVariable); plant != "" {
 		patience = 500 * time.Millisecond
+		if plant == unwatchedPlant {
+			patience = 2 * managed // processes begin meanwhile
+		}
 		os.Exit(m.Run())
 	}
 	goleak.VerifyTestMain(m)
@@ -101,6 +107,50 @@ func TestSuiteNotices(t *testing.T) {
 			out, err := cmd.CombinedOutput()
 			if err == nil || !bytes.Contains(out, []byte("--- FAIL: TestPlanted/"+p.notices)) {
 				t.Errorf("the suite notices nothing (%v):\n%s", err, out)
+			}
+		})
+	}
+}
+
+// unwatchedPlant stands for a kind whose work is unwatched.
+const unwatchedPlant = "unwatched"
+
+// unwatched is work that nobody kills.
+func unwatched(w Work) error {
+	program, err := w.Program()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(program)
+	cmd.Env = os.Environ()
+	for name, value := range w.Env() {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Wait()
+}
+
+func TestPlantedRights(t *testing.T) {
+	if os.Getenv(plantVariable) == "" {
+		t.Skip("run by TestRightsNotices")
+	}
+	TestRights(t)
+}
+
+// Work that lives though its member is frozen, or is run though it must not be.
+func TestRightsNotices(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs what TestRights needs")
+	}
+	for cell, notice := range map[string]string{"^root$/^frozen$": "work is left on the stage", "^root_without_CAP_KILL$": "it refuses nothing"} {
+		t.Run(cell, func(t *testing.T) {
+			cmd := exec.Command("/proc/self/exe", "-test.run=^TestPlantedRights$/"+cell, "-test.v")
+			cmd.Env = append(os.Environ(), plantVariable+"="+unwatchedPlant)
+			out, err := cmd.CombinedOutput()
+			if err == nil || !bytes.Contains(out, []byte(notice)) {
+				t.Errorf("it notices nothing (%v):\n%s", err, out)
 			}
 		})
 	}

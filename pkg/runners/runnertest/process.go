@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 const (
@@ -28,10 +30,14 @@ const (
 
 // Env is the environment in which a process that calls Become does the work.
 func (w Work) Env() map[string]string {
-	return map[string]string{
+	env := map[string]string{
 		actVariable: string(w.Act), pipeVariable: w.Pipe,
 		"GORACE": "atexit_sleep_ms=0", // a race detector would sleep for a second at the exit
 	}
+	if w.Twist != "" {
+		env[twistVariable], env[folderVariable] = string(w.Twist), w.Folder
+	}
+	return env
 }
 
 // Become makes this process the work that its environment asks for; it does not return
@@ -41,7 +47,8 @@ func Become() {
 	if act == "" {
 		return
 	}
-	time.AfterFunc(lifetime, func() { os.Exit(99) })
+	reexecute()
+	clock.AfterFunc(lifetime, func() { os.Exit(99) })
 	os.Exit(perform(act))
 }
 
@@ -53,6 +60,10 @@ func perform(act Act) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 98
+	}
+	if err := twist(); err != nil {
+		tell.Event("failed %v", err)
+		return 94
 	}
 	var helperTold func() error
 	switch act {
@@ -69,9 +80,11 @@ func perform(act Act) int {
 	case detached:
 		tell.Event("detached %d", os.Getpid())
 		fmt.Println("ready") // the launcher waits for it
+		halt()
 		select {}
 	case helper:
 		fmt.Println("ready") // its parent waits for it
+		halt()
 		for range told {
 			fmt.Println("told")
 		}
@@ -94,6 +107,13 @@ func perform(act Act) int {
 		if err := StartDetached(); err != nil {
 			tell.Event("failed %v", err)
 			return 97
+		}
+	case Mob:
+		if err := Gather(tell); err != nil {
+			tell.Event("failed %v", err)
+			return 93
+		}
+		for range told {
 		}
 	case Flood:
 		go MakeFlood(tell) // ends with the process
@@ -183,6 +203,22 @@ func StartHelpers() (told func() error, err error) {
 		}
 		return nil
 	}, nil
+}
+
+// Gather makes this process and two helpers a Mob.
+func Gather(tell *Tell) error {
+	if err := twist(); err != nil {
+		return err
+	}
+	if _, _, err := StartHelper(); err != nil {
+		return err
+	}
+	if err := StartDetached(); err != nil {
+		return err
+	}
+	tell.Event("began %s", os.Getenv(twistVariable))
+	halt()
+	return nil
 }
 
 // StartDetached starts a process in a session of its own whose parent ends, and returns

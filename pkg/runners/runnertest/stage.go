@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // patience is how long the suite waits for an event before it calls it missing. Nothing
@@ -53,7 +55,7 @@ func NewStage(t testing.TB) *Stage {
 		_ = s.keep.Close()
 		select {
 		case <-s.ended:
-		case <-time.After(patience):
+		case <-clock.NewTimer(patience).C:
 			t.Error("work is left on the stage at the end of the test")
 			_ = s.reader.Close()
 			<-s.ended
@@ -67,7 +69,7 @@ func NewStage(t testing.TB) *Stage {
 func (s *Stage) Await(word string) string {
 	s.t.Helper()
 	var seen []string
-	timeout := time.NewTimer(patience)
+	timeout := clock.NewTimer(patience)
 	defer timeout.Stop()
 	for {
 		select {
@@ -84,7 +86,7 @@ func (s *Stage) Await(word string) string {
 
 // Next is the next event; empty if none comes for so long.
 func (s *Stage) Next(within time.Duration) string {
-	timeout := time.NewTimer(within)
+	timeout := clock.NewTimer(within)
 	defer timeout.Stop()
 	select {
 	case event := <-s.events:
@@ -128,7 +130,7 @@ func (s *Stage) AwaitEmpty() {
 	_ = s.keep.Close()
 	select {
 	case <-s.ended:
-	case <-time.After(patience):
+	case <-clock.NewTimer(patience).C:
 		s.t.Fatal("work is left on the stage")
 	}
 }

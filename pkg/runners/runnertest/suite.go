@@ -142,7 +142,7 @@ func (r *run) returned() error {
 	select {
 	case err := <-r.done:
 		return err
-	case <-time.After(patience):
+	case <-clock.NewTimer(patience).C:
 		r.Fatal("the runner does not return")
 		return nil
 	}
@@ -295,7 +295,7 @@ func sparesExtended(t *testing.T, r *run) {
 	select {
 	case err := <-r.done:
 		t.Fatalf("the runner returned though its term was extended: %v", err)
-	case <-time.After(valid + 100*time.Millisecond):
+	case <-clock.NewTimer(valid + 100*time.Millisecond).C:
 	}
 	r.stop(far)
 	r.must(r.end())
@@ -355,7 +355,7 @@ func neverWaits(t *testing.T, r *run) {
 	}()
 	select {
 	case <-extended:
-	case <-time.After(patience):
+	case <-clock.NewTimer(patience).C:
 		t.Fatal("an extension is held up by work that does not read")
 	}
 	r.stop(far)

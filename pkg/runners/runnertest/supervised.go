@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
@@ -58,7 +59,7 @@ func siblingsInOrder(t *testing.T, r *run) {
 	r.begin(far, far)
 	select {
 	case <-begun:
-	case <-time.After(patience):
+	case <-clock.NewTimer(patience).C:
 		t.Fatal("the sibling was never started")
 	}
 	r.stage.Await("began")

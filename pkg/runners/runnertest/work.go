@@ -41,6 +41,9 @@ const (
 	Noise Act = "noise"
 	// Deaf: like Obey, but it never looks at extensions.
 	Deaf Act = "deaf"
+	// Mob: it has a helper such as Fork's and one such as Detach's, each of the three does the
+	// work's Twist first, tells "began", and ignores being told to stop.
+	Mob Act = "mob"
 )
 
 // Work is what a runner under test is to do.
@@ -50,6 +53,10 @@ type Work struct {
 	Pipe string
 	// StopGrace is the runner's.
 	StopGrace time.Duration
+	// Twist is what each process of a Mob does first, and Folder where it finds what it
+	// executes for that.
+	Twist  Twist
+	Folder string
 }
 
 // ErrCrash is what a function that does Crash returns.

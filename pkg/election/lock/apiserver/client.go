@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -10,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Client gives access to an API group.
@@ -34,9 +37,11 @@ type Group struct {
 
 // NewClient makes a client that speaks protobuf and has no rate limit: whoever drives
 // the store limits itself, and a renewal must not queue behind anything else. It uses
-// what config says of host, credentials and transport, and leaves config alone.
+// what config says of host, credentials and transport, and leaves config alone. Its connections
+// are its own, so that no other request holds a renewal up, and Alive, for the timings of the
+// default profile unless config is already.
 func NewClient(config *rest.Config, group Group) (*APIClient, error) {
-	c := rest.CopyConfig(config)
+	c := Alive(config, defaultAlive())
 	c.GroupVersion = &group.Version
 	c.APIPath = group.Path
 	scheme := runtime.NewScheme()
@@ -59,6 +64,15 @@ func NewClient(config *rest.Config, group Group) (*APIClient, error) {
 		return nil, fmt.Errorf("client for %s: %w", group.Version, err)
 	}
 	return &APIClient{rest: r, http: h}, nil
+}
+
+// defaultAlive is half of the outage that a term with the default timings survives.
+func defaultAlive() time.Duration {
+	t, err := record.Profile(record.DefaultProfile)
+	if err != nil {
+		panic(err) // there is one
+	}
+	return t.Outage() / 2
 }
 
 // RESTClient implements Client.

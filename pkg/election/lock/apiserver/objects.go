@@ -44,8 +44,12 @@ type Objects[O Object] struct {
 	Kind[O]
 	Client    Client
 	Namespace string
-	// Decode reads an object and takes it over: nobody else holds it, or changes it later.
-	Decode func(O) *record.Record
+	// Selector is the label selector of what Watch shows; empty for all.
+	Selector string
+	// Read says what an object says, and takes it over: nobody else holds it, or changes it later.
+	Read func(O) codec.Object
+
+	decoder codec.Decoder
 }
 
 // Get is lock.Store's: a GET without resourceVersion, which is consistent.
@@ -69,7 +73,8 @@ func (s *Objects[O]) Get(ctx context.Context, name string) (lock.Entry, error) {
 }
 
 // Put writes an object that carries the uid and revision of what it replaces: a POST to
-// create, a PUT to update.
+// create, a PUT to update. It takes the object over. An answer that shows another record than
+// was sent is lock.ErrAltered: admission may change what is stored, or keep what was.
 func (s *Objects[O]) Put(ctx context.Context, o O, replaces record.Version) (record.Version, error) {
 	var req *rest.Request
 	if replaces.UID == "" {
@@ -87,6 +92,11 @@ func (s *Objects[O]) Put(ctx context.Context, o O, replaces record.Version) (rec
 	}
 	if err != nil {
 		return record.Version{}, fmt.Errorf("%w: %s %w", lock.ErrUnknown, s.Name, err)
+	}
+	name := o.GetName()
+	if changed := codec.Difference(s.Read(o), s.Read(written)); changed != "" {
+		return record.Version{}, fmt.Errorf("%w: %s %s: %s (look for a mutating admission policy or webhook on %s in namespace %s, and exempt them)",
+			lock.ErrAltered, s.Name, name, changed, s.Resource, s.Namespace)
 	}
 	return v, nil
 }
@@ -112,7 +122,7 @@ func (s *Objects[O]) entry(o O) (lock.Entry, error) {
 	if err != nil {
 		return lock.Entry{}, fmt.Errorf("%s %w", s.Name, err)
 	}
-	return lock.Entry{Name: o.GetName(), Record: s.Decode(o), Version: v}, nil
+	return lock.Entry{Name: o.GetName(), Record: s.decoder.Decode(s.Read(o)), Version: v}, nil
 }
 
 // Version is the version of an object; the error begins with its name.

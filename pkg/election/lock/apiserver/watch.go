@@ -23,7 +23,7 @@ import (
 // does, so that many do not come back at the same moment.
 const watchSeconds = 300
 
-// Watch is lock.Store's: all objects of the namespace, locks or not.
+// Watch is lock.Store's: all objects of the namespace that the selector picks, locks or not.
 func (s *Objects[O]) Watch(ctx context.Context, deliver func(lock.Event)) error {
 	follow.Run(ctx, s.source(), pace(), deliver)
 	return nil
@@ -75,11 +75,11 @@ func (s *Objects[O]) source() source[O] {
 }
 
 // List implements follow.Source: a list without resourceVersion, which is consistent.
-func (s source[O]) List(ctx context.Context) ([]lock.Entry, uint64, error) {
-	entries, at, err := s.list(ctx, s.PageSize)
+func (s source[O]) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error) {
+	entries, at, err := s.list(ctx, s.PageSize, goesOn)
 	if isExpired(err) {
 		// The revision of the first page went away meanwhile. One page cannot expire.
-		entries, at, err = s.list(ctx, 0)
+		entries, at, err = s.list(ctx, 0, goesOn)
 	}
 	if err != nil {
 		return nil, 0, s.readError(err)
@@ -87,11 +87,11 @@ func (s source[O]) List(ctx context.Context) ([]lock.Entry, uint64, error) {
 	return entries, at, nil
 }
 
-func (s source[O]) list(ctx context.Context, limit int) ([]lock.Entry, uint64, error) {
+func (s source[O]) list(ctx context.Context, limit int, goesOn func()) ([]lock.Entry, uint64, error) {
 	var entries []lock.Entry
 	more := ""
 	for {
-		req := s.request(s.Client.RESTClient().Get())
+		req := s.selected(s.request(s.Client.RESTClient().Get()))
 		if limit > 0 {
 			req.Param("limit", strconv.Itoa(limit))
 		}
@@ -106,6 +106,7 @@ func (s source[O]) list(ctx context.Context, limit int) ([]lock.Entry, uint64, e
 		if more = next; more == "" {
 			return entries, at, nil
 		}
+		goesOn()
 	}
 }
 
@@ -145,7 +146,15 @@ func (s source[O]) ListName(ctx context.Context, name string, at uint64) ([]lock
 
 // Open implements follow.Source.
 func (s source[O]) Open(ctx context.Context, after uint64) (follow.Stream, error) {
-	return s.open(ctx, s.request(s.Client.RESTClient().Get()), after)
+	return s.open(ctx, s.selected(s.request(s.Client.RESTClient().Get())), after)
+}
+
+// selected restricts a list or watch to what the selector picks.
+func (s source[O]) selected(req *rest.Request) *rest.Request {
+	if s.Selector == "" {
+		return req
+	}
+	return req.Param("labelSelector", s.Selector)
 }
 
 // OpenName implements follow.Named.

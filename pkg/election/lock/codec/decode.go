@@ -181,7 +181,7 @@ func (p *decoder) mark(s string) *record.Mark {
 		Session:     p.text(what+": session", w.Session),
 		SessionUID:  p.text(what+": session uid", w.SessionUID),
 		Beat:        w.Beat,
-		Duration:    time.Duration(w.DurationSeconds) * time.Second,
+		Duration:    min(time.Duration(w.DurationSeconds)*time.Second, record.MaxLeaseDuration), // no member writes more
 		Renewal:     record.Renewal(p.strings.share(w.Renewal)),
 	}
 }
@@ -236,9 +236,17 @@ func (p *decoder) member(s string) *record.Member {
 		Preference: p.text(what+": preference", w.Preference),
 		Config:     p.text(what+": config", w.Config),
 		Fallen:     w.Fallen,
+		Setup: record.Setup{
+			Version: p.text(what+": version", w.Version), Rules: p.text(what+": rules", w.Rules), Timings: p.text(what+": timings", w.Timings),
+			// A stranger's numbers are cut to what a member may say.
+			DriftPPM: min(max(w.DriftPPM, 0), maxDrift), LongestLease: min(max(w.Longest, 0), longestLease),
+		},
 	}
 	for _, e := range w.Standing {
 		m.Standing = append(m.Standing, p.text(what+": standing", e))
+	}
+	for _, e := range w.Open {
+		m.Open = append(m.Open, p.text(what+": open", e))
 	}
 	return m
 }

@@ -123,7 +123,7 @@ func (e *encoder) mark(m record.Mark, session bool) {
 	e.check("mark: beat", checkBeat(m.Beat))
 	e.check("mark: renewal", checkRenewal(m.Renewal))
 	if m.Duration != 0 || m.Identity != "" {
-		e.check("mark: duration", checkDuration(m.Duration))
+		e.check("mark: duration", checkLease(m.Duration))
 	}
 	transitions := int64(m.Transitions)
 	w := wireMark{
@@ -176,12 +176,21 @@ func (e *encoder) member(m record.Member) {
 	e.check("member: preference", checkText(m.Preference, MaxIdentity))
 	e.check("member: config", checkText(m.Config, MaxIdentity))
 	e.check("member: fallen", checkCount(m.Fallen, maxWeight))
+	e.check("member: version", checkText(m.Version, MaxIdentity))
+	e.check("member: drift", checkCount(m.DriftPPM, maxDrift))
+	e.check("member: longest lease", checkCount(m.LongestLease, longestLease))
+	e.check("member: rules", checkText(m.Rules, MaxIdentity))
+	e.check("member: timings", checkText(m.Timings, MaxIdentity))
 	for _, s := range m.Standing {
 		e.check("member: standing", checkText(s, MaxIdentity))
 	}
+	for _, s := range m.Open {
+		e.check("member: open", checkText(s, MaxIdentity))
+	}
 	e.annotateJSON(MemberAnnotation, wireMember{
 		Identity: m.Identity, Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, Ready: m.Ready,
-		Preference: m.Preference, Config: m.Config, Fallen: m.Fallen, Standing: m.Standing,
+		Preference: m.Preference, Config: m.Config, Fallen: m.Fallen, Standing: m.Standing, Open: m.Open,
+		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings,
 	})
 }
 

@@ -60,7 +60,7 @@ func memberSession() record.Record {
 		Mark: &record.Mark{Identity: "edge-0_0a1b2c3d", Beat: 4, Duration: 15 * time.Second, Renewal: record.RenewalSession},
 		Member: &record.Member{
 			Identity: "edge-0_0a1b2c3d", Revision: "1-9-0", Location: record.Remote, Weight: 100, Ready: true,
-			Preference: "5f1c", Config: "77aa", Fallen: 1, Standing: []string{"billing"},
+			Preference: "5f1c", Config: "77aa", Fallen: 1, Standing: []string{"billing"}, Open: []string{"dns-sync"},
 		},
 		Group: "edge",
 	}

@@ -36,6 +36,8 @@ const (
 	maxTransitions     = record.MaxTransitions
 	maxCount           = record.MaxToken
 	maxWeight          = 1 << 30
+	maxDrift           = 500_000 // millionths
+	longestLease       = int(record.MaxLeaseDuration / time.Second)
 )
 
 // Sensible times. Nothing is decided by them, but a year outside says that the writer is
@@ -57,6 +59,14 @@ func checkDuration(d time.Duration) error {
 		return fmt.Errorf("%v is not a whole number of seconds, and objects store whole seconds", d)
 	}
 	return checkSeconds(int64(d / time.Second))
+}
+
+// checkLease is checkDuration for how long a record of ours lasts.
+func checkLease(d time.Duration) error {
+	if d > record.MaxLeaseDuration {
+		return fmt.Errorf("%v is more than %v", d, record.MaxLeaseDuration)
+	}
+	return checkDuration(d)
 }
 
 func checkTime(t time.Time) error {

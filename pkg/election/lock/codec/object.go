@@ -1,8 +1,14 @@
 package codec
 
 import (
+	"slices"
 	"time"
 )
+
+// ownAnnotations are those that a Record has fields for, the most telling ones first.
+var ownAnnotations = []string{
+	HolderAnnotation, MemberAnnotation, BeatAnnotation, TokenAnnotation, ClaimAnnotation, HandoverAnnotation, HistoryAnnotation,
+}
 
 // Annotations of ours.
 const (
@@ -27,13 +33,7 @@ const (
 const prefix = "primacy.dev/"
 
 // ownAnnotation says whether a Record has a field for the annotation.
-func ownAnnotation(key string) bool {
-	switch key {
-	case TokenAnnotation, HolderAnnotation, HandoverAnnotation, ClaimAnnotation, HistoryAnnotation, MemberAnnotation, BeatAnnotation:
-		return true
-	}
-	return false
-}
+func ownAnnotation(key string) bool { return slices.Contains(ownAnnotations, key) }
 
 // ownLabel says whether a Record has a field for the label.
 func ownLabel(key, value string) bool {

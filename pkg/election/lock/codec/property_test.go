@@ -31,7 +31,7 @@ func marks(t *rapid.T) *record.Mark {
 		Session:     words.Draw(t, "session"),
 		SessionUID:  words.Draw(t, "session uid"),
 		Beat:        rapid.Uint64Range(0, 1<<62).Draw(t, "beat"),
-		Duration:    seconds.Draw(t, "mark duration"),
+		Duration:    min(seconds.Draw(t, "mark duration"), record.MaxLeaseDuration),
 		Renewal:     rapid.SampledFrom([]record.Renewal{"", record.RenewalRecord, record.RenewalSession}).Draw(t, "renewal"),
 	}
 }
@@ -50,6 +50,9 @@ func members(t *rapid.T) *record.Member {
 	m.Standing = rapid.SliceOfN(words, 1, 5).Draw(t, "standing")
 	if rapid.Bool().Draw(t, "in good standing") {
 		m.Standing = nil
+	}
+	if rapid.Bool().Draw(t, "fails open") {
+		m.Open = rapid.SliceOfN(words, 1, 5).Draw(t, "open")
 	}
 	return m
 }

@@ -25,7 +25,13 @@ type wireMember struct {
 	Preference string   `json:"preference,omitempty"`
 	Config     string   `json:"config,omitempty"`
 	Fallen     int      `json:"fallen,omitempty"`
+	Version    string   `json:"version,omitempty"`
+	DriftPPM   int      `json:"driftPPM,omitempty"`
+	Longest    int      `json:"longestLeaseSeconds,omitempty"`
+	Rules      string   `json:"rules,omitempty"`
+	Timings    string   `json:"timings,omitempty"`
 	Standing   []string `json:"standing,omitempty"`
+	Open       []string `json:"open,omitempty"`
 }
 
 type wireClaim struct {

@@ -78,7 +78,7 @@ func TestWriteErrors(t *testing.T) {
 		{"a proxy's conflict", plain(409, "no"), lock.ErrUnknown, lock.ErrUnknown},
 		{"an empty answer", plain(200, ""), lock.ErrUnknown, lock.ErrUnknown},
 		{"no version", plain(200, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","uid":"u"}}`), lock.ErrUnknown, lock.ErrUnknown},
-		{"recreated", plain(200, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","uid":"v","resourceVersion":"8"}}`), nil, lock.ErrUnknown},
+		{"recreated", plain(200, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","uid":"v","resourceVersion":"8"}}`), lock.ErrAltered, lock.ErrUnknown},
 	} {
 		for kind, w := range map[string]struct {
 			replaces record.Version

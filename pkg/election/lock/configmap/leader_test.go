@@ -154,7 +154,7 @@ func TestNeverHeld(t *testing.T) {
 		if l, found := m.Annotations[LeaderAnnotation]; found != c.want {
 			t.Errorf("%s: the annotation is %q", what, l)
 		}
-		if r := s.decode(m); r.Unreadable != "" || r.Holder != "" || r.Duration != c.r.Duration {
+		if r := new(codec.Decoder).Decode(object(m)); r.Unreadable != "" || r.Holder != "" || r.Duration != c.r.Duration {
 			t.Errorf("%s: read as %+v", what, r)
 		}
 	}

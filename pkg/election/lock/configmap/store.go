@@ -25,7 +25,6 @@ type Store struct {
 	objects apiserver.Objects[*corev1.ConfigMap]
 	clock   clock.Clock
 	whole   bool // see WholeNamespace
-	decoder codec.Decoder
 }
 
 var _ lock.NameWatcher = (*Store)(nil)
@@ -42,10 +41,21 @@ func Clock(c clock.Clock) Option { return func(s *Store) { s.clock = c } }
 // that hold locks and little else.
 func WholeNamespace() Option { return func(s *Store) { s.whole = true } }
 
+// OfGroup makes Watch show only ConfigMaps that members of a group took as locks, by their labels;
+// with an empty group, those of all groups. Others' ConfigMaps may be many, and large. It is for
+// those who look, not for members: who takes the labels off a lock hides it.
+func OfGroup(group string) Option {
+	selector := codec.ElectionLabel + "," + codec.GroupLabel
+	if group != "" {
+		selector += "=" + group
+	}
+	return func(s *Store) { s.objects.Selector = selector }
+}
+
 // In is the store of the ConfigMaps in a namespace, which must exist and may hold others.
 func In(client Client, namespace string, options ...Option) *Store {
 	s := &Store{clock: clock.Boottime()}
-	s.objects = apiserver.Objects[*corev1.ConfigMap]{Kind: kind, Client: client, Namespace: namespace, Decode: s.decode}
+	s.objects = apiserver.Objects[*corev1.ConfigMap]{Kind: kind, Client: client, Namespace: namespace, Read: object}
 	for _, o := range options {
 		o(s)
 	}
@@ -80,9 +90,8 @@ func (s *Store) encode(name string, r record.Record, replaces record.Version) (*
 	return configMap(s.objects.Namespace, name, replaces, o)
 }
 
-func (s *Store) decode(m *corev1.ConfigMap) *record.Record { return s.decoder.Decode(object(m)) }
-
-// Watch implements lock.Store: all ConfigMaps of the namespace, locks or not.
+// Watch implements lock.Store: all ConfigMaps of the namespace, locks or not, unless the store was
+// made with OfGroup.
 func (s *Store) Watch(ctx context.Context, deliver func(lock.Event)) error {
 	return s.objects.Watch(ctx, deliver)
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
@@ -20,8 +21,9 @@ var ErrExpired = errors.New("revision expired")
 
 // Source is a store as Run needs it.
 type Source interface {
-	// List is a consistent read of all there is, and the revision at which that was so.
-	List(ctx context.Context) ([]lock.Entry, uint64, error)
+	// List is a consistent read of all there is, and the revision at which that was so. One
+	// that is read in pieces calls goesOn after each.
+	List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error)
 	// Open starts a stream of what happens after the revision. The error, like that of
 	// Stream.Next, wraps ErrExpired when only a new list helps.
 	Open(ctx context.Context, after uint64) (Stream, error)
@@ -39,13 +41,14 @@ type Stream interface {
 // then First, doubling up to Most, until a stream has lived for Settled.
 type Pace struct {
 	First, Most, Settled time.Duration
-	// Patience is how long a list, or the opening of a stream, may take.
+	// Patience is how long a piece of a list, or the opening of a stream, may take.
 	Patience time.Duration
 	// Jitter is a number from 0 up to 1, drawn for each wait, that shortens it by up to
 	// half. Nil for no jitter.
 	Jitter func() float64
-	// RetryAfter is how long the source asked to be left alone, up to a minute; else 0.
-	// Nil where sources never ask.
+	// RetryAfter is how long the source asked to be left alone; else 0. It is heeded for ten
+	// times First, twice as long each time, up to Most: who leaves a source alone is blind
+	// meanwhile. Nil where sources never ask.
 	RetryAfter func(error) time.Duration
 }
 
@@ -54,24 +57,29 @@ func DefaultPace() Pace {
 	return Pace{First: 100 * time.Millisecond, Most: 5 * time.Second, Settled: time.Second, Patience: 30 * time.Second}
 }
 
-const mostRetryAfter = time.Minute
-
 func (p Pace) wait(breaks int, err error) time.Duration {
 	var d time.Duration
 	if breaks > 1 {
-		d = p.First
-		for i := 2; i < breaks && d < p.Most; i++ {
-			d *= 2
-		}
-		d = min(d, p.Most)
+		d = p.doubled(p.First, breaks-2)
 		if p.Jitter != nil {
 			d -= time.Duration(float64(d) / 2 * p.Jitter())
 		}
 	}
 	if p.RetryAfter != nil {
-		d = max(d, min(p.RetryAfter(err), mostRetryAfter))
+		d = max(d, min(p.RetryAfter(err), p.doubled(10*p.First, breaks-1)))
 	}
 	return d
+}
+
+// doubled is d, doubled n times, up to Most.
+func (p Pace) doubled(d time.Duration, n int) time.Duration {
+	for range n {
+		if d >= p.Most {
+			break
+		}
+		d *= 2
+	}
+	return min(d, p.Most)
 }
 
 // Run follows the source until ctx ends. It calls deliver on its own stack.
@@ -88,22 +96,10 @@ func Run(ctx context.Context, s Source, p Pace, deliver func(lock.Event)) {
 			breaks = 0
 		}
 		breaks++
-		if !sleep(ctx, p.wait(breaks, err)) {
+		if !clock.Wait(ctx, p.wait(breaks, err)) {
 			return
 		}
 	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		}
-	}
-	return ctx.Err() == nil
 }
 
 type follower struct {
@@ -168,7 +164,11 @@ func (f *follower) list(ctx context.Context) error {
 	listing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	impatient := f.hurry(cancel)
-	entries, revision, err := f.source.List(listing)
+	entries, revision, err := f.source.List(listing, func() {
+		if impatient.Reset(f.patience) { // else it is too late
+			f.deliver(lock.Event{Kind: lock.Progressed})
+		}
+	})
 	impatient.Stop()
 	if err != nil {
 		return err
@@ -182,8 +182,8 @@ func (f *follower) list(ctx context.Context) error {
 }
 
 // hurry cancels what takes longer than the patience there is.
-func (f *follower) hurry(cancel context.CancelCauseFunc) *time.Timer {
-	return time.AfterFunc(f.patience, func() { cancel(fmt.Errorf("%w: no answer within %v", lock.ErrUnknown, f.patience)) })
+func (f *follower) hurry(cancel context.CancelCauseFunc) *clock.Timer {
+	return clock.AfterFunc(f.patience, func() { cancel(fmt.Errorf("%w: no answer within %v", lock.ErrUnknown, f.patience)) })
 }
 
 func (f *follower) forget(err error) {

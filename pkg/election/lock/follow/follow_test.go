@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -39,7 +40,7 @@ func (s *script) take(ctx context.Context) (step, error) {
 	return st, nil
 }
 
-func (s *script) List(ctx context.Context) ([]lock.Entry, uint64, error) {
+func (s *script) List(ctx context.Context, _ func()) ([]lock.Entry, uint64, error) {
 	st, err := s.take(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -82,7 +83,7 @@ func (s *stream) Next(ctx context.Context) (lock.Event, error) {
 	select {
 	case <-ctx.Done():
 		return lock.Event{}, ctx.Err()
-	case <-time.After(s.lives):
+	case <-clock.NewTimer(s.lives).C:
 		return lock.Event{}, s.err
 	}
 }
@@ -101,6 +102,43 @@ var (
 	errCut     = errors.New("cut")
 	errExpired = fmt.Errorf("gone: %w", follow.ErrExpired)
 )
+
+// pieces is a source whose list comes in three, each of which takes a while.
+type pieces struct {
+	script
+	each time.Duration
+}
+
+func (p *pieces) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error) {
+	for range 3 {
+		select {
+		case <-clock.NewTimer(p.each).C:
+			goesOn()
+		case <-ctx.Done():
+			return nil, 0, context.Cause(ctx)
+		}
+	}
+	return nil, 7, nil
+}
+
+// However long a list takes, it is waited for while it goes on.
+func TestListInPieces(t *testing.T) {
+	for each, want := range map[time.Duration]lock.EventKind{29 * time.Second: lock.Listed, 31 * time.Second: lock.Broken} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			follow.Run(ctx, &pieces{each: each}, follow.DefaultPace(), func(e lock.Event) {
+				switch e.Kind {
+				case lock.Listed, lock.Broken:
+					if e.Kind != want {
+						t.Errorf("pieces of %v: %v %v", each, e.Kind, e.Err)
+					}
+					cancel()
+				}
+			})
+		})
+	}
+}
 
 // Each line of a transcript is the time in milliseconds and the event.
 func TestRun(t *testing.T) {
@@ -179,7 +217,7 @@ func TestRun(t *testing.T) {
 					return 7 * time.Second
 				}
 			},
-			want: "0 listing; 0 broken cut; 7000 listing; 7000 broken gone: revision expired; 67000 listing; 67000 listed 1; 67000 resumed",
+			want: "0 listing; 0 broken cut; 1000 listing; 1000 broken gone: revision expired; 3000 listing; 3000 listed 1; 3000 resumed",
 		},
 		{
 			what:  "jitter shortens a wait by up to half",

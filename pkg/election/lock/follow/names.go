@@ -39,10 +39,10 @@ type several struct {
 
 // List implements Source. The first name's read is the consistent one, and the others
 // are shown as they were at its revision.
-func (s *several) List(ctx context.Context) ([]lock.Entry, uint64, error) {
+func (s *several) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error) {
 	var all []lock.Entry
 	var at uint64
-	for _, name := range s.names {
+	for i, name := range s.names {
 		entries, revision, err := s.store.ListName(ctx, name, at)
 		if err != nil {
 			return nil, 0, err
@@ -52,6 +52,9 @@ func (s *several) List(ctx context.Context) ([]lock.Entry, uint64, error) {
 		}
 		at = revision
 		all = append(all, entries...)
+		if i < len(s.names)-1 {
+			goesOn()
+		}
 	}
 	for _, name := range s.names {
 		s.at[name] = at

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -80,7 +81,7 @@ func (p *part) Next(ctx context.Context) (lock.Event, error) {
 	select {
 	case <-ctx.Done():
 		return lock.Event{}, ctx.Err()
-	case <-time.After(p.lives):
+	case <-clock.NewTimer(p.lives).C:
 		return lock.Event{}, p.err
 	}
 }
@@ -127,7 +128,7 @@ func TestNames(t *testing.T) {
 		"one revision for all": {
 			shelf{revision: 4},
 			"list a 0, list b 5, watch a 5, watch b 5",
-			"0 listing, 0 listed 5, 0 resumed",
+			"0 listing, 0 progressed *, 0 listed 5, 0 resumed",
 		},
 		"each resumes where it was": {
 			shelf{revision: 4, streams: map[string][]step{
@@ -135,7 +136,7 @@ func TestNames(t *testing.T) {
 				"b": {{events: []lock.Event{progress(7)}, lives: 24 * time.Hour}},
 			}},
 			"list a 0, list b 5, watch a 5, watch b 5, watch a 9, watch b 7",
-			"0 listing, 0 listed 5, 0 resumed, 0 changed 9 a, 0 progressed *, 60000 broken cut, 60000 resumed",
+			"0 listing, 0 progressed *, 0 listed 5, 0 resumed, 0 changed 9 a, 0 progressed *, 60000 broken cut, 60000 resumed",
 		},
 		"one that has lost the past costs a list of all": {
 			shelf{revision: 4, streams: map[string][]step{
@@ -143,17 +144,17 @@ func TestNames(t *testing.T) {
 				"b": {{lives: minute, err: errExpired}},
 			}},
 			"list a 0, list b 5, watch a 5, watch b 5, list a 0, list b 6, watch a 6, watch b 6",
-			"0 listing, 0 listed 5, 0 resumed, 0 changed 9 a, 60000 broken gone: revision expired, 60000 listing, 60000 listed 6, 60000 resumed",
+			"0 listing, 0 progressed *, 0 listed 5, 0 resumed, 0 changed 9 a, 60000 broken gone: revision expired, 60000 listing, 0 progressed *, 60000 listed 6, 60000 resumed",
 		},
 		"one that cannot be opened closes the others": {
 			shelf{revision: 4, streams: map[string][]step{"b": {{refuse: true, err: errCut}}}},
 			"list a 0, list b 5, watch a 5, watch b 5, watch a 5, watch b 5",
-			"0 listing, 0 listed 5, 0 broken cut, 0 resumed",
+			"0 listing, 0 progressed *, 0 listed 5, 0 broken cut, 0 resumed",
 		},
 		"a list whose revision is lost begins anew": {
 			shelf{revision: 4, gone: map[string]bool{"b": true}},
 			"list a 0, list b 5, list a 0, list b 6, watch a 6, watch b 6",
-			"0 listing, 0 broken gone: revision expired, 0 listing, 0 listed 6, 0 resumed",
+			"0 listing, 0 progressed *, 0 broken gone: revision expired, 0 listing, 0 progressed *, 0 listed 6, 0 resumed",
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -189,7 +190,7 @@ func settle(shown []string) {
 // A store that answers at another revision than asked for has no consistent list.
 func TestNamesDrift(t *testing.T) {
 	s := &shelf{revision: 4, drift: true}
-	if _, _, err := follow.Names(s, []string{"a", "b"}).List(t.Context()); !errors.Is(err, lock.ErrUnknown) {
+	if _, _, err := follow.Names(s, []string{"a", "b"}).List(t.Context(), func() {}); !errors.Is(err, lock.ErrUnknown) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -200,7 +201,7 @@ func TestNamesProgress(t *testing.T) {
 		"a": {{events: []lock.Event{progress(9), progress(11)}, lives: 24 * time.Hour}},
 	}}
 	shown := run(t, s, "a", "b")
-	want := []string{"0 listing", "0 listed 5", "0 resumed", "0 progressed 5", "0 progressed 5"}
+	want := []string{"0 listing", "0 progressed 0", "0 listed 5", "0 resumed", "0 progressed 5", "0 progressed 5"}
 	if !slices.Equal(shown, want) {
 		t.Errorf("shown %v, want %v", shown, want)
 	}

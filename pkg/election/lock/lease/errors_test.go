@@ -125,7 +125,9 @@ func TestWriteErrors(t *testing.T) {
 		{"another kind", object200(`{"kind":"LeaseList","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"7"}}`), lock.ErrUnknown, lock.ErrUnknown},
 		{"no version", object200(`{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a","uid":"u"}}`), lock.ErrUnknown, lock.ErrUnknown},
 		{"a version that is no number", object200(`{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a","uid":"u","resourceVersion":"x"}}`), lock.ErrUnknown, lock.ErrUnknown},
-		{"recreated", object200(`{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a","uid":"v","resourceVersion":"8"}}`), nil, lock.ErrUnknown},
+		{"recreated", object200(`{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a","uid":"v","resourceVersion":"8"}}`), lock.ErrAltered, lock.ErrUnknown},
+		{"another record", object200(`{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a","uid":"u","resourceVersion":"8"},"spec":{"holderIdentity":"x"}}`), lock.ErrAltered, lock.ErrAltered},
+		{"what it had before", object200(`{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a","uid":"u","resourceVersion":"7"},"spec":{"holderIdentity":"h"}}`), lock.ErrAltered, lock.ErrAltered},
 	} {
 		for kind, w := range map[string]struct {
 			replaces record.Version
@@ -164,6 +166,7 @@ func TestReadErrors(t *testing.T) {
 	}{
 		"absent":              {says(404, metav1.StatusReasonNotFound, "", leaseDetails), nil},
 		"another's absence":   {says(404, metav1.StatusReasonNotFound, "", nil), lock.ErrDenied},
+		"of another object":   {says(404, metav1.StatusReasonNotFound, "", &metav1.StatusDetails{Group: "coordination.k8s.io", Kind: "leases", Name: "b"}), lock.ErrDenied},
 		"a proxy's not found": {plain(404, ""), lock.ErrUnknown},
 		"forbidden":           {says(403, metav1.StatusReasonForbidden, "", leaseDetails), lock.ErrDenied},
 		"too many requests":   {plain(429, "1"), lock.ErrThrottled},

@@ -28,7 +28,6 @@ type Store struct {
 	host    string                 // with owner; see OwnedBy
 	owner   *metav1.OwnerReference // nil for none
 	keys    bool                   // see HolderKeys
-	decoder codec.Decoder
 }
 
 var _ lock.Store = (*Store)(nil)
@@ -43,7 +42,7 @@ func Clock(c clock.Clock) Option { return func(s *Store) { s.clock = c } }
 // them, so the namespace should hold nothing else.
 func In(client Client, namespace string, options ...Option) *Store {
 	s := &Store{clock: clock.Boottime()}
-	s.objects = apiserver.Objects[*coordinationv1.Lease]{Kind: kind, Client: client, Namespace: namespace, Decode: s.decode}
+	s.objects = apiserver.Objects[*coordinationv1.Lease]{Kind: kind, Client: client, Namespace: namespace, Read: s.read}
 	for _, o := range options {
 		o(s)
 	}
@@ -81,10 +80,10 @@ func (s *Store) encode(name string, r record.Record, replaces record.Version) (*
 	return l, nil
 }
 
-func (s *Store) decode(l *coordinationv1.Lease) *record.Record {
+func (s *Store) read(l *coordinationv1.Lease) codec.Object {
 	o := object(l)
 	s.readKey(&o)
-	return s.decoder.Decode(o)
+	return o
 }
 
 // Watch implements lock.Store.

@@ -123,7 +123,7 @@ func TestWatchTalk(t *testing.T) {
 				says(410, metav1.StatusReasonExpired, "", nil), object200(list9), streamOf(change6),
 			},
 			"list, list on, list, watch 9",
-			"listing, listed, resumed, changed, broken unknown",
+			"listing, progressed, listed, resumed, changed, broken unknown",
 		},
 		"an object without a version": {
 			[]http.HandlerFunc{object200(list5), streamOf(`{"type":"ADDED","object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a"}}}`)},

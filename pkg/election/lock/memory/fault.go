@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -102,12 +103,8 @@ func Named(name string, h Hook) Hook {
 }
 
 func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
+	if !clock.Wait(ctx, d) {
 		return fmt.Errorf("%w: %w", lock.ErrUnknown, ctx.Err())
-	case <-t.C:
-		return nil
 	}
+	return nil
 }

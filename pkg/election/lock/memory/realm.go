@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -25,8 +26,11 @@ type Realm struct {
 	clock   clock.Clock
 	decoder codec.Decoder
 
+	// revision is that of the store, which may have other realms beside this one. It rises
+	// only under the mu of the realm that is written to.
+	revision *atomic.Uint64
+
 	mu        sync.Mutex
-	revision  uint64
 	compacted uint64 // what happened up to here is forgotten
 	created   uint64
 	progress  uint64
@@ -41,9 +45,20 @@ type object struct {
 	entry lock.Entry
 }
 
-// New makes an empty realm. The clock's wall time stamps what is written without a time.
+// New makes an empty realm in a store of its own. The clock's wall time stamps what is written
+// without a time.
 func New(c clock.Clock) *Realm {
-	return &Realm{clock: c, revision: 1, compacted: 1, objects: map[string]object{}, changed: make(chan struct{})}
+	revision := &atomic.Uint64{}
+	revision.Store(1)
+	return within(c, revision)
+}
+
+// Beside makes an empty realm in the store of this one, as objects of another kind are: whatever
+// is written to either, the revisions of both rise.
+func (r *Realm) Beside() *Realm { return within(r.clock, r.revision) }
+
+func within(c clock.Clock, revision *atomic.Uint64) *Realm {
+	return &Realm{clock: c, revision: revision, compacted: revision.Load(), objects: map[string]object{}, changed: make(chan struct{})}
 }
 
 // Read is the present state of a name.
@@ -90,7 +105,7 @@ func (r *Realm) List() ([]lock.Entry, uint64) {
 		entries = append(entries, o.entry)
 	}
 	slices.SortFunc(entries, func(a, b lock.Entry) int { return strings.Compare(a.Name, b.Name) })
-	return entries, r.revision
+	return entries, r.revision.Load()
 }
 
 // Since is every change after the revision, in order, and the revision of the realm.
@@ -99,7 +114,7 @@ func (r *Realm) Since(revision uint64) ([]lock.Entry, uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	changes, err := r.sinceLocked(revision)
-	return slices.Clone(changes), r.revision, err
+	return slices.Clone(changes), r.revision.Load(), err
 }
 
 func (r *Realm) sinceLocked(revision uint64) ([]lock.Entry, error) {
@@ -156,16 +171,15 @@ func (r *Realm) Delete(name string) bool {
 		return false
 	}
 	delete(r.objects, name)
-	r.revision++
-	r.publishLocked(lock.Entry{Name: name, Version: record.Version{Revision: r.revision}})
+	r.publishLocked(lock.Entry{Name: name, Version: record.Version{Revision: r.revision.Add(1)}})
 	return true
 }
 
-// Revision is the realm's present revision.
+// Revision is the present revision of the realm's store.
 func (r *Realm) Revision() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.revision
+	return r.revision.Load()
 }
 
 // Progress makes every open stream say how far it is, as a bookmark does.
@@ -181,7 +195,7 @@ func (r *Realm) Progress() {
 func (r *Realm) Compact() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history, r.compacted = nil, r.revision
+	r.history, r.compacted = nil, r.revision.Load()
 	r.wakeLocked()
 }
 
@@ -203,11 +217,10 @@ func same(a, b codec.Object) bool {
 }
 
 func (r *Realm) storeLocked(name, uid string, raw codec.Object) record.Version {
-	r.revision++
 	o := object{raw: raw, entry: lock.Entry{
 		Name:    name,
 		Record:  r.decoder.Decode(raw),
-		Version: record.Version{UID: uid, Revision: r.revision},
+		Version: record.Version{UID: uid, Revision: r.revision.Add(1)},
 	}}
 	r.objects[name] = o
 	r.publishLocked(o.entry)

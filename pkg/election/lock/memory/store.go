@@ -2,9 +2,11 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
@@ -67,7 +69,9 @@ func (s *Store) Put(ctx context.Context, name string, r record.Record, replaces 
 // Watch implements lock.Store. Its retries are paced as those on the API server, without
 // jitter.
 func (s *Store) Watch(ctx context.Context, deliver func(lock.Event)) error {
-	follow.Run(ctx, source{s}, follow.DefaultPace(), deliver)
+	pace := follow.DefaultPace()
+	pace.RetryAfter = retryAfter
+	follow.Run(ctx, source{s}, pace, deliver)
 	return nil
 }
 
@@ -82,7 +86,7 @@ func (s *Store) CutWatches() {
 
 type source struct{ s *Store }
 
-func (src source) List(ctx context.Context) ([]lock.Entry, uint64, error) {
+func (src source) List(ctx context.Context, _ func()) ([]lock.Entry, uint64, error) {
 	var entries []lock.Entry
 	var revision uint64
 	err := src.s.do(ctx, Call{Op: List}, func() error {
@@ -178,7 +182,7 @@ func (st *stream) look() (e lock.Event, found bool, news <-chan struct{}, err er
 		return lock.Event{Kind: lock.Changed, Entry: changes[0]}, true, nil, nil
 	case st.progress != r.progress:
 		st.progress = r.progress
-		return lock.Event{Kind: lock.Progressed, Revision: r.revision}, true, nil, nil
+		return lock.Event{Kind: lock.Progressed, Revision: r.revision.Load()}, true, nil, nil
 	}
 	return lock.Event{}, false, r.changed, nil
 }
@@ -212,4 +216,12 @@ func (s *Store) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.hooks, func(Op, Hook) bool { return true })
+}
+
+// retryAfter is how long an error asks to leave the store alone.
+func retryAfter(err error) time.Duration {
+	if t, ok := errors.AsType[*lock.ThrottledError](err); ok {
+		return t.RetryAfter
+	}
+	return 0
 }

@@ -39,6 +39,9 @@ var sessionFields = map[string]string{
 	"Directory.slots":    "all",
 	"Directory.synced":   "plain",
 	"Directory.provenAt": "instant",
+	"Directory.goneTo":   "whether a request shows what is older, and was deleted",
+	"Directory.goneAt":   "no store is restored here",
+	"Directory.others":   "all members have one timing",
 	"Directory.view":     "it is the last one that the machine was told; who of the sessions is in it",
 
 	"slot.name":      "plain",
@@ -285,6 +288,8 @@ func (c *canon) slot(m *member, own, s private) {
 func (c *canon) request(m *member, q *request) {
 	c.add(c.text(q.name), plain)
 	c.add(int64(q.phase), plain)
+	_, known := m.known(q.name)
+	c.flag(!known && q.phase == committed && q.stored.version.Revision <= look(m.dir).uint("goneTo"))
 	if q.ask == nil {
 		c.flag(q.phase == committed && q.sent > m.knownAt(q.name))
 		if q.phase == committed {

@@ -89,6 +89,7 @@ var fields = map[string]field{
 	"Lock.changedAt": {class: since, when: owned, reach: func(t record.Timing) int { return ticks(t.ObserverWait(t.LeaseDuration) + 2*t.NominateDelay) }},
 	"Lock.at":        {class: since, reach: lease, as: lastSight},
 	"Lock.since":     {when: ownerless},
+	"Lock.beatAt":    {class: leftOut}, // for locks that another stream shows than the sessions
 
 	"write.asked":      {class: since, reach: lease},
 	"write.beat":       {class: beat},

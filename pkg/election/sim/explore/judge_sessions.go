@@ -16,7 +16,7 @@ func (w *world) judgeShown(i int, s shown) {
 }
 
 // judgeGranted: work may go on for as long as the last beat allows that its member has
-// seen, by the stream that carries the lock (rule 2).
+// seen, by the stream that carries the lock (rule seen-not-assumed).
 func (w *world) judgeGranted(i int, m *member, until record.Instant) {
 	if m.own != nil && until > m.truth.shownSent.Add(m.cfg.Timing.Validity()) {
 		w.violate("%s grants more than the beats that it has seen allow", name(i))
@@ -24,7 +24,7 @@ func (w *world) judgeGranted(i int, m *member, until record.Instant) {
 }
 
 // judgeSession: a session that has ended never beats again; it is ended by its owner when
-// its work has stopped, and by others when it has lapsed (rule 11).
+// its work has stopped, and by others when it has lapsed (rule a-session-ends-once).
 func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r *record.Record) {
 	me := published(i, incarnation, "").Identity
 	m := w.members[i]
@@ -64,7 +64,7 @@ func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r 
 }
 
 // judgeTaken: a lock that a session renews is taken from another only after that session
-// has ended (rule 11), and it is that session only under the uid that the lock names (12).
+// has ended (rule a-session-ends-once), and it is that session only under the uid that the lock names (rule owned-through-its-session).
 func (w *world) judgeTaken(i, incarnation int) {
 	r := w.stored.record
 	if r == nil || r.Holder == "" || !r.Bound() || !r.ThroughSession() || r.Holder == published(i, incarnation, "").Identity {

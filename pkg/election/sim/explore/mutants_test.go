@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/primacy-dev/primacy/pkg/election/mutants"
 )
 
 // mutant is the code with one rule broken: in that file below pkg/election, what is old
@@ -19,7 +22,7 @@ type mutant struct {
 	world, wrong string
 }
 
-var mutants = []mutant{
+var rows = []mutant{
 	{
 		name: "deadline from the reply", file: "machine/step.go",
 		old: "validUntil := sent.Add(s.cfg.Timing.Validity())", new: "validUntil := s.now.Add(s.cfg.Timing.Validity())",
@@ -32,12 +35,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "takes a live lock", file: "machine/follow.go",
-		old: "return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3", new: "return l.changedAt, true",
+		old: "return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock", new: "return l.changedAt, true",
 		world: "none", wrong: "while m",
 	},
 	{
 		name: "expires too early", file: "machine/follow.go",
-		old: "return l.changedAt.Add(t.ObserverWait(l.duration)), true // rule 3", new: "return l.changedAt.Add(l.duration - 2*time.Second), true",
+		old: "return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock", new: "return l.changedAt.Add(l.duration - 2*time.Second), true",
 		world: "any", wrong: "while m",
 	},
 	{
@@ -52,12 +55,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "stops at the deadline", file: "machine/lead.go",
-		old: "stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule 4", new: "stopAt := s.Term.Deadline.Add(0 * t.StopGrace)",
+		old: "stopAt := s.Term.Deadline.Add(-t.StopGrace) // rule dead-by-the-deadline", new: "stopAt := s.Term.Deadline.Add(0 * t.StopGrace)",
 		world: "any", wrong: "not stopped before its deadline",
 	},
 	{
 		name: "token starts over", file: "machine/content.go",
-		old: "token := max(record.Token(s.Lock.Version.Revision), s.Term.Token+1)", new: "token := s.Term.Token + 1",
+		old: "return max(record.Token(s.Lock.Version.Revision), record.Token(s.cfg.Newest), s.Term.Token+1)", new: "return s.Term.Token + 1",
 		world: "crashes", wrong: "starts with token",
 	},
 	{
@@ -66,45 +69,45 @@ var mutants = []mutant{
 		world: "alone", wrong: "no leader for ever",
 	},
 	{
-		name: "a reply to a beat is sight (rule 2)", file: "sim/explore/sessions.go",
+		name: "a reply to a beat is sight (rule seen-not-assumed)", file: "sim/explore/sessions.go",
 		old:   "			m.own.WriteDone(now, q.ask.Beat, outcomes[q.phase], q.stored.version)\n",
 		new:   "			m.own.WriteDone(now, q.ask.Beat, outcomes[q.phase], q.stored.version)\n			w.sawBeat(i, q.name, q.stored)\n",
 		world: "sessions", wrong: "more than the beats that it has seen",
 	},
 	{
-		name: "a beat counts from its sight (rule 2)", file: "machine/sessions.go",
+		name: "a beat counts from its sight (rule seen-not-assumed)", file: "machine/sessions.go",
 		old: "sent: max(s.session.sent, e.Sent)}", new: "sent: s.now}",
 		world: "sessions", wrong: "more than the beats that it has seen",
 	},
 	{
-		name: "a term counts from its take (rule 2)", file: "machine/step.go",
+		name: "a term counts from its take (rule seen-not-assumed)", file: "machine/step.go",
 		old: "	if w.throughSession {\n", new: "	if w.throughSession && s.session.sent == 0 {\n",
 		world: "sessions", wrong: "more than the beats that it has seen",
 	},
 	{
-		name: "taken before the session ended (rule 11)", file: "machine/follow.go",
+		name: "taken before the session ended (rule a-session-ends-once)", file: "machine/follow.go",
 		old:   "			return 0, false // it lasts for as long as its session does\n",
 		new:   "			return l.changedAt.Add(t.ObserverWait(l.duration)), true\n",
 		world: "sessions", wrong: "takes the lock while m1",
 	},
 	{
-		name: "a session is ended too early (rule 11)", file: "session/directory.go",
-		old:   "return s.changedAt.Add(d.timing.ObserverWait(max(d.timing.LeaseDuration, s.duration)))",
-		new:   "return s.changedAt.Add(d.timing.ObserverWait(max(d.timing.LeaseDuration, s.duration)) / 2)",
+		name: "a session is ended too early (rule a-session-ends-once)", file: "session/directory.go",
+		old:   "return s.changedAt.Add(t.ObserverWait(t.LeaseDuration))",
+		new:   "return s.changedAt.Add(t.ObserverWait(t.LeaseDuration) / 2)",
 		world: "dies", wrong: "while",
 	},
 	{
-		name: "a lapsed session beats on (rule 11)", file: "session/own.go",
+		name: "a lapsed session beats on (rule a-session-ends-once)", file: "session/own.go",
 		old: "	case s.record.Released():\n		lose(LostEnded)\n", new: "	case s.record.Released():\n",
 		world: "cut", wrong: "beats after its end",
 	},
 	{
-		name: "a session is another under the same name (rule 12)", file: "machine/sessions.go",
+		name: "a session is another under the same name (rule owned-through-its-session)", file: "machine/sessions.go",
 		old: "	case !exists || o.UID != m.SessionUID:\n", new: "	case !exists:\n",
 		world: "recreated", wrong: "takes the lock while an orphan",
 	},
 	{
-		name: "ownership is not asked again (rule 12)", file: "machine/step.go",
+		name: "ownership is not asked again (rule owned-through-its-session)", file: "machine/step.go",
 		old: "		s.View = e.View\n		s.reown()\n", new: "		s.View = e.View\n",
 		world: "dies", wrong: "no leader for ever",
 	},
@@ -130,17 +133,16 @@ func TestMutantsDie(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("compiles the explorer once for each mutant")
 	}
-	goTool, err := exec.LookPath("go")
-	if err != nil {
+	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go tool: ", err)
 	}
 	only := os.Getenv("PRIMACY_MUTANT")
-	for _, m := range mutants {
+	for _, m := range rows {
 		if !strings.Contains(m.name, only) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
-			found, err := m.hunt(goTool, t.TempDir())
+			found, err := m.hunt(t.Context(), t.TempDir())
 			switch {
 			case err != nil:
 				t.Fatal(err)
@@ -155,31 +157,18 @@ func TestMutantsDie(t *testing.T) {
 	}
 }
 
-func (m mutant) hunt(goTool, dir string) (found Result, err error) {
-	source, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(m.file)))
+func (m mutant) edit() mutants.Edit {
+	return mutants.Edit{File: "pkg/election/" + m.file, Old: m.old, New: m.new}
+}
+
+func (m mutant) hunt(ctx context.Context, dir string) (found Result, err error) {
+	root, err := mutants.Root()
 	if err != nil {
 		return found, err
 	}
-	text, err := os.ReadFile(source)
+	binary, err := m.edit().Compile(ctx, root, "pkg/election/sim/explore", dir)
 	if err != nil {
 		return found, err
-	}
-	if n := strings.Count(string(text), m.old); n != 1 {
-		return found, fmt.Errorf("%s has %d times what the mutant replaces, want once; the code has changed, so change this test with it:\n%s", m.file, n, m.old)
-	}
-	replaced, overlay, binary := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "explore.test")
-	if err := os.WriteFile(replaced, []byte(strings.Replace(string(text), m.old, m.new, 1)), 0o600); err != nil {
-		return found, err
-	}
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {source: replaced}})
-	if err != nil {
-		return found, err
-	}
-	if err := os.WriteFile(overlay, list, 0o600); err != nil {
-		return found, err
-	}
-	if out, err := exec.Command(goTool, "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
-		return found, fmt.Errorf("does not compile: %w\n%s", err, out)
 	}
 	answer := filepath.Join(dir, "found.json")
 	hunt := exec.Command(binary, "-test.run", "^TestHunt$")
@@ -187,10 +176,24 @@ func (m mutant) hunt(goTool, dir string) (found Result, err error) {
 	if out, err := hunt.CombinedOutput(); err != nil {
 		return found, fmt.Errorf("hunt: %w\n%s", err, out)
 	}
-	if text, err = os.ReadFile(answer); err != nil {
+	text, err := os.ReadFile(answer)
+	if err != nil {
 		return found, errors.New("the hunt said nothing")
 	}
 	return found, json.Unmarshal(text, &found)
+}
+
+// TestRowsFit keeps each mutant true to the code: what it replaces is there exactly once.
+func TestRowsFit(t *testing.T) {
+	root, err := mutants.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range rows {
+		if _, err := m.edit().Apply(root); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
 }
 
 // TestHunt is what a mutant's binary runs.

@@ -19,11 +19,13 @@ type incarnation struct {
 	dir       *session.Directory
 	own       *session.Own
 	stream    *stream
-	contests  []*contest // by election; nil once given up
+	contests  []*contest // by election; nil where it takes no part, or gave it up
 	view      *machine.View
 	viewStale bool
-	// beat is the last one of our session that the stream has shown.
-	beat machine.BeatSeen
+	// beat is the last one of our session that the stream has shown, and answered when the first
+	// beat was sent that the store took, leaseDuration or more after that one; zero if it took none.
+	beat     machine.BeatSeen
+	answered record.Instant
 	// sessionNext and the like are when each wants to be looked at again; zero for never.
 	sessionNext, viewNext, sightNext record.Instant
 	// leaving is why everything is being given up, and ending why that is to begin.
@@ -42,6 +44,10 @@ func (p *process) join() {
 	i.stream = &stream{i: i}
 	p.inc = i
 	for e := range s.Elections {
+		if only := s.Elections[e].Only; only != "" && only != p.spec.Revision {
+			i.contests = append(i.contests, nil)
+			continue
+		}
 		c := newContest(i, e)
 		i.contests = append(i.contests, c)
 		c.handle(machine.PreferenceChanged{Preferred: p.preferred, Digest: p.preferred.Digest()})
@@ -201,6 +207,9 @@ func (i *incarnation) sessionWritten(a session.Write, q *request) {
 		i.dir.Observe(i.p.now(), a.Name, q.entry.Record, q.entry.Version)
 	}
 	if a.Beat != 0 {
+		if q.outcome == machine.Committed && i.answered == 0 && q.sent.Sub(i.beat.Sent) >= i.p.w.s.Timing.LeaseDuration {
+			i.answered = q.sent
+		}
 		i.own.WriteDone(i.p.now(), a.Beat, q.outcome, q.entry.Version)
 	}
 }
@@ -212,7 +221,15 @@ func (i *incarnation) tendSight(now record.Instant) {
 	if i.leaving != "" || i.beat.Sent == 0 {
 		return
 	}
-	if at := i.beat.Sent.Add(2 * i.p.w.s.Timing.LeaseDuration); now < at {
+	lease := i.p.w.s.Timing.LeaseDuration
+	at := i.beat.Sent.Add(2 * lease)
+	if i.outlasting() {
+		if i.answered == 0 {
+			return // it may be the store that is away
+		}
+		at = max(at, i.answered.Add(lease))
+	}
+	if now < at {
 		i.sightNext = at
 		return
 	}
@@ -221,6 +238,14 @@ func (i *incarnation) tendSight(now record.Instant) {
 			i.leave(machine.ReasonBlind)
 		}
 	})
+}
+
+// outlasting says whether a term is on that an outage does not end.
+func (i *incarnation) outlasting() (lasts bool) {
+	i.each(func(c *contest) {
+		lasts = lasts || c.cfg.Outage.Mode == machine.OutageFailOpen && c.state.Role == machine.Leading
+	})
+	return lasts
 }
 
 // tendView tells every election when the living members, or what they publish, changed.
@@ -244,7 +269,7 @@ func (i *incarnation) sawBeat(e lock.Entry) {
 	if !ours || seen.Sent <= i.beat.Sent {
 		return
 	}
-	i.beat = seen
+	i.beat, i.answered = seen, 0
 	i.each(func(c *contest) {
 		if c.state.NeedsBeats() {
 			c.handle(seen)

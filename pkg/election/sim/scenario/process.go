@@ -56,11 +56,11 @@ func (p *process) kill() {
 	if p.inc == nil {
 		return
 	}
-	for _, c := range p.inc.contests {
+	p.inc.each(func(c *contest) {
 		if c.work != nil {
 			c.work.off("killed")
 		}
-	}
+	})
 	p.inc = nil
 }
 

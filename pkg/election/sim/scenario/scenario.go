@@ -43,6 +43,8 @@ type Election struct {
 	Range     bool
 	Outage    machine.Outage
 	Foreign   machine.Foreigners
+	// Only is the revision whose members alone take part; empty for all.
+	Only string
 	// Runners says what there is to stop when a term ends.
 	Runners Runners
 }

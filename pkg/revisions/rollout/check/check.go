@@ -35,11 +35,12 @@ type Sight struct {
 	Now    time.Time
 }
 
-// InReach are the elections that are the canary's by the last status, but for pinned ones.
+// InReach are the elections that are the canary's by the last status, but for pinned ones and
+// those that do not follow revisions.
 func (s Sight) InReach() []rollout.Election {
 	var in []rollout.Election
 	for _, e := range s.Seen.Elections {
-		if !e.Pinned && s.Status.Reach.Has(s.Spec.UID, e.Name) {
+		if !e.Pinned && e.Follows != rollout.Ignores && s.Status.Reach.Has(s.Spec.UID, e.Name) {
 			in = append(in, e)
 		}
 	}

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
@@ -35,12 +36,12 @@ func (h *Host) Config() []byte { return h.config }
 
 // Log puts a line into the host's log.
 func (h *Host) Log(level Level, message string) {
-	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Log{Log: &protocol.Log{Level: levels[level], Message: message}}})
+	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Log{Log: &protocol.Log{Level: levels[level], Message: words(message)}}})
 }
 
 // Progress says what the work is at.
 func (h *Host) Progress(text string) {
-	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Progress{Progress: &protocol.Progress{Text: text}}})
+	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Progress{Progress: &protocol.Progress{Text: words(text)}}})
 }
 
 // Health says that the work is well (nil), or what is wrong though it goes on.
@@ -62,5 +63,14 @@ func text(err error) string {
 	if err == nil {
 		return ""
 	}
-	return err.Error()
+	return words(err.Error())
+}
+
+// longest is how much of a text the host would keep, in bytes.
+const longest = 64 << 10
+
+// words are what can be said: a message with anything else would be lost, and the host would
+// wait for the end of work that has ended.
+func words(s string) string {
+	return strings.ToValidUTF8(s[:min(len(s), longest)], "\uFFFD")
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // Binary names the environment variable that holds the path of the server.
@@ -58,7 +60,7 @@ func start(data, kubeconfig string) (*process, error) {
 		ready <- strings.HasPrefix(line, "devcluster ready: ")
 		_, _ = io.Copy(io.Discard, stdout)
 	}()
-	timeout := time.NewTimer(startTimeout)
+	timeout := clock.NewTimer(startTimeout)
 	defer timeout.Stop()
 	select {
 	case ok := <-ready:
@@ -76,7 +78,7 @@ func start(data, kubeconfig string) (*process, error) {
 func (p *process) stop() error {
 	_ = p.stdin.Close()
 	killed := errors.New("killed, since it did not end by itself")
-	timer := time.AfterFunc(stopTimeout, func() { _ = p.cmd.Process.Kill() })
+	timer := clock.AfterFunc(stopTimeout, func() { _ = p.cmd.Process.Kill() })
 	<-p.output
 	err := p.cmd.Wait()
 	if !timer.Stop() {

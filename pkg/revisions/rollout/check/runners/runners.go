@@ -4,6 +4,7 @@ package runners
 import (
 	"slices"
 
+	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
 )
@@ -19,7 +20,7 @@ func (Check) Name() string { return "runners" }
 func (Check) Find(s check.Sight) (found []rollout.Failure) {
 	for _, m := range s.Canaries() {
 		for _, e := range s.InReach() {
-			if slices.Contains(m.Standing, e.Name) {
+			if slices.Contains(m.Standing, e.Name) || slices.Contains(m.Standing, record.EveryElection) {
 				found = append(found, rollout.Failure{Election: e.Name, Member: m.Identity, What: "its runners failed"})
 			}
 		}

@@ -1,0 +1,62 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/primacy-dev/primacy/config"
+)
+
+// against says, for people, what a member does when it takes up a configuration in the place of
+// another: a line for each thing that changes, and one for all that stays.
+func against(p *config.Plan, file string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "a member in which %s is in force, and that takes this up:\n", file)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	line := func(verb, what, text string) { fmt.Fprintf(w, "%s\t%s\t%s\n", verb, what, text) }
+	for _, s := range p.Steps {
+		switch s.Verb {
+		case config.Add:
+			line("adds", s.Election, "it takes part from now on")
+		case config.Exchange:
+			line("exchanges", s.Election, "for "+strings.Join(s.Fields, ", ")+": if it leads, its work stops and its lock is released; then it takes part anew")
+		case config.Remove:
+			line("removes", s.Election, "if it leads, its work stops and its lock is released")
+		}
+		for _, note := range s.Notes {
+			line("", "", note)
+		}
+	}
+	if p.DefaultRevision {
+		line("follows", "defaultRevision", "another source of the preferred revision from now on; leadership moves where it says so")
+	}
+	for _, r := range p.Restarts {
+		line("waits", r.Field, r.Text()+": a restart takes it up")
+	}
+	if p.None() {
+		line("changes", "nothing", "")
+	} else if kept := p.Named(config.Keep); kept != nil {
+		line("keeps", fmt.Sprint(len(kept)), strings.Join(kept, ", ")+": nothing stops")
+	}
+	_ = w.Flush() // a strings.Builder never fails to write
+	return trimmed(b.String())
+}
+
+// trimmed is text without blanks at the ends of its lines.
+func trimmed(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// restarts names the fields that wait for a restart, with their values; empty if none does.
+func restarts(all []config.Restart) string {
+	texts := make([]string, len(all))
+	for i, r := range all {
+		texts[i] = r.Field + ": " + r.Text()
+	}
+	return strings.Join(texts, "; ")
+}

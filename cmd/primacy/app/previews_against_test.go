@@ -1,0 +1,214 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// change is one election of a document that is taken up in the place of another.
+type change struct {
+	name, before, after string // the fields beside the name; empty where it is not there
+}
+
+// alone says whether each member works for such an election by itself.
+func alone(fields string) bool { return strings.Contains(fields, "enabled: false") }
+
+func (c change) line(fields string) string {
+	if fields == "" {
+		return ""
+	}
+	return fmt.Sprintf("- {name: %s, bootstrap: immediate, %srunners: [{name: w, work: {as: %s, alone: %v}}]}\n",
+		c.name, strings.ReplaceAll(fields, "NAME", c.name), c.name, alone(fields))
+}
+
+// work is what the journal calls the work of a member in such an election.
+func (c change) work(fields, member string) string {
+	if alone(fields) {
+		return c.name + " of " + member
+	}
+	return c.name
+}
+
+// changesOfKinds are all ways from one kind to another, from one policy to another, and to and
+// from nothing.
+func changesOfKinds() (all []change) {
+	const usual = "priority: {policy: revision-location}, "
+	for i, from := range previewedKinds {
+		all = append(all,
+			change{fmt.Sprintf("k%d-gone", i), from.fields + usual, ""},
+			change{fmt.Sprintf("k%d-new", i), "", from.fields + usual})
+		for j, to := range previewedKinds {
+			all = append(all, change{fmt.Sprintf("k%d-k%d", i, j), from.fields + usual, to.fields + usual})
+		}
+		for j, to := range previewedPolicies {
+			all = append(all, change{fmt.Sprintf("k%d-p%d", i, j), from.fields + usual, from.fields + "priority: {" + to.fields + "}, "})
+		}
+	}
+	return all
+}
+
+const againstHead = "group: edge\nmember: {revision: red}\ntiming: {profile: fast}\nelections:\n"
+
+// documents are the one before, with all elections, and one with those of them changed.
+func documents(all, changed []change) (before, after string) {
+	before, after = againstHead, againstHead
+	for _, c := range all {
+		before += c.line(c.before)
+		if slices.Contains(changed, c) {
+			after += c.line(c.after)
+		} else {
+			after += c.line(c.before)
+		}
+	}
+	return before, after
+}
+
+// against is what `validate --against` prints; the error is why it refuses.
+func (b *bubble) against(before, after string) (text string, err error) {
+	b.t.Helper()
+	inForce := filepath.Join(b.dir, "in-force.yaml")
+	if err := os.WriteFile(inForce, []byte(bubbleHead+before), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	a := add(nil)
+	a.runners.Register("work", b.workKind("nobody"))
+	var out bytes.Buffer
+	err = a.validate(strings.NewReader(bubbleHead+after), &out, "-", inForce, 3)
+	return out.String(), err
+}
+
+// verbs are what is printed of each election.
+func verbs(text string) map[string]string {
+	all := map[string]string{}
+	for _, l := range strings.Split(text, "\n") {
+		fields := strings.Fields(l)
+		if len(fields) < 2 {
+			continue
+		}
+		switch fields[0] {
+		case "adds", "exchanges", "removes":
+			all[strings.TrimSuffix(fields[1], "-red")] += fields[0]
+		case "keeps":
+			names, _, _ := strings.Cut(strings.Join(fields[2:], ""), ":")
+			for _, name := range strings.Split(names, ",") {
+				all[strings.TrimSuffix(name, "-red")] = "keeps"
+			}
+		}
+	}
+	return all
+}
+
+// promised is what each verb means for the work of a member that leads.
+var promised = map[string]string{
+	"keeps":       "its work goes on",
+	"exchanges":   "its work stops; then somebody works again",
+	"removes":     "its work stops, and nobody of this document works",
+	"adds":        "somebody works",
+	"addsremoves": "its work stops; then somebody works again",
+}
+
+// TestAgainstEqualsWhatHappens: what `validate --against` says of a document is what becomes of
+// members that take it up, for each way from one kind of election to another; what it refuses
+// they refuse, and go on as they are.
+func TestAgainstEqualsWhatHappens(t *testing.T) {
+	if underRace {
+		t.Skip("make test runs it without the race detector; TestPreviewsEqualWhatHappens runs the same code with it")
+	}
+	y := &tally{t: t}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t)
+		all := changesOfKinds()
+		var possible []change
+		refused := map[change]bool{}
+		for _, c := range all {
+			one := []change{c}
+			before, after := documents(one, one)
+			if c.before == "" || c.after == "" { // a document has one at least
+				before, after = before+"- {name: other}\n", after+"- {name: other}\n"
+			}
+			if _, err := b.against(before, after); err != nil {
+				refused[c] = true
+				continue
+			}
+			possible = append(possible, c)
+		}
+		if len(refused) == 0 || len(possible) == 0 {
+			t.Fatalf("%d are refused, %d are possible", len(refused), len(possible))
+		}
+		before, after := documents(all, possible)
+		m1 := b.start("m1", before)
+		wait(20 * time.Second)
+		m2 := b.start("m2", before)
+		wait(20 * time.Second)
+		for _, c := range all {
+			if refused[c] {
+				_, wrong := documents(all, []change{c})
+				inForce := m1.reloads.inForce
+				done := "is refused"
+				if err := m1.reload(wrong); err == nil || m1.reloads.inForce != inForce {
+					done = fmt.Sprintf("is taken up: %v", err)
+				}
+				y.row(c.name, c.words(), "is refused", done)
+			}
+		}
+		text, err := b.against(before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := verbs(text)
+		since := time.Now()
+		for _, m := range []*follower{m1, m2} {
+			if err := m.reload(after); err != nil {
+				t.Fatal(err)
+			}
+			wait(30 * time.Second)
+		}
+		for _, c := range possible {
+			y.row(c.name, c.words(), promised[said[c.name]], b.journal.became(c, since))
+		}
+		b.journal.work = map[string][]*stretch{} // some of these let two work at once, and say so
+		b.end(m1, m2)
+	})
+	y.close()
+}
+
+// words are what is changed.
+func (c change) words() string {
+	clean := func(fields string) string { return "{" + strings.TrimSuffix(fields, ", ") + "}" }
+	return "validate --against: " + clean(c.before) + " to " + clean(c.after)
+}
+
+// became is what the work of a change's election became since then, on the member m1 and on all.
+func (j *journal) became(c change, since time.Time) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	was, stopped, works := false, false, false
+	for _, s := range j.work[c.work(c.before, "m1")] {
+		if s.member == "m1" && s.from.Before(since) && (s.till.IsZero() || !s.till.Before(since)) {
+			was, stopped = true, !s.till.IsZero()
+		}
+	}
+	for _, m := range []string{"m1", "m2"} {
+		for _, s := range j.work[c.work(c.after, m)] {
+			works = works || s.till.IsZero()
+		}
+	}
+	switch {
+	case was && !stopped && works:
+		return "its work goes on"
+	case was && stopped && works:
+		return "its work stops; then somebody works again"
+	case was && stopped:
+		return "its work stops, and nobody of this document works"
+	case !was && works:
+		return "somebody works"
+	}
+	return fmt.Sprintf("worked before: %v, stopped: %v, somebody works: %v", was, stopped, works)
+}

@@ -1,0 +1,34 @@
+package app
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/proxy"
+)
+
+// storms are what a request may meet.
+var storms = map[string]proxy.Fault{
+	"errors":      proxy.Answer(http.StatusInternalServerError, 0),
+	"unavailable": proxy.Answer(http.StatusServiceUnavailable, 0),
+	"gateway":     proxy.Answer(http.StatusGatewayTimeout, 0),
+	"busy":        proxy.Answer(http.StatusTooManyRequests, time.Second),
+	"hangs-up":    proxy.HangUp(),
+}
+
+// weather writes a kubeconfig for a way to the API server on which the first two requests of
+// each operation meet a storm.
+func (s *scripts) weather(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2)
+	storm := storms[args[0]]
+	if storm == nil {
+		ts.Fatalf("there is no weather %s", args[0])
+	}
+	p := proxy.New(s.t, s.cluster.Config)
+	for _, op := range proxy.Ops {
+		p.On(op, proxy.Times(2, storm))
+	}
+	ts.Check(p.Kubeconfig(ts.MkAbs(args[1]), ts.Getenv("NS")))
+}

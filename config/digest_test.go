@@ -1,0 +1,12 @@
+package config
+
+import "fmt"
+
+// Digest is the same for elections that nothing tells apart.
+func (e Election) Digest() string {
+	text := fmt.Sprintf("%q", e.Name)
+	for _, f := range ofElection {
+		text += fmt.Sprintf(" %s %q", f.field, fmt.Sprint(f.of(&e)))
+	}
+	return text
+}

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/primacy-dev/primacy/config/strict"
+)
+
+// Two members that know different configurations of one election keep each other out by a
+// lock that both of them hold while they lead. A change that leaves them none is refused:
+// some member is always the first to take it up.
+
+// names are all locks that an election's leader holds, in the order in which it takes them; nil
+// for an election that is disabled.
+func (e *Election) names() []LockName {
+	own := LockName{e.Lock.Kind, e.Lock.Name}
+	switch {
+	case e.Disabled: // whoever has it so wants them all to work at once
+		return nil
+	case e.Lock.MigrateFrom == nil:
+		return []LockName{own}
+	}
+	return []LockName{*e.Lock.MigrateFrom, own}
+}
+
+func (l LockName) String() string { return l.Kind + "/" + l.Name }
+
+// refuseLock says why an election must not take the place of the one before: they have no lock in
+// common, or turn a migration round.
+func (c *Configuration) refuseLock(before, after *Election) strict.Errors {
+	was, is := before.names(), after.names()
+	if was == nil || is == nil {
+		return nil
+	}
+	field := after.Field + ".lock"
+	for _, f := range []string{".lock.name", ".lock.kind"} {
+		if node, written := strict.Lookup(c.root, after.Field+f); written && node != nil {
+			field = after.Field + f
+		}
+	}
+	if len(was) == 2 && len(is) == 2 && was[0] == is[1] && was[1] == is[0] {
+		return strict.Errors{c.errorAt(nil, after.Field+".lock.migrateFrom",
+			fmt.Sprintf("the move from %v to %v would be turned round while members are in it: each could hold one of the two locks, and nobody would lead", was[0], was[1]),
+			"leave migrateFrom out until every member has taken that up, then turn round")}
+	}
+	if slices.ContainsFunc(was, func(l LockName) bool { return slices.Contains(is, l) }) {
+		return nil
+	}
+	last := was[len(was)-1]
+	return strict.Errors{c.errorAt(nil, field,
+		fmt.Sprintf("the lock of election %s would be %v, and is %v: this member would work beside those that have not taken that up yet", after.Name, is[len(is)-1], last),
+		fmt.Sprintf("add %s until every member has taken it up; or take the election out, and put it back when no member has it any more", migration(last, after)))}
+}
+
+// migration is what to write so that an election moves from a lock.
+func migration(from LockName, e *Election) string {
+	var fields []string
+	if from.Kind != e.Lock.Kind {
+		fields = append(fields, "kind: "+from.Kind)
+	}
+	if from.Name != strings.TrimSuffix(e.Lock.Name, e.Suffix) { // a name has no suffix where none is written
+		fields = append(fields, "name: "+from.Name)
+	}
+	return "migrateFrom: {" + strings.Join(fields, ", ") + "}"
+}
+
+// refuseScope says why an election must not begin that seems new, but is an earlier one in
+// another scope.
+func (c *Configuration) refuseScope(before *Configuration, e *Election) strict.Errors {
+	for i := range before.Elections {
+		old := &before.Elections[i]
+		if old.written() != e.written() || slices.ContainsFunc(c.Elections, func(n Election) bool { return n.Name == old.Name }) {
+			continue
+		}
+		was, is := old.names(), e.names()
+		if was == nil || is == nil || slices.ContainsFunc(was, func(l LockName) bool { return slices.Contains(is, l) }) {
+			continue
+		}
+		return strict.Errors{c.errorAt(nil, e.Field+".scope",
+			fmt.Sprintf("the election %s would be %s, with the lock %v instead of %v: this member would work beside those that have not taken that up yet", old.Name, e.Name, is[len(is)-1], was[len(was)-1]),
+			"take the election out, and put it back when no member has it any more")}
+	}
+	return nil
+}
+
+// written is the name as the document has it.
+func (e *Election) written() string { return strings.TrimSuffix(e.Name, e.Suffix) }
+
+// renamed warns of an election that is new and has the lock of one that is removed.
+func renamed(e *Election, inForce *Configuration, removed map[string]*Election) (notes []string) {
+	for i := range inForce.Elections {
+		old := &inForce.Elections[i]
+		for _, l := range old.names() {
+			if removed[old.Name] != nil && slices.Contains(e.names(), l) {
+				notes = append(notes, fmt.Sprintf("it has the lock %v of %s, which is removed: until every member has taken this up, one of the two is led, the other by nobody", l, old.Name))
+			}
+		}
+	}
+	return notes
+}
+
+// mixed warns of what holds while some members have the election before, and some the one after.
+func mixed(before, after *Election) (notes []string) {
+	const until = "until every member has taken this up, "
+	if before.Disabled && !after.Disabled {
+		notes = append(notes, until+"those that have not work beside the leader")
+	}
+	if after.Disabled && !before.Disabled {
+		notes = append(notes, "every member that has taken this up works, whoever leads elsewhere")
+	}
+	if before.Range != after.Range {
+		notes = append(notes, until+"ranges may share a moment")
+	}
+	if before.Outage != after.Outage {
+		notes = append(notes, until+"two may work at once in an outage")
+	}
+	return notes
+}

@@ -1,0 +1,171 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// A term that its record renews counts from when a renewal was sent, however slow the answer.
+func TestTermCountsFromTheSending(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a").byRecord()
+		m1 := g.join("m1", "stable", stable)
+		after(40 * time.Second)
+		validity := profile("default").Validity()
+		var sent atomic.Int64
+		m1.store.On(memory.Put, memory.Named("a", func(ctx context.Context, c memory.Call, op func() error) error {
+			sent.Store(int64(g.clock.Now()))
+			return memory.DelayReply(900*time.Millisecond)(ctx, c, op)
+		}))
+		after(5 * time.Second)
+		was, extended := m1.status["a"].ValidTerm(), 0
+		for range 200 {
+			after(100 * time.Millisecond)
+			v := m1.status["a"].ValidTerm()
+			if v == nil {
+				t.Fatal("no term")
+			}
+			if limit := record.Instant(sent.Load()).Add(validity); v.Deadline > limit {
+				t.Fatalf("the deadline is %v later than what the last renewal sent is worth", v.Deadline.Sub(limit))
+			}
+			if v.Deadline != was.Deadline {
+				was, extended = v, extended+1
+			}
+		}
+		if extended < 5 {
+			t.Errorf("extended %d times", extended)
+		}
+		m1.store.Heal()
+		g.end(m1)
+	})
+}
+
+// A list that was asked for before an answer came says nothing against that answer: the store
+// does not look as if it had been restored, however late the list comes.
+func TestAnswerOvertakesAList(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a").byRecord()
+		m1 := g.join("m1", "stable", stable)
+		after(60 * time.Second)
+		m1.store.On(memory.List, memory.DelayReply(5*time.Second))
+		was := m1.status["a"].Leader().Identity
+		if _, err := m1.manager.Add(election.Spec{Name: "b"}, g.judge.runner("m1", 0)); err != nil {
+			t.Fatal(err) // a list shows its lock
+		}
+		after(30 * time.Second)
+		m1.store.Heal()
+		after(30 * time.Second)
+		if now := m1.status["a"].Leader().Identity; now != was || m1.status["a"].Cycle() != 1 {
+			t.Errorf("led by %s in cycle %d, which was %s", now, m1.status["a"].Cycle(), was)
+		}
+		g.end(m1)
+	})
+}
+
+// A request for an election that was given up is answered late, when the election that was
+// added in its place leads under the same lock: the old one writes nothing for it any more.
+func TestAnswersForAnElectionThatWasGivenUp(t *testing.T) {
+	for name, late := range map[string]struct {
+		op memory.Op
+		// before is what became of the writes that came first.
+		before error
+		answer func(do func() error) error
+	}{
+		"a release is refused":  {op: memory.Put, answer: func(func() error) error { return lock.ErrDenied }},
+		"a read shows the past": {op: memory.Get, before: lock.ErrUnknown, answer: func(do func() error) error { return do() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a").byRecord()
+				m1 := g.join("m1", "stable", stable)
+				after(20 * time.Second)
+				asked, tell := make(chan struct{}), make(chan struct{})
+				if late.before != nil {
+					m1.store.On(memory.Put, memory.Named("a", memory.Reject(late.before)))
+				}
+				m1.store.On(late.op, memory.Named("a", memory.Once(func(_ context.Context, _ memory.Call, do func() error) error {
+					close(asked)
+					answer := late.answer(do)
+					<-tell
+					return answer
+				})))
+				if err := m1.manager.Remove(t.Context(), "a"); err != nil {
+					t.Fatal(err)
+				}
+				select {
+				case <-asked:
+				default:
+					t.Fatal("nothing was asked")
+				}
+				m1.store.Heal()
+				status, err := m1.manager.Add(election.Spec{Name: "a", Renewal: record.RenewalRecord}, g.judge.runner("m1", 0))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 500 { // the answer comes before the first renewal
+					if after(10 * time.Millisecond); status.ValidTerm() != nil {
+						break
+					}
+				}
+				close(tell)
+				after(60 * time.Second)
+				if status.Cycle() != 1 {
+					t.Errorf("%d terms", status.Cycle())
+				}
+				g.end(m1)
+			})
+		})
+	}
+}
+
+// While both locks are held the work is granted what the one that is migrated from is worth.
+func TestOuterDeadlineBinds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		m1, old := g.joinMoving("m1", "stable", both, memory.New(g.clock))
+		after(60 * time.Second)
+		asked := g.clock.Now()
+		old.On(memory.Put, memory.Hang())
+		for range 60 {
+			after(100 * time.Millisecond)
+			v := m1.status["a"].ValidTerm()
+			if v == nil {
+				t.Fatal("no term")
+			}
+			if limit := asked.Add(profile("default").Validity()); v.Deadline > limit {
+				t.Fatalf("the deadline is %v later than what the old lock's last renewal is worth", v.Deadline.Sub(limit))
+			}
+		}
+		old.Heal()
+		g.end(m1)
+	})
+}
+
+// A member of both locks begins its terms above those of the one that is migrated from.
+func TestTokenIsAboveTheOldLocks(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		old := memory.New(g.clock)
+		for i := range 600 { // it is far ahead
+			if _, err := old.Write(fmt.Sprintf("other-%d", i), record.Record{Group: "edge"}, record.Version{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first, _ := g.joinMoving("m1", "stable", oldOnly, old)
+		after(60 * time.Second)
+		second, _ := g.joinMoving("m2", "stable", both, old)
+		after(30 * time.Second)
+		first.leave(t)
+		after(60 * time.Second)
+		second.leave(t)
+		g.verdict(2)
+	})
+}

@@ -1,0 +1,76 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+)
+
+// chunk is a piece of a watch, and when it came.
+type chunk struct {
+	at   time.Time
+	data []byte
+}
+
+// mostChunks is how many wait for a lag to pass.
+const mostChunks = 1 << 16
+
+// lagStep is how often a chunk that waits looks whether the lag is over.
+const lagStep = 5 * time.Millisecond
+
+// stream hands a watch on, each piece as late as the lag is.
+func (p *Proxy) stream(w http.ResponseWriter, r *http.Request, body io.Reader) {
+	flush := http.NewResponseController(w).Flush
+	if flush() != nil {
+		return
+	}
+	chunks := make(chan chunk, mostChunks)
+	var reader sync.WaitGroup
+	defer reader.Wait() // the request's end ends it
+	reader.Go(func() {
+		defer close(chunks)
+		buffer := make([]byte, 64<<10)
+		for {
+			n, err := body.Read(buffer)
+			if n > 0 {
+				chunks <- chunk{time.Now(), append([]byte(nil), buffer[:n]...)}
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case c, open := <-chunks:
+			if !open || !p.late(r, c) {
+				return
+			}
+			if _, err := w.Write(c.data); err != nil || flush() != nil {
+				return
+			}
+		}
+	}
+}
+
+// late waits for as long as the chunk is held back; false if the request ends before that.
+func (p *Proxy) late(r *http.Request, c chunk) bool {
+	for {
+		p.mu.Lock()
+		lag := p.lag
+		p.mu.Unlock()
+		if time.Since(c.at) >= lag {
+			return true
+		}
+		select {
+		case <-r.Context().Done():
+			return false
+		case <-clock.NewTimer(lagStep).C:
+		}
+	}
+}

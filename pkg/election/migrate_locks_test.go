@@ -1,0 +1,90 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// A member that holds both locks leaves while its work takes its time to stop. One that knows
+// the old lock alone does not get that before.
+func TestTheOldLockIsHeldUnderWork(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.stop = 3 * time.Second
+		old := g.realm.Beside()
+		m1, _ := g.joinMoving("m1", "stable", both, old)
+		after(60 * time.Second)
+		g.wantLeader("a", m1, m1)
+		m2, _ := g.joinMoving("m2", "stable", oldOnly, old)
+		after(20 * time.Second)
+		m1.leave(t)
+		after(20 * time.Second)
+		g.wantLeader("a", m2, m2)
+		m2.leave(t)
+		g.verdict(2)
+	})
+}
+
+// The new lock is taken long after the old one, whose renewals fail: the term is valid for as
+// long as both are, from its beginning.
+func TestATermBeginsWithTheEarlierDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		old := g.realm.Beside()
+		m1 := g.join("m1", "stable", stable)
+		after(5 * time.Second)
+		oldStore := old.Store()
+		var terms atomic.Int32 // from the first one on all writes succeed
+		var asked atomic.Int64 // when the old lock was last written to
+		var tried atomic.Bool  // the new lock was to be taken
+		oldStore.On(memory.Put, memory.Named("a", func(_ context.Context, _ memory.Call, op func() error) error {
+			if tried.Load() && terms.Load() == 0 {
+				return fmt.Errorf("%w: not renewed", lock.ErrDenied)
+			}
+			asked.Store(int64(g.clock.Now()))
+			return op()
+		}))
+		m1.store.On(memory.Put, memory.Named("a", func(_ context.Context, c memory.Call, op func() error) error {
+			if c.Record.Holder != "" {
+				tried.Store(true)
+			}
+			if tried.Load() && terms.Load() == 0 && g.clock.Now() < record.Instant(asked.Load()).Add(2*time.Second) {
+				return fmt.Errorf("%w: not yet", lock.ErrDenied)
+			}
+			return op()
+		}))
+		timing, err := record.Profile(record.DefaultProfile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := election.Spec{Name: "a", MigrateFrom: &election.LockRef{Lock: "a", Locks: oldStore}}
+		_, err = m1.manager.Add(spec, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
+			deadline, _ := term.Deadline()
+			terms.Add(1)
+			if latest := record.Instant(asked.Load()).Add(timing.Validity()); deadline > latest {
+				t.Errorf("the term is valid until %d, the old lock until %d", deadline, latest)
+			}
+			if v := term.Valid(); v == nil || v.Deadline != deadline {
+				t.Errorf("the work has until %d, the status says %+v", deadline, v)
+			}
+			<-ctx.Done()
+			return nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(60 * time.Second)
+		if got := terms.Load(); got != 1 {
+			t.Errorf("%d terms, want 1", got)
+		}
+		m1.leave(t)
+	})
+}

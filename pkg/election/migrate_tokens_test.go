@@ -1,0 +1,206 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// pairs are where the two locks of an election lie that moves from one to the other: own is the
+// store with the sessions, other has the objects of another kind.
+var pairs = map[string]func(own, other *memory.Store) [2]election.LockRef{
+	"two kinds": func(own, other *memory.Store) [2]election.LockRef {
+		return [2]election.LockRef{{Lock: "a", Locks: own}, {Lock: "a", Locks: byName{other}}}
+	},
+	"two names": func(own, _ *memory.Store) [2]election.LockRef {
+		return [2]election.LockRef{{Lock: "a", Locks: own}, {Lock: "b", Locks: own}}
+	},
+	"two names of the other kind": func(_, other *memory.Store) [2]election.LockRef {
+		return [2]election.LockRef{{Lock: "a", Locks: byName{other}}, {Lock: "b", Locks: byName{other}}}
+	},
+}
+
+// roaming is a member of an election that goes from lock to lock.
+type roaming struct {
+	*member
+	g     *group
+	locks [2]election.LockRef
+}
+
+// roam starts a member that takes part in nothing yet.
+func (g *group) roam(name, pair string, other *memory.Realm) *roaming {
+	m := g.join(name, "stable", stable)
+	return &roaming{m, g, pairs[pair](m.store, other.Store())}
+}
+
+// has gives the member the election, with the lock of that number, moved from the other one or not.
+func (m *roaming) has(lock int, from ...election.LockRef) {
+	m.g.t.Helper()
+	spec := election.Spec{Name: "e", Lock: m.locks[lock].Lock, Locks: m.locks[lock].Locks, Bootstrap: machine.BootstrapImmediate}
+	for _, f := range from {
+		spec.MigrateFrom = &f
+	}
+	if err := m.manager.Apply(put(election.Entry{Spec: spec, Runner: m.g.judge.runner(m.name, m.g.stop)})); err != nil {
+		m.g.t.Fatal(err)
+	}
+}
+
+// step takes the member to a step of the way round: the first lock, the second from the first,
+// the second, the first from the second, and so on.
+func (m *roaming) step(n int) {
+	to := (n + 1) / 2 % 2
+	if n%2 == 1 {
+		m.has(to, m.locks[1-to])
+		return
+	}
+	m.has(to)
+}
+
+// An election moves from lock to lock and back, by restarts and without them, whoever leads in
+// the steps between, or nobody: its tokens rise over all its locks.
+func TestTokensRiseOverMovesThereAndBack(t *testing.T) {
+	for pair := range pairs {
+		t.Run(pair, func(t *testing.T) {
+			for seed := range uint64(20) {
+				inBubble(t, func(t *testing.T) { moveThereAndBack(t, pair, seed) })
+			}
+		})
+	}
+}
+
+func moveThereAndBack(t *testing.T, pair string, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 5))
+	g := newGroup(t)
+	g.stop = time.Duration(random.IntN(300)) * time.Millisecond
+	g.bend = func(c *election.Config, _ *election.Spec) { c.Log = zap.NewNop() }
+	other := g.realm.Beside()
+	members := []*roaming{g.roam("m1", pair, other), g.roam("m2", pair, other)}
+	for n := range 16 {
+		for i, m := range members {
+			if n > 0 && random.IntN(3) == 0 { // it takes this up by a restart
+				m.leave(t)
+				members[i] = g.roam(m.name, pair, other)
+			}
+			members[i].step(n)
+		}
+		for range random.IntN(20) { // the store is written for others too
+			name := fmt.Sprintf("other-%d", random.Uint32())
+			_, _ = other.Write(name, record.Record{Group: "else"}, record.Version{})
+		}
+		// The work of before has stopped by the end of this; whether somebody leads by then is chance.
+		after(500*time.Millisecond + time.Duration(random.IntN(2)*random.IntN(20_000))*time.Millisecond)
+	}
+	after(time.Minute)
+	for _, m := range members {
+		m.leave(t)
+	}
+	for _, o := range g.judge.overlaps() {
+		t.Errorf("seed %d: %s", seed, o)
+	}
+	if got := g.judge.terms(); got < 6 {
+		t.Errorf("seed %d: %d terms", seed, got)
+	}
+}
+
+// lieIdle makes a lock that anybody may take at once.
+func lieIdle(t *testing.T, r *memory.Realm, name string) {
+	t.Helper()
+	if _, err := r.Write(name, record.Record{Group: "edge", Election: "e"}, record.Version{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A list that was asked for before an election was added may be older than its last term under
+// another lock: its lock is not taken by what such a list says.
+func TestAListOfBeforeAnElectionWasAdded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m := g.roam("m1", "two names", g.realm.Beside())
+		lieIdle(t, g.realm, "b")
+		after(20 * time.Second)
+		var added, listed, taken atomic.Bool
+		m.store.On(memory.List, func(ctx context.Context, c memory.Call, op func() error) error {
+			listed.Store(added.Load())
+			return memory.DelayReply(2*time.Second)(ctx, c, op)
+		})
+		m.store.On(memory.Put, memory.Named("b", func(_ context.Context, _ memory.Call, op func() error) error {
+			taken.Store(true)
+			if !listed.Load() {
+				t.Error("taken by a list of before")
+			}
+			return op()
+		}))
+		m.store.On(memory.Watch, memory.Once(memory.Reject(follow.ErrExpired)))
+		m.store.CutWatches()
+		after(time.Second)
+		m.has(1)
+		added.Store(true)
+		after(10 * time.Second)
+		if !taken.Load() {
+			t.Error("not taken")
+		}
+		g.end(m.member)
+	})
+}
+
+// Who holds both locks dies before it has renewed the one that it moves from. Whoever takes that,
+// and knows nothing of the other lock, has a higher token.
+func TestTheOldLockGoesOnAboveATermOfBoth(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		other := g.realm.Beside()
+		m1, m2 := g.roam("m1", "two kinds", other), g.roam("m2", "two kinds", other)
+		lieIdle(t, g.realm, "a")
+		lieIdle(t, other, "a")
+		after(20 * time.Second)
+		var taken atomic.Bool
+		old := map[*roaming]byName{m1: m1.locks[1].Locks.(byName), m2: m2.locks[1].Locks.(byName)}
+		old[m1].On(memory.Put, memory.Named("a", func(ctx context.Context, c memory.Call, op func() error) error {
+			if taken.Swap(true) {
+				return memory.Hang()(ctx, c, op)
+			}
+			return memory.DelayReply(50*time.Millisecond)(ctx, c, func() error {
+				err := op()
+				for i := range 10 { // much else is written before it is answered
+					_, _ = g.realm.Write(fmt.Sprintf("other-%d", i), record.Record{Group: "else"}, record.Version{})
+				}
+				return err
+			})
+		}))
+		old[m1].On(memory.Deliver, memory.Delay(50*time.Millisecond)) // and before it is seen
+		old[m2].On(memory.Put, memory.Reject(lock.ErrDenied))
+		m2.has(1)
+		after(100 * time.Millisecond) // its list is of before
+		m1.has(0, m1.locks[1])
+		after(2500 * time.Millisecond)
+		g.wantTerms(t, 1)
+		hangAll(m1.store)
+		hangAll(old[m1].Store)
+		old[m2].Heal()
+		after(time.Minute)
+		g.end(m2.member)
+		m1.store.Heal()
+		old[m1].Heal()
+		g.end(m1.member)
+		g.wantTerms(t, 2)
+	})
+}
+
+func (g *group) wantTerms(t *testing.T, want int) {
+	t.Helper()
+	if got := g.judge.terms(); got != want {
+		t.Errorf("%d terms, want %d", got, want)
+	}
+}

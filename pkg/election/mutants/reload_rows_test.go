@@ -1,0 +1,40 @@
+package mutants_test
+
+// reloadRows break rules of configurations that change under a running member.
+var reloadRows = []row{
+	{
+		name: "reload/changed-unseen", rule: "a changed election is taken up",
+		file: "config/plan.go",
+		old:  "			if step.Fields == nil {\n",
+		new:  "			if true {\n",
+		pkg:  "config", test: "TestEveryFieldIsClassified",
+	},
+	{
+		name: "reload/refused-is-current", rule: "later changes are compared with what is in force, not with what was refused",
+		file: "cmd/primacy/app/reload.go",
+		old:  "	if err := r.elections.Apply(next.change()); err != nil {\n",
+		new:  "	r.inForce = next.Next\n	if err := r.elections.Apply(next.change()); err != nil {\n",
+		pkg:  "cmd/primacy/app", test: "TestReloadOfWhatWasRefused",
+	},
+	{
+		name: "reload/default-kept", rule: "a changed source of the preferred revision is used",
+		file: "cmd/primacy/app/reload.go",
+		old:  "		r.source.Use(next.made.source)\n",
+		new:  "",
+		pkg:  "cmd/primacy/app", test: "TestReloadOfTheDefaultRevision",
+	},
+	{
+		name: "reload/migration-unseen", rule: "a migration that was added is a change",
+		file: "config/fields.go",
+		old:  "	if l.MigrateFrom == nil {\n",
+		new:  "	if true {\n",
+		pkg:  "config", test: "TestEveryFieldIsClassified",
+	},
+	{
+		name: "reload/said-before-it-is-in-force", rule: "a change is said to be in force when nothing of the configuration before is at work",
+		file: "pkg/election/exchange.go",
+		old:  "	if len(m.heirs) > 0 || len(m.leaving) > 0 {\n",
+		new:  "	if false {\n",
+		pkg:  "cmd/primacy/app", test: "TestStepsOfAMoveInAHurry",
+	},
+}

@@ -1,0 +1,46 @@
+package mutants_test
+
+// steeringRows break rules of pins, rollouts and the default source.
+var steeringRows = []row{
+	{
+		name: "steering/default-before-plan", rule: "nothing is preferred before both sources have spoken",
+		file: "pkg/revisions/steering/source.go",
+		old:  "		if sight.Plan != nil && sight.Default != nil {\n",
+		new: `		if sight.Plan == nil {
+			sight.Plan = &rollout.Plan{}
+		}
+		if sight.Default != nil {
+`,
+		pkg: "pkg/revisions/steering", test: "TestNothingBeforeThePlan",
+	},
+	{
+		name: "steering/malformed-forgets", rule: "what cannot be read leaves the last value",
+		file: "pkg/revisions/steering/source.go",
+		old:  "rollout.Read(data, l.last)",
+		new:  "rollout.Read(data, rollout.Plan{})",
+		pkg:  "pkg/revisions/steering", test: "TestMalformed",
+	},
+	{
+		name: "steering/lost-update", rule: "a plan replaces only what was read",
+		file: "pkg/revisions/steering/edit.go",
+		old:  "	next.Data, next.Labels = data, s.labels(next.Labels)\n",
+		new: `	next.Data, next.Labels = data, s.labels(next.Labels)
+	next.ResourceVersion = ""
+`,
+		pkg: "pkg/revisions/steering", test: "TestReplaceIsConditional",
+	},
+	{
+		name: "steering/unreadable-dropped", rule: "an edit leaves what it cannot read as it is stored",
+		file: "pkg/revisions/steering/edit.go",
+		old:  "		case slices.Contains(plan.Unreadable, key):",
+		new:  "		case slices.Contains(plan.Unreadable, key) && false:",
+		pkg:  "pkg/revisions/steering", test: "TestEditLeavesTheRestAlone",
+	},
+	{
+		name: "steering/digest-without-default", rule: "members that see different defaults have different digests",
+		file: "pkg/revisions/steering/source.go",
+		old:  "Revision: byDefault.Digest()}",
+		new:  "Revision: \"\"}",
+		pkg:  "pkg/revisions/steering", test: "TestPins",
+	},
+}

@@ -1,0 +1,223 @@
+package election_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/session"
+)
+
+// After an outage that all had, the holder of an election that fails open is the first to
+// write, also where the election's timing is slower than that of the members' sessions.
+func TestHolderIsFirstAfterAnOutage(t *testing.T) {
+	for trial := range 40 {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t, "a")
+			g.stop = 2 * time.Second
+			g.bend = func(_ *election.Config, s *election.Spec) {
+				s.Timing = profile("relaxed")
+				s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}
+			}
+			m1 := g.join("m1", "stable", stable)
+			after(200 * time.Second)
+			all := []*member{m1, g.join("m2", "stable", stable), g.join("m3", "stable", stable)}
+			after(40 * time.Second)
+			for _, m := range all {
+				away(m)
+			}
+			after(600*time.Second + time.Duration(trial)*1700*time.Millisecond)
+			if !m1.status["a"].FailingOpen() {
+				t.Error("m1 does not fail open")
+			}
+			for _, m := range all {
+				m.store.Heal()
+			}
+			after(60 * time.Second)
+			if !m1.status["a"].IsLeader() || m1.status["a"].Cycle() != 1 {
+				t.Errorf("trial %d: another took the lock", trial)
+			}
+			g.end(all...)
+		})
+	}
+}
+
+// An election is given up while the store is away: what cannot be released then does not end
+// the term of another one that fails open, neither then nor when the store is back.
+func TestElectionIsGivenUpInAnOutage(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "open", "other")
+		g.differ = func(s *election.Spec) {
+			if s.Name == "open" {
+				s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}
+			}
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(60 * time.Second)
+		away(m1)
+		after(time.Second)
+		given := make(chan error, 1)
+		go func() { given <- m1.manager.Remove(t.Context(), "other") }()
+		after(2 * time.Minute)
+		if s := m1.status["open"]; !s.FailingOpen() || s.Cycle() != 1 {
+			t.Errorf("fails open: %v, cycle %d", s.FailingOpen(), s.Cycle())
+		}
+		m1.store.Heal()
+		if err := <-given; err != nil {
+			t.Error(err)
+		}
+		if !g.realm.Read("other").Record.Released() {
+			t.Error("the lock that was given up is not released")
+		}
+		after(time.Minute)
+		if s := m1.status["open"]; !s.IsLeader() || s.Cycle() != 1 {
+			t.Errorf("leads: %v, cycle %d", s.IsLeader(), s.Cycle())
+		}
+		g.end(m1)
+	})
+}
+
+// Locks in another store are as much left alone while the store says nothing: nothing of its
+// own shows there that it is away.
+func TestSilenceHoldsForEveryStore(t *testing.T) {
+	for trial := range 4 {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t, "a")
+			var stores []*memory.Store
+			g.bend = func(_ *election.Config, s *election.Spec) {
+				other := byName{g.realm.Store()}
+				stores = append(stores, other.Store)
+				s.Locks, s.Lock = other, "other"
+				s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}
+			}
+			m1 := g.join("m1", "stable", stable)
+			after(40 * time.Second)
+			all := []*member{m1, g.join("m2", "stable", stable), g.join("m3", "stable", stable)}
+			after(20*time.Second + time.Duration(trial)*700*time.Millisecond)
+			back := make(chan struct{})
+			for _, m := range all {
+				stores = append(stores, m.store)
+			}
+			for i, s := range stores {
+				for _, op := range []memory.Op{memory.Get, memory.Put, memory.List, memory.Watch, memory.Deliver} {
+					s.On(op, frozen(back, rand.New(rand.NewPCG(uint64(trial), uint64(i)))))
+				}
+			}
+			after(17 * time.Second) // longer than the lock lasts, and shorter than a watch is silent
+			for _, s := range stores {
+				s.Heal()
+			}
+			close(back)
+			after(30 * time.Second)
+			if !m1.status["a"].IsLeader() || m1.status["a"].Cycle() != 1 {
+				t.Errorf("trial %d: another took the lock", trial)
+			}
+			g.end(all...)
+		})
+	}
+}
+
+// A member that gives up in an outage, since it sees nothing, does not end the session of one
+// whose term fails open: that one was away for as long.
+func TestWhoLeavesSparesWhoFailsOpen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "open")
+		g.differ = func(s *election.Spec) {
+			if s.Name == "open" {
+				s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}
+			}
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(40 * time.Second)
+		g.names = []string{"open", "s"}
+		m2 := g.join("m2", "stable", stable)
+		after(40 * time.Second)
+		if !m2.status["s"].IsLeader() {
+			t.Fatal("m2 does not lead s")
+		}
+		away(m1)
+		for _, op := range []memory.Op{memory.Put, memory.Get, memory.Deliver} {
+			m2.store.On(op, memory.Hang())
+		}
+		beats := session.Prefix("edge") + "m2-0" // its beats are stored, and it does not see them
+		m2.store.On(memory.Put, exceptFor(beats, memory.Lose(), memory.Hang()))
+		m2.store.On(memory.Get, exceptFor(beats, memory.Delay(0), memory.Hang()))
+		after(33 * time.Second)
+		m2.store.Heal()
+		m2.store.On(memory.Put, memory.Named("s", memory.Hang())) // so it takes its time to leave
+		after(5 * time.Second)
+		m1.store.Heal()
+		m2.store.Heal()
+		after(time.Minute)
+		if s := m1.status["open"]; !s.IsLeader() || s.Cycle() != 1 {
+			t.Errorf("the term that fails open: leads: %v, cycle %d", s.IsLeader(), s.Cycle())
+		}
+		g.end(m1, m2)
+	})
+}
+
+// exceptFor lets one hook act on calls for the name and the other one on all the rest.
+func exceptFor(name string, its, others memory.Hook) memory.Hook {
+	return func(ctx context.Context, c memory.Call, op func() error) error {
+		if c.Name == name {
+			return its(ctx, c, op)
+		}
+		return others(ctx, c, op)
+	}
+}
+
+// After an outage the holder gets the time for a beat of its session, too, where that is the
+// slower one: it may be all that it can say.
+func TestHolderIsFirstWhoseSessionIsSlower(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.bend = func(_ *election.Config, s *election.Spec) {
+			s.Timing = profile("fast")
+			s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(40 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(40 * time.Second)
+		away(m1)
+		away(m2)
+		after(40 * time.Second)
+		m2.store.Heal()
+		after(5500 * time.Millisecond) // much more than two intervals of the election, less than two of the session
+		m1.store.Heal()
+		after(30 * time.Second)
+		if s := m1.status["a"]; !s.IsLeader() || s.Cycle() != 1 {
+			t.Errorf("leads: %v, cycle %d", s.IsLeader(), s.Cycle())
+		}
+		g.end(m1, m2)
+	})
+}
+
+// A member alone cannot write its lock, and its session goes on: nobody works beside its term
+// that fails open, nor beside what is left of it when its time is over. Then another leads.
+func TestWorkOfAFailOpenTermIsListedWhileItStops(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a").byRecord()
+		g.stop = 3 * time.Second
+		g.bend = func(_ *election.Config, s *election.Spec) {
+			s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: time.Minute}
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(40 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(40 * time.Second)
+		m1.store.On(memory.Put, memory.Named("a", memory.Hang()))
+		after(50 * time.Second)
+		if !m1.status["a"].FailingOpen() || m2.status["a"].IsLeader() {
+			t.Errorf("m1 fails open: %v, m2 leads: %v", m1.status["a"].FailingOpen(), m2.status["a"].IsLeader())
+		}
+		after(50 * time.Second)
+		g.wantLeader("a", m2, m1, m2)
+		m1.store.Heal()
+		g.end(m1, m2)
+	})
+}

@@ -1,0 +1,62 @@
+package record
+
+import (
+	"testing"
+	"time"
+)
+
+func profile(t *testing.T, name string) Timing {
+	t.Helper()
+	p, err := Profile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestFilled(t *testing.T) {
+	fast, normal, relaxed := profile(t, "fast"), profile(t, DefaultProfile), profile(t, "relaxed")
+	with := func(of Timing, change func(*Timing)) Timing { change(&of); return of }
+	for name, c := range map[string]struct{ given, otherwise, want Timing }{
+		"nothing":         {Timing{}, normal, with(normal, func(t *Timing) { t.PreemptDelay, t.MinHold = 0, 0 })},
+		"whole":           {fast, normal, fast},
+		"a grace":         {with(normal, func(t *Timing) { t.StopGrace = 0 }), fast, with(normal, func(*Timing) {})},
+		"of a short one":  {Timing{LeaseDuration: 4 * time.Second, RenewInterval: time.Second}, normal, with(fast, func(t *Timing) { t.LeaseDuration, t.MinHold = 4*time.Second, 0 })},
+		"of the longest":  {Timing{LeaseDuration: 200 * time.Second}, normal, with(relaxed, func(t *Timing) { t.LeaseDuration, t.PreemptDelay, t.MinHold = 200*time.Second, 0, 0 })},
+		"the same lease":  {Timing{LeaseDuration: 15 * time.Second}, with(normal, func(t *Timing) { t.StandDown = 7 }), with(normal, func(t *Timing) { t.StandDown, t.PreemptDelay, t.MinHold = 7, 0, 0 })},
+		"another's clock": {Timing{LeaseDuration: 5 * time.Second}, with(normal, func(t *Timing) { t.Drift = 0.1 }), with(fast, func(t *Timing) { t.Drift, t.MinHold = 0.1, 0 })},
+	} {
+		got := c.given.Filled(c.otherwise)
+		if got != c.want {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, got, c.want)
+		}
+		if errs := got.Check(); len(errs) > 0 {
+			t.Errorf("%s cannot be kept: %v", name, errs)
+		}
+	}
+}
+
+// A field for which zero is no value is refused where nothing fills it in, and so is a
+// leaseDuration that is longer than what anybody waits for.
+func TestCheckRefuses(t *testing.T) {
+	for field, change := range map[string]func(*Timing){
+		"leaseDuration": func(t *Timing) { t.LeaseDuration = MaxLeaseDuration + time.Second },
+		"renewInterval": func(t *Timing) { t.RenewInterval = 0 },
+		"stopGrace":     func(t *Timing) { t.StopGrace = 0 },
+		"nominateDelay": func(t *Timing) { t.NominateDelay = 0 },
+		"standDown":     func(t *Timing) { t.StandDown = 0 },
+		"drift":         func(t *Timing) { t.Drift = 0 },
+		"minHold":       func(t *Timing) { t.MinHold = -1 },
+	} {
+		timing := profile(t, "relaxed")
+		change(&timing)
+		if errs := timing.Check(); len(errs) != 1 || errs[0].Field != field {
+			t.Errorf("%s: %v", field, errs)
+		}
+	}
+	longest := profile(t, "single-node")
+	longest.LeaseDuration = MaxLeaseDuration
+	if errs := longest.Check(); len(errs) > 0 {
+		t.Errorf("%v: %v", MaxLeaseDuration, errs)
+	}
+}

@@ -1,0 +1,108 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// What members of a group publish so that others can tell whether they can be judged by the
+// same rules, and what follows where they cannot.
+
+// Difference is something in which other members are not as we are.
+type Difference struct {
+	// What differs, our value and theirs: all in words, for people.
+	What, Ours, Theirs string
+	// Members are the hosts of the others of that value.
+	Members []string
+}
+
+// Bounds is what we wait for others by: the longest leaseDuration of those whose terms may last
+// longer than ours, and the largest drift. The directory waits by it from here on. A member that
+// has ended its session itself does no work, and does not count.
+func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds {
+	var b record.Bounds
+	for _, s := range d.slots {
+		m := s.record.Member
+		if d.isAlien(s) || m == nil || m.Identity == own.Identity || endedByOwner(s.record) {
+			continue
+		}
+		longest := max(time.Duration(m.LongestLease)*time.Second, s.duration)
+		if s.record.Released() && now >= s.changedAt.Add(d.timing.ObserverWait(2*longest)) {
+			continue // others ended it, and its locks have expired, too
+		}
+		b.Drift = max(b.Drift, m.Drift())
+		if m.Config != own.Config || m.Timings != own.Timings || s.duration > d.timing.LeaseDuration {
+			b.LeaseDuration = max(b.LeaseDuration, longest)
+		}
+	}
+	d.others = b
+	return b
+}
+
+// Differences are those of the living members of our group, in a fixed order. What a member of
+// an earlier version does not publish is no difference. Members of another revision may be of
+// another version and take part in other elections.
+func (d *Directory) Differences(now record.Instant, own record.Member) []Difference {
+	var found []Difference
+	note := func(m *record.Member, what, ours, theirs string) {
+		if ours == theirs || ours == "" || theirs == "" {
+			return
+		}
+		i := slices.IndexFunc(found, func(f Difference) bool { return f.What == what && f.Theirs == theirs })
+		if i < 0 {
+			i = len(found)
+			found = append(found, Difference{What: what, Ours: ours, Theirs: theirs})
+		}
+		found[i].Members = append(found[i].Members, cmp.Or(record.HostOf(m.Identity), m.Identity))
+	}
+	for _, s := range d.slots {
+		m := s.record.Member
+		if m == nil || m.Identity == own.Identity || holderOf(s.record) == "" || d.stateOf(s, now) != live {
+			continue
+		}
+		if s.duration != d.timing.LeaseDuration { // to format each is too slow for every beat
+			note(m, "leaseDuration of the session", d.timing.LeaseDuration.String(), s.duration.String())
+		}
+		if m.DriftPPM != own.DriftPPM {
+			note(m, "drift", percent(own.DriftPPM), percent(m.DriftPPM))
+		}
+		if m.Revision == own.Revision {
+			note(m, "version", own.Version, m.Version)
+			note(m, "set of elections", own.Config, m.Config)
+		}
+		if m.Config == own.Config {
+			note(m, "rules of an election (policy, lock, sharing, bootstrap, outage or range)", own.Rules, m.Rules)
+			if s.duration == d.timing.LeaseDuration { // else that is told already
+				note(m, "timing of an election", own.Timings, m.Timings)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Difference) int { return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Theirs, b.Theirs)) })
+	return found
+}
+
+// OtherGroups are the groups, other than ours, that have living members in the realm.
+func (d *Directory) OtherGroups(now record.Instant) map[string]bool {
+	var found map[string]bool
+	for _, s := range d.slots {
+		if g := s.record.Group; d.isAlien(s) && g != "" && !s.record.Released() && now < d.endOf(s) {
+			if found == nil {
+				found = map[string]bool{}
+			}
+			found[g] = true
+		}
+	}
+	return found
+}
+
+func percent(ppm int) string {
+	if ppm == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %%", strconv.FormatFloat(float64(ppm)/1e4, 'f', -1, 64))
+}

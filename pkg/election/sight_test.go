@@ -1,0 +1,139 @@
+package election_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+)
+
+// late shows all that was stored as late as lag says, by its time of writing.
+func late(lag func() time.Duration) memory.Hook {
+	return func(ctx context.Context, c memory.Call, op func() error) error {
+		if c.Record != nil {
+			written := c.Record.Renewed
+			for time.Since(written) < lag() {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-clock.NewTimer(10 * time.Millisecond).C:
+				}
+			}
+		}
+		return op()
+	}
+}
+
+// rising is a lag that comes little by little, and stays.
+func rising(to time.Duration) func() time.Duration {
+	began := time.Now()
+	return func() time.Duration { return min(to, time.Since(began)/2) }
+}
+
+// bursts is a watch that shows what happened once in a while only.
+func bursts(every time.Duration) func() time.Duration {
+	began := time.Now()
+	return func() time.Duration {
+		if since := time.Since(began) % every; since < 100*time.Millisecond {
+			return 0
+		}
+		return time.Hour
+	}
+}
+
+// lags are the ways in which a watch may be late, however long that lasts.
+var lags = map[string]func() func() time.Duration{
+	"by less than a lease":       func() func() time.Duration { return rising(8 * time.Second) },
+	"by a lease":                 func() func() time.Duration { return rising(15 * time.Second) },
+	"by more than a lease":       func() func() time.Duration { return rising(21 * time.Second) },
+	"by more than two":           func() func() time.Duration { return rising(34 * time.Second) },
+	"by half an hour":            func() func() time.Duration { return rising(30 * time.Minute) },
+	"in bursts, of a lease":      func() func() time.Duration { return bursts(16 * time.Second) },
+	"in bursts, of nearly two":   func() func() time.Duration { return bursts(27 * time.Second) },
+	"in bursts, of two and more": func() func() time.Duration { return bursts(33 * time.Second) },
+}
+
+// A leader whose watch lags, however much, or shows all in bursts, keeps its locks from the
+// others for a bounded time: another leads, and it does not come back into the lead while it
+// sees no better, though it is preferred.
+func TestLeaderWhoseWatchLags(t *testing.T) {
+	for name, lag := range lags {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a", "b")
+				m1 := g.join("m1", "canary", canary)
+				after(20 * time.Second)
+				m2 := g.join("m2", "stable", canary)
+				after(20 * time.Second)
+				g.wantLeader("a", m1, m1, m2)
+				m1.store.On(memory.Deliver, late(lag()))
+				led := 0
+				for range 480 {
+					after(time.Second)
+					if l := leaders(m1, m2)["a"]; slices.Contains(l, "m2") {
+						led++
+					}
+				}
+				if n := g.judge.terms(); led < 400 || n > 12 {
+					t.Errorf("a is led by who sees well for %d s of 480, in %d terms of a and b", led, n)
+				}
+				m1.store.Heal()
+				after(90 * time.Second)
+				if l := leaders(m1, m2)["a"]; len(l) != 1 {
+					t.Errorf("a is led by %v once all see", l)
+				}
+				g.end(m1, m2)
+			})
+		})
+	}
+}
+
+// So it is beside a term that fails open, which goes on: it needs no sight, and its renewals are
+// answered.
+func TestLeaderWhoseWatchLagsFailsOpen(t *testing.T) {
+	for name, lag := range lags {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a", "open")
+				g.differ = func(s *election.Spec) {
+					if s.Name == "open" {
+						s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}
+					}
+				}
+				m1 := g.join("m1", "stable", stable)
+				after(20 * time.Second)
+				m2 := g.join("m2", "stable", stable)
+				after(20 * time.Second)
+				g.wantLeader("a", m1, m1, m2)
+				m1.store.On(memory.Deliver, late(lag()))
+				led := 0
+				for range 480 {
+					after(time.Second)
+					if l := leaders(m1, m2)["a"]; slices.Contains(l, "m2") {
+						led++
+					}
+				}
+				if led < 400 {
+					t.Errorf("a is led by who sees well for %d s of 480", led)
+				}
+				if s := m1.status["open"]; !s.IsLeader() || s.Cycle() != 1 {
+					t.Errorf("the term that fails open: leads: %v, cycle %d", s.IsLeader(), s.Cycle())
+				}
+				m1.store.Heal()
+				after(90 * time.Second)
+				if l := leaders(m1, m2)["a"]; len(l) != 1 {
+					t.Errorf("a is led by %v once all see", l)
+				}
+				m2.leave(t)
+				after(20 * time.Second)
+				g.wantLeader("a", m1, m1)
+				g.end(m1)
+			})
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package status
+
+import (
+	"context"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// Kind is a kind of lock object.
+type Kind string
+
+const (
+	// Lease is the usual one.
+	Lease Kind = "Lease"
+	// ConfigMap is that of electors from before there were Leases, and of Istio's.
+	ConfigMap Kind = "ConfigMap"
+)
+
+// Ref names a lock object. The zero Ref is none.
+type Ref struct {
+	Kind Kind   `json:"kind"`
+	Name string `json:"name"`
+}
+
+// Realm is where a look goes.
+type Realm struct {
+	// Leases has the locks that are Leases, and the sessions.
+	Leases lock.Store
+	// ConfigMaps shows those that are locks of the group. By name it shows others too: an
+	// elector that is not Primacy labels nothing. Nil where nobody asks for them.
+	ConfigMaps lock.NameWatcher
+}
+
+// What is said where ConfigMaps may not be seen.
+const (
+	deniedAll   = "elections whose locks are ConfigMaps are not shown: you may not list and watch configmaps in this namespace"
+	deniedOther = "of elections whose locks are ConfigMaps only those of the configuration are shown: you may not list and watch all configmaps in this namespace"
+)
+
+// part is one stream of a look, and what it has shown. It belongs to the goroutine of Follow.
+type part struct {
+	kind  Kind
+	watch func(context.Context, func(lock.Event)) error
+	// denied is what to say where it may not be seen; empty for one that must be.
+	denied string
+
+	known   map[string]lock.Entry
+	listed  bool
+	refused bool
+}
+
+// parts are the streams that a selection needs.
+func (r Realm) parts(s Selection) []*part {
+	parts := []*part{{kind: Lease, watch: r.Leases.Watch}}
+	if r.ConfigMaps == nil {
+		return parts
+	}
+	other := deniedAll
+	if names := s.configMaps(); len(names) > 0 {
+		other = deniedOther
+		parts = append(parts, &part{kind: ConfigMap, denied: deniedAll, watch: func(ctx context.Context, deliver func(lock.Event)) error {
+			return r.ConfigMaps.WatchNames(ctx, names, deliver)
+		}})
+	}
+	return append(parts, &part{kind: ConfigMap, watch: r.ConfigMaps.Watch, denied: other})
+}
+
+// configMaps are the names of those that the selection expects.
+func (s Selection) configMaps() (names []string) {
+	seen := map[string]bool{}
+	for _, e := range s.Expected {
+		for _, ref := range []Ref{e.lock(), e.MigrateFrom} {
+			if ref.Kind == ConfigMap && !seen[ref.Name] {
+				seen[ref.Name] = true
+				names = append(names, ref.Name)
+			}
+		}
+	}
+	return names
+}

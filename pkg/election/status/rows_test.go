@@ -1,0 +1,115 @@
+package status_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+)
+
+// An election with two locks has one row, which tells of both; its holder leads it once.
+func TestOneRowForEachElection(t *testing.T) {
+	old := func(name string, e lock.Entry) lock.Entry { e.Name = name; return e }
+	free := func(e lock.Entry) lock.Entry {
+		return changed(e, func(r *record.Record) { r.Holder, r.Mark.Identity = "", "" })
+	}
+	by := func(holder string, token record.Token) lock.Entry {
+		return held("moving", holder, "1-9-0", token, time.Second)
+	}
+	fromMap := []status.Expected{{Election: "moving", Lock: "moving", MigrateFrom: status.Ref{Kind: status.ConfigMap, Name: "moving"}}}
+	toMap := []status.Expected{{Election: "moving", Lock: "moving", Kind: status.ConfigMap, MigrateFrom: status.Ref{Kind: status.Lease, Name: "moving"}}}
+	fromLease := []status.Expected{{Election: "moving", Lock: "moving", MigrateFrom: status.Ref{Kind: status.Lease, Name: "old"}}}
+	for _, tt := range []struct {
+		what         string
+		expected     []status.Expected
+		leases, maps []lock.Entry
+		want         string
+		leads        int
+	}{
+		{"no lock yet", fromMap, nil, nil, "moving - absent Lease: no member has created it yet", 0},
+		{"a holder of both", nil, []lock.Entry{by(alice, 2)}, []lock.Entry{by(alice, 1)}, "moving alice_00000001 led Lease: migrates: holds ConfigMap moving as well", 1},
+		{"a holder of both, configured", fromMap, []lock.Entry{by(alice, 2)}, []lock.Entry{by(alice, 1)}, "moving alice_00000001 led Lease: migrates: holds ConfigMap moving as well", 1},
+		{"the other way", toMap, []lock.Entry{by(alice, 2)}, []lock.Entry{by(alice, 1)}, "moving alice_00000001 led ConfigMap: migrates: holds Lease moving as well", 1},
+		{"from a Lease", fromLease, []lock.Entry{old("old", by(alice, 1)), by(alice, 2)}, nil, "moving alice_00000001 led Lease: migrates: holds Lease old as well", 1},
+		{"from a Lease, not configured", nil, []lock.Entry{old("old", by(alice, 1)), by(alice, 2)}, nil, "moving alice_00000001 led Lease: migrates: holds Lease old as well", 1},
+		{"a member that knows the old one", fromMap, nil, []lock.Entry{by(alice, 1)}, "moving alice_00000001 led ConfigMap: ", 1},
+		{"the new one is free", fromMap, []lock.Entry{free(by(alice, 2))}, []lock.Entry{by(alice, 1)}, "moving alice_00000001 led ConfigMap: migrates: Lease moving is released", 1},
+		{"two holders", fromMap, []lock.Entry{by(alice, 2)}, []lock.Entry{by(bob, 1)}, "moving alice_00000001 led Lease: ConfigMap moving, its other lock, is held by bob_00000002", 1},
+		{"moved", nil, []lock.Entry{by(alice, 2)}, []lock.Entry{{Name: "moving", Record: &record.Record{Group: "edge", Election: "moving"}}}, "moving alice_00000001 led Lease: ConfigMap moving, its other lock, is waiting", 1},
+		{"a ConfigMap alone", nil, nil, []lock.Entry{by(alice, 1)}, "moving alice_00000001 led ConfigMap: ", 1},
+		{"a ConfigMap that is named as a session", nil, nil, []lock.Entry{old("primacy-edge-x-0", by(alice, 1))}, "moving alice_00000001 led ConfigMap: ", 1},
+	} {
+		r := status.Seen{Leases: append(tt.leases, session("alice", alice, "1-9-0", time.Second)), ConfigMaps: tt.maps}.Report(status.Selection{Group: "edge", Expected: tt.expected}, now)
+		var rows []string
+		for _, e := range r.Elections {
+			holder := e.Holder
+			if holder == "" {
+				holder = "-"
+			}
+			cells, _ := status.Report{At: now, Elections: []status.Election{e}}.Rows()
+			rows = append(rows, strings.Join([]string{e.Name, holder, string(e.State), string(e.Kind)}, " ")+": "+cells[1][len(cells[1])-1])
+		}
+		if got := strings.Join(rows, "\n"); got != tt.want {
+			t.Errorf("%s:\n%s\nwant\n%s", tt.what, got, tt.want)
+		}
+		if leads := r.Members[0].Leads; leads != tt.leads {
+			t.Errorf("%s: alice leads %d", tt.what, leads)
+		}
+	}
+}
+
+// mapStream is ConfigMaps that a test scripts, all of a kind and by name.
+type mapStream struct {
+	stream
+	named stream
+	names []string
+}
+
+func (m *mapStream) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
+	m.names = names
+	return m.named.Watch(ctx, deliver)
+}
+
+func listed(entries ...lock.Entry) lock.Event { return lock.Event{Kind: lock.Listed, List: entries} }
+
+// Whoever may not list ConfigMaps sees the rest, and a note; any other error is one.
+func TestConfigMapsThatAreNotSeen(t *testing.T) {
+	denied := lock.Event{Kind: lock.Broken, Err: lock.ErrDenied}
+	lease, labelled := held("a", alice, "1-9-0", 1, time.Second), held("b", alice, "1-9-0", 1, time.Second)
+	foreign := lock.Entry{Name: "c", Record: &record.Record{Holder: "somebody", Duration: 15 * time.Second, Renewed: ago(0)}}
+	expected := []status.Expected{{Election: "c", Lock: "c", Kind: status.ConfigMap}}
+	for _, tt := range []struct {
+		what       string
+		all, named lock.Event
+		expected   []status.Expected
+		want, note string
+	}{
+		{"all", listed(labelled), denied, nil, "a b", ""},
+		{"all and named", listed(labelled), listed(foreign), expected, "a b c", ""},
+		{"named alone", denied, listed(foreign), expected, "a c", "only those of the configuration"},
+		{"none, but one configured", denied, denied, expected, "a", "you may not list and watch configmaps"},
+		{"none", denied, denied, nil, "a", "you may not list and watch configmaps"},
+		{"trouble", lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}, denied, nil, "outcome unknown", ""},
+	} {
+		realm := status.Realm{Leases: script(listed(lease)), ConfigMaps: &mapStream{stream: script(tt.all), named: script(tt.named)}}
+		r, err := status.Look(t.Context(), realm, status.Selection{Group: "edge", Expected: tt.expected})
+		var names []string
+		for _, e := range r.Elections {
+			names = append(names, e.Name)
+		}
+		if errors.Is(err, lock.ErrUnknown) {
+			names = []string{err.Error()}
+		} else if err != nil {
+			t.Errorf("%s: %v", tt.what, err)
+		}
+		if got, notes := strings.Join(names, " "), strings.Join(r.Notes, "\n"); got != tt.want || !strings.Contains(notes, tt.note) || (notes == "") != (tt.note == "") {
+			t.Errorf("%s: %q, notes %q", tt.what, got, notes)
+		}
+	}
+}

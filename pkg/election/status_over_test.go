@@ -1,0 +1,43 @@
+package election_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+)
+
+// A term whose product is leadership itself has no runner that could be told to stop: its
+// Status says that it is over before the write that lets the lock go is sent.
+func TestATermWithoutARunnerIsOverBeforeItsRelease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m1 := g.join("m1", "stable", stable)
+		status, err := m1.manager.Add(election.Spec{Name: "a"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(30 * time.Second)
+		if !status.IsLeader() {
+			t.Fatal("a is not led")
+		}
+		ended := false
+		status.ValidTerm().OnEnd(func(election.Stop) { ended = true })
+		released := 0
+		m1.store.On(memory.Put, memory.Named("a", func(_ context.Context, c memory.Call, op func() error) error {
+			if released++; status.ValidTerm() != nil || !ended {
+				t.Errorf("write %d goes out during the term", released)
+			}
+			return op()
+		}))
+		if err := m1.manager.Remove(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		if released == 0 {
+			t.Error("nothing was released")
+		}
+		m1.leave(t)
+	})
+}

@@ -1,0 +1,59 @@
+package election_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+)
+
+// A lock is watched by name, and the stream of sessions stands still meanwhile: its holder
+// restarts into the same slot and leads again. What is known of the slot is of before, so
+// nobody takes the lock for that; once the holder is really gone, they do.
+func TestALockIsNewerThanTheSessions(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.stop = 500 * time.Millisecond
+		m3 := g.join("m3", "stable", stable)
+		after(60 * time.Second)
+		m1 := g.join("m1", "canary", stable)
+		after(30 * time.Second)
+		g.bend = func(_ *election.Config, s *election.Spec) {
+			s.Locks = byName{g.realm.Store()}
+			s.Foreign = machine.Foreigners{Sharing: machine.SharedWithClientGo}
+		}
+		m2 := g.join("m2", "stable", stable)
+		g.bend = nil
+		after(30 * time.Second)
+		blind(m2.store)
+		m1.leave(t)
+		m1 = g.join("m1", "canary", canary)
+		m3.prefs.values <- canary
+		for range 14 {
+			after(time.Second)
+			if m2.status["a"].IsLeader() {
+				t.Error("taken although its holder lives, and nothing was seen of its session")
+				break
+			}
+		}
+		g.wantLeader("a", m1, m1, m2, m3)
+		m2.store.Heal()
+		after(30 * time.Second)
+		m3.leave(t)
+		g.wantLeader("a", m1, m1, m2)
+		m1.leave(t)
+		after(10 * time.Second)
+		g.wantLeader("a", m2, m2)
+		g.end(m2)
+	})
+}
+
+// blind stalls what a store shows, and lets it ask and write.
+func blind(s *memory.Store) {
+	for _, op := range []memory.Op{memory.Deliver, memory.List, memory.Watch} {
+		s.On(op, memory.Hang())
+	}
+	s.CutWatches()
+}

@@ -1,0 +1,143 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+)
+
+var forHalfAMinute = memory.Reject(&lock.ThrottledError{RetryAfter: 30 * time.Second})
+
+// One answer that asks to be left alone for long holds up neither the release of all locks
+// nor the renewals of the one that it was for.
+func TestOneThrottledWrite(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b", "c")
+		m1 := g.join("m1", "stable", stable)
+		after(20 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(20 * time.Second)
+		m1.store.On(memory.Put, memory.Named("a", memory.Once(forHalfAMinute)))
+		m1.stop()
+		after(time.Second)
+		g.wantLeader("b", m2, m1, m2)
+		g.wantLeader("c", m2, m1, m2)
+		after(6 * time.Second) // its own lock is tried again within two renewal intervals
+		g.wantLeader("a", m2, m1, m2)
+		g.end(m1, m2)
+	})
+}
+
+func TestOneThrottledRenewal(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a").byRecord()
+		m1 := g.join("m1", "stable", stable)
+		after(20 * time.Second)
+		m1.store.On(memory.Put, memory.Named("a", memory.Once(forHalfAMinute)))
+		after(60 * time.Second)
+		g.wantLeader("a", m1, m1)
+		m1.leave(t)
+		g.verdict(1)
+	})
+}
+
+// While a store asks to be left alone it is asked now and then, and no more, however many
+// elections want to write; once it answers again, all of them are led.
+func TestThrottlingStoreIsLeftAlone(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, many(300)...)
+		g.bend = func(_ *election.Config, s *election.Spec) { s.Bootstrap = machine.BootstrapImmediate }
+		m1 := g.join("m1", "stable", stable)
+		var asked atomic.Int64
+		m1.store.On(memory.Put, func(ctx context.Context, c memory.Call, op func() error) error {
+			if c.Name[0] != 'e' { // sessions go their own way
+				return op()
+			}
+			asked.Add(1)
+			return forHalfAMinute(ctx, c, op)
+		})
+		after(60 * time.Second)
+		if n := asked.Load(); n < 30 || n > 120 {
+			t.Errorf("asked %d times in a minute", n)
+		}
+		m1.store.Heal()
+		after(5 * time.Second)
+		if n := len(leaders(m1)); n != 300 {
+			t.Errorf("%d of 300 elections are led", n)
+		}
+		g.end(m1)
+	})
+}
+
+// A watch that is refused once, however long it is to be left alone, costs no term.
+func TestThrottledWatch(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		m1 := g.join("m1", "stable", stable)
+		after(20 * time.Second)
+		m1.store.On(memory.Watch, memory.Once(memory.Reject(&lock.ThrottledError{RetryAfter: time.Minute})))
+		m1.store.CutWatches()
+		after(60 * time.Second)
+		g.wantLeader("a", m1, m1)
+		if n := m1.status["a"].Cycle(); n != 1 {
+			t.Errorf("cycle %d", n)
+		}
+		g.end(m1)
+	})
+}
+
+// A list that takes longer than a lease is waited for.
+func TestSlowLists(t *testing.T) {
+	for _, d := range []time.Duration{14 * time.Second, 16 * time.Second, 29 * time.Second} {
+		t.Run(d.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				g.bend = func(c *election.Config, _ *election.Spec) {
+					c.Locks.(*memory.Store).On(memory.List, memory.Delay(d))
+				}
+				m1 := g.join("m1", "stable", stable)
+				after(2 * time.Minute)
+				g.wantLeader("a", m1, m1)
+				g.end(m1)
+			})
+		})
+	}
+}
+
+// Where no beat of ours can be stored, none can be shown: the watch is left alone, and nobody
+// is told that it is silent.
+func TestWatchWithNothingToShow(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		core, logs := observer.New(zap.WarnLevel)
+		g.bend = func(c *election.Config, _ *election.Spec) { c.Log = zap.New(core) }
+		m1 := g.join("m1", "stable", stable)
+		after(20 * time.Second)
+		g.realm.Delete(slot("m1"))
+		g.realm.Delete("a")
+		m1.store.On(memory.Put, memory.Reject(fmt.Errorf("%w: the namespace is being deleted", lock.ErrDenied)))
+		var lists atomic.Int64
+		m1.store.On(memory.List, func(_ context.Context, _ memory.Call, op func() error) error {
+			lists.Add(1)
+			return op()
+		})
+		after(5 * time.Minute)
+		if n := logs.FilterMessageSnippet("silent").Len(); n != 0 || lists.Load() > 3 {
+			t.Errorf("told %d times that the watch is silent, in %d lists", n, lists.Load())
+		}
+		m1.store.Heal()
+		after(90 * time.Second)
+		g.wantLeader("a", m1, m1)
+		g.end(m1)
+	})
+}

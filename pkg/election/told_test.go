@@ -1,0 +1,146 @@
+package election_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// logged makes the members of a group log into one place.
+func logged(g *group) *observer.ObservedLogs {
+	core, logs := observer.New(zapcore.InfoLevel)
+	bend := g.bend
+	g.bend = func(c *election.Config, s *election.Spec) {
+		if bend != nil {
+			bend(c, s)
+		}
+		c.Log = zap.New(core).With(zap.String("host", c.Host))
+	}
+	return logs
+}
+
+// leadings are the terms that members told of since they were asked last.
+func leadings(logs *observer.ObservedLogs) (all []map[string]any) {
+	for _, e := range logs.TakeAll() {
+		if e.Message == "leading" {
+			all = append(all, e.ContextMap())
+		}
+	}
+	return all
+}
+
+// A takeover is logged with the member that the lock was taken from, why, and how long ago
+// that was seen last.
+func TestTakeoverIsExplained(t *testing.T) {
+	for name, renewal := range map[string]record.Renewal{"session": record.RenewalSession, "record": record.RenewalRecord} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				g.renewal = func(string, string) record.Renewal { return renewal }
+				logs := logged(g)
+				m1 := g.join("m1", "stable", stable)
+				after(40 * time.Second)
+				if first := leadings(logs); len(first) != 1 || first[0]["from"] != nil {
+					t.Errorf("the first term: %v", first)
+				}
+				m2 := g.join("m2", "stable", stable)
+				after(60 * time.Second)
+				away(m1)
+				logs.TakeAll()
+				after(30 * time.Second)
+				lease := 15 * time.Second
+				switch got := leadings(logs); {
+				case len(got) != 1:
+					t.Errorf("after a death: %v", got)
+				case !strings.HasPrefix(got[0]["from"].(string), "m1_") || got[0]["host"] != "m2":
+					t.Errorf("after a death: %v", got)
+				case got[0]["after"].(time.Duration) < lease || got[0]["after"].(time.Duration) > lease+5*time.Second:
+					t.Errorf("a lease of %v was taken over after %v", lease, got[0]["after"])
+				case !strings.Contains(got[0]["because"].(string), map[string]string{"session": "its session expired", "record": "it did not renew in time"}[name]):
+					t.Errorf("because %q", got[0]["because"])
+				}
+				m1.store.Heal()
+				after(60 * time.Second)
+				logs.TakeAll()
+				m2.leave(t)
+				after(10 * time.Second)
+				switch got := leadings(logs); {
+				case len(got) != 1 || !strings.HasPrefix(got[0]["from"].(string), "m2_") || got[0]["because"] != "member is leaving":
+					t.Errorf("after a release: %v", got)
+				case got[0]["after"].(time.Duration) > time.Second:
+					t.Errorf("a released lock was taken after %v", got[0]["after"])
+				}
+				g.end(m1)
+			})
+		})
+	}
+}
+
+// A group that starts, changes its preference and moves warns of nothing.
+func TestNothingToWarnOf(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b", "c")
+		logs := logged(g)
+		m1 := g.join("m1", "stable", stable)
+		after(60 * time.Second)
+		m2 := g.join("m2", "canary", stable)
+		after(60 * time.Second)
+		for range 3 {
+			for _, next := range []record.Preferred{canary, stable} {
+				m2.prefs.values <- next // members never see a change at one moment
+				after(500 * time.Millisecond)
+				m1.prefs.values <- next
+				after(60 * time.Second)
+			}
+		}
+		g.end(m1, m2)
+		for _, e := range logs.FilterLevelExact(zapcore.WarnLevel).All() {
+			t.Errorf("%s %v", e.Message, e.ContextMap())
+		}
+	})
+}
+
+// Members that never come to see the same do warn, once.
+func TestDividedForLong(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		logs := logged(g)
+		m1 := g.join("m1", "stable", stable)
+		after(60 * time.Second)
+		m2 := g.join("m2", "canary", stable)
+		after(60 * time.Second)
+		m1.prefs.values <- canary
+		after(2 * time.Minute)
+		if n := logs.FilterMessage("different preference").Len(); n != 1 {
+			t.Errorf("it was said %d times that members see different preferences", n)
+		}
+		g.end(m1, m2)
+	})
+}
+
+// A member whose session expired in an outage says that it counts as fallen.
+func TestFallenIsTold(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		logs := logged(g)
+		m1, m2 := g.join("m1", "stable", stable), g.join("m2", "stable", stable)
+		after(60 * time.Second)
+		away(m1)
+		after(55 * time.Second)
+		m1.store.Heal()
+		logs.TakeAll()
+		after(60 * time.Second)
+		told := logs.FilterMessageSnippet("an earlier session of this host did not end by itself").All()
+		if len(told) != 1 || told[0].ContextMap()["host"] != "m1" {
+			t.Errorf("told: %v", told)
+		}
+		g.end(m1, m2)
+	})
+}

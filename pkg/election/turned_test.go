@@ -1,0 +1,90 @@
+package election_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+)
+
+// Members that were restarted with opposite moves come to hold one lock each. One after the other
+// lets go, and somebody leads within some leaseDurations; the log says what is wrong.
+func TestOppositeMovesEndUpLed(t *testing.T) {
+	const bound = 20 * 15 * time.Second
+	for _, moves := range [][]int{{0, 1}, {1, 0}, {0, 0, 1}, {0, 1, 1}, {1, 0, 0, 1}, {0, 1, 1, 1}} {
+		for range 5 {
+			t.Run(fmt.Sprint(moves), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					g := newGroup(t)
+					core, logged := observer.New(zap.WarnLevel)
+					g.bend = func(c *election.Config, _ *election.Spec) { c.Log = zap.New(core) }
+					other := g.realm.Beside()
+					lieIdle(t, g.realm, "a")
+					lieIdle(t, other, "a")
+					var members []*roaming
+					for n := range moves {
+						members = append(members, g.roam(fmt.Sprintf("m%d", n), "two kinds", other))
+					}
+					after(20 * time.Second)
+					inner := func(n int) *memory.Store { // where the lock lies that a member takes last
+						return []*memory.Store{members[n].store, members[n].locks[1].Locks.(byName).Store}[moves[n]]
+					}
+					for n, to := range moves {
+						inner(n).On(memory.Put, memory.Named("a", memory.Reject(lock.ErrDenied)))
+						members[n].has(to, members[n].locks[1-to])
+					}
+					after(10 * time.Second) // by then each of the locks is held by who takes it first
+					for n := range moves {
+						inner(n).Heal()
+					}
+					after(bound)
+					if at := workers(g.judge, "e"); len(at) != 1 {
+						t.Errorf("at work: %v", at)
+					}
+					if n := logged.FilterMessageSnippet("opposite").Len(); n == 0 {
+						t.Error("nobody says what is wrong")
+					}
+					for _, m := range members {
+						m.leave(t)
+					}
+					for _, o := range g.judge.overlaps() {
+						t.Error(o)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Who has let go of the old lock, since the new one is another's for long, comes back once that
+// one is gone: it is then the only one to lead.
+func TestWhoLetGoComesBackAtOnce(t *testing.T) {
+	for to := range 2 {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t)
+			other := g.realm.Beside()
+			m1, m2 := g.roam("m1", "two kinds", other), g.roam("m2", "two kinds", other)
+			m1.has(to)
+			after(20 * time.Second)
+			m2.has(to, m2.locks[1-to])
+			after(time.Hour) // m2 lets go for ever longer
+			for _, s := range []*memory.Store{m1.store, m1.locks[1].Locks.(byName).Store} {
+				hangAll(s)
+			}
+			after(90 * time.Second)
+			if at := workers(g.judge, "e"); len(at) != 1 || at[0] != "m2" {
+				t.Errorf("to %d: at work: %v", to, at)
+			}
+			for _, s := range []*memory.Store{m1.store, m1.locks[1].Locks.(byName).Store} {
+				s.Heal()
+			}
+			g.end(m1.member, m2.member)
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package election
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/session"
+)
+
+// A member compares what the others publish of themselves with its own. Where they differ in
+// what the rules go by, it waits by the longer lease and the larger drift at once; and it says
+// so, once, when that is no update under way.
+
+// setup sums up a member's elections: each digest is a sum over all of them, which costs
+// nothing to keep when one comes or goes.
+type setup struct {
+	names, rules, timings uint64
+	// leases counts the elections of each leaseDuration.
+	leases map[time.Duration]int
+}
+
+func (s *setup) add(spec *Spec) {
+	if s.leases == nil {
+		s.leases = map[time.Duration]int{}
+	}
+	s.names += hash(spec.Name)
+	s.rules += hash(spec.Name, rulesOf(spec))
+	s.timings += hash(spec.Name, timingsOf(spec))
+	s.leases[spec.Timing.LeaseDuration]++
+}
+
+func (s *setup) remove(spec *Spec) {
+	s.names -= hash(spec.Name)
+	s.rules -= hash(spec.Name, rulesOf(spec))
+	s.timings -= hash(spec.Name, timingsOf(spec))
+	if s.leases[spec.Timing.LeaseDuration]--; s.leases[spec.Timing.LeaseDuration] == 0 {
+		delete(s.leases, spec.Timing.LeaseDuration)
+	}
+}
+
+// published is what the session says of it.
+func (s *setup) published(c *Config) record.Setup {
+	longest := c.Timing.LeaseDuration
+	for lease := range s.leases {
+		longest = max(longest, lease)
+	}
+	return record.Setup{
+		Version: c.Version, DriftPPM: int(math.Ceil(c.Timing.Drift * 1e6)), LongestLease: int(longest / time.Second),
+		Rules: digest(s.rules), Timings: digest(s.timings),
+	}
+}
+
+// rulesOf is how an election is decided. What members may have each their own is not in it:
+// the renewal, and the store of a lock whose name is the same.
+func rulesOf(s *Spec) string {
+	return fmt.Sprint(s.Lock, s.Policy, s.Bootstrap, s.Foreign.Sharing, s.Range, s.Outage.Mode, s.Outage.For)
+}
+
+func timingsOf(s *Spec) string {
+	t := s.Timing
+	t.Drift = 0 // it is published by itself
+	return fmt.Sprint(t)
+}
+
+// hash is alike in every member, of earlier versions too.
+func hash(name string, of ...string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // a hash never fails to write
+	for _, s := range of {
+		_, _ = h.Write([]byte{0})
+		_, _ = h.Write([]byte(s))
+	}
+	x := h.Sum64()
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	return x ^ x>>32
+}
+
+func digest(sum uint64) string { return strconv.FormatUint(sum, 36) }
+
+// unlike are the differences that were found.
+type unlike struct {
+	known []noted
+	// next is when one of them has lasted for so long that somebody should look.
+	next record.Instant
+}
+
+type noted struct {
+	session.Difference
+	since  record.Instant
+	warned bool
+}
+
+// lasting is how long a difference lasts that is no update under way.
+const lasting = 3 * time.Minute
+
+// compare takes up the timings that the others publish, and logs each difference that begins or
+// ends.
+func (r *realm) compare(now record.Instant) {
+	own := r.member()
+	r.others = r.dir.Bounds(now, own)
+	found := append(r.dir.Differences(now, own), r.groups(now)...)
+	is := func(f session.Difference) func(noted) bool {
+		return func(n noted) bool { return n.What == f.What && n.Theirs == f.Theirs && n.Ours == f.Ours }
+	}
+	for i := range found {
+		if at := slices.IndexFunc(r.unlike.known, is(found[i])); at >= 0 {
+			r.unlike.known[at].Members = found[i].Members
+			continue
+		}
+		r.unlike.known = append(r.unlike.known, noted{Difference: found[i], since: now})
+		r.log.Info("members differ", about(found[i])...)
+	}
+	r.unlike.known = slices.DeleteFunc(r.unlike.known, func(n noted) bool {
+		gone := !slices.ContainsFunc(found, func(f session.Difference) bool { return is(f)(n) })
+		if gone {
+			r.log.Info("members differ no more", about(n.Difference)...)
+		}
+		return gone
+	})
+}
+
+// tendUnlike warns of what differs for too long, once.
+func (r *realm) tendUnlike(now record.Instant) {
+	r.unlike.next = 0
+	for i := range r.unlike.known {
+		n := &r.unlike.known[i]
+		at := n.since.Add(lasting)
+		switch {
+		case n.warned:
+		case now >= at:
+			n.warned = true
+			r.log.Warn("members differ in what they should have alike (give them the same configuration and version, or groups and locks of their own); until then each waits by the longer", about(n.Difference)...)
+		case r.unlike.next == 0 || at < r.unlike.next:
+			r.unlike.next = at
+		}
+	}
+}
+
+func about(d session.Difference) []zap.Field {
+	return []zap.Field{zap.String("what", d.What), zap.String("ours", d.Ours), zap.String("theirs", d.Theirs),
+		zap.Int("members", len(d.Members)), zap.Strings("some", d.Members[:min(3, len(d.Members))])}
+}
+
+// groups are the differences to other groups whose members hold locks of ours.
+func (r *realm) groups(now record.Instant) []session.Difference {
+	alive := r.dir.OtherGroups(now)
+	if len(alive) == 0 {
+		return nil
+	}
+	var found []session.Difference
+	r.contests.each(func(c *contest) {
+		rec := c.state.Lock.Record
+		if rec == nil || rec.Holder == "" || !alive[rec.Group] {
+			return
+		}
+		at := slices.IndexFunc(found, func(f session.Difference) bool { return f.Theirs == rec.Group })
+		if at < 0 {
+			at = len(found)
+			found = append(found, session.Difference{What: "group that holds a lock", Ours: r.cfg.Group, Theirs: rec.Group})
+		}
+		if host := record.HostOf(rec.Holder); !slices.Contains(found[at].Members, host) {
+			found[at].Members = append(found[at].Members, host)
+		}
+	})
+	return found
+}

@@ -1,0 +1,31 @@
+package election
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// A process that was frozen comes back just before its term's deadline, and its runner gives
+// up before the guard has run: the work is dead by the deadline, not a whole grace later.
+func TestWhoGivesUpLateIsDeadByTheDeadline(t *testing.T) {
+	c := &handClock{}
+	c.now.Store(1)
+	deadline := record.Instant(10 * time.Second)
+	var stop Stop
+	late := RunnerFunc(func(ctx context.Context, term Term) error {
+		c.now.Store(int64(9 * time.Second))
+		term.GiveUp("why")
+		stop, _ = StopOf(ctx)
+		return nil
+	})
+	var wg sync.WaitGroup
+	begin(c, late, Term{Election: "a", Token: 1}, deadline, 3*time.Second, func(error) {}, &wg, func(error) {})
+	wg.Wait()
+	if stop.Reason != "why" || stop.By != deadline {
+		t.Errorf("told %+v, want to be dead by %d", stop, deadline)
+	}
+}

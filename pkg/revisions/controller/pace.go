@@ -1,0 +1,70 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+// How long an election may rightly stay where it is although it prefers the canary.
+
+// heldUntil is the later of two instants: when the present term is minHold old, and when its
+// holder began to count preemptDelay. Members count that anew once all see one preference. Zero
+// where the election has neither. The record tells by the holder's clock when the term began; it
+// did so no later than these eyes saw it.
+func (m moment) heldUntil(e election.Spec, entry lock.Entry) (until time.Time) {
+	wallAt := func(at record.Instant) time.Time { return m.eyes.Clock.Wall().Add(-m.at.Sub(at)) }
+	if e.Timing.PreemptDelay > 0 {
+		until = wallAt(m.eyes.agreedAt)
+	}
+	if e.Timing.MinHold == 0 || !m.leads(entry) {
+		return until
+	}
+	began := wallAt(m.eyes.streams[e.Locks].since[e.Lock].at)
+	if acquired := entry.Record.Acquired; acquired.Before(began) {
+		began = acquired
+	}
+	if held := began.Add(e.Timing.MinHold); held.After(until) {
+		until = held
+	}
+	return until
+}
+
+// delay is how long a move may take after heldUntil although nothing is wrong.
+func (m moment) delay(e election.Spec, entry lock.Entry) time.Duration {
+	t := e.Timing
+	d := t.PreemptDelay
+	// A session lasts as long as the rollout's own time-outs reckon with; a lock with timings
+	// of its own may last longer.
+	own := max(0, t.LeaseDuration-m.eyes.Timing.LeaseDuration)
+	if e.Range {
+		own = t.LeaseDuration // its range must be over first
+	}
+	d += own
+	if r := entry.Record; r != nil && (r.Claim != nil || r.Holder != "" && !r.Bound()) {
+		// An elector that is not ours must have stopped, twice if it takes the lock back.
+		d += 2 * t.ObserverWait(max(e.Foreign.Wait, 2*max(t.LeaseDuration, r.Duration)))
+	}
+	return d
+}
+
+// complete fills in what a Spec leaves out.
+func complete(e election.Spec, c Config) election.Spec {
+	if e.Timing == (record.Timing{}) {
+		e.Timing = c.Timing
+	}
+	e.Timing = e.Timing.Filled(c.Timing)
+	if e.Policy == nil {
+		e.Policy = priority.RevisionLocation{}
+	}
+	if e.Lock == "" {
+		e.Lock = e.Name
+	}
+	if e.Locks == nil {
+		e.Locks = c.Sessions
+	}
+	return e
+}

@@ -1,0 +1,45 @@
+package deadman
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrCannotKill is wrapped when no program may be started, since it could become another
+// user's, whom this process may not signal. To take CAP_SETUID from the program would be no
+// way out: one that fails to become another user may go on as root.
+var ErrCannotKill = errors.New("it may change users (CAP_SETUID) but not signal them (CAP_KILL), so a program that becomes another user could not be killed")
+
+// CanKill says why this process may not be able to kill the programs that it starts; nil if
+// it always can.
+func CanKill() error {
+	have, err := capabilities()
+	if err != nil {
+		return err
+	}
+	if have.may(unix.CAP_SETUID, permitted) && !have.may(unix.CAP_KILL, effective) {
+		return ErrCannotKill
+	}
+	return nil
+}
+
+// sets are the capabilities of a thread.
+type sets [2]unix.CapUserData
+
+func capabilities() (sets, error) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var s sets
+	if err := unix.Capget(&header, &s[0]); err != nil {
+		return s, fmt.Errorf("look at the capabilities: %w", err)
+	}
+	return s, nil
+}
+
+func (s sets) may(capability int, set func(unix.CapUserData) uint32) bool {
+	return set(s[capability/32])&(1<<(capability%32)) != 0
+}
+
+func effective(d unix.CapUserData) uint32 { return d.Effective }
+func permitted(d unix.CapUserData) uint32 { return d.Permitted }

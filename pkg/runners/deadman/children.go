@@ -1,0 +1,63 @@
+package deadman
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// children lists this process's children, zombies too, in no order. One that was just born,
+// or inherited, may be missing.
+//
+// The kernel lists them for us, also those that we may not look at: where /proc is mounted
+// with hidepid, another user's processes and those that hide themselves (PR_SET_DUMPABLE)
+// cannot be seen there.
+func children() ([]int, error) { return childrenOf(os.Getpid()) }
+
+// childrenOf lists those of another process of our user, in the same way.
+func childrenOf(pid int) ([]int, error) {
+	tasks := filepath.Join("/proc", strconv.Itoa(pid), "task")
+	threads, err := os.ReadDir(tasks)
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	var all []int
+	for _, thread := range threads {
+		text, err := os.ReadFile(filepath.Join(tasks, thread.Name(), "children"))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue // the thread has ended
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list children: %w", err)
+		}
+		for _, field := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				return nil, fmt.Errorf("list children: %w", err)
+			}
+			all = append(all, pid)
+		}
+	}
+	return all, nil
+}
+
+// seeProcesses says why we cannot know what lives, if that is so.
+func seeProcesses() error {
+	self, err := os.Readlink("/proc/self")
+	if err != nil {
+		return fmt.Errorf("%w (without /proc nobody can tell what lives: mount it)", err)
+	}
+	if self != strconv.Itoa(os.Getpid()) {
+		return fmt.Errorf("/proc is that of other processes: we are %d, and %s there (mount a /proc of this process namespace)", os.Getpid(), self)
+	}
+	if _, err := os.ReadFile("/proc/thread-self/children"); err != nil {
+		return fmt.Errorf("%w (nobody can tell what lives: the kernel must be built with CONFIG_PROC_CHILDREN)", err)
+	}
+	return nil
+}

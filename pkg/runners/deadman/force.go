@@ -1,0 +1,103 @@
+package deadman
+
+import (
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+)
+
+// force does what guard and supervisor do not do in time: it kills what they have below them,
+// until nothing lives. They are frozen, or get no processor; nobody can tell which. It wakes
+// them, and kills only one that is frozen again and has nothing left: what a watcher leaves
+// may be nobody's.
+func (p *Process) force() {
+	idle := map[int]int{} // by process id: in how many looks on end nothing lived below it
+	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
+		watchers := p.watchers()
+		for _, w := range watchers {
+			_ = w.Signal(syscall.SIGCONT)
+			idle[w.pid]++
+			if killBelow(w, watchers) {
+				idle[w.pid] = 0
+			}
+			if idle[w.pid] > 1 && frozen(w.pid) { // twice: the first look may miss whose parent was just dying
+				_ = w.Kill()
+			}
+		}
+		timer := clock.NewTimer(wait)
+		select {
+		case <-p.dead:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// watcher is a guard or supervisor, with its process id, which its handle forgets when it is
+// released.
+type watcher struct {
+	*os.Process
+	pid int
+}
+
+// watchers are the guard, and the supervisor once it is known.
+func (p *Process) watchers() []watcher {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.supervisor == nil {
+		return []watcher{{p.guard, p.guard.Pid}}
+	}
+	return []watcher{{p.guard, p.guard.Pid}, {p.supervisor, p.supervisorPid}}
+}
+
+// killBelow kills the children of a watcher but for other watchers, and says whether any may
+// live. What those leave is the watcher's, and is killed by the next call.
+func killBelow(w watcher, watchers []watcher) (living bool) {
+	before, err := childrenOf(w.pid)
+	if err != nil {
+		return w.Signal(syscall.Signal(0)) == nil // else it is gone, and has none
+	}
+	children := map[int]*os.Process{}
+	for _, pid := range before {
+		if child, err := os.FindProcess(pid); err == nil {
+			children[pid] = child
+			defer func() { _ = child.Release() }()
+		}
+	}
+	// A process id may become another's at any time. A child that is found again is the one of
+	// the handle, if the watcher is still itself.
+	again, err := childrenOf(w.pid)
+	if w.Signal(syscall.Signal(0)) != nil {
+		return false
+	}
+	for _, pid := range again {
+		if slices.ContainsFunc(watchers, func(w watcher) bool { return w.pid == pid }) {
+			continue
+		}
+		child := children[pid]
+		if child != nil && (child.Signal(syscall.Signal(0)) != nil || zombie(pid)) {
+			continue
+		}
+		living = true
+		if child != nil {
+			_ = child.Kill()
+		}
+	}
+	return living || err != nil
+}
+
+// frozen says whether a process was stopped by a signal, or by who traces it.
+func frozen(pid int) bool {
+	s, err := stateOf(pid)
+	return err == nil && (s.letter == 'T' || s.letter == 't')
+}
+
+// zombie says whether a process is certainly one.
+func zombie(pid int) bool {
+	s, err := stateOf(pid)
+	return err == nil && s.zombie()
+}

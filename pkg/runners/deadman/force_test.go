@@ -1,0 +1,116 @@
+package deadman
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+)
+
+// disowned makes this process the heir of nobody, as a library that does not call Adopt leaves it.
+func disowned(t *testing.T) {
+	t.Helper()
+	heir.Lock()
+	defer heir.Unlock()
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	heir.adopts = false
+}
+
+var marks atomic.Int64
+
+// detached is a program with helpers, one of which leaves its group. They have the mark among
+// their arguments. It ignores SIGTERM.
+func detached(t *testing.T) (p Program, mark string) {
+	t.Helper()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = null.Close() })
+	mark = fmt.Sprintf("301.%d%04d", os.Getpid(), marks.Add(1))
+	return Program{
+		Path: "/bin/sh", Args: []string{"sh", "-c", `trap "" TERM; sleep "$0" & setsid sleep "$0" & (sleep "$0" &) ; wait`, mark}, Files: []*os.File{null, null, null},
+	}, mark
+}
+
+func pause(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// trace holds a process up in a way that no signal ends but SIGKILL.
+func trace(t *testing.T, pid int) {
+	t.Helper()
+	runtime.LockOSThread() // it is this thread that traces, until the test's goroutine ends
+	if err := syscall.PtraceAttach(pid); err != nil {
+		t.Fatal(err)
+	}
+	for !frozen(pid) { // it is on its way
+		runtime.Gosched()
+	}
+}
+
+// Who watches over a program may be frozen, or get no processor for long. Nothing of the program
+// outlives that, also where nobody is its heir.
+func TestFrozenWatchersLeaveNothing(t *testing.T) {
+	disowned(t)
+	both := func(p *Process) []int { return []int{p.Guard(), p.Supervisor()} }
+	troubles := map[string]struct {
+		bring func(*testing.T, int)
+		whom  func(*Process) []int
+	}{
+		"both stopped":       {pause, both},
+		"guard stopped":      {pause, func(p *Process) []int { return []int{p.Guard()} }},
+		"supervisor stopped": {pause, func(p *Process) []int { return []int{p.Supervisor()} }},
+		"both traced":        {trace, both},
+	}
+	ends := map[string]func(*Process){
+		"a start that came too late": (*Process).abandon,
+		"a deadline": func(p *Process) {
+			p.following.Go(p.follow)
+			validity := election.NewValidity(clock.Boottime().Now().Add(time.Millisecond))
+			p.Watch(t.Context(), election.NewTerm(election.Term{Election: "e", Token: 7}, validity), Watch{StopGrace: time.Hour, Log: zap.NewNop()})
+		},
+	}
+	for way, end := range ends {
+		for who, trouble := range troubles {
+			t.Run(way+"/"+who, func(t *testing.T) {
+				program, mark := detached(t)
+				p := newProcess()
+				if err := p.start(program); err != nil {
+					t.Fatal(err)
+				}
+				if err := p.begin(program.job(p.Guard(), clock.Boottime().Now().Add(time.Hour))); err != nil {
+					p.abandon()
+					t.Fatal(err)
+				}
+				for len(living(t, mark)) < 4 { // it is on its way
+					runtime.Gosched()
+				}
+				for _, pid := range trouble.whom(p) {
+					trouble.bring(t, pid)
+				}
+				end(p)
+				for _, left := range living(t, mark) {
+					t.Errorf("%s lives", left)
+					pid, _ := strconv.Atoi(left)
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			})
+		}
+	}
+}

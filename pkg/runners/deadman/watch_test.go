@@ -1,0 +1,123 @@
+package deadman
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+)
+
+// begun is a program that ignores SIGTERM, and whose time is not over before the test's.
+func begun(t *testing.T) *Process {
+	t.Helper()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	p, err := Start(Program{
+		Path: "/bin/sh", Args: []string{"sh", "-c", `trap "" TERM; sleep 300 & setsid sleep 300 & wait`}, Files: []*os.File{null, null, null},
+	}, clock.Boottime().Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// within waits for an event that comes at once, or only after an hour.
+func within(t *testing.T, event <-chan struct{}, missing string) {
+	t.Helper()
+	timer := clock.NewTimer(20 * time.Second)
+	defer timer.Stop()
+	select {
+	case <-event:
+	case <-timer.C:
+		t.Fatal(missing)
+	}
+}
+
+// The end of either pipe is the end of the program: both end when their process dies.
+func TestEndOfAPipeKills(t *testing.T) {
+	for name, pipe := range map[string]func(*Process) *os.File{
+		"supervisor's": func(p *Process) *os.File { return p.control }, "guard's": func(p *Process) *os.File { return p.guardControl },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := begun(t)
+			t.Cleanup(p.Kill)
+			if err := pipe(p).Close(); err != nil {
+				t.Fatal(err)
+			}
+			within(t, p.Dead(), "it lives")
+		})
+	}
+}
+
+// What comes after the stop extends nothing, also for a supervisor and a guard that are frozen.
+func TestNothingIsExtendedAfterTheStop(t *testing.T) {
+	p := begun(t)
+	boot := clock.Boottime()
+	validity := election.NewValidity(boot.Now().Add(time.Hour))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done, asked := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		p.Watch(ctx, election.NewTerm(election.Term{Election: "e", Token: 7}, validity), Watch{
+			StopGrace: time.Hour, Clock: boot, Log: zap.NewNop(), Ask: func(context.Context) { close(asked) },
+		})
+	}()
+	watchers := []int{p.Guard(), p.Supervisor()}
+	t.Cleanup(func() {
+		for _, pid := range watchers {
+			_ = syscall.Kill(pid, syscall.SIGCONT) // it is gone, unless the test failed
+		}
+		p.Kill()
+		<-done
+	})
+	for _, pid := range watchers {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel(&election.Stop{Reason: "test", By: boot.Now().Add(time.Second)})
+	within(t, asked, "it is not asked to stop")
+	validity.Extend(boot.Now().Add(2 * time.Hour))
+	within(t, done, "it lives beyond its stop")
+}
+
+// The end of either of those who watch over it is the end of the program.
+func TestEndOfAWatcherKills(t *testing.T) {
+	for name, pid := range map[string]func(*Process) int{"supervisor": (*Process).Supervisor, "guard": (*Process).Guard} {
+		t.Run(name, func(t *testing.T) {
+			p := begun(t)
+			t.Cleanup(p.Kill)
+			if err := syscall.Kill(pid(p), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			within(t, p.Dead(), "it lives")
+		})
+	}
+}
+
+// A supervisor that comes too late to it starts nothing.
+func TestNothingIsStartedAfterItsTime(t *testing.T) {
+	s := &supervisor{clock: clock.Boottime(), report: os.Stderr}
+	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(-time.Millisecond), Guard: os.Getppid()}
+	if err := s.begin(j); err != nil || s.program != 0 {
+		t.Errorf("it started %d (%v)", s.program, err)
+	}
+}
+
+// A supervisor whose guard ended before it heard of that starts nothing.
+func TestNothingIsStartedWithoutAGuard(t *testing.T) {
+	s := &supervisor{clock: clock.Boottime(), report: os.Stderr}
+	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(time.Minute), Guard: os.Getpid()} // not our parent
+	if err := s.begin(j); err == nil || s.program != 0 {
+		t.Errorf("it started %d (%v)", s.program, err)
+	}
+}

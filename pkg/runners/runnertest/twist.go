@@ -1,0 +1,100 @@
+package runnertest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Twist is what a process does to itself before it works that makes it hard to find, to
+// signal or to tie to its parent.
+type Twist string
+
+// Twists. Each process of the work does it, as far as it may: what is refused is left out.
+const (
+	Plain Twist = "plain"
+	// Lower: it becomes another user, as programs do that root starts.
+	Lower Twist = "lower"
+	// Setuid and Capable: it executes a file of root's with the set-user-ID bit, or one with
+	// capabilities.
+	Setuid  Twist = "setuid"
+	Capable Twist = "capable"
+	// Hide: others may not look at it (PR_SET_DUMPABLE), as agents that hold keys do.
+	Hide Twist = "hide"
+	// Halt: it stops itself (SIGSTOP) once it has begun.
+	Halt Twist = "halt"
+	// Inherit: it becomes the parent of its orphaned descendants.
+	Inherit Twist = "inherit"
+	// Cut: it takes back that it dies with its parent (PR_SET_PDEATHSIG).
+	Cut Twist = "cut"
+)
+
+// Twists are all of them.
+var Twists = []Twist{Plain, Lower, Setuid, Capable, Hide, Halt, Inherit, Cut}
+
+const (
+	twistVariable = "RUNNERTEST_TWIST"
+	// folderVariable names the folder of the binaries that some twists execute.
+	folderVariable = "RUNNERTEST_FOLDER"
+	twistedAlready = "RUNNERTEST_TWISTED"
+
+	// lowered is the user of what lowers itself. It has no other process on any machine
+	// that this is tested on.
+	lowered = 54323
+)
+
+// twist does the twist of this process's environment, if that has any.
+func twist() error {
+	switch Twist(os.Getenv(twistVariable)) {
+	case Lower:
+		// In this order, since nothing may be set any more by another user.
+		_ = syscall.Setgroups([]int{})
+		_ = syscall.Setresgid(lowered, lowered, lowered)
+		if err := syscall.Setresuid(lowered, lowered, lowered); err == nil && os.Getuid() != lowered {
+			return fmt.Errorf("it is user %d still", os.Getuid())
+		}
+	case Hide:
+		return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	case Inherit:
+		return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	case Cut:
+		return unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0)
+	}
+	return nil
+}
+
+// halt stops this process, if that is its twist.
+func halt() {
+	if Twist(os.Getenv(twistVariable)) == Halt {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	}
+}
+
+// reexecute executes the file that the twist asks for, once. It comes first of all.
+func reexecute() {
+	name := binaries[Twist(os.Getenv(twistVariable))]
+	if name == "" || os.Getenv(twistedAlready) != "" {
+		return
+	}
+	path := filepath.Join(os.Getenv(folderVariable), name)
+	if err := syscall.Exec(path, os.Args[:1], append(os.Environ(), twistedAlready+"=yes")); err != nil {
+		fmt.Fprintln(os.Stderr, "execute", path, err)
+		os.Exit(96)
+	}
+}
+
+// Program is where the program is that does the work: the one that runs here, which calls Become.
+func (w Work) Program() (string, error) {
+	if w.Folder == "" {
+		return os.Executable()
+	}
+	return filepath.Join(w.Folder, plainBinary), nil
+}
+
+const plainBinary = "work"
+
+// binaries are the copies of this program that twists execute.
+var binaries = map[Twist]string{Setuid: "work.setuid", Capable: "work.capable"}

@@ -210,7 +210,7 @@ func TestRolloutNews(t *testing.T) {
 	}
 	reach := rollout.Reach{Names: []string{"dns", "ingress"}}
 	failing := func(s *rollout.Status) {
-		s.Failures = []rollout.Failure{{Check: "flaps", Election: "dns", What: "changed hands 5 times", At: rollout.At(now)}}
+		s.Failures = []rollout.Failure{{Check: "flaps", Election: "dns", What: "lost by the canary 5 times", At: rollout.At(now)}}
 		s.Message = "held: 1 failure"
 	}
 	s := spec()
@@ -223,7 +223,7 @@ func TestRolloutNews(t *testing.T) {
 		{rollout.Plan{Rollout: &s}, group(), "rollout from 1-9-0 to 1-10-0\nPending\nweight: set 0 %, actual 0 % (0 of 8)"},
 		{step(1, rollout.Progressing, reach, nil), group(), "step 1 of 6: elections ingress\nProgressing"},
 		{step(2, rollout.Progressing, reach, nil), group("dns"), "step 2 of 6: setWeight 25\nweight: set 25 %, actual 12 % (1 of 8)\ndns: old-0 -> new-0 leads, revision 1-10-0, token 301"},
-		{step(2, rollout.Degraded, reach, failing), group("dns"), "Degraded\ncheck flaps: dns: changed hands 5 times\nheld: 1 failure"},
+		{step(2, rollout.Degraded, reach, failing), group("dns"), "Degraded\ncheck flaps: dns: lost by the canary 5 times\nheld: 1 failure"},
 		{step(2, rollout.Degraded, reach, failing), group("dns"), ""},
 		{rollout.Plan{Unreadable: []string{rollout.KeyRollout}}, group("dns"), "there is no rollout any more"},
 	} {

@@ -272,7 +272,7 @@ func (s *step) take() {
 		r.Transitions = record.NextTransitions(r.Transitions)
 		r.Mark.Transitions = r.Transitions
 	}
-	r.History = remember(l.History, r.Holder, "took over: "+s.Lock.Owner.String())
+	r.History = remember(l.History, r.Holder, tookOver+s.Lock.Owner.String())
 	if s.Lock.Owner == Foreign || s.claimLasts() {
 		r.Claim = s.claim()
 		s.put(Claim, r)

@@ -127,7 +127,7 @@ func (s *step) release() {
 	r.Duration = time.Second
 	r.HandoverTo = s.nominee()
 	why := cmp.Or(s.withdrawn(), s.Drain.Reason)
-	r.History = remember(r.History, s.cfg.Member.Identity, "released: "+string(why))
+	r.History = remember(r.History, s.cfg.Member.Identity, released+string(why))
 	s.heldUntil = 0 // from here on another may hold it, seen by us or not
 	s.put(Release, r)
 }

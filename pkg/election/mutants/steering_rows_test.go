@@ -43,4 +43,18 @@ var steeringRows = []row{
 		new:  "Revision: \"\"}",
 		pkg:  "pkg/revisions/steering", test: "TestPins",
 	},
+	{
+		name: "steering/flap-by-choice", rule: "what a member of the canary releases of its own accord it has not lost",
+		file: "pkg/election/machine/history.go",
+		old:  "			case ReasonFailed, ReasonExpired, ReasonSession, ReasonBlind:\n",
+		new:  "			default:\n",
+		pkg:  "pkg/revisions/controller", test: "TestWhatIsNoFlap",
+	},
+	{
+		name: "steering/flap-unseen", rule: "an election whose holder's session ended without a release was lost",
+		file: "pkg/election/machine/history.go",
+		old:  "		case Orphaned.String():\n",
+		new:  "		case \"nobody's\":\n",
+		pkg:  "pkg/revisions/controller", test: "TestCanaryThatFlaps",
+	},
 }

@@ -333,7 +333,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		return Write{Name: o.slot, Record: r, If: known.version}, true
 	default: // leaving
 		known := o.dir.slot(o.slot)
-		return Write{Name: o.slot, Record: EndedRecord(known.record, o.member.Identity, "left"), If: known.version}, true
+		return Write{Name: o.slot, Record: EndedRecord(known.record, o.member.Identity, left), If: known.version}, true
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
@@ -236,8 +237,10 @@ func (s *steering) seen(i *incarnation, sight shownPlan) rollout.Seen {
 		e := rollout.Election{Name: name}
 		if r := s.w.store.read(name).Record; r != nil && r.Holder != "" && r.Bound() {
 			e.Holder, e.Revision = r.Holder, r.Mark.Key.Revision()
-			for _, h := range r.History {
-				e.Taken = append(e.Taken, h.When)
+			for _, l := range machine.Losses(r.History) {
+				if i.dir.MemberRevision(l.Who) == canary && !(l.Orphaned && i.dir.Left(l.Who)) {
+					e.Lost = append(e.Lost, l.When)
+				}
 			}
 		}
 		for _, m := range members {

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -90,12 +89,19 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	if entry.Absent() {
 		return out
 	}
-	for _, h := range entry.Record.History {
-		if strings.HasPrefix(h.Why, "took over") {
-			out.Taken = append(out.Taken, h.When)
+	out.Lost = m.lost(entry.Record.History, plan.Rollout.Canary)
+	return out
+}
+
+// lost are the times at which members of the revision lost a lock although they did not want that.
+func (m moment) lost(history []record.Entry, revision string) (lost []time.Time) {
+	for _, l := range machine.Losses(history) {
+		sessions := m.eyes.directory
+		if sessions.MemberRevision(l.Who) == revision && !(l.Orphaned && sessions.Left(l.Who)) {
+			lost = append(lost, l.When)
 		}
 	}
-	return out
+	return lost
 }
 
 // leads says whether the holder of a lock is a living member of ours, and at work.

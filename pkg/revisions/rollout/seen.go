@@ -45,9 +45,9 @@ type Election struct {
 	// Delay is how long it may take after that until the canary leads, although nothing is
 	// wrong: preemptDelay, a range that ends, an elector that is not ours and must have stopped.
 	Delay time.Duration
-	// Taken are the last times, of those in the lock's history, at which somebody took it,
-	// oldest first.
-	Taken []time.Time
+	// Lost are the last times, of those in the lock's history, at which a member of the canary
+	// lost it although it did not want that, oldest first.
+	Lost []time.Time
 }
 
 // Following is whether an election goes by revisions.

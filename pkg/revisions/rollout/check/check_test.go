@@ -52,9 +52,9 @@ func TestChecks(t *testing.T) {
 		web(s).Holder, web(s).Revision = "r_00000001", "red"
 		s.Status.Moving = []rollout.Moving{{Election: "web", Since: rollout.At(at(540))}}
 	}
-	taken := func(e *rollout.Election, seconds ...int) {
+	lost := func(e *rollout.Election, seconds ...int) {
 		for _, s := range seconds {
-			e.Taken = append(e.Taken, at(s))
+			e.Lost = append(e.Lost, at(s))
 		}
 	}
 	for _, tt := range []struct {
@@ -75,11 +75,12 @@ func TestChecks(t *testing.T) {
 		{"runners fail where stable leads", func(s *check.Sight) { green(s).Standing = []string{"db"} }, ""},
 		{"runners of stable fail", func(s *check.Sight) { red(s).Standing = []string{"web"} }, ""},
 
-		{"changes hands", func(s *check.Sight) { taken(web(s), 301, 400, 600) }, "flaps, web: changed hands 3 times within 5m0s"},
-		{"changes hands where stable leads", func(s *check.Sight) { taken(db(s), 301, 400, 600) }, ""},
-		{"changed hands long ago", func(s *check.Sight) { taken(web(s), 300, 400, 600) }, ""},
-		{"changed hands before the rollout", func(s *check.Sight) { s.Now = at(60); taken(web(s), -1, 0, 30, 40) }, ""},
-		{"changes hands in the future", func(s *check.Sight) { taken(web(s), 500, 550, 601) }, ""},
+		{"lost again", func(s *check.Sight) { lost(web(s), 301, 600) }, "flaps, web: lost by the canary 2 times within 5m0s"},
+		{"lost once", func(s *check.Sight) { lost(web(s), 301) }, ""},
+		{"lost again where stable leads", func(s *check.Sight) { lost(db(s), 301, 400, 600) }, ""},
+		{"lost long ago", func(s *check.Sight) { lost(web(s), 300, 600) }, ""},
+		{"lost before the rollout", func(s *check.Sight) { s.Now = at(60); lost(web(s), -1, 0, 40) }, ""},
+		{"lost in the future", func(s *check.Sight) { lost(web(s), 500, 601) }, ""},
 
 		{"renewals fail", func(s *check.Sight) { green(s).Silent = 7600 * time.Millisecond }, "renewals, g_00000001: no renewal seen for 7.6s, more than half of 15s"},
 		{"a renewal is late", func(s *check.Sight) { green(s).Silent = 7500 * time.Millisecond }, ""},

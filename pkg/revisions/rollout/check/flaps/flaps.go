@@ -1,4 +1,4 @@
-// Package flaps finds elections that change hands again and again.
+// Package flaps finds elections that the canary loses again and again.
 package flaps
 
 import (
@@ -9,15 +9,17 @@ import (
 )
 
 const (
-	// most is how many times an election may be taken within the window. Its move is one,
-	// and a member of the canary that is replaced meanwhile another.
-	most = 2
+	// most is how many times the canary may lose an election within the window: one crash says
+	// nothing of the next.
+	most = 1
 	// window is in units of the spec's acquireTimeout.
 	window = 5
 )
 
-// Check fails for an election in reach that was taken more than twice since the rollout
-// began, within five times its acquireTimeout.
+// Check fails for an election in reach that members of the canary lost more than once since
+// the rollout began, within five times its acquireTimeout: their work failed, or their sessions
+// ended, or were not seen, while they led. What they release of their own accord they do not
+// lose: an exchanged election, one whose member leaves, or one that moves for rank.
 type Check struct{}
 
 // Name implements check.Check.
@@ -31,14 +33,14 @@ func (Check) Find(s check.Sight) (found []rollout.Failure) {
 	}
 	for _, e := range s.InReach() {
 		n := 0
-		for _, at := range e.Taken {
+		for _, at := range e.Lost {
 			if at.After(from) && !at.After(s.Now) {
 				n++
 			}
 		}
 		if n > most {
 			found = append(found, rollout.Failure{Election: e.Name,
-				What: fmt.Sprintf("changed hands %d times within %v", n, window*s.Spec.AcquireTimeout)})
+				What: fmt.Sprintf("lost by the canary %d times within %v", n, window*s.Spec.AcquireTimeout)})
 		}
 	}
 	return found

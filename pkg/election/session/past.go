@@ -1,0 +1,37 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// left is how a session's history says that its own member ended it.
+const left = "left"
+
+// MemberRevision is that of a member, whether it lives or not, as far as the sessions of its host still
+// tell: its own, or else what its host runs now. Empty if there is neither.
+func (d *Directory) MemberRevision(identity string) string {
+	var latest *slot
+	for _, s := range d.hostSlots(record.HostOf(identity)) {
+		switch m := s.record.Member; {
+		case m == nil:
+		case m.Identity == identity:
+			return m.Revision
+		case latest == nil || s.version.Revision > latest.version.Revision:
+			latest = s
+		}
+	}
+	if latest == nil {
+		return ""
+	}
+	return latest.record.Member.Revision
+}
+
+// Left says whether a member ended its session itself, as far as the sessions of its host still
+// tell.
+func (d *Directory) Left(identity string) bool {
+	return slices.ContainsFunc(d.hostSlots(record.HostOf(identity)), func(s *slot) bool {
+		return slices.ContainsFunc(s.record.History, func(e record.Entry) bool { return e.Who == identity && e.Why == left })
+	})
+}

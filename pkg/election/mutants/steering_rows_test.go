@@ -57,4 +57,11 @@ var steeringRows = []row{
 		new:  "		case \"nobody's\":\n",
 		pkg:  "pkg/revisions/controller", test: "TestCanaryThatFlaps",
 	},
+	{
+		name: "steering/slow-for-all", rule: "the canary is not blamed for renewals that are late for all",
+		file: "pkg/revisions/rollout/check/renewals/renewals.go",
+		old:  "		if 2*o.LongestSilence(silent) < silent {\n",
+		new:  "		if o.Silent() <= o.Duration/2 {\n",
+		pkg:  "pkg/revisions/controller", test: "TestRenewalsThatAreLateForAll",
+	},
 }

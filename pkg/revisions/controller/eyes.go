@@ -48,6 +48,26 @@ type pulse struct {
 	beat     uint64
 	at       record.Instant
 	duration time.Duration
+	// before are the beats before it, latest first, back to the first that is a duration older.
+	before []record.Instant
+}
+
+// next is the pulse after a further beat.
+func (p pulse) next(beat uint64, at record.Instant, duration time.Duration) pulse {
+	before := append([]record.Instant{p.at}, p.before...)
+	if i := slices.IndexFunc(before, func(b record.Instant) bool { return at.Sub(b) >= duration }); i >= 0 {
+		before = before[:i+1]
+	}
+	return pulse{p.identity, beat, at, duration, before}
+}
+
+// heard is how long ago each beat was seen, latest first.
+func (p pulse) heard(now record.Instant) []time.Duration {
+	heard := []time.Duration{now.Sub(p.at)}
+	for _, b := range p.before {
+		heard = append(heard, now.Sub(b))
+	}
+	return heard
 }
 
 // heard is something that a stream said, or why it ended.
@@ -192,8 +212,11 @@ func (e *eyes) meet(entry lock.Entry, at record.Instant) {
 	if r == nil || !r.Bound() {
 		return
 	}
-	if p := e.pulses[entry.Name]; p.identity != r.Holder || p.beat != r.Mark.Beat {
-		e.pulses[entry.Name] = pulse{r.Holder, r.Mark.Beat, at, r.Mark.Duration}
+	switch p := e.pulses[entry.Name]; {
+	case p.identity != r.Holder:
+		e.pulses[entry.Name] = pulse{identity: r.Holder, beat: r.Mark.Beat, at: at, duration: r.Mark.Duration}
+	case p.beat != r.Mark.Beat:
+		e.pulses[entry.Name] = p.next(r.Mark.Beat, at, r.Mark.Duration)
 	}
 }
 

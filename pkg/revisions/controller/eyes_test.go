@@ -81,8 +81,8 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	w.see(w.s, lock.Event{Kind: lock.Broken}, record.Instant(9*s))
 	w.believes(t, 9*s, false)
 	w.see(w.s, lock.Event{Kind: lock.Resumed}, record.Instant(20*s))
-	if m := w.believes(t, 20*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != other || m.silent[other] != 0 {
-		t.Errorf("a break of the stream is taken for the silence of a member: %v", m.silent)
+	if m := w.believes(t, 20*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != other || m.eyes.pulses["primacy-edge-green-1-0"].heard(m.at)[0] != 0 {
+		t.Errorf("a break of the stream is taken for the silence of a member: %v", m.eyes.pulses)
 	}
 }
 

@@ -21,7 +21,6 @@ type moment struct {
 	view *machine.View
 	// changes is when it is another by itself; zero for never.
 	changes record.Instant
-	silent  map[string]time.Duration
 }
 
 // moment is false where what is seen cannot be believed: see the package.
@@ -33,11 +32,10 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 	if !ok || at.Sub(me.at) > me.duration/2 {
 		return moment{}, false
 	}
-	m := moment{eyes: e, own: own, at: at, silent: map[string]time.Duration{}}
+	m := moment{eyes: e, own: own, at: at}
 	m.view, m.changes = e.directory.View(at, "")
 	for _, p := range m.view.Peers {
 		pulse, _ := e.pulseOf(p.Identity)
-		m.silent[p.Identity] = at.Sub(pulse.at)
 		// One that is silent for more than half of what it lasts fails a check.
 		if alarm := pulse.at.Add(pulse.duration/2 + 1); alarm > at && (m.changes == 0 || alarm < m.changes) {
 			m.changes = alarm
@@ -54,7 +52,7 @@ func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
 		pulse, _ := m.eyes.pulseOf(p.Identity)
 		seen.Members = append(seen.Members, rollout.Member{
 			Identity: p.Identity, Revision: p.Revision, Ready: p.Ready, Standing: p.Standing,
-			Silent: m.silent[p.Identity], Duration: pulse.duration,
+			Duration: pulse.duration, Heard: pulse.heard(m.at),
 		})
 		if p.Preference != digest {
 			seen.Divided = append(seen.Divided, p.Identity)

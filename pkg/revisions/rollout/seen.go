@@ -77,9 +77,32 @@ type Member struct {
 	Ready              bool
 	// Standing are elections in which its runners failed lately.
 	Standing []string
-	// Silent is for how long no renewal of its session was seen, by the controller's own
-	// clock, and Duration how long that session lasts without one.
-	Silent, Duration time.Duration
+	// Duration is how long its session lasts without a renewal.
+	Duration time.Duration
+	// Heard is how long ago its last renewals were seen, by the controller's own clock, latest
+	// first: all within a Duration of the latest, and the one before those.
+	Heard []time.Duration
+}
+
+// Silent is for how long no renewal was seen; zero where nobody looked for any.
+func (m Member) Silent() time.Duration {
+	if len(m.Heard) == 0 {
+		return 0
+	}
+	return m.Heard[0]
+}
+
+// LongestSilence is the longest time without a renewal that reaches into the last part of that
+// length. What is not known of it counts as silence.
+func (m Member) LongestSilence(last time.Duration) (longest time.Duration) {
+	later := time.Duration(0)
+	for _, ago := range m.Heard {
+		longest = max(longest, ago-later)
+		if later = ago; ago >= last {
+			return longest
+		}
+	}
+	return max(longest, last-later)
 }
 
 // Outcome is what follows from a look.

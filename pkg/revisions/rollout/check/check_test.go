@@ -57,6 +57,12 @@ func TestChecks(t *testing.T) {
 			e.Lost = append(e.Lost, at(s))
 		}
 	}
+	heard := func(m *rollout.Member, ago ...float64) {
+		m.Heard = nil
+		for _, s := range ago {
+			m.Heard = append(m.Heard, time.Duration(s*float64(time.Second)))
+		}
+	}
 	for _, tt := range []struct {
 		name   string
 		change func(*check.Sight)
@@ -82,11 +88,36 @@ func TestChecks(t *testing.T) {
 		{"lost before the rollout", func(s *check.Sight) { s.Now = at(60); lost(web(s), -1, 0, 40) }, ""},
 		{"lost in the future", func(s *check.Sight) { lost(web(s), 500, 601) }, ""},
 
-		{"renewals fail", func(s *check.Sight) { green(s).Silent = 7600 * time.Millisecond }, "renewals, g_00000001: no renewal seen for 7.6s, more than half of 15s"},
-		{"a renewal is late", func(s *check.Sight) { green(s).Silent = 7500 * time.Millisecond }, ""},
-		{"renewals of stable fail", func(s *check.Sight) { red(s).Silent = 10 * time.Second }, ""},
-		{"nobody is heard of", func(s *check.Sight) { green(s).Silent, red(s).Silent = 10*time.Second, 10*time.Second }, ""},
-		{"renewals of a member that leads nothing fail", func(s *check.Sight) { green(s).Silent = 10 * time.Second; web(s).Holder = "g_00000002" }, ""},
+		{"renewals fail", func(s *check.Sight) { heard(green(s), 7.6); heard(red(s), 3, 6, 9) }, "renewals, g_00000001: no renewal seen for 7.6s, more than half of 15s"},
+		{"a renewal is late", func(s *check.Sight) { heard(green(s), 7.5); heard(red(s), 3, 6, 9) }, ""},
+		{"renewals of stable fail", func(s *check.Sight) { heard(red(s), 10); heard(green(s), 3, 6, 9) }, ""},
+		{"nobody is heard of", func(s *check.Sight) { heard(green(s), 10); heard(red(s), 10) }, ""},
+		{"all are heard of late", func(s *check.Sight) { heard(green(s), 7.6); heard(red(s), 0, 7) }, ""},
+		{"stable was silent since before", func(s *check.Sight) { heard(green(s), 7.6); heard(red(s), 2, 5, 9.1) }, ""},
+		{"stable has just come", func(s *check.Sight) { heard(green(s), 7.6); heard(red(s), 1, 3) }, ""},
+		{"most are heard of", func(s *check.Sight) {
+			heard(green(s), 7.6)
+			heard(red(s), 7)
+			for _, other := range []string{"r_00000002", "r_00000003"} {
+				m := rollout.Member{Identity: other, Revision: "red", Duration: 15 * time.Second}
+				heard(&m, 3, 6, 9)
+				s.Seen.Members = append(s.Seen.Members, m)
+			}
+		}, "renewals, g_00000001: no renewal seen for 7.6s, more than half of 15s"},
+		{"only the canary is heard of", func(s *check.Sight) {
+			heard(green(s), 7.6)
+			heard(red(s), 7)
+			m := rollout.Member{Identity: "g_00000002", Revision: "green", Duration: 15 * time.Second}
+			heard(&m, 3, 6, 9)
+			s.Seen.Members = append(s.Seen.Members, m)
+		}, ""},
+		{"only the canary is left", func(s *check.Sight) {
+			heard(green(s), 7.6)
+			red(s).Revision = "green"
+			heard(red(s), 3, 6, 9)
+		}, "renewals, g_00000001: no renewal seen for 7.6s, more than half of 15s"},
+		{"nobody else is left", func(s *check.Sight) { heard(green(s), 7.6); s.Seen.Members = s.Seen.Members[:1] }, ""},
+		{"renewals of a member that leads nothing fail", func(s *check.Sight) { heard(green(s), 10); heard(red(s), 3, 6, 9, 12); web(s).Holder = "g_00000002" }, ""},
 
 		{"another attempt", func(s *check.Sight) { away(s); s.Spec.Retry = 1 }, ""},
 		{"only others are wanted", func(s *check.Sight) { away(s); s.Spec.Checks = []string{"flaps"} }, ""},

@@ -11,8 +11,9 @@ import (
 )
 
 // Check fails for a member of the canary that leads an election in reach and whose session was
-// not renewed for half of what it lasts. While no other member is heard of either, it is
-// the controller that does not see.
+// not renewed for half of what it lasts, while most members outside the canary renewed theirs in
+// that same time. Where those were late as well, it is the API server that is slow, or the
+// controller that does not see.
 type Check struct{}
 
 // Name implements check.Check.
@@ -20,17 +21,15 @@ func (Check) Name() string { return "renewals" }
 
 // Find implements check.Check.
 func (Check) Find(s check.Sight) (found []rollout.Failure) {
-	if !slices.ContainsFunc(s.Seen.Members, func(m rollout.Member) bool { return !silent(m) }) {
-		return nil
-	}
 	for _, m := range s.Canaries() {
-		if !silent(m) {
+		silent := m.Silent()
+		if silent <= m.Duration/2 || !othersRenew(s, m, silent) {
 			continue
 		}
 		for _, e := range s.InReach() {
 			if e.Holder == m.Identity {
 				found = append(found, rollout.Failure{Member: m.Identity,
-					What: fmt.Sprintf("no renewal seen for %v, more than half of %v", m.Silent.Round(100*time.Millisecond), m.Duration)})
+					What: fmt.Sprintf("no renewal seen for %v, more than half of %v", silent.Round(100*time.Millisecond), m.Duration)})
 				break
 			}
 		}
@@ -38,4 +37,22 @@ func (Check) Find(s check.Sight) (found []rollout.Failure) {
 	return found
 }
 
-func silent(m rollout.Member) bool { return m.Silent > m.Duration/2 }
+// othersRenew says whether most witnesses were never silent for half as long as the member was.
+// Witnesses are the members outside the canary, or, where none lives, all others.
+//
+// Why half: while the API server answers nobody, silences differ by one renewInterval at most. If
+// that lasts for longer than a renewInterval, a witness is silent for more than half; if not, its
+// usual silence is half already.
+func othersRenew(s check.Sight, m rollout.Member, silent time.Duration) bool {
+	witnesses := slices.DeleteFunc(slices.Clone(s.Seen.Members), func(o rollout.Member) bool { return o.Revision == s.Spec.Canary })
+	if len(witnesses) == 0 {
+		witnesses = slices.DeleteFunc(s.Canaries(), func(o rollout.Member) bool { return o.Identity == m.Identity })
+	}
+	renew := 0
+	for _, o := range witnesses {
+		if 2*o.LongestSilence(silent) < silent {
+			renew++
+		}
+	}
+	return 2*renew > len(witnesses)
+}

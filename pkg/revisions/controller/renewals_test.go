@@ -1,0 +1,79 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// stall has the store answer no write of some members for so long.
+func (c *crowd) stall(d time.Duration, names ...string) {
+	c.Helper()
+	over := time.Now().Add(d)
+	for _, name := range names {
+		c.member(name).leases.On(memory.Put, func(ctx context.Context, _ memory.Call, op func() error) error {
+			select {
+			case <-time.After(time.Until(over)):
+				return op()
+			case <-ctx.Done():
+				return fmt.Errorf("%w: %w", lock.ErrUnknown, ctx.Err())
+			}
+		})
+	}
+}
+
+// renewing is a canary that leads, of which only the renewals are checked. Its beats come so much
+// later than those of the others.
+func renewing(t *testing.T, later time.Duration) *crowd {
+	c := newCrowd(t, mixed{name: "web", follows: true})
+	c.join(100, "red-1", "red-2")
+	after(settled + later)
+	c.join(100, "green-1")
+	after(time.Minute)
+	c.halfway("renewals")
+	c.phase(time.Minute, rollout.Paused)
+	return c
+}
+
+// TestRenewalsThatAreLateForAll: where the store answers nobody in time, the canary is not to blame,
+// whoever is heard of first when that is over.
+func TestRenewalsThatAreLateForAll(t *testing.T) {
+	for phase := time.Duration(0); phase < timing.RenewInterval; phase += 250 * time.Millisecond {
+		for lasts := timing.LeaseDuration / 4; lasts < 3500*time.Millisecond; lasts += 250 * time.Millisecond {
+			t.Run(fmt.Sprint(phase, " later, ", lasts), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := renewing(t, phase)
+					c.stall(lasts, "red-1", "red-2")
+					c.stall(lasts+500*time.Millisecond, "green-1")
+					after(20 * time.Second)
+					if p := c.plan(); p.Phase() != rollout.Paused || len(p.Status.Failures) > 0 {
+						t.Errorf("the rollout is %s: %v", p.Phase(), p.Status.Failures)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestRenewalsThatAreLateForTheCanary: where only the canary's are late it is taken back.
+func TestRenewalsThatAreLateForTheCanary(t *testing.T) {
+	for phase := time.Duration(0); phase < timing.RenewInterval; phase += 250 * time.Millisecond {
+		t.Run(fmt.Sprint(phase, " later"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := renewing(t, phase)
+				c.stall(timing.LeaseDuration*2/3, "green-1")
+				p := c.phase(timing.LeaseDuration, rollout.RolledBack)
+				if !strings.Contains(p.Status.Message, "renewals, green-1_") {
+					t.Errorf("message %q", p.Status.Message)
+				}
+			})
+		})
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
@@ -18,13 +17,8 @@ func (c *crowd) stall(d time.Duration, names ...string) {
 	c.Helper()
 	over := time.Now().Add(d)
 	for _, name := range names {
-		c.member(name).leases.On(memory.Put, func(ctx context.Context, _ memory.Call, op func() error) error {
-			select {
-			case <-time.After(time.Until(over)):
-				return op()
-			case <-ctx.Done():
-				return fmt.Errorf("%w: %w", lock.ErrUnknown, ctx.Err())
-			}
+		c.member(name).leases.On(memory.Put, func(ctx context.Context, call memory.Call, op func() error) error {
+			return memory.Delay(time.Until(over))(ctx, call, op)
 		})
 	}
 }

@@ -128,13 +128,17 @@ func TestFileChangesAfterItWasVerified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(other, []byte("#!/bin/false\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string]func() error{
-		"overwritten": func() error { return os.WriteFile(path, []byte("#!/bin/false\n"), 0o700) },
+		"overwritten": func() error { return os.WriteFile(path, []byte("#!/bin/false\n"), 0o700) }, // or what it was swapped for
 		"swapped": func() error {
 			if err := os.Remove(path); err != nil {
 				return err
 			}
-			return os.Symlink("/bin/false", path)
+			return os.Symlink(other, path)
 		},
 	} {
 		if err := change(); err != nil {

@@ -31,7 +31,7 @@ func sourceKinds(c sourceClients) *revisions.Registry {
 	r := revisions.NewRegistry()
 	r.Register("static", static.Kind())
 	r.Register("file", file.Kind())
-	r.Register("configMap", configmap.Kind(c.core))
+	r.Register(kindConfigMap, configmap.Kind(c.core))
 	r.Register("webhook", webhook.Kind(c.admission))
 	return r
 }
@@ -49,6 +49,12 @@ func sourcesIn(c *rest.Config) (*revisions.Registry, error) {
 	return sourceKinds(sourceClients{core, admission}), nil
 }
 
+// kindConfigMap is the source that reads a ConfigMap, and kindOfConfigMaps the kind of lock that is one.
+const (
+	kindConfigMap    = "configMap"
+	kindOfConfigMaps = "ConfigMap"
+)
+
 // lockKinds are the kinds of lock.
 var lockKinds = map[string]lockKind{
 	"Lease": {
@@ -57,7 +63,7 @@ var lockKinds = map[string]lockKind{
 			return lease.Shared(c.leases, namespace, lease.HolderKeys())
 		},
 	},
-	"ConfigMap": {
+	kindOfConfigMaps: {
 		store:     func(c *clients, namespace string) lock.Store { return cmlock.In(c.configMaps, namespace) },
 		withIstio: func(c *clients, namespace string) lock.Store { return cmlock.In(c.configMaps, namespace) },
 	},

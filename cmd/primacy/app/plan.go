@@ -16,6 +16,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
@@ -81,6 +82,7 @@ func (p planner) plan(c *config.Configuration) (*plan, error) {
 	}
 	for _, e := range c.Elections {
 		note(notControllers(c, e))
+		note(notDefaults(c, e))
 		made.elections = append(made.elections, p.election(c, e, note))
 	}
 	if err := errs.OrNil(); err != nil {
@@ -101,6 +103,31 @@ func notControllers(c *config.Configuration, e config.Election) error {
 	case e.Lock.Kind == config.DefaultLockKind && e.Lock.Name == own:
 		return c.ErrorAt(nil, e.Field+".lock.name", problem, "choose another name for the lock")
 	case e.Lock.MigrateFrom != nil && *e.Lock.MigrateFrom == (config.LockName{Kind: config.DefaultLockKind, Name: own}):
+		return c.ErrorAt(nil, e.Field+".lock.migrateFrom", problem, "name the lock that this election had before")
+	}
+	return nil
+}
+
+// notDefaults refuses a lock in the ConfigMap that holds the default revision.
+func notDefaults(c *config.Configuration, e config.Election) error {
+	b := c.DefaultRevision
+	if b == nil || b.Kind != kindConfigMap || e.Disabled {
+		return nil
+	}
+	source, err := configmap.KeyIn(b.Node, "")
+	if err != nil {
+		return nil // it is said beside the source
+	}
+	read := config.LockName{Kind: kindOfConfigMaps, Name: source.Name}
+	problem := fmt.Sprintf("ConfigMap %q holds the default revision, which %s reads", source.Name, b.Field)
+	field := e.Field + ".lock.name"
+	if _, given := strict.Lookup(e.Node, "lock.name"); !given {
+		field = e.Field + ".name"
+	}
+	switch {
+	case e.Lock.Kind == read.Kind && e.Lock.Name == read.Name:
+		return c.ErrorAt(nil, field, problem, "give the lock another name")
+	case e.Lock.MigrateFrom != nil && *e.Lock.MigrateFrom == read:
 		return c.ErrorAt(nil, e.Field+".lock.migrateFrom", problem, "name the lock that this election had before")
 	}
 	return nil

@@ -82,3 +82,29 @@ func TestControllersElectionIsReserved(t *testing.T) {
 		}
 	}
 }
+
+// The ConfigMap that holds the default revision, or the rollout, is no lock: an election would write
+// over it.
+func TestAConfigMapThatIsRead(t *testing.T) {
+	const source = "{configMap: {name: revisions, key: default}}"
+	for _, tt := range []struct{ source, entry, want string }{
+		{source, "{name: a, lock: {kind: ConfigMap, name: revisions}}",
+			`a.yaml:7:43: elections[0].lock.name: ConfigMap "revisions" holds the default revision, which defaultRevision.configMap reads (give the lock another name)`},
+		{source, "{name: revisions, lock: {kind: ConfigMap}}", `a.yaml:7:10: elections[0].name: ConfigMap "revisions" holds`},
+		{source, "{name: a, lock: {migrateFrom: {kind: ConfigMap, name: revisions}}}",
+			`a.yaml:7:33: elections[0].lock.migrateFrom: ConfigMap "revisions" holds the default revision, which defaultRevision.configMap reads (name the lock that this election had before)`},
+		{"{configMap: {name: a-red, key: default}}", "{name: a, scope: revision, lock: {kind: ConfigMap}}", `elections[0].name: ConfigMap "a-red" holds`},
+		{source, "{name: a, lock: {kind: ConfigMap, name: primacy-edge-rollout}}", `elections[0].lock.name: "primacy-edge-rollout" may be the name of a session`},
+		{source, "{name: a, lock: {name: revisions}}", ""},
+		{source, "{name: revisions, enabled: false, lock: {kind: ConfigMap}}", ""},
+		{"red", "{name: a, lock: {kind: ConfigMap, name: revisions}}", ""},
+	} {
+		c, err := config.Parse("a.yaml", fmt.Appendf(nil, "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nmember: {revision: red}\ndefaultRevision: %s\nelections:\n- %s\n", tt.source, tt.entry))
+		if err == nil {
+			_, err = add(nil).checker().plan(c)
+		}
+		if got := message(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.entry, got, tt.want)
+		}
+	}
+}

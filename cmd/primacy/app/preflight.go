@@ -61,7 +61,7 @@ func needs(p *config.Process, member string, source election.Preferences) []need
 	c := p.Configuration
 	inLeases := []string{session.Prefix(p.Group) + member + "-0"}
 	var inConfigMaps []string
-	of := map[string]*[]string{"Lease": &inLeases, "ConfigMap": &inConfigMaps}
+	of := map[string]*[]string{"Lease": &inLeases, kindOfConfigMaps: &inConfigMaps}
 	note := func(kind, name string) {
 		if names := of[kind]; names != nil && len(*names) < mostNames {
 			*names = append(*names, name)

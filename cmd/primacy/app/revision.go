@@ -145,7 +145,7 @@ func (s *steerCommand) defaultKey() (configmap.Key, error) {
 		return configmap.Key{}, &usageError{errors.New("which ConfigMap has the default revision? (give --config FILE, or set PRIMACY_CONFIG)")}
 	case c.DefaultRevision == nil:
 		return configmap.Key{}, errors.New("the configuration has no defaultRevision (add one, such as defaultRevision: {configMap: {name: primacy-revisions, key: default}})")
-	case c.DefaultRevision.Kind != "configMap":
+	case c.DefaultRevision.Kind != kindConfigMap:
 		return configmap.Key{}, fmt.Errorf("the default revision comes from %s, which is not set with this command (change it there)", c.DefaultRevision.Kind)
 	}
 	key, err := configmap.KeyIn(c.DefaultRevision.Node, s.namespace)

@@ -1,6 +1,6 @@
 package mutants_test
 
-// reloadRows break rules of configurations that change under a running member.
+// reloadRows break rules of configurations, and of those that change under a running member.
 var reloadRows = []row{
 	{
 		name: "reload/changed-unseen", rule: "a changed election is taken up",
@@ -36,5 +36,12 @@ var reloadRows = []row{
 		old:  "	if len(m.heirs) > 0 || len(m.leaving) > 0 {\n",
 		new:  "	if false {\n",
 		pkg:  "cmd/primacy/app", test: "TestStepsOfAMoveInAHurry",
+	},
+	{
+		name: "validate/default-as-lock", rule: "no election has its lock in the ConfigMap that holds the default revision",
+		file: "cmd/primacy/app/plan.go",
+		old:  "		note(notDefaults(c, e))\n",
+		new:  "",
+		pkg:  "cmd/primacy/app", test: "TestAConfigMapThatIsRead",
 	},
 }

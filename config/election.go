@@ -16,7 +16,7 @@ func (r *resolver) elections(docs []*electionDoc) {
 	for i, doc := range docs {
 		at := fmt.Sprintf("elections[%d]", i)
 		e := r.election(at, doc)
-		if r.unique(names, e.Name, at+".name", "%q is the name of %s in line %d too", "names must differ") {
+		if r.unique(names, e.Name, at+".name", "%q is the name of %s in line %d too", "names must differ") && !r.obscure(at) {
 			r.unique(locks, e.Lock.Kind+"/"+e.Lock.Name, r.lockField(at), "the lock %q belongs to %s in line %d too", "give one of them another lock.name")
 			if from := e.Lock.MigrateFrom; from != nil {
 				r.unique(locks, from.Kind+"/"+from.Name, at+".lock.migrateFrom", "the lock %q belongs to %s in line %d too", "name the lock that this election had before")
@@ -50,7 +50,7 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	e.Node, _ = strict.Lookup(r.cfg.root, at)
 	named := r.name(at+".name", e.Name, labelledName)
 	e.Lock = r.lock(at, doc)
-	if scope := at + ".scope"; r.oneOf(scope, doc.Scope, string(ScopeGroup), string(ScopeRevision)) == string(ScopeRevision) && named {
+	if scope := at + ".scope"; r.oneOf(scope, doc.Scope, string(ScopeGroup), string(ScopeRevision)) == string(ScopeRevision) && named && !r.obscure("member") {
 		e.Suffix = "-" + r.cfg.Member.Revision
 		e.Name, e.Lock.Name = e.Name+e.Suffix, e.Lock.Name+e.Suffix
 		r.scoped(scope, "election", e.Name, labelledName)
@@ -61,7 +61,7 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 		if e.Lock.Kind == other {
 			other = DefaultLockKind
 		}
-		r.fail(at+".lock.migrateFrom", "name the kind or the name that it had before, such as kind: "+other, "is the lock that the election has now")
+		r.clash(at+".lock.migrateFrom", "name the kind or the name that it had before, such as kind: "+other, "is the lock that the election has now")
 		e.Lock.MigrateFrom = nil
 	}
 	r.priority(at+".priority", doc.Priority, &e)
@@ -156,7 +156,7 @@ func (r *resolver) renewal(at string, doc lockDoc, e *Election) record.Renewal {
 	}
 	renewal := record.Renewal(r.oneOf(field, doc.Renewal, string(record.RenewalSession), string(record.RenewalRecord)))
 	if renewal == record.RenewalSession && obstacle != "" {
-		r.fail(field, "write renewal: record, or leave it out", "%s", obstacle)
+		r.clash(field, "write renewal: record, or leave it out", "%s", obstacle)
 	}
 	return renewal
 }
@@ -186,7 +186,7 @@ func (r *resolver) sharing(at string, doc lockDoc, lock *Lock) {
 	}
 	foreign := at + ".lock.foreign"
 	if lock.SharedWith != SharedWithClientGo {
-		r.fail(foreign, "write sharedWith: client-go, or leave foreign out", "the timings of client-go's electors, but the lock is not shared with any")
+		r.clash(foreign, "write sharedWith: client-go, or leave foreign out", "the timings of client-go's electors, but the lock is not shared with any")
 	}
 	lock.Foreign = ForeignTimings{doc.Foreign.RenewDeadline, doc.Foreign.RetryPeriod}
 	for _, f := range []struct {
@@ -208,10 +208,10 @@ const retryJitter = 1.2
 // foreignArithmetic refuses timings that no elector of client-go can have.
 func (r *resolver) foreignArithmetic(at string, f ForeignTimings) {
 	if most := time.Duration(retryJitter * float64(f.RetryPeriod)); f.RenewDeadline <= most {
-		r.fail(at+".renewDeadline", "they may have changed places", "%v must be more than %v x retryPeriod %v = %v, or the elector would not start", f.RenewDeadline, retryJitter, f.RetryPeriod, most)
+		r.clash(at+".renewDeadline", "they may have changed places", "%v must be more than %v x retryPeriod %v = %v, or the elector would not start", f.RenewDeadline, retryJitter, f.RetryPeriod, most)
 	}
 	if f.Wait() < record.LeastForeignWait {
-		r.fail(at, "check the units", "a claim would wait for 2 x renewDeadline %v + retryPeriod %v = %v, which must be at least %v", f.RenewDeadline, f.RetryPeriod, f.Wait(), record.LeastForeignWait)
+		r.clash(at, "check the units", "a claim would wait for 2 x renewDeadline %v + retryPeriod %v = %v, which must be at least %v", f.RenewDeadline, f.RetryPeriod, f.Wait(), record.LeastForeignWait)
 	}
 }
 

@@ -8,9 +8,9 @@ func (r *resolver) enabled(at string, doc *electionDoc, e *Election) {
 	}
 	const hint = "leave out one of the two"
 	if e.Range {
-		r.fail(at+".range", hint, "with enabled: false, in line %d, every member would have the same range", r.line(at+".enabled"))
+		r.clash(at+".range", hint, "with enabled: false, in line %d, every member would have the same range", r.line(at+".enabled"))
 	}
 	if e.Outage == OutageFailopen {
-		r.fail(at+".outage", hint, "with enabled: false, in line %d, no outage stops the work, so it cannot fail open", r.line(at+".enabled"))
+		r.clash(at+".outage", hint, "with enabled: false, in line %d, no outage stops the work, so it cannot fail open", r.line(at+".enabled"))
 	}
 }

@@ -51,7 +51,7 @@ func (r *resolver) outage(at string, doc *electionDoc, e *Election) {
 		field := at + ".failopenFor"
 		switch {
 		case e.Outage != OutageFailopen:
-			r.fail(field, "write outage: failopen, or leave failopenFor out", "the work stops in an outage")
+			r.clash(field, "write outage: failopen, or leave failopenFor out", "the work stops in an outage")
 		case bound.Duration <= 0:
 			r.fail(field, "write how long work may go on after its lock has expired, or unbounded", "%v must be more than 0", bound.Duration)
 		case bound.Duration > maxTiming && bound.Duration != Unbounded:
@@ -69,9 +69,9 @@ func (r *resolver) outage(at string, doc *electionDoc, e *Election) {
 		switch {
 		case !f.given:
 		case e.Lock.SharedWith != SharedWithNobody:
-			r.fail(f.field, "leave out one of the two", "%s cannot be kept on a lock that is shared with %s", f.what, e.Lock.SharedWith)
+			r.clash(f.field, "leave out one of the two", "%s cannot be kept on a lock that is shared with %s", f.what, e.Lock.SharedWith)
 		case e.Lock.MigrateFrom != nil:
-			r.fail(f.field, "finish the migration first", "%s cannot be kept while the lock is migrated", f.what)
+			r.clash(f.field, "finish the migration first", "%s cannot be kept while the lock is migrated", f.what)
 		}
 	}
 }

@@ -19,7 +19,7 @@ const maxSize = 8 << 20
 
 // Load reads the document in a file. See Parse.
 func Load(path string) (*Configuration, error) {
-	data, err := read(path)
+	data, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,8 @@ func Parse(filename string, data []byte) (*Configuration, error) {
 	return parse(filename, data, nil)
 }
 
-func read(path string) ([]byte, error) {
+// Read returns what a file holds, for Parse and Survey.
+func Read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
@@ -40,7 +41,7 @@ func read(path string) ([]byte, error) {
 	return readAll(f)
 }
 
-// readFile is read for a path where anything may stand by now: to open a pipe that nobody writes
+// readFile is Read for a path where anything may stand by now: to open a pipe that nobody writes
 // to must not block.
 func readFile(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -65,26 +66,63 @@ func readAll(f *os.File) ([]byte, error) {
 	return data, nil
 }
 
-func parse(filename string, data []byte, over overrides) (*Configuration, error) {
-	root, err := single(data)
+// Survey reads a document as Parse does. Beside the mistakes it returns what has none: elections,
+// and the source of the preferred revision; nil where a mistake leaves nothing to be told. So
+// whoever decodes these can tell more mistakes. No election is without one while timing is not.
+func Survey(filename string, data []byte) (*Configuration, error) {
+	root, err := open(filename, data)
 	if err != nil {
-		return nil, strict.Rebase(err, filename, "", nil)
+		return nil, err
 	}
-	if err := header(root); err != nil {
-		return nil, strict.Rebase(err, filename, "", nil)
+	return survey(filename, root, nil, nil)
+}
+
+func parse(filename string, data []byte, over overrides) (*Configuration, error) {
+	root, err := open(filename, data)
+	if err != nil {
+		return nil, err
 	}
 	return resolve(filename, root, over, nil)
+}
+
+// open parses bytes that hold exactly one document of ours.
+func open(filename string, data []byte) (*yaml.Node, error) {
+	root, err := single(data)
+	if err == nil {
+		err = header(root)
+	}
+	if err == nil {
+		err = strict.Plain(root)
+	}
+	return root, strict.Rebase(err, filename, "", nil)
 }
 
 // resolve fills in and checks a document. process is what is in force in one that runs; nil for
 // one that starts.
 func resolve(filename string, root *yaml.Node, over overrides, process *Configuration) (*Configuration, error) {
-	doc := document{Member: memberDoc{Weight: DefaultWeight}}
-	if err := strict.Decode(root, &doc); err != nil {
-		return nil, strict.Rebase(err, filename, "", nil)
+	c, err := survey(filename, root, over, process)
+	if err != nil {
+		return nil, err
 	}
-	r := &resolver{cfg: &Configuration{File: filename, root: root, over: over, sources: over.apply(&doc)}, process: process}
-	return r.resolve(&doc)
+	return c, nil
+}
+
+// survey resolves what can be decoded, whatever cannot.
+func survey(filename string, root *yaml.Node, over overrides, process *Configuration) (*Configuration, error) {
+	doc := document{Member: memberDoc{Weight: DefaultWeight}}
+	undecoded := within(strict.Decode(root, &doc), "", nil)
+	for _, e := range undecoded {
+		e.File = filename
+	}
+	r := &resolver{
+		cfg:       &Configuration{File: filename, root: root, over: over, sources: over.apply(&doc)},
+		process:   process,
+		undecoded: undecoded,
+	}
+	r.resolve(&doc)
+	errs := append(undecoded, r.errs...)
+	r.cfg.leaveOut(errs)
+	return r.cfg, errs.OrNil()
 }
 
 // resolvedFor resolves the document for a process in which another configuration is in force.

@@ -87,7 +87,7 @@ func LoadProcess(flags *pflag.FlagSet) (*Process, error) {
 		}
 		return p, nil
 	}
-	data, err := read(p.Config)
+	data, err := Read(p.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -13,10 +15,53 @@ type resolver struct {
 	errs strict.Errors
 	// process is what a running process has in force; nil where one is started.
 	process *Configuration
+	// undecoded are the fields that could not be decoded: they look as if they were not written.
+	undecoded strict.Errors
 }
 
+// fail notes a mistake in one field, unless that could not be decoded.
 func (r *resolver) fail(field, hint, problem string, args ...any) {
+	if slices.ContainsFunc(r.undecoded, func(e *strict.Error) bool { return holds(e.Field, field) || holds(field, e.Field) }) {
+		return
+	}
 	r.errs = append(r.errs, r.cfg.errorAt(nil, field, fmt.Sprintf(problem, args...), hint))
+}
+
+// clash notes that fields of one block do not fit together, unless one of the block could not be
+// decoded: what seems not to fit may be what was meant.
+func (r *resolver) clash(field, hint, problem string, args ...any) {
+	if !r.obscure(blockOf(field)) {
+		r.fail(field, hint, problem, args...)
+	}
+}
+
+// obscure says whether something in a block could not be decoded.
+func (r *resolver) obscure(block string) bool {
+	return slices.ContainsFunc(r.undecoded, func(e *strict.Error) bool { return blockOf(e.Field) == block })
+}
+
+// blockOf is the block of a document in which a field is: an election, or a key of the document.
+func blockOf(field string) string {
+	block, _, _ := strings.Cut(field, ".")
+	return block
+}
+
+// holds says whether a field is another one, or has it within.
+func holds(outer, inner string) bool {
+	rest, within := strings.CutPrefix(inner, outer)
+	return within && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// leaveOut takes out what the mistakes are in, and what builds on it.
+func (c *Configuration) leaveOut(errs strict.Errors) {
+	wrong := map[string]bool{}
+	for _, e := range errs {
+		wrong[blockOf(e.Field)] = true
+	}
+	if wrong["defaultRevision"] {
+		c.DefaultRevision = nil
+	}
+	c.Elections = slices.DeleteFunc(c.Elections, func(e Election) bool { return wrong[e.Field] || wrong["elections"] || wrong["timing"] })
 }
 
 // given says whether the document or a setting has the field.
@@ -30,7 +75,7 @@ func (r *resolver) line(field string) int {
 	return node.Line
 }
 
-func (r *resolver) resolve(doc *document) (*Configuration, error) {
+func (r *resolver) resolve(doc *document) {
 	c := r.cfg
 	c.Group = doc.Group
 	if r.given(fieldGroup) {
@@ -50,10 +95,6 @@ func (r *resolver) resolve(doc *document) (*Configuration, error) {
 	}
 	r.blame(impossible(c.Timing), c.Timing, []string{"timing"}, "timing")
 	r.elections(doc.Elections)
-	if err := r.errs.OrNil(); err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 func (r *resolver) namespace(doc *document) {

@@ -83,12 +83,15 @@ func (doc timingDoc) durations(t *record.Timing) {
 
 // blame reports what of a timing cannot be kept, at the first of the blocks that sets it.
 func (r *resolver) blame(errs []record.TimingError, t record.Timing, blocks []string, otherwise string) {
+	if r.obscure("timing") {
+		return
+	}
 	for _, e := range errs {
 		hint := timingHint(t, e)
 		if of := r.process; of != nil {
 			hint = fmt.Sprintf("this process keeps leaseDuration %v and renewInterval %v for its session until it is restarted", of.Timing.LeaseDuration, of.Timing.RenewInterval)
 		}
-		r.fail(r.setter(e.Field, blocks, otherwise), hint, "%s", e.Problem)
+		r.clash(r.setter(e.Field, blocks, otherwise), hint, "%s", e.Problem)
 	}
 }
 

@@ -32,11 +32,19 @@ func Decode(node *yaml.Node, into any) error {
 	if node == nil || node.Kind == 0 {
 		return Errors{NewError(node, "", "there is nothing here", "give it a value")}
 	}
+	if err := Plain(node); err != nil {
+		return err
+	}
+	var d decoder
+	d.value(node, v.Elem(), "")
+	return d.errs.OrNil()
+}
+
+// Plain refuses what makes a document mean more than it says: anchors, aliases, tags. With any of
+// these Decode decodes nothing. The error, if any, is an Errors.
+func Plain(node *yaml.Node) error {
 	var d decoder
 	d.refuseReferences(node, "", 0)
-	if len(d.errs) == 0 {
-		d.value(node, v.Elem(), "")
-	}
 	return d.errs.OrNil()
 }
 

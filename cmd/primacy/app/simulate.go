@@ -78,7 +78,7 @@ scenario is wrong; 2 for a mistake in the command line.`,
 }
 
 func (s *simulation) run(a *additions, stdin io.Reader, out io.Writer) error {
-	c, err := load(stdin, s.file)
+	c, err := survey(stdin, s.file)
 	if err != nil {
 		return err
 	}

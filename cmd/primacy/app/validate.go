@@ -27,8 +27,11 @@ With --against, show instead what a member would do that runs with that configur
 takes this one up: which elections would stop, be exchanged or left alone, and what waits for
 a restart. What such a member would refuse is a mistake.
 
-Mistakes are printed as file:line:column: field: problem (hint), and the exit status is 1.
-Runners, policies and sources are looked at once nothing else is wrong.`,
+Mistakes are printed as file:line:column: field: problem (hint), all at once, and the exit
+status is 1. Only these hide others until they are mended: what is no YAML, another apiVersion
+or kind, anchors, aliases and tags hide all else; any mistake in an election hides those in its
+runners and its policy, and so does one in the document's timing for all elections; and what
+fits together is looked at where each field can be read. --against is looked at last.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if file == "" {
@@ -47,13 +50,13 @@ Runners, policies and sources are looked at once nothing else is wrong.`,
 }
 
 func (a *additions) validate(stdin io.Reader, out io.Writer, file, inForce string, members int) error {
-	c, err := load(stdin, file)
-	if err != nil {
+	c, err := survey(stdin, file)
+	if c == nil {
 		return err
 	}
-	made, err := a.checker().plan(c)
-	if err != nil {
-		return err
+	made, more := a.checker().plan(c)
+	if err != nil || more != nil {
+		return together(err, more)
 	}
 	if inForce != "" {
 		return a.validateAgainst(out, c, inForce)
@@ -89,17 +92,33 @@ func (a *additions) validateAgainst(out io.Writer, c *config.Configuration, inFo
 	return err
 }
 
-// load reads a configuration from a file, or from standard input.
-func load(stdin io.Reader, file string) (*config.Configuration, error) {
+// together are mistakes of one document, sorted by place.
+func together(errs ...error) error {
+	var all strict.Errors
+	for _, err := range errs {
+		var some strict.Errors
+		if errors.As(err, &some) {
+			all = append(all, some...)
+		}
+	}
+	return all.OrNil()
+}
+
+// survey reads a configuration from a file, or from standard input. Beside mistakes there may be
+// one with what has none.
+func survey(stdin io.Reader, file string) (*config.Configuration, error) {
 	if file != "-" {
-		c, err := config.Load(file)
-		return c, hintMissing(err, "-f")
+		data, err := config.Read(file)
+		if err != nil {
+			return nil, hintMissing(err, "-f")
+		}
+		return config.Survey(file, data)
 	}
 	data, err := io.ReadAll(stdin)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	return config.Parse("standard input", data)
+	return config.Survey("standard input", data)
 }
 
 // hintMissing says where a file that is not there was named.

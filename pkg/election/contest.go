@@ -109,10 +109,10 @@ func (c *contest) newest() uint64 {
 	return c.realm.streamOf(c.lock.store).newest
 }
 
-// initialState begins with the beats that were used before.
+// initialState begins with the beats that were used, and disowned, before.
 func initialState(r *realm, lock lockName) machine.State {
 	s := machine.Initial()
-	s.Beat = r.beats[lock]
+	s.Beat, s.Disowned = r.beats[lock], r.disowned[lock].Disowned
 	return s
 }
 
@@ -207,6 +207,8 @@ func (r *realm) perform(c *contest, action machine.Action) []happening {
 	case machine.EndSession:
 		r.notBefore = max(r.notBefore, a.NotBefore)
 		r.ending = a.Reason // leaving touches every contest, so it waits for attend
+	case machine.Disown:
+		r.disown(c.lock, a.Disowned)
 	case machine.Report:
 		r.report(c, a)
 	default:

@@ -65,6 +65,10 @@ type realm struct {
 	// beats are the numbers of the last writes to the locks of elections that were given
 	// up: none is used twice, should they come back.
 	beats map[lockName]uint64
+	// disowned are the locks of which neither a release nor a take could be written.
+	disowned map[lockName]disowned
+	// untold are the names of those that the log does not tell of yet.
+	untold []string
 	// heard is when the owner of each session was last heard of, by the session's name, for the
 	// log.
 	heard map[string]sign
@@ -121,7 +125,7 @@ func newRealm(m *Manager, identity string, source *latest[Preference], notBefore
 		log:        m.cfg.Log.With(zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision)),
 		inbox:      make(chan func(), 256),
 		contests:   contests{of: map[*entrant]*contest{}}, streams: map[lock.Store]*stream{},
-		going: map[*contest]bool{}, lowered: map[*contest]bool{}, unready: map[*contest]bool{}, open: map[*contest]bool{}, dimmed: map[*contest]bool{}, handed: map[lockName]bool{}, beats: map[lockName]uint64{}, heard: map[string]sign{},
+		going: map[*contest]bool{}, lowered: map[*contest]bool{}, unready: map[*contest]bool{}, open: map[*contest]bool{}, dimmed: map[*contest]bool{}, handed: map[lockName]bool{}, beats: map[lockName]uint64{}, disowned: map[lockName]disowned{}, heard: map[string]sign{},
 		view: &machine.View{},
 	}
 	r.trouble.log = r.log
@@ -141,7 +145,7 @@ func (r *realm) member() record.Member {
 	now := r.cfg.Clock.Now()
 	m := record.Member{
 		Identity: r.identity, Revision: r.cfg.Member.Revision, Location: r.cfg.Member.Location, Weight: r.cfg.Member.Weight,
-		Ready: (r.leaving == "" || r.unreadyAt != 0) && r.sight.clear(), Preference: r.published, Config: digest(r.setup.names), Setup: r.setup.published(r.cfg), Open: r.openTerms(),
+		Ready: (r.leaving == "" || r.unreadyAt != 0) && r.sight.clear(), Preference: r.published, Config: digest(r.setup.names), Setup: r.setup.published(r.cfg), Open: r.openTerms(), Disowned: r.disownedNow(),
 	}
 	for c := range r.lowered {
 		if c.state.Standing(now) {
@@ -264,6 +268,7 @@ func (r *realm) attend() {
 	for c := r.timers.due(now); c != nil; c = r.timers.due(now) {
 		r.woken(c, now)
 	}
+	r.tendDisowned()
 	if r.ending != "" {
 		r.leave(r.ending)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // answeredFor takes in whether the store answered a request for our session. An answer counts
@@ -34,13 +35,16 @@ func (r *realm) stray(s *stream, e lock.Entry) *contest {
 		return nil
 	}
 	// Only what we wrote ourselves: a stranger's copy of one of our locks is none of ours.
+	if r.isDisowned(lockName{s.store, e.Name}, e) {
+		return nil
+	}
 	if b := rec.Mark.Beat; b == 0 || b > r.beats[lockName{s.store, e.Name}] || rec.Mark.SessionUID != r.beat.UID {
 		return nil
 	}
 	spec := Spec{Name: rec.Election, Lock: e.Name, Locks: s.store}
 	if err := spec.complete(r.cfg); err != nil {
-		r.log.Warn("a lock that this member holds cannot be released; its session ends instead", zap.String("lock", e.Name), zap.Error(err))
-		r.ending = machine.ReasonHeldOn
+		r.log.Warn("a lock of an election that this member does not take part in cannot be released", zap.String("lock", e.Name), zap.Error(err))
+		r.disown(lockName{s.store, e.Name}, record.Disowned{Lock: e.Version.UID, Beat: r.beats[lockName{s.store, e.Name}]})
 		return nil
 	}
 	r.log.Warn("releasing a lock of an election that this member does not take part in", zap.String("lock", e.Name))

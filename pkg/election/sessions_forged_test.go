@@ -14,25 +14,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Rule answer-for-your-writes: what its holder cannot release within a leaseDuration ends the session, of a
-// member that stays as well.
-func TestUnreleasableLockEndsTheSession(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a", "b")
-		m1 := g.join("m1", "stable", stable)
-		after(30 * time.Second)
-		m2 := g.join("m2", "canary", stable)
-		after(10 * time.Second)
-		m1.store.On(memory.Put, memory.Named("b", memory.Reject(fmt.Errorf("%w: not this one", lock.ErrDenied))))
-		m1.prefs.values <- record.Prefer("canary")
-		m2.prefs.values <- record.Prefer("canary")
-		after(30 * time.Minute)
-		g.wantLeader("b", m2, m1, m2)
-		m1.leave(t)
-		m2.leave(t)
-	})
-}
-
 // One word of a lock's annotation is edited. Nobody works beside another, and the lock is led
 // again.
 func TestForgedMarks(t *testing.T) {

@@ -204,28 +204,6 @@ func TestStrayLockIsReleased(t *testing.T) {
 	})
 }
 
-// Rule answer-for-your-writes: what cannot be released within a leaseDuration ends the session.
-func TestWhatCannotBeReleasedEndsTheSession(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a", "b")
-		m1 := g.join("m1", "stable", stable)
-		after(30 * time.Second)
-		m2 := g.join("m2", "stable", stable)
-		after(10 * time.Second)
-		was := m1.status["a"].Leader().Identity
-		m1.store.On(memory.Put, memory.Named("b", memory.Reject(fmt.Errorf("%w: not this one", lock.ErrDenied))))
-		if err := m1.manager.Remove(t.Context(), "b"); err != nil {
-			t.Fatal(err)
-		}
-		after(5 * time.Second)
-		g.wantLeader("b", m2, m2)
-		if l := m1.status["a"].Leader().Identity; l == was {
-			t.Error("the session that holds b goes on")
-		}
-		g.end(m1, m2)
-	})
-}
-
 // A member that leaves with many locks ends its session instead of releasing each, and
 // only after all its work has stopped.
 func TestManyLocksAreLetGoAtOnce(t *testing.T) {

@@ -37,6 +37,9 @@ func (r *realm) takeover(c *contest) *takeover {
 	case machine.Orphaned:
 		t.from = rec.Holder
 		t.why, t.seen = "its session "+cmp.Or(r.dir.Ending(rec.Mark.Session), "has ended"), 0
+		if s := r.view.Sessions[rec.Mark.Session]; s.Holder == rec.Holder && !s.Ended {
+			t.why = "it could not write the lock, and disowned it"
+		}
 		if heard := r.heard[rec.Mark.Session]; heard.of == rec.Holder {
 			t.seen = heard.at
 		}

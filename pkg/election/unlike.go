@@ -53,7 +53,7 @@ func (s *setup) published(c *Config) record.Setup {
 	}
 	return record.Setup{
 		Version: c.Version, DriftPPM: int(math.Ceil(c.Timing.Drift * 1e6)), LongestLease: int(longest / time.Second),
-		Rules: digest(s.rules), Timings: digest(s.timings),
+		Rules: digest(s.rules), Timings: digest(s.timings), Protocol: record.Protocol,
 	}
 }
 

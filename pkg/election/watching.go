@@ -287,6 +287,7 @@ func (r *realm) shown(s *stream, e lock.Entry, by machine.Source) {
 	if s.view == nil { // else the view is that of the list
 		r.tendView(r.cfg.Clock.Now()) // whose the record is follows from the sessions shown before it
 	}
+	r.showsDisowned(lockName{s.store, e.Name}, e)
 	c := s.byLock[e.Name]
 	if c == nil {
 		r.takenOver(s, e)

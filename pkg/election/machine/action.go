@@ -76,6 +76,11 @@ type EndSession struct {
 	NotBefore record.Instant
 }
 
+// Disown: publish in our session that whatever we wrote to the lock of that uid, up to that beat, is
+// nobody's (rule disowned-for-good), for as long as the lock shows such a write; or end the session,
+// which says the same of all locks.
+type Disown struct{ record.Disowned }
+
 // Report: something happened that people may want to know of.
 type Report struct {
 	Kind   ReportKind
@@ -130,6 +135,7 @@ func (Extend) action()     {}
 func (Stop) action()       {}
 func (WakeAt) action()     {}
 func (EndSession) action() {}
+func (Disown) action()     {}
 func (Report) action()     {}
 
 // Reason is why a term ended or a role changed.

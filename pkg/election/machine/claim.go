@@ -116,10 +116,10 @@ func (s *step) seeForeign(r, before *record.Record) {
 // until who came before has certainly stopped.
 func (s *step) missedForeign(e Observed) {
 	shown := s.Lock.shown
-	if s.mayBeForeign() && s.ownerOf(e.Record) != Mine {
+	if s.mayBeForeign() && s.ownerOf(e.Record, e.Version.UID) != Mine {
 		s.heldUntil = 0
 	}
-	if s.ownerOf(e.Record) != Foreign || shown != nil && s.Lock.streamed.UID == e.Version.UID &&
+	if s.ownerOf(e.Record, e.Version.UID) != Foreign || shown != nil && s.Lock.streamed.UID == e.Version.UID &&
 		shown.Holder == e.Record.Holder && shown.Transitions == e.Record.Transitions {
 		return
 	}
@@ -185,7 +185,7 @@ func (s *step) seeLeftoverMark(r, before *record.Record) {
 // shownUnder says whether the stream shows the claim right after the holder it names.
 func (s *step) shownUnder(c record.Claim, v record.Version) bool {
 	shown := s.Lock.shown
-	return s.source == Stream && shown != nil && s.Lock.streamed.UID == v.UID && s.ownerOf(shown) == Foreign &&
+	return s.source == Stream && shown != nil && s.Lock.streamed.UID == v.UID && s.ownerOf(shown, v.UID) == Foreign &&
 		shown.Holder == c.Identity && shown.Transitions == c.Transitions
 }
 
@@ -284,7 +284,7 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 		return false
 	}
 	// A holder whose duration is one second anyway must have written the time as well.
-	return s.source == Stream && released(shown) && s.ownerOf(shown) == Foreign &&
+	return s.source == Stream && released(shown) && s.ownerOf(shown, v.UID) == Foreign &&
 		(shown.Duration != time.Second || !shown.Renewed.Equal(r.Renewed))
 }
 

@@ -15,7 +15,7 @@ import (
 //	            sharing=client-go|istio foreignWait= policy=none|weight|chain beat= range failopen=DURATION
 //	            renewal=session sight=apart othersLease=DURATION othersPercent=N]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
-//	session NAME [uid= holder= ended] [later]   session NAME gone   the directory shows a session object
+//	session NAME [uid= holder= ended disowned=N lock=] [later]   session NAME gone   the directory shows a session object
 //	beat [sent=]              the stream shows a beat of our own session
 //	newest REV                the store has shown this revision, of whatever
 //	holderfirst INSTANT       until then a lock is left to the member that holds it

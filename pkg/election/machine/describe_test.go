@@ -28,6 +28,8 @@ func describe(a Action) string {
 		return "wake at " + seconds(a.At)
 	case EndSession:
 		return fmt.Sprintf("end session, nothing before %s: %s", seconds(a.NotBefore), a.Reason)
+	case Disown:
+		return fmt.Sprintf("disown %s up to beat %d", a.Lock, a.Beat)
 	case Report:
 		text := fmt.Sprintf("report %s", a.Kind)
 		if a.Kind == RoleChanged {

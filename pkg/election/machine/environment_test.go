@@ -237,6 +237,11 @@ func session(e *environment, name string, a arguments) {
 	}
 	member, _ := strings.CutPrefix(name, "s-")
 	shown[name] = Session{UID: a.text("uid", "us-"+member), Holder: identity(a.text("holder", member)), Ended: a["ended"] == "true"}
+	if n := a.number("disowned", 0); n != 0 {
+		o := shown[name]
+		o.Disowned = []record.Disowned{{Lock: a.text("lock", e.version.UID), Beat: uint64(n)}}
+		shown[name] = o
+	}
 	if a["gone"] == "true" {
 		delete(shown, name)
 	}

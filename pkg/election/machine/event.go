@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -133,6 +134,9 @@ type View struct {
 	Peers []Peer
 	// Sessions are all session objects there are, by name, our own too.
 	Sessions map[string]Session
+	// Older says that a living member, of whatever group, is of a version that knows nothing of
+	// locks that are disowned.
+	Older bool
 }
 
 // Session is what a session object says of whoever held it.
@@ -142,6 +146,13 @@ type Session struct {
 	Holder string
 	// Ended says whether it was ended by our mark.
 	Ended bool
+	// Disowned are the locks that the holder has disowned, as written beside a beat of its own.
+	Disowned []record.Disowned
+}
+
+// Equal says whether both say the same.
+func (s Session) Equal(o Session) bool {
+	return s.UID == o.UID && s.Holder == o.Holder && s.Ended == o.Ended && slices.Equal(s.Disowned, o.Disowned)
 }
 
 // Peer is another living member.

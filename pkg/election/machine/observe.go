@@ -105,7 +105,7 @@ func (s *step) wonder() {
 // sight makes an object, or its absence, what is known of the lock, and starts the
 // clocks that the change starts.
 func (s *step) sight(r *record.Record, v record.Version) {
-	before, owner := s.Lock, s.ownerOf(r)
+	before, owner := s.Lock, s.ownerOf(r, v.UID)
 	k := &s.Lock
 	if owner == Foreign {
 		s.robbed()
@@ -196,7 +196,7 @@ func (s *step) skipped(e Observed) {
 	}
 	defer s.streamed(e)
 	duration := time.Duration(0)
-	switch s.ownerOf(e.Record) {
+	switch s.ownerOf(e.Record, e.Version.UID) {
 	case Other, Free:
 		duration = e.Record.Mark.Duration
 		s.seeClaim(e.Record, e.Version, Other)
@@ -247,14 +247,15 @@ func sameForeignBeat(a, b *record.Record) bool {
 		a.Renewed.Equal(b.Renewed) && a.Acquired.Equal(b.Acquired)
 }
 
-func (s *step) ownerOf(r *record.Record) Owner {
+// ownerOf is whose the lock of that uid is by the record.
+func (s *step) ownerOf(r *record.Record, uid string) Owner {
 	switch {
 	case r == nil:
 		return Nobody
 	case r.Holder == "" && r.Bound():
 		return Free
 	case r.Holder != "" && r.Bound():
-		return s.boundTo(r)
+		return s.boundTo(r, uid)
 	case r.Holder != "" && !record.OurForm(r.Holder):
 		// Whatever our annotations say under it means nothing (rules claim-and-wait, bound-to-the-holder).
 		return Foreign

@@ -92,13 +92,15 @@ func (s *step) sessionHolds() bool {
 // boundTo is whose a record is that is bound to a member of ours. Our name under a beat that
 // we never sent is somebody else (rule loss-is-definite), and bound to a session by another hand it is
 // nobody's that is known (rule answer-for-your-writes).
-func (s *step) boundTo(r *record.Record) Owner {
+func (s *step) boundTo(r *record.Record, uid string) Owner {
 	if r.Holder != s.cfg.Member.Identity {
-		return s.ownedThrough(r)
+		return s.ownedThrough(r, uid)
 	}
 	m := r.Mark
 	sent := 0 < m.Beat && m.Beat <= s.Beat
 	switch {
+	case r.ThroughSession() && s.hasDisowned(uid, m.Beat):
+		return Orphaned
 	case !r.ThroughSession() && sent, sent && m.Session == s.session.name && m.SessionUID == s.session.uid:
 		return Mine
 	case r.ThroughSession():
@@ -109,8 +111,8 @@ func (s *step) boundTo(r *record.Record) Owner {
 
 // ownedThrough is whose a record is that another member holds: of a session-renewed one
 // its session decides (rule owned-through-its-session), once we know that of the time of the record.
-func (s *step) ownedThrough(r *record.Record) Owner {
-	o := s.bySession(r)
+func (s *step) ownedThrough(r *record.Record, uid string) Owner {
+	o := s.bySession(r, uid)
 	if o == Orphaned && !s.sessionsCaughtUp(r) {
 		return Unowned
 	}
@@ -118,7 +120,7 @@ func (s *step) ownedThrough(r *record.Record) Owner {
 }
 
 // bySession is whose a record is by the sessions as we know them.
-func (s *step) bySession(r *record.Record) Owner {
+func (s *step) bySession(r *record.Record, uid string) Owner {
 	m := s.beside(r)
 	if m.Renewal != record.RenewalSession {
 		return Other
@@ -130,6 +132,8 @@ func (s *step) bySession(r *record.Record) Owner {
 		return Orphaned // ended, or its slot was used again, which says the same (rule a-session-ends-once)
 	case o.Holder == "":
 		return Unowned
+	case record.Disowns(o.Disowned, uid, m.Beat):
+		return Orphaned
 	}
 	return Other
 }
@@ -171,31 +175,45 @@ func (s *step) ofUnknownSession(r *record.Record) bool {
 // seemsOrphaned says whether a beat of ours decides whether the lock is orphaned.
 func (s *step) seemsOrphaned() bool {
 	return s.Lock.Owner == Unowned && s.ofUnknownSession(s.Lock.Record) && s.Lock.Record.Holder != s.cfg.Member.Identity &&
-		s.bySession(s.Lock.Record) == Orphaned
+		s.bySession(s.Lock.Record, s.Lock.Version.UID) == Orphaned
 }
 
-// answerInTime ends our session when it has kept a lock ours, with no work on it, for as
-// long as a lock without an owner is waited out: nothing else would free it (rule answer-for-your-writes). So it
-// is where a release or a take is refused again and again. What a blind member that stays
-// does about its session concerns all its locks, and is the driver's to decide.
-func (s *step) answerInTime() {
+// answerInTime disowns a lock that our session has kept ours, with no work on it, for as long as
+// a lock without an owner is waited out: nothing else would free it (rule answer-for-your-writes).
+// So it is where a release or a take is refused again and again. It says whether it did. What a
+// blind member that stays does about its session concerns all its locks, and is the driver's to
+// decide.
+func (s *step) answerInTime() bool {
 	idle := s.Role == Following || s.Role == Claiming || s.Role == Draining && s.Drain.Stopped
 	blind := s.now >= s.session.validUntil(s.cfg.Timing)
 	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.cfg.Outlasts || blind && s.leaving == "" {
 		s.owedSince = 0
-		return
+		return false
 	}
 	if s.owedSince == 0 {
 		s.owedSince = s.now
 	}
-	at := s.owedSince.Add(s.cfg.Timing.LeaseDuration)
-	switch {
-	case s.now < at:
+	if at := s.owedSince.Add(s.cfg.Timing.LeaseDuration); s.now < at {
 		s.wakeAt(at)
-	case !s.heldOn:
-		s.heldOn = true
-		s.act(EndSession{Reason: ReasonHeldOn})
+		return false
 	}
+	s.disown()
+	return true
+}
+
+// disown makes all that we wrote to the lock so far nobody's, for good (rule disowned-for-good).
+func (s *step) disown() {
+	s.owedSince = 0
+	s.Disowned = record.Disowned{Lock: s.Lock.Version.UID, Beat: s.Beat}
+	s.act(Disown{s.Disowned})
+	l := s.Lock
+	s.sight(l.Record, l.Version)
+	s.Lock.at = l.at // nothing was shown
+}
+
+// hasDisowned says whether that write of ours to the lock of that uid is nobody's.
+func (s *step) hasDisowned(uid string, beat uint64) bool {
+	return s.Disowned.Lock == uid && beat <= s.Disowned.Beat
 }
 
 // proven says whether the stream has shown a beat of ours that went out at or after the
@@ -206,7 +224,7 @@ func (s *step) proven(at record.Instant) bool { return s.session.sent >= at }
 
 // reown finds out whose the lock is, now that the sessions have changed.
 func (s *step) reown() {
-	if l := s.Lock; !s.ended && l.Record != nil && s.ofUnknownSession(l.Record) && s.ownerOf(l.Record) != l.Owner {
+	if l := s.Lock; !s.ended && l.Record != nil && s.ofUnknownSession(l.Record) && s.ownerOf(l.Record, l.Version.UID) != l.Owner {
 		s.sight(l.Record, l.Version)
 		s.Lock.at = l.at // nothing was shown
 	}

@@ -192,8 +192,8 @@ type State struct {
 	// owedSince is since when our session has kept a lock ours on which no work is done; zero
 	// while it keeps none.
 	owedSince record.Instant
-	// heldOn: what could not be released in time ended our session.
-	heldOn       bool
+	// Disowned is up to which beat our writes to the lock of that uid are nobody's.
+	Disowned     record.Disowned
 	leaving      Reason
 	leavingSince record.Instant
 	// paused is why this member takes nothing for now; empty while it takes part.
@@ -345,7 +345,7 @@ func (s *State) Settled(c Config, now record.Instant) bool {
 		return false
 	case now >= s.givesUpAt(c):
 		// What our session keeps ours must have been answered for first: a Tick is due.
-		return s.ended || s.heldOn || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession()
+		return s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession()
 	case s.Role != Following:
 		return false
 	case s.ended:

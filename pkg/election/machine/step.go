@@ -132,6 +132,17 @@ func (s *step) learn(event Event) {
 // decide is one switch over the role; it runs after every event and is a function of
 // what is known alone.
 func (s *step) decide() {
+	s.play()
+	if s.answerInTime() {
+		s.play()
+	}
+	if s.leaving != "" && !s.Settled(s.cfg, s.now) {
+		s.wakeAt(s.givesUpAt(s.cfg))
+	}
+}
+
+// play does what the role asks for.
+func (s *step) play() {
 	s.sightless = false
 	if s.Role == Leading {
 		s.lead()
@@ -144,10 +155,6 @@ func (s *step) decide() {
 	}
 	if s.Role == Following {
 		s.follow()
-	}
-	s.answerInTime()
-	if s.leaving != "" && !s.Settled(s.cfg, s.now) {
-		s.wakeAt(s.givesUpAt(s.cfg))
 	}
 }
 

@@ -141,7 +141,33 @@ type Member struct {
 	// longer come through. While this session lives such a lock is not free, however old its
 	// renewal is. EveryElection alone stands for too many to list.
 	Open []string
+	// Disowned are the locks of which the member could write neither a release nor a take
+	// (rule disowned-for-good).
+	Disowned []Disowned
 }
+
+// Disowned says of a lock that whatever a member wrote there, up to a beat, is nobody's.
+type Disowned struct {
+	// Lock is the uid of the lock's object: unlike a name, it means one object of one kind.
+	Lock string
+	// Beat is that of the last write that the member asked for there.
+	Beat uint64
+}
+
+// HasDisowned says whether the member disowned what it wrote to the lock of that uid under the
+// beat. While it publishes that, it does for good: it never goes back to such a write.
+func (m *Member) HasDisowned(lock string, beat uint64) bool {
+	return m != nil && Disowns(m.Disowned, lock, beat)
+}
+
+// Disowns says whether the list names the lock of that uid with that beat or a later one.
+func Disowns(list []Disowned, lock string, beat uint64) bool {
+	return slices.ContainsFunc(list, func(d Disowned) bool { return d.Lock == lock && beat <= d.Beat })
+}
+
+// Protocol is what members of this version understand of other sessions: 1, that locks may be
+// disowned. Earlier versions publish none.
+const Protocol = 1
 
 // EveryElection stands in a list of a Member's for more elections than it can list. No election
 // has that name.
@@ -155,6 +181,9 @@ func (m Member) StandsForNone() bool { return len(m.Standing) == 1 && m.Standing
 type Setup struct {
 	// Version is that of the member's program.
 	Version string
+	// Protocol says what the member understands of other sessions: Protocol, if it is of this
+	// version.
+	Protocol int
 	// DriftPPM is its drift, in millionths.
 	DriftPPM int
 	// LongestLease is the longest leaseDuration of its elections and its session, in seconds.
@@ -171,7 +200,7 @@ func (s Setup) Drift() float64 { return float64(s.DriftPPM) / 1e6 }
 func (m *Member) Equal(o *Member) bool {
 	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&
 		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.Setup == o.Setup &&
-		slices.Equal(m.Standing, o.Standing) && slices.Equal(m.Open, o.Open)
+		slices.Equal(m.Standing, o.Standing) && slices.Equal(m.Open, o.Open) && slices.Equal(m.Disowned, o.Disowned)
 }
 
 // Key is the member's revision and location as records show it.

@@ -22,7 +22,7 @@ func TestEqualLooksAtEveryField(t *testing.T) {
 		case reflect.Struct:
 			f.Field(0).SetString("x") // and a struct is compared as a whole
 		case reflect.Slice:
-			f.Set(reflect.ValueOf([]string{"x"}))
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
 		default:
 			t.Fatalf("a field of kind %v: teach this test, and Equal", f.Kind())
 		}

@@ -55,6 +55,8 @@ type slot struct {
 	owner    string
 	beat     uint64
 	duration time.Duration
+	// disowned are the locks that the owner disowned, as it said beside that beat.
+	disowned []record.Disowned
 	// ended: it was shown ended since that owner had it. A session ends once (rule a-session-ends-once).
 	ended bool
 	// tampered: since that beat the session was shown unbound, though it may be bound again; or
@@ -202,6 +204,9 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
 	if r.Bound() {
 		s.owner, s.beat, s.duration, s.ended = r.Holder, r.Mark.Beat, r.Mark.Duration, r.Released()
+		if r.Member != nil {
+			s.disowned = r.Member.Disowned
+		}
 	}
 	if before == nil || before.version.UID != v.UID {
 		return s
@@ -214,7 +219,7 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 		s.ended, s.tampered = before.ended, before.ended
 	default: // a stranger's edit, which shortens nothing
 		s.tampered = before.tampered || !bound || before.ended
-		s.owner, s.beat, s.duration, s.ended = before.owner, before.beat, before.duration, before.ended
+		s.owner, s.beat, s.duration, s.ended, s.disowned = before.owner, before.beat, before.duration, before.ended, before.disowned
 	}
 	if holderOf(before.record) == holderOf(r) {
 		s.bornAt = before.bornAt
@@ -286,10 +291,12 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 			changes = at
 		}
 	}
+	older := false
 	for _, s := range d.slots {
 		if d.isAlien(s) {
 			note(d.endOf(s)) // from then on its owner is gone
 		}
+		older = older || d.isOlder(s, now, without)
 		holder := holderOf(s.record)
 		if holder == "" || holder == without || s.record.Member == nil || d.stateOf(s, now) != live {
 			continue
@@ -305,8 +312,8 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 		all = append(all, l)
 	}
 	slices.SortStableFunc(all, func(a, b living) int { return strings.Compare(a.identity, b.identity) })
-	if !slices.EqualFunc(all, d.view.Peers, living.shownBy) || !d.sessionsShownBy(d.view, now) {
-		d.view = &machine.View{Peers: make([]machine.Peer, 0, len(all)), Sessions: make(map[string]machine.Session, len(d.slots))}
+	if older != d.view.Older || !slices.EqualFunc(all, d.view.Peers, living.shownBy) || !d.sessionsShownBy(d.view, now) {
+		d.view = &machine.View{Peers: make([]machine.Peer, 0, len(all)), Sessions: make(map[string]machine.Session, len(d.slots)), Older: older}
 		for _, s := range d.slots {
 			d.view.Sessions[s.name] = d.session(s, now)
 		}
@@ -324,14 +331,21 @@ func (d *Directory) session(s *slot, now record.Instant) machine.Session {
 	if d.isAlien(s) && now >= d.endOf(s) {
 		return machine.Session{} // its owner is gone, and nobody here ends it: what it renewed is waited out
 	}
-	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released()}
+	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released(), Disowned: s.disowned}
+}
+
+// isOlder says whether the slot is that of another member that lives and knows nothing of locks
+// that are disowned.
+func (d *Directory) isOlder(s *slot, now record.Instant, without string) bool {
+	holder := holderOf(s.record)
+	return holder != "" && holder != without && s.record.Member != nil && s.record.Member.Protocol < 1 && now < d.endOf(s)
 }
 
 func (d *Directory) sessionsShownBy(v *machine.View, now record.Instant) bool {
 	if len(v.Sessions) != len(d.slots) {
 		return false
 	}
-	return !slices.ContainsFunc(d.slots, func(s *slot) bool { return v.Sessions[s.name] != d.session(s, now) })
+	return !slices.ContainsFunc(d.slots, func(s *slot) bool { return !v.Sessions[s.name].Equal(d.session(s, now)) })
 }
 
 // living is a member whose session lives.

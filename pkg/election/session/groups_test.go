@@ -19,7 +19,7 @@ func TestASessionOfAGroupThatIsNotOurs(t *testing.T) {
 	}
 	d.List(1*second, 1*second, 10, []Shown{{Name: name, Record: r, Version: record.Version{UID: "u", Revision: 10}}})
 	owner := machine.Session{UID: "u", Holder: "h_1"}
-	if v, _ := d.View(2*second, ""); v.Sessions[name] != owner || len(v.Peers) != 0 {
+	if v, _ := d.View(2*second, ""); !v.Sessions[name].Equal(owner) || len(v.Peers) != 0 {
 		t.Errorf("%+v", v)
 	}
 	broken := &record.Record{Unreadable: "JSON"}
@@ -27,7 +27,7 @@ func TestASessionOfAGroupThatIsNotOurs(t *testing.T) {
 		t.Error("a broken session is none any more")
 	}
 	d.Observe(3*second, name, broken, record.Version{UID: "u", Revision: 11})
-	if v, _ := d.View(3*second, ""); v.Sessions[name] != (machine.Session{UID: "u"}) {
+	if v, _ := d.View(3*second, ""); !v.Sessions[name].Equal(machine.Session{UID: "u"}) {
 		t.Errorf("broken: %+v", v.Sessions)
 	}
 	d.provenAt = 3600 * second

@@ -20,7 +20,7 @@ func (p *proc) join(notBefore record.Instant) {
 	i.stream = newStream(i)
 	i.stream.heardAt = i.now()
 	i.viewAt.do, i.stepAt.do, i.publishAt.do, i.sightAt.do = i.directoryChanged, i.stepSession, i.publish, i.blind
-	i.beats = map[int]uint64{}
+	i.beats, i.disowned = map[int]uint64{}, map[int]record.Disowned{}
 	i.machines = make([]*part, len(w.elections))
 	p.inc = i
 	w.judge.joined(i)
@@ -50,6 +50,8 @@ type incarnation struct {
 	beat machine.BeatSeen
 	// beats are the numbers of the last writes to the locks of elections that were given up.
 	beats map[int]uint64
+	// disowned is what it disowned of each lock, for good: it lists that for ever.
+	disowned map[int]record.Disowned
 
 	// ending: everything is given up, for the reason given; rejoinAt is the NotBefore of
 	// the next incarnation.
@@ -115,6 +117,12 @@ func (i *incarnation) member() record.Member {
 	m := record.Member{
 		Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
 		Ready: h.ready && !i.goes(), Preference: h.digest, Config: h.config,
+		Setup: record.Setup{Protocol: record.Protocol},
+	}
+	for e := range i.machines {
+		if d, found := i.disowned[e]; found {
+			m.Disowned = append(m.Disowned, d)
+		}
 	}
 	now := i.now()
 	for _, part := range i.machines {

@@ -220,7 +220,7 @@ var rows = []mutant{
 	},
 	{
 		name: "holds-on-to-what-it-cannot-release", rule: "answer-for-your-writes", file: "machine/sessions.go",
-		old: "		s.act(EndSession{Reason: ReasonHeldOn})\n",
+		old: "	s.act(Disown{s.Disowned})\n",
 		new: "",
 	},
 	{

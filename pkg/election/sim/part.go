@@ -74,7 +74,7 @@ func (i *incarnation) newPart(e int) *part {
 		Election: m.name, Group: group, Member: i.member(), Timing: i.p.h.timing, Policy: i.p.h.policy,
 		Bootstrap: w.bootstrap[e], NotBefore: i.notBefore, Foreign: w.foreign[e], Renewal: i.p.h.renewal[e],
 	}
-	m.state.Beat = i.beats[e]
+	m.state.Beat, m.state.Disowned = i.beats[e], i.disowned[e]
 	m.wake.do = m.tick
 	i.machines[e] = m
 	return m
@@ -209,15 +209,23 @@ func (m *part) do(action machine.Action) {
 	case machine.WakeAt:
 		m.i.set(&m.wake, a.At)
 	case machine.EndSession:
-		if a.Reason == machine.ReasonRestored {
-			w.judge.doubted(m.i)
-		} else {
-			w.cov.saw(HeldOn)
-		}
+		w.judge.doubted(m.i)
 		if m.i.p.bursts != nil {
 			m.i.rejoinAt, m.i.untrusted = max(m.i.rejoinAt, a.NotBefore), a.Reason
 		} else {
 			m.i.end(a.Reason, a.NotBefore)
+		}
+	case machine.Disown:
+		w.cov.saw(HeldOn)
+		m.i.disowned[m.election] = a.Disowned
+		if m.i.p.bursts == nil {
+			w.after(0, func() {
+				m.i.p.deliver(fromTimer, func() {
+					if m.i.p.inc == m.i {
+						m.i.publish()
+					}
+				})
+			})
 		}
 	case machine.Report:
 		w.cov.report(m, a)

@@ -66,6 +66,9 @@ func (i *incarnation) stray(e *lock.Entry) *part {
 	if r := e.Record; election < 0 || i.ending != "" || r == nil || r.Holder != i.identity || !r.Bound() || !r.ThroughSession() {
 		return nil
 	}
+	if i.disowned[election].Lock == e.Version.UID && e.Record.Mark.Beat <= i.disowned[election].Beat {
+		return nil
+	}
 	if i.p.bursts != nil {
 		if b := e.Record.Mark.Beat; b == 0 || b > i.beats[election] || e.Record.Mark.SessionUID != i.beat.UID {
 			return nil

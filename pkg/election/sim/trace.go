@@ -86,6 +86,8 @@ func (w *world) traceAction(m *part, action machine.Action) {
 		s = fmt.Sprintf("STOP by %.6f: %s", when(a.By), a.Reason)
 	case machine.EndSession:
 		s = "END SESSION: " + string(a.Reason)
+	case machine.Disown:
+		s = fmt.Sprintf("DISOWN %s up to %d", a.Lock, a.Beat)
 	case machine.Report:
 		s = fmt.Sprintf("%v: %v %s %s", a.Kind, a.Role, a.Reason, a.Detail)
 	default:

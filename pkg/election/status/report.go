@@ -243,7 +243,7 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 	case Led, Claiming:
 		out.Stale = expired(r, now)
 		if r.ThroughSession() {
-			out.throughSession(r, sessions[r.Mark.Session], now)
+			out.throughSession(e, sessions[r.Mark.Session], now)
 		}
 		out.Revision, out.Location = clean(r.Mark.Key.Revision()), string(r.Mark.Key.Location())
 		fallthrough
@@ -259,8 +259,8 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 
 // throughSession says what the holder's session makes of an election that it renews. The
 // record itself was written when the term began.
-func (e *Election) throughSession(r *record.Record, session lock.Entry, now time.Time) {
-	s := session.Record
+func (e *Election) throughSession(lock, session lock.Entry, now time.Time) {
+	r, s := lock.Record, session.Record
 	if s == nil || session.Version.UID != r.Mark.SessionUID {
 		e.State, e.Stale, e.Reason = Unowned, false, "the session of its holder is unknown; it is waited out"
 		return
@@ -269,6 +269,8 @@ func (e *Election) throughSession(r *record.Record, session lock.Entry, now time
 	switch {
 	case s.Released(), s.Bound() && s.Holder != r.Holder:
 		e.State, e.Stale, e.Reason = Released, false, "the session of its holder has ended"
+	case s.Bound() && s.Member.HasDisowned(lock.Version.UID, r.Mark.Beat):
+		e.State, e.Stale, e.Reason = Released, false, "its holder could not write it, and disowned it"
 	case !s.Bound():
 		e.State, e.Stale, e.Reason = Unowned, false, "the session of its holder names nobody; it is waited out"
 	}

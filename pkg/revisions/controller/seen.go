@@ -110,7 +110,7 @@ func (m moment) leads(entry lock.Entry) bool {
 	}
 	if r.ThroughSession() {
 		s := m.view.Sessions[r.Mark.Session]
-		if s.UID != r.Mark.SessionUID || s.Holder != r.Holder || s.Ended {
+		if s.UID != r.Mark.SessionUID || s.Holder != r.Holder || s.Ended || record.Disowns(s.Disowned, entry.Version.UID, r.Mark.Beat) {
 			return false
 		}
 	}

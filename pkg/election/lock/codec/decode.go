@@ -240,6 +240,7 @@ func (p *decoder) member(s string) *record.Member {
 			Version: p.text(what+": version", w.Version), Rules: p.text(what+": rules", w.Rules), Timings: p.text(what+": timings", w.Timings),
 			// A stranger's numbers are cut to what a member may say.
 			DriftPPM: min(max(w.DriftPPM, 0), maxDrift), LongestLease: min(max(w.Longest, 0), longestLease),
+			Protocol: min(max(w.Protocol, 0), maxWeight),
 		},
 	}
 	for _, e := range w.Standing {
@@ -247,6 +248,11 @@ func (p *decoder) member(s string) *record.Member {
 	}
 	for _, e := range w.Open {
 		m.Open = append(m.Open, p.text(what+": open", e))
+	}
+	for _, d := range w.Disowned {
+		if p.check(what+": disowned", checkBeat(d.Beat)) {
+			m.Disowned = append(m.Disowned, record.Disowned{Lock: p.text(what+": disowned", d.Lock), Beat: d.Beat})
+		}
 	}
 	return m
 }

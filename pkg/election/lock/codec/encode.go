@@ -187,10 +187,18 @@ func (e *encoder) member(m record.Member) {
 	for _, s := range m.Open {
 		e.check("member: open", checkText(s, MaxIdentity))
 	}
+	e.check("member: protocol", checkCount(m.Protocol, maxWeight))
+	var disowned []wireDisowned
+	for _, d := range m.Disowned {
+		e.check("member: disowned", checkText(d.Lock, MaxIdentity))
+		e.check("member: disowned", checkBeat(d.Beat))
+		disowned = append(disowned, wireDisowned(d))
+	}
 	e.annotateJSON(MemberAnnotation, wireMember{
 		Identity: m.Identity, Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, Ready: m.Ready,
 		Preference: m.Preference, Config: m.Config, Fallen: m.Fallen, Standing: m.Standing, Open: m.Open,
 		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings,
+		Protocol: m.Protocol, Disowned: disowned,
 	})
 }
 

@@ -24,6 +24,7 @@ var sessionFields = map[string]string{
 	"Own.read":      "plain",
 	"Own.onto":      "while its outcome is in doubt",
 	"Own.doubtful":  "plain",
+	"Own.unfit":     "", // nobody fills a slot up here
 	"Own.published": "whether it is what is to be said; Fallen",
 	"Own.beatAt":    "until",
 	"Own.retryAt":   "until",
@@ -55,6 +56,7 @@ var sessionFields = map[string]string{
 	"slot.beat":      "",
 	"slot.ended":     "",
 	"slot.tampered":  "plain",
+	"slot.disowned":  "", // its members are of a version that disowns nothing
 }
 
 // private reads fields of package session.

@@ -66,7 +66,8 @@ var fields = map[string]field{
 	"State.firstBeat":      {class: leftOut}, // for claims
 	"State.session":        {sessions: true},
 	"State.sightless":      {sessions: true},
-	"State.heldOn":         {sessions: true},
+	"State.Disowned":       {sessions: true},
+	"Disowned.Beat":        {class: beat},
 	"State.owedSince":      {class: since, reach: lease, sessions: true},
 	"Lock.beaten":          {sessions: true, unless: ofOtherBeat},
 	"State.retryAt":        {class: until},

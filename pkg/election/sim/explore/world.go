@@ -348,6 +348,11 @@ func (w *world) do(i int, m *member, now record.Instant, action machine.Action) 
 		if m.ending == "" {
 			m.ending = a.Reason
 		}
+	case machine.Disown:
+		// Its members are of a version that does not heed that, so the session ends.
+		if m.ending == "" {
+			m.ending = machine.ReasonHeldOn
+		}
 	case machine.Report:
 	default:
 		panic(fmt.Sprintf("explore: unknown action %T", action))

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
@@ -95,6 +96,8 @@ func (c *contest) perform(action machine.Action) machine.Event {
 	case machine.EndSession:
 		c.i.notBefore = max(c.i.notBefore, a.NotBefore)
 		c.i.ending = a.Reason // leaving touches every contest, so it waits for attend
+	case machine.Disown:
+		c.i.disowned = append(slices.DeleteFunc(c.i.disowned, func(d record.Disowned) bool { return d.Lock == a.Lock }), a.Disowned)
 	case machine.Report:
 		if a.Kind == machine.PassedOver {
 			w.note("%s: %s passes over %s, which did not take the lock", c.cfg.Election, c.i.p.spec.Name, c.nameOf(a.Detail))

@@ -30,6 +30,7 @@ type incarnation struct {
 	sessionNext, viewNext, sightNext record.Instant
 	// leaving is why everything is being given up, and ending why that is to begin.
 	leaving, ending machine.Reason
+	disowned        []record.Disowned
 	giveUpAt        record.Instant
 	// alarmAt is when the alarm goes off; zero while it is off.
 	alarmAt record.Instant
@@ -72,6 +73,7 @@ func (i *incarnation) member() record.Member {
 	return record.Member{
 		Identity: i.identity, Revision: m.Revision, Location: m.Location, Weight: m.Weight,
 		Ready: i.leaving == "", Preference: i.p.preferred.Digest(), Config: "simulated",
+		Setup: record.Setup{Protocol: record.Protocol}, Disowned: slices.Clone(i.disowned),
 	}
 }
 

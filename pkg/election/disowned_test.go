@@ -1,0 +1,278 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+var refused = memory.Reject(fmt.Errorf("%w: not this one", lock.ErrDenied))
+
+// Rules answer-for-your-writes and disowned-for-good: a lock that cannot be written is led by
+// another, and nothing else of its holder's changes.
+func TestALockThatCannotBeReleasedIsDisowned(t *testing.T) {
+	for name, giveUp := range map[string]func(t *testing.T, m *member){
+		"its election is removed": func(t *testing.T, m *member) {
+			if err := m.manager.Remove(t.Context(), "b"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"another is better": func(_ *testing.T, m *member) {
+			m.prefs.values <- canary
+			after(25 * time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a", "b")
+				g.differ = func(s *election.Spec) {
+					if s.Name == "a" {
+						s.Policy = priority.None{}
+					}
+				}
+				m1 := g.join("m1", "stable", stable)
+				after(30 * time.Second)
+				m2 := g.join("m2", "canary", stable)
+				after(10 * time.Second)
+				token, session := m1.status["a"].Token(), g.realm.Read(slot("m1")).Version.UID
+				m1.store.On(memory.Put, memory.Named("b", refused))
+				m2.prefs.values <- canary
+				giveUp(t, m1)
+				after(5 * time.Second)
+				g.wantLeader("b", m2, m2)
+				g.wantLeader("a", m1, m1, m2)
+				if s := m1.status["a"]; s.Token() != token || s.Cycle() != 1 {
+					t.Errorf("a: token %d, cycle %d; was token %d, cycle 1", s.Token(), s.Cycle(), token)
+				}
+				s := g.realm.Read(slot("m1"))
+				if s.Record.Released() || s.Version.UID != session {
+					t.Errorf("the session has ended: %+v", s.Record)
+				}
+				if len(s.Record.Member.Disowned) != 0 {
+					t.Errorf("%v is disowned still, though another has it", s.Record.Member.Disowned)
+				}
+				m1.store.Heal()
+				g.end(m1, m2)
+			})
+		})
+	}
+}
+
+// A member that disowned a lock and may write it again leads it again, under beats of its own
+// that nobody takes for disowned ones.
+func TestADisownedLockIsTakenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		core, logs := observer.New(zap.WarnLevel)
+		g.bend = func(c *election.Config, _ *election.Spec) { c.Log = zap.New(core) }
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		g.bend = nil
+		m2 := g.join("m2", "stable", stable)
+		after(10 * time.Second)
+		token := m1.status["b"].Token()
+		var tried atomic.Int64
+		m1.store.On(memory.Put, memory.Named("b", func(ctx context.Context, c memory.Call, op func() error) error {
+			tried.Add(1)
+			return refused(ctx, c, op)
+		}))
+		m2.store.On(memory.Put, memory.Named("b", refused))
+		if err := m1.manager.Remove(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+		tried.Store(0)
+		g.realm.Edit("b", func(o *codec.Object) { o.Annotations["stranger"] = "was here" })
+		after(time.Minute)
+		g.wantLeader("b", nil, m2)
+		if n := tried.Load() + int64(logs.FilterMessageSnippet("releasing").Len()); n != 0 {
+			t.Error("m1 goes back to what it has disowned")
+		}
+		if d := g.realm.Read(slot("m1")).Record.Member.Disowned; len(d) != 1 || d[0].Lock != g.realm.Read("b").Version.UID {
+			t.Fatalf("m1 disowned %v", d)
+		}
+		m1.store.Heal()
+		again, err := m1.manager.Add(election.Spec{Name: "b"}, g.judge.runner("m1", 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m1.status["b"] = again
+		after(20 * time.Second)
+		g.wantLeader("b", m1, m1, m2)
+		if again.Token() <= token {
+			t.Errorf("token %d after %d", again.Token(), token)
+		}
+		m2.store.Heal()
+		after(time.Minute)
+		g.wantLeader("b", m1, m1, m2)
+		g.wantLeader("a", m1, m1, m2)
+		g.end(m1, m2)
+	})
+}
+
+// What is too much to be listed ends the session, which frees all of it.
+func TestTooMuchToDisownEndsTheSession(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, many(800)...)
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() { // joined by the end of the bubble
+			for {
+				select {
+				case <-g.judge.begun:
+				case <-stop:
+					return
+				}
+			}
+		}()
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m2 := g.join("m2", "canary", stable)
+		after(10 * time.Second)
+		was := m1.status["e000"].Leader().Identity
+		m1.store.On(memory.Put, func(ctx context.Context, c memory.Call, op func() error) error {
+			if strings.HasPrefix(c.Name, "e") {
+				return refused(ctx, c, op)
+			}
+			return op()
+		})
+		m1.prefs.values <- canary
+		m2.prefs.values <- canary
+		after(time.Minute)
+		for _, e := range g.names {
+			g.wantLeader(e, m2, m1, m2)
+		}
+		if now := g.realm.Read(slot("m1")).Record.Holder; now == was {
+			t.Error("the session goes on")
+		}
+		m1.store.Heal()
+		g.end(m1, m2)
+	})
+}
+
+// older is the store of a member of an earlier version: it neither publishes what it understands
+// of other sessions, nor sees what they disown.
+type older struct{ *memory.Store }
+
+func (s older) Put(ctx context.Context, name string, r record.Record, replaces record.Version) (record.Version, error) {
+	if r.Member != nil {
+		m := *r.Member
+		m.Protocol, m.Disowned = 0, nil
+		r.Member = &m
+	}
+	return s.Store.Put(ctx, name, r, replaces)
+}
+
+func (s older) Watch(ctx context.Context, deliver func(lock.Event)) error {
+	knows := func(e lock.Entry) lock.Entry {
+		if e.Record != nil && e.Record.Member != nil {
+			r, m := *e.Record, *e.Record.Member
+			m.Disowned = nil
+			r.Member = &m
+			e.Record = &r
+		}
+		return e
+	}
+	return s.Store.Watch(ctx, func(e lock.Event) {
+		e.Entry = knows(e.Entry)
+		for i := range e.List {
+			e.List[i] = knows(e.List[i])
+		}
+		deliver(e)
+	})
+}
+
+// Beside a member of an earlier version, there already or to come, the session ends, since
+// nothing else would free the lock for it.
+func TestWhatAnOlderMemberWaitsForEndsTheSession(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprintf("late=%v", late), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a", "b")
+				m1 := g.join("m1", "stable", stable)
+				after(30 * time.Second)
+				was := m1.status["a"].Leader().Identity
+				m1.store.On(memory.Put, memory.Named("b", refused))
+				g.bend = func(c *election.Config, _ *election.Spec) { c.Locks = older{c.Locks.(*memory.Store)} }
+				var m2 *member
+				if !late {
+					m2 = g.join("m2", "stable", stable)
+					after(10 * time.Second)
+				}
+				if err := m1.manager.Remove(t.Context(), "b"); err != nil {
+					t.Fatal(err)
+				}
+				if late {
+					after(10 * time.Second)
+					m2 = g.join("m2", "stable", stable)
+				}
+				after(20 * time.Second)
+				g.wantLeader("b", m2, m2)
+				if l := m1.status["a"].Leader().Identity; l == was {
+					t.Error("the session that holds b goes on")
+				}
+				g.end(m1, m2)
+			})
+		})
+	}
+}
+
+// Writes of one lock are refused, hang, are carried out late and are not answered, by turns, for
+// all members, while it is given up again and again. Nobody works beside another, and no other
+// election is touched.
+func TestDisownedInBadWeather(t *testing.T) {
+	for trial := range uint64(12) {
+		inBubble(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(trial, 23))
+			g := newGroup(t, "a", "b")
+			g.stop = time.Second
+			m1 := g.join("m1", "stable", stable)
+			after(20 * time.Second)
+			all := []*member{m1, g.join("m2", "canary", stable), g.join("m3", "canary", stable)}
+			g.differ = func(s *election.Spec) {
+				if s.Name == "a" {
+					s.Policy = priority.None{}
+				}
+			}
+			after(10 * time.Second)
+			for range 12 {
+				m := all[random.IntN(len(all))]
+				back := make(chan struct{})
+				m.store.On(memory.Put, memory.Named("b", []memory.Hook{
+					refused, memory.Hang(), memory.Lose(), frozen(back, rand.New(rand.NewPCG(random.Uint64(), 11))),
+				}[random.IntN(4)]))
+				p := []record.Preferred{canary, stable}[random.IntN(2)]
+				for _, m := range all {
+					m.prefs.values <- p
+				}
+				after(time.Duration(random.Int64N(int64(40 * time.Second))))
+				close(back)
+				if random.IntN(2) == 0 {
+					m.store.Heal()
+				}
+				after(time.Duration(random.Int64N(int64(20 * time.Second))))
+			}
+			for _, m := range all {
+				m.store.Heal()
+			}
+			after(time.Minute)
+			if l := leaders(all...)["b"]; len(l) != 1 {
+				t.Errorf("trial %d: b is led by %v", trial, l)
+			}
+			g.end(all...)
+		})
+	}
+}

@@ -2,6 +2,7 @@ package election
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -510,6 +511,9 @@ func (r *realm) sessionWritten(w session.Write, a answer) {
 	outcome := outcomeOf(a)
 	if outcome == machine.Refused {
 		r.excuse(now)
+	}
+	if errors.Is(a.err, lock.ErrInvalid) {
+		r.own.Unfit(w.Beat)
 	}
 	r.own.WriteDone(now, w.Beat, outcome, a.entry.Version)
 }

@@ -3,6 +3,20 @@ package mutants_test
 // sessionRows break rules of a member's session and the directory of all.
 var sessionRows = []row{
 	{
+		name: "session/full-slot-again-and-again", rule: "a slot that a stranger has filled up is left alone",
+		file: "pkg/election/realm.go",
+		old:  "		r.own.Unfit(w.Beat)\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestASlotThatIsFull",
+	},
+	{
+		name: "session/full-slot-for-ever", rule: "a slot that was full is used again once it says something else",
+		file: "pkg/election/session/directory.go",
+		old:  "&& unfit[name] != s.version {",
+		new:  "&& unfit[name].UID != s.version.UID {",
+		pkg:  "pkg/election/session", test: "TestAnUnfitSlot",
+	},
+	{
 		name: "session/beat-counts-when-seen", rule: "a beat is worth what it is from when it was sent",
 		file: "pkg/election/session/own.go",
 		old:  "Sent: o.sent[i].at}",

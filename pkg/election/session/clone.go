@@ -17,6 +17,6 @@ func (d *Directory) Clone() *Directory {
 func (o *Own) Clone(dir *Directory) *Own {
 	c := *o
 	c.dir = dir
-	c.fallen, c.sent, c.ending = slices.Clone(o.fallen), slices.Clone(o.sent), maps.Clone(o.ending)
+	c.fallen, c.sent, c.ending, c.unfit = slices.Clone(o.fallen), slices.Clone(o.sent), maps.Clone(o.ending), maps.Clone(o.unfit)
 	return &c
 }

@@ -28,6 +28,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	c.fallen = slices.Delete(c.fallen, 0, 1)
 	c.ending["b"] = ending{}
 	delete(c.ending, "a")
+	c.unfit["a"] = record.Version{UID: "u"}
 
 	if len(d.slots) != 2 || d.slots[0] == nil || d.slots[0].name != "a" {
 		t.Error("the slots are shared")
@@ -35,14 +36,14 @@ func TestCloneSharesNothing(t *testing.T) {
 	if o.sent[0].beat != 1 || o.sent[:2][1].beat != 0 {
 		t.Error("the beats that were sent are shared")
 	}
-	if o.fallen[0].slot != "a" || len(o.ending) != 1 || o.ending["a"].next != 1 {
-		t.Error("what fell, or is being ended, is shared")
+	if o.fallen[0].slot != "a" || len(o.ending) != 1 || o.ending["a"].next != 1 || len(o.unfit) != 0 {
+		t.Error("what fell, is being ended, or is unfit, is shared")
 	}
 }
 
 // Clone must know all that is not copied with the struct.
 func TestCloneKnowsAllThatIsShared(t *testing.T) {
-	known := []string{"Own.dir", "Own.fallen", "Own.ending", "Own.sent", "Directory.slots", "Directory.view"}
+	known := []string{"Own.dir", "Own.fallen", "Own.ending", "Own.unfit", "Own.sent", "Directory.slots", "Directory.view"}
 	for _, of := range []reflect.Type{reflect.TypeFor[Own](), reflect.TypeFor[Directory]()} {
 		for i := range of.NumField() {
 			f := of.Field(i)

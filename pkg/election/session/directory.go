@@ -439,15 +439,15 @@ func (d *Directory) hostSlots(host string) []*slot {
 }
 
 // freeSlot is the first slot of the host that may be used: absent (then the version is
-// zero), ended, or expired.
-func (d *Directory) freeSlot(host string, now record.Instant) Shown {
+// zero), ended, or expired; and not at the version at which it is unfit.
+func (d *Directory) freeSlot(host string, now record.Instant, unfit map[string]record.Version) Shown {
 	for n := 0; ; n++ {
 		name := slotName(d.group, host, n)
 		s := d.slot(name)
 		if s == nil {
 			return Shown{Name: name}
 		}
-		if is := d.stateOf(s, now); is == ended || is == expired {
+		if is := d.stateOf(s, now); (is == ended || is == expired) && unfit[name] != s.version {
 			return Shown{Name: name, Record: s.record, Version: s.version}
 		}
 	}

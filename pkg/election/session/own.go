@@ -34,6 +34,8 @@ type Own struct {
 	// outcome is unknown.
 	onto     record.Version
 	doubtful bool
+	// unfit are the slots that a session cannot be written to as they are, by name.
+	unfit map[string]record.Version
 	// published is what the last committed beat said.
 	published record.Member
 	// beatAt is when the next beat is due, retryAt the earliest instant after a failure.
@@ -122,7 +124,7 @@ func (Read) action()  {}
 // NewOwn is a session that has not joined yet. Everything that the directory learns, the
 // session knows.
 func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
-	return &Own{cfg: cfg, dir: dir, member: member, phase: joining, ending: map[string]ending{}}
+	return &Own{cfg: cfg, dir: dir, member: member, phase: joining, ending: map[string]ending{}, unfit: map[string]record.Version{}}
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
@@ -203,6 +205,15 @@ func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Outcome
 	}
 	if outcome != machine.Refused {
 		o.read = needed // what the slot says now must be known before the next write
+	}
+}
+
+// Unfit takes in that the store finds what the Write with that beat would make of the object to be
+// no valid one: a stranger may have filled it up. WriteDone must follow. A session that is still to
+// be made goes to the next slot then, unless it was to create the object.
+func (o *Own) Unfit(beat uint64) {
+	if beat == o.inFlight && o.phase == joining && o.onto.UID != "" {
+		o.unfit[o.slot] = o.onto
 	}
 }
 
@@ -305,7 +316,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 			o.phase = over
 			return Write{}, false
 		}
-		free := o.dir.freeSlot(o.cfg.Host, now)
+		free := o.dir.freeSlot(o.cfg.Host, now, o.unfit)
 		o.countFallen()
 		o.slot, o.onto = free.Name, free.Version
 		r := o.record(now)

@@ -160,3 +160,36 @@ func TestAnEndIsAnEnd(t *testing.T) {
 		t.Errorf("%+v is no end", e)
 	}
 }
+
+// A slot to which no session can be written is passed over, for as long as it stays what it is. One that
+// is not there is not: nothing would end that.
+func TestAnUnfitSlot(t *testing.T) {
+	s := newSlots(t)
+	own := NewOwn(Config{Group: "g", Host: "h", Timing: s.timing}, s.Directory, record.Member{Identity: "h_2"})
+	now := 1 * second
+	written := func() string {
+		t.Helper()
+		actions, _ := own.Step(now)
+		if len(actions) != 1 {
+			t.Fatalf("it does %v", actions)
+		}
+		w := actions[0].(Write)
+		own.Unfit(w.Beat)
+		own.WriteDone(now, w.Beat, machine.Refused, record.Version{})
+		now += 10 * second
+		return w.Name
+	}
+	released := s.by("", "", 1, time.Second)
+	s.List(now, now, 1, nil)
+	s.revision = 1
+	s.show(now, released)
+	for i, want := range []string{slotName("g", "h", 0), slotName("g", "h", 1), slotName("g", "h", 1)} {
+		if got := written(); got != want {
+			t.Errorf("try %d goes to %s, want %s", i, got, want)
+		}
+	}
+	s.show(now, released)
+	if got := written(); got != slotName("g", "h", 0) {
+		t.Errorf("an object that has changed is not tried again, but %s", got)
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
+	"time"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -42,9 +44,11 @@ func liveStatus(namespace string) *live[status.Report] {
 	}}
 }
 
-// appendChanges writes, after the first report, only what is new in each.
+// appendChanges writes, after the first report, only what is new in each. Lines of a table say when,
+// and which members came and went.
 func (s *statusCommand) appendChanges() func(status.Report) error {
 	var changes status.Changes
+	var members view.News
 	var table status.Aligner
 	var head []string
 	var noted []string
@@ -55,8 +59,8 @@ func (s *statusCommand) appendChanges() func(status.Report) error {
 				return err
 			}
 		}
-		news := changes.Since(r)
-		if news.Empty() {
+		news, comeAndGo := changes.Since(r), members.OfMembers(r)
+		if news.Empty() && (s.format != status.Table || len(comeAndGo) == 0) {
 			return nil
 		}
 		switch s.format {
@@ -70,13 +74,22 @@ func (s *statusCommand) appendChanges() func(status.Report) error {
 		case status.Names:
 			return news.Write(s.out, status.Names)
 		}
+		at := r.At.Local().Format(time.TimeOnly)
 		rows, _ := news.Rows()
-		if slices.Equal(rows[0], head) {
+		for i := range rows {
+			rows[i] = append([]string{at}, rows[i]...)
+		}
+		rows[0][0] = "TIME"
+		if slices.Equal(rows[0], head) || len(news.Elections) == 0 {
 			rows = rows[1:]
 		} else {
 			head = slices.Clone(rows[0])
 		}
-		_, err := fmt.Fprint(s.out, table.Lines(rows))
+		text := table.Lines(rows)
+		for _, line := range comeAndGo {
+			text += at + "  " + line + "\n"
+		}
+		_, err := io.WriteString(s.out, text)
 		return err
 	}
 }

@@ -60,3 +60,42 @@ func TestAppendedNotes(t *testing.T) {
 		t.Errorf("%q, %v", notes.String(), err)
 	}
 }
+
+// Each line that is appended says when, and members that come and go have lines of their own.
+func TestAppendedLines(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
+	var out strings.Builder
+	s := &statusCommand{out: &out, notes: &out, format: status.Table}
+	show := s.appendChanges()
+	member := func(identity string, state status.MemberState) status.Member {
+		return status.Member{Identity: identity, Session: "primacy-edge-" + identity, Revision: "1-9-0", Location: "local", Ready: true, State: state}
+	}
+	led := status.Election{Name: "one", Group: "edge", Lock: "one", State: status.Led, Holder: "a_00000001", Revision: "1-9-0", Token: 7, Acquired: at.Add(-time.Minute)}
+	released := led
+	released.State, released.Holder, released.Revision, released.Acquired = status.Released, "", "", at.Add(3*time.Second)
+	a, b := member("a_00000001", status.Live), member("b_00000002", status.Live)
+	beats := a
+	beats.Renewed = at.Add(time.Second)
+	for i, r := range []status.Report{
+		{Elections: []status.Election{led}, Members: []status.Member{a}},
+		{Elections: []status.Election{led}, Members: []status.Member{beats}},
+		{Elections: []status.Election{led}, Members: []status.Member{a, b}},
+		{Elections: []status.Election{released}, Members: []status.Member{member("a_00000001", status.Ended), b}},
+		{Elections: []status.Election{released}}, // its session was deleted
+	} {
+		r.At = at.Add(time.Duration(i) * time.Second).UTC()
+		if err := show(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = `TIME      ELECTION  HOLDER      REVISION  LOCATION  STATE  TOKEN  AGE  NOTE
+12:00:00  one       a_00000001  1-9-0     -         led    7      60s
+12:00:02  member b joined: revision 1-9-0, local
+12:00:03  one       -           -         -         released  7      0s
+12:00:03  member a left
+12:00:04  member b left
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}

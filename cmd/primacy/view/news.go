@@ -12,22 +12,28 @@ import (
 // News finds out what happened between one report and the next. The zero News has seen no
 // report, and the first one is no news to it.
 type News struct {
-	begun     bool
 	elections map[string]status.Election
 	members   map[string]status.Member
 }
 
 // Since says what happened since the last report, in lines for people.
 func (n *News) Since(r status.Report) (lines []string) {
-	elections, members := map[string]status.Election{}, map[string]status.Member{}
+	elections, begun := map[string]status.Election{}, n.elections != nil
 	for _, e := range r.Elections {
 		key := e.Group + "/" + e.Lock
 		elections[key] = e
 		before, known := n.elections[key]
-		if line := electionNews(before, e); line != "" && n.begun && (known || e.State != status.Absent) {
+		if line := electionNews(before, e); line != "" && begun && (known || e.State != status.Absent) {
 			lines = append(lines, e.Name+": "+line)
 		}
 	}
+	n.elections = elections
+	return append(lines, n.OfMembers(r)...)
+}
+
+// OfMembers is Since for members alone.
+func (n *News) OfMembers(r status.Report) (lines []string) {
+	members, begun := map[string]status.Member{}, n.members != nil
 	for _, m := range r.Members {
 		if m.Identity == "" || m.State == status.Ended {
 			continue
@@ -37,7 +43,7 @@ func (n *News) Since(r status.Report) (lines []string) {
 		if !known {
 			before.State = status.Ended
 		}
-		if line := memberNews(before, m); line != "" && n.begun {
+		if line := memberNews(before, m); line != "" && begun {
 			lines = append(lines, "member "+NameOf(m.Identity)+" "+line)
 		}
 	}
@@ -46,7 +52,7 @@ func (n *News) Since(r status.Report) (lines []string) {
 			lines = append(lines, "member "+NameOf(identity)+" left")
 		}
 	}
-	n.begun, n.elections, n.members = true, elections, members
+	n.members = members
 	return lines
 }
 

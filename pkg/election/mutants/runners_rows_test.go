@@ -80,6 +80,27 @@ var runnersRows = []row{
 		pkg:  "pkg/runners/deadman", test: "TestNothingIsStartedAfterItsTime",
 	},
 	{
+		name: "deadman/stopped-start-goes-on", rule: "a start ends with its stop, also where those who start are frozen",
+		file: "pkg/runners/deadman/program.go",
+		old:  "finishing(ctx)); by.Before(late) {",
+		new:  "finishing(ctx)); by.IsZero() {",
+		pkg:  "pkg/runners/deadman", test: "TestStoppedStart/supervisor_stopped",
+	},
+	{
+		name: "deadman/frozen-start-awaited", rule: "a start that is given up does not wait for a frozen guard",
+		file: "pkg/runners/deadman/program.go",
+		old:  "		p.force()\n",
+		new:  "",
+		pkg:  "pkg/runners/deadman", test: "TestStoppedStart/guard_stopped",
+	},
+	{
+		name: "deadman/given-up-and-started", rule: "a supervisor starts nothing that was given up while it was frozen",
+		file: "pkg/runners/deadman/supervisor.go",
+		old:  "	if s.abandoned() { // while we were frozen, say\n",
+		new:  "	if s.pipe == nil {\n",
+		pkg:  "pkg/runners/deadman", test: "TestNothingIsStartedThatWasGivenUp",
+	},
+	{
 		name: "deadman/late-start-kills-watchers", rule: "who gives up a start leaves the killing to the supervisor and its guard",
 		file: "pkg/runners/deadman/program.go",
 		old:  "	_, _ = p.control.Close(), p.guardControl.Close()\n",

@@ -22,7 +22,7 @@ func TestOrphanedSupervisorIsLeftToItsWork(t *testing.T) {
 	defer null.Close()
 	var runs [2]*Process
 	for i := range runs {
-		runs[i], err = Start(Program{Path: "/bin/sleep", Args: []string{"sleep", "300"}, Files: []*os.File{null, null, null}}, clock.Boottime().Now().Add(time.Minute))
+		runs[i], err = Start(t.Context(), Program{Path: "/bin/sleep", Args: []string{"sleep", "300"}, Files: []*os.File{null, null, null}}, clock.Boottime().Now().Add(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func TestBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Start(Program{
+		p, err := Start(t.Context(), Program{
 			Path: "/bin/sh", Args: []string{"sh", "-c", `printf %s "$X$1"; /bin/pwd -P`, "sh", "arg\xff"}, Dir: dir,
 			Env: []string{"X=/srv/caf\xe9"}, Files: []*os.File{null, w, w}, Confinement: confinement,
 		}, clock.Boottime().Now().Add(time.Minute))

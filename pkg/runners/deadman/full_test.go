@@ -3,6 +3,7 @@ package deadman
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -49,7 +50,7 @@ func member() error {
 			return err
 		}
 	}
-	p, err := Start(Program{
+	p, err := Start(context.Background(), Program{
 		Path: "/proc/self/exe", Args: []string{"filler", mark}, Files: []*os.File{os.Stdin, os.Stdout, os.Stdin},
 	}, clock.Boottime().Now().Add(4*time.Second))
 	if err != nil {

@@ -81,7 +81,6 @@ func (s *supervisor) beginGuarding(files int) error {
 		return fmt.Errorf("start the supervisor: %w", err)
 	}
 	s.program = child.Pid
-	report{what: guarding, n: child.Pid}.tell(s.report)
 	return nil
 }
 

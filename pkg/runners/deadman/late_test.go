@@ -61,13 +61,16 @@ func lateStarts(t *testing.T) {
 		length := fmt.Sprintf("300.%d%06d", os.Getpid(), n) // tells apart the starts, also from those of other runs
 		span := time.Duration(least.Load() * (n%40 + 1) / 20)
 		began := time.Now()
-		p, err := Start(Program{
+		p, err := Start(t.Context(), Program{
 			Path: "/bin/sh", Args: []string{"sh", "-c", `sleep "$0" & setsid sleep "$0" & (sleep "$0" &) ; wait`, length}, Files: []*os.File{null, null, null},
 		}, clock.Boottime().Now().Add(span))
 		switch {
 		case err == nil:
 			least.Store((3*least.Load() + int64(time.Since(began))) / 4)
 			begun.Add(1)
+			if p.Supervisor() <= 0 { // whoever signals that would signal us
+				t.Error("a program runs whose supervisor is unknown")
+			}
 			p.Wait()
 		case errors.Is(err, ErrLate):
 			least.Store(least.Load() * 101 / 100)

@@ -123,7 +123,7 @@ func (p *Process) follow() {
 			break
 		}
 		switch r.what {
-		case guarding:
+		case supervising:
 			p.guarded(r.n)
 		case started:
 			p.pid = r.n

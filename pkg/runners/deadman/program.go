@@ -2,6 +2,7 @@ package deadman
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -34,10 +36,14 @@ type Program struct {
 // ErrLate is wrapped when a program was not started since its time was over.
 var ErrLate = errors.New("its time was over before it could be started")
 
+// ErrStopped is wrapped when a program was not started since ctx had ended.
+var ErrStopped = errors.New("it was stopped before it could be started")
+
 // Start starts a program that is killed at the instant unless Watch extends that. The
-// error wraps what exec(2) said, a *ConfineError, ErrCannotKill or ErrLate; nothing of the
-// program lives then.
-func Start(p Program, kill record.Instant) (*Process, error) {
+// error wraps what exec(2) said, a *ConfineError, ErrCannotKill, ErrLate or ErrStopped; nothing
+// of the program lives then. When ctx ends, Start ends before half of the time is over that its
+// Stop leaves, and in a second; what it has started by then does not end with ctx.
+func Start(ctx context.Context, p Program, kill record.Instant) (*Process, error) {
 	if err := seeProcesses(); err != nil {
 		return nil, err
 	}
@@ -45,11 +51,9 @@ func Start(p Program, kill record.Instant) (*Process, error) {
 	if err := process.start(p); err != nil {
 		return nil, err
 	}
-	if err := process.begin(p.job(process.Guard(), kill)); err != nil {
-		process.abandon()
+	if err := process.hand(ctx, p.job(process.Guard(), kill)); err != nil {
 		return nil, err
 	}
-	process.following.Go(process.follow)
 	return process, nil
 }
 
@@ -111,21 +115,60 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// begin hands the job over and waits until the program runs.
+// hand hands the job over and waits until the program runs, or else until nothing of it lives.
+func (p *Process) hand(ctx context.Context, j job) error {
+	late := time.Now().Add(max(0, clock.Until(clock.Boottime(), j.Kill)))
+	p.patience(late)
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		if by := time.Now().Add(finishing(ctx)); by.Before(late) {
+			p.patience(by)
+		}
+	})
+	err := p.begin(j)
+	if !stop() {
+		<-ended
+	}
+	p.patience(time.Time{})
+	if err != nil {
+		p.abandon()
+		if errors.Is(err, ErrLate) && ctx.Err() != nil {
+			return ErrStopped
+		}
+		return err
+	}
+	p.following.Go(p.follow)
+	return nil
+}
+
+// finishing is how long a start may go on that is stopped. What begins meanwhile is not killed, but
+// asked to end.
+func finishing(ctx context.Context) time.Duration {
+	if s, ok := election.StopOf(ctx); ok && s.By != 0 {
+		return min(mostFinishing, clock.Until(clock.Boottime(), s.By)/2)
+	}
+	return mostFinishing
+}
+
+// patience is until when the supervisor is waited for.
+func (p *Process) patience(until time.Time) {
+	_, _ = p.control.SetWriteDeadline(until), p.report.SetReadDeadline(until)
+}
+
+// begin hands the job over and waits until the program runs. It may run after an error, too.
 func (p *Process) begin(j job) error {
 	line, err := json.Marshal(j)
 	if err != nil {
 		return err
 	}
-	by := time.Now().Add(max(0, clock.Until(clock.Boottime(), j.Kill)))
-	_, _ = p.control.SetWriteDeadline(by), p.report.SetReadDeadline(by)
 	send(p.guardControl, order{extend, j.Kill.Add(leastKillMargin / 2)})
 	if _, err := p.control.Write(append(line, '\n')); err != nil {
 		return notStarted(err)
 	}
 	p.reports = bufio.NewReader(p.report)
 	r, err := readReport(p.reports)
-	if err == nil && r.what == guarding {
+	if err == nil && r.what == supervising {
 		p.guarded(r.n)
 		r, err = readReport(p.reports)
 	}
@@ -134,7 +177,6 @@ func (p *Process) begin(j job) error {
 		return notStarted(err)
 	case r.what == started:
 		p.pid = r.n
-		_, _ = p.control.SetWriteDeadline(time.Time{}), p.report.SetReadDeadline(time.Time{})
 		return nil
 	case r.what == late, r.what == expired, r.what == killing: // the last two are the guard's
 		return ErrLate
@@ -164,12 +206,11 @@ func (p *Process) abandon() {
 	// They kill everything when their pipes end, and when the instant comes that they were told.
 	// To kill them would leave what the program has started already.
 	_, _ = p.control.Close(), p.guardControl.Close()
-	_ = p.report.SetReadDeadline(time.Time{})
 	if p.reports == nil {
 		p.reports = bufio.NewReader(p.report)
 	}
 	p.following.Go(p.follow)
-	timer := clock.NewTimer(overdue)
+	timer := clock.NewTimer(abandonedEnds)
 	defer timer.Stop()
 	select {
 	case <-p.dead:

@@ -15,7 +15,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 	defer null.Close()
 	for b.Loop() {
-		p, err := Start(Program{Path: "/bin/true", Args: []string{"true"}, Files: []*os.File{null, null, null}}, clock.Boottime().Now().Add(time.Minute))
+		p, err := Start(b.Context(), Program{Path: "/bin/true", Args: []string{"true"}, Files: []*os.File{null, null, null}}, clock.Boottime().Now().Add(time.Minute))
 		if err != nil {
 			b.Fatal(err)
 		}

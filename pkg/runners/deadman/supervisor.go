@@ -33,6 +33,8 @@ const lookAgain = 50 * time.Millisecond
 
 // supervisor is the process between, or its guard. Its main goroutine owns it.
 type supervisor struct {
+	// pipe ends when our process gives up, or does; control reads what comes through it.
+	pipe    *os.File
 	control *bufio.Reader
 	report  *os.File
 	alarm   clock.Alarm
@@ -55,8 +57,9 @@ type supervisor struct {
 // newSupervisor comes first in its process.
 func newSupervisor(departed fact) *supervisor {
 	makeThreads()
+	pipe := os.NewFile(controlFD, "control")
 	s := &supervisor{
-		control: bufio.NewReader(os.NewFile(controlFD, "control")), report: os.NewFile(reportFD, "report"),
+		pipe: pipe, control: bufio.NewReader(pipe), report: os.NewFile(reportFD, "report"),
 		clock: clock.Boottime(), departed: departed, signals: make(chan os.Signal, 1),
 	}
 	// Caught, not ignored: what is ignored stays so in the program.
@@ -68,6 +71,8 @@ func newSupervisor(departed fact) *supervisor {
 
 func supervise() int {
 	s := newSupervisor(exited)
+	// Told by itself, so that who knows of the program knows of its supervisor.
+	report{what: supervising, n: os.Getpid()}.tell(s.report)
 	j, err := readJob(s.control)
 	if err != nil {
 		return 1
@@ -121,6 +126,9 @@ func (s *supervisor) begin(j job) error {
 	if s.clock.Now() >= s.kill {
 		return nil
 	}
+	if s.abandoned() { // while we were frozen, say
+		return nil
+	}
 	files := make([]*os.File, j.Files)
 	for i := range files {
 		files[i] = os.NewFile(uintptr(firstFD+i), strconv.Itoa(i)) // #nosec G115 -- a descriptor is a small number
@@ -144,6 +152,27 @@ func (s *supervisor) begin(j job) error {
 	s.program = child.Pid
 	report{what: started, n: child.Pid}.tell(s.report)
 	return nil
+}
+
+// abandoned says whether our process wants nothing any more, or is gone. What it said before may
+// be unread.
+func (s *supervisor) abandoned() bool {
+	raw, err := s.pipe.SyscallConn()
+	if err != nil {
+		return true
+	}
+	end := true
+	_ = raw.Control(func(fd uintptr) { // an error leaves it at the end
+		for {
+			pipe := []unix.PollFd{{Fd: int32(fd)}} // #nosec G115 -- a descriptor is a small number
+			_, err := unix.Poll(pipe, 0)
+			if err != unix.EINTR {
+				end = err != nil || pipe[0].Revents&unix.POLLHUP != 0
+				return
+			}
+		}
+	})
+	return end
 }
 
 func (s *supervisor) attributes() *syscall.SysProcAttr {

@@ -64,6 +64,11 @@ const (
 	// guardEnds is how long a guard may take to end when nothing is left. It is within the least
 	// margin, so that a frozen one does not make the work outlast its term.
 	guardEnds = leastKillMargin / 2
+	// mostFinishing bounds how long a start may go on that is stopped.
+	mostFinishing = time.Second
+	// abandonedEnds is how long those that watch over a program may take to end a start that was
+	// given up. Somebody who stops the work may wait for it.
+	abandonedEnds = leastKillMargin
 	// nap bounds the wait for an instant: timers stand still while the machine sleeps,
 	// CLOCK_BOOTTIME does not.
 	nap = time.Second

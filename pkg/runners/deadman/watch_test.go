@@ -21,7 +21,7 @@ func begun(t *testing.T) *Process {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	p, err := Start(Program{
+	p, err := Start(t.Context(), Program{
 		Path: "/bin/sh", Args: []string{"sh", "-c", `trap "" TERM; sleep 300 & setsid sleep 300 & wait`}, Files: []*os.File{null, null, null},
 	}, clock.Boottime().Now().Add(time.Hour))
 	if err != nil {
@@ -104,9 +104,20 @@ func TestEndOfAWatcherKills(t *testing.T) {
 	}
 }
 
+// told is a supervisor in this process, and the end of its pipe that is ours.
+func told(t *testing.T) (s *supervisor, pipe *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeAll(r, w) })
+	return &supervisor{clock: clock.Boottime(), report: os.Stderr, pipe: r}, w
+}
+
 // A supervisor that comes too late to it starts nothing.
 func TestNothingIsStartedAfterItsTime(t *testing.T) {
-	s := &supervisor{clock: clock.Boottime(), report: os.Stderr}
+	s, _ := told(t)
 	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(-time.Millisecond), Guard: os.Getppid()}
 	if err := s.begin(j); err != nil || s.program != 0 {
 		t.Errorf("it started %d (%v)", s.program, err)
@@ -115,9 +126,25 @@ func TestNothingIsStartedAfterItsTime(t *testing.T) {
 
 // A supervisor whose guard ended before it heard of that starts nothing.
 func TestNothingIsStartedWithoutAGuard(t *testing.T) {
-	s := &supervisor{clock: clock.Boottime(), report: os.Stderr}
+	s, _ := told(t)
 	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(time.Minute), Guard: os.Getpid()} // not our parent
 	if err := s.begin(j); err == nil || s.program != 0 {
+		t.Errorf("it started %d (%v)", s.program, err)
+	}
+}
+
+// A supervisor that was frozen while its start was given up starts nothing when it goes on, also
+// with a job that is still in its pipe.
+func TestNothingIsStartedThatWasGivenUp(t *testing.T) {
+	s, pipe := told(t)
+	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(time.Minute), Guard: os.Getppid()}
+	if _, err := pipe.WriteString("unread"); err != nil {
+		t.Fatal(err)
+	}
+	if err := pipe.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.begin(j); err != nil || s.program != 0 {
 		t.Errorf("it started %d (%v)", s.program, err)
 	}
 }

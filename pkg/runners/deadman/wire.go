@@ -121,17 +121,17 @@ type report struct {
 type fact string
 
 const (
-	guarding fact = "guarding" // n is the supervisor's process id; a guard says so
-	started  fact = "started"  // n is the program's process id
-	failed   fact = "failed"   // it could not be started; n is the errno, or 0
-	refused  fact = "refused"  // it could not be confined; what could not be set follows
-	late     fact = "late"     // it was not started, since its time was over
-	unsafe   fact = "unsafe"   // it was not started, since it could not always be killed
-	exited   fact = "exited"   // n is its wait status
-	expired  fact = "expired"  // its time is over
-	lost     fact = "lost"     // the supervisor is gone, and what it left is killed; a guard says so
-	killing  fact = "killing"  // it is being killed, and all that it has started
-	ended    fact = "ended"    // nothing of it lives
+	supervising fact = "supervising" // n is the supervisor's own process id
+	started     fact = "started"     // n is the program's process id
+	failed      fact = "failed"      // it could not be started; n is the errno, or 0
+	refused     fact = "refused"     // it could not be confined; what could not be set follows
+	late        fact = "late"        // it was not started, since its time was over or it was given up
+	unsafe      fact = "unsafe"      // it was not started, since it could not always be killed
+	exited      fact = "exited"      // n is its wait status
+	expired     fact = "expired"     // its time is over
+	lost        fact = "lost"        // the supervisor is gone, and what it left is killed; a guard says so
+	killing     fact = "killing"     // it is being killed, and all that it has started
+	ended       fact = "ended"       // nothing of it lives
 )
 
 func (r report) tell(to io.Writer) { _, _ = fmt.Fprintf(to, "%s %d %s\n", r.what, r.n, r.thing) } // if nobody listens, so be it

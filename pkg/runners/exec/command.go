@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -65,7 +66,10 @@ func (r *runner) Run(ctx context.Context, term election.Term) error {
 		return fmt.Errorf("%s was not started: %w", r.Args[0], runners.ErrDeadline)
 	}
 	log := runners.Log(r.Log, term, r.Name)
-	p, err := start(r.Command, r.budgets, term, deadline, log)
+	p, err := start(ctx, r.Command, r.budgets, term, deadline, log)
+	if errors.Is(err, deadman.ErrStopped) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

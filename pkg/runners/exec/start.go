@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,7 +27,7 @@ type process struct {
 }
 
 // start starts the program, and what serves its pipes.
-func start(c Command, budgets *child.Budgets, term election.Term, deadline record.Instant, log *zap.Logger) (*process, error) {
+func start(ctx context.Context, c Command, budgets *child.Budgets, term election.Term, deadline record.Instant, log *zap.Logger) (*process, error) {
 	path, err := locate(c)
 	if err != nil {
 		return nil, err
@@ -35,12 +36,15 @@ func start(c Command, budgets *child.Budgets, term election.Term, deadline recor
 	files, err := p.files(log, budgets)
 	defer closeAll(files)
 	if err == nil {
-		p.Process, err = deadman.Start(deadman.Program{
+		p.Process, err = deadman.Start(ctx, deadman.Program{
 			Path: path, Args: c.Args, Dir: c.Dir, Files: files, Confinement: c.Confinement,
 			Env: append(child.Environment(c.Env, term, deadline), child.Reserved+"EXTENSIONS_FD="+strconv.Itoa(extensionsFD)),
 		}, deadman.KillAt(c.Clock, deadline))
 	}
 	switch {
+	case errors.Is(err, deadman.ErrStopped):
+		p.end()
+		return nil, err
 	case errors.Is(err, deadman.ErrLate):
 		p.end()
 		return nil, fmt.Errorf("%s was not started: %w", c.Args[0], runners.ErrDeadline)

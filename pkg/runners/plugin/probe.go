@@ -41,7 +41,7 @@ func (p Plugin) Ready() error {
 func (p Plugin) probe(ask func(context.Context, protocol.RunnerClient) error) (Description, error) {
 	name := p.Program.Name
 	log := runners.Env{Log: p.Log}.Defaults().Log.With(zap.String("plugin", name))
-	s, err := newSession(setting{
+	s, err := newSession(context.Background(), setting{
 		program: p.Program, env: child.Inherited(p.Env), Confinement: p.Confinement, output: child.NewBudgets(p.Output),
 		kill: clock.Boottime().Now().Add(probeFor), log: log,
 	})

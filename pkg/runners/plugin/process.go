@@ -43,7 +43,7 @@ type process struct {
 }
 
 // start starts the plugin with what go-plugin adds to its environment.
-func (p *process) start(spec *osexec.Cmd) error {
+func (p *process) start(ctx context.Context, spec *osexec.Cmd) error {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (p *process) start(spec *osexec.Cmd) error {
 			p.helpers = child.Follow(r, p.log, "stdout", p.output.Of("stdout"))
 		}
 	})
-	p.Process, err = deadman.Start(deadman.Program{
+	p.Process, err = deadman.Start(ctx, deadman.Program{
 		File: p.program.memory, Path: p.program.Name, Args: []string{p.program.Name},
 		Env: append(slices.Clone(spec.Env), p.env...), Files: []*os.File{null, stdout, stderr}, Confinement: p.Confinement,
 	}, p.kill)
@@ -120,10 +120,12 @@ func copyLine(to io.Writer, from io.Reader) error {
 // runner is a process as go-plugin sees it, which tells the environment first and starts it then.
 type runner struct {
 	*process
+	// ctx is the run's, whose end ends the start.
+	ctx  context.Context
 	spec *osexec.Cmd
 }
 
-func (r *runner) Start(context.Context) error     { return r.start(r.spec) }
+func (r *runner) Start(context.Context) error     { return r.start(r.ctx, r.spec) }
 func (r *runner) Diagnose(context.Context) string { return "" }
 func (r *runner) Stdout() io.ReadCloser           { return r.first }
 func (r *runner) Stderr() io.ReadCloser           { return io.NopCloser(strings.NewReader("")) }

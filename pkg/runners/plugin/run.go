@@ -72,7 +72,7 @@ func (w *work) RunAnnounced(ctx context.Context, term election.Term, up func()) 
 		return fmt.Errorf("plugin %s was not started: %w", w.Program.Name, runners.ErrDeadline)
 	}
 	log := runners.Log(w.Log, term, w.Name).With(zap.String("plugin", w.Program.Name))
-	s, err := newSession(setting{program: w.Program, env: child.Environment(w.Env, term, deadline), Confinement: w.Confinement, output: w.budgets, kill: kill, log: log})
+	s, err := newSession(ctx, setting{program: w.Program, env: child.Environment(w.Env, term, deadline), Confinement: w.Confinement, output: w.budgets, kill: kill, log: log})
 	if err != nil {
 		return &StartError{Plugin: w.Program.Name, Err: err}
 	}
@@ -90,7 +90,7 @@ func (w *work) RunAnnounced(ctx context.Context, term election.Term, up func()) 
 	switch {
 	case errors.Is(t.err, deadman.ErrLate), end == deadman.Expired:
 		return fmt.Errorf("plugin %s was killed: %w", w.Program.Name, runners.ErrDeadline)
-	case end == deadman.Stopped:
+	case errors.Is(t.err, deadman.ErrStopped), end == deadman.Stopped:
 		return nil
 	case !started, t.said:
 		return t.err

@@ -31,8 +31,8 @@ type session struct {
 }
 
 // newSession makes a session of a process that will be killed at the instant, unless it is
-// watched. It starts nothing. close must be called.
-func newSession(in setting) (*session, error) {
+// watched, and is not started once ctx has ended. It starts nothing itself. close must be called.
+func newSession(ctx context.Context, in setting) (*session, error) {
 	sockets, err := makeSockets(os.TempDir(), "/tmp")
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func newSession(in setting) (*session, error) {
 		SyncStderr:       s.errors,
 		Logger:           hclog.NewNullLogger(),
 		RunnerFunc: func(_ hclog.Logger, spec *osexec.Cmd, _ string) (gorunner.Runner, error) {
-			return &runner{s.process, spec}, nil
+			return &runner{s.process, ctx, spec}, nil
 		},
 	})
 	return s, nil

@@ -221,7 +221,7 @@ func (m *member) meets(f fate) string {
 
 // end kills the member, and before it those that are frozen: nobody would end them later.
 func (m *member) end() {
-	for _, pid := range m.family() {
+	for _, pid := range family(m.t, m.cmd.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	_ = m.cmd.Process.Kill()
@@ -274,7 +274,7 @@ func (m *member) bring(s syscall.Signal, name string) {
 		return
 	}
 	n := 0
-	for _, pid := range m.family() {
+	for _, pid := range family(m.t, m.cmd.Process.Pid) {
 		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 		if err == nil && strings.HasPrefix(string(line), name) {
 			n++
@@ -286,10 +286,11 @@ func (m *member) bring(s syscall.Signal, name string) {
 	}
 }
 
-// family are the processes that descend from the member.
-func (m *member) family() []int {
-	family := []int{m.cmd.Process.Pid}
-	parents := parents(m.t)
+// family are the processes that descend from one.
+func family(t *testing.T, from int) []int {
+	t.Helper()
+	family := []int{from}
+	parents := parents(t)
 	for i := 0; i < len(family); i++ {
 		for child, parent := range parents {
 			if parent == family[i] && !slices.Contains(family, child) {

@@ -48,6 +48,8 @@ var cases = []struct {
 	{"stops when cancelled", Obey, stopsWhenCancelled},
 	{"does nothing when cancelled before", Obey, cancelledBefore},
 	{"can be cancelled while it starts", Obey, cancelledWhileStarting},
+	{"can be cancelled while its supervisor is frozen", Ignore, frozenSupervisor},
+	{"can be cancelled while its guard is frozen", Ignore, frozenGuard},
 	{"does nothing after the deadline", Ignore, startedTooLate},
 	{"passes extensions on", Obey, passesExtensions},
 	{"runs again in the next term", Obey, runsAgain},

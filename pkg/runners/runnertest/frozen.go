@@ -1,0 +1,80 @@
+package runnertest
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A run that is told to stop while a process that watches over its program is frozen, and the
+// program does not run yet.
+
+func frozenGuard(t *testing.T, r *run)      { frozenWhileStarting(t, r, "primacy-guard") }
+func frozenSupervisor(t *testing.T, r *run) { frozenWhileStarting(t, r, "primacy-deadman") }
+
+func frozenWhileStarting(t *testing.T, r *run, watcher string) {
+	const by = slack
+	for !r.freezes(watcher) { // the work was quicker
+		r.stop(far)
+		r.must(r.returned())
+		r.stage, r.runner = NewStage(t), nil
+	}
+	began := now()
+	r.stop(by)
+	r.must(r.end())
+	between(t, now().Sub(began), 0, by)
+	if events := r.stage.Unheard(); len(events) > 0 {
+		t.Errorf("work was done: %q", events)
+	}
+}
+
+// freezes begins a run and freezes the watcher. It says whether that has started nothing yet.
+func (r *run) freezes(watcher string) bool {
+	r.Helper()
+	r.begin(far, 0)
+	pid := r.watcher(watcher)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // it is gone, unless the case failed
+	for !frozen(pid) {                                           // it is on its way
+		runtime.Gosched()
+	}
+	for _, parent := range parents(r.T) {
+		if parent == pid {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+			return false
+		}
+	}
+	return true
+}
+
+// watcher is the process of the name that descends from this one, as soon as there is one.
+func (r *run) watcher(name string) int {
+	r.Helper()
+	for began := now(); now().Sub(began) < patience; runtime.Gosched() {
+		for _, pid := range family(r.T, os.Getpid()) {
+			line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+			if err == nil && strings.HasPrefix(string(line), name) {
+				return pid
+			}
+		}
+	}
+	r.Fatalf("there is no %s", name)
+	return 0
+}
+
+// frozen says whether all threads of a process stand still.
+func frozen(pid int) bool {
+	stats, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/stat"))
+	return err == nil && !slices.ContainsFunc(stats, func(path string) bool {
+		stat, err := os.ReadFile(path)
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		return err == nil && !strings.HasPrefix(rest, "T")
+	})
+}

@@ -66,6 +66,11 @@ var lines = []line{
 		because: "who lives does not depend on the work there is, or on who should lead",
 	},
 	{
+		of: "./pkg/election/member", never: append([]string{"context", "sync/...", "os", "./pkg/election", "./pkg/election/clock"}, adapters...),
+		deep:    []string{k8s},
+		because: "what is simulated is what runs: whatever happens to a member is an input, and what it does an effect",
+	},
+	{
 		of: "./pkg/election", never: adapters,
 		deep:    []string{k8s},
 		because: "who uses the library chooses the technology: a new kind is one folder and one line, never a change here",

@@ -78,11 +78,42 @@ var fileRules = []func(f file) string{
 		return ""
 	},
 	func(f file) string {
+		if !stepped[path.Dir(f.path)] || f.isTest() {
+			return ""
+		}
+		for _, name := range []string{"Now", "Since", "Until", "Sleep"} {
+			if f.uses("time", name) {
+				return "uses time." + name + ": it is stepped, and told the time"
+			}
+		}
+		if what := f.runsBeside(); what != "" {
+			return "has " + what + ": it is stepped, and does nothing beside that"
+		}
+		return ""
+	},
+	func(f file) string {
 		if f.uses("context", "TODO") {
 			return "has a context.TODO: who can stop this?"
 		}
 		return ""
 	},
+}
+
+// stepped are the folders whose packages are values: told the same, they do the same.
+var stepped = map[string]bool{"pkg/election/machine": true, "pkg/election/session": true, "pkg/election/member": true}
+
+// runsBeside names what a file has to do with goroutines; empty for nothing.
+func (f file) runsBeside() (what string) {
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.GoStmt:
+			what = "a go statement"
+		case *ast.ChanType, *ast.SendStmt, *ast.SelectStmt:
+			what = "a channel"
+		}
+		return what == ""
+	})
+	return what
 }
 
 var replaceLine = regexp.MustCompile(`(?m)^[ \t]*replace\b`)
@@ -213,6 +244,10 @@ func TestFilesBite(t *testing.T) {
 		{"timer of the configuration", "config/p.go", doc + "\nimport \"time\"\n\nvar c = time.NewTimer(1)\n", "uses time.NewTimer"},
 		{"timer of another command", "cmd/p/p.go", doc + "\nimport \"time\"\n\nvar c = time.Tick(1)\n", ""},
 		{"timer of the clock", "pkg/election/clock/p.go", doc + "\nimport \"time\"\n\nvar t = time.NewTimer(1)\n", ""},
+		{"time where one is stepped", "pkg/election/member/p.go", doc + "\nimport \"time\"\n\nvar t = time.Now\n", "uses time.Now"},
+		{"goroutine where one is stepped", "pkg/election/machine/p.go", doc + "\nfunc f() { go f() }\n", "has a go statement"},
+		{"channel where one is stepped", "pkg/election/session/p.go", doc + "\nvar c chan int\n", "has a channel"},
+		{"goroutine of its tests", "pkg/election/machine/p_test.go", "package p\n\nfunc f() { go f() }\n", ""},
 		{"todo", "p/c.go", doc + "\nimport \"context\"\n\nvar c = context.TODO()\n", "context.TODO"},
 		{"data of tests", "p/testdata/util.go", "package util\n", ""},
 		{"not a Go file", "p/broken.go", "pakage", "expected 'package'"},

@@ -2,8 +2,6 @@ package election
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -25,6 +24,7 @@ type Manager struct {
 	mu        sync.Mutex
 	elections map[string]*entrant
 	locks     map[lockName]string // the election of each
+	ids       member.ID           // the last one that was given
 	// heirs are elections that wait for others to let go, by their names; leaving are elections
 	// that are given up, by the names of their locks; resting are those that were forgotten, and
 	// whose work beyond their terms has not ended yet.
@@ -37,7 +37,7 @@ type Manager struct {
 	finished bool
 	// free is for the work of elections that are not contested; Run makes it.
 	free context.Context
-	// news are the elections that were added or removed since the realm last took them up;
+	// news are the elections that were added or removed since the member was last told;
 	// changed has a value while there are some.
 	changed chan struct{}
 	news    []*entrant
@@ -71,9 +71,9 @@ type entrant struct {
 	spec   Spec
 	runner Runner
 	status *Status
-	ranges *ranges // nil without ranges
-	// stray: it stands for a lock that no election here has, but that this member holds.
-	stray bool
+	ranges *member.Ranges // nil without ranges
+	// id is what it is called beside its host.
+	id member.ID
 	// removed is set once the election is to be given up; left, which is made with that, is
 	// closed when it was.
 	removed bool
@@ -155,13 +155,14 @@ func (m *Manager) ownerLocked(l lockName) string {
 
 // newEntrant checks what an election is to be.
 func (m *Manager) newEntrant(entry Entry) (*entrant, error) {
-	e := &entrant{spec: entry.Spec, runner: entry.Runner}
+	m.ids++
+	e := &entrant{spec: entry.Spec, runner: entry.Runner, id: m.ids}
 	if err := e.spec.complete(&m.cfg); err != nil {
 		return nil, err
 	}
 	e.status = newStatus(e.spec.Name, m.cfg.Clock)
 	if e.spec.Range {
-		e.ranges = &ranges{}
+		e.ranges = &member.Ranges{}
 	}
 	if _, tells := e.runner.(Readiness); tells {
 		e.unready.Store(true) // until it says that it is ready
@@ -181,7 +182,7 @@ func (m *Manager) enterLocked(e *entrant) {
 	m.noteLocked(e)
 }
 
-// noteLocked hands an election that was added or removed to the realm, if it has to do with it.
+// noteLocked hands an election that was added or removed to the host, if it has to do with it.
 func (m *Manager) noteLocked(e *entrant) {
 	if e.spec.Contest == Uncontested {
 		return
@@ -320,12 +321,12 @@ func (m *Manager) all() []news {
 	return all
 }
 
-// latest are the given elections, then those that were added or removed since the last call.
-func (m *Manager) latest(given []*entrant) []news {
+// latest are the elections that were added or removed since the last call.
+func (m *Manager) latest() []news {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var found []news
-	for _, e := range append(given, m.news...) {
+	found := make([]news, 0, len(m.news))
+	for _, e := range m.news {
 		found = append(found, news{e, e.removed})
 	}
 	m.news = nil
@@ -358,7 +359,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer wg.Wait()
 	defer stopWatching()
 	if m.cfg.Preferences != nil {
-		preference.set(notSynced)
+		preference.set(record.Preferred{State: record.PreferredNotSynced})
 		wg.Go(func() {
 			if err := m.cfg.Preferences.Watch(watching, preference.set); err != nil {
 				m.cfg.Log.Error("source of the preferred revision gave up; nothing moves any more for its sake", zap.Error(err))
@@ -366,25 +367,22 @@ func (m *Manager) Run(ctx context.Context) error {
 		})
 	}
 
-	var notBefore record.Instant
-	var saw sight // outlives an incarnation: a member that sees too late still does
-	short := 0    // incarnations in a row that lived for less than a lease
+	var left member.Heritage
+	short := 0 // incarnations in a row that lived for less than a lease
 	for {
 		born := m.cfg.Clock.Now()
-		identity, err := newIdentity(m.cfg.Host)
+		h, err := newHost(m, left)
 		if err != nil {
 			return err
 		}
-		r := newRealm(m, identity, preference, notBefore)
-		r.sight = saw
-		again, err := r.run(ctx)
+		again, err := h.run(ctx, preference)
 		if err != nil {
 			return err
 		}
 		if !again || ctx.Err() != nil {
 			return nil
 		}
-		notBefore, saw = r.notBefore, r.sight
+		left = h.member.Heritage()
 		if m.cfg.Clock.Now() >= born.Add(m.cfg.Timing.LeaseDuration) {
 			short = 0
 			continue
@@ -395,15 +393,6 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 		short++
 	}
-}
-
-// newIdentity is one that was never used before.
-func newIdentity(host string) (string, error) {
-	var random [4]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return "", fmt.Errorf("identity: %w", err)
-	}
-	return record.NewIdentity(host, binary.BigEndian.Uint32(random[:])), nil
 }
 
 func (m *Manager) finish() {

@@ -7,8 +7,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Readiness is what a Runner may be as well: it knows beforehand whether a term would find it
@@ -79,39 +77,4 @@ func text(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-// tendReadiness takes in which runners have become ready, or are not any more.
-func (r *realm) tendReadiness() {
-	for _, c := range r.contests.all {
-		if c.over || c.entrant.unready.Load() == r.unready[c] {
-			continue
-		}
-		r.noteReadiness(c)
-		c.each(func(c *contest) { r.handle(c, machine.Tick{}) })
-	}
-}
-
-// noteReadiness has our session, and the machine, know how the election's runner is.
-func (r *realm) noteReadiness(c *contest) {
-	delete(r.unready, c)
-	if c.entrant.unready.Load() {
-		r.unready[c] = true
-	}
-}
-
-// unready is the election's name while its runner is not ready, as the machine wants to know:
-// what the others read of us, we go by ourselves.
-func (c *contest) unready() []string {
-	if c.realm.crowded {
-		return []string{record.EveryElection}
-	}
-	own := c
-	if c.inner != nil {
-		own = c.inner
-	}
-	if !c.realm.unready[own] {
-		return nil
-	}
-	return []string{own.name()}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -17,10 +18,10 @@ import (
 type Status struct {
 	name    string
 	clock   clock.Clock
-	valid   atomic.Pointer[ValidTerm] // of the present term; nil while there is none
-	validMu sync.Mutex                // whoever stores into valid holds it
-	health  atomic.Pointer[health]    // of the present term; nil while there is none
-	rng     atomic.Pointer[termRange] // the same, of elections with ranges
+	valid   atomic.Pointer[ValidTerm]     // of the present term; nil while there is none
+	validMu sync.Mutex                    // whoever stores into valid holds it
+	health  atomic.Pointer[member.Health] // of the present term; nil while there is none
+	rng     atomic.Pointer[member.Range]  // the same, of elections with ranges
 	cycle   atomic.Int64
 	token   atomic.Uint64
 
@@ -85,21 +86,21 @@ func (s *Status) SinceRenewal() (since time.Duration, ok bool) {
 	if h == nil || !s.IsLeader() {
 		return 0, false
 	}
-	return s.clock.Now().Sub(h.renewed), true
+	return s.clock.Now().Sub(h.Renewed), true
 }
 
 // InJeopardy says whether this member leads, but its renewals fail and half of the outage
 // that a term survives is over.
 func (s *Status) InJeopardy() bool {
 	h := s.health.Load()
-	return h != nil && s.IsLeader() && s.clock.Now() >= h.jeopardy
+	return h != nil && s.IsLeader() && s.clock.Now() >= h.Jeopardy
 }
 
 // FailingOpen says whether this member leads only because of `outage: failopen`: its renewals
 // have failed for so long that its work would be stopped by now.
 func (s *Status) FailingOpen() bool {
 	h := s.health.Load()
-	return h != nil && h.open != 0 && s.IsLeader() && s.clock.Now() >= h.open
+	return h != nil && h.Open != 0 && s.IsLeader() && s.clock.Now() >= h.Open
 }
 
 // watchBuffer is how many transitions a watcher may lag behind.

@@ -124,7 +124,7 @@ func (s *solo) term(ctx context.Context) error {
 	var w *work
 	if e.runner != nil {
 		term := Term{Election: e.spec.Name, Identity: s.identity, Revision: s.cfg.Member.Revision, Cycle: cycle, status: e.status}
-		w = begin(s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, s.cfg.Abort, &e.work, func(err error) { returned <- err })
+		w = begin(s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, s.cfg.Abort, &e.work, func(err error, _ bool) { returned <- err })
 		defer e.work.Wait()
 	}
 	extend := clock.NewTimer(timing.RenewInterval)

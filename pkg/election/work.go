@@ -32,8 +32,9 @@ type work struct {
 }
 
 // begin starts the runner on a goroutine that wg joins. returned is called from there
-// once the runner has returned, with its error or what it panicked with.
-func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort func(error), wg *sync.WaitGroup, returned func(error)) *work {
+// once the runner has returned, with its error or what it panicked with, and
+// with whether the guard had stopped it.
+func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort func(error), wg *sync.WaitGroup, returned func(err error, expired bool)) *work {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	w := &work{clock: c, grace: grace, validity: NewValidity(deadline), cancel: cancel, abort: abort}
 	w.term = NewTerm(term, w.validity)
@@ -48,7 +49,7 @@ func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, gra
 		w.guard.Stop()
 		w.mu.Unlock()
 		cancel(nil)
-		returned(err)
+		returned(err, w.expired())
 	})
 	return w
 }

@@ -167,6 +167,19 @@ func OutcomeOf(err error) Outcome {
 	return Unknown
 }
 
+// Kind is what errors of a Store have in common whose texts differ in names, ports and times.
+func Kind(err error) string {
+	for _, kind := range []error{
+		ErrConflict, ErrExists, ErrVanished, ErrDenied, ErrInvalid, ErrThrottled,
+		ErrAltered, context.DeadlineExceeded, context.Canceled, ErrUnknown,
+	} {
+		if errors.Is(err, kind) {
+			return kind.Error()
+		}
+	}
+	return err.Error()
+}
+
 // ThrottledError wraps ErrThrottled and says how long the store wants to be left alone.
 type ThrottledError struct {
 	RetryAfter time.Duration

@@ -1,4 +1,4 @@
-package election
+package member
 
 import (
 	"math/rand/v2"
@@ -8,23 +8,23 @@ import (
 // Whatever is added and removed, all others are walked once each, and found.
 func TestContestsAreWalkedOnceEach(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	cs := contests{of: map[*entrant]*contest{}}
+	cs := contests{of: map[ID]*contest{}}
 	want := map[*contest]bool{}
-	for range 500 {
+	for n := range 500 {
 		if len(cs.all) == 0 || rng.IntN(3) > 0 {
-			c := &contest{entrant: &entrant{}}
+			c := &contest{entrant: &entrant{spec: &Election{ID: ID(n)}}}
 			cs.add(c)
 			want[c] = true
 		} else {
 			c := cs.all[rng.IntN(len(cs.all))]
-			cs.remove(c.entrant)
+			cs.remove(c)
 			delete(want, c)
 		}
 		walked := map[*contest]int{}
 		cs.each(func(c *contest) { walked[c]++ })
 		for c := range want {
-			if walked[c] != 1 || cs.of[c.entrant] != c {
-				t.Fatalf("one of %d is walked %d times, found %v", len(want), walked[c], cs.of[c.entrant] == c)
+			if walked[c] != 1 || cs.of[c.entrant.spec.ID] != c {
+				t.Fatalf("one of %d is walked %d times, found %v", len(want), walked[c], cs.of[c.entrant.spec.ID] == c)
 			}
 		}
 		if len(walked) != len(want) || len(cs.of) != len(want) {

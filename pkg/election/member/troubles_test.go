@@ -1,12 +1,11 @@
-package election
+package member
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
@@ -14,14 +13,19 @@ import (
 // An outage of many elections is told in a few lines, whatever the errors say, and so is
 // its end.
 func TestTroublesAreToldOnce(t *testing.T) {
-	core, logged := observer.New(zap.InfoLevel)
-	trouble := troubles{log: zap.New(core)}
+	var out effects
+	trouble := troubles{log: logger{to: &out}}
 	want := func(want ...string) {
 		t.Helper()
 		var got []string
-		for _, e := range logged.TakeAll() {
-			got = append(got, fmt.Sprint(e.Message, " ", e.ContextMap()["object"], " ", e.ContextMap()["objects"]))
+		for _, e := range out.list {
+			fields := zapcore.NewMapObjectEncoder()
+			for _, f := range e.(Log).Fields {
+				f.AddTo(fields)
+			}
+			got = append(got, fmt.Sprint(e.(Log).Message, " ", fields.Fields["object"], " ", fields.Fields["objects"]))
 		}
+		out.list = nil
 		if !slices.Equal(got, want) {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}

@@ -1,4 +1,4 @@
-package election
+package member
 
 import (
 	"time"
@@ -33,31 +33,31 @@ func (c *contest) patience(kind machine.ReportKind) time.Duration {
 }
 
 // raise logs a condition that a machine reported, or sets an alarm for it.
-func (r *realm) raise(c *contest, a machine.Report) {
+func (m *Member) raise(c *contest, a machine.Report) {
 	if a.Kind == machine.Ownerless && c.state.Lock.Record.Untouched() {
 		return // that is how every lock begins
 	}
 	if wait := c.patience(a.Kind); wait > 0 {
-		c.alarm = &alarm{a, r.cfg.Clock.Now().Add(wait)}
-		r.rewake(c)
+		c.alarm = &alarm{a, m.now.Add(wait)}
+		m.rewake(c)
 		return
 	}
-	c.sound(r.log, a)
+	c.sound(m.log, a)
 }
 
 // tendAlarm logs the condition once it has lasted for too long, and forgets one that is over.
-func (r *realm) tendAlarm(c *contest) {
+func (m *Member) tendAlarm(c *contest) {
 	a := c.alarm
 	switch {
 	case a == nil:
 	case c.state.Alarm() != a.report.Kind || a.report.Kind == machine.Divided && c.state.Role != machine.Leading:
 		c.alarm = nil
-	case r.cfg.Clock.Now() >= a.at:
+	case m.now >= a.at:
 		c.alarm = nil
-		c.sound(r.log, a.report)
+		c.sound(m.log, a.report)
 	}
 }
 
-func (c *contest) sound(log *zap.Logger, a machine.Report) {
+func (c *contest) sound(log logger, a machine.Report) {
 	log.Warn(a.Kind.String(), zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)), zap.String("detail", a.Detail))
 }

@@ -1,9 +1,6 @@
-package election
+package member
 
 import (
-	"context"
-	"errors"
-
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -12,7 +9,7 @@ import (
 // troubles logs what goes wrong once for each operation and kind of error, however many
 // objects it concerns, and once more when it is over for all of them.
 type troubles struct {
-	log *zap.Logger
+	log logger
 	of  map[string]*trouble // by operation
 }
 
@@ -50,7 +47,7 @@ func (t *troubles) note(what, name string, err error) {
 		t.of[what] = is
 	}
 	is.failing[name], is.concerned[name] = true, true
-	if kind := kindOf(err); !is.told[kind] {
+	if kind := lock.Kind(err); !is.told[kind] {
 		is.told[kind] = true
 		t.log.Warn("failing; it is tried again", zap.String("operation", what), zap.String("object", name), zap.Error(err))
 	}
@@ -68,17 +65,4 @@ func (t *troubles) forget(name string) {
 			delete(t.of, what)
 		}
 	}
-}
-
-// kindOf is what errors have in common whose texts differ in names, ports and times.
-func kindOf(err error) string {
-	for _, kind := range []error{
-		lock.ErrConflict, lock.ErrExists, lock.ErrVanished, lock.ErrDenied, lock.ErrInvalid, lock.ErrThrottled,
-		lock.ErrAltered, context.DeadlineExceeded, context.Canceled, lock.ErrUnknown,
-	} {
-		if errors.Is(err, kind) {
-			return kind.Error()
-		}
-	}
-	return err.Error()
 }

@@ -1,4 +1,4 @@
-package election
+package member
 
 import (
 	"time"
@@ -47,26 +47,26 @@ func (c *contest) heldByAnother() (held bool, till record.Instant) {
 		return false, 0
 	}
 	if !l.Record.ThroughSession() {
-		till = l.LastSign().Add(c.entrant.spec.Timing.Among(c.realm.others).ObserverWait(l.Record.Mark.Duration))
+		till = l.LastSign().Add(c.entrant.spec.Timing.Among(c.member.others).ObserverWait(l.Record.Mark.Duration))
 	}
 	return true, till
 }
 
 // tendMove lets go of the old lock, or comes back to it. c is the contest for it.
-func (r *realm) tendMove(c *contest) {
-	w, now := &c.waiting, r.cfg.Clock.Now()
+func (m *Member) tendMove(c *contest) {
+	w, now := &c.waiting, m.now
 	patience := mostWaits * c.entrant.spec.Timing.LeaseDuration
-	some := func(d time.Duration) record.Instant { return now.Add(d + time.Duration(jitter()*float64(d))) }
+	some := func(d time.Duration) record.Instant { return now.Add(d + time.Duration(m.jitter()*float64(d))) }
 	held, till := c.inner.heldByAnother()
 	switch held = held && (till == 0 || now < till); {
-	case r.going[c]:
+	case m.going.has(c):
 		w.till, w.until = 0, 0
 	case w.until != 0 && (now >= w.until || !held):
 		w.until, w.look = 0, 0
-		r.handle(c, machine.Resumed{})
+		m.handle(c, machine.Resumed{})
 	case w.until != 0:
 		w.look = till
-		c.tellOpposite(r.log)
+		c.tellOpposite(m.log)
 	case c.inner.state.Role == machine.Leading:
 		c.waiting = waiting{told: w.told}
 	case c.state.Role != machine.Leading || !held:
@@ -76,14 +76,14 @@ func (r *realm) tendMove(c *contest) {
 	case now >= w.till:
 		w.till, w.until, w.holder = 0, some(record.Doubled(patience, w.times)), c.inner.state.Lock.Record.Holder
 		w.times++
-		r.handle(c, machine.Paused{Reason: machine.ReasonWaits})
+		m.handle(c, machine.Paused{Reason: machine.ReasonWaits})
 	}
-	r.rewake(c)
+	m.rewake(c)
 }
 
 // tellOpposite warns once, if the holder of the new lock takes the old one as well: it moves
 // the election the other way.
-func (c *contest) tellOpposite(log *zap.Logger) {
+func (c *contest) tellOpposite(log logger) {
 	w, l := &c.waiting, &c.state.Lock
 	if w.told || l.Owner != machine.Other || l.Record.Holder != w.holder {
 		return

@@ -1,7 +1,6 @@
-package election
+package member
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"reflect"
@@ -17,12 +16,13 @@ import (
 // stream is the watch of one store: the realm's own, which carries the sessions too, or
 // that of another kind of lock.
 type stream struct {
-	store lock.Store
+	store Store
 	// names are the objects that are watched; nil for all that there are.
 	names []string
 	// byLock are the contests whose locks are in the store.
 	byLock map[string]*contest
-	cancel context.CancelFunc
+	// watch is the one that is being read; zero for none.
+	watch uint64
 	// listSent is when the list that is under way was asked for.
 	listSent record.Instant
 	// view is told beside each lock of the list that is being taken in; else nil.
@@ -56,45 +56,50 @@ func (s *stream) late() bool {
 	return false
 }
 
-// streamOf is the stream of the store; it is begun if there is none yet.
-func (r *realm) streamOf(store lock.Store) *stream {
-	s := r.streams[store]
-	if s == nil {
-		s = &stream{store: store, byLock: map[string]*contest{}}
-		r.streams[store] = s
+// streamOf is the stream of the store, which may not have begun yet.
+func (m *Member) streamOf(store Store) *stream {
+	for _, s := range m.streams {
+		if s.store == store {
+			return s
+		}
 	}
+	s := &stream{store: store, byLock: map[string]*contest{}}
+	m.streams = append(m.streams, s)
 	return s
 }
 
-// carriesSessions says whether the stream is that of the realm's own store.
-func (r *realm) carriesSessions(s *stream) bool { return s.store == r.cfg.Locks }
+// watchOf is the stream of a watch; nil if it is over.
+func (m *Member) watchOf(watch uint64) *stream {
+	for _, s := range m.streams {
+		if s.watch == watch {
+			return s
+		}
+	}
+	return nil
+}
 
-// begin reads the stream on a goroutine that ends with the realm's context. One that is
-// being read is begun anew, so that a list shows everything there is.
-func (r *realm) begin(s *stream) {
-	s.heardAt, s.beginAt = r.cfg.Clock.Now(), 0
-	if s.cancel != nil {
-		s.restart = true
-		s.cancel()
+// carriesSessions says whether the stream is that of the realm's own store.
+func (m *Member) carriesSessions(s *stream) bool { return s.store == Own }
+
+// begin has the stream watched. One that is being watched is begun anew, so that a list shows
+// everything there is.
+func (m *Member) begin(s *stream) {
+	s.heardAt, s.beginAt = m.now, 0
+	if s.watch != 0 {
+		if !s.restart {
+			s.restart = true
+			m.out.add(EndWatch{s.watch})
+		}
 		return
 	}
-	ctx, cancel := context.WithCancel(r.ctx)
-	s.cancel, s.restart = cancel, false
+	m.watches++
+	s.watch, s.restart = m.watches, false
 	s.listing, s.begunAt = true, s.heardAt
-	watch := s.store.Watch
-	if by, ok := s.store.(lock.NameWatcher); ok {
-		names := slices.Sorted(maps.Keys(s.byLock))
-		s.names = append([]string{}, names...) // not nil: none is not all
-		watch = func(ctx context.Context, deliver func(lock.Event)) error { return by.WatchNames(ctx, names, deliver) }
+	if s.store.ByName {
+		s.names = slices.AppendSeq([]string{}, maps.Keys(s.byLock)) // not nil: none is not all
+		slices.Sort(s.names)
 	}
-	r.helpers.Go(func() {
-		defer cancel()
-		err := watch(ctx, func(e lock.Event) {
-			at := r.cfg.Clock.Now()
-			r.post(func() { r.watched(s, e, at) })
-		})
-		r.post(func() { r.ended(s, err) })
-	})
+	m.out.add(Watch{Watch: s.watch, Store: s.store, Names: slices.Clone(s.names)})
 }
 
 // leastBetweenLists is the time between two lists that show locks of new elections. What is
@@ -102,13 +107,13 @@ func (r *realm) begin(s *stream) {
 const leastBetweenLists = time.Second
 
 // include sees to it that a list shows the locks of elections that were just added.
-func (r *realm) include(s *stream) {
+func (m *Member) include(s *stream) {
 	at := s.begunAt.Add(leastBetweenLists)
 	switch {
-	case s.listing && s.names == nil && s.cancel != nil:
+	case s.listing && s.names == nil && s.watch != 0:
 		// The list that is under way comes first, and then the one that it is too early for.
-	case s.cancel == nil || r.cfg.Clock.Now() >= at:
-		r.begin(s)
+	case s.watch == 0 || m.now >= at:
+		m.begin(s)
 	default:
 		s.beginAt = at
 	}
@@ -116,35 +121,35 @@ func (r *realm) include(s *stream) {
 
 // tendStreams begins those streams anew whose time has come, and the realm's when it has
 // gone silent.
-func (r *realm) tendStreams(now record.Instant) {
-	r.tendStream(now)
-	for _, s := range r.streams {
+func (m *Member) tendStreams(now record.Instant) {
+	m.tendStream(now)
+	for _, s := range m.streams {
 		switch {
 		case s.beginAt == 0:
 		case now >= s.beginAt:
-			r.begin(s)
-		case r.streamNext == 0 || s.beginAt < r.streamNext:
-			r.streamNext = s.beginAt
+			m.begin(s)
+		case m.streamNext == 0 || s.beginAt < m.streamNext:
+			m.streamNext = s.beginAt
 		}
 	}
 }
 
 // tendStream begins the realm's own stream anew when it has gone silent: it would show
 // our own beats at the least, so a member that hears nothing is blind.
-func (r *realm) tendStream(now record.Instant) {
-	s := r.streamOf(r.cfg.Locks)
-	silent := s.heardAt.Add(r.patience(s))
+func (m *Member) tendStream(now record.Instant) {
+	s := m.streamOf(Own)
+	silent := s.heardAt.Add(m.patience(s))
 	if now < silent {
-		r.streamNext = silent
+		m.streamNext = silent
 		return
 	}
-	if s.listing && (!r.own.Joined() || r.heardOf > s.begunAt) {
-		s.listPatience = 2 * r.patience(s) // it is slow; else the store is away, and may have lost it
+	if s.listing && (!m.own.Joined() || m.heardOf > s.begunAt) {
+		s.listPatience = 2 * m.patience(s) // it is slow; else the store is away, and may have lost it
 	}
-	r.log.Warn("the watch is silent although our own beats should show; it is begun anew")
-	r.broken(s) // whoever is away may be as alive as we are
-	r.begin(s)
-	r.streamNext = s.heardAt.Add(r.patience(s))
+	m.log.Warn("the watch is silent although our own beats should show; it is begun anew")
+	m.broken(s) // whoever is away may be as alive as we are
+	m.begin(s)
+	m.streamNext = s.heardAt.Add(m.patience(s))
 }
 
 // mostListPatience bounds how long a list may say nothing; a store gives one up by then.
@@ -152,8 +157,8 @@ const mostListPatience = 30 * time.Second
 
 // patience is how long the realm's own stream may say nothing. A list takes as long as it
 // takes: each that is cut leaves the next one twice the time.
-func (r *realm) patience(s *stream) time.Duration {
-	lease := r.cfg.Timing.LeaseDuration
+func (m *Member) patience(s *stream) time.Duration {
+	lease := m.cfg.Timing.LeaseDuration
 	if !s.listing {
 		return lease
 	}
@@ -161,8 +166,8 @@ func (r *realm) patience(s *stream) time.Duration {
 }
 
 // excuse takes in that a beat of ours was refused: the realm's stream has none to show.
-func (r *realm) excuse(now record.Instant) {
-	s := r.streamOf(r.cfg.Locks)
+func (m *Member) excuse(now record.Instant) {
+	s := m.streamOf(Own)
 	s.heardAt = max(s.heardAt, now)
 }
 
@@ -177,125 +182,124 @@ func (s *stream) shows(name string) bool {
 }
 
 // ended takes in that a stream is no longer read.
-func (r *realm) ended(s *stream, err error) {
-	s.cancel = nil
+func (m *Member) ended(s *stream, err error) {
+	s.watch = 0
 	switch {
-	case r.ctx.Err() != nil:
 	case s.restart || err == nil:
-		r.begin(s)
+		m.begin(s)
 	default:
-		r.failed = fmt.Errorf("election manager: watch the locks: %w", err)
-		r.leave(machine.ReasonShutdown)
+		m.failed = fmt.Errorf("election manager: watch the locks: %w", err)
+		m.leave(machine.ReasonShutdown)
 	}
 }
 
 // watched takes in one event of a stream; at is when it came out of the store.
-func (r *realm) watched(s *stream, e lock.Event, at record.Instant) {
+func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 	s.heardAt = max(s.heardAt, at)
 	s.reaches(max(e.Revision, e.Entry.Version.Revision))
 	switch e.Kind {
 	case lock.Changed:
-		r.shown(s, e.Entry, machine.Stream)
+		m.shown(s, e.Entry, machine.Stream)
 	case lock.Listing:
 		s.listSent, s.listing = at, true
 	case lock.Listed:
 		s.listing = false
-		r.trouble.note("watch", "", nil)
-		r.whole(s)
-		r.listed(s, e)
+		m.trouble.note("watch", "", nil)
+		m.whole(s)
+		m.listed(s, e)
 		if s.late() && !s.restart && s.beginAt == 0 {
 			s.beginAt = s.begunAt.Add(leastBetweenLists)
 		}
 	case lock.Resumed:
-		r.trouble.note("watch", "", nil)
-		r.whole(s)
+		m.trouble.note("watch", "", nil)
+		m.whole(s)
 	case lock.Broken:
-		r.trouble.note("watch", "", e.Err)
-		r.broken(s)
+		m.trouble.note("watch", "", e.Err)
+		m.broken(s)
 	case lock.Progressed:
 	}
 }
 
 // isSession says whether an object of a stream is a session rather than a lock.
-func (r *realm) isSession(s *stream, e lock.Entry) bool {
-	return r.carriesSessions(s) && s.byLock[e.Name] == nil && r.dir.Shows(e.Name, e.Record)
+func (m *Member) isSession(s *stream, e lock.Entry) bool {
+	return m.carriesSessions(s) && s.byLock[e.Name] == nil && m.dir.Shows(e.Name, e.Record)
 }
 
 // listed takes in all that there is; what is not among it is absent.
-func (r *realm) listed(s *stream, e lock.Event) {
-	now := r.cfg.Clock.Now()
-	if r.carriesSessions(s) {
-		r.listedSessions(now, s, e) // first: whose a record is may follow from them
+func (m *Member) listed(s *stream, e lock.Event) {
+	now := m.now
+	if m.carriesSessions(s) {
+		m.listedSessions(now, s, e) // first: whose a record is may follow from them
 		defer func() { s.view = nil }()
 	}
 	seen := make(map[string]bool, len(e.List))
 	for _, entry := range e.List {
-		if !r.isSession(s, entry) {
+		if !m.isSession(s, entry) {
 			seen[entry.Name] = true
-			r.shown(s, entry, machine.List)
+			m.shown(s, entry, machine.List)
 		}
 	}
-	for name := range s.byLock {
+	for _, name := range slices.Sorted(maps.Keys(s.byLock)) {
 		if !seen[name] && s.shows(name) {
-			r.shown(s, lock.Entry{Name: name, Version: record.Version{Revision: e.Revision}}, machine.List)
+			m.shown(s, lock.Entry{Name: name, Version: record.Version{Revision: e.Revision}}, machine.List)
 		}
 	}
 	for _, entry := range e.List {
-		if r.isSession(s, entry) {
+		if m.isSession(s, entry) {
 			seen[entry.Name] = true
-			r.sawBeat(entry) // last: it is worth what was shown before it
+			m.sawBeat(entry) // last: it is worth what was shown before it
 		}
 	}
-	if r.carriesSessions(s) {
-		maps.DeleteFunc(r.heard, func(name string, _ sign) bool { return !seen[name] })
+	if m.carriesSessions(s) {
+		maps.DeleteFunc(m.heard, func(name string, _ sign) bool { return !seen[name] })
 	}
 }
 
-func (r *realm) listedSessions(now record.Instant, s *stream, e lock.Event) {
+func (m *Member) listedSessions(now record.Instant, s *stream, e lock.Event) {
 	var sessions []session.Shown
 	for _, entry := range e.List {
-		if r.isSession(s, entry) {
+		if m.isSession(s, entry) {
 			sessions = append(sessions, session.Shown{Name: entry.Name, Record: entry.Record, Version: entry.Version})
 		}
 	}
-	r.viewStale = true
-	if !r.dir.List(now, s.listSent, e.Revision, sessions) {
-		r.restored(now)
+	m.viewStale = true
+	if !m.dir.List(now, s.listSent, e.Revision, sessions) {
+		m.restored(now)
 	}
 	// The view is told with each lock: beside an older record of it, others that have moved
 	// on meanwhile look as if they were gone.
-	r.compare(now)
-	s.view, r.viewNext = r.dir.View(now, r.identity)
-	r.view, r.viewStale = s.view, false
-	r.contests.each(func(c *contest) {
-		if r.streamOf(c.lock.store) != s {
-			r.handle(c, machine.DirectoryChanged{View: r.view})
+	m.compare(now)
+	s.view, m.viewNext = m.dir.View(now, m.identity)
+	m.view, m.viewStale = s.view, false
+	m.contests.each(func(c *contest) {
+		if m.streamOf(c.lock.store) != s {
+			m.handle(c, machine.DirectoryChanged{View: m.view})
 		}
 	})
 }
 
 // shown gives one object to whom it concerns.
-func (r *realm) shown(s *stream, e lock.Entry, by machine.Source) {
-	if r.isSession(s, e) {
-		r.viewStale = true
-		r.dir.Observe(r.cfg.Clock.Now(), e.Name, e.Record, e.Version)
+func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
+	if m.isSession(s, e) {
+		m.viewStale = true
+		m.dir.Observe(m.now, e.Name, e.Record, e.Version)
 		if by == machine.Stream {
-			r.sawBeat(e)
+			m.sawBeat(e)
 		}
 		return
 	}
 	if s.view == nil { // else the view is that of the list
-		r.tendView(r.cfg.Clock.Now()) // whose the record is follows from the sessions shown before it
+		m.tendView(m.now) // whose the record is follows from the sessions shown before it
 	}
-	r.showsDisowned(lockName{s.store, e.Name}, e)
+	m.showsDisowned(lockName{s.store, e.Name}, e)
 	c := s.byLock[e.Name]
 	if c == nil {
-		r.takenOver(s, e)
-		c = r.stray(s, e)
+		m.takenOver(s, e)
+		c = m.stray(s, e)
 	}
 	if c != nil && c.mayHear(s, by) {
 		e = c.known(e)
-		r.handle(c, machine.Observed{Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, View: s.view, Jitter: jitter()})
+		m.handle(c, machine.Observed{Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, View: s.view, Jitter: m.jitter()})
 	}
 }
 

@@ -1,4 +1,4 @@
-package election
+package member
 
 import (
 	"github.com/primacy-dev/primacy/pkg/election/machine"
@@ -13,14 +13,14 @@ import (
 // one's has. Whoever knows only one of the two locks is thus kept out by that one.
 
 // migration is the contest for the old lock of c's election.
-func (r *realm) migration(c *contest, from *LockRef) {
-	outer := newContest(r, c.entrant, lockName{from.Locks, from.Lock})
+func (m *Member) migration(c *contest, from *LockRef) {
+	outer := newContest(m, c.entrant, lockName{from.Locks, from.Lock})
 	outer.inner, c.outer = c, outer
-	r.handle(c, machine.Paused{Reason: machine.ReasonOuterLost})
+	m.handle(c, machine.Paused{Reason: machine.ReasonOuterLost})
 }
 
 // extend lets the work go on for as long as every lock that it needs is valid.
-func (c *contest) extend() {
+func (m *Member) extend(c *contest) {
 	if c.state.Role != machine.Leading {
 		return
 	}
@@ -28,10 +28,7 @@ func (c *contest) extend() {
 	if c.outer != nil {
 		deadline = min(deadline, c.outer.state.Term.Deadline)
 	}
-	c.entrant.status.extend(deadline)
-	if c.work != nil {
-		c.work.extend(deadline)
-	}
+	m.out.add(Extend{c.entrant.spec.ID, deadline})
 }
 
 // mustStop says whether a term is on that is to be stopped by now for want of a renewal.
@@ -44,7 +41,7 @@ func (c *contest) mustStop(now record.Instant) bool {
 func (c *contest) stopInner(a machine.Stop) []happening {
 	c.innerBy = a.By
 	follows := []happening{{c.inner, machine.Paused{Reason: a.Reason}}}
-	if !c.inner.working() {
+	if !c.inner.atWork() {
 		follows = append(follows, happening{c, machine.RunnersStopped{}})
 	}
 	return follows
@@ -58,8 +55,8 @@ func (c *contest) stopBy(own record.Instant) record.Instant {
 	return min(own, c.state.Term.Deadline)
 }
 
-// working says whether a term is on, or its work is still being stopped.
-func (c *contest) working() bool {
+// atWork says whether a term is on, or its work is still being stopped.
+func (c *contest) atWork() bool {
 	return c.state.Role == machine.Leading || c.state.Role == machine.Draining && !c.state.Drain.Stopped
 }
 

@@ -1,11 +1,8 @@
-package election
+package member
 
 import (
 	"testing"
 
-	"go.uber.org/zap"
-
-	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -34,16 +31,15 @@ func TestPreferenceIsToldToWhomItConcerns(t *testing.T) {
 	} {
 		for name := range both {
 			t.Run(tt.what+": "+name, func(t *testing.T) {
-				m := &Manager{cfg: Config{Clock: clock.Boottime(), Log: zap.NewNop(), Group: "edge"}}
-				r := newRealm(m, "m1_01234567", newLatest[Preference](record.Prefer("")), 0)
-				e := &entrant{spec: Spec{Name: name, Lock: name}} // without a status, being told anything panics
-				r.contests.add(&contest{entrant: e, slot: notQueued, state: machine.State{View: &machine.View{}, Preferred: blue, Digest: "1"}})
-				defer func() {
-					if told := recover() != nil; told != tt.told[name] {
-						t.Errorf("told: %v, want %v", told, tt.told[name])
-					}
-				}()
-				r.prefer(tt.next)
+				m := New(Config{Group: "edge", Identity: "m1_01234567"})
+				m.now, m.beat = 10, machine.BeatSeen{Sent: 5} // whoever is told anything is told of it first
+				e := &entrant{spec: &Election{ID: 1, Name: name, Lock: name}}
+				c := &contest{member: m, entrant: e, slot: notQueued, state: machine.State{View: &machine.View{}, Preferred: blue, Digest: "1"}}
+				m.contests.add(c)
+				m.prefer(tt.next)
+				if told := c.beatSent == 5; told != tt.told[name] {
+					t.Errorf("told: %v, want %v", told, tt.told[name])
+				}
 			})
 		}
 	}

@@ -1,4 +1,4 @@
-package election
+package member
 
 import (
 	"slices"
@@ -23,15 +23,15 @@ type disowned struct {
 }
 
 // disown takes in that what we wrote to a lock is nobody's from here on.
-func (r *realm) disown(lock lockName, d record.Disowned) {
-	r.disowned[lock] = disowned{Disowned: d}
-	r.untold = append(r.untold, lock.name)
+func (m *Member) disown(lock lockName, d record.Disowned) {
+	m.disowned[lock] = disowned{Disowned: d}
+	m.untold = append(m.untold, lock.name)
 }
 
 // disownedNow is what our session lists, in a fixed order.
-func (r *realm) disownedNow() []record.Disowned {
+func (m *Member) disownedNow() []record.Disowned {
 	var list []record.Disowned
-	for _, d := range r.disowned {
+	for _, d := range m.disowned {
 		if !d.over {
 			list = append(list, d.Disowned)
 		}
@@ -45,24 +45,24 @@ const mostTold = 10
 
 // tendDisowned tells what was disowned just now. It ends the session where it cannot say what was disowned: a member of an earlier
 // version would not heed it, or it is too much to be listed.
-func (r *realm) tendDisowned() {
-	if n := len(r.untold); n > 0 {
-		r.log.Warn("locks that this member holds can be neither released nor used; they are left to whoever can write them (is there a policy on these objects?)",
-			zap.Int("number", n), zap.Strings("locks", r.untold[:min(n, mostTold)]))
-		r.untold = nil
+func (m *Member) tendDisowned() {
+	if n := len(m.untold); n > 0 {
+		m.log.Warn("locks that this member holds can be neither released nor used; they are left to whoever can write them (is there a policy on these objects?)",
+			zap.Int("number", n), zap.Strings("locks", m.untold[:min(n, mostTold)]))
+		m.untold = nil
 	}
-	if r.leaving != "" || r.ending != "" || len(r.disowned) == 0 {
+	if m.leaving != "" || m.ending != "" || len(m.disowned) == 0 {
 		return
 	}
 	listed, bytes := 0, 0
-	for _, d := range r.disowned {
+	for _, d := range m.disowned {
 		if !d.over {
 			listed, bytes = listed+1, bytes+len(d.Lock)+disownedBytes
 		}
 	}
-	if listed > 0 && r.view.Older || bytes > maxListed {
-		r.log.Warn("a lock that this member holds cannot be released; its session ends instead", zap.Bool("membersOfAnEarlierVersion", r.view.Older))
-		r.ending = machine.ReasonHeldOn
+	if listed > 0 && m.view.Older || bytes > maxListed {
+		m.log.Warn("a lock that this member holds cannot be released; its session ends instead", zap.Bool("membersOfAnEarlierVersion", m.view.Older))
+		m.ending = machine.ReasonHeldOn
 	}
 }
 
@@ -70,17 +70,17 @@ func (r *realm) tendDisowned() {
 const disownedBytes = 48
 
 // showsDisowned takes in what is stored of a lock now.
-func (r *realm) showsDisowned(lock lockName, e lock.Entry) {
-	d, found := r.disowned[lock]
-	if found && !d.over && !r.isDisowned(lock, e) {
+func (m *Member) showsDisowned(lock lockName, e lock.Entry) {
+	d, found := m.disowned[lock]
+	if found && !d.over && !m.isDisowned(lock, e) {
 		d.over = true
-		r.disowned[lock] = d
+		m.disowned[lock] = d
 	}
 }
 
 // isDisowned says whether a lock shows a write of ours that we disowned.
-func (r *realm) isDisowned(lock lockName, e lock.Entry) bool {
-	d, rec := r.disowned[lock], e.Record
-	return rec != nil && rec.Holder == r.identity && rec.Bound() && rec.ThroughSession() &&
+func (m *Member) isDisowned(lock lockName, e lock.Entry) bool {
+	d, rec := m.disowned[lock], e.Record
+	return rec != nil && rec.Holder == m.identity && rec.Bound() && rec.ThroughSession() &&
 		record.Disowns([]record.Disowned{d.Disowned}, e.Version.UID, rec.Mark.Beat)
 }

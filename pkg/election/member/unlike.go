@@ -1,4 +1,4 @@
-package election
+package member
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ type setup struct {
 	leases map[time.Duration]int
 }
 
-func (s *setup) add(spec *Spec) {
+func (s *setup) add(spec *Election) {
 	if s.leases == nil {
 		s.leases = map[time.Duration]int{}
 	}
@@ -36,7 +36,7 @@ func (s *setup) add(spec *Spec) {
 	s.leases[spec.Timing.LeaseDuration]++
 }
 
-func (s *setup) remove(spec *Spec) {
+func (s *setup) remove(spec *Election) {
 	s.names -= hash(spec.Name)
 	s.rules -= hash(spec.Name, rulesOf(spec))
 	s.timings -= hash(spec.Name, timingsOf(spec))
@@ -59,11 +59,11 @@ func (s *setup) published(c *Config) record.Setup {
 
 // rulesOf is how an election is decided. What members may have each their own is not in it:
 // the renewal, and the store of a lock whose name is the same.
-func rulesOf(s *Spec) string {
+func rulesOf(s *Election) string {
 	return fmt.Sprint(s.Lock, s.Policy, s.Bootstrap, s.Foreign.Sharing, s.Range, s.Outage.Mode, s.Outage.For)
 }
 
-func timingsOf(s *Spec) string {
+func timingsOf(s *Election) string {
 	t := s.Timing
 	t.Drift = 0 // it is published by itself
 	return fmt.Sprint(t)
@@ -103,43 +103,43 @@ const lasting = 3 * time.Minute
 
 // compare takes up the timings that the others publish, and logs each difference that begins or
 // ends.
-func (r *realm) compare(now record.Instant) {
-	own := r.member()
-	r.others = r.dir.Bounds(now, own)
-	found := append(r.dir.Differences(now, own), r.groups(now)...)
+func (m *Member) compare(now record.Instant) {
+	own := m.member()
+	m.others = m.dir.Bounds(now, own)
+	found := append(m.dir.Differences(now, own), m.groups(now)...)
 	is := func(f session.Difference) func(noted) bool {
 		return func(n noted) bool { return n.What == f.What && n.Theirs == f.Theirs && n.Ours == f.Ours }
 	}
 	for i := range found {
-		if at := slices.IndexFunc(r.unlike.known, is(found[i])); at >= 0 {
-			r.unlike.known[at].Members = found[i].Members
+		if at := slices.IndexFunc(m.unlike.known, is(found[i])); at >= 0 {
+			m.unlike.known[at].Members = found[i].Members
 			continue
 		}
-		r.unlike.known = append(r.unlike.known, noted{Difference: found[i], since: now})
-		r.log.Info("members differ", about(found[i])...)
+		m.unlike.known = append(m.unlike.known, noted{Difference: found[i], since: now})
+		m.log.Info("members differ", about(found[i])...)
 	}
-	r.unlike.known = slices.DeleteFunc(r.unlike.known, func(n noted) bool {
+	m.unlike.known = slices.DeleteFunc(m.unlike.known, func(n noted) bool {
 		gone := !slices.ContainsFunc(found, func(f session.Difference) bool { return is(f)(n) })
 		if gone {
-			r.log.Info("members differ no more", about(n.Difference)...)
+			m.log.Info("members differ no more", about(n.Difference)...)
 		}
 		return gone
 	})
 }
 
 // tendUnlike warns of what differs for too long, once.
-func (r *realm) tendUnlike(now record.Instant) {
-	r.unlike.next = 0
-	for i := range r.unlike.known {
-		n := &r.unlike.known[i]
+func (m *Member) tendUnlike(now record.Instant) {
+	m.unlike.next = 0
+	for i := range m.unlike.known {
+		n := &m.unlike.known[i]
 		at := n.since.Add(lasting)
 		switch {
 		case n.warned:
 		case now >= at:
 			n.warned = true
-			r.log.Warn("members differ in what they should have alike (give them the same configuration and version, or groups and locks of their own); until then each waits by the longer", about(n.Difference)...)
-		case r.unlike.next == 0 || at < r.unlike.next:
-			r.unlike.next = at
+			m.log.Warn("members differ in what they should have alike (give them the same configuration and version, or groups and locks of their own); until then each waits by the longer", about(n.Difference)...)
+		case m.unlike.next == 0 || at < m.unlike.next:
+			m.unlike.next = at
 		}
 	}
 }
@@ -150,13 +150,13 @@ func about(d session.Difference) []zap.Field {
 }
 
 // groups are the differences to other groups whose members hold locks of ours.
-func (r *realm) groups(now record.Instant) []session.Difference {
-	alive := r.dir.OtherGroups(now)
+func (m *Member) groups(now record.Instant) []session.Difference {
+	alive := m.dir.OtherGroups(now)
 	if len(alive) == 0 {
 		return nil
 	}
 	var found []session.Difference
-	r.contests.each(func(c *contest) {
+	m.contests.each(func(c *contest) {
 		rec := c.state.Lock.Record
 		if rec == nil || rec.Holder == "" || !alive[rec.Group] {
 			return
@@ -164,7 +164,7 @@ func (r *realm) groups(now record.Instant) []session.Difference {
 		at := slices.IndexFunc(found, func(f session.Difference) bool { return f.Theirs == rec.Group })
 		if at < 0 {
 			at = len(found)
-			found = append(found, session.Difference{What: "group that holds a lock", Ours: r.cfg.Group, Theirs: rec.Group})
+			found = append(found, session.Difference{What: "group that holds a lock", Ours: m.cfg.Group, Theirs: rec.Group})
 		}
 		if host := record.HostOf(rec.Holder); !slices.Contains(found[at].Members, host) {
 			found[at].Members = append(found[at].Members, host)

@@ -1,4 +1,4 @@
-package election
+package member
 
 import (
 	"container/heap"

@@ -1,26 +1,26 @@
-package election
+package member
 
 // contests are those that an incarnation takes part in; of a migration the inner one. They
 // are iterated in the order of a slice, for cache locality: each beat touches thousands.
 type contests struct {
-	of  map[*entrant]*contest
+	of  map[ID]*contest
 	all []*contest
 }
 
 func (cs *contests) add(c *contest) {
 	c.place = len(cs.all)
-	cs.of[c.entrant] = c
+	cs.of[c.entrant.spec.ID] = c
 	cs.all = append(cs.all, c)
 }
 
-// remove takes an entrant's out; the last takes its place.
-func (cs *contests) remove(e *entrant) {
-	c, end := cs.of[e], len(cs.all)-1
+// remove takes an election's out; the last takes its place.
+func (cs *contests) remove(c *contest) {
+	c, end := cs.of[c.entrant.spec.ID], len(cs.all)-1
 	last := cs.all[end]
 	cs.all[c.place], last.place = last, c.place
 	cs.all[end] = nil
 	cs.all = cs.all[:end]
-	delete(cs.of, e)
+	delete(cs.of, c.entrant.spec.ID)
 }
 
 func (cs *contests) clear() {

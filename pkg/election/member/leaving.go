@@ -1,4 +1,4 @@
-package election
+package member
 
 import (
 	"slices"
@@ -23,58 +23,58 @@ const stepAside = 50 * time.Millisecond
 const gainersFirst = 25 * time.Millisecond
 
 // leave gives up everything: each election stops and is released, then the session ends.
-func (r *realm) leave(why machine.Reason) {
-	if r.leaving != "" {
+func (m *Member) leave(why machine.Reason) {
+	if m.leaving != "" {
 		return
 	}
-	r.leaving = why
-	r.log.Info("leaving", zap.String("reason", string(why)))
-	now := r.cfg.Clock.Now()
-	r.giveUpAt, r.unreadyAt = now.Add(r.cfg.Timing.LeaseDuration), now.Add(stepAside)
-	r.contests.each(func(c *contest) { r.resign(c, why) })
+	m.leaving = why
+	m.log.Info("leaving", zap.String("reason", string(why)))
+	now := m.now
+	m.giveUpAt, m.unreadyAt = now.Add(m.cfg.Timing.LeaseDuration), now.Add(stepAside)
+	m.contests.each(func(c *contest) { m.resign(c, why) })
 }
 
-func (r *realm) resign(c *contest, why machine.Reason) {
-	r.going[c] = true
-	r.handle(c, machine.Resign{Reason: why})
+func (m *Member) resign(c *contest, why machine.Reason) {
+	m.going.add(c)
+	m.handle(c, machine.Resign{Reason: why})
 }
 
 // handOver takes in that a contest is over: a member that leaves for good waits a moment for
 // the nominee of the lock that it released. Skipped if we outrank the nominee: while our
 // session says that we are ready, it would hand the lock straight back.
-func (r *realm) handOver(c *contest, now record.Instant) {
+func (m *Member) handOver(c *contest, now record.Instant) {
 	l := &c.state.Lock
-	if r.leaving != machine.ReasonShutdown || l.Owner != machine.Free {
+	if m.leaving != machine.ReasonShutdown || l.Owner != machine.Free {
 		return
 	}
-	i := slices.IndexFunc(r.view.Peers, func(p machine.Peer) bool { return p.Identity == l.Record.HandoverTo })
+	i := slices.IndexFunc(m.view.Peers, func(p machine.Peer) bool { return p.Identity == l.Record.HandoverTo })
 	if i < 0 {
 		return
 	}
-	me, nominee := c.config().Member, r.view.Peers[i].Member
+	me, nominee := c.config().Member, m.view.Peers[i].Member
 	if !priority.Outranks(c.entrant.spec.Policy, priority.Weighed(me), priority.Weighed(nominee), c.state.Preferred) {
-		r.handed[c.lock], r.handedBy = true, now.Add(stepAside)
+		m.handed[c.lock], m.handedBy = true, now.Add(stepAside)
 	}
 }
 
 // takenOver takes in what the stream shows of a lock that was given up.
-func (r *realm) takenOver(s *stream, e lock.Entry) {
-	if len(r.handed) > 0 && (e.Record == nil || e.Record.Holder != "" && e.Record.Holder != r.identity) {
-		delete(r.handed, lockName{s.store, e.Name})
+func (m *Member) takenOver(s *stream, e lock.Entry) {
+	if len(m.handed) > 0 && (e.Record == nil || e.Record.Holder != "" && e.Record.Holder != m.identity) {
+		delete(m.handed, lockName{s.store, e.Name})
 	}
 }
 
 // endsSession says whether the session of a leaving member may end now.
-func (r *realm) endsSession(now record.Instant) bool {
-	if now >= r.handedBy {
-		clear(r.handed)
-		r.handedBy = 0
+func (m *Member) endsSession(now record.Instant) bool {
+	if now >= m.handedBy {
+		clear(m.handed)
+		m.handedBy = 0
 	}
-	return r.leaving != "" && (len(r.contests.all) == 0 && len(r.handed) == 0 || r.letGo())
+	return m.leaving != "" && (len(m.contests.all) == 0 && len(m.handed) == 0 || m.letGo())
 }
 
 // finished says whether this incarnation owes nothing any more.
-func (r *realm) finished() bool { return r.leaving != "" && len(r.contests.all) == 0 && r.own.Over() }
+func (m *Member) finished() bool { return m.leaving != "" && len(m.contests.all) == 0 && m.own.Over() }
 
 // releasedOneByOne is up to how many locks a leaving member releases each by itself, which
 // names a successor for each. The end of its session frees all at once.
@@ -83,12 +83,12 @@ const releasedOneByOne = poolSize
 // letGo says whether the end of the session may stand for the releases that are still to
 // be written: nothing is at work any more, and what is left are many locks that it holds
 // through its session.
-func (r *realm) letGo() bool {
-	if len(r.contests.all) <= releasedOneByOne || !r.own.Joined() {
+func (m *Member) letGo() bool {
+	if len(m.contests.all) <= releasedOneByOne || !m.own.Joined() {
 		return false // a session that was lost frees nothing
 	}
 	held := 0
-	for _, c := range r.contests.all {
+	for _, c := range m.contests.all {
 		switch s := &c.state; {
 		case c.outer != nil, s.Role == machine.Leading, s.Role == machine.Draining && !s.Drain.Stopped:
 			return false
@@ -101,11 +101,11 @@ func (r *realm) letGo() bool {
 	if held <= releasedOneByOne {
 		return false
 	}
-	r.log.Info("ending the session instead of releasing each lock", zap.Int("locks", held))
-	r.pool.forget()
-	for _, c := range r.contests.all {
-		r.drop(c)
+	m.log.Info("ending the session instead of releasing each lock", zap.Int("locks", held))
+	m.queue.forget()
+	for _, c := range m.contests.all {
+		m.drop(c)
 	}
-	r.contests.clear()
+	m.contests.clear()
 	return true
 }

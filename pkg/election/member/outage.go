@@ -1,6 +1,7 @@
-package election
+package member
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -15,52 +16,52 @@ import (
 // streams of other kinds of lock may be quiet for as long as they like.
 
 // broken takes in that a stream shows nothing any more.
-func (r *realm) broken(s *stream) {
+func (m *Member) broken(s *stream) {
 	s.cut = true
-	r.holdOff(s, func(*contest) time.Duration { return machine.OutageUnbounded })
+	m.holdOff(s, func(*contest) time.Duration { return machine.OutageUnbounded })
 }
 
 // whole takes in that it shows everything again.
-func (r *realm) whole(s *stream) {
+func (m *Member) whole(s *stream) {
 	if s.cut {
 		s.cut = false
-		r.holdOff(s, (*contest).firstWrite)
+		m.holdOff(s, (*contest).firstWrite)
 	}
 }
 
 // firstWrite is the time that a holder gets for its first write after an outage: of the lock, or
 // of its session, which says that it is at work. The slower of both renewal intervals counts.
 func (c *contest) firstWrite() time.Duration {
-	return 2 * max(c.entrant.spec.Timing.RenewInterval, c.realm.cfg.Timing.RenewInterval)
+	return 2 * max(c.entrant.spec.Timing.RenewInterval, c.member.cfg.Timing.RenewInterval)
 }
 
 // tendOpen lists in the session the elections in which this member has terms that fail open. It
 // says so from the beginning of a term: it may not be able to once renewals fail. Who leaves
 // changes nothing any more: the list goes with the session.
-func (r *realm) tendOpen(c *contest) {
-	listed, fails := r.open[c]
+func (m *Member) tendOpen(c *contest) {
+	listed, fails := m.open[c]
 	on := c.state.Role == machine.Leading || c.state.Role == machine.Draining && !c.state.Drain.Stopped
-	if fails && on != listed && r.leaving == "" {
-		r.open[c], r.openStale = on, true
+	if fails && on != listed && m.leaving == "" {
+		m.open[c], m.openStale = on, true
 	}
 }
 
 // closed forgets a contest that is over.
-func (r *realm) closed(c *contest) {
-	listed := r.open[c]
-	delete(r.open, c)
-	r.openStale = r.openStale || listed && r.leaving == ""
+func (m *Member) closed(c *contest) {
+	listed := m.open[c]
+	delete(m.open, c)
+	m.openStale = m.openStale || listed && m.leaving == ""
 }
 
 // openTerms is what our session lists of the terms that fail open. Many may begin at once, so the
 // list is made when it is published.
-func (r *realm) openTerms() []string {
-	if !r.openStale {
-		return r.openNow
+func (m *Member) openTerms() []string {
+	if !m.openStale {
+		return m.openNow
 	}
 	var list []string
 	bytes := 0
-	for c, on := range r.open {
+	for c, on := range m.open {
 		if on {
 			list = append(list, c.name())
 			bytes += len(c.name())
@@ -70,7 +71,7 @@ func (r *realm) openTerms() []string {
 		list = []string{record.EveryElection}
 	}
 	slices.Sort(list)
-	r.openNow, r.openStale = list, false
+	m.openNow, m.openStale = list, false
 	return list
 }
 
@@ -79,61 +80,61 @@ func (r *realm) openTerms() []string {
 // terms to list says so of all of them; that counts only where terms fail open.
 func (c *contest) heldOpen() bool {
 	holder := c.state.Lock.Record.Holder
-	return slices.ContainsFunc(c.realm.view.Peers, func(p machine.Peer) bool {
+	return slices.ContainsFunc(c.member.view.Peers, func(p machine.Peer) bool {
 		return p.Identity == holder && p.KeepsOpen(c.name()) && (c.failsOpen() || !slices.Contains(p.Open, record.EveryElection))
 	})
 }
 
 // holdOff keeps the stream's locks whose terms fail open from being taken for a while.
-func (r *realm) holdOff(s *stream, d func(*contest) time.Duration) {
-	for _, c := range s.byLock {
-		if c.failsOpen() {
-			c.heldOff = r.cfg.Clock.Now().Add(d(c))
-			r.handle(c, machine.Tick{}) // it may be waiting for another instant
+func (m *Member) holdOff(s *stream, d func(*contest) time.Duration) {
+	for _, name := range slices.Sorted(maps.Keys(s.byLock)) {
+		if c := s.byLock[name]; c.failsOpen() {
+			c.heldOff = m.now.Add(d(c))
+			m.handle(c, machine.Tick{}) // it may be waiting for another instant
 		}
 	}
 }
 
 // leastSilence is without a beat of ours for how long the store may be away: one may fail.
-func (r *realm) leastSilence() time.Duration { return 2 * r.cfg.Timing.RenewInterval }
+func (m *Member) leastSilence() time.Duration { return 2 * m.cfg.Timing.RenewInterval }
 
 // silent says whether the store may be away.
-func (r *realm) silent(now record.Instant) bool { return now.Sub(r.beat.Sent) > r.leastSilence() }
+func (m *Member) silent(now record.Instant) bool { return now.Sub(m.beat.Sent) > m.leastSilence() }
 
 // awaitsHolder is the earliest instant at which a lock may be taken whose holder may fail
 // open: the holder's session has ended or lists no such term, beats have come through without a
 // gap for as long as the holder gets for its first write, and it wrote nothing. An outage that is
 // too short to be noticed must be over, too.
 func (c *contest) awaitsHolder() record.Instant {
-	l, r := &c.state.Lock, c.realm
+	l, m := &c.state.Lock, c.member
 	switch {
 	case l.Owner != machine.Other || l.Record.ThroughSession():
 		return 0
 	case c.heldOpen():
-		return r.cfg.Clock.Now().Add(machine.OutageUnbounded) // what the session says brings us back
+		return m.now.Add(machine.OutageUnbounded) // what the session says brings us back
 	case !c.failsOpen():
 		return 0
 	}
 	wrote := l.LastSign()
-	if r.beat.Sent < max(wrote, r.soundSince).Add(c.firstWrite()) {
-		return r.cfg.Clock.Now().Add(machine.OutageUnbounded) // the next beat brings us back
+	if m.beat.Sent < max(wrote, m.soundSince).Add(c.firstWrite()) {
+		return m.now.Add(machine.OutageUnbounded) // the next beat brings us back
 	}
-	return wrote.Add(c.firstWrite() + r.leastSilence())
+	return wrote.Add(c.firstWrite() + m.leastSilence())
 }
 
 // outlasts says whether a term of ours outlasts an outage that is on: our session must not end
 // then for what cannot be released.
-func (r *realm) outlasts() bool { return r.silent(r.cfg.Clock.Now()) && r.outlasting() }
+func (m *Member) outlasts() bool { return m.silent(m.now) && m.outlasting() }
 
 // spares says whether the session of that name is not to be ended yet: its owner holds a lock
 // whose terms fail open, and may have been away for as long as we were. It gets the same time
 // to come back as for its first write of such a lock.
-func (r *realm) spares(name string) bool {
-	if r.beat.Sent >= r.soundSince.Add(r.leastSilence()) {
+func (m *Member) spares(name string) bool {
+	if m.beat.Sent >= m.soundSince.Add(m.leastSilence()) {
 		return false
 	}
-	owner := r.view.Sessions[name].Holder
-	for c := range r.open {
+	owner := m.view.Sessions[name].Holder
+	for c := range m.open {
 		if l := &c.state.Lock; l.Owner == machine.Other && l.Record.Holder == owner {
 			return true
 		}

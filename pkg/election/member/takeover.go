@@ -1,4 +1,4 @@
-package election
+package member
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ type sign struct {
 }
 
 // takeover describes the lock before we take it; nil if it is ours already, or nobody had it.
-func (r *realm) takeover(c *contest) *takeover {
+func (m *Member) takeover(c *contest) *takeover {
 	l := &c.state.Lock
 	rec := l.Record
 	t := &takeover{seen: l.LastSign()}
@@ -36,11 +36,11 @@ func (r *realm) takeover(c *contest) *takeover {
 		}
 	case machine.Orphaned:
 		t.from = rec.Holder
-		t.why, t.seen = "its session "+cmp.Or(r.dir.Ending(rec.Mark.Session), "has ended"), 0
-		if s := r.view.Sessions[rec.Mark.Session]; s.Holder == rec.Holder && !s.Ended {
+		t.why, t.seen = "its session "+cmp.Or(m.dir.Ending(rec.Mark.Session), "has ended"), 0
+		if s := m.view.Sessions[rec.Mark.Session]; s.Holder == rec.Holder && !s.Ended {
 			t.why = "it could not write the lock, and disowned it"
 		}
-		if heard := r.heard[rec.Mark.Session]; heard.of == rec.Holder {
+		if heard := m.heard[rec.Mark.Session]; heard.of == rec.Holder {
 			t.seen = heard.at
 		}
 	case machine.Other:

@@ -1,4 +1,4 @@
-package election
+package member
 
 import (
 	"slices"
@@ -43,29 +43,29 @@ func (s *sight) dims(now, reach record.Instant, t record.Timing) bool {
 
 // sawBeat takes in what the realm's own stream shows of a session. A beat of ours extends
 // all that our session renews. A contest without use for it now gets it with its next event.
-func (r *realm) sawBeat(e lock.Entry) {
-	now := r.cfg.Clock.Now()
+func (m *Member) sawBeat(e lock.Entry) {
+	now := m.now
 	switch {
 	case e.Record == nil:
-		delete(r.heard, e.Name)
+		delete(m.heard, e.Name)
 	case e.Record.Bound() && e.Record.Holder != "":
-		r.heard[e.Name] = sign{e.Record.Holder, now}
+		m.heard[e.Name] = sign{e.Record.Holder, now}
 	}
-	seen, ours := r.own.Seen(now, e.Name, e.Record, e.Version)
-	if !ours || seen.Sent <= r.beat.Sent {
+	seen, ours := m.own.Seen(now, e.Name, e.Record, e.Version)
+	if !ours || seen.Sent <= m.beat.Sent {
 		return
 	}
-	if r.sight.dims(now, r.reach(), r.cfg.Timing) {
-		r.blind("our own beats come back too late, again and again")
+	if m.sight.dims(now, m.reach(), m.cfg.Timing) {
+		m.blind("our own beats come back too late, again and again")
 	}
-	if r.silent(now) {
-		r.soundSince = now
+	if m.silent(now) {
+		m.soundSince = now
 	}
-	r.beat, r.answered = seen, 0
+	m.beat, m.answeredAt = seen, 0
 	var event machine.Event = seen // made once, for all contests
-	r.contests.each(func(c *contest) {
+	m.contests.each(func(c *contest) {
 		if c.state.NeedsBeats() || c.failsOpen() {
-			r.handle(c, event)
+			m.handle(c, event)
 		}
 	})
 }
@@ -74,80 +74,80 @@ func (r *realm) sawBeat(e lock.Entry) {
 // seen a beat for so long that others would have taken them, had the beats not been
 // stored: a member that is blind does no work, and must not keep others from it. Where a
 // term fails open it may be the store that is away, so the store must have answered.
-func (r *realm) tendSight(now record.Instant) {
-	r.sightNext = 0
-	if r.leaving != "" || r.beat.Sent == 0 {
+func (m *Member) tendSight(now record.Instant) {
+	m.sightNext = 0
+	if m.leaving != "" || m.beat.Sent == 0 {
 		return
 	}
-	if len(r.dimmed) > 0 && now < r.reach() {
-		r.brighten()
+	if len(m.dimmed.list) > 0 && now < m.reach() {
+		m.brighten()
 	}
-	lease := r.cfg.Timing.LeaseDuration
-	at := r.beat.Sent.Add(2 * lease)
-	if r.outlasting() {
-		if r.answered == 0 {
+	lease := m.cfg.Timing.LeaseDuration
+	at := m.beat.Sent.Add(2 * lease)
+	if m.outlasting() {
+		if m.answeredAt == 0 {
 			return // an answer wakes us, and so does the end of that term
 		}
-		at = max(at, r.answered.Add(lease))
+		at = max(at, m.answeredAt.Add(lease))
 	}
 	if now < at {
-		r.sightNext = at
+		m.sightNext = at
 		return
 	}
-	r.sightNext = now.Add(lease)
-	r.blind("our own beats are not seen")
-	if r.ending != "" {
-		r.leave(r.ending)
+	m.sightNext = now.Add(lease)
+	m.blind("our own beats are not seen")
+	if m.ending != "" {
+		m.leave(m.ending)
 	}
 }
 
 // blind gives this incarnation up for want of sight, if it holds locks through its session. A term
 // that fails open would end with it, so beside one the locks are let go one by one.
-func (r *realm) blind(why string) {
-	if r.leaving != "" || r.ending != "" || !slices.ContainsFunc(r.contests.all, (*contest).holdsThroughSession) {
+func (m *Member) blind(why string) {
+	if m.leaving != "" || m.ending != "" || !slices.ContainsFunc(m.contests.all, (*contest).holdsThroughSession) {
 		return
 	}
-	if r.outlasting() {
-		r.dim(why)
+	if m.outlasting() {
+		m.dim(why)
 		return
 	}
-	r.log.Warn(why + "; the session is given up, and the member comes back under a new identity (is the API server, or the network to it, overloaded?)")
-	r.ending = machine.ReasonBlind // leaving touches every contest, so it waits for attend
+	m.log.Warn(why + "; the session is given up, and the member comes back under a new identity (is the API server, or the network to it, overloaded?)")
+	m.ending = machine.ReasonBlind // leaving touches every contest, so it waits for attend
 }
 
 // dim lets go what our session keeps ours without work: no beat is needed for that, only answers to
 // writes. It takes none of it back before a beat comes back in time to work by; then others come first.
-func (r *realm) dim(why string) {
-	for _, c := range r.contests.all {
-		if c.holdsThroughSession() && c.outer == nil && c.state.Role != machine.Leading && !r.dimmed[c] {
-			if len(r.dimmed) == 0 {
-				r.log.Warn(why + "; elections whose terms do not fail open are left to others (is the API server, or the network to it, overloaded?)")
+func (m *Member) dim(why string) {
+	for _, c := range m.contests.all {
+		if c.holdsThroughSession() && c.outer == nil && c.state.Role != machine.Leading && !m.dimmed.has(c) {
+			if len(m.dimmed.list) == 0 {
+				m.log.Warn(why + "; elections whose terms do not fail open are left to others (is the API server, or the network to it, overloaded?)")
 			}
-			r.dimmed[c] = true
-			r.handle(c, machine.Paused{Reason: machine.ReasonBlind})
+			m.dimmed.add(c)
+			m.handle(c, machine.Paused{Reason: machine.ReasonBlind})
 		}
 	}
 }
 
 // brighten has this member take part again in what was let go for want of sight.
-func (r *realm) brighten() {
-	for c := range r.dimmed {
-		delete(r.dimmed, c)
-		r.handle(c, machine.Resumed{})
+func (m *Member) brighten() {
+	for _, c := range m.dimmed.all() {
+		m.dimmed.remove(c)
+		m.handle(c, machine.Resumed{})
 	}
 }
 
 // reach is until when a term may rely on the last beat that was seen.
-func (r *realm) reach() record.Instant {
-	if r.beat.Sent == 0 {
+func (m *Member) reach() record.Instant {
+	if m.beat.Sent == 0 {
 		return 0
 	}
-	return r.beat.Sent.Add(r.cfg.Timing.Validity() - r.cfg.Timing.StopGrace)
+	return m.beat.Sent.Add(m.cfg.Timing.Validity() - m.cfg.Timing.StopGrace)
 }
 
 // outlasting says whether a term is on that an outage does not end.
-func (r *realm) outlasting() bool {
-	for c := range r.open {
+func (m *Member) outlasting() bool {
+	for c := range m.open {
 		if c.state.Role == machine.Leading {
 			return true
 		}

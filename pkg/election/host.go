@@ -1,0 +1,356 @@
+package election
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/member"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// host runs one incarnation: it tells the member what happens, and does what the member asks for.
+// It decides nothing. What it has belongs to the goroutine of run; the others post to the inbox.
+type host struct {
+	m      *Manager
+	cfg    *Config
+	member *member.Member
+	// identity is the incarnation's.
+	identity string
+
+	ctx    context.Context // of all requests and watches; outlives the caller's
+	cancel context.CancelFunc
+	inbox  chan member.Input
+	// helpers are the requests, the watches and the runners.
+	helpers sync.WaitGroup
+	// stores are what the member knows by numbers.
+	stores   []lock.Store
+	watches  map[uint64]context.CancelFunc
+	entrants map[member.ID]*entrant
+	works    map[member.ID]*work
+	// unready are those whose runners the member believes not to be ready.
+	unready map[member.ID]bool
+}
+
+// newHost is that of a new incarnation, which has what an earlier one left.
+func newHost(m *Manager, left member.Heritage) (*host, error) {
+	identity, err := newIdentity(m.cfg.Host)
+	if err != nil {
+		return nil, err
+	}
+	chance, err := random(16)
+	if err != nil {
+		return nil, err
+	}
+	cfg := &m.cfg
+	return &host{
+		m: m, cfg: cfg, identity: identity,
+		member: member.New(member.Config{
+			Group: cfg.Group, Host: cfg.Host, Identity: identity,
+			Revision: cfg.Member.Revision, Location: cfg.Member.Location, Weight: cfg.Member.Weight,
+			Version: cfg.Version, Timing: cfg.Timing, WritesPerSecond: cfg.WritesPerSecond,
+			Chance:   [2]uint64{binary.BigEndian.Uint64(chance), binary.BigEndian.Uint64(chance[8:])},
+			Heritage: left,
+		}),
+		inbox:    make(chan member.Input, 256),
+		stores:   []lock.Store{cfg.Locks},
+		watches:  map[uint64]context.CancelFunc{},
+		entrants: map[member.ID]*entrant{},
+		works:    map[member.ID]*work{},
+		unready:  map[member.ID]bool{},
+	}, nil
+}
+
+// newIdentity is one that was never used before.
+func newIdentity(host string) (string, error) {
+	bytes, err := random(4)
+	if err != nil {
+		return "", err
+	}
+	return record.NewIdentity(host, binary.BigEndian.Uint32(bytes)), nil
+}
+
+func random(n int) ([]byte, error) {
+	bytes := make([]byte, n)
+	if _, err := rand.Read(bytes); err != nil {
+		return nil, fmt.Errorf("identity: %w", err)
+	}
+	return bytes, nil
+}
+
+// run takes part until ctx ends or the session does. again says that the member should
+// come back as a new incarnation.
+func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool, err error) {
+	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	defer h.drain()
+	alarm, err := clock.NewAlarm(h.cfg.Clock)
+	if err != nil {
+		return false, fmt.Errorf("election manager: %w", err)
+	}
+	defer alarm.Stop()
+	done := ctx.Done()
+	preference, changed := source.get()
+	in := h.news([]member.Input{member.Prefer{Preference: preference}}, h.m.all())
+	for {
+		for _, effect := range h.member.Step(h.cfg.Clock.Now(), h.cfg.Clock.Wall(), in...) {
+			h.perform(effect)
+		}
+		if h.member.Over() {
+			break
+		}
+		if at := h.member.Wake(); at != 0 {
+			alarm.Set(at)
+		}
+		clear(in)
+		in = in[:0]
+		select {
+		case one := <-h.inbox:
+			in = h.gather(append(in, one))
+		case <-alarm.C():
+		case <-changed:
+			preference, changed = source.get()
+			in = append(in, member.Prefer{Preference: preference})
+		case <-h.m.changed:
+			in = h.news(in, h.m.latest())
+		case <-h.m.readiness:
+			in = h.readiness(in)
+		case <-done:
+			done = nil
+			in = append(in, member.Leave{})
+		}
+	}
+	again, err = h.member.Again()
+	if err != nil {
+		err = fmt.Errorf("election manager: %w", err)
+	}
+	return again && ctx.Err() == nil, err
+}
+
+// gather takes what else is in the inbox, so that a burst costs one step.
+func (h *host) gather(in []member.Input) []member.Input {
+	for range cap(h.inbox) {
+		select {
+		case one := <-h.inbox:
+			in = append(in, one)
+		default:
+			return in
+		}
+	}
+	return in
+}
+
+// drain ends all helpers, waits for them, and throws away what they still had to say.
+func (h *host) drain() {
+	h.cancel()
+	gone := make(chan struct{})
+	go func() { // joined by the receive from gone below
+		h.helpers.Wait()
+		close(gone)
+	}()
+	for {
+		select {
+		case <-h.inbox:
+		case <-gone:
+			return
+		}
+	}
+}
+
+// post tells the member of something at its next step.
+func (h *host) post(in member.Input) { h.inbox <- in }
+
+// news are the elections that were added and removed.
+func (h *host) news(in []member.Input, changed []news) []member.Input {
+	var added []*member.Election
+	var removed []member.Input
+	for _, n := range changed {
+		e := n.entrant
+		known := h.entrants[e.id] != nil
+		switch {
+		case n.removed && known:
+			removed = append(removed, member.Removed{ID: e.id})
+		case n.removed:
+			h.m.forget(e)
+		case !known:
+			h.entrants[e.id] = e
+			added = append(added, h.election(e))
+		}
+	}
+	if len(added) > 0 {
+		in = append(in, member.Elections{Added: added})
+	}
+	return append(in, removed...)
+}
+
+// election is an entrant as the member sees it.
+func (h *host) election(e *entrant) *member.Election {
+	s := &e.spec
+	election := &member.Election{
+		ID: e.id, Name: s.Name, Lock: s.Lock, Locks: h.store(s.Locks),
+		Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Foreign: s.Foreign, Range: s.Range, Outage: s.Outage, Renewal: s.Renewal,
+		Works: e.runner != nil, Unready: e.unready.Load(), Before: e.status.Cycle(), Ranges: e.ranges,
+	}
+	if from := s.MigrateFrom; from != nil {
+		election.MigrateFrom = &member.LockRef{Lock: from.Lock, Locks: h.store(from.Locks)}
+	}
+	if election.Unready {
+		h.unready[e.id] = true
+	}
+	return election
+}
+
+// store is what a store is for the member.
+func (h *host) store(s lock.Store) member.Store {
+	at := slices.Index(h.stores, s)
+	if at < 0 {
+		at = len(h.stores)
+		h.stores = append(h.stores, s)
+	}
+	_, byName := s.(lock.NameWatcher)
+	return member.Store{ID: at, ByName: byName}
+}
+
+// readiness tells which runners have become ready, or are not any more.
+func (h *host) readiness(in []member.Input) []member.Input {
+	for id, e := range h.entrants {
+		unready := e.unready.Load()
+		if unready == h.unready[id] {
+			continue
+		}
+		if delete(h.unready, id); unready {
+			h.unready[id] = true
+		}
+		in = append(in, member.Ready{ID: id, Ready: !unready})
+	}
+	return in
+}
+
+// perform does what the member asks for.
+func (h *host) perform(effect member.Effect) {
+	switch do := effect.(type) {
+	case member.Send:
+		store := h.stores[do.Store.ID]
+		h.helpers.Go(func() { h.post(h.send(store, do)) })
+	case member.Watch:
+		h.watch(do)
+	case member.EndWatch:
+		h.watches[do.Watch]()
+	case member.Log:
+		h.cfg.Log.Log(do.Level, do.Message, do.Fields...)
+	case member.Forgotten:
+		e := h.entrants[do.ID]
+		delete(h.entrants, do.ID)
+		delete(h.works, do.ID)
+		delete(h.unready, do.ID)
+		h.m.forget(e)
+	default:
+		h.publish(effect)
+	}
+}
+
+// send asks a store.
+func (h *host) send(store lock.Store, do member.Send) member.Answered {
+	ctx, cancel := context.WithTimeout(h.ctx, do.Timeout)
+	defer cancel()
+	answer := member.Answered{Request: do.Request}
+	if do.Write == nil {
+		answer.Entry, answer.Err = store.Get(ctx, do.Name)
+	} else {
+		answer.Entry.Version, answer.Err = store.Put(ctx, do.Name, *do.Write, do.Replaces)
+	}
+	return answer
+}
+
+// watch watches a store on a goroutine that ends with EndWatch, or with the incarnation.
+func (h *host) watch(do member.Watch) {
+	ctx, cancel := context.WithCancel(h.ctx)
+	h.watches[do.Watch] = cancel
+	store := h.stores[do.Store.ID]
+	watch := store.Watch
+	if by, is := store.(lock.NameWatcher); is {
+		watch = func(ctx context.Context, deliver func(lock.Event)) error {
+			return by.WatchNames(ctx, do.Names, deliver)
+		}
+	}
+	h.helpers.Go(func() {
+		defer cancel()
+		err := watch(ctx, func(e lock.Event) {
+			h.post(member.Shown{Watch: do.Watch, Event: e, At: h.cfg.Clock.Now()})
+		})
+		h.post(member.WatchEnded{Watch: do.Watch, Err: err})
+	})
+}
+
+// publish does what concerns one election's work and status.
+func (h *host) publish(effect member.Effect) {
+	switch do := effect.(type) {
+	case member.Start:
+		h.start(do)
+	case member.Extend:
+		if e := h.entrants[do.ID]; e != nil {
+			e.status.extend(do.Deadline)
+		}
+		if w := h.works[do.ID]; w != nil {
+			w.extend(do.Deadline)
+		}
+	case member.Stop:
+		stop := Stop{Reason: string(do.Reason), By: do.By}
+		if e := h.entrants[do.ID]; e != nil {
+			e.status.end(e.status.Token(), stop)
+		}
+		if w := h.works[do.ID]; w != nil {
+			w.end(stop)
+		}
+	case member.Leads:
+		if e := h.entrants[do.ID]; e != nil && e.status.see(Leader(do.Leader)) {
+			s := e.status
+			s.publish(Transition{At: h.cfg.Clock.Wall(), Event: EventLeader, Role: do.Role, Token: s.Token(), Cycle: s.Cycle()})
+		}
+	case member.Changed:
+		e := h.entrants[do.ID]
+		if e == nil {
+			return
+		}
+		e.status.see(Leader(do.Leader))
+		t := Transition{At: h.cfg.Clock.Wall(), Event: EventRole, Role: do.Role, Reason: do.Reason, Token: do.Token, Cycle: do.Cycle}
+		e.status.publish(t)
+		if do.Lost {
+			t.Event = EventLost
+			e.status.publish(t)
+		}
+	case member.Renewals:
+		if e := h.entrants[do.ID]; e != nil {
+			e.status.health.Store(do.Health)
+		}
+	case member.Noticed:
+		if e := h.entrants[do.ID]; e != nil {
+			s := e.status
+			s.publish(Transition{At: h.cfg.Clock.Wall(), Event: eventOf(do.Notice), Role: do.Role, Token: s.Token(), Cycle: s.Cycle()})
+		}
+	case member.Within:
+		if e := h.entrants[do.ID]; e != nil {
+			e.status.rng.Store(do.Range)
+		}
+	default:
+		panic(fmt.Sprintf("election manager: member asked for %T", effect))
+	}
+}
+
+// start begins a term, and its work if there is some.
+func (h *host) start(do member.Start) {
+	e := h.entrants[do.ID]
+	e.status.cycle.Store(int64(do.Cycle))
+	e.status.begin(do.Token, do.Deadline)
+	if e.runner == nil {
+		return
+	}
+	term := Term{Election: e.spec.Name, Identity: h.identity, Revision: h.cfg.Member.Revision, Token: do.Token, Cycle: do.Cycle, status: e.status}
+	h.works[do.ID] = begin(h.cfg.Clock, e.runner, term, do.Deadline, e.spec.Timing.StopGrace, h.cfg.Abort, &h.helpers, func(err error, expired bool) {
+		h.post(member.Returned{ID: do.ID, Token: do.Token, Err: err, Expired: expired})
+	})
+}

@@ -368,9 +368,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 
 	var left member.Heritage
-	short := 0 // incarnations in a row that lived for less than a lease
 	for {
-		born := m.cfg.Clock.Now()
 		h, err := newHost(m, left)
 		if err != nil {
 			return err
@@ -383,15 +381,9 @@ func (m *Manager) Run(ctx context.Context) error {
 			return nil
 		}
 		left = h.member.Heritage()
-		if m.cfg.Clock.Now() >= born.Add(m.cfg.Timing.LeaseDuration) {
-			short = 0
-			continue
-		}
-		// Sessions that are lost as soon as they are made must not be made in a loop.
-		if !clock.Wait(ctx, record.Doubled(m.cfg.Timing.RenewInterval, short)) {
+		if left.Pause > 0 && !clock.Wait(ctx, left.Pause) {
 			return nil
 		}
-		short++
 	}
 }
 

@@ -138,9 +138,14 @@ func playable(c *config.Configuration, p *plan, members []scenario.Member) []sce
 		if s.Contest == election.Uncontested {
 			continue
 		}
+		l := c.Elections[i].Lock
 		played := scenario.Election{
-			Name: s.Name, Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Renewal: c.Elections[i].Lock.Renewal,
+			Name: s.Name, Lock: playedLock(l, s.Lock, l.Kind), Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Renewal: l.Renewal,
 			Range: s.Range, Outage: s.Outage, Foreign: s.Foreign, Runners: scenario.WithRunners,
+		}
+		if from := l.MigrateFrom; from != nil {
+			old := playedLock(l, from.Name, from.Kind)
+			played.MigrateFrom = &old
 		}
 		if e.runner == nil {
 			played.Runners = scenario.WithoutRunners
@@ -151,12 +156,25 @@ func playable(c *config.Configuration, p *plan, members []scenario.Member) []sce
 		}
 		policy := policyOf(c, c.Elections[i], func(error) {}) // errors were noted
 		for _, revision := range revisionsOf(members) {
+			played.Lock.Name = strings.TrimSuffix(s.Lock, e.suffix) + "-" + revision
 			played.Name, played.Only = strings.TrimSuffix(s.Name, e.suffix)+"-"+revision, revision
 			played.Policy = priority.Within(revision, policy)
 			all = append(all, played)
 		}
 	}
 	return all
+}
+
+// playedLock is a lock of an election. Which electors share it is a matter of the store, too.
+func playedLock(l config.Lock, name, kind string) scenario.Lock {
+	store := kind
+	if l.SharedWith == config.SharedWithIstio {
+		store += " " + string(l.SharedWith)
+	}
+	if store == config.DefaultLockKind {
+		store = "" // where the sessions are
+	}
+	return scenario.Lock{Store: store, Name: name}
 }
 
 func revisionsOf(members []scenario.Member) (all []string) {

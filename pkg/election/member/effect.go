@@ -21,6 +21,8 @@ type Send struct {
 	Request uint64
 	Store   Store
 	Name    string
+	// Purpose is what a write to a lock is for; zero for one to a session.
+	Purpose machine.Purpose
 	// Write is nil for a read; Replaces is what it replaces.
 	Write    *record.Record
 	Replaces record.Version

@@ -93,6 +93,11 @@ type Config struct {
 
 // Heritage is what one incarnation leaves to the next.
 type Heritage struct {
+	// Pause is how long the next one is to wait until it begins: sessions that are lost as soon
+	// as they are made must not be made in a loop.
+	Pause time.Duration
+	// short counts the incarnations in a row that lived for less than a lease.
+	short int
 	// notBefore is the earliest instant at which it takes anything.
 	notBefore record.Instant
 	// saw is whether its beats came back in time: a member that sees too late still does.

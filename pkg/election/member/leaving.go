@@ -22,13 +22,16 @@ const stepAside = 50 * time.Millisecond
 // later that it sees it: the holder waits to hear that of those who do.
 const gainersFirst = 25 * time.Millisecond
 
+// Leaving is what the log says once everything is being given up.
+const Leaving = "leaving"
+
 // leave gives up everything: each election stops and is released, then the session ends.
 func (m *Member) leave(why machine.Reason) {
 	if m.leaving != "" {
 		return
 	}
 	m.leaving = why
-	m.log.Info("leaving", zap.String("reason", string(why)))
+	m.log.Info(Leaving, zap.String("reason", string(why)))
 	now := m.now
 	m.giveUpAt, m.unreadyAt = now.Add(m.cfg.Timing.LeaseDuration), now.Add(stepAside)
 	m.contests.each(func(c *contest) { m.resign(c, why) })

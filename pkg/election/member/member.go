@@ -37,8 +37,8 @@ type Member struct {
 	published string
 	publishAt record.Instant
 
-	// begun: the first step was made.
-	begun bool
+	// born is when the first step was made; zero before.
+	born  record.Instant
 	queue queue
 	// asked are the requests without an answer. requests and watches count them.
 	asked             map[uint64]asked
@@ -192,17 +192,16 @@ func (m *Member) Step(now record.Instant, wall time.Time, inputs ...Input) []Eff
 	}
 	clear(m.out.list)
 	m.out.list = m.out.list[:0]
-	if !m.begun {
+	joins := m.born == 0
+	if joins {
+		m.born = now
 		m.log.Info("joining", zap.String("group", m.cfg.Group))
 	}
 	for _, in := range inputs {
 		m.take(in)
 	}
-	if !m.begun {
-		m.begun = true
-		if s := m.streamOf(Own); s.watch == 0 {
-			m.begin(s)
-		}
+	if s := m.streamOf(Own); joins && s.watch == 0 {
+		m.begin(s)
 	}
 	m.attend()
 	if m.Over() {
@@ -222,8 +221,15 @@ func (m *Member) Over() bool { return m.finished() }
 // and the error for which a store cannot be used at all.
 func (m *Member) Again() (bool, error) { return m.leaving != machine.ReasonShutdown, m.failed }
 
-// Heritage is what the next incarnation needs to know of this one.
-func (m *Member) Heritage() Heritage { return Heritage{m.notBefore, m.sight} }
+// Heritage is what the next incarnation needs to know of this one, which is over.
+func (m *Member) Heritage() Heritage {
+	left := Heritage{notBefore: m.notBefore, saw: m.sight}
+	if m.now < m.born.Add(m.cfg.Timing.LeaseDuration) {
+		left.Pause = record.Doubled(m.cfg.Timing.RenewInterval, m.cfg.Heritage.short)
+		left.short = m.cfg.Heritage.short + 1
+	}
+	return left
+}
 
 func (m *Member) take(in Input) {
 	switch in := in.(type) {

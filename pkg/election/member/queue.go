@@ -224,7 +224,7 @@ func (m *Member) send(a asked) {
 		a.write = &stamped
 	}
 	m.asked[m.requests] = a
-	m.out.add(Send{Request: m.requests, Store: a.store, Name: a.name, Write: a.write, Replaces: a.replaces, Timeout: m.queue.timeout})
+	m.out.add(Send{Request: m.requests, Store: a.store, Name: a.name, Purpose: a.purpose, Write: a.write, Replaces: a.replaces, Timeout: m.queue.timeout})
 }
 
 // answer takes in what came of a request.

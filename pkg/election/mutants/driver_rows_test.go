@@ -159,7 +159,7 @@ var driverRows = []row{
 		name: "outage/who-leaves-ends-others", rule: "who leaves ends no session of others: it does not know any more who fails open",
 		file: "pkg/election/member/member.go",
 		old:  "(m.leaving != \"\" || m.spares(a.Name))",
-		new:  "r.spares(a.Name)",
+		new:  "m.spares(a.Name)",
 		pkg:  "pkg/election", test: "TestWhoLeavesSparesWhoFailsOpen",
 	},
 	{

@@ -4,8 +4,8 @@ package mutants_test
 var sessionRows = []row{
 	{
 		name: "session/full-slot-again-and-again", rule: "a slot that a stranger has filled up is left alone",
-		file: "pkg/election/realm.go",
-		old:  "		r.own.Unfit(w.Beat)\n",
+		file: "pkg/election/member/member.go",
+		old:  "		m.own.Unfit(w.Beat)\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestASlotThatIsFull",
 	},

@@ -1,7 +1,7 @@
 // Package scenario plays what people ask about their own configuration: what happens if a
-// member dies, if the API is away, if another revision becomes the default. Members run
-// with the state machine (package machine) and the sessions (package session) of
-// production, in virtual time, and a judge of its own keeps the times of their work.
+// member dies, if the API is away, if another revision becomes the default. The members are
+// those of production (package member), in virtual time, and a judge of its own keeps the
+// times of their work.
 //
 // All else is a model, and a friendly one. A write takes 3 ms, and 3 ms later everybody
 // has seen it. Clocks run at one rate. A member that is killed does not come back, and its

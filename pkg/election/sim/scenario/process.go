@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -14,14 +15,22 @@ type process struct {
 	// preferred is what it sees of the preference.
 	preferred record.Preferred
 	inc       *incarnation
-	notBefore record.Instant
-	// short counts incarnations in a row that lived for less than a lease.
-	short int
+	// left is what the last incarnation left, terms counts those of each election, and ranges is
+	// what is known of theirs.
+	left   member.Heritage
+	terms  []int
+	ranges []*member.Ranges
 }
 
 // begin starts the process.
 func (p *process) begin() {
 	p.preferred = record.Preferred{State: record.PreferredNotSynced}
+	p.terms, p.ranges = make([]int, len(p.w.s.Elections)), make([]*member.Ranges, len(p.w.s.Elections))
+	for n, e := range p.w.s.Elections {
+		if e.Range {
+			p.ranges[n] = &member.Ranges{}
+		}
+	}
 	p.join()
 	p.w.after(writeLatency+showLatency, p.seePreference)
 }
@@ -39,14 +48,14 @@ func (p *process) seePreference() {
 	}
 	p.preferred = p.w.preferred
 	if i := p.inc; i != nil {
-		i.do(func() { i.prefer(p.preferred) })
+		i.do(member.Prefer{Preference: p.preferred})
 	}
 }
 
 // cut breaks the member's stream, because the API is away.
 func (p *process) cut() {
 	if i := p.inc; i != nil {
-		i.do(i.stream.cut)
+		i.cut()
 	}
 }
 
@@ -56,27 +65,19 @@ func (p *process) kill() {
 	if p.inc == nil {
 		return
 	}
-	p.inc.each(func(c *contest) {
-		if c.work != nil {
-			c.work.off("killed")
+	for _, k := range p.inc.works {
+		if k != nil {
+			k.off("killed")
 		}
-	})
+	}
 	p.inc = nil
 }
 
 // rejoin begins the next incarnation, unless the last ones came to nothing: then later.
 func (p *process) rejoin() {
-	old := p.inc
-	p.inc, p.notBefore = nil, old.notBefore
+	p.left, p.inc = p.inc.member.Heritage(), nil
 	p.w.note("%s comes back under a new identity", p.spec.Name)
-	if p.now() >= old.born.Add(p.w.s.Timing.LeaseDuration) {
-		p.short = 0
-		p.join()
-		return
-	}
-	wait := record.Doubled(p.w.s.Timing.RenewInterval, p.short)
-	p.short++
-	p.w.after(wait, func() {
+	p.w.after(p.left.Pause, func() {
 		if !p.dead {
 			p.join()
 		}

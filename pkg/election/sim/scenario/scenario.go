@@ -35,19 +35,27 @@ type Scenario struct {
 
 // Election is one election that all members take part in.
 type Election struct {
-	Name      string
-	Timing    record.Timing
-	Policy    priority.Policy
-	Bootstrap machine.Bootstrap
-	Renewal   record.Renewal
-	Range     bool
-	Outage    machine.Outage
-	Foreign   machine.Foreigners
+	Name string
+	// Lock is named as the election where it has no name. MigrateFrom is the one that it had until
+	// now; nil where it does not migrate.
+	Lock        Lock
+	MigrateFrom *Lock
+	Timing      record.Timing
+	Policy      priority.Policy
+	Bootstrap   machine.Bootstrap
+	Renewal     record.Renewal
+	Range       bool
+	Outage      machine.Outage
+	Foreign     machine.Foreigners
 	// Only is the revision whose members alone take part; empty for all.
 	Only string
 	// Runners says what there is to stop when a term ends.
 	Runners Runners
 }
+
+// Lock is one lock. Store names where it is kept, and watched by its name; empty for where the
+// sessions are.
+type Lock struct{ Store, Name string }
 
 // Runners says whether an election has runners.
 type Runners int

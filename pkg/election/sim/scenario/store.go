@@ -4,19 +4,38 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// store is the realm: it compares and swaps at once, and keeps every change.
+// store is one kind of objects: it compares and swaps at once, and keeps every change.
 type store struct {
-	revision uint64
-	created  int
-	objects  []lock.Entry // by name
+	// named is what the scenario calls it.
+	named string
+	// realm is what it has in common with the others.
+	realm   *realm
+	objects []lock.Entry // by name
 	// history is every change in order; streams are cursors into it.
 	history []lock.Entry
+}
+
+// realm is the API server of all stores: their revisions rise together.
+type realm struct {
+	revision uint64
+	created  int
+	stores   []*store // the first has the sessions
+}
+
+// store is the number of the store of that name.
+func (r *realm) store(named string) int {
+	for n, s := range r.stores {
+		if s.named == named {
+			return n
+		}
+	}
+	r.stores = append(r.stores, &store{named: named, realm: r})
+	return len(r.stores) - 1
 }
 
 func (s *store) find(name string) (int, bool) {
@@ -38,32 +57,17 @@ func (s *store) put(name string, r *record.Record, replaces record.Version) (loc
 	case replaces.UID == "" && exists:
 		return lock.Entry{}, lock.ErrExists
 	case replaces.UID == "":
-		s.created++
-		e.Version.UID = fmt.Sprintf("uid%d", s.created)
+		s.realm.created++
+		e.Version.UID = fmt.Sprintf("uid%d", s.realm.created)
 		s.objects = slices.Insert(s.objects, i, e)
 	case !exists || s.objects[i].Version != replaces:
 		return lock.Entry{}, lock.ErrConflict
 	default:
 		e.Version.UID = replaces.UID
 	}
-	s.revision++
-	e.Version.Revision = s.revision
+	s.realm.revision++
+	e.Version.Revision = s.realm.revision
 	s.objects[i] = e
 	s.history = append(s.history, e)
 	return e, nil
-}
-
-// stamp puts the time of sending where a record says "now".
-func stamp(r record.Record, wall time.Time) *record.Record {
-	if r.Mark != nil && r.Acquired.IsZero() {
-		r.Acquired = wall
-	}
-	if r.Mark != nil && r.Renewed.IsZero() {
-		r.Renewed = wall
-	}
-	if n := len(r.History); n > 0 && r.History[n-1].When.IsZero() {
-		r.History = slices.Clone(r.History)
-		r.History[n-1].When = wall
-	}
-	return &r
 }

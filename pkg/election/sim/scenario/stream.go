@@ -1,14 +1,23 @@
 package scenario
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 )
 
-// stream is the watch of one incarnation: it shows history in order, from its cursor on.
+// stream is one watch: it shows history in order, from its cursor on.
 type stream struct {
-	i      *incarnation
+	i     *incarnation
+	watch uint64
+	store *store
+	// names are the objects that it shows; nil for all.
+	names []string
+	// ended: the member wants it no more.
+	ended  bool
 	open   bool
 	cursor int
 	// listed says whether it has begun with a list.
@@ -25,30 +34,55 @@ const (
 	mostRetry  = 5 * time.Second
 )
 
+// each calls f for the incarnation's streams.
+func (i *incarnation) each(f func(*stream)) {
+	for _, watch := range slices.Sorted(maps.Keys(i.streams)) {
+		if s := i.streams[watch]; s != nil {
+			f(s)
+		}
+	}
+}
+
 // kick has the next change shown.
+func (i *incarnation) kick() { i.each((*stream).kick) }
+
 func (s *stream) kick() {
 	w := s.i.p.w
-	if !s.open || s.shows || s.cursor >= len(w.store.history) {
+	if !s.open || s.shows || s.cursor >= len(s.store.history) {
 		return
 	}
 	s.shows = true
 	w.after(showLatency, func() {
 		s.shows = false
-		s.i.do(func() {
-			for s.open && s.cursor < len(w.store.history) {
-				s.cursor++
-				s.i.shown(w.store.history[s.cursor-1])
+		var shown []member.Input
+		for s.open && s.cursor < len(s.store.history) {
+			s.cursor++
+			if e := s.store.history[s.cursor-1]; s.of(e) {
+				shown = append(shown, s.event(lock.Event{Kind: lock.Changed, Entry: e}))
 			}
-		})
+		}
+		if len(shown) > 0 {
+			s.i.do(shown...)
+		}
 	})
 }
 
-// cut breaks the stream. It is tried again until it is through.
-func (s *stream) cut() {
-	if s.open {
-		s.open, s.breaks = false, 0
-		s.broken()
-	}
+// of says whether it shows the object.
+func (s *stream) of(e lock.Entry) bool { return s.names == nil || slices.Contains(s.names, e.Name) }
+
+// event is one of this watch, of now.
+func (s *stream) event(e lock.Event) member.Input {
+	return member.Shown{Watch: s.watch, Event: e, At: s.i.p.now()}
+}
+
+// cut breaks the streams, because the API is away. They are tried again until they are through.
+func (i *incarnation) cut() {
+	i.each(func(s *stream) {
+		if s.open {
+			s.open, s.breaks = false, 0
+			s.broken()
+		}
+	})
 }
 
 // broken has it tried again after a while: at once at first.
@@ -60,43 +94,60 @@ func (s *stream) broken() {
 		wait = min(wait, mostRetry)
 		wait -= time.Duration(float64(wait) / 2 * s.i.p.w.rng.Float64())
 	}
+	s.i.do(s.event(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}))
 	s.i.p.w.after(wait, s.attempt)
 }
 
 func (s *stream) attempt() {
 	switch {
-	case s.i.p.inc != s.i || s.open:
+	case s.i.p.inc != s.i || s.ended || s.open:
 	case !s.listed:
 		s.list()
 	default:
 		through := false
 		s.i.course(func() { through = true }, func() {
-			if !through {
+			switch {
+			case s.ended:
+			case !through:
 				s.broken()
-				return
+			default:
+				s.open = true
+				s.i.do(s.event(lock.Event{Kind: lock.Resumed}))
+				s.kick()
 			}
-			s.open = true
-			s.kick()
 		})
 	}
 }
 
 // list begins the stream with all there is.
 func (s *stream) list() {
-	w, sent := s.i.p.w, s.i.p.now()
+	w := s.i.p.w
 	w.count.Reads++
-	var entries []lock.Entry
-	revision, cursor := uint64(0), 0
-	s.i.course(func() {
-		entries, s.listed = append(entries, w.store.objects...), true
-		revision, cursor = w.store.revision, len(w.store.history)
-	}, func() {
-		if !s.listed {
-			s.broken()
+	w.at(w.now, func() {
+		if s.ended || s.i.p.inc != s.i {
 			return
 		}
-		s.open, s.cursor = true, cursor
-		s.i.listed(sent, revision, entries)
-		s.kick()
+		s.i.do(s.event(lock.Event{Kind: lock.Listing}))
+		var list lock.Event
+		cursor := 0
+		s.i.course(func() {
+			list = lock.Event{Kind: lock.Listed, Revision: w.realm.revision}
+			for _, e := range s.store.objects {
+				if s.of(e) {
+					list.List = append(list.List, e)
+				}
+			}
+			cursor, s.listed = len(s.store.history), true
+		}, func() {
+			switch {
+			case s.ended:
+			case !s.listed:
+				s.broken()
+			default:
+				s.open, s.cursor = true, cursor
+				s.i.do(s.event(list), s.event(lock.Event{Kind: lock.Resumed, Revision: list.Revision}))
+				s.kick()
+			}
+		})
 	})
 }

@@ -3,30 +3,32 @@ package scenario
 import (
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // work is that of one term.
 type work struct {
-	c    *contest
-	span *span
+	i        *incarnation
+	election member.ID
+	token    record.Token
+	span     *span
 	// until is the last instant granted.
 	until    record.Instant
 	stopping bool
 }
 
 // begin starts the work of a term.
-func begin(c *contest, a machine.Start) *work {
-	p := c.i.p
-	k := &work{c: c, until: a.Deadline, span: p.w.judge.begin(p.w.now, c.election, p.spec.Name)}
+func begin(i *incarnation, a member.Start) *work {
+	p := i.p
+	k := &work{i: i, election: a.ID, token: a.Token, until: a.Deadline, span: p.w.judge.begin(p.w.now, int(a.ID), p.spec.Name)}
 	k.guard()
 	return k
 }
 
 // guard kills the work at its deadline, whatever its driver does.
 func (k *work) guard() {
-	p := k.c.i.p
+	p := k.i.p
 	p.w.at(p.when(k.until), func() {
 		switch {
 		case k.span.over() || k.stopping:
@@ -40,8 +42,8 @@ func (k *work) guard() {
 }
 
 // stop has the work end after the scenario's StopTime, or by its deadline.
-func (k *work) stop(a machine.Stop) {
-	p := k.c.i.p
+func (k *work) stop(a member.Stop) {
+	p := k.i.p
 	k.stopping = true
 	after := p.w.s.StopTime
 	why := string(a.Reason)
@@ -54,18 +56,16 @@ func (k *work) stop(a machine.Stop) {
 	}
 	p.w.after(after+lie, func() { k.off(why) })
 	p.w.after(after, func() {
-		k.c.i.do(func() {
-			if k.c.given() {
-				k.c.work = nil
-				k.c.handle(machine.RunnersStopped{})
-			}
-		})
+		if k.i.works[k.election] == k {
+			k.i.works[k.election] = nil
+		}
+		k.i.do(member.Returned{ID: k.election, Token: k.token})
 	})
 }
 
 // off: the work has ended.
 func (k *work) off(why string) {
 	if !k.span.over() {
-		k.c.i.p.w.judge.end(k.c.i.p.w.now, k.span, why)
+		k.i.p.w.judge.end(k.i.p.w.now, k.span, why)
 	}
 }

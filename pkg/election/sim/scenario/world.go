@@ -22,7 +22,7 @@ type world struct {
 	rng     *rand.Rand
 	now     int64
 	queue   queue
-	store   store
+	realm   realm
 	members []*process
 	// preferred is what the source of the preferred revision says.
 	preferred record.Preferred
@@ -44,6 +44,7 @@ func Play(s Scenario) (*Result, error) {
 		s: &s, rng: rand.New(rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)),
 		preferred: s.Preferred, zero: -1, judge: newJudge(len(s.Elections)), awayUntil: -1,
 	}
+	w.realm.store("")
 	for _, m := range s.Members {
 		p := &process{w: w, spec: m, offset: int64(time.Second) + w.rng.Int64N(int64(time.Hour))}
 		w.members = append(w.members, p)

@@ -119,7 +119,7 @@ var promised = map[string]string{
 // they refuse, and go on as they are.
 func TestAgainstEqualsWhatHappens(t *testing.T) {
 	if underRace {
-		t.Skip("make test runs it without the race detector; TestPreviewsEqualWhatHappens runs the same code with it")
+		t.Skip("make test runs it without the race detector; TestScripts/validate and the tests of reload run its code with it")
 	}
 	y := &tally{t: t}
 	synctest.Test(t, func(t *testing.T) {

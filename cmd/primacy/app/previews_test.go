@@ -106,7 +106,7 @@ func TestPreviewsEqualWhatHappens(t *testing.T) {
 // TestRolloutPreviewsEqualWhatHappens: so is what the commands of rollouts say, step by step.
 func TestRolloutPreviewsEqualWhatHappens(t *testing.T) {
 	if underRace {
-		t.Skip("make test runs it without the race detector; TestPreviewsEqualWhatHappens runs the same code with it")
+		t.Skip("make test runs it without the race detector; TestPreviewsEqualWhatHappens and TestScripts/rollout run its code with it")
 	}
 	y := &tally{t: t}
 	for _, canary := range weights() {

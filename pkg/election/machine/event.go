@@ -25,6 +25,8 @@ type Observed struct {
 	// nothing new. Whatever a DirectoryChanged told or will tell, the machine must know at
 	// least the sessions that the stream showed before the lock.
 	View *View
+	// Altered says that the record is a write of ours, and is not stored as it was sent.
+	Altered bool
 	// Jitter is a fresh random number in [0, 1).
 	Jitter float64
 }

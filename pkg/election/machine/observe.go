@@ -277,7 +277,10 @@ func (s *step) resolve() {
 		} else {
 			s.writes[i].seen = won
 		}
-		if won {
+		switch {
+		case won && s.altered:
+			s.backOff(0) // it is stored, and is not what was sent: nothing follows from it (rule sending-counts)
+		case won:
 			s.retryAt = 0
 			s.committed(w, w.asked)
 		}

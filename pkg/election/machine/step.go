@@ -29,8 +29,10 @@ type step struct {
 	// failed: this very event says that the runners gave up; expired, that the guard stopped
 	// the work.
 	failed, expired bool
-	// source is the way by which this very event shows the lock; zero where it does not.
-	source Source
+	// source is the way by which this very event shows the lock; zero where it does not. altered:
+	// it shows a write of ours otherwise than that was sent.
+	source  Source
+	altered bool
 }
 
 func (s *step) act(a Action) {
@@ -76,7 +78,7 @@ func (s *step) learn(event Event) {
 			s.wake = 0
 		}
 	case Observed:
-		s.jitter, s.source = e.Jitter, e.Source
+		s.jitter, s.source, s.altered = e.Jitter, e.Source, e.Altered
 		if e.Source == ReadBack {
 			s.reading = false
 		}

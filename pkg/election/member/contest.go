@@ -51,6 +51,8 @@ type contest struct {
 	// wakeAt and slot belong to the heap of timers.
 	wakeAt record.Instant
 	slot   int
+	// sendings are the writes whose answers have not come.
+	sendings []sending
 	// place belongs to contests.
 	place int
 }
@@ -238,6 +240,9 @@ func (m *Member) read(c *contest) {
 func (m *Member) written(c *contest, w machine.Write, a answer) {
 	m.streamOf(c.lock.store).reaches(a.entry.Version.Revision)
 	outcome := outcomeOf(a)
+	if outcome == machine.Committed {
+		c.stored(w.Beat)
+	}
 	if outcome == machine.Rejected {
 		m.trouble.note("write", c.lock.name, nil) // another member was faster
 	} else {
@@ -256,7 +261,7 @@ func (m *Member) readBack(c *contest, a answer) {
 		m.handle(c, machine.ReadFailed{})
 		return
 	}
-	m.handle(c, machine.Observed{Source: machine.ReadBack, Record: a.entry.Record, Version: a.entry.Version, Sent: a.sent, Jitter: m.jitter()})
+	m.handle(c, machine.Observed{Source: machine.ReadBack, Record: a.entry.Record, Version: a.entry.Version, Sent: a.sent, Altered: m.altered(c, a.entry.Record), Jitter: m.jitter()})
 }
 
 // start begins the work of a term.

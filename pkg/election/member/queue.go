@@ -222,6 +222,9 @@ func (m *Member) send(a asked) {
 	if a.write != nil {
 		stamped := stamp(*a.write, m.wall, a.renewed)
 		a.write = &stamped
+		if a.contest != nil {
+			a.contest.sends(a.write)
+		}
 	}
 	m.asked[m.requests] = a
 	m.out.add(Send{Request: m.requests, Store: a.store, Name: a.name, Purpose: a.purpose, Write: a.write, Replaces: a.replaces, Timeout: m.queue.timeout})

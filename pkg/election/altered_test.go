@@ -1,0 +1,84 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// altering is a store behind a policy that changes what members write to the lock, and behind a
+// network that loses the answers.
+type altering struct {
+	*memory.Store
+	mu    sync.Mutex
+	alter func(*record.Record) // nil for nothing
+	puts  int
+}
+
+// by has the policy make that of records from here on.
+func (s *altering) by(alter func(*record.Record)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alter, s.puts = alter, 0
+}
+
+func (s *altering) Put(ctx context.Context, name string, r record.Record, replaces record.Version) (record.Version, error) {
+	s.mu.Lock()
+	alter := s.alter
+	s.puts++
+	s.mu.Unlock()
+	if name != "a" || alter == nil || r.Holder == "" {
+		return s.Store.Put(ctx, name, r, replaces)
+	}
+	alter(&r)
+	if _, err := s.Store.Put(ctx, name, r, replaces); err != nil {
+		return record.Version{}, err
+	}
+	return record.Version{}, fmt.Errorf("%w: no answer", lock.ErrUnknown)
+}
+
+// Rule sending-counts: a write that the watch shows with other times than were sent is not the one that
+// was sent. No term begins or goes on by it: electors of client-go go by those times.
+func TestTimesThatAPolicyChanges(t *testing.T) {
+	for name, change := range map[string]func(*record.Record){
+		"renew time":   func(r *record.Record) { r.Renewed = r.Renewed.Add(-time.Hour) },
+		"acquire time": func(r *record.Record) { r.Acquired = r.Acquired.Add(-time.Hour) },
+		"duration":     func(r *record.Record) { r.Duration = 2 * time.Second },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				var store *altering
+				g.bend = func(c *election.Config, s *election.Spec) {
+					store = &altering{Store: c.Locks.(*memory.Store)}
+					c.Locks = store
+					s.Foreign.Sharing = machine.SharedWithClientGo
+				}
+				m1 := g.join("m1", "stable", stable)
+				after(time.Minute)
+				g.wantLeader("a", m1, m1)
+				store.by(func(*record.Record) {})
+				after(time.Minute)
+				g.wantLeader("a", m1, m1) // answers that are lost are no loss
+				store.by(change)
+				after(time.Minute)
+				g.wantLeader("a", nil, m1)
+				if store.puts > 110 { // of beats, too
+					t.Errorf("%d writes in a minute", store.puts)
+				}
+				store.by(nil)
+				after(time.Minute)
+				g.wantLeader("a", m1, m1)
+				g.end(m1)
+			})
+		})
+	}
+}

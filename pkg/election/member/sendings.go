@@ -1,0 +1,62 @@
+package member
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// A write of ours counts only if it is stored as it was sent: electors of client-go go by its times,
+// and so do ranges. The answer to it says so; where that is lost, what is seen of it does.
+
+// sending is a write to a lock that went out, with the times that other electors go by.
+type sending struct {
+	beat              uint64
+	acquired, renewed time.Time
+	duration          time.Duration
+}
+
+// mostSendings bounds the memory of writes without an answer; the machine keeps no more.
+const mostSendings = 20
+
+// sends notes a write that goes out.
+func (c *contest) sends(r *record.Record) {
+	if r.Mark != nil {
+		kept := c.sendings[max(0, len(c.sendings)-mostSendings+1):]
+		c.sendings = append(slices.Clone(kept), sending{r.Mark.Beat, r.Acquired, r.Renewed, r.Duration})
+	}
+}
+
+// stored forgets the writes up to the beat, of which the last is known to be stored as it was sent.
+func (c *contest) stored(beat uint64) {
+	c.sendings = slices.DeleteFunc(c.sendings, func(s sending) bool { return s.beat <= beat })
+	if len(c.sendings) == 0 {
+		c.sendings = nil // thousands of contests keep nothing
+	}
+}
+
+// altered says whether a record that somebody shows is a write of ours that is stored otherwise than
+// it was sent.
+func (m *Member) altered(c *contest, r *record.Record) bool {
+	if r == nil || r.Holder != m.identity || !r.Bound() {
+		return false
+	}
+	i := slices.IndexFunc(c.sendings, func(s sending) bool { return s.beat == r.Mark.Beat })
+	if i < 0 {
+		return false
+	}
+	if s := c.sendings[i]; s.duration == r.Duration && sameTime(s.acquired, r.Acquired) && sameTime(s.renewed, r.Renewed) {
+		c.stored(s.beat)
+		return false
+	}
+	m.trouble.note("write", c.lock.name, fmt.Errorf("%s: %w: the watch shows other times", c.lock.name, lock.ErrAltered))
+	return true
+}
+
+// sameTime says whether a time is stored as it was sent; some kinds of lock keep whole seconds only.
+func sameTime(sent, stored time.Time) bool {
+	return sent.Truncate(time.Microsecond).Equal(stored) || sent.Truncate(time.Second).Equal(stored)
+}

@@ -31,6 +31,9 @@ type Manager struct {
 	heirs   map[string]*entrant
 	leaving map[string][]*entrant
 	resting map[string]*entrant
+	// ranges are what this member knew of the ranges of elections which it left, by their names:
+	// they may come back with other locks.
+	ranges map[string]*member.Ranges
 	// settled are closed once no election waits, and none is being given up.
 	settled  []chan struct{}
 	running  bool
@@ -108,6 +111,7 @@ func NewManager(cfg Config) (*Manager, error) {
 		heirs:     map[string]*entrant{},
 		leaving:   map[string][]*entrant{},
 		resting:   map[string]*entrant{},
+		ranges:    map[string]*member.Ranges{},
 		changed:   make(chan struct{}, 1),
 		readiness: make(chan struct{}, 1),
 	}, nil
@@ -173,6 +177,9 @@ func (m *Manager) newEntrant(entry Entry) (*entrant, error) {
 // enterLocked takes part in an election that nothing stands in the way of.
 func (m *Manager) enterLocked(e *entrant) {
 	m.elections[e.spec.Name] = e
+	if e.ranges != nil {
+		e.ranges = m.ranges[e.spec.Name].Next()
+	}
 	for _, l := range e.spec.lockNames() {
 		m.locks[l] = e.spec.Name
 	}
@@ -274,6 +281,9 @@ func (m *Manager) forgetLocked(e *entrant) {
 		return
 	}
 	delete(m.elections, e.spec.Name)
+	if e.ranges != nil {
+		m.ranges[e.spec.Name] = e.ranges
+	}
 	m.unlockedLocked(e)
 	e.end()
 	if e.removed {

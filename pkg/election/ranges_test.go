@@ -204,6 +204,39 @@ func TestRangesWithStrangeClocks(t *testing.T) {
 	}
 }
 
+// An election that is taken out and put back with another lock goes on after the last range that this
+// member saw, whoever's it was.
+func TestRangesGoOnInAnotherLock(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		clocks := map[string]*atomic.Int64{"m1": {}, "m2": {}}
+		g.bend = func(c *election.Config, s *election.Spec) {
+			ranged(c, s)
+			c.Clock = offsetClock{g.clock, clocks[c.Host]}
+		}
+		clocks["m1"].Store(int64(10 * time.Minute))
+		m1 := g.join("m1", "stable", stable)
+		after(40 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(10 * time.Second)
+		g.wantLeader("a", m1, m1, m2)
+		_, end, _ := m1.status["a"].Range()
+		m1.leave(t)
+		if err := m2.manager.Remove(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		again, err := m2.manager.Add(election.Spec{Name: "a", Lock: "a2", Range: true}, g.judge.runner("m2", 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(40 * time.Second)
+		if start, _, ok := again.Range(); !ok || !start.After(end) {
+			t.Errorf("a range from %v, %v, after one until %v", start, ok, end)
+		}
+		m2.leave(t)
+	})
+}
+
 // A take whose reply is lost, and one that is tried twice, begin where the stored one does.
 func TestRangeOfALostTake(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

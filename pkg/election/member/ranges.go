@@ -25,6 +25,15 @@ type Ranges struct {
 	told *Range
 }
 
+// Next is what an election begins with that comes back, maybe with another lock: nothing but the end
+// of the last range. It may be called on nil, where nothing is known.
+func (g *Ranges) Next() *Ranges {
+	if g == nil {
+		return &Ranges{}
+	}
+	return &Ranges{known: g.known}
+}
+
 // writtenRange is the range that a write of ours makes if it is committed.
 type writtenRange struct {
 	identity string

@@ -3,6 +3,27 @@ package mutants_test
 // driverRows break rules of the driver in package election.
 var driverRows = []row{
 	{
+		name: "ranges/forgotten-with-the-lock", rule: "an election that comes back with another lock goes on after the last range",
+		file: "pkg/election/manager.go",
+		old:  "		m.ranges[e.spec.Name] = e.ranges\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestRangesGoOnInAnotherLock",
+	},
+	{
+		name: "writes/altered-times-count", rule: "sending-counts: a write that is seen counts only as it was sent",
+		file: "pkg/election/machine/observe.go",
+		old:  "		case won && s.altered:\n",
+		new:  "		case false:\n",
+		pkg:  "pkg/election", test: "TestTimesThatAPolicyChanges",
+	},
+	{
+		name: "writes/renew-time-is-not-compared", rule: "sending-counts: each of the times is compared",
+		file: "pkg/election/member/sendings.go",
+		old:  " && sameTime(s.renewed, r.Renewed)",
+		new:  "",
+		pkg:  "pkg/election", test: "TestTimesThatAPolicyChanges",
+	},
+	{
 		name: "migration/old-lock-let-go-under-work", rule: "the old lock is held until the work under the new one has stopped",
 		file: "pkg/election/member/migrate.go",
 		old:  "	if !c.inner.atWork() {",

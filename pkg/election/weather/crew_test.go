@@ -221,11 +221,13 @@ func (c *crew) runner(member string) election.Runner {
 
 // member is one running manager, and its own way to the API server.
 type member struct {
-	name   string
-	way    *proxy.Proxy
-	logs   *observer.ObservedLogs
-	cancel context.CancelFunc
-	done   chan error
+	name string
+	// manager is what runs.
+	manager *election.Manager
+	way     *proxy.Proxy
+	logs    *observer.ObservedLogs
+	cancel  context.CancelFunc
+	done    chan error
 }
 
 func (m *member) String() string { return m.name }
@@ -272,6 +274,7 @@ func (c *crew) joinBy(name string, way *proxy.Proxy) *member {
 			c.t.Fatal(err)
 		}
 	}
+	m.manager = manager
 	ctx, cancel := context.WithCancel(context.Background())
 	m.cancel = cancel
 	go func() { m.done <- manager.Run(ctx) }() // joined by leave

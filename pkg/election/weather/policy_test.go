@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
 // policy is an admission policy that changes what members write.
@@ -127,4 +129,88 @@ func TestMembersThatComeBeneathAPolicy(t *testing.T) {
 	c.watch(timing.LeaseDuration)
 	lift()
 	c.led(m1, m2)
+}
+
+// refuse has a policy deny releases of the lock, and returns once it does.
+func (c *crew) refuse(lock string) {
+	c.t.Helper()
+	client, err := admissionclient.NewForConfig(c.cluster.Config)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	name, match, fail := "refuse."+c.namespace, admissionv1.Equivalent, admissionv1.Fail
+	made, err := client.ValidatingAdmissionPolicies().Create(c.t.Context(), &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &fail,
+			MatchConstraints: &admissionv1.MatchResources{
+				MatchPolicy: &match,
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Update},
+					Rule:       admissionv1.Rule{APIGroups: []string{"coordination.k8s.io"}, APIVersions: []string{"v1"}, Resources: []string{"leases"}},
+				}}},
+			},
+			MatchConditions: []admissionv1.MatchCondition{{Name: "trial", Expression: fmt.Sprintf("object.metadata.namespace == '%s' && object.metadata.name == '%s'", c.namespace, lock)}},
+			Validations:     []admissionv1.Validation{{Expression: "has(object.spec.holderIdentity) && object.spec.holderIdentity != ''"}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		_ = client.ValidatingAdmissionPolicies().Delete(context.Background(), name, metav1.DeleteOptions{})
+		_ = client.ValidatingAdmissionPolicyBindings().Delete(context.Background(), name, metav1.DeleteOptions{})
+	})
+	_, err = client.ValidatingAdmissionPolicyBindings().Create(c.t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: made.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	leases, err := coordinationclient.NewForConfig(c.cluster.Config)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; { // no watch shows from when on a policy holds
+		l, err := leases.Leases(c.namespace).Get(c.t.Context(), lock, metav1.GetOptions{})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		l.Spec.HolderIdentity = new("")
+		_, err = leases.Leases(c.namespace).Update(c.t.Context(), l, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+		switch {
+		case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+			return
+		case time.Now().After(end):
+			c.t.Fatalf("the policy is not in force: %v", err)
+		}
+		c.watch(timing.RenewInterval / 10)
+	}
+}
+
+// A lock that a policy has nobody release is led by another (rule disowned-for-good). Nothing else
+// of its holder's moves.
+func TestALockThatNobodyMayRelease(t *testing.T) {
+	c := newCrew(t)
+	m1 := c.join("m1")
+	c.led(m1)
+	m2 := c.join("m2")
+	c.settled(m2)
+	c.refuse(bySession)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := m1.manager.Remove(ctx, bySession); err != nil {
+		t.Fatal(err)
+	}
+	c.ledOne(bySession, m2)
+	for _, e := range []string{byRecord, inConfigMap} {
+		c.ledOne(e, m1)
+		if n := c.terms(e); n != 1 {
+			t.Errorf("%s: %d terms, want 1", e, n)
+		}
+	}
+	if !m1.warned("can be neither released nor used") {
+		t.Error("m1 released the lock: this shows nothing")
+	}
 }

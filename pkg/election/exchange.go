@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/machine"
 )
 
 // Entry is one election and the work to do during its terms.
@@ -38,10 +40,10 @@ func (m *Manager) Apply(c Change) error {
 		return err
 	}
 	for _, name := range c.Remove {
-		m.giveUpLocked(name)
+		m.giveUpLocked(name, machine.ReasonRemoved)
 	}
 	for _, e := range heirs {
-		m.giveUpLocked(e.spec.Name)
+		m.giveUpLocked(e.spec.Name, machine.ReasonExchanged)
 		m.heirs[e.spec.Name] = e
 	}
 	for _, e := range heirs {
@@ -129,7 +131,7 @@ func (m *Manager) judgeLocked(c Change) ([]*entrant, error) {
 }
 
 // giveUpLocked gives up the election of that name, and the one that was to take its place.
-func (m *Manager) giveUpLocked(name string) {
+func (m *Manager) giveUpLocked(name string, why machine.Reason) {
 	if h := m.heirs[name]; h != nil {
 		h.status.close()
 		delete(m.heirs, name)
@@ -138,7 +140,7 @@ func (m *Manager) giveUpLocked(name string) {
 	if e == nil || e.removed {
 		return
 	}
-	e.removed, e.left = true, make(chan struct{})
+	e.removed, e.why, e.left = true, why, make(chan struct{})
 	for _, l := range e.spec.lockNames() {
 		m.leaving[l.name] = append(m.leaving[l.name], e)
 	}
@@ -147,7 +149,7 @@ func (m *Manager) giveUpLocked(name string) {
 		m.forgetLocked(e)
 		return
 	case e.withdraw != nil:
-		e.withdraw(errRemoved)
+		e.withdraw(errWithdrawn{why})
 	}
 	m.noteLocked(e)
 }

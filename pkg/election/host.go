@@ -173,7 +173,7 @@ func (h *host) news(in []member.Input, changed []news) []member.Input {
 		known := h.entrants[e.id] != nil
 		switch {
 		case n.removed && known:
-			removed = append(removed, member.Removed{ID: e.id})
+			removed = append(removed, member.Removed{ID: e.id, Why: n.why})
 		case n.removed:
 			h.m.forget(e)
 		case !known:

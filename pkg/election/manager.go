@@ -13,6 +13,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -77,9 +78,10 @@ type entrant struct {
 	ranges *member.Ranges // nil without ranges
 	// id is what it is called beside its host.
 	id member.ID
-	// removed is set once the election is to be given up; left, which is made with that, is
-	// closed when it was.
+	// removed is set once the election is to be given up, and why with it; left, which is made
+	// with that, is closed when it was.
 	removed bool
+	why     machine.Reason
 	left    chan struct{}
 	// quit ends the runner's Background and Readiness, if it has one and was begun; nil
 	// otherwise.
@@ -256,7 +258,7 @@ func (m *Manager) Remove(ctx context.Context, name string) error {
 		m.mu.Unlock()
 		return fmt.Errorf("no election %s", name)
 	}
-	m.giveUpLocked(name)
+	m.giveUpLocked(name, machine.ReasonRemoved)
 	m.mu.Unlock()
 	if e == nil {
 		return nil
@@ -315,6 +317,7 @@ func (m *Manager) forget(e *entrant) {
 type news struct {
 	entrant *entrant
 	removed bool
+	why     machine.Reason
 }
 
 // all are the present elections that are contested, in the order of their names.
@@ -325,7 +328,7 @@ func (m *Manager) all() []news {
 	all := make([]news, 0, len(m.elections))
 	for _, name := range slices.Sorted(maps.Keys(m.elections)) {
 		if e := m.elections[name]; e.spec.Contest != Uncontested {
-			all = append(all, news{e, e.removed})
+			all = append(all, news{e, e.removed, e.why})
 		}
 	}
 	return all
@@ -337,7 +340,7 @@ func (m *Manager) latest() []news {
 	defer m.mu.Unlock()
 	found := make([]news, 0, len(m.news))
 	for _, e := range m.news {
-		found = append(found, news{e, e.removed})
+		found = append(found, news{e, e.removed, e.why})
 	}
 	m.news = nil
 	return found

@@ -56,8 +56,10 @@ func (s *Spec) completeContest() error {
 	return nil
 }
 
-// errRemoved: the election was removed while the Manager runs on.
-var errRemoved = errors.New("removed")
+// errWithdrawn: the election was given up while the Manager runs on.
+type errWithdrawn struct{ why machine.Reason }
+
+func (e errWithdrawn) Error() string { return string(e.why) }
 
 // solo is the work of an election that is not contested, one term after another, beyond all
 // incarnations. It belongs to the goroutine of run.
@@ -168,8 +170,8 @@ func (s *solo) deadline() record.Instant {
 }
 
 func stopReason(ctx context.Context) machine.Reason {
-	if errors.Is(context.Cause(ctx), errRemoved) {
-		return machine.ReasonRemoved
+	if withdrawn, is := errors.AsType[errWithdrawn](context.Cause(ctx)); is {
+		return withdrawn.why
 	}
 	return machine.ReasonShutdown
 }

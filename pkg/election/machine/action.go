@@ -156,6 +156,7 @@ const (
 	ReasonOuterLost Reason = "the lock that is migrated from was lost"
 	ReasonWaits     Reason = "the lock that is migrated to is another's for long"
 	ReasonRemoved   Reason = "election removed"
+	ReasonExchanged Reason = "election exchanged"
 	ReasonSession   Reason = "session ended"
 	ReasonBlind     Reason = "the session's own beats are not seen"
 	ReasonHeldOn    Reason = "a lock was kept without work on it"

@@ -21,6 +21,7 @@ func TestLosses(t *testing.T) {
 		"released for rank":        {lines: []string{"a", "took over: free", "a", "released: better member is ready", "b", "took over: free"}},
 		"left":                     {lines: []string{"a", "took over: free", "a", "released: member is leaving", "b", "took over: free"}},
 		"removed":                  {lines: []string{"a", "took over: free", "a", "released: election removed"}},
+		"exchanged":                {lines: []string{"a", "took over: free", "a", "released: election exchanged", "b", "took over: free"}},
 		"a reason of another time": {lines: []string{"a", "took over: free", "a", "released: drained"}},
 		"failed":                   {lines: []string{"a", "took over: free", "a", "released: runners failed", "b", "took over: free"}, want: []machine.Loss{{Who: "a", When: at(1)}}},
 		"blind":                    {lines: []string{"a", "released: the session's own beats are not seen"}, want: []machine.Loss{{Who: "a", When: at(0)}}},

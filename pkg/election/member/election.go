@@ -102,6 +102,8 @@ type Heritage struct {
 	notBefore record.Instant
 	// saw is whether its beats came back in time: a member that sees too late still does.
 	saw sight
+	// hushed is whether it was told that the watch is silent.
+	hushed bool
 }
 
 // entrant is an election that this incarnation takes part in.

@@ -2,6 +2,7 @@ package member
 
 import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -12,8 +13,11 @@ type Input interface{ input() }
 // Elections are to be taken part in.
 type Elections struct{ Added []*Election }
 
-// Removed: an election is to be given up. Forgotten says that it was.
-type Removed struct{ ID ID }
+// Removed: an election is to be given up, for a reason. Forgotten says that it was.
+type Removed struct {
+	ID  ID
+	Why machine.Reason
+}
 
 // Prefer says what is preferred from now on.
 type Prefer struct{ Preference Preference }

@@ -30,6 +30,8 @@ type Member struct {
 	chance rand.PCG
 
 	notBefore record.Instant
+	// hushed: it was told that the realm's own watch is silent, and it has not shown a change since.
+	hushed bool
 	// preference is what this incarnation knows of what is preferred.
 	preference Preference
 	// published is the digest of what our session says that we see. It follows preference, at
@@ -125,7 +127,7 @@ var notSynced = record.Preferred{State: record.PreferredNotSynced}
 // New is an incarnation that has not joined yet.
 func New(cfg Config) *Member {
 	m := &Member{
-		cfg: cfg, identity: cfg.Identity, notBefore: cfg.Heritage.notBefore, sight: cfg.Heritage.saw,
+		cfg: cfg, identity: cfg.Identity, notBefore: cfg.Heritage.notBefore, sight: cfg.Heritage.saw, hushed: cfg.Heritage.hushed,
 		chance:     *rand.NewPCG(cfg.Chance[0], cfg.Chance[1]),
 		preference: notSynced,
 		published:  notSynced.Digest(),
@@ -223,7 +225,7 @@ func (m *Member) Again() (bool, error) { return m.leaving != machine.ReasonShutd
 
 // Heritage is what the next incarnation needs to know of this one, which is over.
 func (m *Member) Heritage() Heritage {
-	left := Heritage{notBefore: m.notBefore, saw: m.sight}
+	left := Heritage{notBefore: m.notBefore, saw: m.sight, hushed: m.hushed}
 	if m.now < m.born.Add(m.cfg.Timing.LeaseDuration) {
 		left.Pause = record.Doubled(m.cfg.Timing.RenewInterval, m.cfg.Heritage.short)
 		left.short = m.cfg.Heritage.short + 1
@@ -236,7 +238,7 @@ func (m *Member) take(in Input) {
 	case Elections:
 		m.enter(in.Added)
 	case Removed:
-		m.remove(in.ID)
+		m.remove(in.ID, in.Why)
 	case Prefer:
 		m.prefer(in.Preference)
 	case Ready:
@@ -320,7 +322,7 @@ func (m *Member) enter(added []*Election) {
 }
 
 // remove gives up an election.
-func (m *Member) remove(id ID) {
+func (m *Member) remove(id ID, why machine.Reason) {
 	c := m.contests.of[id]
 	if c == nil {
 		m.postponed = slices.DeleteFunc(m.postponed, func(e *Election) bool { return e.ID == id })
@@ -328,9 +330,9 @@ func (m *Member) remove(id ID) {
 		return
 	}
 	if c.outer != nil {
-		m.resign(c.outer, machine.ReasonRemoved)
+		m.resign(c.outer, why)
 	}
-	m.resign(c, machine.ReasonRemoved)
+	m.resign(c, why)
 }
 
 // add takes part in an election, and returns the streams that must show its locks.

@@ -39,7 +39,7 @@ func (n Notice) String() string {
 // givenUp are the reasons for which a member ends its own term while the lock is its.
 var givenUp = map[machine.Reason]bool{
 	machine.ReasonPreempted: true, machine.ReasonYielded: true, machine.ReasonFailed: true,
-	machine.ReasonShutdown: true, machine.ReasonPaused: true, machine.ReasonRemoved: true,
+	machine.ReasonShutdown: true, machine.ReasonPaused: true, machine.ReasonRemoved: true, machine.ReasonExchanged: true,
 }
 
 // Health is how well the renewals of the present term do. It does not change.

@@ -146,7 +146,10 @@ func (m *Member) tendStream(now record.Instant) {
 	if s.listing && (!m.own.Joined() || m.heardOf > s.begunAt) {
 		s.listPatience = 2 * m.patience(s) // it is slow; else the store is away, and may have lost it
 	}
-	m.log.Warn("the watch is silent although our own beats should show; it is begun anew")
+	if !m.hushed {
+		m.hushed = true
+		m.log.Warn("the watch is silent although our own beats should show; it is begun anew, until it shows something")
+	}
 	m.broken(s) // whoever is away may be as alive as we are
 	m.begin(s)
 	m.streamNext = s.heardAt.Add(m.patience(s))
@@ -199,6 +202,10 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 	s.reaches(max(e.Revision, e.Entry.Version.Revision))
 	switch e.Kind {
 	case lock.Changed:
+		if m.hushed && m.carriesSessions(s) {
+			m.hushed = false
+			m.log.Info("the watch shows changes again")
+		}
 		m.shown(s, e.Entry, machine.Stream)
 	case lock.Listing:
 		s.listSent, s.listing = at, true

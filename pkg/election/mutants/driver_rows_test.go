@@ -274,4 +274,18 @@ var driverRows = []row{
 		new:  "func(*lane) bool { return true }",
 		pkg:  "pkg/election", test: "TestHungWritesHoldUpTheirOwnStore",
 	},
+	{
+		name: "driver/silence-told-again", rule: "a watch that stays silent is warned of once",
+		file: "pkg/election/member/watching.go",
+		old:  "		m.hushed = true\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestASilentWatchIsToldOfOnce",
+	},
+	{
+		name: "driver/exchanged-is-removed", rule: "an election that another takes the place of says that it was exchanged",
+		file: "pkg/election/exchange.go",
+		old:  "		m.giveUpLocked(e.spec.Name, machine.ReasonExchanged)\n",
+		new:  "		m.giveUpLocked(e.spec.Name, machine.ReasonRemoved)\n",
+		pkg:  "pkg/election", test: "TestExchangedOrRemoved",
+	},
 }

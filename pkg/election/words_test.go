@@ -1,0 +1,99 @@
+package election_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/zap/zapcore"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+)
+
+// A group that starts for the first time, all members at once, warns of nothing: whoever waits for
+// a lock that was just made waits as it should.
+func TestAFirstStartWarnsOfNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b", "c")
+		logs := logged(g)
+		m1, m2, m3 := g.join("m1", "stable", stable), g.join("m2", "stable", stable), g.join("m3", "canary", stable)
+		after(2 * time.Minute)
+		for _, e := range logs.FilterLevelExact(zapcore.WarnLevel).All() {
+			t.Errorf("%s %v", e.Message, e.ContextMap())
+		}
+		g.end(m1, m2, m3)
+	})
+}
+
+// An election that takes the place of one of its name was exchanged, and one that is taken out was
+// removed: its members are told which, and so is whoever reads the lock.
+func TestExchangedOrRemoved(t *testing.T) {
+	for _, contest := range []election.Contest{0, election.Uncontested} {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t, "a", "b")
+			g.bend = func(_ *election.Config, s *election.Spec) { s.Contest = contest }
+			logs := logged(g)
+			m := g.join("m1", "stable", stable)
+			after(40 * time.Second)
+			logs.TakeAll()
+			again := election.RunnerFunc(func(ctx context.Context, _ election.Term) error {
+				<-ctx.Done()
+				return nil
+			})
+			if err := m.manager.Apply(election.Change{
+				Remove: []string{"b"},
+				Put:    []election.Entry{{Spec: election.Spec{Name: "a", Contest: contest}, Runner: again}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			after(40 * time.Second)
+			for name, want := range map[string]string{"a": "election exchanged", "b": "election removed"} {
+				for _, e := range logs.FilterMessage("draining").All() {
+					if got := e.ContextMap(); got["election"] == name && got["reason"] != want {
+						t.Errorf("%s: %v", name, got)
+					}
+				}
+				if contest == election.Uncontested {
+					continue
+				}
+				said := false
+				for _, h := range g.realm.Read(name).Record.History {
+					said = said || h.Why == "released: "+want
+				}
+				if !said {
+					t.Errorf("the lock of %s says %v", name, g.realm.Read(name).Record.History)
+				}
+			}
+			if n := logs.FilterMessage("draining").Len(); n != 2 {
+				t.Errorf("%d stopped", n)
+			}
+			g.end(m)
+		})
+	}
+}
+
+// A watch that shows nothing is warned of once, however often it is begun anew, also by the next
+// incarnation of the member; once it shows something again that is told as well.
+func TestASilentWatchIsToldOfOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		logs := logged(g)
+		m1, m2 := g.join("m1", "stable", stable), g.join("m2", "stable", stable)
+		after(60 * time.Second)
+		for range 2 {
+			m2.store.On(memory.Deliver, memory.Hang())
+			after(5 * time.Minute)
+			if n := logs.FilterMessageSnippet("the watch is silent").Len(); n != 1 {
+				t.Errorf("it was said %d times that the watch is silent", n)
+			}
+			m2.store.Heal()
+			after(time.Minute)
+			if n := logs.FilterMessageSnippet("the watch shows").Len(); n != 1 {
+				t.Errorf("it was said %d times that it is no more", n)
+			}
+			logs.TakeAll()
+		}
+		g.end(m1, m2)
+	})
+}

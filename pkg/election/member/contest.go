@@ -184,10 +184,13 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 		}
 		m.start(c, a)
 	case machine.Extend:
-		if c.inner != nil {
+		switch {
+		case c.inner != nil:
 			m.extend(c.inner)
-		} else {
+		case c.outer != nil:
 			m.extend(c)
+		default: // what follows may be its Stop, which goes by that deadline
+			m.out.add(Extend{c.entrant.spec.ID, a.Deadline})
 		}
 	case machine.Stop:
 		if c.inner != nil {

@@ -47,7 +47,7 @@ const mostTold = 10
 // version would not heed it, or it is too much to be listed.
 func (m *Member) tendDisowned() {
 	if n := len(m.untold); n > 0 {
-		m.log.Warn("locks that this member holds can be neither released nor used; they are left to whoever can write them (is there a policy on these objects?)",
+		m.log.Warn(Disowns,
 			zap.Int("number", n), zap.Strings("locks", m.untold[:min(n, mostTold)]))
 		m.untold = nil
 	}

@@ -146,3 +146,15 @@ func (l logger) Log(level zapcore.Level, message string, fields ...zap.Field) {
 func (l logger) Info(message string, fields ...zap.Field) { l.Log(zap.InfoLevel, message, fields...) }
 
 func (l logger) Warn(message string, fields ...zap.Field) { l.Log(zap.WarnLevel, message, fields...) }
+
+// What the log says of some things that people look for in a simulation.
+const (
+	// Leaving: everything is being given up, for the field reason.
+	Leaving = "leaving"
+	// Stray: a lock is released that was written although its election had been given up.
+	Stray = "releasing a lock of an election that this member does not take part in"
+	// Disowns: locks are left to others that can be neither released nor used.
+	Disowns = "locks that this member holds can be neither released nor used; they are left to whoever can write them (is there a policy on these objects?)"
+	// Silent: the realm's own watch is begun anew.
+	Silent = "the watch is silent although our own beats should show; it is begun anew, until it shows something"
+)

@@ -22,9 +22,6 @@ const stepAside = 50 * time.Millisecond
 // later that it sees it: the holder waits to hear that of those who do.
 const gainersFirst = 25 * time.Millisecond
 
-// Leaving is what the log says once everything is being given up.
-const Leaving = "leaving"
-
 // leave gives up everything: each election stops and is released, then the session ends.
 func (m *Member) leave(why machine.Reason) {
 	if m.leaving != "" {

@@ -42,7 +42,7 @@ func (m *Member) stray(s *stream, e lock.Entry) *contest {
 	if b := rec.Mark.Beat; b == 0 || b > was.beat || rec.Mark.SessionUID != m.beat.UID {
 		return nil
 	}
-	m.log.Warn("releasing a lock of an election that this member does not take part in", zap.String("lock", e.Name))
+	m.log.Warn(Stray, zap.String("lock", e.Name))
 	m.strays--
 	spec := *was.election
 	spec.ID, spec.Lock, spec.Locks, spec.MigrateFrom, spec.Works = ID(m.strays), name.name, name.store, nil, false

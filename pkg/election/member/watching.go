@@ -148,7 +148,7 @@ func (m *Member) tendStream(now record.Instant) {
 	}
 	if !m.hushed {
 		m.hushed = true
-		m.log.Warn("the watch is silent although our own beats should show; it is begun anew, until it shows something")
+		m.log.Warn(Silent)
 	}
 	m.broken(s) // whoever is away may be as alive as we are
 	m.begin(s)

@@ -3,22 +3,29 @@ package sim
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/member"
 )
 
-// bursts is how a driver takes in what reaches it as the product's does: what waits is
-// handled first, in the order in which it came, and only then, once, what is due. A process
-// without it handles one thing at a time, and draws all consequences after each.
+// bursts is how a host takes in what reaches it as the product's does: what waits is told to the
+// member at once, in the order in which it came. A process without it tells one thing at a time.
 type bursts struct {
 	p *proc
 	// inbox is what came by the streams, by replies and from the work; beside, what comes by
 	// ways of its own: preferences, configuration, the word to leave. due: an alarm went off.
-	inbox, beside []func()
+	inbox, beside []told
 	due           bool
 	// held: something waits, since then.
 	held  bool
 	since int64
 	// planned: it will wake up. awake: it just does.
 	planned, awake bool
+}
+
+// told is what waits for an incarnation.
+type told struct {
+	i  *incarnation
+	in []member.Input
 }
 
 // burstiness is how the processes of a run take in what reaches them. Its random numbers
@@ -30,12 +37,8 @@ type burstiness struct {
 	share, heldUp float64
 }
 
-// burstStream picks the seeds with bursts, half of all. None of those is among them that
-// testdata/regressions.txt named when bursts came: they mean what they meant.
-const burstStream = 0x30b20c9652879364
-
 func pickBurstiness(seed uint64) burstiness {
-	b := burstiness{rng: rand.New(rand.NewPCG(seed, burstStream))}
+	b := burstiness{rng: rand.New(rand.NewPCG(seed, 0x30b20c9652879364))}
 	if b.rng.IntN(2) == 0 {
 		return b
 	}
@@ -68,12 +71,12 @@ func (b *bursts) delay() time.Duration {
 	return time.Duration(rng.Int64N(int64(moment)))
 }
 
-// take has f handled when the driver wakes up.
-func (b *bursts) take(o origin, f func()) {
+// take has it told when the driver wakes up.
+func (b *bursts) take(o origin, t told) {
 	if o == fromTimer {
-		b.beside = append(b.beside, f)
+		b.beside = append(b.beside, t)
 	} else {
-		b.inbox = append(b.inbox, f)
+		b.inbox = append(b.inbox, t)
 	}
 	b.plan()
 }
@@ -103,21 +106,7 @@ func (b *bursts) resumed(since int64) {
 	if !b.held {
 		b.held, b.since = true, since
 	}
-	for {
-		var waiting []origin
-		for o := range origins {
-			if len(p.inbox[o]) > 0 {
-				waiting = append(waiting, o)
-			}
-		}
-		if len(waiting) == 0 {
-			break
-		}
-		o := waiting[p.h.w.burstiness.rng.IntN(len(waiting))]
-		f := p.inbox[o][0]
-		p.inbox[o] = p.inbox[o][1:]
-		p.deliver(o, f)
-	}
+	p.read(p.h.w.burstiness.rng)
 	b.plan()
 }
 
@@ -138,29 +127,27 @@ func (b *bursts) wake() {
 			b.held = false
 			break
 		}
-		taken := 0
 		switch ready[rng.IntN(len(ready))] {
 		case 0:
-			taken = len(b.inbox)
+			taken := len(b.inbox)
 			if rng.IntN(4) == 0 {
 				taken = 1 + rng.IntN(taken)
 			}
 			b.drain(taken)
 		case 1:
-			f := b.beside[0]
+			t := b.beside[0]
 			b.beside = b.beside[1:]
-			f()
+			t.i.step(t.in...)
 		default:
 			b.due = false
-		}
-		if p.runs() {
-			p.inc.attend(taken)
+			w.judge.ticked(p.inc)
+			p.inc.step()
 		}
 	}
 	b.awake = false
 }
 
-// drain handles what came in first, and nothing else between.
+// drain tells what came in first, at once.
 func (b *bursts) drain(n int) {
 	w := b.p.h.w
 	if n > 1 {
@@ -172,11 +159,18 @@ func (b *bursts) drain(n int) {
 	if w.now-b.since > int64(moment) && b.p.resumedAt < b.since {
 		w.cov.saw(HeldUp)
 	}
-	for range n {
-		f := b.inbox[0]
-		b.inbox = b.inbox[1:]
-		f()
+	if b.due && n > 0 {
+		w.cov.saw(TimerBehindBurst)
 	}
+	var in []member.Input
+	inc := b.p.inc
+	for _, t := range b.inbox[:n] {
+		if t.i == inc {
+			in = append(in, t.in...)
+		}
+	}
+	b.inbox = b.inbox[n:]
+	inc.step(in...)
 }
 
 // heldUp says whether the process was held up for that long, by its clock, before it came

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 )
 
 // Fault is something that went wrong, or an effect of that which must be seen.
@@ -98,8 +98,6 @@ const (
 	Burst
 	HeldUp
 	TimerBehindBurst
-	ViewBeforeLock
-	ViewWithList
 	SilentStream
 	faults
 )
@@ -117,7 +115,7 @@ var faultNames = [faults]string{
 	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",
 	"taken through session", "taken from an ended session", "left blind", "stray released", "held on",
 	"operator's word on a rollout", "rollout step", "late write of a controller refused", "rollout done", "rollout taken back",
-	"burst taken in at once", "driver held up", "timer behind a burst", "directory told before a lock", "directory told by a list", "silent stream begun anew",
+	"burst taken in at once", "driver held up", "timer behind a burst", "silent stream begun anew",
 }
 
 func (f Fault) String() string {
@@ -142,19 +140,11 @@ type Coverage struct {
 
 func (c *Coverage) saw(f Fault) { c.Seen[f]++ }
 
-func (c *Coverage) report(m *part, r machine.Report) {
-	switch r.Kind {
-	case machine.RoleChanged:
-		if c.Transitions == nil {
-			c.Transitions = map[string]int{}
-		}
-		c.Transitions[r.Role.String()+": "+string(r.Reason)]++
-	case machine.PassedOver:
-		c.saw(NomineePassedOver)
-		m.passedOver = true
-	case machine.Divided:
-		c.saw(DividedPreference)
+func (c *Coverage) changed(to member.Changed) {
+	if c.Transitions == nil {
+		c.Transitions = map[string]int{}
 	}
+	c.Transitions[to.Role.String()+": "+string(to.Reason)]++
 }
 
 // Add counts another run in.

@@ -8,17 +8,17 @@
 //
 // # What is real and what is a model
 //
-// The state machine (package machine), the session and the directory (package session)
-// and the policies (package priority) are those of production. The rest is a model:
+// Members are those of production: package member with its machines, session, directory, timers,
+// queue of writes and what it knows of its watch, and the policies (package priority). What is
+// simulated is what runs. The rest is a model:
 //
 //   - The store compares and swaps by uid and revision; revisions rise over the realm. A
 //     request may be lost, refused, slow, answered late or never, or be carried out long
 //     after its sender gave up.
 //   - A stream shows every change in order, to each member with a delay of its own. It
 //     stalls, breaks, resumes, or starts over with a list.
-//   - The driver of a member keeps the promises that package machine asks for, and no
-//     more. It pools writes, turns them into an unknown outcome at a time-out, steps the
-//     session, publishes, and rejoins under a new identity once everything has settled.
+//   - The host of a member does what it asks for, as package election's does: it carries
+//     requests and watches, and turns what is not answered into an unknown outcome.
 //   - Work comes in two kinds. Functions die with their process. A child's supervisor
 //     outlives a frozen or dead manager and kills the child at the last deadline granted,
 //     on the clock of its host. Either may be slow to stop, or fail.
@@ -56,19 +56,15 @@
 //
 // Terms are renewed by sessions, by their records, or by both side by side, as a seed has it.
 //
-// # Drivers
+// # Hosts
 //
-// In half of the seeds all processes handle one thing at a time, and draw all consequences of
-// it at once: the directory is told, the session steps. In the other half all or some of them
-// take in bursts, as the product's driver does: what came while the process was stopped, was
-// held up for up to a renewal interval, or within the same 2 ms, is handled first, in the
-// order in which it came, and what is due only then, in the product's order: timers, what is
-// published, what was given up, the session, its sight, the directory. Timers may go first
-// where both wait. The directory is told before each lock that the stream shows and beside
-// each lock of a list. A silent stream is begun anew. What the product does besides is left
-// out: its pool has no bounds and no rate here, no term fails open, no lock is migrated and
-// none has ranges, and who comes back under a new identity does so at once. Work is killed at
-// its deadline, where the product's is told to stop a grace before that.
+// In half of the seeds all processes tell their members one thing at a time. In the other half all
+// or some of them take in bursts, as the product's host does: what came while the process was
+// stopped, was held up for up to a renewal interval, or within the same 2 ms, is told at once, in
+// the order in which it came; timers may go first where both wait. What members can do besides is
+// left out so far: no term fails open, no lock is migrated and none has ranges, and a lock that is
+// put back is always the same one. Work is killed at its deadline, where the product's guard tells
+// it to stop a grace before that.
 //
 // # Rollouts
 //
@@ -123,6 +119,6 @@
 // # Growing
 //
 // Each part has its place: what a store or a stream does is in store.go, link.go and
-// stream.go; how a driver takes things in is in burst.go and attend.go; a new kind of fault is a constant and a function in faults.go or
+// stream.go; how a host takes things in is in burst.go; a new kind of fault is a constant and a function in faults.go or
 // strangers.go; another elector is another kind of host beside host.go and elector.go.
 package sim

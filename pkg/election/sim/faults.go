@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -124,6 +124,9 @@ func (w *world) becalm() {
 			h.proc.inc.stream.flow()
 			h.proc.resume()
 		}
+		if h.proc != nil {
+			h.proc.inc.ready()
+		}
 		if h.proc != nil && n == spare && w.chance(0.3) {
 			h.gone = true
 			h.proc.kill("for good")
@@ -163,7 +166,7 @@ func (w *world) someElection() int {
 func (w *world) leader(e int) *part {
 	for _, h := range w.hosts {
 		if h.proc != nil {
-			if m := h.proc.inc.machines[e]; m != nil && m.state.Role == machine.Leading {
+			if m := h.proc.inc.parts[e]; m != nil && m.leads() {
 				return m
 			}
 		}
@@ -200,16 +203,12 @@ func (w *world) pauseProcess() bool {
 
 func (w *world) leave() bool {
 	h := w.someone()
-	if h == nil || h.proc.paused || h.proc.leaving || h.proc.inc.ending != "" {
+	if h == nil || h.proc.paused || h.proc.leaving || h.proc.between || h.proc.inc.member.Leaving() != "" {
 		return false
 	}
 	w.logf(h.name, "is told to leave")
 	h.proc.leaving = true
-	if p := h.proc; p.bursts != nil {
-		p.deliver(fromTimer, func() { p.inc.end(machine.ReasonShutdown, 0) })
-	} else {
-		p.inc.end(machine.ReasonShutdown, 0)
-	}
+	h.proc.tell(fromTimer, h.proc.inc, member.Leave{})
 	return true
 }
 
@@ -322,28 +321,28 @@ func (w *world) flipPreference() bool {
 // reconfigure adds an election to a member, or removes one.
 func (w *world) reconfigure() bool {
 	h, e := w.someone(), w.someElection()
-	if h == nil || h.proc.paused || h.proc.inc.ending != "" {
+	if h == nil || h.proc.paused || h.proc.between || h.proc.inc.member.Leaving() != "" {
 		return false
 	}
 	i := h.proc.inc
-	switch m := i.machines[e]; {
+	switch m := i.parts[e]; {
 	case m == nil && !h.takesPart[e]:
 		w.logf(h.name, "%s: added", w.elections[e])
-		h.takePart(e, true)
+		h.takesPart[e] = true
 		w.cov.saw(Added)
 	case m != nil && !m.removed && h.takesPart[e]:
 		w.logf(h.name, "%s: removed", w.elections[e])
-		h.takePart(e, false)
+		h.takesPart[e] = false
 	default:
 		return false
 	}
-	h.proc.deliver(fromTimer, func() { i.reconfigured(e) })
+	i.reconfigured(e)
 	return true
 }
 
 func (w *world) failWork() bool {
 	m := w.leader(w.someElection())
-	if m == nil || !m.work.on || m.work.asked || m.i.p.paused {
+	if m == nil || m.work == nil || !m.work.on || m.work.asked || m.i.p.paused {
 		return false
 	}
 	m.work.fail()
@@ -359,12 +358,7 @@ func (w *world) unready() bool {
 		return func() {
 			h.ready = ready
 			if h.proc != nil {
-				i := h.proc.inc
-				h.proc.deliver(fromTimer, func() {
-					if h.proc.inc == i {
-						i.publish()
-					}
-				})
+				h.proc.inc.ready()
 			}
 		}
 	}

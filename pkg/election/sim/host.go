@@ -3,10 +3,9 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
@@ -26,12 +25,12 @@ type host struct {
 	// renewal says of each election what keeps this host's terms alive.
 	renewal []record.Renewal
 	ready   bool
-	// config names them; it serves as their digest.
-	config string
-	// preferred is what this host has seen of the preferences so far, and digest is of
-	// everything from which they follow.
-	preferred []record.Preferred
-	digest    string
+	// seen is what this host has seen of the preferences so far.
+	seen *preference
+	// ids and terms are the last number of an election that was given, and how many terms each
+	// has had in this process.
+	ids   member.ID
+	terms []int
 	// proc is the process that runs; nil while none does.
 	proc *proc
 	// gone: it never comes back.
@@ -50,7 +49,7 @@ func newHost(w *world, n int) *host {
 	for range w.elections {
 		h.takesPart = append(h.takesPart, n == 0 || w.chance(w.takes))
 	}
-	h.takePart(0, h.takesPart[0])
+	h.terms = make([]int, len(w.elections))
 	h.see(w.unsynced)
 	return h
 }
@@ -68,27 +67,23 @@ func (h *host) vary(rng *rand.Rand) {
 	t.StandDown = t.StandDown * time.Duration(1+rng.IntN(3)) / 2
 }
 
-// takePart makes the election one that the host's configuration names, or none of them.
-func (h *host) takePart(e int, yes bool) {
-	h.takesPart[e] = yes
-	var names []string
-	for e, yes := range h.takesPart {
-		if yes {
-			names = append(names, h.w.elections[e])
-		}
-	}
-	h.config = strings.Join(names, ",")
+// preference is what is preferred for each election, by its name.
+type preference struct {
+	digest string
+	of     map[string]record.Preferred
 }
+
+func (p *preference) Digest() string                       { return p.digest }
+func (p *preference) For(election string) record.Preferred { return p.of[election] }
 
 // see has the host take in the preferences.
 func (h *host) see(preferred []record.Preferred) {
-	h.preferred = slices.Clone(preferred)
-	var b strings.Builder
-	for _, p := range preferred {
-		b.WriteString(p.String())
-		b.WriteByte(' ')
+	p := &preference{of: map[string]record.Preferred{}}
+	for e, of := range preferred {
+		p.of[h.w.elections[e]] = of
+		p.digest += of.String() + " "
 	}
-	h.digest = b.String()
+	h.seen = p
 }
 
 // boot starts a process, if none runs.
@@ -99,7 +94,8 @@ func (h *host) boot() {
 	h.proc = &proc{h: h}
 	h.proc.bursts = newBursts(h.proc)
 	h.see(h.w.unsynced)
-	h.proc.join(0)
+	clear(h.terms)
+	h.proc.join()
 	h.w.after(h.w.upTo(h.w.timing.RenewInterval/2), h.syncPreferences)
 }
 
@@ -108,20 +104,11 @@ func (h *host) syncPreferences() {
 	if h.proc == nil {
 		return
 	}
-	p := h.proc
-	p.deliver(fromTimer, func() {
-		h.see(h.w.preferred)
-		if h.w.steering != nil {
-			h.w.steering.show(h)
-		}
-		i := p.inc
-		for _, m := range i.machines {
-			if m != nil {
-				m.preference()
-			}
-		}
-		i.publish()
-	})
+	h.see(h.w.preferred)
+	if h.w.steering != nil {
+		h.w.steering.show(h)
+	}
+	h.proc.inc.prefers()
 }
 
 // restartSoon boots another process after a while.
@@ -138,6 +125,9 @@ type proc struct {
 	pausedAt, resumedAt int64
 	inbox               [origins][]func()
 	inc                 *incarnation
+	// left is what the last incarnation left; between: the next one has not begun.
+	left    member.Heritage
+	between bool
 	// bursts is nil where the driver handles one thing at a time.
 	bursts *bursts
 	// leaving: the process exits once its member has left.
@@ -156,25 +146,34 @@ const (
 	origins
 )
 
-// deliver has the process handle f: now, in a burst, after its pause, or never. Requests are
-// sent by others than the driver.
+// deliver has the process do f: now, after its pause, or never.
 func (p *proc) deliver(o origin, f func()) {
 	switch {
 	case p.dead:
 	case p.paused:
 		p.inbox[o] = append(p.inbox[o], f)
-	case p.bursts != nil && o != fromPool:
-		p.bursts.take(o, f)
 	default:
 		f()
 	}
 }
 
+// tell tells an incarnation of something: now, in a burst, after a pause, or never.
+func (p *proc) tell(o origin, i *incarnation, in ...member.Input) {
+	p.deliver(o, func() {
+		switch {
+		case p.inc != i:
+		case p.bursts != nil:
+			p.bursts.take(o, told{i, in})
+		case i.stepping: // it hears of it when it is done
+			p.h.w.after(0, func() { p.tell(o, i, in...) })
+		default:
+			i.step(in...)
+		}
+	})
+}
+
 // runs says whether the process is there and not stopped.
 func (p *proc) runs() bool { return !p.dead && !p.paused }
-
-// handles says whether what reaches the process now is handled now.
-func (p *proc) handles() bool { return p.runs() && p.bursts == nil }
 
 // pause stops the process with SIGSTOP for a while.
 func (p *proc) pause(d time.Duration) {
@@ -194,12 +193,12 @@ func (p *proc) resume() {
 	if p.bursts != nil {
 		p.bursts.resumed(p.pausedAt)
 	} else {
-		p.catchUp()
+		p.read(p.h.w.rng)
 	}
 }
 
-// catchUp handles what came in during a pause; which origin goes first is chance.
-func (p *proc) catchUp() {
+// read has what came in during a pause handled; which origin goes first is chance.
+func (p *proc) read(rng *rand.Rand) {
 	for !p.dead && !p.paused {
 		var waiting []origin
 		for o := range origins {
@@ -210,7 +209,7 @@ func (p *proc) catchUp() {
 		if len(waiting) == 0 {
 			return
 		}
-		o := waiting[p.h.w.rng.IntN(len(waiting))]
+		o := waiting[rng.IntN(len(waiting))]
 		f := p.inbox[o][0]
 		p.inbox[o] = p.inbox[o][1:]
 		f()
@@ -225,7 +224,7 @@ func (p *proc) kill(why string) {
 	p.dead = true
 	p.h.proc = nil
 	p.h.w.logf(p.h.name, "killed: %s", why)
-	for _, m := range p.inc.machines {
+	for _, m := range p.inc.parts {
 		if m != nil && m.work != nil {
 			m.work.orphan()
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -79,7 +80,7 @@ func (j *judge) joined(i *incarnation) {
 }
 
 // started: a machine says that a term begins.
-func (j *judge) started(m *part, a machine.Start) {
+func (j *judge) started(m *part, a member.Start) {
 	w := j.w
 	w.cov.Terms++
 	j.liveness.termStarted(w, m)
@@ -99,7 +100,7 @@ func (j *judge) started(m *part, a machine.Start) {
 	j.startedToken[m.election] = a.Token
 }
 
-// extended: a machine says that work may go on.
+// extended: the member says that work may go on.
 func (j *judge) extended(m *part, until record.Instant) {
 	w := j.w
 	valid, rule := j.validUntil(m)
@@ -111,9 +112,17 @@ func (j *judge) extended(m *part, until record.Instant) {
 	}
 }
 
-// stopped: a machine says that work must end.
-func (j *judge) stopped(m *part, a machine.Stop) {
-	w, now, grace := j.w, m.i.now(), m.cfg.Timing.StopGrace
+// stopped: the member says that work must end.
+func (j *judge) stopped(m *part, a member.Stop) {
+	w, now, grace := j.w, m.i.now(), m.timing().StopGrace
+	better := m.betterSince
+	if better == 0 {
+		better = m.betterBefore // it may have gone within the step, after what was decided
+	}
+	var began record.Instant
+	if s := m.state(); s != nil {
+		began = s.Term.Started
+	}
 	switch {
 	case m.work == nil || m.work.asked:
 		w.violate("rule own-take", "%s: %s stops what it did not start", m.name, m.i.identity)
@@ -127,19 +136,22 @@ func (j *judge) stopped(m *part, a machine.Stop) {
 		w.cov.saw(StoppedLate)
 	case m.undisturbed && !j.restored() && slices.Contains(losses, a.Reason):
 		w.violate("rule loss-is-definite", "%s: %s gives up what nobody took from it (%s)", m.name, m.i.identity, a.Reason)
-	case a.Reason == machine.ReasonPreempted && m.betterSince != 0 && takenBack(m):
+	case a.Reason == machine.ReasonPreempted && better != 0 && takenBack(m):
 		// What was taken back waits for neither.
-	case a.Reason == machine.ReasonPreempted && now < m.state.Term.Started.Add(m.cfg.Timing.MinHold):
-		w.violate("rule no-flapping", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(m.state.Term.Started))
-	case a.Reason == machine.ReasonPreempted && (m.betterSince == 0 || now < m.betterSince.Add(m.cfg.Timing.PreemptDelay)):
+	case a.Reason == machine.ReasonPreempted && now < began.Add(m.timing().MinHold):
+		w.violate("rule no-flapping", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(began))
+	case a.Reason == machine.ReasonPreempted && m.i.several:
+		// Whom it knew of between what it was told at once nobody can say.
+	case a.Reason == machine.ReasonPreempted && (better == 0 || now < better.Add(m.timing().PreemptDelay)):
 		w.violate("rule no-flapping", "%s: %s drains for a better member that it has not seen for long enough", m.name, m.i.identity)
 	}
 }
 
 // takenBack says whether the preference names the part's own revision as one that was taken back.
 func takenBack(m *part) bool {
-	blocked := m.state.Preferred.Blocked
-	return blocked != "" && blocked == m.cfg.Member.Revision
+	h := m.i.p.h
+	blocked := h.seen.For(m.name).Blocked
+	return blocked != "" && blocked == h.revision
 }
 
 // losses are the reasons for which a term ends that was taken from its holder.
@@ -167,32 +179,32 @@ func (j *judge) doubted(i *incarnation) {
 // better says whether the leader knows somebody worth a move: one that outranks it, is
 // ready, proven and in good standing, and sees the same preference.
 func (m *part) better() bool {
-	return slices.ContainsFunc(m.i.view.Peers, func(p machine.Peer) bool {
-		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.p.h.digest &&
-			m.cfg.Policy.Outranks(p.Key(), m.cfg.Member.Key(), m.i.p.h.preferred[m.election])
+	h := m.i.p.h
+	return slices.ContainsFunc(m.i.member.View().Peers, func(p machine.Peer) bool {
+		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.seen.Digest() &&
+			h.policy.Outranks(p.Key(), h.key(), m.i.seen.For(m.name))
 	})
 }
 
-// stepping: a machine is about to decide.
-func (j *judge) stepping(m *part, e machine.Event) {
-	o, listed := e.(machine.Observed)
-	switch e.(type) {
-	case machine.DirectoryChanged, machine.PreferenceChanged, machine.Observed:
-		if listed && o.View == nil {
-			return
-		}
-		if !m.better() {
-			m.betterSince = 0
-		} else if m.betterSince == 0 {
-			m.betterSince = m.i.now()
-		}
+// knows: the member has been told of something.
+func (j *judge) knows(m *part) {
+	m.betterBefore = m.betterSince
+	if !m.better() {
+		m.betterSince = 0
+	} else if m.betterSince == 0 {
+		m.betterSince = m.i.now()
+	}
+	if s := m.state(); s != nil && s.Preferred != m.preferred {
+		m.preferred = s.Preferred
+		j.preferenceChanged(m)
 	}
 }
 
-// stepped: a machine has decided. While it leads, what it knows of the lock is its term.
+// stepped: the member has been told of something, and did what followed. While it leads, what it
+// knows of the lock is its term.
 func (j *judge) stepped(m *part) {
-	s := &m.state
-	if s.Role != machine.Leading {
+	s := m.state()
+	if s == nil || s.Role != machine.Leading {
 		return
 	}
 	if s.Lock.Owner != machine.Mine || s.Lock.Version.UID != s.Term.UID || s.Lock.Record.Token != s.Term.Token {
@@ -202,7 +214,7 @@ func (j *judge) stepped(m *part) {
 
 // outlived: work reached its deadline though its manager ran and could have stopped it.
 func (j *judge) outlived(k *work) {
-	if !k.m.i.p.heldUp(k.m.cfg.Timing.StopGrace) {
+	if !k.m.i.p.heldUp(k.m.timing().StopGrace) {
 		j.w.violate("rule dead-by-the-deadline", "%s: the work of %s was never stopped before its deadline", k.m.name, k.m.i.identity)
 	}
 }
@@ -242,7 +254,7 @@ func (j *judge) stored(m *part, q *request) {
 		j.tokenStored(m, r)
 		w.claimed(m.election)
 	case machine.Take:
-		if m.state.Lock.Owner == machine.Orphaned {
+		if s := m.state(); s != nil && s.Lock.Owner == machine.Orphaned {
 			w.cov.saw(TakenFromEnded)
 		}
 		m.takenToken, m.takenRevision, m.undisturbed, j.taker[m.election] = r.Token, e.Version.Revision, true, m
@@ -295,8 +307,8 @@ func (j *judge) taken(m *part) {
 		if h.proc == nil || h.proc.inc == m.i {
 			continue
 		}
-		o := h.proc.inc.machines[m.election]
-		if o != nil && o.state.Role == machine.Leading && h.clock.local(w.now) < o.state.Term.Deadline {
+		o := h.proc.inc.parts[m.election]
+		if o != nil && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline {
 			w.violate("rule living-terms-stay", "%s: %s takes it during the term of %s", m.name, m.i.identity, o.i.identity)
 		}
 	}
@@ -377,11 +389,12 @@ func (j *judge) wrote(i *incarnation, m *part) {
 	}
 }
 
-// ticked: a machine is woken up as it asked for.
-func (j *judge) ticked(m *part) {
-	m.pace.roll(j.w, m.cfg.Timing)
-	if m.pace.ticks++; m.pace.ticks > paceTicks {
-		j.w.violate("pace", "%s: %s wakes up more than %d times in %v", m.name, m.i.identity, paceTicks, 10*m.cfg.Timing.RenewInterval)
+// ticked: a member is woken up as it asked for.
+func (j *judge) ticked(i *incarnation) {
+	t := i.p.h.timing
+	i.pace.roll(j.w, t)
+	if i.pace.ticks++; i.pace.ticks > paceTicks*(1+len(j.w.elections)) {
+		j.w.violate("pace", "%s wakes up more than %d times in %v", i.identity, paceTicks*(1+len(j.w.elections)), 10*t.RenewInterval)
 	}
 }
 

@@ -76,9 +76,9 @@ func (r *run) rest() {
 // preferenceChanged: who leads where Istio shares the lock gives it up as soon as it hears
 // that another revision is preferred.
 func (j *judge) preferenceChanged(m *part) {
-	s := &m.state
-	if m.cfg.Foreign.Sharing == machine.SharedWithIstio && s.Role == machine.Leading &&
-		s.Preferred.State == record.PreferredSet && s.Preferred.Revision != m.cfg.Member.Key().Revision() {
+	s := m.state()
+	if j.w.foreign[m.election].Sharing == machine.SharedWithIstio && s.Role == machine.Leading &&
+		s.Preferred.State == record.PreferredSet && s.Preferred.Revision != m.i.p.h.revision {
 		j.w.violate("yield", "%s: %s leads on although %v is preferred", m.name, m.i.identity, s.Preferred)
 	}
 }

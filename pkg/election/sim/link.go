@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -52,6 +55,9 @@ func (w *world) pickLink() link {
 	l := link{w: w, least: time.Millisecond, most: 10 * time.Millisecond}
 	if w.chance(0.3) {
 		l.most = w.timing.RenewInterval / 4
+		if w.mixed {
+			l.most = w.shorter.RenewInterval / 4
+		}
 	}
 	return l
 }
@@ -103,15 +109,16 @@ func (l *link) course(f fate) (carriedOut, answered int64) {
 	return soon, soon + back
 }
 
-// request is one write under way: of the session, or of a machine.
+// request is one under way: a write, or with a nil record a read.
 type request struct {
 	i        *incarnation
-	m        *part // nil for the session's
+	id       uint64
+	m        *part // nil for one of the session
 	name     string
-	record   record.Record
+	record   *record.Record
 	replaces record.Version
-	purpose  machine.Purpose // of a machine's
-	beat     uint64          // zero where nobody needs the answer
+	purpose  machine.Purpose // of a write to a lock
+	timeout  time.Duration
 
 	sent record.Instant
 	// restores is how often the store had been restored by then.
@@ -120,61 +127,51 @@ type request struct {
 	// entry and err are what the store says, once it was carried out.
 	entry lock.Entry
 	err   error
-
-	// outcome is what the member learns.
-	outcome    machine.Outcome
-	retryAfter time.Duration
-	done       bool
+	done  bool
 }
 
-// put sends a write through the pool of its member, which is told exactly once of what
-// became of it.
-func (i *incarnation) put(q *request) {
+// send sends a request of the member, which is told exactly once of what became of it.
+func (i *incarnation) send(do member.Send) {
 	w := i.p.h.w
-	queued := w.upTo(2 * time.Millisecond)
-	if !w.calm && w.chance(w.noise) {
-		queued = w.upTo(w.timing.RenewInterval)
+	q := &request{
+		i: i, id: do.Request, name: do.Name, record: do.Write, replaces: do.Replaces, purpose: do.Purpose, timeout: do.Timeout,
+		sent: i.now(), restores: w.store.restores,
 	}
-	w.after(queued, func() {
-		if i.p.handles() {
-			q.send()
-		} else {
-			i.p.deliver(fromPool, q.send)
+	if !w.isSession(lock.Entry{Name: do.Name}) {
+		if q.m = i.named(do.Name); q.m == nil {
+			q.m = &part{i: i, election: slices.Index(w.elections, do.Name), name: do.Name} // of a lock that strayed
 		}
-	})
+	}
+	i.requests[do.Request] = q
+	w.judge.wrote(i, q.m)
+	w.at(i.p.h.clock.when(q.sent.Add(q.timeout)), func() { q.answer(lock.Entry{}, fmt.Errorf("%w: no answer in time", lock.ErrUnknown)) })
+	delay := w.upTo(2 * time.Millisecond)
+	if !w.calm && w.chance(w.noise) {
+		delay = w.upTo(w.timing.RenewInterval)
+	}
+	w.after(delay, func() { i.p.deliver(fromPool, q.goOut) })
 }
 
-func (q *request) send() {
+// goOut: the request leaves the process.
+func (q *request) goOut() {
 	h := q.i.p.h
 	w := h.w
-	q.outcome, q.sent, q.restores = machine.Unknown, h.clock.local(w.now), w.store.restores
-	f := h.link.writeFate()
+	f := h.link.readFate()
+	if q.record != nil {
+		f = h.link.writeFate()
+	}
 	q.carriedOut, q.answered = h.link.course(f)
-	w.at(h.clock.when(q.sent.Add(w.timeout)), q.timeOut)
 	if f != delivered {
 		w.cov.saw(fateFaults[f])
 	}
 	switch {
-	case f == refused || f == throttled:
-		w.at(q.answered, func() {
-			q.i.p.deliver(fromReply, func() {
-				q.outcome = machine.Refused
-				if f == throttled {
-					q.retryAfter = w.between(0, w.timing.RenewInterval)
-				}
-				q.finish()
-			})
-		})
+	case f == refused:
+		w.at(q.answered, func() { q.answer(lock.Entry{}, lock.ErrDenied) })
+	case f == throttled:
+		after := w.between(0, w.timing.RenewInterval)
+		w.at(q.answered, func() { q.answer(lock.Entry{}, &lock.ThrottledError{RetryAfter: after, Err: lock.ErrThrottled}) })
 	case q.carriedOut != 0:
 		w.at(q.carriedOut, q.carryOut)
-	}
-}
-
-func (q *request) timeOut() {
-	if q.i.p.handles() {
-		q.finish()
-	} else {
-		q.i.p.deliver(fromReply, q.finish)
 	}
 }
 
@@ -182,96 +179,37 @@ func (q *request) timeOut() {
 func (q *request) carryOut() {
 	h := q.i.p.h
 	w := h.w
-	q.entry, q.err = w.store.put(w.now, q.name, &q.record, q.replaces)
-	if q.err == nil {
+	if q.record == nil {
+		q.entry = w.store.read(q.name)
+	} else if q.entry, q.err = w.store.put(w.now, q.name, q.record, q.replaces); q.err == nil {
 		if q.m != nil {
 			q.m.stored(q)
 		} else {
 			w.judge.sessionStored(q.i, q.entry, q.sent)
 		}
-		if q.carriedOut > h.clock.when(q.sent.Add(w.timeout)) {
+		if q.carriedOut > h.clock.when(q.sent.Add(q.timeout)) {
 			w.cov.saw(CommittedLate)
 		}
 	}
 	if q.answered != 0 {
-		w.at(q.answered, q.reply)
-	}
-}
-
-// reply: the store's answer comes in.
-func (q *request) reply() {
-	p := q.i.p
-	switch {
-	case p.h.w.now < p.h.link.deafUntil:
-	case p.handles():
-		q.replied()
-	default:
-		p.deliver(fromReply, q.replied)
-	}
-}
-
-func (q *request) replied() {
-	q.outcome = machine.Committed
-	if q.err != nil {
-		q.outcome = machine.Rejected
-	}
-	q.finish()
-}
-
-// finish lets the first of reply and time-out through, while the incarnation lasts.
-func (q *request) finish() {
-	if q.done || q.i.p.inc != q.i {
-		return
-	}
-	q.done = true
-	if q.m != nil {
-		q.m.written(q)
-	} else {
-		q.i.written(q)
-	}
-}
-
-// once lets the first of reply and time-out through, while the incarnation lasts.
-func (i *incarnation) once(f func()) func() {
-	done := false
-	return func() {
-		if !done && i.p.inc == i {
-			done = true
-			f()
-		}
-	}
-}
-
-// get sends a consistent read, and tells one of the two exactly once.
-func (i *incarnation) get(name string, read func(lock.Entry, record.Instant), failed func()) {
-	w := i.p.h.w
-	w.after(w.upTo(2*time.Millisecond), func() {
-		i.p.deliver(fromPool, func() {
-			h := i.p.h
-			sent := h.clock.local(w.now)
-			var e lock.Entry
-			ok := false
-			finish := i.once(func() {
-				if ok {
-					read(e, sent)
-				} else {
-					failed()
-				}
-			})
-			carriedOut, answered := h.link.course(h.link.readFate())
-			w.at(h.clock.when(sent.Add(w.timeout)), func() { i.p.deliver(fromReply, finish) })
-			if carriedOut == 0 || answered == 0 {
-				return
+		w.at(q.answered, func() {
+			if w.now >= h.link.deafUntil {
+				q.answer(q.entry, q.err)
 			}
-			w.at(carriedOut, func() {
-				seen := w.store.read(name)
-				w.at(answered, func() {
-					i.p.deliver(fromReply, func() {
-						e, ok = seen, true
-						finish()
-					})
-				})
-			})
 		})
+	}
+}
+
+// answer lets the first of reply and time-out through.
+func (q *request) answer(e lock.Entry, err error) {
+	q.i.p.deliver(fromReply, func() {
+		if q.done {
+			return
+		}
+		q.done = true
+		if err != nil || q.record != nil {
+			e = lock.Entry{Version: e.Version}
+		}
+		q.i.p.tell(fromReply, q.i, member.Answered{Request: q.id, Entry: e, Err: err})
 	})
 }

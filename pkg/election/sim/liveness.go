@@ -156,7 +156,7 @@ func (w *world) anyMember(e int) bool {
 		if h.proc == nil || h.proc.leaving || !h.takesPart[e] {
 			continue
 		}
-		if m := h.proc.inc.machines[e]; m == nil || m.state.Standing(m.i.now()) {
+		if m := h.proc.inc.parts[e]; m == nil || m.state() == nil || m.state().Standing(m.i.now()) {
 			return true
 		}
 	}
@@ -174,13 +174,13 @@ func (j *judge) lookForBetter(e int) {
 	m := w.leader(e)
 	who := ""
 	if m != nil && !m.passedOver {
-		for _, p := range m.state.View.Peers {
+		for _, p := range m.i.member.View().Peers {
 			alive := j.members[p.Identity]
-			if alive == nil || alive.i.p.dead || alive.i.p.inc != alive.i || alive.i.ending != "" {
+			if alive == nil || alive.i.p.dead || alive.i.p.inc != alive.i || alive.i.member.Leaving() != "" {
 				continue
 			}
-			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.p.h.digest &&
-				m.cfg.Policy.Outranks(p.Key(), m.cfg.Member.Key(), w.preferred[e]) {
+			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.seen.Digest() &&
+				m.i.p.h.policy.Outranks(p.Key(), m.i.p.h.key(), w.preferred[e]) {
 				who = p.Identity
 			}
 		}
@@ -209,7 +209,7 @@ func (j *judge) lookAtDirectories() {
 			continue
 		}
 		seen := 0
-		for _, p := range h.proc.inc.view.Peers {
+		for _, p := range h.proc.inc.member.View().Peers {
 			if f := j.members[p.Identity]; f != nil && !f.i.p.dead && f.i.p.inc == f.i {
 				seen++
 			}
@@ -220,8 +220,8 @@ func (j *judge) lookAtDirectories() {
 				living++
 			}
 		}
-		if seen != living || living != len(h.proc.inc.view.Peers) {
-			w.violate("directory", "%s knows %d of %d living members, and %d in all", h.proc.inc.identity, seen, living, len(h.proc.inc.view.Peers))
+		if seen != living || living != len(h.proc.inc.member.View().Peers) {
+			w.violate("directory", "%s knows %d of %d living members, and %d in all", h.proc.inc.identity, seen, living, len(h.proc.inc.member.View().Peers))
 		}
 	}
 }

@@ -1,327 +1,313 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
+
+	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
-	"github.com/primacy-dev/primacy/pkg/election/session"
 )
 
+// incarnation hosts one member of production: an identity and all that is bound to it.
+type incarnation struct {
+	p        *proc
+	identity string
+	member   *member.Member
+	// stream is what is watched at present.
+	stream *stream
+	parts  []*part // by election; nil where it takes no part
+	// alarm is when the member wants to be stepped; zero while it does not.
+	alarm record.Instant
+	// requests are those under way.
+	requests map[uint64]*request
+	pace     pace // of its steps
+	// stepping: its effects are just being done; several: it was told of more than one thing.
+	stepping, several bool
+	// seen is what it was told of the preferences last.
+	seen *preference
+}
+
 // join begins a new incarnation.
-func (p *proc) join(notBefore record.Instant) {
+func (p *proc) join() {
 	h := p.h
 	w := h.w
-	i := &incarnation{p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), notBefore: notBefore} // #nosec G115 -- any 32 of its bits will do
-	i.dir = session.NewDirectory(group, h.timing)
-	i.own = session.NewOwn(session.Config{Group: group, Host: h.name, Timing: h.timing}, i.dir, i.member())
-	i.view, _ = i.dir.View(i.now(), i.identity)
-	i.stream = newStream(i)
-	i.stream.heardAt = i.now()
-	i.viewAt.do, i.stepAt.do, i.publishAt.do, i.sightAt.do = i.directoryChanged, i.stepSession, i.publish, i.blind
-	i.beats, i.disowned = map[int]uint64{}, map[int]record.Disowned{}
-	i.machines = make([]*part, len(w.elections))
+	i := &incarnation{
+		p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), // #nosec G115 -- any 32 of its bits will do
+		parts: make([]*part, len(w.elections)), requests: map[uint64]*request{},
+	}
+	i.member = member.New(member.Config{
+		Group: group, Host: h.name, Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
+		Timing: h.timing, WritesPerSecond: 2000, Chance: [2]uint64{w.rng.Uint64(), w.rng.Uint64()}, Heritage: p.left,
+	})
+	i.stream = newStream(i, 0)
 	p.inc = i
 	w.judge.joined(i)
 	w.logf(h.name, "joins as %s", i.identity)
+	in := []member.Input{member.Prefer{Preference: h.seen}}
+	var elections []*member.Election
 	for e, yes := range h.takesPart {
 		if yes {
-			i.add(e)
+			elections = append(elections, i.newPart(e).spec())
 		}
 	}
-	i.stream.list()
-	if p.bursts != nil {
-		p.bursts.ring() // what is due at first
-	}
-}
-
-// incarnation is one member: an identity and all that is bound to it.
-type incarnation struct {
-	p         *proc
-	identity  string
-	notBefore record.Instant
-	dir       *session.Directory
-	own       *session.Own
-	stream    *stream
-	machines  []*part // by election; nil where it takes no part
-	view      *machine.View
-	// beat is the last one of its session that the stream has shown.
-	beat machine.BeatSeen
-	// beats are the numbers of the last writes to the locks of elections that were given up.
-	beats map[int]uint64
-	// disowned is what it disowned of each lock, for good: it lists that for ever.
-	disowned map[int]record.Disowned
-
-	// ending: everything is given up, for the reason given; rejoinAt is the NotBefore of
-	// the next incarnation.
-	ending   machine.Reason
-	rejoinAt record.Instant
-	// left is when the session was told to end.
-	left record.Instant
-
-	// Of a driver that takes in bursts: untrusted is why a machine wants everything given up,
-	// giveUpAt until when the session's end is tried, viewStale that the directory was shown
-	// something that the machines were not told of, listView what is told beside each lock
-	// of a list.
-	untrusted machine.Reason
-	giveUpAt  record.Instant
-	provenAt  record.Instant // of the session, when it stepped last
-	viewStale bool
-	listView  *machine.View
-
-	viewAt, stepAt, publishAt, sightAt, streamAt, unreadyAt alarm
+	i.step(append(in, member.Elections{Added: elections})...)
 }
 
 func (i *incarnation) now() record.Instant { return i.p.h.clock.local(i.p.h.w.now) }
 
-// alarm is one timer of an incarnation.
-type alarm struct {
-	at record.Instant // zero while it is off
-	do func()
-}
-
-// set has the alarm go off at the instant, and no more at an earlier one.
-func (i *incarnation) set(a *alarm, when record.Instant) {
-	if when == a.at {
+// step tells the member of what has happened, and does what it asks for.
+func (i *incarnation) step(in ...member.Input) {
+	w := i.p.h.w
+	if w.violation != "" || i.p.inc != i || i.p.dead || i.p.between {
 		return
 	}
-	a.at = when
+	i.stepping, i.several = true, len(in) > 1
+	defer func() { i.stepping = false }()
+	for _, one := range in {
+		i.taken(one)
+	}
+	effects := i.member.Step(i.now(), w.wall(), in...)
+	for _, m := range i.parts {
+		if m != nil {
+			w.judge.knows(m)
+		}
+	}
+	for _, effect := range effects {
+		i.perform(effect)
+	}
+	for _, m := range i.parts {
+		if m != nil {
+			w.judge.stepped(m)
+		}
+	}
+	if i.member.Over() {
+		i.over()
+		return
+	}
+	i.setAlarm()
+}
+
+// taken: the member is about to be told of something.
+func (i *incarnation) taken(in member.Input) {
+	w := i.p.h.w
+	if w.tracing() {
+		w.traceInput(i, in)
+	}
+	switch in := in.(type) {
+	case member.Prefer:
+		i.seen = in.Preference.(*preference)
+	case member.Shown:
+		if in.Watch == i.stream.watch {
+			i.stream.taken(in.Event)
+		}
+	case member.Answered:
+		if q := i.requests[in.Request]; q != nil && q.m != nil && q.record == nil {
+			q.m.shown(in.Entry.Version.Revision)
+		}
+	case member.Returned:
+		for _, m := range i.parts {
+			if m != nil && m.id == in.ID && m.work != nil && m.work.token == in.Token {
+				m.work.answered = true
+			}
+		}
+	}
+}
+
+// setAlarm has the member stepped when it wants to be, and no more at an earlier instant.
+func (i *incarnation) setAlarm() {
+	when := i.member.Wake()
+	if when == i.alarm {
+		return
+	}
+	i.alarm = when
 	if when == 0 {
 		return
 	}
 	i.p.h.w.at(i.p.h.clock.when(when), func() {
-		switch {
-		case i.p.bursts != nil:
-			if i.p.inc == i && a.at == when && !i.p.dead {
-				i.p.bursts.ring()
-			}
-		case i.p.handles():
-			i.ring(a, when)
-		default:
-			i.p.deliver(fromTimer, func() { i.ring(a, when) })
+		if i.p.inc != i || i.alarm != when {
+			return
 		}
-	})
-}
-
-func (i *incarnation) ring(a *alarm, when record.Instant) {
-	if i.p.inc == i && a.at == when {
-		a.at = 0
-		a.do()
-	}
-}
-
-// member is what the session publishes now.
-func (i *incarnation) member() record.Member {
-	h := i.p.h
-	m := record.Member{
-		Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
-		Ready: h.ready && !i.goes(), Preference: h.digest, Config: h.config,
-		Setup: record.Setup{Protocol: record.Protocol},
-	}
-	for e := range i.machines {
-		if d, found := i.disowned[e]; found {
-			m.Disowned = append(m.Disowned, d)
+		i.alarm = 0
+		if i.p.bursts != nil {
+			i.p.bursts.ring()
+			return
 		}
-	}
-	now := i.now()
-	for _, part := range i.machines {
-		if part != nil && !part.state.Standing(now) {
-			m.Standing = append(m.Standing, part.name)
-		}
-	}
-	return m
-}
-
-// goes says whether it is leaving, and lets the others know.
-func (i *incarnation) goes() bool {
-	return i.p.bursts != nil && i.ending != "" && i.unreadyAt.at == 0
-}
-
-func (i *incarnation) publish() {
-	if i.p.bursts != nil {
-		return // attend does
-	}
-	i.own.Publish(i.member())
-	i.stepSession()
-	var next record.Instant
-	for _, part := range i.machines {
-		if part != nil && !part.state.Standing(i.now()) && (next == 0 || part.state.StandDownUntil < next) {
-			next = part.state.StandDownUntil
-		}
-	}
-	i.set(&i.publishAt, next)
-}
-
-// directoryChanged draws the consequences of anything learned about sessions, or of time.
-func (i *incarnation) directoryChanged() {
-	if i.p.bursts != nil {
-		i.viewStale = true
-		return
-	}
-	view, changes := i.dir.View(i.now(), i.identity)
-	i.set(&i.viewAt, changes)
-	if view != i.view {
-		i.view = view
-		for _, m := range i.machines {
-			if m != nil {
-				m.step(machine.DirectoryChanged{View: view})
-			}
-		}
-	}
-	i.stepSession()
-}
-
-// onlyABeat says whether a session shows nothing new about a known member but that it
-// lives. What follows from that waits for the next tick, as it would anyway.
-func (i *incarnation) onlyABeat(r *record.Record) bool {
-	return r != nil && r.Bound() && r.Member != nil && slices.ContainsFunc(i.view.Peers, func(p machine.Peer) bool {
-		return p.Identity == r.Holder && p.Equal(r.Member)
-	})
-}
-
-// stepSession lets the session do what is due, unless attend does.
-func (i *incarnation) stepSession() {
-	if i.p.bursts == nil {
-		i.tendSession()
-	}
-}
-
-// proven is when the others will trust this member again, as far as the machines know.
-func (i *incarnation) proven() record.Instant {
-	if i.p.bursts != nil {
-		return i.provenAt
-	}
-	return i.own.ProvenAt()
-}
-
-func (i *incarnation) tendSession() {
-	w := i.p.h.w
-	actions, next := i.own.Step(i.now())
-	i.provenAt = i.own.ProvenAt()
-	i.set(&i.stepAt, next)
-	for _, action := range actions {
-		switch a := action.(type) {
-		case session.Write:
-			w.judge.wrote(i, nil)
-			i.put(&request{i: i, name: a.Name, record: a.Record, replaces: a.If, beat: a.Beat})
-		case session.Read:
-			i.get(a.Name, func(e lock.Entry, sent record.Instant) {
-				if !i.dir.Read(i.now(), sent, e.Name, e.Record, e.Version) {
-					i.resetSeen()
-				}
-				i.own.ReadDone(a.Name)
-				i.directoryChanged()
-			}, func() {
-				i.own.ReadFailed(i.now(), a.Name)
-				i.stepSession()
-			})
-		}
-	}
-	if why, lost := i.own.Lost(); lost && i.ending == "" {
-		w.logf(i.p.h.name, "session lost: %s", why)
-		w.cov.saw(SessionLost)
-		i.end(machine.ReasonSession, 0)
-	}
-}
-
-// written takes in what became of a write of the session.
-func (i *incarnation) written(q *request) {
-	if q.outcome == machine.Committed {
-		i.dir.Observe(i.now(), q.name, q.entry.Record, q.entry.Version)
-	}
-	if q.beat != 0 {
-		i.own.WriteDone(i.now(), q.beat, q.outcome, q.entry.Version)
-	}
-	i.directoryChanged()
-}
-
-// resetSeen: the store shows less than was known, so it was reset.
-func (i *incarnation) resetSeen() {
-	w := i.p.h.w
-	w.judge.doubted(i)
-	i.end(machine.ReasonRestored, i.now().Add(i.p.h.timing.ObserverWait(w.timing.LeaseDuration)))
-}
-
-// end gives everything up; the next incarnation, if any, follows once all has settled.
-func (i *incarnation) end(why machine.Reason, notBefore record.Instant) {
-	i.rejoinAt = max(i.rejoinAt, notBefore)
-	if i.p.bursts != nil {
-		i.resign(why)
-		return
-	}
-	if i.ending != "" {
-		return
-	}
-	i.ending = why
-	i.p.h.w.after(0, func() {
 		i.p.deliver(fromTimer, func() {
-			if i.p.inc != i {
-				return
+			if i.p.inc == i {
+				i.p.h.w.judge.ticked(i)
+				i.step()
 			}
-			for _, m := range i.machines {
-				if m != nil {
-					m.step(machine.Resign{Reason: why})
-				}
-			}
-			i.settle()
 		})
 	})
 }
 
-// settle goes on with the end as far as it can.
-func (i *incarnation) settle() {
-	w, now := i.p.h.w, i.now()
-	again := func() {
-		w.after(w.timing.RenewInterval/10, func() {
-			i.p.deliver(fromTimer, func() {
-				if i.p.inc == i {
-					i.settle()
-				}
-			})
-		})
+func (i *incarnation) perform(effect member.Effect) {
+	w := i.p.h.w
+	if w.tracing() {
+		w.traceEffect(i, effect)
 	}
-	for _, m := range i.machines {
-		if m != nil && !m.settled() {
-			again()
-			return
+	switch do := effect.(type) {
+	case member.Send:
+		i.send(do)
+	case member.Watch:
+		i.stream = newStream(i, do.Watch)
+		i.stream.anew()
+	case member.EndWatch:
+		i.stream.end()
+	case member.Start:
+		if m := i.partOf(do.ID); m != nil {
+			i.p.h.terms[m.election] = do.Cycle
+			m.start(do)
 		}
-	}
-	if i.left == 0 {
-		i.left = now
-		i.own.Leave()
-		i.stepSession()
-	}
-	if !i.own.Over() {
-		if now.Sub(i.left) < i.p.h.timing.LeaseDuration {
-			again()
-			return
+	case member.Extend:
+		m := i.partOf(do.ID)
+		w.judge.extended(m, do.Deadline)
+		m.work.extend(do.Deadline)
+	case member.Stop:
+		if m := i.partOf(do.ID); m != nil {
+			w.judge.stopped(m, do)
+			m.work.stop(do)
 		}
-		i.own.Abandon()
+	case member.Changed:
+		w.cov.changed(do)
+	case member.Forgotten:
+		i.forgotten(do.ID)
+	case member.Log:
+		i.note(do)
+	case member.Leads, member.Renewals, member.Noticed, member.Within:
+	default:
+		panic(fmt.Sprintf("sim: member asked for %T", effect))
 	}
-	i.over()
+}
+
+// note takes in what the log tells.
+func (i *incarnation) note(line member.Log) {
+	w := i.p.h.w
+	switch line.Message {
+	case member.Leaving:
+		switch reason := i.member.Leaving(); reason {
+		case machine.ReasonRestored:
+			w.judge.doubted(i)
+		case machine.ReasonSession:
+			w.cov.saw(SessionLost)
+		case machine.ReasonBlind:
+			w.cov.saw(LeftBlind)
+		}
+	case member.Stray:
+		w.cov.saw(StrayReleased)
+	case member.Disowns:
+		w.cov.saw(HeldOn)
+	case member.Silent:
+		w.cov.saw(SilentStream)
+	case machine.PassedOver.String():
+		w.cov.saw(NomineePassedOver)
+		if m := i.named(fmt.Sprint(fieldsOf(line)["election"])); m != nil {
+			m.passedOver = true
+		}
+	case machine.Divided.String():
+		w.cov.saw(DividedPreference)
+	}
+}
+
+func fieldsOf(line member.Log) map[string]any {
+	fields := zapcore.NewMapObjectEncoder()
+	for _, f := range line.Fields[2:] { // without the identity and the revision
+		f.AddTo(fields)
+	}
+	return fields.Fields
 }
 
 // over: nothing is owed any more.
 func (i *incarnation) over() {
-	w := i.p.h.w
-	if i.p.leaving {
-		i.p.dead = true
-		i.p.h.proc = nil
-		w.logf(i.p.h.name, "has left")
+	p, w := i.p, i.p.h.w
+	again, err := i.member.Again()
+	if err != nil {
+		panic(err)
+	}
+	if !again {
+		p.dead = true
+		p.h.proc = nil
+		w.logf(p.h.name, "has left")
 		w.cov.saw(Left)
-		i.p.h.restartSoon()
+		p.h.restartSoon()
 		return
 	}
 	w.cov.saw(Rejoined)
-	i.p.join(i.rejoinAt)
+	p.left = i.member.Heritage()
+	p.between = true
+	w.after(p.left.Pause, func() {
+		p.deliver(fromTimer, func() {
+			if !p.dead && p.between && p.inc == i {
+				p.between = false
+				p.join()
+			}
+		})
+	})
 }
 
-func (i *incarnation) machineOf(name string) *part {
-	for _, m := range i.machines {
-		if m != nil && m.name == name {
-			return m
+// forgotten: the member owes nothing for an election any more.
+func (i *incarnation) forgotten(id member.ID) {
+	h := i.p.h
+	for e, m := range i.parts {
+		if m != nil && m.id == id {
+			i.parts[e] = nil
+			h.w.cov.saw(Removed)
+			if h.takesPart[e] {
+				i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newPart(e).spec()}})
+			}
 		}
 	}
-	return nil
 }
+
+// reconfigured takes in that an election was added, or removed.
+func (i *incarnation) reconfigured(e int) {
+	h, m := i.p.h, i.parts[e]
+	switch {
+	case i.p.inc != i || i.member.Leaving() != "":
+		return // the next incarnation begins with it
+	case h.takesPart[e] && m == nil:
+		i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newPart(e).spec()}})
+	case !h.takesPart[e] && m != nil && !m.removed:
+		m.removed = true
+		i.p.tell(fromTimer, i, member.Removed{ID: m.id, Why: machine.ReasonRemoved})
+	}
+}
+
+// prefers has the member know what its host has seen.
+func (i *incarnation) prefers() {
+	i.p.tell(fromTimer, i, member.Prefer{Preference: i.p.h.seen})
+}
+
+// ready has the member know whether its runners are.
+func (i *incarnation) ready() {
+	var in []member.Input
+	for _, m := range i.parts {
+		if m != nil {
+			in = append(in, member.Ready{ID: m.id, Ready: i.p.h.ready})
+		}
+	}
+	i.p.tell(fromTimer, i, in...)
+}
+
+func (i *incarnation) partOf(id member.ID) *part {
+	at := slices.IndexFunc(i.parts, func(m *part) bool { return m != nil && m.id == id })
+	if at < 0 {
+		return nil
+	}
+	return i.parts[at]
+}
+
+func (i *incarnation) named(name string) *part {
+	at := slices.IndexFunc(i.parts, func(m *part) bool { return m != nil && m.name == name })
+	if at < 0 {
+		return nil
+	}
+	return i.parts[at]
+}
+
+// isSession says whether an object is a session.
+func (w *world) isSession(e lock.Entry) bool { return !slices.Contains(w.elections, e.Name) }

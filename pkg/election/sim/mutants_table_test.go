@@ -154,14 +154,14 @@ var rows = []mutant{
 	},
 	{
 		// What the driver tells, and when, matters as much: this and the next are the simulator's.
-		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "sim/attend.go", from: 2600,
-		old: "	i.tendView(i.now()) // whose the lock is follows from the sessions shown before it\n",
+		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "member/watching.go",
+		old: "		m.tendView(m.now) // whose the record is follows from the sessions shown before it\n",
 		new: "",
 	},
 	{
-		name: "directory-is-not-told-with-a-list", rule: "owned-through-its-session", file: "sim/attend.go",
-		old: "i.view, i.viewStale, i.listView = view, false, view",
-		new: "i.view, i.viewStale, i.listView = view, false, nil",
+		name: "directory-is-not-told-with-a-list", rule: "owned-through-its-session", file: "member/watching.go",
+		old: "View: s.view, Jitter",
+		new: "Jitter",
 	},
 	{
 		name: "session-record-expires-by-itself", rule: "owned-through-its-session", file: "machine/follow.go",

@@ -221,10 +221,10 @@ func (s *steering) look(h *host, i *incarnation, sight shownPlan) {
 // seen is what a member sees of the group.
 func (s *steering) seen(i *incarnation, sight shownPlan) rollout.Seen {
 	seen := rollout.Seen{Own: s.own, Default: sight.byDefault}
-	members := []record.Member{i.member()}
-	for _, p := range i.view.Peers {
+	members := []record.Member{i.member.Says()}
+	for _, p := range i.member.View().Peers {
 		members = append(members, p.Member)
-		if p.Preference != i.p.h.digest {
+		if p.Preference != i.seen.Digest() {
 			seen.Divided = append(seen.Divided, p.Identity)
 		}
 	}
@@ -238,7 +238,7 @@ func (s *steering) seen(i *incarnation, sight shownPlan) rollout.Seen {
 		if r := s.w.store.read(name).Record; r != nil && r.Holder != "" && r.Bound() {
 			e.Holder, e.Revision = r.Holder, r.Mark.Key.Revision()
 			for _, l := range machine.Losses(r.History) {
-				if i.dir.MemberRevision(l.Who) == canary && !(l.Orphaned && i.dir.Left(l.Who)) {
+				if i.member.Directory().MemberRevision(l.Who) == canary && !(l.Orphaned && i.member.Directory().Left(l.Who)) {
 					e.Lost = append(e.Lost, l.When)
 				}
 			}

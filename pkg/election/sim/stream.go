@@ -5,32 +5,28 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
-	"github.com/primacy-dev/primacy/pkg/election/record"
-	"github.com/primacy-dev/primacy/pkg/election/session"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 )
 
-// stream is the watch of one incarnation. It shows history in order, from its cursor on.
+// stream is a watch of one incarnation. It shows history in order, from its cursor on.
 type stream struct {
 	i       *incarnation
+	watch   uint64
 	cursor  int
 	open    bool
+	ended   bool
 	pumping bool
 	pumpAt  int64 // when the next change is shown, while pumping
 	// stalledUntil is until when nothing comes out of an open stream.
 	stalledUntil int64
 	// brokenAt is where the cursor stood at the last break.
 	brokenAt int
-	// mustList: an election was added, and only a list shows its lock.
-	mustList bool
-	// heardAt is when the member last heard anything of it.
-	heardAt record.Instant
 	// next is pump, bound once.
 	next func()
 }
 
-func newStream(i *incarnation) *stream {
-	s := &stream{i: i}
+func newStream(i *incarnation, watch uint64) *stream {
+	s := &stream{i: i, watch: watch}
 	s.next = s.pump
 	return s
 }
@@ -40,7 +36,7 @@ func (s *stream) world() *world { return s.i.p.h.w }
 // kick has the next change shown, after a delay of its own.
 func (s *stream) kick() {
 	w := s.world()
-	if !s.open || s.pumping || s.cursor >= len(w.store.history) || s.i.p.dead || s.i.p.inc != s.i {
+	if !s.open || s.pumping || s.cursor >= len(w.store.history) || s.gone() {
 		return
 	}
 	s.pumping = true
@@ -51,11 +47,8 @@ func (s *stream) kick() {
 
 // flow ends a stall. A stream that was begun anew meanwhile would be silent again.
 func (s *stream) flow() {
-	s.stalledUntil = 0
-	if s.i.p.bursts != nil {
-		s.pumping = false
-		s.kick()
-	}
+	s.stalledUntil, s.pumping = 0, false
+	s.kick()
 }
 
 func (s *stream) pump() {
@@ -76,28 +69,60 @@ func (s *stream) pump() {
 	if w.now-c.at > int64(w.timing.LeaseDuration) {
 		w.cov.saw(ShownLate)
 	}
-	if p := s.i.p; p.handles() && p.inc == s.i {
-		s.i.shown(&c.entry)
-	} else {
-		entry := c.entry
-		s.tell(func() { s.i.shown(&entry) })
-	}
+	s.tell(lock.Event{Kind: lock.Changed, Entry: c.entry})
 	s.kick()
 }
 
-// tell delivers to the member what the stream says, in order.
-func (s *stream) tell(f func()) {
+// tell tells the member what the stream says, in order.
+func (s *stream) tell(events ...lock.Event) {
 	s.i.p.deliver(fromStream, func() {
-		if s.i.p.inc == s.i {
-			f()
+		in := make([]member.Input, len(events))
+		for n, e := range events {
+			in[n] = member.Shown{Watch: s.watch, Event: e, At: s.i.now()}
 		}
+		s.i.p.tell(fromStream, s.i, in...)
 	})
+}
+
+// taken: the member takes in what the stream said.
+func (s *stream) taken(e lock.Event) {
+	w := s.world()
+	entries := []lock.Entry{e.Entry}
+	switch e.Kind {
+	case lock.Changed:
+	case lock.Listed:
+		entries = e.List
+		for _, m := range s.i.parts {
+			if m != nil && !slices.ContainsFunc(e.List, func(o lock.Entry) bool { return o.Name == m.name }) {
+				m.shown(e.Revision)
+			}
+		}
+	default:
+		return
+	}
+	for at := range entries {
+		o := &entries[at]
+		if w.isSession(*o) {
+			w.judge.shown(s.i, o)
+		} else if m := s.i.named(o.Name); m != nil {
+			m.shown(o.Version.Revision)
+		}
+	}
 }
 
 // stall keeps the stream open and silent for a while.
 func (s *stream) stall(d time.Duration) {
 	s.stalledUntil = max(s.stalledUntil, s.world().now+int64(d))
 }
+
+// end: the member wants it no more.
+func (s *stream) end() {
+	s.ended, s.open = true, false
+	s.i.p.deliver(fromStream, func() { s.i.p.tell(fromStream, s.i, member.WatchEnded{Watch: s.watch}) })
+}
+
+// gone says whether nobody listens any more.
+func (s *stream) gone() bool { return s.ended || s.i.p.dead || s.i.p.inc != s.i || s.i.p.between }
 
 // cut breaks the stream; after a while it is resumed, or starts over with a list.
 func (s *stream) cut(f Fault, d time.Duration) bool {
@@ -111,33 +136,23 @@ func (s *stream) cut(f Fault, d time.Duration) bool {
 	if w.now+int64(d) > w.calmAt {
 		d = time.Duration(max(0, w.calmAt-w.now)) + w.upTo(time.Second)
 	}
+	s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
 	w.after(d, func() {
-		if s.i.p.dead || s.i.p.inc != s.i {
-			return
-		}
-		if f == CutResumed && !s.mustList && restores == w.store.restores {
+		switch {
+		case s.gone():
+		case f == CutResumed && restores == w.store.restores:
 			s.resume()
-		} else {
+		default:
 			s.anew()
 		}
 	})
 	return true
 }
 
-// again starts the stream over, at once if it is open.
-func (s *stream) again() {
-	s.mustList = true
-	s.cut(CutRelisted, 0)
-}
-
-// anew asks for a list. Where the driver takes in bursts another asks than itself.
+// anew asks for a list, after all that the stream has said so far.
 func (s *stream) anew() {
-	if s.i.p.bursts == nil {
-		s.tell(s.list)
-		return
-	}
-	s.i.p.deliver(fromPool, func() {
-		if s.i.p.inc == s.i {
+	s.i.p.deliver(fromStream, func() {
+		if !s.gone() {
 			s.list()
 		}
 	})
@@ -145,99 +160,45 @@ func (s *stream) anew() {
 
 func (s *stream) resume() {
 	s.open = true
+	s.tell(lock.Event{Kind: lock.Resumed})
 	s.kick()
 }
 
 // list starts the stream, or starts it over.
 func (s *stream) list() {
 	w, h := s.world(), s.i.p.h
-	sent := h.clock.local(w.now)
-	s.mustList = false
+	s.tell(lock.Event{Kind: lock.Listing})
 	if w.now < h.link.readsUntil || !w.calm && w.chance(w.noise) {
-		w.after(w.between(w.timeout/4, w.timeout), s.anew)
+		w.after(w.between(w.timeout/4, w.timeout), func() {
+			if !s.gone() {
+				s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+				s.anew()
+			}
+		})
 		return
 	}
 	w.after(h.link.latency(), func() {
-		entries, revision, cursor, restores := slices.Clone(w.store.objects), w.store.revision, len(w.store.history), w.store.restores
+		list := lock.Event{Kind: lock.Listed, List: slices.Clone(w.store.objects), Revision: w.store.revision}
+		cursor, restores := len(w.store.history), w.store.restores
 		back := h.link.latency()
 		if !w.calm && w.chance(w.noise) {
 			back = w.upTo(w.timeout)
 		}
 		w.after(back, func() {
+			if s.gone() {
+				return
+			}
 			if s.brokenAt < cursor {
 				w.cov.saw(MissedByList)
 			}
 			s.cursor = cursor
-			s.tell(func() { s.i.listed(sent, revision, entries) })
+			s.tell(list)
 			if restores != w.store.restores {
+				s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
 				s.anew() // nothing can be watched from a revision that has yet to come
 				return
 			}
 			s.resume()
 		})
 	})
-}
-
-// shown takes in one change.
-func (i *incarnation) shown(e *lock.Entry) {
-	if i.p.bursts != nil {
-		i.shownInBurst(e)
-		return
-	}
-	if i.dir.Owns(e.Name) {
-		i.p.h.w.judge.shown(i, e)
-		i.dir.Observe(i.now(), e.Name, e.Record, e.Version)
-		defer i.sawBeat(e)
-		if !i.onlyABeat(e.Record) {
-			i.directoryChanged()
-		}
-		return
-	}
-	m := i.machineOf(e.Name)
-	if m == nil {
-		m = i.stray(e)
-	}
-	if m != nil {
-		m.observed(machine.Stream, e.Record, e.Version, 0)
-	}
-}
-
-// listed takes in a consistent list.
-func (i *incarnation) listed(sent record.Instant, revision uint64, entries []lock.Entry) {
-	if i.p.bursts != nil {
-		i.listedInBurst(sent, revision, entries)
-		return
-	}
-	var sessions []session.Shown
-	for _, e := range entries {
-		if i.dir.Owns(e.Name) {
-			sessions = append(sessions, session.Shown{Name: e.Name, Record: e.Record, Version: e.Version})
-		}
-	}
-	consistent := i.dir.List(i.now(), sent, revision, sessions)
-	i.directoryChanged()
-	for at := range entries {
-		if e := &entries[at]; !i.dir.Owns(e.Name) && i.machineOf(e.Name) == nil {
-			i.stray(e) // it is shown the lock below
-		}
-	}
-	for _, m := range i.machines {
-		if m == nil {
-			continue
-		}
-		e := lock.Entry{Version: record.Version{Revision: revision}}
-		if at := slices.IndexFunc(entries, func(e lock.Entry) bool { return e.Name == m.name }); at >= 0 {
-			e = entries[at]
-		}
-		m.observed(machine.List, e.Record, e.Version, sent)
-	}
-	for at := range entries {
-		if e := &entries[at]; i.dir.Owns(e.Name) {
-			i.p.h.w.judge.shown(i, e)
-			i.sawBeat(e)
-		}
-	}
-	if !consistent {
-		i.resetSeen()
-	}
 }

@@ -3,7 +3,8 @@ package sim
 import (
 	"fmt"
 
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -30,70 +31,59 @@ func describe(r *record.Record, v record.Version) string {
 	return s + " " + at
 }
 
-func (w *world) traceEvent(m *part, event machine.Event) {
+// traceInput tells of what a member is told.
+func (w *world) traceInput(i *incarnation, input member.Input) {
 	var s string
-	switch e := event.(type) {
-	case machine.Tick:
-		s = "tick"
-	case machine.Observed:
-		s = fmt.Sprintf("%s shows %s", []string{"", "stream", "list", "read"}[e.Source], describe(e.Record, e.Version))
-	case machine.ReadFailed:
-		s = "read failed"
-	case machine.WriteDone:
-		s = fmt.Sprintf("write %d %s, sent at %.6f", e.Beat, []string{"", "committed", "rejected", "refused", "of unknown outcome"}[e.Outcome], m.i.p.h.clock.seconds(e.Sent))
-	case machine.DirectoryChanged:
-		s = "peers"
-		for _, p := range e.View.Peers {
-			s += " " + p.Identity
-			if p.Trust != machine.Proven {
-				s += "(on probation)"
-			}
-			if !p.Ready {
-				s += "(unready)"
-			}
+	switch in := input.(type) {
+	case member.Shown:
+		s = fmt.Sprintf("watch %d: %v", in.Watch, in.Event.Kind)
+		entries := in.Event.List
+		if in.Event.Kind == lock.Changed {
+			entries = []lock.Entry{in.Event.Entry}
 		}
-	case machine.PreferenceChanged:
-		s = fmt.Sprintf("prefers %v (%s)", e.Preferred, e.Digest)
-	case machine.RunnersStopped:
-		s = "runners stopped"
-	case machine.RunnersFailed:
-		s = "runners failed"
-	case machine.BeatSeen:
-		s = fmt.Sprintf("beat of the session seen, sent at %.6f", m.i.p.h.clock.seconds(e.Sent))
-	case machine.Paused:
-		s = "paused: " + string(e.Reason)
-	case machine.Resumed:
-		s = "resumed"
-	case machine.Resign:
-		s = "resign: " + string(e.Reason)
+		for _, e := range entries {
+			s += fmt.Sprintf("; %s %s", e.Name, describe(e.Record, e.Version))
+		}
+	case member.Answered:
+		s = fmt.Sprintf("answer to %d: %s (%v)", in.Request, describe(in.Entry.Record, in.Entry.Version), in.Err)
+	case member.Prefer:
+		s = "prefers " + in.Preference.Digest()
+	case member.Returned:
+		s = fmt.Sprintf("work of token %d has returned, expired: %v", in.Token, in.Expired)
+	case member.Elections:
+		s = fmt.Sprintf("takes part in %d more", len(in.Added))
+	default:
+		s = fmt.Sprintf("%T %+v", in, in)
 	}
-	w.logf(m.i.p.h.name, "%s: %s", m.name, s)
+	w.logf(i.p.h.name, "<- %s", s)
 }
 
-func (w *world) traceAction(m *part, action machine.Action) {
-	when := m.i.p.h.clock.seconds
+// traceEffect tells of what it wants done.
+func (w *world) traceEffect(i *incarnation, effect member.Effect) {
+	when := i.p.h.clock.seconds
 	var s string
-	switch a := action.(type) {
-	case machine.Write:
-		s = fmt.Sprintf("WRITE %d (%v) if @%d %s: %s", a.Beat, a.Purpose, a.If.Revision, a.If.UID, describe(&a.Record, record.Version{}))
-	case machine.Read:
-		s = "READ"
-	case machine.Start:
-		s = fmt.Sprintf("START token %d until %.6f", a.Token, when(a.Deadline))
-	case machine.Extend:
-		s = fmt.Sprintf("EXTEND until %.6f", when(a.Deadline))
-	case machine.Stop:
-		s = fmt.Sprintf("STOP by %.6f: %s", when(a.By), a.Reason)
-	case machine.EndSession:
-		s = "END SESSION: " + string(a.Reason)
-	case machine.Disown:
-		s = fmt.Sprintf("DISOWN %s up to %d", a.Lock, a.Beat)
-	case machine.Report:
-		s = fmt.Sprintf("%v: %v %s %s", a.Kind, a.Role, a.Reason, a.Detail)
+	switch do := effect.(type) {
+	case member.Send:
+		s = fmt.Sprintf("READ %d: %s", do.Request, do.Name)
+		if do.Write != nil {
+			s = fmt.Sprintf("WRITE %d (%v): %s if @%d %s: %s", do.Request, do.Purpose, do.Name, do.Replaces.Revision, do.Replaces.UID, describe(do.Write, record.Version{}))
+		}
+	case member.Start:
+		s = fmt.Sprintf("START %d token %d until %.6f", do.ID, do.Token, when(do.Deadline))
+	case member.Extend:
+		s = fmt.Sprintf("EXTEND %d until %.6f", do.ID, when(do.Deadline))
+	case member.Stop:
+		s = fmt.Sprintf("STOP %d by %.6f: %s", do.ID, when(do.By), do.Reason)
+	case member.Changed:
+		s = fmt.Sprintf("%d: %v: %s", do.ID, do.Role, do.Reason)
+	case member.Log:
+		s = fmt.Sprintf("%s %v", do.Message, fieldsOf(do))
+	case member.Leads, member.Renewals, member.Noticed, member.Within:
+		return
 	default:
-		return // a WakeAt is seen when it comes
+		s = fmt.Sprintf("%T %+v", do, do)
 	}
-	w.logf(m.i.p.h.name, "%s: -> %s", m.name, s)
+	w.logf(i.p.h.name, "-> %s", s)
 }
 
 // seconds is when the clock shows i, in seconds of simulated time.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -38,16 +38,15 @@ type work struct {
 	on bool
 	// until is the last instant granted, or what is left of it after a stop.
 	until record.Instant
-	// asked: it was told to stop. noticed: the driver knows that it ended. answered: the
-	// machine has been told so after a stop.
-	asked, noticed, answered bool
+	// asked: it was told to stop. answered: the member knows that it has ended.
+	asked, answered bool
 	// expired: it was killed at the last instant granted.
 	expired bool
 	guarded int64
 }
 
 // start begins the work of a term.
-func (m *part) start(a machine.Start) {
+func (m *part) start(a member.Start) {
 	w := m.i.p.h.w
 	w.judge.started(m, a)
 	m.work = &work{m: m, kind: w.kinds[m.election], token: a.Token, on: true, until: a.Deadline}
@@ -101,26 +100,10 @@ func (k *work) off(why string) {
 	if w.tracing() {
 		w.logf(k.m.i.p.h.name, "%s: work of token %d is off: %s", k.m.name, k.token, why)
 	}
-	w.after(w.upTo(time.Millisecond), func() { k.m.i.p.deliver(fromWork, k.notice) })
-}
-
-// notice tells the machine that the work is over, or failed if nobody asked it to stop.
-func (k *work) notice() {
-	if !k.m.current() || k.answered {
-		return
-	}
-	if !k.asked && k.expired && k.m.i.p.bursts != nil {
-		// The driver was held up: nothing failed, but the term is over.
-		k.m.step(machine.Paused{Reason: machine.ReasonExpired})
-		k.m.step(machine.Resumed{})
-	}
-	k.noticed = true
-	if !k.asked {
-		k.m.step(machine.RunnersFailed{})
-		return
-	}
-	k.answered = true
-	k.m.step(machine.RunnersStopped{})
+	expired := k.expired && !k.asked
+	w.after(w.upTo(time.Millisecond), func() {
+		k.m.i.p.tell(fromWork, k.m.i, member.Returned{ID: k.m.id, Token: k.token, Expired: expired})
+	})
 }
 
 func (k *work) extend(until record.Instant) {
@@ -128,21 +111,18 @@ func (k *work) extend(until record.Instant) {
 }
 
 // stop asks the work to end by a.By. Some of it returns soon, some late, some never.
-func (k *work) stop(a machine.Stop) {
+func (k *work) stop(a member.Stop) {
 	w, h := k.m.i.p.h.w, k.m.i.p.h
 	k.asked = true
 	k.until = min(k.until, a.By)
 	if !k.on {
-		if k.noticed {
-			w.after(w.upTo(time.Millisecond), func() { k.m.i.p.deliver(fromWork, k.notice) })
-		}
 		return
 	}
 	k.guard()
-	after := w.upTo(k.m.cfg.Timing.StopGrace / 4)
+	after := w.upTo(k.m.timing().StopGrace / 4)
 	switch p := w.rng.Float64(); {
 	case p < 0.3:
-		after = w.upTo(k.m.cfg.Timing.StopGrace * 9 / 10)
+		after = w.upTo(k.m.timing().StopGrace * 9 / 10)
 		w.cov.saw(SlowToStop)
 	case p < 0.4 && !w.calm:
 		if k.kind == child {
@@ -151,7 +131,7 @@ func (k *work) stop(a machine.Stop) {
 		if w.chance(0.3) {
 			return
 		}
-		after = k.m.cfg.Timing.StopGrace * 9 / 10
+		after = k.m.timing().StopGrace * 9 / 10
 	}
 	w.after(after, func() {
 		if k.on && (k.m.i.p.dead || !k.m.i.p.paused || k.kind == child) && h.clock.local(w.now) < k.until {

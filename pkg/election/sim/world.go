@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
@@ -82,7 +83,7 @@ func newWorld(seed uint64, o Options) *world {
 	}
 	w.timing, w.shorter = w.pickTiming()
 	w.mixed = w.timing.LeaseDuration != w.shorter.LeaseDuration && w.chance(0.2)
-	w.timeout = w.timing.RenewInterval
+	w.timeout = member.WriteTimeout(w.timing)
 	w.policy = priority.RevisionLocation{}
 	if w.chance(0.15) {
 		w.policy = priority.None{}
@@ -173,7 +174,7 @@ func (w *world) pickPreference() record.Preferred {
 func (w *world) begin() {
 	w.logf("world", "seed %d (%v): %d members, elections %v, lease %v, policy %v", w.seed, w.options.Class, len(w.hosts), w.elections, w.timing.LeaseDuration, w.policy)
 	for _, h := range w.hosts {
-		w.logf(h.name, "%s, clock %+d ppm, takes part in %v", record.NewKey(h.revision, h.location), h.clock.ppm, h.config)
+		w.logf(h.name, "%s, clock %+d ppm, takes part in %v", record.NewKey(h.revision, h.location), h.clock.ppm, h.takesPart)
 		w.after(w.upTo(2*time.Second), h.boot)
 	}
 	for _, e := range w.electors {

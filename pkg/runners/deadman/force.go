@@ -14,6 +14,8 @@ import (
 // them, and kills only one that is frozen again and has nothing left: what a watcher leaves
 // may be nobody's.
 func (p *Process) force() {
+	p.forcing.RLock()
+	defer p.forcing.RUnlock()
 	idle := map[int]int{} // by process id: in how many looks on end nothing lived below it
 	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
 		watchers := p.watchers()

@@ -28,6 +28,7 @@ type Process struct {
 	killing, dead chan struct{}
 	once          sync.Once // for killing
 	following     sync.WaitGroup
+	forcing       sync.RWMutex // held to read by whoever signals the supervisor by its handle
 
 	mu            sync.Mutex // guards supervisor, and its process id, which outlives the handle
 	supervisorPid int
@@ -153,16 +154,21 @@ func (p *Process) follow() {
 	if left || !complete {
 		p.clear()
 	}
-	p.release()
+	closeAll(p.control, p.guardControl, p.report)
 	close(p.dead)
+	// Whoever forces ends now. A handle that is released while it is signalled may stand for all
+	// processes there are.
+	p.forcing.Lock()
+	defer p.forcing.Unlock()
+	p.release()
 }
 
 func (p *Process) release() {
-	closeAll(p.control, p.guardControl, p.report)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.supervisor != nil {
 		_ = p.supervisor.Release()
+		p.supervisor = nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package runners
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -31,7 +32,13 @@ type Env struct {
 	// Missing is told what the runner needs and this machine lacks, such as its program, as a
 	// strict.Error; nil to tell nobody. It is no error of the block: the runner may run elsewhere, or later.
 	Missing func(error)
+	// Later takes what takes time to find out, such as whether a program answers, to find it out
+	// after the decoding, beside what others have; nil to have it found out while decoding.
+	Later func(Probe)
 }
+
+// Probe finds out what speaks against a block: a strict.Error. It returns soon after ctx ends.
+type Probe func(ctx context.Context) error
 
 // Defaults is env with what was left nil filled in.
 func (env Env) Defaults() Env {

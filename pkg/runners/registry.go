@@ -1,6 +1,7 @@
 package runners
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,6 +84,11 @@ func (r *Registry) Decode(node *yaml.Node, env Env) (Child, error) {
 	env.Runner = name
 	missing := env.Missing
 	env.Missing = func(err error) { missing(strict.Rebase(err, "", kind, block)) }
+	if later := env.Later; later != nil {
+		env.Later = func(p Probe) {
+			later(func(ctx context.Context) error { return strict.Rebase(p(ctx), "", kind, block) })
+		}
+	}
 	runner, err := r.kinds[kind](block, env)
 	if err != nil {
 		return Child{}, strict.Rebase(err, "", kind, block)

@@ -200,7 +200,7 @@ func (b *bubble) start(name, document string, flags ...string) *follower {
 	f.member, _, err = wiring{
 		process: p, name: name, maps: b.configMaps, clock: bubbleClock{}, abort: func(err error) { b.t.Errorf("%s: aborted: %v", name, err) },
 		planner: planner{runners: a.runners, sources: sourceKinds(sourceClients{core: b.configMaps}), locks: locks, namespace: "default", log: log},
-	}.member()
+	}.member(context.Background())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func (f *follower) reload(document string) error {
 	f.t.Helper()
 	written, err := f.process.Parse(f.path, []byte(bubbleHead+document))
 	if err == nil {
-		err = f.reloads.take(written)
+		err = f.reloads.take(context.Background(), written)
 	}
 	return err
 }

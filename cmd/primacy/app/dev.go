@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ itself; 1 otherwise; 2 for a mistake in the command line.`,
 				return err
 			}
 			o.Stdin, o.Stdout = os.Stdin, os.Stdout
-			o.Connect, o.Check, o.Sources = connectDev, a.checkDev, sourcesIn
+			o.Connect, o.Check, o.Sources = connectDev, func(made *config.Configuration) error { return a.checkDev(c.Context(), made) }, sourcesIn
 			return dev.Run(c.Context(), o)
 		},
 	}
@@ -76,7 +77,7 @@ func connectDev(kubeconfig string) (*rest.Config, string, error) {
 	return c.config, c.namespace, nil
 }
 
-func (a *additions) checkDev(c *config.Configuration) error {
-	_, err := a.checker().plan(c)
+func (a *additions) checkDev(ctx context.Context, c *config.Configuration) error {
+	_, err := a.checker().plan(ctx, c)
 	return err
 }

@@ -37,7 +37,7 @@ type member struct {
 }
 
 // newMember wires a member of a cluster together. It starts nothing.
-func newMember(kinds *runners.Registry, p *config.Process, c *cluster, name string, log *zap.Logger) (*member, error) {
+func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, c *cluster, name string, log *zap.Logger) (*member, error) {
 	locks, err := newStores(c.config, c.namespace)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func newMember(kinds *runners.Registry, p *config.Process, c *cluster, name stri
 	m, plan, err := wiring{
 		process: p, name: name, maps: core, clock: clock.Boottime(),
 		planner: planner{runners: kinds, sources: sources, locks: locks, namespace: c.namespace, log: log},
-	}.member()
+	}.member(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +74,10 @@ type wiring struct {
 }
 
 // member wires a member together, for what the plan says. It starts nothing.
-func (w wiring) member() (*member, *plan, error) {
+func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	p := w.process
 	m := &member{process: p, planner: w.planner, clock: w.clock, log: w.planner.log, roster: newRoster()}
-	plan, err := m.planner.plan(p.Configuration)
+	plan, err := m.planner.plan(ctx, p.Configuration)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -155,8 +155,8 @@ func (m *member) run(ctx context.Context) error {
 	wg.Go(func() {
 		r := m.reloader()
 		defer r.telling.Wait()
-		r.permits = func(next *reload) error { return m.grants.check(following, next) }
-		if err := m.process.Watch(following, r.take, r.refuse); err != nil {
+		r.permits = m.grants.check
+		if err := r.follow(following, m.process); err != nil {
 			m.log.Error("the configuration is not followed any more; restart to take up changes", zap.Error(err))
 		}
 	})

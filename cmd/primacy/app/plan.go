@@ -2,11 +2,13 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -61,8 +63,9 @@ type planner struct {
 	log       *zap.Logger
 }
 
-// plan reports all mistakes at once, as a strict.Errors with file and line.
-func (p planner) plan(c *config.Configuration) (*plan, error) {
+// plan reports all mistakes at once, as a strict.Errors with file and line. What takes time to
+// find out of the runners is found out at the same time. Any other error is the end of ctx.
+func (p planner) plan(ctx context.Context, c *config.Configuration) (*plan, error) {
 	var made plan
 	var errs strict.Errors
 	note := func(err error) {
@@ -80,15 +83,33 @@ func (p planner) plan(c *config.Configuration) (*plan, error) {
 		note(c.Within(*b, err))
 		made.source = source
 	}
+	var probes []runners.Probe
 	for _, e := range c.Elections {
 		note(notControllers(c, e))
 		note(notDefaults(c, e))
-		made.elections = append(made.elections, p.election(c, e, note))
+		made.elections = append(made.elections, p.election(c, e, &probes, note))
+	}
+	for _, err := range ask(ctx, probes) {
+		note(err)
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("stopped before it was known whether all runners can work: %w", context.Cause(ctx))
 	}
 	if err := errs.OrNil(); err != nil {
 		return nil, err
 	}
 	return &made, nil
+}
+
+// ask has all probes find out what they can, at the same time.
+func ask(ctx context.Context, probes []runners.Probe) []error {
+	errs := make([]error, len(probes))
+	var wg sync.WaitGroup
+	for i, p := range probes {
+		wg.Go(func() { errs[i] = p(ctx) })
+	}
+	wg.Wait()
+	return errs
 }
 
 // notControllers refuses the name and the lock of the election in which the group's rollouts
@@ -133,7 +154,7 @@ func notDefaults(c *config.Configuration, e config.Election) error {
 	return nil
 }
 
-func (p planner) election(c *config.Configuration, e config.Election, note func(error)) planned {
+func (p planner) election(c *config.Configuration, e config.Election, probes *[]runners.Probe, note func(error)) planned {
 	known := p.lockKind(c, e.Field+".lock.kind", e.Lock.Kind, note)
 	if from := e.Lock.MigrateFrom; from != nil {
 		known = p.lockKind(c, e.Field+".lock.migrateFrom.kind", from.Kind, note) && known
@@ -152,7 +173,7 @@ func (p planner) election(c *config.Configuration, e config.Election, note func(
 	if e.Disabled {
 		made.spec.Contest = election.Uncontested
 	}
-	made.runner = p.runner(c, e, &made, note)
+	made.runner = p.runner(c, e, &made, probes, note)
 	if known && p.locks != nil {
 		p.locks.lock(e.Lock, &made.spec)
 	}
@@ -215,7 +236,7 @@ var bootstraps = map[config.Bootstrap]machine.Bootstrap{
 }
 
 // runner makes one runner of all that an election has.
-func (p planner) runner(c *config.Configuration, e config.Election, made *planned, note func(error)) election.Runner {
+func (p planner) runner(c *config.Configuration, e config.Election, made *planned, probes *[]runners.Probe, note func(error)) election.Runner {
 	if len(e.Runners) == 0 {
 		return nil
 	}
@@ -230,6 +251,9 @@ func (p planner) runner(c *config.Configuration, e config.Election, made *planne
 			if errors.As(c.Within(block, err), &errs) {
 				made.missing = append(made.missing, errs...)
 			}
+		}
+		env.Later = func(p runners.Probe) {
+			*probes = append(*probes, func(ctx context.Context) error { return c.Within(block, p(ctx)) })
 		}
 		child, err := p.runners.Decode(node, env)
 		note(c.Within(block, err))

@@ -38,7 +38,7 @@ elections:
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := add(nil).checker().plan(c)
+	p, err := add(nil).checker().plan(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestControllersElectionIsReserved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = add(nil).checker().plan(c)
+		_, err = add(nil).checker().plan(t.Context(), c)
 		if got := message(err); want == "" && err != nil || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", entry, got, want)
 		}
@@ -101,7 +101,7 @@ func TestAConfigMapThatIsRead(t *testing.T) {
 	} {
 		c, err := config.Parse("a.yaml", fmt.Appendf(nil, "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nmember: {revision: red}\ndefaultRevision: %s\nelections:\n- %s\n", tt.source, tt.entry))
 		if err == nil {
-			_, err = add(nil).checker().plan(c)
+			_, err = add(nil).checker().plan(t.Context(), c)
 		}
 		if got := message(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.entry, got, tt.want)

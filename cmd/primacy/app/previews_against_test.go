@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -80,7 +81,7 @@ func (b *bubble) against(before, after string) (text string, err error) {
 	a := add(nil)
 	a.runners.Register("work", b.workKind("nobody"))
 	var out bytes.Buffer
-	err = a.validate(strings.NewReader(bubbleHead+after), &out, "-", inForce, 3)
+	err = a.validate(context.Background(), strings.NewReader(bubbleHead+after), &out, "-", inForce, 3)
 	return out.String(), err
 }
 

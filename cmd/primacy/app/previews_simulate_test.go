@@ -58,7 +58,7 @@ func simulated(t *testing.T, document string, happens scenario.Event) map[string
 		var out bytes.Buffer
 		s := simulation{file: "-", members: "red=1,green=1", events: happenings{list: []scenario.Event{happens}}, length: 2 * time.Minute, seed: seed, output: "json"}
 		document := strings.Replace(bubbleHead+document, "member: {", "member: {revision: red, ", 1)
-		failed := s.run(a, strings.NewReader(document), &out)
+		failed := s.run(t.Context(), a, strings.NewReader(document), &out)
 		var p played
 		if err := json.Unmarshal(out.Bytes(), &p); err != nil {
 			t.Fatal(failed, err)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"sync"
 
 	"go.uber.org/zap"
@@ -18,12 +19,12 @@ type reload struct {
 
 // reload judges a document for a process in which another is in force. `validate --against` shows
 // the same reload. The error is a strict.Errors.
-func (p planner) reload(inForce, written *config.Configuration) (*reload, error) {
+func (p planner) reload(ctx context.Context, inForce, written *config.Configuration) (*reload, error) {
 	steps, err := config.NewPlan(inForce, written)
 	if err != nil {
 		return nil, err
 	}
-	made, err := p.plan(steps.Next)
+	made, err := p.plan(ctx, steps.Next)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ type elections interface {
 type reloader struct {
 	planner planner
 	// permits returns an error if this process may not do what it would need; nil to ask nobody.
-	permits   func(*reload) error
+	permits   func(context.Context, *reload) error
 	elections elections
 	source    *revisions.Switch
 	roster    *roster
@@ -75,8 +76,8 @@ type reloader struct {
 }
 
 // take makes what is written the configuration in force. With an error nothing has changed.
-func (r *reloader) take(written *config.Configuration) error {
-	next, err := r.planner.reload(r.inForce, written)
+func (r *reloader) take(ctx context.Context, written *config.Configuration) error {
+	next, err := r.planner.reload(ctx, r.inForce, written)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (r *reloader) take(written *config.Configuration) error {
 		return err
 	}
 	if r.permits != nil {
-		if err := r.permits(next); err != nil {
+		if err := r.permits(ctx, next); err != nil {
 			return err
 		}
 	}
@@ -143,6 +144,16 @@ func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
 			say()
 		})
 	}
+}
+
+// follow takes up what the file of the process says until ctx ends.
+func (r *reloader) follow(ctx context.Context, p *config.Process) error {
+	take := func(written *config.Configuration) error { return r.take(ctx, written) }
+	return p.Watch(ctx, take, func(err error) {
+		if ctx.Err() == nil { // else nothing is wrong with what is written: it was not looked at to the end
+			r.refuse(err)
+		}
+	})
 }
 
 // refuse says why what is written is not in force.

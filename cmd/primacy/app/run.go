@@ -73,9 +73,13 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 	if err := deadman.Adopt(); err != nil {
 		return err
 	}
-	plan, err := a.checker().plan(p.Configuration)
+	log := newLogger(p.LogLevel, p.LogFormat)
+	defer func() { _ = log.Sync() }() // nobody is left to tell
+	ctx, stop := untilSignal(ctx, log)
+	defer stop()
+	plan, err := a.checker().plan(ctx, p.Configuration)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	if err := missing(plan.elections); err != nil {
 		return err
@@ -88,23 +92,24 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 		cluster.namespace = p.Namespace
 	}
 	cluster.config = apiserver.Alive(cluster.config, p.Configuration.Timing.Outage()/2)
-	log := newLogger(p.LogLevel, p.LogFormat)
-	defer func() { _ = log.Sync() }() // nobody is left to tell
-	ctx, stop := untilSignal(ctx, log)
-	defer stop()
 	log.Info("starting", zap.String("version", version), zap.String("server", cluster.config.Host),
 		zap.String("namespace", cluster.namespace), zap.String("group", p.Group), zap.String("name", name),
 		zap.String("revision", p.Revision), zap.Int("elections", len(p.Configuration.Elections)))
 	if err := preflight(ctx, cluster, needs(p, name, plan.source), wishes(p, plan.source), log); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
+		return unlessStopped(ctx, err)
 	}
 	cluster.config.Wrap(newAnswers(clock.Boottime(), p.Configuration.Timing.Outage()/2, log).over)
-	m, err := newMember(a.runners, p, cluster, name, log)
+	m, err := newMember(ctx, a.runners, p, cluster, name, log)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	return m.run(ctx)
+}
+
+// unlessStopped is the error with which a start ends; none if it was stopped.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ scenario is wrong; 2 for a mistake in the command line.`,
 			if s.output != "text" && s.output != "json" {
 				return &usageError{fmt.Errorf("--output: unknown format %q (want text or json)", s.output)}
 			}
-			return s.run(a, c.InOrStdin(), c.OutOrStdout())
+			return s.run(c.Context(), a, c.InOrStdin(), c.OutOrStdout())
 		},
 	}
 	f := c.Flags()
@@ -77,12 +78,12 @@ scenario is wrong; 2 for a mistake in the command line.`,
 	return c
 }
 
-func (s *simulation) run(a *additions, stdin io.Reader, out io.Writer) error {
+func (s *simulation) run(ctx context.Context, a *additions, stdin io.Reader, out io.Writer) error {
 	c, err := survey(stdin, s.file)
 	if err != nil {
 		return err
 	}
-	p, err := a.checker().plan(c)
+	p, err := a.checker().plan(ctx, c)
 	if err != nil {
 		return err
 	}

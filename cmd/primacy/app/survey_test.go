@@ -69,7 +69,7 @@ func TestValidateTellsAllAtOnce(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			err := add(nil).validate(strings.NewReader(tt.document), &out, "-", "", 3)
+			err := add(nil).validate(t.Context(), strings.NewReader(tt.document), &out, "-", "", 3)
 			got := strings.Split(message(err), "\n")
 			for i := range max(len(got), len(tt.want)) {
 				switch {

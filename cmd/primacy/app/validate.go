@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ fits together is looked at where each field can be read. --against is looked at 
 			if members < 1 {
 				return &usageError{fmt.Errorf("--members %d (it must be 1 or more)", members)}
 			}
-			return a.validate(c.InOrStdin(), c.OutOrStdout(), file, inForce, members)
+			return a.validate(c.Context(), c.InOrStdin(), c.OutOrStdout(), file, inForce, members)
 		},
 	}
 	c.Flags().IntVar(&members, "members", 3, "how many members there are, for the requests that they send")
@@ -49,17 +50,17 @@ fits together is looked at where each field can be read. --against is looked at 
 	return c
 }
 
-func (a *additions) validate(stdin io.Reader, out io.Writer, file, inForce string, members int) error {
+func (a *additions) validate(ctx context.Context, stdin io.Reader, out io.Writer, file, inForce string, members int) error {
 	c, err := survey(stdin, file)
 	if c == nil {
 		return err
 	}
-	made, more := a.checker().plan(c)
+	made, more := a.checker().plan(ctx, c)
 	if err != nil || more != nil {
 		return together(err, more)
 	}
 	if inForce != "" {
-		return a.validateAgainst(out, c, inForce)
+		return a.validateAgainst(ctx, out, c, inForce)
 	}
 	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s\n%s\n%s", c.File, warnings(missing(made.elections)), summary(c), c.Arithmetic(), c.Overview(members))
 	return err
@@ -79,12 +80,12 @@ func warnings(err error) string {
 }
 
 // validateAgainst shows what a member does in which another configuration is in force.
-func (a *additions) validateAgainst(out io.Writer, c *config.Configuration, inForce string) error {
+func (a *additions) validateAgainst(ctx context.Context, out io.Writer, c *config.Configuration, inForce string) error {
 	before, err := config.Load(inForce)
 	if err != nil {
 		return hintMissing(err, "--against")
 	}
-	r, err := a.checker().reload(before, c)
+	r, err := a.checker().reload(ctx, before, c)
 	if err != nil {
 		return err
 	}

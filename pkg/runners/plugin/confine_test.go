@@ -35,7 +35,7 @@ func TestOtherUser(t *testing.T) {
 			Limits: []deadman.Limit{{Resource: deadman.OpenFiles, Soft: 256, Hard: 256}},
 		},
 	}
-	if err := p.Ready(); err != nil {
+	if err := p.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

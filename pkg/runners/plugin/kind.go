@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -29,7 +30,7 @@ type block struct {
 }
 
 // Kind decodes `plugin:` blocks, of plugins that are in the folder. Decoding one reads and
-// verifies the plugin, and starts it to ask whether it is ready; what was found good is
+// verifies the plugin, and starts it (Env.Later) to ask whether it is ready; what was found good is
 // remembered for as long as the program runs, so that a configuration is read anew quickly.
 func Kind(folder Folder) runners.Decoder {
 	k := &kind{folder: folder, programs: map[string]*Program{}, ready: map[string]bool{}}
@@ -59,8 +60,6 @@ func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error)
 	if err != nil {
 		return nil, at(node, "config", err)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	program, err := k.load(b.Name, b.SHA256)
 	if err != nil {
 		return nil, at(node, "name", err)
@@ -71,17 +70,36 @@ func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error)
 		StopGrace:   b.StopGrace, Clock: env.Clock, Log: env.Log,
 	}
 	asked := strings.Join(append([]string{b.Name, b.SHA256, string(config), fmt.Sprint(b.User, b.Limits)}, p.Env...), "\x00")
-	if !k.ready[asked] {
-		if err := p.Ready(); err != nil {
-			return nil, at(node, "name", err)
-		}
-		k.ready[asked] = true
+	if k.isReady(asked) {
+		return New(p), nil
 	}
+	probe := func(ctx context.Context) error {
+		if err := p.Ready(ctx); err != nil {
+			return at(node, "name", err)
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.ready[asked] = true
+		return nil
+	}
+	if env.Later == nil {
+		return New(p), probe(context.Background())
+	}
+	env.Later(probe)
 	return New(p), nil
+}
+
+// isReady says whether a program took a configuration before.
+func (k *kind) isReady(asked string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ready[asked]
 }
 
 // load reads and verifies a plugin, once.
 func (k *kind) load(name, want string) (*Program, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if p := k.programs[name+want]; p != nil {
 		return p, nil
 	}

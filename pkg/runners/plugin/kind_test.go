@@ -216,7 +216,7 @@ func TestEnvironmentIsListed(t *testing.T) {
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, act := range []runnertest.Act{runnertest.Obey, wrongCookie} {
-		err := plugin.Plugin{Program: testPlugin(t), Env: environment(runnertest.Work{Act: act})}.Ready()
+		err := plugin.Plugin{Program: testPlugin(t), Env: environment(runnertest.Work{Act: act})}.Ready(t.Context())
 		if (err == nil) != (act == runnertest.Obey) {
 			t.Errorf("%s: %v", act, err)
 		}

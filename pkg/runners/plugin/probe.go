@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,23 +26,26 @@ type Description struct {
 // probeFor is how long a plugin may take to say what it is, before it is killed.
 const probeFor = 10 * time.Second
 
-// Describe starts a plugin to ask what it is, ends it, and does no work.
-func (p *Program) Describe(log *zap.Logger) (Description, error) {
-	return Plugin{Program: p, Log: log}.probe(func(context.Context, protocol.RunnerClient) error { return nil })
+// Describe starts a plugin to ask what it is, ends it, and does no work. It is killed when ctx ends.
+func (p *Program) Describe(ctx context.Context, log *zap.Logger) (Description, error) {
+	return Plugin{Program: p, Log: log}.probe(ctx, func(context.Context, protocol.RunnerClient) error { return nil })
 }
 
-// Ready starts a plugin as New's runner would, to ask whether it could work, and ends it.
-func (p Plugin) Ready() error {
-	_, err := p.probe(func(ctx context.Context, service protocol.RunnerClient) error {
+// Ready starts a plugin as New's runner would, to ask whether it could work, and ends it. It is
+// killed when ctx ends.
+func (p Plugin) Ready(ctx context.Context) error {
+	_, err := p.probe(ctx, func(ctx context.Context, service protocol.RunnerClient) error {
 		return ready(ctx, p.Program.Name, service, p.Config)
 	})
 	return err
 }
 
-func (p Plugin) probe(ask func(context.Context, protocol.RunnerClient) error) (Description, error) {
+func (p Plugin) probe(stop context.Context, ask func(context.Context, protocol.RunnerClient) error) (Description, error) {
 	name := p.Program.Name
 	log := runners.Env{Log: p.Log}.Defaults().Log.With(zap.String("plugin", name))
-	s, err := newSession(context.Background(), setting{
+	ctx, cancel := context.WithTimeout(stop, probeFor)
+	defer cancel()
+	s, err := newSession(ctx, setting{
 		program: p.Program, env: child.Inherited(p.Env), Confinement: p.Confinement, output: child.NewBudgets(p.Output),
 		kill: clock.Boottime().Now().Add(probeFor), log: log,
 	})
@@ -49,10 +53,11 @@ func (p Plugin) probe(ask func(context.Context, protocol.RunnerClient) error) (D
 		return Description{}, &StartError{Plugin: name, Err: err}
 	}
 	defer s.close()
-	ctx, cancel := context.WithTimeout(context.Background(), probeFor)
-	defer cancel()
+	asked := make(chan struct{})
+	var killing sync.WaitGroup
+	killing.Go(func() { s.killAfter(ctx, asked) })
 	var d Description
-	// It ends at the latest when the supervisor has killed the plugin.
+	// It ends at the latest when the plugin is killed.
 	service, err := s.connect()
 	if err == nil {
 		d, err = describe(ctx, s, service)
@@ -60,16 +65,36 @@ func (p Plugin) probe(ask func(context.Context, protocol.RunnerClient) error) (D
 	if err == nil {
 		err = ask(ctx, service)
 	}
-	select {
-	case process := <-s.process.started:
-		process.Kill()
-		process.Wait()
-	default:
-	}
-	if errors.Is(err, deadman.ErrLate) || ctx.Err() != nil {
-		err = fmt.Errorf("plugin %s said nothing for %v and was killed", name, probeFor)
+	close(asked)
+	killing.Wait()
+	switch {
+	case err != nil && stop.Err() != nil:
+		return d, fmt.Errorf("plugin %s was not asked to the end: %w", name, context.Cause(stop))
+	case errors.Is(err, deadman.ErrLate), errors.Is(err, deadman.ErrStopped), ctx.Err() != nil:
+		return d, fmt.Errorf("plugin %s said nothing for %v and was killed", name, probeFor)
 	}
 	return d, err
+}
+
+// killAfter kills the process when it was asked or ctx ends, and returns when it is dead. It may
+// never be started; it is not after asked is closed.
+func (s *session) killAfter(ctx context.Context, asked <-chan struct{}) {
+	var process *deadman.Process
+	select {
+	case process = <-s.process.started:
+		select {
+		case <-ctx.Done():
+		case <-asked:
+		}
+	case <-asked:
+		select {
+		case process = <-s.process.started:
+		default:
+			return
+		}
+	}
+	process.Kill()
+	process.Wait()
 }
 
 func describe(ctx context.Context, s *session, service protocol.RunnerClient) (Description, error) {

@@ -15,7 +15,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 )
 
-func TestMain(m *testing.M) { devcluster.Main(m) }
+func TestMain(m *testing.M) {
+	hang()
+	devcluster.Main(m)
+}
 
 // programs are this program and the example, built as anybody would.
 type programs struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +36,7 @@ A sha256 that is printed here is that of what was started. Whether it is the one
 you want only its maker knows.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, names []string) error {
-			return verify(c.OutOrStdout(), c.ErrOrStderr(), folder, names)
+			return verify(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), folder, names)
 		},
 	})
 	return c
@@ -62,7 +63,7 @@ func list(out io.Writer, folder plugin.Folder) error {
 
 var errUnusable = errors.New("not all plugins can be used (see above)")
 
-func verify(out, notes io.Writer, folder plugin.Folder, names []string) error {
+func verify(ctx context.Context, out, notes io.Writer, folder plugin.Folder, names []string) error {
 	if len(names) == 0 {
 		var err error
 		if names, err = folder.Names(); err != nil {
@@ -73,7 +74,7 @@ func verify(out, notes io.Writer, folder plugin.Folder, names []string) error {
 	_, _ = fmt.Fprintln(w, "NAME\tIS\tVERSION\tPROTOCOL\tSHA256")
 	var failed error
 	for _, name := range names {
-		d, hash, err := describe(folder, name)
+		d, hash, err := describe(ctx, folder, name)
 		if err != nil {
 			failed = errUnusable
 			_, _ = fmt.Fprintf(notes, "%v\n", err)
@@ -87,12 +88,12 @@ func verify(out, notes io.Writer, folder plugin.Folder, names []string) error {
 	return failed
 }
 
-func describe(folder plugin.Folder, name string) (plugin.Description, string, error) {
+func describe(ctx context.Context, folder plugin.Folder, name string) (plugin.Description, string, error) {
 	p, err := folder.Load(name)
 	if err != nil {
 		return plugin.Description{}, "", err
 	}
 	defer p.Close()
-	d, err := p.Describe(zap.NewNop())
+	d, err := p.Describe(ctx, zap.NewNop())
 	return d, p.SHA256, err
 }

@@ -160,7 +160,7 @@ var runnersRows = []row{
 		name: "output/each-run-begins-full", rule: "all runs of a runner share what they may log",
 		file: "pkg/runners/child/limited.go",
 		old:  "l.left, l.filled = budget.take()",
-		new:  "l.left, l.filled = NewBudget(budget.rate).take()",
+		new:  "l.left, l.filled = NewBudget(budget.rate, budget.clock).take()",
 		pkg:  "pkg/runners/child", test: "TestBudgetOutlivesARun",
 	},
 	{

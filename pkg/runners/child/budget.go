@@ -2,21 +2,24 @@ package child
 
 import (
 	"sync"
-	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Budgets are what the runs of one runner may log together: a run that begins goes on with
 // what the ones before it have left. Each stream has its own.
 type Budgets struct {
-	rate Rate
+	rate  Rate
+	clock clock.Clock
 
 	mu      sync.Mutex
 	streams map[string]*Budget
 }
 
-// NewBudgets makes budgets that are full.
-func NewBudgets(rate Rate) *Budgets {
-	return &Budgets{rate: rate, streams: map[string]*Budget{}}
+// NewBudgets makes budgets that are full, and are filled up by the clock.
+func NewBudgets(rate Rate, c clock.Clock) *Budgets {
+	return &Budgets{rate: rate, clock: c, streams: map[string]*Budget{}}
 }
 
 // Of is the budget of a stream.
@@ -24,32 +27,33 @@ func (b *Budgets) Of(stream string) *Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.streams[stream] == nil {
-		b.streams[stream] = NewBudget(b.rate)
+		b.streams[stream] = NewBudget(b.rate, b.clock)
 	}
 	return b.streams[stream]
 }
 
 // Budget is what may be logged of one stream. While a run uses it the rest is that run's.
 type Budget struct {
-	rate Rate
+	rate  Rate
+	clock clock.Clock
 
 	mu   sync.Mutex
 	left Rate
 	// filled is when it was last filled up for the time that had passed.
-	filled time.Time
+	filled record.Instant
 }
 
 // NewBudget makes one that is full.
-func NewBudget(rate Rate) *Budget {
+func NewBudget(rate Rate, c clock.Clock) *Budget {
 	rate = rate.orDefault()
-	return &Budget{rate: rate, left: rate.most(), filled: time.Now()}
+	return &Budget{rate: rate, clock: c, left: rate.most(), filled: c.Now()}
 }
 
 // take takes what there is, with what the time since has added.
-func (b *Budget) take() (left Rate, filled time.Time) {
+func (b *Budget) take() (left Rate, filled record.Instant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	windows := min(max(0, time.Since(b.filled)/refillEvery), 1<<20)
+	windows := min(max(0, b.clock.Now().Sub(b.filled)/refillEvery), 1<<20)
 	b.filled = b.filled.Add(windows * refillEvery)
 	for range min(windows, 2*burst) { // a budget may be below zero by a line
 		b.left = b.rate.refilled(b.left)
@@ -59,7 +63,7 @@ func (b *Budget) take() (left Rate, filled time.Time) {
 }
 
 // put gives back what a run has left.
-func (b *Budget) put(left Rate, filled time.Time) {
+func (b *Budget) put(left Rate, filled record.Instant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left, b.filled = left, filled

@@ -7,6 +7,9 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Runs that end at once and begin again may say together what one long run may.
@@ -14,7 +17,7 @@ func TestBudgetOutlivesARun(t *testing.T) {
 	for name, rate := range map[string]Rate{"lines": {Lines: 20, Bytes: 1 << 20}, "bytes": {Lines: 1 << 20, Bytes: 200}} {
 		synctest.Test(t, func(t *testing.T) {
 			core, logs := observer.New(zap.InfoLevel)
-			budgets := NewBudgets(rate)
+			budgets := NewBudgets(rate, virtual())
 			const seconds = 30
 			for range seconds * 10 {
 				l := NewLimited(zap.New(core), budgets.Of("stdout"))
@@ -42,7 +45,7 @@ func TestBudgetOutlivesARun(t *testing.T) {
 func TestARunAfterOneThatSaidTooMuchIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
-		budgets := NewBudgets(Rate{Lines: 20, Bytes: 1 << 20})
+		budgets := NewBudgets(Rate{Lines: 20, Bytes: 1 << 20}, virtual())
 		l := NewLimited(zap.New(core), budgets.Of("stdout"))
 		say(l, 1000)
 		l.Close()
@@ -55,6 +58,48 @@ func TestARunAfterOneThatSaidTooMuchIsHeard(t *testing.T) {
 		l.Close()
 		if logged, _, _, _ := count(logs); logged-before < 80 {
 			t.Errorf("%d of 100 lines in ten seconds are logged", logged-before)
+		}
+	})
+}
+
+// virtual is the time of the test's bubble.
+func virtual() clock.Clock { return bubble{time.Now()} }
+
+type bubble struct{ start time.Time }
+
+func (b bubble) Now() record.Instant { return record.Instant(time.Since(b.start)) }
+func (bubble) Wall() time.Time       { return time.Now() }
+
+// asleep is a clock that counts while the machine sleeps, which timers do not.
+type asleep struct{ at record.Instant }
+
+func (a *asleep) Now() record.Instant { return a.at }
+func (*asleep) Wall() time.Time       { return time.Now() }
+
+// A budget is filled up by the clock that it was given.
+func TestBudgetGoesByItsClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zap.InfoLevel)
+		var c asleep
+		budgets := NewBudgets(Rate{Lines: 20, Bytes: 1 << 20}, &c)
+		logged := func() int {
+			before, _, _, _ := count(logs)
+			l := NewLimited(zap.New(core), budgets.Of("stdout"))
+			say(l, 1000)
+			l.Close()
+			after, _, _, _ := count(logs)
+			return after - before
+		}
+		if got := logged(); got != 20*burst {
+			t.Fatalf("%d lines are logged at once, want %d", got, 20*burst)
+		}
+		time.Sleep(time.Hour)
+		if got := logged(); got != 0 {
+			t.Errorf("%d lines are logged though no time has passed by the clock", got)
+		}
+		c.at = c.at.Add(time.Hour)
+		if got := logged(); got != 20*burst {
+			t.Errorf("%d lines are logged after an hour by the clock, want %d", got, 20*burst)
 		}
 	})
 }

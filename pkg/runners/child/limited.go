@@ -11,6 +11,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Rate is how much of a program's words goes into the log, for each of its outputs, in all its
@@ -71,7 +72,7 @@ type Limited struct {
 	// left is what may be said before the next refill. The last line may make its bytes
 	// negative. filled is when it was last refilled.
 	left    Rate
-	filled  time.Time
+	filled  record.Instant
 	dropped dropped
 	closed  bool
 }
@@ -202,7 +203,7 @@ func (l *Limited) take() []entry {
 func (l *Limited) refill() (full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.left, l.filled = l.rate.refilled(l.left), time.Now()
+	l.left, l.filled = l.rate.refilled(l.left), l.budget.clock.Now()
 	return l.left == l.rate.most()
 }
 

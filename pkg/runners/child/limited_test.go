@@ -12,6 +12,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,7 +42,7 @@ func TestRate(t *testing.T) {
 	for name, rate := range map[string]Rate{"lines": {Lines: 20, Bytes: 1 << 20}, "bytes": {Lines: 1 << 20, Bytes: 200}} {
 		synctest.Test(t, func(t *testing.T) {
 			core, logs := observer.New(zap.InfoLevel)
-			l := NewLimited(zap.New(core), NewBudget(rate))
+			l := NewLimited(zap.New(core), NewBudget(rate, virtual()))
 			defer l.Close()
 			see := func(when string, wantLogged, wantDropped, wantReports int) {
 				t.Helper()
@@ -101,7 +103,7 @@ func TestLogThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		gate := make(chan struct{})
-		l := NewLimited(zap.New(hanging{core, gate}), NewBudget(Rate{Lines: 20, Bytes: 1 << 20}))
+		l := NewLimited(zap.New(hanging{core, gate}), NewBudget(Rate{Lines: 20, Bytes: 1 << 20}, virtual()))
 		const all = 100_000
 		say(l, 1)
 		synctest.Wait()
@@ -124,7 +126,7 @@ func TestLogThatHangs(t *testing.T) {
 func TestLogThatIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, _ := observer.New(zap.InfoLevel)
-		l := NewLimited(zap.New(slow{core}), NewBudget(Rate{Lines: 20, Bytes: 200}))
+		l := NewLimited(zap.New(slow{core}), NewBudget(Rate{Lines: 20, Bytes: 200}, virtual()))
 		for range 1000 {
 			say(l, 100)
 			time.Sleep(100 * time.Millisecond)
@@ -151,7 +153,7 @@ func (s slow) Write(zapcore.Entry, []zapcore.Field) error {
 // Every line of a flood is either logged or counted, and its bytes too.
 func TestFloodIsCounted(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
-	o, theirs, err := NewOutput(zap.New(core), "stdout", NewBudget(Rate{}))
+	o, theirs, err := NewOutput(zap.New(core), "stdout", NewBudget(Rate{}, clock.Boottime()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +187,7 @@ func TestFloodIsCounted(t *testing.T) {
 // BenchmarkFlood is what it costs to read what is dropped.
 func BenchmarkFlood(b *testing.B) {
 	chunk := []byte(strings.Repeat(strings.Repeat("x", 79)+"\n", 800))
-	o, theirs, err := NewOutput(zap.NewNop(), "stdout", NewBudget(Rate{}))
+	o, theirs, err := NewOutput(zap.NewNop(), "stdout", NewBudget(Rate{}, clock.Boottime()))
 	if err != nil {
 		b.Fatal(err)
 	}

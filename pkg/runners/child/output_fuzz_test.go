@@ -7,6 +7,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // linesOf is what should be logged of an output, told in the dullest way.
@@ -39,7 +41,7 @@ func FuzzOutput(f *testing.F) {
 		}
 		logged := func(rate Rate) (got []string, dropped int) {
 			core, logs := observer.New(zap.InfoLevel)
-			l := newLines(zap.New(core), "stdout", NewBudget(rate))
+			l := newLines(zap.New(core), "stdout", NewBudget(rate, clock.Boottime()))
 			for part := range slices.Chunk(data, chunk) {
 				l.write(part)
 			}

@@ -9,6 +9,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // What was written before the deadline is read after it, though a writer is left.
@@ -26,7 +28,7 @@ func TestOutputIsDrainedAtTheDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zap.InfoLevel)
-	read(r, newLines(zap.New(core), "stdout", NewBudget(Rate{})))
+	read(r, newLines(zap.New(core), "stdout", NewBudget(Rate{}, clock.Boottime())))
 	var got []string
 	for _, e := range logs.All() {
 		got = append(got, e.ContextMap()["line"].(string))
@@ -44,7 +46,7 @@ func TestLinesAreCut(t *testing.T) {
 	long := strings.Repeat("x", maxLine)
 	for _, chunk := range []int{1 << 10, maxLine - 1, maxLine, 1 << 20} {
 		core, logs := observer.New(zap.InfoLevel)
-		l := newLines(zap.New(core), "stdout", NewBudget(Rate{}))
+		l := newLines(zap.New(core), "stdout", NewBudget(Rate{}, clock.Boottime()))
 		text := []byte(long + "\n" + long + "y\n" + "\n" + "z\r\n" + "end")
 		for part := range slices.Chunk(text, chunk) {
 			l.write(part)

@@ -7,6 +7,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 func TestWords(t *testing.T) {
@@ -24,11 +26,11 @@ func TestWords(t *testing.T) {
 func TestWordsInTheLog(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	long := strings.Repeat("x", 1<<20)
-	l := NewLimited(zap.New(core), NewBudget(Rate{}))
+	l := NewLimited(zap.New(core), NewBudget(Rate{}, clock.Boottime()))
 	l.Say(zap.InfoLevel, "says", "line", "\u009b")
 	l.Say(zap.InfoLevel, "says", "line", long)
 	l.Close()
-	lines := newLines(zap.New(core), "stdout", NewBudget(Rate{}))
+	lines := newLines(zap.New(core), "stdout", NewBudget(Rate{}, clock.Boottime()))
 	lines.write([]byte("\u202e\n"))
 	lines.end()
 	got := logs.All()

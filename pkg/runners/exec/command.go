@@ -47,7 +47,7 @@ func New(c Command) election.Runner {
 	env := runners.Env{Clock: c.Clock, Log: c.Log}.Defaults()
 	c.Clock, c.Log = env.Clock, env.Log
 	c.Args, c.Env = slices.Clone(c.Args), slices.Clone(c.Env)
-	return &runner{c, child.NewBudgets(c.Output)}
+	return &runner{c, child.NewBudgets(c.Output, c.Clock)}
 }
 
 type runner struct {

@@ -42,11 +42,12 @@ func (p Plugin) Ready(ctx context.Context) error {
 
 func (p Plugin) probe(stop context.Context, ask func(context.Context, protocol.RunnerClient) error) (Description, error) {
 	name := p.Program.Name
-	log := runners.Env{Log: p.Log}.Defaults().Log.With(zap.String("plugin", name))
+	env := runners.Env{Clock: p.Clock, Log: p.Log}.Defaults()
+	log := env.Log.With(zap.String("plugin", name))
 	ctx, cancel := context.WithTimeout(stop, probeFor)
 	defer cancel()
 	s, err := newSession(ctx, setting{
-		program: p.Program, env: child.Inherited(p.Env), Confinement: p.Confinement, output: child.NewBudgets(p.Output),
+		program: p.Program, env: child.Inherited(p.Env), Confinement: p.Confinement, output: child.NewBudgets(p.Output, env.Clock),
 		kill: clock.Boottime().Now().Add(probeFor), log: log,
 	})
 	if err != nil {

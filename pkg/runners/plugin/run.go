@@ -46,7 +46,7 @@ type Plugin struct {
 func New(p Plugin) election.Runner {
 	env := runners.Env{Clock: p.Clock, Log: p.Log}.Defaults()
 	p.Clock, p.Log = env.Clock, env.Log
-	return &work{p, child.NewBudgets(p.Output)}
+	return &work{p, child.NewBudgets(p.Output, p.Clock)}
 }
 
 type work struct {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/runners/child"
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // Whatever a plugin prints first, one line is handed on, whole and short enough, and not a
@@ -87,7 +89,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte{3, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		core, logs := observer.New(zap.DebugLevel)
-		to := child.NewLimited(zap.New(core), child.NewBudget(child.Rate{Lines: 5, Bytes: 1000}))
+		to := child.NewLimited(zap.New(core), child.NewBudget(child.Rate{Lines: 5, Bytes: 1000}, clock.Boottime()))
 		x := &talk{plugin: "work"}
 		err := x.hear(&frames{left: data}, to)
 		to.Close()

@@ -22,7 +22,7 @@ type alarm struct {
 
 // patience is how long a condition may last in normal operation; zero for not at all.
 func (c *contest) patience(kind machine.ReportKind) time.Duration {
-	lease := c.entrant.spec.Timing.LeaseDuration
+	lease := c.election.Timing.LeaseDuration
 	switch rec := c.state.Lock.Record; {
 	case kind == machine.Divided:
 		return lease

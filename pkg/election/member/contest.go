@@ -13,9 +13,11 @@ import (
 // contest is one incarnation's part in the contest for one lock. An election has one, or
 // two while it migrates: the work of the outer one's terms is to let the inner one lead.
 type contest struct {
-	member  *Member
-	entrant *entrant
-	lock    lockName
+	m        *Member
+	election *Election
+	lock     lockName
+	// stray: no election here has the lock, but this member holds it. It is being released.
+	stray bool
 	// outer and inner are the other contest of a migration; nil without one.
 	outer, inner *contest
 	// innerBy is by when the inner contest's work must be dead once the outer one drains.
@@ -57,10 +59,10 @@ type contest struct {
 	place int
 }
 
-func newContest(m *Member, e *entrant, lock lockName) *contest {
+func newContest(m *Member, election *Election, lock lockName) *contest {
 	return &contest{
-		member:    m,
-		entrant:   e,
+		m:         m,
+		election:  election,
 		lock:      lock,
 		notBefore: m.notBefore,
 		state:     initialState(m, lock),
@@ -72,23 +74,23 @@ func newContest(m *Member, e *entrant, lock lockName) *contest {
 // config is what the machine is told with each event. It is put together each time: kept, it
 // would be half as much again as all else that an election costs.
 func (c *contest) config() machine.Config {
-	m, spec := c.member, c.entrant.spec
+	m, e := c.m, c.election
 	own := &m.cfg
 	return machine.Config{
-		Election: spec.Name, Group: m.cfg.Group,
+		Election: e.Name, Group: m.cfg.Group,
 		Member:      record.Member{Identity: m.identity, Revision: own.Revision, Location: own.Location, Weight: own.Weight, Standing: c.unready()},
-		Timing:      spec.Timing,
+		Timing:      e.Timing,
 		Others:      m.others,
-		Policy:      spec.Policy,
-		Bootstrap:   spec.Bootstrap,
+		Policy:      e.Policy,
+		Bootstrap:   e.Bootstrap,
 		NotBefore:   max(c.notBefore, c.heldOff),
 		HolderFirst: c.awaitsHolder(),
 		ProvenAt:    m.provenAt,
-		Foreign:     spec.Foreign,
-		Range:       spec.Range,
-		Outage:      spec.Outage,
+		Foreign:     e.Foreign,
+		Range:       e.Range,
+		Outage:      e.Outage,
 		Outlasts:    m.outlasts(),
-		Renewal:     spec.Renewal,
+		Renewal:     e.Renewal,
 		Sight:       c.sight(),
 		Newest:      c.newest(),
 	}
@@ -109,7 +111,7 @@ func (c *contest) newest() uint64 {
 	if c.outer != nil {
 		return 0
 	}
-	return c.member.streamOf(c.lock.store).newest
+	return c.m.streamOf(c.lock.store).newest
 }
 
 // initialState begins with the beats that were used, and disowned, before.
@@ -119,7 +121,7 @@ func initialState(m *Member, lock lockName) machine.State {
 	return s
 }
 
-func (c *contest) name() string { return c.entrant.spec.Name }
+func (c *contest) name() string { return c.election.Name }
 
 // handle lets the contest's machine take in an event and does what it asks for.
 func (m *Member) handle(c *contest, event machine.Event) {
@@ -161,7 +163,7 @@ func (m *Member) handle(c *contest, event machine.Event) {
 	}
 	if rec := c.state.Lock.Record; rec != c.leader {
 		c.leader = rec
-		m.out.add(Leads{c.entrant.spec.ID, c.state.Role, leaderOf(&c.state)})
+		m.out.add(Leads{c.election.ID, c.state.Role, leaderOf(&c.state)})
 	}
 }
 
@@ -190,13 +192,13 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 		case c.outer != nil:
 			m.extend(c)
 		default: // what follows may be its Stop, which goes by that deadline
-			m.out.add(Extend{c.entrant.spec.ID, a.Deadline})
+			m.out.add(Extend{c.election.ID, a.Deadline})
 		}
 	case machine.Stop:
 		if c.inner != nil {
 			return c.stopInner(a)
 		}
-		stop := Stop{ID: c.entrant.spec.ID, Reason: a.Reason, By: a.By}
+		stop := Stop{ID: c.election.ID, Reason: a.Reason, By: a.By}
 		if c.outer != nil {
 			stop.By = min(stop.By, c.outer.stopBy(a.By))
 		}
@@ -228,7 +230,7 @@ func (m *Member) write(c *contest, w machine.Write) {
 	if before := c.state.Lock.Record; before != nil && before.Holder == w.Record.Holder { // another holder shows by itself
 		renewed = before.Renewed
 	}
-	if g := c.entrant.spec.Ranges; g != nil {
+	if g := c.election.Ranges; g != nil {
 		g.stamp(&w, m.identity, m.wall)
 	}
 	m.queue.add(asked{contest: c, by: w, request: request{
@@ -253,8 +255,8 @@ func (m *Member) written(c *contest, w machine.Write, a answer) {
 	}
 	m.handle(c, machine.WriteDone{
 		Beat: w.Beat, Outcome: outcome, Record: a.entry.Record, Version: a.entry.Version,
-		// The pool leaves the store alone for all elections, and finds out when it need not.
-		Sent: a.sent, RetryAfter: min(a.retryAfter(), c.entrant.spec.Timing.RenewInterval), Jitter: m.jitter(),
+		// The queue leaves the store alone for all elections, and finds out when it need not.
+		Sent: a.sent, RetryAfter: min(a.retryAfter(), c.election.Timing.RenewInterval), Jitter: m.jitter(),
 	})
 }
 
@@ -269,7 +271,6 @@ func (m *Member) readBack(c *contest, a answer) {
 
 // start begins the work of a term.
 func (m *Member) start(c *contest, a machine.Start) {
-	e := c.entrant
 	token, deadline := a.Token, a.Deadline
 	if c.outer != nil {
 		if c.outer.state.Role != machine.Leading {
@@ -278,8 +279,8 @@ func (m *Member) start(c *contest, a machine.Start) {
 		token, deadline = max(token, c.outer.state.Term.Token), min(deadline, c.outer.state.Term.Deadline)
 	}
 	m.publishRange(c)
-	c.token, c.working = token, e.spec.Works
-	m.out.add(Start{ID: e.spec.ID, Token: token, Cycle: e.spec.Before + a.Cycle, Deadline: deadline})
+	c.token, c.working = token, c.election.Works
+	m.out.add(Start{ID: c.election.ID, Token: token, Cycle: c.election.Before + a.Cycle, Deadline: deadline})
 }
 
 // returned takes in that a term's runner has returned.
@@ -290,7 +291,7 @@ func (m *Member) returned(in Returned) {
 	}
 	log := m.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(in.Token)))
 	if c.state.Role == machine.Leading && in.Expired {
-		// Its guard stopped it while the driver was held up, and a renewal came in late: the
+		// Its guard stopped it while the host was held up, and a renewal came in late: the
 		// term is over all the same, and nothing failed. Whether another one may begin is as it
 		// was: of a migration the outer contest says.
 		m.handle(c, machine.WorkExpired{})
@@ -327,7 +328,7 @@ func (m *Member) report(c *contest, a machine.Report) {
 	log.Info(a.Role.String(), fields...)
 	c.leader = c.state.Lock.Record
 	m.out.add(Changed{
-		ID: c.entrant.spec.ID, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.entrant.spec.Before + c.state.Cycle,
+		ID: c.election.ID, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.election.Before + c.state.Cycle,
 		Leader: leaderOf(&c.state), Lost: a.Role == machine.Draining && !givenUp[a.Reason],
 	})
 }

@@ -9,18 +9,18 @@ type contests struct {
 
 func (cs *contests) add(c *contest) {
 	c.place = len(cs.all)
-	cs.of[c.entrant.spec.ID] = c
+	cs.of[c.election.ID] = c
 	cs.all = append(cs.all, c)
 }
 
 // remove takes an election's out; the last takes its place.
 func (cs *contests) remove(c *contest) {
-	c, end := cs.of[c.entrant.spec.ID], len(cs.all)-1
+	c, end := cs.of[c.election.ID], len(cs.all)-1
 	last := cs.all[end]
 	cs.all[c.place], last.place = last, c.place
 	cs.all[end] = nil
 	cs.all = cs.all[:end]
-	delete(cs.of, c.entrant.spec.ID)
+	delete(cs.of, c.election.ID)
 }
 
 func (cs *contests) clear() {

@@ -12,7 +12,7 @@ func TestContestsAreWalkedOnceEach(t *testing.T) {
 	want := map[*contest]bool{}
 	for n := range 500 {
 		if len(cs.all) == 0 || rng.IntN(3) > 0 {
-			c := &contest{entrant: &entrant{spec: &Election{ID: ID(n)}}}
+			c := &contest{election: &Election{ID: ID(n)}}
 			cs.add(c)
 			want[c] = true
 		} else {
@@ -23,8 +23,8 @@ func TestContestsAreWalkedOnceEach(t *testing.T) {
 		walked := map[*contest]int{}
 		cs.each(func(c *contest) { walked[c]++ })
 		for c := range want {
-			if walked[c] != 1 || cs.of[c.entrant.spec.ID] != c {
-				t.Fatalf("one of %d is walked %d times, found %v", len(want), walked[c], cs.of[c.entrant.spec.ID] == c)
+			if walked[c] != 1 || cs.of[c.election.ID] != c {
+				t.Fatalf("one of %d is walked %d times, found %v", len(want), walked[c], cs.of[c.election.ID] == c)
 			}
 		}
 		if len(walked) != len(want) || len(cs.of) != len(want) {

@@ -12,6 +12,6 @@
 // the same Config do the same. Effects are data; what an input or an effect points to is never
 // written to again.
 //
-// What cannot wait for a step is the host's: the guard that ends work at its deadline even if the
-// driver is held up, and the end of the process where work outlives it.
+// What cannot wait for a step is the host's: the guard that ends work at its deadline even if
+// nobody steps the member in time, and the end of the process where work outlives it.
 package member

@@ -106,29 +106,20 @@ type Heritage struct {
 	hushed bool
 }
 
-// entrant is an election that this incarnation takes part in.
-type entrant struct {
-	spec *Election
-	// stray: it stands for a lock that no election here has, but that this member holds.
-	stray bool
-	// unready: its runner would not be able to work, as far as it said.
-	unready bool
-}
-
 // lockName is a lock object.
 type lockName struct {
 	store Store
 	name  string
 }
 
-func (s *Election) lockName() lockName { return lockName{s.Locks, s.Lock} }
+func (e *Election) lockName() lockName { return lockName{e.Locks, e.Lock} }
 
 // lockNames are all locks that the election uses.
-func (s *Election) lockNames() []lockName {
-	if s.MigrateFrom == nil {
-		return []lockName{s.lockName()}
+func (e *Election) lockNames() []lockName {
+	if e.MigrateFrom == nil {
+		return []lockName{e.lockName()}
 	}
-	return []lockName{{s.MigrateFrom.Locks, s.MigrateFrom.Lock}, s.lockName()}
+	return []lockName{{e.MigrateFrom.Locks, e.MigrateFrom.Lock}, e.lockName()}
 }
 
 // WriteTimeout is how long one request may take before its outcome counts as unknown.

@@ -52,7 +52,7 @@ func (m *Member) handOver(c *contest, now record.Instant) {
 		return
 	}
 	me, nominee := c.config().Member, m.view.Peers[i].Member
-	if !priority.Outranks(c.entrant.spec.Policy, priority.Weighed(me), priority.Weighed(nominee), c.state.Preferred) {
+	if !priority.Outranks(c.election.Policy, priority.Weighed(me), priority.Weighed(nominee), c.state.Preferred) {
 		m.handed[c.lock], m.handedBy = true, now.Add(stepAside)
 	}
 }

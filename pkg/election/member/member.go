@@ -337,17 +337,18 @@ func (m *Member) remove(id ID, why machine.Reason) {
 
 // add takes part in an election, and returns the streams that must show its locks.
 func (m *Member) add(election *Election) []*stream {
-	e := &entrant{spec: election, unready: election.Unready}
-	c := newContest(m, e, election.lockName())
+	c := newContest(m, election, election.lockName())
 	m.contests.add(c)
 	if c.failsOpen() {
 		m.open[c] = false
 	}
-	m.setup.add(e.spec)
-	if e.spec.MigrateFrom != nil {
-		m.migration(c, e.spec.MigrateFrom)
+	m.setup.add(election)
+	if from := election.MigrateFrom; from != nil {
+		m.migration(c, from)
 	}
-	m.noteReadiness(c)
+	if election.Unready {
+		m.unready.add(c)
+	}
 	var streams []*stream
 	c.each(func(c *contest) {
 		s := m.streamOf(c.lock.store)
@@ -385,13 +386,13 @@ func (m *Member) settle(now record.Instant) {
 		}
 		m.contests.remove(c)
 		dropped = true
-		stray = stray || c.entrant.stray
+		stray = stray || c.stray
 		if m.leaving != "" {
 			continue // what the session says of it goes with the session
 		}
-		if !c.entrant.stray {
-			m.setup.remove(c.entrant.spec)
-			m.out.add(Forgotten{c.entrant.spec.ID})
+		if !c.stray {
+			m.setup.remove(c.election)
+			m.out.add(Forgotten{c.election.ID})
 		}
 	}
 	if dropped && len(m.contests.all) == 0 {
@@ -419,7 +420,7 @@ func (m *Member) drop(c *contest) {
 		m.unready.remove(c)
 	}
 	delete(m.streamOf(c.lock.store).byLock, c.lock.name)
-	m.gone[c.lock] = gone{c.state.Beat, c.entrant.spec}
+	m.gone[c.lock] = gone{c.state.Beat, c.election}
 }
 
 // prefer takes in what is preferred; the session publishes that we see it: at once, where our

@@ -14,7 +14,7 @@ import (
 
 // migration is the contest for the old lock of c's election.
 func (m *Member) migration(c *contest, from *LockRef) {
-	outer := newContest(m, c.entrant, lockName{from.Locks, from.Lock})
+	outer := newContest(m, c.election, lockName{from.Locks, from.Lock})
 	outer.inner, c.outer = c, outer
 	m.handle(c, machine.Paused{Reason: machine.ReasonOuterLost})
 }
@@ -28,13 +28,13 @@ func (m *Member) extend(c *contest) {
 	if c.outer != nil {
 		deadline = min(deadline, c.outer.state.Term.Deadline)
 	}
-	m.out.add(Extend{c.entrant.spec.ID, deadline})
+	m.out.add(Extend{c.election.ID, deadline})
 }
 
 // mustStop says whether a term is on that is to be stopped by now for want of a renewal.
-// Its Tick may be late where the driver was held up.
+// Its Tick may be late where the host was held up.
 func (c *contest) mustStop(now record.Instant) bool {
-	return c.state.Role == machine.Leading && now >= c.state.Term.Deadline.Add(-c.entrant.spec.Timing.StopGrace)
+	return c.state.Role == machine.Leading && now >= c.state.Term.Deadline.Add(-c.election.Timing.StopGrace)
 }
 
 // stopInner ends the inner contest's term, if there is one, for the outer one's sake.

@@ -60,7 +60,7 @@ type notices struct {
 
 // healthOf is that of the contest's term, of both locks where there are two.
 func (c *contest) healthOf() (h Health, leads bool) {
-	t := &c.entrant.spec.Timing
+	t := &c.election.Timing
 	valid := c.state.ValidUntil()
 	if c.outer != nil {
 		valid = min(valid, c.outer.state.ValidUntil())
@@ -77,7 +77,7 @@ func (c *contest) healthOf() (h Health, leads bool) {
 }
 
 // failsOpen says whether the election's terms outlast an outage.
-func (c *contest) failsOpen() bool { return c.entrant.spec.Outage.Mode == machine.OutageFailOpen }
+func (c *contest) failsOpen() bool { return c.election.Outage.Mode == machine.OutageFailOpen }
 
 // publishHealth publishes how the present term does. All terms that the same beat renewed do
 // alike, so one copy is enough.
@@ -94,7 +94,7 @@ func (m *Member) publishHealth(c *contest, h Health, leads bool) {
 	default:
 		return
 	}
-	m.out.add(Renewals{c.entrant.spec.ID, c.health})
+	m.out.add(Renewals{c.election.ID, c.health})
 }
 
 // notice publishes how the contest's term does, and what changed about that.
@@ -116,7 +116,7 @@ func (m *Member) notice(c *contest) {
 		}
 		m.log.Log(level, "renewals: "+what.String(), zap.String("election", c.name()), zap.Uint64("term", uint64(c.token)),
 			zap.Duration("sinceRenewal", now.Sub(h.Renewed).Round(time.Millisecond)))
-		m.out.add(Noticed{c.entrant.spec.ID, what, c.state.Role})
+		m.out.add(Noticed{c.election.ID, what, c.state.Role})
 	}
 	n.at = 0
 	switch {

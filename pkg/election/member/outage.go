@@ -32,7 +32,7 @@ func (m *Member) whole(s *stream) {
 // firstWrite is the time that a holder gets for its first write after an outage: of the lock, or
 // of its session, which says that it is at work. The slower of both renewal intervals counts.
 func (c *contest) firstWrite() time.Duration {
-	return 2 * max(c.entrant.spec.Timing.RenewInterval, c.member.cfg.Timing.RenewInterval)
+	return 2 * max(c.election.Timing.RenewInterval, c.m.cfg.Timing.RenewInterval)
 }
 
 // tendOpen lists in the session the elections in which this member has terms that fail open. It
@@ -80,7 +80,7 @@ func (m *Member) openTerms() []string {
 // terms to list says so of all of them; that counts only where terms fail open.
 func (c *contest) heldOpen() bool {
 	holder := c.state.Lock.Record.Holder
-	return slices.ContainsFunc(c.member.view.Peers, func(p machine.Peer) bool {
+	return slices.ContainsFunc(c.m.view.Peers, func(p machine.Peer) bool {
 		return p.Identity == holder && p.KeepsOpen(c.name()) && (c.failsOpen() || !slices.Contains(p.Open, record.EveryElection))
 	})
 }
@@ -106,7 +106,7 @@ func (m *Member) silent(now record.Instant) bool { return now.Sub(m.beat.Sent) >
 // gap for as long as the holder gets for its first write, and it wrote nothing. An outage that is
 // too short to be noticed must be over, too.
 func (c *contest) awaitsHolder() record.Instant {
-	l, m := &c.state.Lock, c.member
+	l, m := &c.state.Lock, c.m
 	switch {
 	case l.Owner != machine.Other || l.Record.ThroughSession():
 		return 0

@@ -143,26 +143,26 @@ func latestTime(a, b time.Time) time.Time {
 
 // settleRange takes in what an event showed of the lock.
 func (c *contest) settleRange(e machine.Event) {
-	g := c.entrant.spec.Ranges
+	g := c.election.Ranges
 	if g == nil {
 		return
 	}
 	if o, ok := e.(machine.Observed); ok {
 		g.saw(o.Record) // the machine may pass over what is history
 	}
-	g.settle(&c.state, c.member.identity)
+	g.settle(&c.state, c.m.identity)
 }
 
 // publishRange tells the host of the present term's range.
 func (m *Member) publishRange(c *contest) {
-	g := c.entrant.spec.Ranges
+	g := c.election.Ranges
 	if g == nil {
 		return
 	}
 	is, was := g.of(&c.state, m.identity), g.told
 	if is == nil && was != nil || is != nil && (was == nil || *was != *is) {
 		g.told = is
-		m.out.add(Within{c.entrant.spec.ID, is})
+		m.out.add(Within{c.election.ID, is})
 	}
 }
 

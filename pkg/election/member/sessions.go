@@ -44,9 +44,10 @@ func (m *Member) stray(s *stream, e lock.Entry) *contest {
 	}
 	m.log.Warn(Stray, zap.String("lock", e.Name))
 	m.strays--
-	spec := *was.election
-	spec.ID, spec.Lock, spec.Locks, spec.MigrateFrom, spec.Works = ID(m.strays), name.name, name.store, nil, false
-	c := newContest(m, &entrant{spec: &spec, stray: true}, name)
+	election := *was.election
+	election.ID, election.Lock, election.Locks, election.MigrateFrom, election.Works = ID(m.strays), name.name, name.store, nil, false
+	c := newContest(m, &election, name)
+	c.stray = true
 	m.contests.add(c)
 	s.byLock[e.Name] = c
 	m.resign(c, machine.ReasonRemoved)
@@ -63,7 +64,7 @@ type gone struct {
 // releasesStray says whether a lock of the election is a stray that is being released.
 func (m *Member) releasesStray(e *Election) bool {
 	for _, l := range e.lockNames() {
-		if c := m.streamOf(l.store).byLock[l.name]; c != nil && c.entrant.stray {
+		if c := m.streamOf(l.store).byLock[l.name]; c != nil && c.stray {
 			return true
 		}
 	}

@@ -47,7 +47,7 @@ func (c *contest) heldByAnother() (held bool, till record.Instant) {
 		return false, 0
 	}
 	if !l.Record.ThroughSession() {
-		till = l.LastSign().Add(c.entrant.spec.Timing.Among(c.member.others).ObserverWait(l.Record.Mark.Duration))
+		till = l.LastSign().Add(c.election.Timing.Among(c.m.others).ObserverWait(l.Record.Mark.Duration))
 	}
 	return true, till
 }
@@ -55,7 +55,7 @@ func (c *contest) heldByAnother() (held bool, till record.Instant) {
 // tendMove lets go of the old lock, or comes back to it. c is the contest for it.
 func (m *Member) tendMove(c *contest) {
 	w, now := &c.waiting, m.now
-	patience := mostWaits * c.entrant.spec.Timing.LeaseDuration
+	patience := mostWaits * c.election.Timing.LeaseDuration
 	some := func(d time.Duration) record.Instant { return now.Add(d + time.Duration(m.jitter()*float64(d))) }
 	held, till := c.inner.heldByAnother()
 	switch held = held && (till == 0 || now < till); {

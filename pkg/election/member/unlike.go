@@ -26,22 +26,22 @@ type setup struct {
 	leases map[time.Duration]int
 }
 
-func (s *setup) add(spec *Election) {
+func (s *setup) add(e *Election) {
 	if s.leases == nil {
 		s.leases = map[time.Duration]int{}
 	}
-	s.names += hash(spec.Name)
-	s.rules += hash(spec.Name, rulesOf(spec))
-	s.timings += hash(spec.Name, timingsOf(spec))
-	s.leases[spec.Timing.LeaseDuration]++
+	s.names += hash(e.Name)
+	s.rules += hash(e.Name, rulesOf(e))
+	s.timings += hash(e.Name, timingsOf(e))
+	s.leases[e.Timing.LeaseDuration]++
 }
 
-func (s *setup) remove(spec *Election) {
-	s.names -= hash(spec.Name)
-	s.rules -= hash(spec.Name, rulesOf(spec))
-	s.timings -= hash(spec.Name, timingsOf(spec))
-	if s.leases[spec.Timing.LeaseDuration]--; s.leases[spec.Timing.LeaseDuration] == 0 {
-		delete(s.leases, spec.Timing.LeaseDuration)
+func (s *setup) remove(e *Election) {
+	s.names -= hash(e.Name)
+	s.rules -= hash(e.Name, rulesOf(e))
+	s.timings -= hash(e.Name, timingsOf(e))
+	if s.leases[e.Timing.LeaseDuration]--; s.leases[e.Timing.LeaseDuration] == 0 {
+		delete(s.leases, e.Timing.LeaseDuration)
 	}
 }
 
@@ -59,12 +59,12 @@ func (s *setup) published(c *Config) record.Setup {
 
 // rulesOf is how an election is decided. What members may have each their own is not in it:
 // the renewal, and the store of a lock whose name is the same.
-func rulesOf(s *Election) string {
-	return fmt.Sprint(s.Lock, s.Policy, s.Bootstrap, s.Foreign.Sharing, s.Range, s.Outage.Mode, s.Outage.For)
+func rulesOf(e *Election) string {
+	return fmt.Sprint(e.Lock, e.Policy, e.Bootstrap, e.Foreign.Sharing, e.Range, e.Outage.Mode, e.Outage.For)
 }
 
-func timingsOf(s *Election) string {
-	t := s.Timing
+func timingsOf(e *Election) string {
+	t := e.Timing
 	t.Drift = 0 // it is published by itself
 	return fmt.Sprint(t)
 }

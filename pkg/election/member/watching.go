@@ -312,7 +312,7 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 
 // mayHear says whether what the stream shows of the lock is as new as the contest.
 func (c *contest) mayHear(s *stream, by machine.Source) bool {
-	c.listed = c.listed || c.entrant.stray || by == machine.List && c.began <= s.listSent
+	c.listed = c.listed || c.stray || by == machine.List && c.began <= s.listSent
 	return c.listed
 }
 

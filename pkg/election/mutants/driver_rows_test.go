@@ -165,8 +165,8 @@ var driverRows = []row{
 	{
 		name: "outage/first-write-by-the-election-alone", rule: "after an outage its holder gets the time for a beat of its session, too",
 		file: "pkg/election/member/outage.go",
-		old:  "2 * max(c.entrant.spec.Timing.RenewInterval, c.member.cfg.Timing.RenewInterval)",
-		new:  "2 * c.entrant.spec.Timing.RenewInterval",
+		old:  "2 * max(c.election.Timing.RenewInterval, c.m.cfg.Timing.RenewInterval)",
+		new:  "2 * c.election.Timing.RenewInterval",
 		pkg:  "pkg/election", test: "TestHolderIsFirstWhoseSessionIsSlower",
 	},
 	{
@@ -228,7 +228,7 @@ var driverRows = []row{
 	{
 		name: "tokens/by-a-list-of-before", rule: "a lock is taken by what was shown since the election was added",
 		file: "pkg/election/member/watching.go",
-		old:  "	c.listed = c.listed || c.entrant.stray || by == machine.List && c.began <= s.listSent\n",
+		old:  "	c.listed = c.listed || c.stray || by == machine.List && c.began <= s.listSent\n",
 		new:  "	c.listed = true\n",
 		pkg:  "pkg/election", test: "TestAListOfBeforeAnElectionWasAdded",
 	},

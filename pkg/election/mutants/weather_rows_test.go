@@ -47,7 +47,7 @@ var weatherRows = []row{
 	{
 		name: "contest/one-lock-waits-alone", rule: "a renewal is not held up by what the store asked for",
 		file: "pkg/election/member/contest.go",
-		old:  "RetryAfter: min(a.retryAfter(), c.entrant.spec.Timing.RenewInterval)",
+		old:  "RetryAfter: min(a.retryAfter(), c.election.Timing.RenewInterval)",
 		new:  "RetryAfter: a.retryAfter()",
 		pkg:  "pkg/election", test: "TestOneThrottledRenewal",
 	},

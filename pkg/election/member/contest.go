@@ -125,7 +125,7 @@ func (c *contest) name() string { return c.election.Name }
 
 // handle lets the contest's machine take in an event and does what it asks for.
 func (m *Member) handle(c *contest, event machine.Event) {
-	if c.outer != nil && c.outer.mustStop(m.now) {
+	if c.outer != nil && c.outer.mustStop() {
 		m.handle(c.outer, machine.Tick{}) // before anything begins inside
 	}
 	var first [2]happening // most events are followed by none, and cost no allocation

@@ -8,7 +8,6 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
@@ -29,8 +28,7 @@ func (m *Member) leave(why machine.Reason) {
 	}
 	m.leaving = why
 	m.log.Info(Leaving, zap.String("reason", string(why)))
-	now := m.now
-	m.giveUpAt, m.unreadyAt = now.Add(m.cfg.Timing.LeaseDuration), now.Add(stepAside)
+	m.giveUpAt, m.unreadyAt = m.now.Add(m.cfg.Timing.LeaseDuration), m.now.Add(stepAside)
 	m.contests.each(func(c *contest) { m.resign(c, why) })
 }
 
@@ -42,7 +40,7 @@ func (m *Member) resign(c *contest, why machine.Reason) {
 // handOver takes in that a contest is over: a member that leaves for good waits a moment for
 // the nominee of the lock that it released. Skipped if we outrank the nominee: while our
 // session says that we are ready, it would hand the lock straight back.
-func (m *Member) handOver(c *contest, now record.Instant) {
+func (m *Member) handOver(c *contest) {
 	l := &c.state.Lock
 	if m.leaving != machine.ReasonShutdown || l.Owner != machine.Free {
 		return
@@ -53,7 +51,7 @@ func (m *Member) handOver(c *contest, now record.Instant) {
 	}
 	me, nominee := c.config().Member, m.view.Peers[i].Member
 	if !priority.Outranks(c.election.Policy, priority.Weighed(me), priority.Weighed(nominee), c.state.Preferred) {
-		m.handed[c.lock], m.handedBy = true, now.Add(stepAside)
+		m.handed[c.lock], m.handedBy = true, m.now.Add(stepAside)
 	}
 }
 
@@ -65,8 +63,8 @@ func (m *Member) takenOver(s *stream, e lock.Entry) {
 }
 
 // endsSession says whether the session of a leaving member may end now.
-func (m *Member) endsSession(now record.Instant) bool {
-	if now >= m.handedBy {
+func (m *Member) endsSession() bool {
+	if m.now >= m.handedBy {
 		clear(m.handed)
 		m.handedBy = 0
 	}

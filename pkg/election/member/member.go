@@ -264,30 +264,29 @@ func (m *Member) take(in Input) {
 
 // attend does all that is due now.
 func (m *Member) attend() {
-	now := m.now
-	for c := m.timers.due(now); c != nil; c = m.timers.due(now) {
-		m.woken(c, now)
+	for c := m.timers.due(m.now); c != nil; c = m.timers.due(m.now) {
+		m.woken(c)
 	}
 	m.tendDisowned()
 	if m.ending != "" {
 		m.leave(m.ending)
 	}
-	if m.unreadyAt <= now {
+	if m.unreadyAt <= m.now {
 		m.unreadyAt = 0
 	}
-	if m.publishAt != 0 && m.publishAt <= now {
+	if m.publishAt != 0 && m.publishAt <= m.now {
 		m.published, m.publishAt = m.preference.Digest(), 0
 	}
 	m.own.Publish(m.member())
-	m.settle(now)
-	if m.endsSession(now) {
+	m.settle()
+	if m.endsSession() {
 		m.own.Leave()
 	}
-	m.tendSession(now)
-	m.tendSight(now)
-	m.tendView(now)
-	m.tendUnlike(now)
-	m.tendStreams(now)
+	m.tendSession()
+	m.tendSight()
+	m.tendView()
+	m.tendUnlike()
+	m.tendStreams()
 	m.tendQueue()
 }
 
@@ -370,16 +369,16 @@ func (c *contest) each(f func(*contest)) {
 }
 
 // settle drops the elections that were given up and owe nothing any more.
-func (m *Member) settle(now record.Instant) {
+func (m *Member) settle() {
 	var dropped, stray bool
 	for _, c := range m.going.all() {
-		if !c.state.Settled(c.config(), now) {
+		if !c.state.Settled(c.config(), m.now) {
 			continue
 		}
 		if c.inner != nil && m.going.has(c.inner) {
 			continue // its work is the inner one
 		}
-		m.handOver(c, now)
+		m.handOver(c)
 		m.drop(c)
 		if c.outer != nil && m.going.has(c.outer) {
 			continue
@@ -397,7 +396,7 @@ func (m *Member) settle(now record.Instant) {
 	}
 	if dropped && len(m.contests.all) == 0 {
 		// Locks with ranges may have taken all the time that there was.
-		m.giveUpAt = max(m.giveUpAt, now.Add(m.cfg.Timing.RenewInterval))
+		m.giveUpAt = max(m.giveUpAt, m.now.Add(m.cfg.Timing.RenewInterval))
 	}
 	if stray { // an election may be waiting for this lock
 		given := m.postponed
@@ -451,12 +450,12 @@ func (m *Member) preferenceOf(c *contest) machine.PreferenceChanged {
 }
 
 // tendView tells every election when the living members, or what they publish, changed.
-func (m *Member) tendView(now record.Instant) {
-	if !m.viewStale && (m.viewNext == 0 || now < m.viewNext) {
+func (m *Member) tendView() {
+	if !m.viewStale && (m.viewNext == 0 || m.now < m.viewNext) {
 		return
 	}
-	m.compare(now)
-	view, changes := m.dir.View(now, m.identity)
+	m.compare()
+	view, changes := m.dir.View(m.now, m.identity)
 	m.viewStale, m.viewNext = false, changes
 	if reflect.DeepEqual(view, m.view) {
 		return
@@ -466,14 +465,14 @@ func (m *Member) tendView(now record.Instant) {
 }
 
 // tendSession lets the session do what is due.
-func (m *Member) tendSession(now record.Instant) {
-	actions, next := m.own.Step(now)
+func (m *Member) tendSession() {
+	actions, next := m.own.Step(m.now)
 	m.sessionNext = next
 	if at := m.own.ProvenAt(); at != m.provenAt {
 		m.provenAt = at
-		if at > now {
+		if at > m.now {
 			m.log.Info("an earlier session of this host did not end by itself: its member crashed, or could not reach the API for as long as it lasts; until it has proven itself no leadership moves to this member for its rank",
-				zap.Duration("for", at.Sub(now)))
+				zap.Duration("for", at.Sub(m.now)))
 		}
 	}
 	for _, a := range actions {
@@ -493,57 +492,55 @@ func (m *Member) tendSession(now record.Instant) {
 		m.log.Warn("session lost; everything stops, and the member comes back under a new identity", zap.String("reason", string(why)))
 		m.leave(machine.ReasonSession)
 	}
-	if m.leaving != "" && len(m.contests.all) == 0 && !m.own.Over() && now >= m.giveUpAt {
+	if m.leaving != "" && len(m.contests.all) == 0 && !m.own.Over() && m.now >= m.giveUpAt {
 		m.log.Warn("the session could not be ended in time; it will expire", zap.String("session", m.own.Name()))
 		m.own.Abandon()
 	}
 }
 
 func (m *Member) sessionWritten(w session.Write, a answer) {
-	now := m.now
 	if a.outcome == lock.Committed {
 		m.viewStale = true
 		m.streamOf(Own).reaches(a.entry.Version.Revision)
-		m.dir.Observe(now, w.Name, a.entry.Record, a.entry.Version)
+		m.dir.Observe(m.now, w.Name, a.entry.Record, a.entry.Version)
 	}
 	if w.Beat == 0 {
 		return // another's session; the stream shows what became of it
 	}
 	if a.outcome != lock.Unknown {
-		m.heardOf = now
+		m.heardOf = m.now
 	}
 	m.trouble.note("session", w.Name, a.err)
 	m.answeredFor(a)
 	outcome := outcomeOf(a)
 	if outcome == machine.Refused {
-		m.excuse(now)
+		m.excuse()
 	}
 	if errors.Is(a.err, lock.ErrInvalid) {
 		m.own.Unfit(w.Beat)
 	}
-	m.own.WriteDone(now, w.Beat, outcome, a.entry.Version)
+	m.own.WriteDone(m.now, w.Beat, outcome, a.entry.Version)
 }
 
 // restored gives this incarnation up: the store shows less than it did, so it was reset to
 // an earlier state (rule newer-by-version).
-func (m *Member) restored(now record.Instant) {
+func (m *Member) restored() {
 	if m.leaving != "" {
 		return
 	}
-	m.notBefore = max(m.notBefore, now.Add(m.cfg.Timing.ObserverWait(m.cfg.Timing.LeaseDuration)))
+	m.notBefore = max(m.notBefore, m.now.Add(m.cfg.Timing.ObserverWait(m.cfg.Timing.LeaseDuration)))
 	m.leave(machine.ReasonRestored)
 }
 
 func (m *Member) sessionRead(name string, a answer) {
-	now := m.now
 	if a.err != nil {
-		m.own.ReadFailed(now, name)
+		m.own.ReadFailed(m.now, name)
 		return
 	}
 	m.answeredFor(a)
 	m.viewStale = true
-	if !m.dir.Read(now, a.sent, name, a.entry.Record, a.entry.Version) {
-		m.restored(now)
+	if !m.dir.Read(m.now, a.sent, name, a.entry.Record, a.entry.Version) {
+		m.restored()
 	}
 	m.own.ReadDone(name)
 }

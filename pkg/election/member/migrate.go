@@ -33,8 +33,8 @@ func (m *Member) extend(c *contest) {
 
 // mustStop says whether a term is on that is to be stopped by now for want of a renewal.
 // Its Tick may be late where the host was held up.
-func (c *contest) mustStop(now record.Instant) bool {
-	return c.state.Role == machine.Leading && now >= c.state.Term.Deadline.Add(-c.election.Timing.StopGrace)
+func (c *contest) mustStop() bool {
+	return c.state.Role == machine.Leading && c.m.now >= c.state.Term.Deadline.Add(-c.election.Timing.StopGrace)
 }
 
 // stopInner ends the inner contest's term, if there is one, for the outer one's sake.

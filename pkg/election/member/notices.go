@@ -159,8 +159,8 @@ func (m *Member) rewake(c *contest) {
 }
 
 // woken does what the contest's timer was set for.
-func (m *Member) woken(c *contest, now record.Instant) {
-	if c.tickAt != 0 && c.tickAt <= now {
+func (m *Member) woken(c *contest) {
+	if c.tickAt != 0 && c.tickAt <= m.now {
 		c.tickAt = 0
 		m.handle(c, machine.Tick{})
 	} else {

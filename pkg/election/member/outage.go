@@ -99,7 +99,7 @@ func (m *Member) holdOff(s *stream, d func(*contest) time.Duration) {
 func (m *Member) leastSilence() time.Duration { return 2 * m.cfg.Timing.RenewInterval }
 
 // silent says whether the store may be away.
-func (m *Member) silent(now record.Instant) bool { return now.Sub(m.beat.Sent) > m.leastSilence() }
+func (m *Member) silent() bool { return m.now.Sub(m.beat.Sent) > m.leastSilence() }
 
 // awaitsHolder is the earliest instant at which a lock may be taken whose holder may fail
 // open: the holder's session has ended or lists no such term, beats have come through without a
@@ -124,7 +124,7 @@ func (c *contest) awaitsHolder() record.Instant {
 
 // outlasts says whether a term of ours outlasts an outage that is on: our session must not end
 // then for what cannot be released.
-func (m *Member) outlasts() bool { return m.silent(m.now) && m.outlasting() }
+func (m *Member) outlasts() bool { return m.silent() && m.outlasting() }
 
 // spares says whether the session of that name is not to be ended yet: its owner holds a lock
 // whose terms fail open, and may have been away for as long as we were. It gets the same time

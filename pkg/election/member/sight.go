@@ -44,22 +44,21 @@ func (s *sight) dims(now, reach record.Instant, t record.Timing) bool {
 // sawBeat takes in what the realm's own stream shows of a session. A beat of ours extends
 // all that our session renews. A contest without use for it now gets it with its next event.
 func (m *Member) sawBeat(e lock.Entry) {
-	now := m.now
 	switch {
 	case e.Record == nil:
 		delete(m.heard, e.Name)
 	case e.Record.Bound() && e.Record.Holder != "":
-		m.heard[e.Name] = sign{e.Record.Holder, now}
+		m.heard[e.Name] = sign{e.Record.Holder, m.now}
 	}
-	seen, ours := m.own.Seen(now, e.Name, e.Record, e.Version)
+	seen, ours := m.own.Seen(m.now, e.Name, e.Record, e.Version)
 	if !ours || seen.Sent <= m.beat.Sent {
 		return
 	}
-	if m.sight.dims(now, m.reach(), m.cfg.Timing) {
+	if m.sight.dims(m.now, m.reach(), m.cfg.Timing) {
 		m.blind("our own beats come back too late, again and again")
 	}
-	if m.silent(now) {
-		m.soundSince = now
+	if m.silent() {
+		m.soundSince = m.now
 	}
 	m.beat, m.answeredAt = seen, 0
 	var event machine.Event = seen // made once, for all contests
@@ -74,12 +73,12 @@ func (m *Member) sawBeat(e lock.Entry) {
 // seen a beat for so long that others would have taken them, had the beats not been
 // stored: a member that is blind does no work, and must not keep others from it. Where a
 // term fails open it may be the store that is away, so the store must have answered.
-func (m *Member) tendSight(now record.Instant) {
+func (m *Member) tendSight() {
 	m.sightNext = 0
 	if m.leaving != "" || m.beat.Sent == 0 {
 		return
 	}
-	if len(m.dimmed.list) > 0 && now < m.reach() {
+	if len(m.dimmed.list) > 0 && m.now < m.reach() {
 		m.brighten()
 	}
 	lease := m.cfg.Timing.LeaseDuration
@@ -90,11 +89,11 @@ func (m *Member) tendSight(now record.Instant) {
 		}
 		at = max(at, m.answeredAt.Add(lease))
 	}
-	if now < at {
+	if m.now < at {
 		m.sightNext = at
 		return
 	}
-	m.sightNext = now.Add(lease)
+	m.sightNext = m.now.Add(lease)
 	m.blind("our own beats are not seen")
 	if m.ending != "" {
 		m.leave(m.ending)

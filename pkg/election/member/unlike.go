@@ -103,10 +103,10 @@ const lasting = 3 * time.Minute
 
 // compare takes up the timings that the others publish, and logs each difference that begins or
 // ends.
-func (m *Member) compare(now record.Instant) {
+func (m *Member) compare() {
 	own := m.member()
-	m.others = m.dir.Bounds(now, own)
-	found := append(m.dir.Differences(now, own), m.groups(now)...)
+	m.others = m.dir.Bounds(m.now, own)
+	found := append(m.dir.Differences(m.now, own), m.groups()...)
 	is := func(f session.Difference) func(noted) bool {
 		return func(n noted) bool { return n.What == f.What && n.Theirs == f.Theirs && n.Ours == f.Ours }
 	}
@@ -115,7 +115,7 @@ func (m *Member) compare(now record.Instant) {
 			m.unlike.known[at].Members = found[i].Members
 			continue
 		}
-		m.unlike.known = append(m.unlike.known, noted{Difference: found[i], since: now})
+		m.unlike.known = append(m.unlike.known, noted{Difference: found[i], since: m.now})
 		m.log.Info("members differ", about(found[i])...)
 	}
 	m.unlike.known = slices.DeleteFunc(m.unlike.known, func(n noted) bool {
@@ -128,14 +128,14 @@ func (m *Member) compare(now record.Instant) {
 }
 
 // tendUnlike warns of what differs for too long, once.
-func (m *Member) tendUnlike(now record.Instant) {
+func (m *Member) tendUnlike() {
 	m.unlike.next = 0
 	for i := range m.unlike.known {
 		n := &m.unlike.known[i]
 		at := n.since.Add(lasting)
 		switch {
 		case n.warned:
-		case now >= at:
+		case m.now >= at:
 			n.warned = true
 			m.log.Warn("members differ in what they should have alike (give them the same configuration and version, or groups and locks of their own); until then each waits by the longer", about(n.Difference)...)
 		case m.unlike.next == 0 || at < m.unlike.next:
@@ -150,8 +150,8 @@ func about(d session.Difference) []zap.Field {
 }
 
 // groups are the differences to other groups whose members hold locks of ours.
-func (m *Member) groups(now record.Instant) []session.Difference {
-	alive := m.dir.OtherGroups(now)
+func (m *Member) groups() []session.Difference {
+	alive := m.dir.OtherGroups(m.now)
 	if len(alive) == 0 {
 		return nil
 	}

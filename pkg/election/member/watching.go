@@ -121,12 +121,12 @@ func (m *Member) include(s *stream) {
 
 // tendStreams begins those streams anew whose time has come, and the realm's when it has
 // gone silent.
-func (m *Member) tendStreams(now record.Instant) {
-	m.tendStream(now)
+func (m *Member) tendStreams() {
+	m.tendStream()
 	for _, s := range m.streams {
 		switch {
 		case s.beginAt == 0:
-		case now >= s.beginAt:
+		case m.now >= s.beginAt:
 			m.begin(s)
 		case m.streamNext == 0 || s.beginAt < m.streamNext:
 			m.streamNext = s.beginAt
@@ -136,10 +136,10 @@ func (m *Member) tendStreams(now record.Instant) {
 
 // tendStream begins the realm's own stream anew when it has gone silent: it would show
 // our own beats at the least, so a member that hears nothing is blind.
-func (m *Member) tendStream(now record.Instant) {
+func (m *Member) tendStream() {
 	s := m.streamOf(Own)
 	silent := s.heardAt.Add(m.patience(s))
-	if now < silent {
+	if m.now < silent {
 		m.streamNext = silent
 		return
 	}
@@ -169,9 +169,9 @@ func (m *Member) patience(s *stream) time.Duration {
 }
 
 // excuse takes in that a beat of ours was refused: the realm's stream has none to show.
-func (m *Member) excuse(now record.Instant) {
+func (m *Member) excuse() {
 	s := m.streamOf(Own)
-	s.heardAt = max(s.heardAt, now)
+	s.heardAt = max(s.heardAt, m.now)
 }
 
 // shows says whether the object is among those that are watched. One whose election was
@@ -234,9 +234,8 @@ func (m *Member) isSession(s *stream, e lock.Entry) bool {
 
 // listed takes in all that there is; what is not among it is absent.
 func (m *Member) listed(s *stream, e lock.Event) {
-	now := m.now
 	if m.carriesSessions(s) {
-		m.listedSessions(now, s, e) // first: whose a record is may follow from them
+		m.listedSessions(s, e) // first: whose a record is may follow from them
 		defer func() { s.view = nil }()
 	}
 	seen := make(map[string]bool, len(e.List))
@@ -262,7 +261,7 @@ func (m *Member) listed(s *stream, e lock.Event) {
 	}
 }
 
-func (m *Member) listedSessions(now record.Instant, s *stream, e lock.Event) {
+func (m *Member) listedSessions(s *stream, e lock.Event) {
 	var sessions []session.Shown
 	for _, entry := range e.List {
 		if m.isSession(s, entry) {
@@ -270,13 +269,13 @@ func (m *Member) listedSessions(now record.Instant, s *stream, e lock.Event) {
 		}
 	}
 	m.viewStale = true
-	if !m.dir.List(now, s.listSent, e.Revision, sessions) {
-		m.restored(now)
+	if !m.dir.List(m.now, s.listSent, e.Revision, sessions) {
+		m.restored()
 	}
 	// The view is told with each lock: beside an older record of it, others that have moved
 	// on meanwhile look as if they were gone.
-	m.compare(now)
-	s.view, m.viewNext = m.dir.View(now, m.identity)
+	m.compare()
+	s.view, m.viewNext = m.dir.View(m.now, m.identity)
 	m.view, m.viewStale = s.view, false
 	m.contests.each(func(c *contest) {
 		if m.streamOf(c.lock.store) != s {
@@ -296,7 +295,7 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 		return
 	}
 	if s.view == nil { // else the view is that of the list
-		m.tendView(m.now) // whose the record is follows from the sessions shown before it
+		m.tendView() // whose the record is follows from the sessions shown before it
 	}
 	m.showsDisowned(lockName{s.store, e.Name}, e)
 	c := s.byLock[e.Name]

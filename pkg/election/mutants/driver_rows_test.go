@@ -116,7 +116,7 @@ var driverRows = []row{
 	{
 		name: "watching/judged-by-old-view", rule: "whose a record is follows from the sessions shown before it",
 		file: "pkg/election/member/watching.go",
-		old:  "		m.tendView(m.now) // whose the record is follows from the sessions shown before it\n",
+		old:  "		m.tendView() // whose the record is follows from the sessions shown before it\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestBurstAfterASlotIsReused",
 	},
@@ -137,7 +137,7 @@ var driverRows = []row{
 	{
 		name: "realm/restored-forgets-the-wait", rule: "the incarnation after a restored store takes nothing for as long as a term may last",
 		file: "pkg/election/member/member.go",
-		old:  "	m.notBefore = max(m.notBefore, now.Add(m.cfg.Timing.ObserverWait(m.cfg.Timing.LeaseDuration)))\n",
+		old:  "	m.notBefore = max(m.notBefore, m.now.Add(m.cfg.Timing.ObserverWait(m.cfg.Timing.LeaseDuration)))\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestARestoredStoreIsWaitedOut",
 	},

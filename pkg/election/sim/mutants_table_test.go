@@ -155,7 +155,7 @@ var rows = []mutant{
 	{
 		// What the driver tells, and when, matters as much: this and the next are the simulator's.
 		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "member/watching.go",
-		old: "		m.tendView(m.now) // whose the record is follows from the sessions shown before it\n",
+		old: "		m.tendView() // whose the record is follows from the sessions shown before it\n",
 		new: "",
 	},
 	{

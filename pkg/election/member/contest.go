@@ -123,6 +123,20 @@ func initialState(m *Member, lock lockName) machine.State {
 
 func (c *contest) name() string { return c.election.Name }
 
+// each calls f for the election's contests, the outer one first.
+func (c *contest) each(f func(*contest)) {
+	for _, one := range []*contest{c.outer, c} {
+		if one != nil && !one.over { // of a migration that is removed one may be over before the other
+			f(one)
+		}
+	}
+}
+
+func (c *contest) holdsThroughSession() bool {
+	l := &c.state.Lock
+	return l.Owner == machine.Mine && l.Record.ThroughSession()
+}
+
 // handle lets the contest's machine take in an event and does what it asks for.
 func (m *Member) handle(c *contest, event machine.Event) {
 	if c.outer != nil && c.outer.mustStop() {
@@ -331,17 +345,4 @@ func (m *Member) report(c *contest, a machine.Report) {
 		ID: c.election.ID, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.election.Before + c.state.Cycle,
 		Leader: leaderOf(&c.state), Lost: a.Role == machine.Draining && !givenUp[a.Reason],
 	})
-}
-
-// leaderOf is who holds the lock, as the machine knows it.
-func leaderOf(s *machine.State) Leader {
-	rec := s.Lock.Record
-	if rec == nil || rec.Holder == "" {
-		return Leader{}
-	}
-	l := Leader{Identity: rec.Holder}
-	if rec.Bound() {
-		l.Revision, l.Location, l.Token = rec.Mark.Key.Revision(), rec.Mark.Key.Location(), rec.Token
-	}
-	return l
 }

@@ -43,8 +43,8 @@ func (m *Member) disownedNow() []record.Disowned {
 // mostTold is how many locks one line of the log names.
 const mostTold = 10
 
-// tendDisowned tells what was disowned just now. It ends the session where it cannot say what was disowned: a member of an earlier
-// version would not heed it, or it is too much to be listed.
+// tendDisowned tells what was disowned just now. It ends the session where it cannot say what was
+// disowned: a member of an earlier version would not heed it, or it is too much to be listed.
 func (m *Member) tendDisowned() {
 	if n := len(m.untold); n > 0 {
 		m.log.Warn(Disowns,

@@ -17,10 +17,6 @@ import (
 // when the nominees have taken what it released.
 const stepAside = 50 * time.Millisecond
 
-// gainersFirst is the same for who gains nothing by a change of the preference, and says
-// later that it sees it: the holder waits to hear that of those who do.
-const gainersFirst = 25 * time.Millisecond
-
 // leave gives up everything: each election stops and is released, then the session ends.
 func (m *Member) leave(why machine.Reason) {
 	if m.leaving != "" {

@@ -25,7 +25,7 @@ func (m *Member) View() *machine.View { return m.view }
 func (m *Member) Directory() *session.Directory { return m.dir }
 
 // Says is what the session says of this member.
-func (m *Member) Says() record.Member { return m.member() }
+func (m *Member) Says() record.Member { return m.says() }
 
 // Leaving is why everything is being given up; empty while nothing is.
 func (m *Member) Leaving() machine.Reason { return m.leaving }

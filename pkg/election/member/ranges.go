@@ -12,6 +12,12 @@ import (
 // in the record which its first write replaced, whatever anybody's clock says. Times are
 // whole seconds, so that what is stored is what is reported in every kind of lock.
 
+// Range is the range of a term, both ends included. It does not change.
+type Range struct {
+	Token      record.Token
+	Start, End time.Time
+}
+
 // Ranges is what a member keeps of the ranges of an election, beyond one incarnation. The
 // Member that has it owns it.
 type Ranges struct {
@@ -164,10 +170,4 @@ func (m *Member) publishRange(c *contest) {
 		g.told = is
 		m.out.add(Within{c.election.ID, is})
 	}
-}
-
-// Range is the range of a term, both ends included. It does not change.
-type Range struct {
-	Token      record.Token
-	Start, End time.Time
 }

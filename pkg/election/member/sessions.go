@@ -1,11 +1,87 @@
 package member
 
 import (
+	"errors"
+	"fmt"
+	"reflect"
+
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/session"
 )
+
+// tendSession lets the session do what is due.
+func (m *Member) tendSession() {
+	actions, next := m.own.Step(m.now)
+	m.sessionNext = next
+	if at := m.own.ProvenAt(); at != m.provenAt {
+		m.provenAt = at
+		if at > m.now {
+			m.log.Info("an earlier session of this host did not end by itself: its member crashed, or could not reach the API for as long as it lasts; until it has proven itself no leadership moves to this member for its rank",
+				zap.Duration("for", at.Sub(m.now)))
+		}
+	}
+	for _, a := range actions {
+		switch a := a.(type) {
+		case session.Write:
+			if a.Beat == 0 && (m.leaving != "" || m.spares(a.Name)) {
+				continue // it is asked for again; who leaves does not know any more whom to spare
+			}
+			m.send(asked{session: a, request: request{store: Own, name: a.Name, write: &a.Record, replaces: a.If}})
+		case session.Read:
+			m.send(asked{session: a, request: request{store: Own, name: a.Name}})
+		default:
+			panic(fmt.Sprintf("member: session asked for %T", a))
+		}
+	}
+	if why, lost := m.own.Lost(); lost && m.leaving == "" {
+		m.log.Warn("session lost; everything stops, and the member comes back under a new identity", zap.String("reason", string(why)))
+		m.leave(machine.ReasonSession)
+	}
+	if m.leaving != "" && len(m.contests.all) == 0 && !m.own.Over() && m.now >= m.giveUpAt {
+		m.log.Warn("the session could not be ended in time; it will expire", zap.String("session", m.own.Name()))
+		m.own.Abandon()
+	}
+}
+
+func (m *Member) sessionWritten(w session.Write, a answer) {
+	if a.outcome == lock.Committed {
+		m.viewStale = true
+		m.streamOf(Own).reaches(a.entry.Version.Revision)
+		m.dir.Observe(m.now, w.Name, a.entry.Record, a.entry.Version)
+	}
+	if w.Beat == 0 {
+		return // another's session; the stream shows what became of it
+	}
+	if a.outcome != lock.Unknown {
+		m.heardOf = m.now
+	}
+	m.trouble.note("session", w.Name, a.err)
+	m.answeredFor(a)
+	outcome := outcomeOf(a)
+	if outcome == machine.Refused {
+		m.excuse()
+	}
+	if errors.Is(a.err, lock.ErrInvalid) {
+		m.own.Unfit(w.Beat)
+	}
+	m.own.WriteDone(m.now, w.Beat, outcome, a.entry.Version)
+}
+
+func (m *Member) sessionRead(name string, a answer) {
+	if a.err != nil {
+		m.own.ReadFailed(m.now, name)
+		return
+	}
+	m.answeredFor(a)
+	m.viewStale = true
+	if !m.dir.Read(m.now, a.sent, name, a.entry.Record, a.entry.Version) {
+		m.restored()
+	}
+	m.own.ReadDone(name)
+}
 
 // answeredFor takes in whether the store answered a request for our session. An answer counts
 // once the watch has been silent for a leaseDuration; a request without an answer makes all
@@ -20,53 +96,27 @@ func (m *Member) answeredFor(a answer) {
 	}
 }
 
-func (c *contest) holdsThroughSession() bool {
-	l := &c.state.Lock
-	return l.Owner == machine.Mine && l.Record.ThroughSession()
+// restored gives this incarnation up: the store shows less than it did, so it was reset to
+// an earlier state (rule newer-by-version).
+func (m *Member) restored() {
+	if m.leaving != "" {
+		return
+	}
+	m.notBefore = max(m.notBefore, m.now.Add(m.cfg.Timing.ObserverWait(m.cfg.Timing.LeaseDuration)))
+	m.leave(machine.ReasonRestored)
 }
 
-// stray takes up a lock that this incarnation holds although it takes part in no election
-// for it: a write that was given up was carried out after all. It is released (rule answer-for-your-writes);
-// nothing else would free it while our session lives.
-func (m *Member) stray(s *stream, e lock.Entry) *contest {
-	rec := e.Record
-	if rec == nil || rec.Holder != m.identity || !rec.Bound() || !rec.ThroughSession() || m.leaving != "" {
-		return nil
+// tendView tells every election when the living members, or what they publish, changed.
+func (m *Member) tendView() {
+	if !m.viewStale && (m.viewNext == 0 || m.now < m.viewNext) {
+		return
 	}
-	name := lockName{s.store, e.Name}
-	if m.isDisowned(name, e) {
-		return nil
+	m.compare()
+	view, changes := m.dir.View(m.now, m.identity)
+	m.viewStale, m.viewNext = false, changes
+	if reflect.DeepEqual(view, m.view) {
+		return
 	}
-	// Only what we wrote ourselves: a stranger's copy of one of our locks is none of ours.
-	was := m.gone[name]
-	if b := rec.Mark.Beat; b == 0 || b > was.beat || rec.Mark.SessionUID != m.beat.UID {
-		return nil
-	}
-	m.log.Warn(Stray, zap.String("lock", e.Name))
-	m.strays--
-	election := *was.election
-	election.ID, election.Lock, election.Locks, election.MigrateFrom, election.Works = ID(m.strays), name.name, name.store, nil, false
-	c := newContest(m, &election, name)
-	c.stray = true
-	m.contests.add(c)
-	s.byLock[e.Name] = c
-	m.resign(c, machine.ReasonRemoved)
-	return c
-}
-
-// gone is what is kept of a lock whose election was given up: the number of the last write to it,
-// since none is used twice should the election come back, and what that election was.
-type gone struct {
-	beat     uint64
-	election *Election
-}
-
-// releasesStray says whether a lock of the election is a stray that is being released.
-func (m *Member) releasesStray(e *Election) bool {
-	for _, l := range e.lockNames() {
-		if c := m.streamOf(l.store).byLock[l.name]; c != nil && c.stray {
-			return true
-		}
-	}
-	return false
+	m.view = view
+	m.contests.each(func(c *contest) { m.handle(c, machine.DirectoryChanged{View: view}) })
 }

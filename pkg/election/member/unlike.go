@@ -104,7 +104,7 @@ const lasting = 3 * time.Minute
 // compare takes up the timings that the others publish, and logs each difference that begins or
 // ends.
 func (m *Member) compare() {
-	own := m.member()
+	own := m.says()
 	m.others = m.dir.Bounds(m.now, own)
 	found := append(m.dir.Differences(m.now, own), m.groups()...)
 	is := func(f session.Difference) func(noted) bool {

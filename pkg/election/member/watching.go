@@ -29,8 +29,8 @@ type stream struct {
 	view *machine.View
 	// restart: the stream is to be begun anew, with a list.
 	restart bool
-	// listing: its list has not come yet. begunAt is when it was begun, and
-	// beginAt when it is to be begun anew; zero for never.
+	// listing: its list has not come yet. begunAt is when it was begun, and beginAt when it is to be
+	// begun anew; zero for never.
 	listing          bool
 	begunAt, beginAt record.Instant
 	// heardAt is when it last said anything.

@@ -39,7 +39,7 @@ var disownedRows = []row{
 	},
 	{
 		name: "disowned/not-published", rule: "answer-for-your-writes: others hear of what is disowned",
-		file: "pkg/election/member/member.go",
+		file: "pkg/election/member/says.go",
 		old:  "		Disowned: m.disownedNow(),\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestALockThatCannotBeReleasedIsDisowned",
@@ -53,7 +53,7 @@ var disownedRows = []row{
 	},
 	{
 		name: "disowned/written-again", rule: "what was disowned is no stray lock",
-		file: "pkg/election/member/sessions.go",
+		file: "pkg/election/member/strays.go",
 		old:  "	if m.isDisowned(name, e) {",
 		new:  "	if false {",
 		pkg:  "pkg/election", test: "TestADisownedLockIsTakenBack",

@@ -136,7 +136,7 @@ var driverRows = []row{
 	},
 	{
 		name: "realm/restored-forgets-the-wait", rule: "the incarnation after a restored store takes nothing for as long as a term may last",
-		file: "pkg/election/member/member.go",
+		file: "pkg/election/member/sessions.go",
 		old:  "	m.notBefore = max(m.notBefore, m.now.Add(m.cfg.Timing.ObserverWait(m.cfg.Timing.LeaseDuration)))\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestARestoredStoreIsWaitedOut",
@@ -178,7 +178,7 @@ var driverRows = []row{
 	},
 	{
 		name: "outage/who-leaves-ends-others", rule: "who leaves ends no session of others: it does not know any more who fails open",
-		file: "pkg/election/member/member.go",
+		file: "pkg/election/member/sessions.go",
 		old:  "(m.leaving != \"\" || m.spares(a.Name))",
 		new:  "m.spares(a.Name)",
 		pkg:  "pkg/election", test: "TestWhoLeavesSparesWhoFailsOpen",

@@ -4,7 +4,7 @@ package mutants_test
 var sessionRows = []row{
 	{
 		name: "session/full-slot-again-and-again", rule: "a slot that a stranger has filled up is left alone",
-		file: "pkg/election/member/member.go",
+		file: "pkg/election/member/sessions.go",
 		old:  "		m.own.Unfit(w.Beat)\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestASlotThatIsFull",

@@ -1,0 +1,45 @@
+package member
+
+import (
+	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// says is what our session says of this member now.
+func (m *Member) says() record.Member {
+	for _, c := range m.lowered.all() {
+		if c.state.Standing(m.now) {
+			m.lowered.remove(c)
+		}
+	}
+	says := record.Member{
+		Identity: m.identity, Revision: m.cfg.Revision, Location: m.cfg.Location, Weight: m.cfg.Weight,
+		Ready:      (m.leaving == "" || m.unreadyAt != 0) && m.sight.clear(),
+		Preference: m.published, Config: digest(m.setup.names), Setup: m.setup.published(&m.cfg), Open: m.openTerms(),
+		Disowned: m.disownedNow(),
+	}
+	if says.Standing, m.crowded = m.standing(); m.crowded {
+		says.Ready = false
+	}
+	return says
+}
+
+// maxListed is how many bytes a session spends on each list of elections. All of it goes out
+// with each beat, and is shown to every member.
+const maxListed = 32 << 10
+
+// standing is what our session lists, and whether that is too much to be listed.
+func (m *Member) standing() (list []string, crowded bool) {
+	bytes := 0
+	for _, some := range [][]*contest{m.lowered.list, m.unready.list} {
+		for _, c := range some {
+			if bytes += len(c.name()); bytes > maxListed {
+				return []string{record.EveryElection}, true
+			}
+			list = append(list, c.name())
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), false
+}

@@ -67,12 +67,9 @@ func (m *Member) endsSession() bool {
 	return m.leaving != "" && (len(m.contests.all) == 0 && len(m.handed) == 0 || m.letGo())
 }
 
-// finished says whether this incarnation owes nothing any more.
-func (m *Member) finished() bool { return m.leaving != "" && len(m.contests.all) == 0 && m.own.Over() }
-
 // releasedOneByOne is up to how many locks a leaving member releases each by itself, which
 // names a successor for each. The end of its session frees all at once.
-const releasedOneByOne = poolSize
+const releasedOneByOne = laneSize
 
 // letGo says whether the end of the session may stand for the releases that are still to
 // be written: nothing is at work any more, and what is left are many locks that it holds

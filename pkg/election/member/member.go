@@ -172,7 +172,7 @@ const mostKept = 1024
 
 // Over says whether this incarnation owes nothing any more. Its watches and requests may be
 // dropped then.
-func (m *Member) Over() bool { return m.finished() }
+func (m *Member) Over() bool { return m.leaving != "" && len(m.contests.all) == 0 && m.own.Over() }
 
 // Again says whether the member is to come back as another incarnation once this one is over,
 // and the error for which a store cannot be used at all.
@@ -207,7 +207,7 @@ func (m *Member) take(in Input) {
 			m.ended(s, in.Err)
 		}
 	case Answered:
-		m.answer(in)
+		m.answered(in)
 	case Returned:
 		m.returned(in)
 	case Leave:

@@ -94,21 +94,21 @@ var driverRows = []row{
 	},
 	{
 		name: "writes/sent-when-answered", rule: "a write counts from when it was sent",
-		file: "pkg/election/member/queue.go",
+		file: "pkg/election/member/requests.go",
 		old:  "answer{sent: a.sent, entry: in.Entry",
 		new:  "answer{sent: m.now, entry: in.Entry",
 		pkg:  "pkg/election", test: "TestTermCountsFromTheSending",
 	},
 	{
 		name: "writes/answers-after-the-end", rule: "answers for a contest that was given up change nothing",
-		file: "pkg/election/member/queue.go",
+		file: "pkg/election/member/requests.go",
 		old:  "	case a.contest.over:\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestAnswersForAnElectionThatWasGivenUp",
 	},
 	{
 		name: "writes/unknown-is-refused", rule: "a write of unknown outcome may be stored",
-		file: "pkg/election/member/queue.go",
+		file: "pkg/election/member/requests.go",
 		old:  "return machine.Unknown\n",
 		new:  "return machine.Refused\n",
 		pkg:  "pkg/election", test: "TestRangeOfALostTake",
@@ -248,7 +248,7 @@ var driverRows = []row{
 	},
 	{
 		name: "writes/own-answer-ends-the-wait", rule: "an answer that the queue gives itself says nothing of the store, which asked to be left alone",
-		file: "pkg/election/member/queue.go",
+		file: "pkg/election/member/requests.go",
 		old:  "return answer{err: err, outcome: lock.OutcomeOf(err)}",
 		new:  "return answer{sent: 5, err: err, outcome: lock.OutcomeOf(err)}",
 		pkg:  "pkg/election/member", test: "TestWhoEndsTheWaitForAStore",

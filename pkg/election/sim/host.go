@@ -140,7 +140,7 @@ type origin int
 const (
 	fromStream origin = iota
 	fromReply
-	fromPool
+	fromQueue
 	fromTimer
 	fromWork
 	origins

@@ -149,7 +149,7 @@ func (i *incarnation) send(do member.Send) {
 	if !w.calm && w.chance(w.noise) {
 		delay = w.upTo(w.timing.RenewInterval)
 	}
-	w.after(delay, func() { i.p.deliver(fromPool, q.goOut) })
+	w.after(delay, func() { i.p.deliver(fromQueue, q.goOut) })
 }
 
 // goOut: the request leaves the process.

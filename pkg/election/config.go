@@ -209,7 +209,7 @@ func (c *Config) complete() error {
 	if c.Abort == nil {
 		log := c.Log
 		c.Abort = func(err error) {
-			// What holds the driver up may hold the log up too: exit in any case.
+			// What holds the host up may hold the log up too: exit in any case.
 			clock.AfterFunc(abortLogTime, func() { os.Exit(exitAborted) })
 			log.Error("aborting: work cannot be stopped in time", zap.Error(err))
 			_ = log.Sync() // the process ends either way

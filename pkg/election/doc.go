@@ -10,20 +10,19 @@
 //	if err != nil { return err }
 //	return m.Run(ctx) // returns when every runner has stopped and every lock is released
 //
-// A Manager is the driver of the pure machine in pkg/election/machine: it has the clock,
-// the connections and the goroutines, and decides nothing.
+// A Manager hosts a member (pkg/election/member), which drives the pure machines of all elections: the
+// Manager has the clock, the connections and the goroutines, and decides nothing.
 //
 // # Goroutines
 //
-// Run owns everything: one goroutine drives all elections and the member's session, one
-// reads the watch, one the preferred revision; a bounded number perform writes; and each
-// term that has a runner has one goroutine for it. All of them have ended when Run
-// returns. Following an election costs no goroutine. The methods of Manager and Status
-// may be called from any goroutine.
+// Run owns everything: one goroutine steps the member, one reads each watch, one the preferred
+// revision; a bounded number make requests; and each term that has a runner has one goroutine for it.
+// All of them have ended when Run returns. Following an election costs no goroutine. The methods of
+// Manager and Status may be called from any goroutine.
 //
 // # Loss of control
 //
-// A runner that has not returned when its time to stop is over, and a driver that was
-// held up past a deadline, end the process through Config.Abort: work that cannot be
-// stopped must not outlive the lock.
+// A runner that has not returned when its time to stop is over, and a host that was held up past a
+// deadline, end the process through Config.Abort: work that cannot be stopped must not outlive the
+// lock.
 package election

@@ -20,7 +20,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// heldUp is a log that holds the driver up for as long as d says at certain entries.
+// heldUp is a log that holds the host up for as long as d says at certain entries.
 func heldUp(d time.Duration, at func(zapcore.Entry) bool) *zap.Logger {
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), nowhere{}, zap.InfoLevel)
 	return zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
@@ -36,7 +36,7 @@ type nowhere struct{}
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (nowhere) Sync() error                 { return nil }
 
-// A driver that was held up learns that it took the lock that it moves to after the
+// A host that was held up learns that it took the lock that it moves to after the
 // validity of the one that it moves from has ended: no work begins (rule dead-by-the-deadline).
 func TestMigrationStartsNothingTooLate(t *testing.T) {
 	for round := range 10 {
@@ -58,7 +58,7 @@ func TestMigrationStartsNothingTooLate(t *testing.T) {
 				case !allowed.Load():
 					return fmt.Errorf("%w: not yet", lock.ErrDenied)
 				}
-				time.Sleep(time.Second) // by then the driver is held up
+				time.Sleep(time.Second) // by then the host is held up
 				return op()
 			}))
 			after(60 * time.Second)
@@ -115,7 +115,7 @@ func TestListByNameOfOthersOnly(t *testing.T) {
 			named.On(memory.List, memory.Once(memory.Delay(time.Second)))
 			add("x")
 			after(500 * time.Millisecond)
-			m1.prefs.values <- canary // the driver is held up while the list of x comes in
+			m1.prefs.values <- canary // the host is held up while the list of x comes in
 			after(time.Second)
 			add("y")
 			after(20 * time.Second)
@@ -127,7 +127,7 @@ func TestListByNameOfOthersOnly(t *testing.T) {
 	}
 }
 
-// heldClock is a clock that holds the driver up where it asks for the time, which it does
+// heldClock is a clock that holds the host up where it asks for the time, which it does
 // before and after everything it does. All others go on: guards, runners, requests, watches.
 type heldClock struct {
 	bubbleClock
@@ -135,7 +135,7 @@ type heldClock struct {
 	hold   atomic.Pointer[func() holdUp]
 }
 
-// holdUp is for how long the driver stands still. Stale: it goes on with the time of before.
+// holdUp is for how long the host stands still. Stale: it goes on with the time of before.
 type holdUp struct {
 	d     time.Duration
 	stale bool
@@ -146,7 +146,7 @@ func newHeldClock(c bubbleClock) *heldClock { return &heldClock{bubbleClock: c} 
 // drive makes the calling goroutine the one that is held up.
 func (c *heldClock) drive() { c.driver.Store(goroutine()) }
 
-// on has f say at each look at the clock for how long the driver is held up there; nil: never.
+// on has f say at each look at the clock for how long the host is held up there; nil: never.
 func (c *heldClock) on(f func() holdUp) {
 	if f == nil {
 		c.hold.Store(nil)
@@ -155,7 +155,7 @@ func (c *heldClock) on(f func() holdUp) {
 	c.hold.Store(&f)
 }
 
-// once holds the driver up at its next look at the clock in a function of that name; empty for
+// once holds the host up at its next look at the clock in a function of that name; empty for
 // any.
 func (c *heldClock) once(within string, h holdUp) {
 	var done atomic.Bool
@@ -204,7 +204,7 @@ func inside(name string) bool {
 	}
 }
 
-// goroutine is the function that the calling goroutine began with. A member has one driver, so
+// goroutine is the function that the calling goroutine began with. A member has one host, so
 // among its goroutines that tells it from all others; and it costs much less than their numbers.
 func goroutine() uintptr {
 	var pcs [128]uintptr

@@ -14,8 +14,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// host runs one incarnation: it tells the member what happens, and does what the member asks for.
-// It decides nothing. What it has belongs to the goroutine of run; the others post to the inbox.
+// host runs one incarnation: it tells the member what happens, and does what the member asks for. It
+// decides nothing. What it has belongs to the goroutine of run; the others post to the inbox.
 type host struct {
 	m      *Manager
 	cfg    *Config
@@ -28,7 +28,7 @@ type host struct {
 	inbox  chan member.Input
 	// helpers are the requests, the watches and the runners.
 	helpers sync.WaitGroup
-	// stores are what the member knows by numbers.
+	// stores are what the member knows by numbers; watches end the watches.
 	stores   []lock.Store
 	watches  map[uint64]context.CancelFunc
 	entrants map[member.ID]*entrant
@@ -38,16 +38,9 @@ type host struct {
 }
 
 // newHost is that of a new incarnation, which has what an earlier one left.
-func newHost(m *Manager, left member.Heritage) (*host, error) {
-	identity, err := newIdentity(m.cfg.Host)
-	if err != nil {
-		return nil, err
-	}
-	chance, err := random(16)
-	if err != nil {
-		return nil, err
-	}
+func newHost(m *Manager, left member.Heritage) *host {
 	cfg := &m.cfg
+	identity, chance := newIdentity(cfg.Host), random(16)
 	return &host{
 		m: m, cfg: cfg, identity: identity,
 		member: member.New(member.Config{
@@ -63,28 +56,11 @@ func newHost(m *Manager, left member.Heritage) (*host, error) {
 		entrants: map[member.ID]*entrant{},
 		works:    map[member.ID]*work{},
 		unready:  map[member.ID]bool{},
-	}, nil
-}
-
-// newIdentity is one that was never used before.
-func newIdentity(host string) (string, error) {
-	bytes, err := random(4)
-	if err != nil {
-		return "", err
 	}
-	return record.NewIdentity(host, binary.BigEndian.Uint32(bytes)), nil
 }
 
-func random(n int) ([]byte, error) {
-	bytes := make([]byte, n)
-	if _, err := rand.Read(bytes); err != nil {
-		return nil, fmt.Errorf("identity: %w", err)
-	}
-	return bytes, nil
-}
-
-// run takes part until ctx ends or the session does. again says that the member should
-// come back as a new incarnation.
+// run takes part until ctx ends or the session does. again says that the member is to come back as a
+// new incarnation.
 func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool, err error) {
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer h.drain()
@@ -116,7 +92,7 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 			preference, changed = source.get()
 			in = append(in, member.Prefer{Preference: preference})
 		case <-h.m.changed:
-			in = h.news(in, h.m.latest())
+			in = h.news(in, h.m.unread())
 		case <-h.m.readiness:
 			in = h.readiness(in)
 		case <-done:
@@ -240,6 +216,7 @@ func (h *host) perform(effect member.Effect) {
 		h.watch(do)
 	case member.EndWatch:
 		h.watches[do.Watch]()
+		delete(h.watches, do.Watch)
 	case member.Log:
 		h.cfg.Log.Log(do.Level, do.Message, do.Fields...)
 	case member.Forgotten:
@@ -353,4 +330,15 @@ func (h *host) start(do member.Start) {
 	h.works[do.ID] = begin(h.cfg.Clock, e.runner, term, do.Deadline, e.spec.Timing.StopGrace, h.cfg.Abort, &h.helpers, func(err error, expired bool) {
 		h.post(member.Returned{ID: do.ID, Token: do.Token, Err: err, Expired: expired})
 	})
+}
+
+// newIdentity is one that was never used before.
+func newIdentity(host string) string {
+	return record.NewIdentity(host, binary.BigEndian.Uint32(random(4)))
+}
+
+func random(n int) []byte {
+	bytes := make([]byte, n)
+	_, _ = rand.Read(bytes) // it never fails
+	return bytes
 }

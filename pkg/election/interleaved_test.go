@@ -20,7 +20,7 @@ import (
 
 // interleaved is a world in which all that one member does comes between everything else:
 // elections whose locks are in two stores of one realm, with timings of their own, some of
-// them on the move; members whose drivers are held up between any two steps; elections,
+// them on the move; members whose hosts are held up between any two steps; elections,
 // members and stores that come and go. The runners' own clocks judge it.
 type interleaved struct {
 	*group
@@ -135,7 +135,7 @@ func (w *interleaved) again(m *interleavedMember, s election.Spec) {
 	w.take(m, s)
 }
 
-// holdUps has the member's driver held up now and then, for up to d.
+// holdUps has the member's host held up now and then, for up to d.
 func (m *interleavedMember) holdUps(one int, d time.Duration) {
 	random := rand.New(rand.NewPCG(m.random.Uint64(), 9))
 	m.clock.on(func() holdUp {
@@ -204,7 +204,7 @@ func (w *interleaved) verdict() {
 }
 
 // starve has all writes of the lock fail by which the member leads an election, until its work
-// was to be stopped for want of a renewal. The driver is held up right then.
+// was to be stopped for want of a renewal. The host is held up right then.
 func (w *interleaved) starve(m *interleavedMember, s election.Spec, lock string) {
 	for _, store := range m.stores() {
 		store.On(memory.Put, memory.Named(lock, memory.Hang()))

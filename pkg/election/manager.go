@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
-	"go.uber.org/atomic"
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
-	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -41,61 +38,14 @@ type Manager struct {
 	finished bool
 	// free is for the work of elections that are not contested; Run makes it.
 	free context.Context
-	// news are the elections that were added or removed since the member was last told;
-	// changed has a value while there are some.
-	changed chan struct{}
+	// news are the elections that were added or removed since the host last asked; changed has a
+	// value while there are some.
 	news    []*entrant
+	changed chan struct{}
 	// readiness has a value once an entrant became ready or unready.
 	readiness chan struct{}
 	// background joins the Background and Readiness of runners, and uncontested work.
 	background sync.WaitGroup
-}
-
-// lockName is a lock object of a realm.
-type lockName struct {
-	store lock.Store
-	name  string
-}
-
-func (s *Spec) lockName() lockName { return lockName{s.Locks, s.Lock} }
-
-// lockNames are all locks that the election uses.
-func (s *Spec) lockNames() []lockName {
-	if s.Contest == Uncontested {
-		return nil
-	}
-	if s.MigrateFrom == nil {
-		return []lockName{s.lockName()}
-	}
-	return []lockName{{s.MigrateFrom.Locks, s.MigrateFrom.Lock}, s.lockName()}
-}
-
-// entrant is an election that this member takes part in, beyond one incarnation.
-type entrant struct {
-	spec   Spec
-	runner Runner
-	status *Status
-	ranges *member.Ranges // nil without ranges
-	// id is what it is called beside its host.
-	id member.ID
-	// removed is set once the election is to be given up, and why with it; left, which is made
-	// with that, is closed when it was.
-	removed bool
-	why     machine.Reason
-	left    chan struct{}
-	// quit ends the runner's Background and Readiness, if it has one and was begun; nil
-	// otherwise.
-	quit context.CancelFunc
-	// withdraw ends the work of an election that is not contested; nil otherwise.
-	withdraw context.CancelCauseFunc
-	// work joins the runner of such an election.
-	work sync.WaitGroup
-	// heirs wait for this one to let go; beyond counts the goroutines of its Background and
-	// Readiness.
-	heirs  []*entrant
-	beyond int
-	// unready: its runner would not be able to work, as far as it said.
-	unready atomic.Bool
 }
 
 // ErrStopped: the Manager's Run has returned; it does not run twice.
@@ -191,15 +141,6 @@ func (m *Manager) enterLocked(e *entrant) {
 	m.noteLocked(e)
 }
 
-// noteLocked hands an election that was added or removed to the host, if it has to do with it.
-func (m *Manager) noteLocked(e *entrant) {
-	if e.spec.Contest == Uncontested {
-		return
-	}
-	m.news = append(m.news, e)
-	m.tell()
-}
-
 // beginLocked starts what the election's runner does beyond its terms, and its work where it
 // is not contested. The one ends when the election is forgotten, the other before; Run joins
 // both.
@@ -271,13 +212,6 @@ func (m *Manager) Remove(ctx context.Context, name string) error {
 	}
 }
 
-func (m *Manager) tell() {
-	select {
-	case m.changed <- struct{}{}:
-	default:
-	}
-}
-
 func (m *Manager) forgetLocked(e *entrant) {
 	if m.elections[e.spec.Name] != e {
 		return
@@ -299,51 +233,10 @@ func (m *Manager) forgetLocked(e *entrant) {
 	m.settleLocked()
 }
 
-// end closes the status and ends what the runner does beyond its terms.
-func (e *entrant) end() {
-	e.status.close()
-	if e.quit != nil {
-		e.quit()
-	}
-}
-
 func (m *Manager) forget(e *entrant) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forgetLocked(e)
-}
-
-// news is an election that was added or removed.
-type news struct {
-	entrant *entrant
-	removed bool
-	why     machine.Reason
-}
-
-// all are the present elections that are contested, in the order of their names.
-func (m *Manager) all() []news {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.news = nil
-	all := make([]news, 0, len(m.elections))
-	for _, name := range slices.Sorted(maps.Keys(m.elections)) {
-		if e := m.elections[name]; e.spec.Contest != Uncontested {
-			all = append(all, news{e, e.removed, e.why})
-		}
-	}
-	return all
-}
-
-// latest are the elections that were added or removed since the last call.
-func (m *Manager) latest() []news {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	found := make([]news, 0, len(m.news))
-	for _, e := range m.news {
-		found = append(found, news{e, e.removed, e.why})
-	}
-	m.news = nil
-	return found
 }
 
 // Run takes part in all elections until ctx ends, then stops every runner, releases every lock
@@ -382,16 +275,9 @@ func (m *Manager) Run(ctx context.Context) error {
 
 	var left member.Heritage
 	for {
-		h, err := newHost(m, left)
-		if err != nil {
+		h := newHost(m, left)
+		if again, err := h.run(ctx, preference); err != nil || !again {
 			return err
-		}
-		again, err := h.run(ctx, preference)
-		if err != nil {
-			return err
-		}
-		if !again || ctx.Err() != nil {
-			return nil
 		}
 		left = h.member.Heritage()
 		if left.Pause > 0 && !clock.Wait(ctx, left.Pause) {
@@ -420,29 +306,4 @@ func (m *Manager) finish() {
 		}
 		delete(m.elections, name)
 	}
-}
-
-// latest is a value that one goroutine sets and another waits for.
-type latest[T any] struct {
-	mu      sync.Mutex
-	value   T
-	changed chan struct{}
-}
-
-func newLatest[T any](value T) *latest[T] {
-	return &latest[T]{value: value, changed: make(chan struct{})}
-}
-
-func (l *latest[T]) set(value T) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.value = value
-	close(l.changed)
-	l.changed = make(chan struct{})
-}
-
-func (l *latest[T]) get() (T, <-chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.value, l.changed
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // The lock that is migrated from is not renewed any more, and the guard stops the work before
-// the driver, which is held up, hears of either. The driver then learns first that the runner
+// the host, which is held up, hears of either. The host then learns first that the runner
 // has returned: nothing begins again, though the other lock is renewed as ever.
 func TestGuardStopsAMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

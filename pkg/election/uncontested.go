@@ -77,11 +77,7 @@ func (m *Manager) beginUncontestedLocked(e *entrant) {
 	m.background.Go(func() {
 		defer withdraw(nil)
 		defer m.forget(e)
-		identity, err := newIdentity(m.cfg.Host)
-		if err != nil {
-			m.cfg.Log.Error("election cannot be worked for", zap.String("election", e.spec.Name), zap.Error(err))
-			return
-		}
+		identity := newIdentity(m.cfg.Host)
 		s := &solo{cfg: &m.cfg, entrant: e, identity: identity, log: m.cfg.Log.With(
 			zap.String("identity", identity), zap.String("revision", m.cfg.Member.Revision), zap.String("election", e.spec.Name))}
 		s.run(ctx)

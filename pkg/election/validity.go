@@ -106,7 +106,7 @@ func (l *life) isOver() bool {
 	return l.ended != nil
 }
 
-// keep ends the life at its deadline, even if the driver is held up.
+// keep ends the life at its deadline, even if the host is held up.
 func (l *life) keep() {
 	s := l.status
 	s.validMu.Lock()
@@ -133,7 +133,7 @@ func (s *Status) begin(token record.Token, deadline record.Instant) {
 }
 
 // extend publishes another deadline of the present term. One that ended stays so: the
-// driver may not know yet that its work was stopped.
+// member may not know yet that its work was stopped.
 func (s *Status) extend(deadline record.Instant) {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()

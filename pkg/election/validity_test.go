@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 )
 
-// A driver that was held up while the guard stopped the work takes in a renewal late. The
+// A host that was held up while the guard stopped the work takes in a renewal late. The
 // term is over all the same: the flag stays down while the work stops, nothing counts as
 // failed, and the next term begins at once.
 func TestGuardEndsTheTerm(t *testing.T) {
@@ -33,7 +33,7 @@ func TestGuardEndsTheTerm(t *testing.T) {
 		first := status.ValidTerm()
 		m1.store.On(memory.Put, memory.Named("a", memory.Once(func(_ context.Context, _ memory.Call, op func() error) error {
 			err := op()
-			m1.store.CutWatches() // the driver is held up before it hears of this renewal
+			m1.store.CutWatches() // the host is held up before it hears of this renewal
 			time.Sleep(500 * time.Millisecond)
 			return err
 		})))
@@ -43,7 +43,7 @@ func TestGuardEndsTheTerm(t *testing.T) {
 			t.Errorf("the term ended: %v", why)
 		}
 		g.wantLeader("a", nil, m1)
-		after(1500 * time.Millisecond) // the driver is back, the work still stops
+		after(1500 * time.Millisecond) // the host is back, the work still stops
 		g.wantLeader("a", nil, m1)
 		after(time.Second)
 		g.wantLeader("a", m1, m1)

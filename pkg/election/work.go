@@ -13,7 +13,7 @@ import (
 )
 
 // work is the work of one term: a runner on a goroutine of its own, and a guard that
-// keeps the deadline even if the driver is held up.
+// keeps the deadline even if the host is held up.
 type work struct {
 	clock    clock.Clock
 	grace    time.Duration

@@ -191,7 +191,7 @@ func (m *Member) ended(s *stream, err error) {
 	case s.restart || err == nil:
 		m.begin(s)
 	default:
-		m.failed = fmt.Errorf("election manager: watch the locks: %w", err)
+		m.failed = fmt.Errorf("watch the locks: %w", err)
 		m.leave(machine.ReasonShutdown)
 	}
 }

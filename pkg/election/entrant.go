@@ -1,0 +1,118 @@
+package election
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"go.uber.org/atomic"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
+)
+
+// entrant is an election that this member takes part in, beyond one incarnation.
+type entrant struct {
+	spec   Spec
+	runner Runner
+	status *Status
+	ranges *member.Ranges // nil without ranges
+	// id is what the member calls it.
+	id member.ID
+	// removed is set once the election is to be given up, and why with it; left, which is made
+	// with that, is closed when it was.
+	removed bool
+	why     machine.Reason
+	left    chan struct{}
+	// quit ends the runner's Background and Readiness, if it has one and was begun; nil
+	// otherwise.
+	quit context.CancelFunc
+	// withdraw ends the work of an election that is not contested; nil otherwise.
+	withdraw context.CancelCauseFunc
+	// work joins the runner of such an election.
+	work sync.WaitGroup
+	// heirs wait for this one to let go; beyond counts the goroutines of its Background and
+	// Readiness.
+	heirs  []*entrant
+	beyond int
+	// unready: its runner would not be able to work, as far as it said.
+	unready atomic.Bool
+}
+
+// end closes the status and ends what the runner does beyond its terms.
+func (e *entrant) end() {
+	e.status.close()
+	if e.quit != nil {
+		e.quit()
+	}
+}
+
+// lockName is a lock object of a realm.
+type lockName struct {
+	store lock.Store
+	name  string
+}
+
+func (s *Spec) lockName() lockName { return lockName{s.Locks, s.Lock} }
+
+// lockNames are all locks that the election uses.
+func (s *Spec) lockNames() []lockName {
+	if s.Contest == Uncontested {
+		return nil
+	}
+	if s.MigrateFrom == nil {
+		return []lockName{s.lockName()}
+	}
+	return []lockName{{s.MigrateFrom.Locks, s.MigrateFrom.Lock}, s.lockName()}
+}
+
+// news is an election that was added or removed.
+type news struct {
+	entrant *entrant
+	removed bool
+	why     machine.Reason
+}
+
+// noteLocked hands an election that was added or removed to the host, if it has to do with it.
+func (m *Manager) noteLocked(e *entrant) {
+	if e.spec.Contest == Uncontested {
+		return
+	}
+	m.news = append(m.news, e)
+	m.tell()
+}
+
+func (m *Manager) tell() {
+	select {
+	case m.changed <- struct{}{}:
+	default:
+	}
+}
+
+// all are the present elections that are contested, in the order of their names.
+func (m *Manager) all() []news {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.news = nil
+	all := make([]news, 0, len(m.elections))
+	for _, name := range slices.Sorted(maps.Keys(m.elections)) {
+		if e := m.elections[name]; e.spec.Contest != Uncontested {
+			all = append(all, news{e, e.removed, e.why})
+		}
+	}
+	return all
+}
+
+// unread are the elections that were added or removed since the last call.
+func (m *Manager) unread() []news {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := make([]news, 0, len(m.news))
+	for _, e := range m.news {
+		found = append(found, news{e, e.removed, e.why})
+	}
+	m.news = nil
+	return found
+}

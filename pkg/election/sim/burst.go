@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/member"
 )
 
-// bursts is how a host takes in what reaches it as the product's does: what waits is told to the
-// member at once, in the order in which it came. A process without it tells one thing at a time.
+// bursts is how a process takes in what reaches it as the product's host does: what waits is told to
+// the member at once, in the order in which it came. A process without it tells one thing at a time.
 type bursts struct {
 	p *proc
 	// inbox is what came by the streams, by replies and from the work; beside, what comes by
@@ -58,7 +58,7 @@ func newBursts(p *proc) *bursts {
 // moment is how long a process takes to wake up when nothing holds it up.
 const moment = 2 * time.Millisecond
 
-// delay is how long it takes until the driver takes in what waits.
+// delay is how long it takes until the process takes in what waits.
 func (b *bursts) delay() time.Duration {
 	w := b.p.h.w
 	rng := w.burstiness.rng
@@ -71,7 +71,7 @@ func (b *bursts) delay() time.Duration {
 	return time.Duration(rng.Int64N(int64(moment)))
 }
 
-// take has it told when the driver wakes up.
+// take has it told when the process wakes up.
 func (b *bursts) take(o origin, t told) {
 	if o == fromTimer {
 		b.beside = append(b.beside, t)

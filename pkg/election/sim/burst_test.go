@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// burstWorld is a run with one process that takes in bursts, and whose driver is idle.
+// burstWorld is a run with one process that takes in bursts, and which is idle.
 func burstWorld(t *testing.T) (*world, *proc) {
 	t.Helper()
 	w := newWorld(1, Options{Class: Judged, Transcript: -1})
@@ -36,7 +36,7 @@ func elapse(w *world, d time.Duration) {
 	w.now = end
 }
 
-// mark tells the driver of something that changes nothing, and taken are those that it has taken
+// mark tells the member of something that changes nothing, and taken are those that it has taken
 // in, in order.
 func mark(p *proc, o origin, n int) {
 	p.tell(o, p.inc, member.Returned{ID: 99, Token: record.Token(n)}) // #nosec G115 -- it is not negative
@@ -68,7 +68,7 @@ func TestABurstIsTakenInAsItCame(t *testing.T) {
 		t.Errorf("taken in as %v, came as %v", taken(w), want)
 	}
 	if p.bursts.held {
-		t.Error("the driver is held up though nothing waits")
+		t.Error("the process is held up though nothing waits")
 	}
 }
 
@@ -100,11 +100,11 @@ func TestAStoppedProcessTakesInABurst(t *testing.T) {
 	}
 }
 
-// Only what a driver was truly held up for excuses a late stop.
-func TestHowLongADriverIsHeldUp(t *testing.T) {
+// Only what a process was truly held up for excuses a late stop.
+func TestHowLongAProcessIsHeldUp(t *testing.T) {
 	w, p := burstWorld(t)
 	if p.heldUp(0) {
-		t.Error("an idle driver is held up")
+		t.Error("an idle process is held up")
 	}
 	began := w.now
 	mark(p, fromReply, 1)
@@ -115,6 +115,6 @@ func TestHowLongADriverIsHeldUp(t *testing.T) {
 	}
 	elapse(w, moment)
 	if len(taken(w)) != 1 || p.heldUp(0) {
-		t.Error("a driver that took in everything is held up")
+		t.Error("a process that took in everything is held up")
 	}
 }

@@ -128,7 +128,7 @@ type proc struct {
 	// left is what the last incarnation left; between: the next one has not begun.
 	left    member.Heritage
 	between bool
-	// bursts is nil where the driver handles one thing at a time.
+	// bursts is nil where the member is told one thing at a time.
 	bursts *bursts
 	// leaving: the process exits once its member has left.
 	leaving bool

@@ -153,7 +153,7 @@ var rows = []mutant{
 		new: "case !exists:",
 	},
 	{
-		// What the driver tells, and when, matters as much: this and the next are the simulator's.
+		// What the member tells its machines, and when, matters as much.
 		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "member/watching.go",
 		old: "		m.tendView() // whose the record is follows from the sessions shown before it\n",
 		new: "",

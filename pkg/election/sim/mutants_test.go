@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/mutants"
 )
 
-// mutant is production code with one rule broken, or the simulator's driver with one left out.
+// mutant is production code with one rule broken.
 type mutant struct {
 	name string
 	rule string

@@ -10,8 +10,8 @@ import (
 
 // What keeps terms alive (rule seen-not-assumed), and what the judge knows of it.
 
-// renewals says of each member and election what keeps terms alive: all alike, or members
-// of both settings side by side. A lock that is shared is renewed by itself.
+// pickRenewals says of each host and election what keeps terms alive: all alike, or hosts of both
+// settings side by side. A lock that is shared is renewed by itself.
 func (w *world) pickRenewals(rng *rand.Rand) {
 	mixed, session := rng.IntN(4) == 0, rng.IntN(4) > 0
 	for _, h := range w.hosts {

@@ -77,7 +77,7 @@ func (s *store) put(now int64, name string, r *record.Record, replaces record.Ve
 	return s.commit(now, name, r, replaces.UID), nil
 }
 
-// visible is what a driver of ours writes as the time of a renewal: in a later second than
+// visible is what a member of ours writes as the time of a renewal: in a later second than
 // the one before, since that is all that electors of client-go see of it.
 func (s *store) visible(name string, wall time.Time) time.Time {
 	if i, exists := s.find(name); exists {

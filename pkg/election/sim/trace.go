@@ -58,7 +58,7 @@ func (w *world) traceInput(i *incarnation, input member.Input) {
 	w.logf(i.p.h.name, "<- %s", s)
 }
 
-// traceEffect tells of what it wants done.
+// traceEffect tells of what a member wants done.
 func (w *world) traceEffect(i *incarnation, effect member.Effect) {
 	when := i.p.h.clock.seconds
 	var s string

@@ -89,7 +89,7 @@ func (k *work) expire() {
 	}
 }
 
-// off: the work has ended, in truth; the driver hears of it.
+// off: the work has ended, in truth; the member hears of it.
 func (k *work) off(why string) {
 	if !k.on {
 		return

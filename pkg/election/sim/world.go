@@ -25,7 +25,7 @@ type world struct {
 	now     int64
 	steps   int
 	queue   queue
-	// burstiness is how drivers take in what reaches them.
+	// burstiness is how processes take in what reaches them.
 	burstiness burstiness
 
 	timing record.Timing

@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// incarnation hosts one: it tells the member of production what happens, and does what the
+// incarnation hosts one member of production: it tells the member what happens, and does what the
 // member asks for.
 type incarnation struct {
 	p        *process
@@ -24,6 +24,7 @@ type incarnation struct {
 	alarmAt record.Instant
 }
 
+// join begins an incarnation.
 func (p *process) join() {
 	s := p.w.s
 	i := &incarnation{

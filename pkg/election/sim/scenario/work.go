@@ -26,7 +26,7 @@ func begin(i *incarnation, a member.Start) *work {
 	return k
 }
 
-// guard kills the work at its deadline, whatever its driver does.
+// guard kills the work at its deadline, whatever the member does.
 func (k *work) guard() {
 	p := k.i.p
 	p.w.at(p.when(k.until), func() {

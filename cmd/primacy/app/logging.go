@@ -4,7 +4,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
@@ -45,6 +44,6 @@ func newLogger(level, format string) *zap.Logger {
 		encoder = zapcore.NewConsoleEncoder(how)
 	}
 	log := zap.New(zapcore.NewCore(encoder, zapcore.Lock(os.Stderr), at))
-	klog.SetLoggerWithOptions(zapr.NewLogger(log.Named("client-go")), klog.ContextualLogger(true))
+	klog.SetLoggerWithOptions(clientLog(log.Named("client-go")), klog.ContextualLogger(true))
 	return log
 }

@@ -30,11 +30,11 @@ type Heritage struct {
 	Pause time.Duration
 	// short counts the incarnations in a row that lived for less than a lease.
 	short int
-	// notBefore is the earliest instant at which it takes anything.
+	// notBefore is the earliest instant at which the next one takes anything.
 	notBefore record.Instant
-	// saw is whether its beats came back in time: a member that sees too late still does.
+	// saw is whether its beats came back in time: a member that saw too late still does.
 	saw sight
-	// hushed is whether it was told that the watch is silent.
+	// hushed is whether the log says that the watch is silent.
 	hushed bool
 }
 

@@ -80,12 +80,12 @@ func (m *Member) letGo() bool {
 	}
 	held := 0
 	for _, c := range m.contests.all {
-		switch s := &c.state; {
-		case c.outer != nil, s.Role == machine.Leading, s.Role == machine.Draining && !s.Drain.Stopped:
+		switch {
+		case c.outer != nil, c.atWork():
 			return false
 		case c.holdsThroughSession():
 			held++
-		case s.Lock.Owner == machine.Mine:
+		case c.state.Lock.Owner == machine.Mine:
 			return false
 		}
 	}

@@ -12,9 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/session"
 )
 
-// Member is one incarnation of a member in its realm: a value that is stepped. It takes what
-// happens as Inputs and answers with Effects. It starts no goroutine, reads no clock, asks
-// nobody, and goes on alike when it is told the same: see doc.go. It is for one goroutine.
+// Member is one incarnation of a member in its realm: a value that is stepped, by one goroutine at a
+// time. The package says what a step promises.
 type Member struct {
 	cfg      Config
 	identity string
@@ -25,8 +24,9 @@ type Member struct {
 	log    logger
 	chance rand.PCG
 
+	// notBefore is the earliest instant at which this incarnation takes anything.
 	notBefore record.Instant
-	// hushed: it was told that the realm's own watch is silent, and it has not shown a change since.
+	// hushed: the log says that the realm's own watch is silent, which has shown no change since.
 	hushed bool
 	// preference is what this incarnation knows of what is preferred.
 	preference Preference
@@ -52,8 +52,9 @@ type Member struct {
 	going, lowered, unready set[*contest]
 	// crowded: lowered and unready are too many for the session to list.
 	crowded bool
-	// open are those, of the elections' own locks, whose terms outlast an outage, each with
-	// whether a term is on; and openNow are the names of those, for the session.
+	// open are the contests for elections' own locks whose terms outlast an outage, each with whether
+	// a term is on. openNow are the names of those with a term, for the session, and openStale says
+	// that they have changed.
 	open      map[*contest]bool
 	openNow   []string
 	openStale bool
@@ -70,7 +71,7 @@ type Member struct {
 	gone map[lockName]gone
 	// disowned are the locks of which neither a release nor a take could be written.
 	disowned map[lockName]disowned
-	// untold are the names of those that the log does not tell of yet.
+	// untold are the names of those locks that the log does not tell of yet.
 	untold []string
 	// heard is when the owner of each session was last heard of, by the session's name, for the
 	// log.
@@ -97,7 +98,7 @@ type Member struct {
 	provenAt record.Instant
 	// viewStale: the directory was shown something since the view was made.
 	viewStale bool
-	// sessionNext and the like are when each wants to be looked at again.
+	// sessionNext and the like are when each wants to be looked at again; zero for never.
 	sessionNext, viewNext, queueNext, streamNext, sightNext record.Instant
 
 	// failed is why a store cannot be used at all.
@@ -113,7 +114,8 @@ type Member struct {
 	giveUpAt record.Instant
 	// leaving is why everything is being given up; empty while nothing is.
 	leaving machine.Reason
-	// ending is set by a machine that found this incarnation to be beyond trust.
+	// ending is why everything is to be given up, found while something else was taken in: that
+	// touches every contest, so it waits for attend.
 	ending machine.Reason
 }
 

@@ -36,12 +36,6 @@ func (n Notice) String() string {
 	return "invalid"
 }
 
-// givenUp are the reasons for which a member ends its own term while the lock is its.
-var givenUp = map[machine.Reason]bool{
-	machine.ReasonPreempted: true, machine.ReasonYielded: true, machine.ReasonFailed: true,
-	machine.ReasonShutdown: true, machine.ReasonPaused: true, machine.ReasonRemoved: true, machine.ReasonExchanged: true,
-}
-
 // Health is how well the renewals of the present term do. It does not change.
 type Health struct {
 	// Renewed is when the last committed renewal was sent.
@@ -75,9 +69,6 @@ func (c *contest) healthOf() (h Health, leads bool) {
 	}
 	return h, true
 }
-
-// failsOpen says whether the election's terms outlast an outage.
-func (c *contest) failsOpen() bool { return c.election.Outage.Mode == machine.OutageFailOpen }
 
 // publishHealth publishes how the present term does. All terms that the same beat renewed do
 // alike, so one copy is enough.
@@ -137,37 +128,6 @@ func (m *Member) notice(c *contest) {
 		tell(FailOpen)
 	case n.at == 0:
 		n.at = h.Open
-	}
-	m.rewake(c)
-}
-
-// rewake sets the contest's timer to what comes first.
-func (m *Member) rewake(c *contest) {
-	at := c.tickAt
-	if n := c.notices.at; n != 0 && (at == 0 || n < at) {
-		at = n
-	}
-	if c.alarm != nil && (at == 0 || c.alarm.at < at) {
-		at = c.alarm.at
-	}
-	if w := c.waiting.at(); w != 0 && (at == 0 || w < at) {
-		at = w
-	}
-	if at != c.wakeAt || at != 0 && c.slot == notQueued {
-		m.timers.set(c, at)
-	}
-}
-
-// woken does what the contest's timer was set for.
-func (m *Member) woken(c *contest) {
-	if c.tickAt != 0 && c.tickAt <= m.now {
-		c.tickAt = 0
-		m.handle(c, machine.Tick{})
-	} else {
-		if c.inner != nil {
-			m.tendMove(c)
-		}
-		m.notice(c)
 	}
 	m.rewake(c)
 }

@@ -15,6 +15,9 @@ import (
 // their own session: nothing else shows in time that a store says nothing any more, and
 // streams of other kinds of lock may be quiet for as long as they like.
 
+// failsOpen says whether the election's terms outlast an outage.
+func (c *contest) failsOpen() bool { return c.election.Outage.Mode == machine.OutageFailOpen }
+
 // broken takes in that a stream shows nothing any more.
 func (m *Member) broken(s *stream) {
 	s.cut = true
@@ -40,8 +43,7 @@ func (c *contest) firstWrite() time.Duration {
 // changes nothing any more: the list goes with the session.
 func (m *Member) tendOpen(c *contest) {
 	listed, fails := m.open[c]
-	on := c.state.Role == machine.Leading || c.state.Role == machine.Draining && !c.state.Drain.Stopped
-	if fails && on != listed && m.leaving == "" {
+	if on := c.atWork(); fails && on != listed && m.leaving == "" {
 		m.open[c], m.openStale = on, true
 	}
 }

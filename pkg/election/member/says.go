@@ -6,7 +6,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// says is what our session says of this member now.
+// says is what our session says of this member now. It forgets whose standing is restored, and finds
+// out whether the member is crowded.
 func (m *Member) says() record.Member {
 	for _, c := range m.lowered.all() {
 		if c.state.Standing(m.now) {

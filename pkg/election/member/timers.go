@@ -3,6 +3,7 @@ package member
 import (
 	"container/heap"
 
+	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -64,4 +65,35 @@ func (t timers) next() record.Instant {
 		return 0
 	}
 	return t[0].wakeAt
+}
+
+// rewake sets the contest's timer to what comes first.
+func (m *Member) rewake(c *contest) {
+	at := c.tickAt
+	if n := c.notices.at; n != 0 && (at == 0 || n < at) {
+		at = n
+	}
+	if c.alarm != nil && (at == 0 || c.alarm.at < at) {
+		at = c.alarm.at
+	}
+	if w := c.waiting.at(); w != 0 && (at == 0 || w < at) {
+		at = w
+	}
+	if at != c.wakeAt || at != 0 && c.slot == notQueued {
+		m.timers.set(c, at)
+	}
+}
+
+// woken does what the contest's timer was set for.
+func (m *Member) woken(c *contest) {
+	if c.tickAt != 0 && c.tickAt <= m.now {
+		c.tickAt = 0
+		m.handle(c, machine.Tick{})
+	} else {
+		if c.inner != nil {
+			m.tendMove(c)
+		}
+		m.notice(c)
+	}
+	m.rewake(c)
 }

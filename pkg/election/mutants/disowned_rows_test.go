@@ -32,7 +32,7 @@ var disownedRows = []row{
 	},
 	{
 		name: "disowned/ends-the-session", rule: "answer-for-your-writes: what cannot be released touches nothing else",
-		file: "pkg/election/member/contest.go",
+		file: "pkg/election/member/handle.go",
 		old:  "		m.disown(c.lock, a.Disowned)\n",
 		new:  "		m.disown(c.lock, a.Disowned)\n		m.ending = machine.ReasonHeldOn\n",
 		pkg:  "pkg/election", test: "TestALockThatCannotBeReleasedIsDisowned",

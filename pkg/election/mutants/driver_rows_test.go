@@ -32,7 +32,7 @@ var driverRows = []row{
 	},
 	{
 		name: "migration/start-ignores-outer-deadline", rule: "a term begins with the earlier deadline of both locks",
-		file: "pkg/election/member/contest.go",
+		file: "pkg/election/member/handle.go",
 		old:  "min(deadline, c.outer.state.Term.Deadline)",
 		new:  "deadline",
 		pkg:  "pkg/election", test: "TestATermBeginsWithTheEarlierDeadline",
@@ -46,7 +46,7 @@ var driverRows = []row{
 	},
 	{
 		name: "migration/token-of-the-new-lock", rule: "a term of both locks has a token above those of either",
-		file: "pkg/election/member/contest.go",
+		file: "pkg/election/member/handle.go",
 		old:  "max(token, c.outer.state.Term.Token)",
 		new:  "token",
 		pkg:  "pkg/election", test: "TestTokenIsAboveTheOldLocks",
@@ -60,7 +60,7 @@ var driverRows = []row{
 	},
 	{
 		name: "stop/status-stays-valid", rule: "a term is over for its Status before its lock is released, with a runner or without",
-		file: "pkg/election/member/contest.go",
+		file: "pkg/election/member/handle.go",
 		old:  "		m.out.add(stop)\n",
 		new:  "		_ = stop\n",
 		pkg:  "pkg/election", test: "TestATermWithoutARunnerIsOverBeforeItsRelease",
@@ -88,8 +88,8 @@ var driverRows = []row{
 	{
 		name: "leaving/session-ends-under-work", rule: "the session does not end while a runner still stops",
 		file: "pkg/election/member/leaving.go",
-		old:  "s.Role == machine.Leading, s.Role == machine.Draining && !s.Drain.Stopped:",
-		new:  "s.Role == machine.Leading:",
+		old:  "case c.outer != nil, c.atWork():",
+		new:  "case c.outer != nil, c.state.Role == machine.Leading:",
 		pkg:  "pkg/election", test: "TestManyLocksAreLetGoAtOnce",
 	},
 	{
@@ -172,7 +172,7 @@ var driverRows = []row{
 	{
 		name: "outage/unlisted-under-work", rule: "a term that fails open is listed until its work has stopped",
 		file: "pkg/election/member/outage.go",
-		old:  "on := c.state.Role == machine.Leading || c.state.Role == machine.Draining && !c.state.Drain.Stopped",
+		old:  "on := c.atWork()",
 		new:  "on := c.state.Role == machine.Leading",
 		pkg:  "pkg/election", test: "TestWorkOfAFailOpenTermIsListedWhileItStops",
 	},
@@ -241,7 +241,7 @@ var driverRows = []row{
 	},
 	{
 		name: "writes/times-run-away", rule: "only a record of the same holder needs a renewal time in another second to be told from the one before",
-		file: "pkg/election/member/contest.go",
+		file: "pkg/election/member/handle.go",
 		old:  "before != nil && before.Holder == w.Record.Holder {",
 		new:  "before != nil {",
 		pkg:  "pkg/election", test: "TestRenewalTimesStayByTheClock",

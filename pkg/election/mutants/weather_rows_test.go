@@ -46,7 +46,7 @@ var weatherRows = []row{
 	},
 	{
 		name: "contest/one-lock-waits-alone", rule: "a renewal is not held up by what the store asked for",
-		file: "pkg/election/member/contest.go",
+		file: "pkg/election/member/handle.go",
 		old:  "RetryAfter: min(a.retryAfter(), c.election.Timing.RenewInterval)",
 		new:  "RetryAfter: a.retryAfter()",
 		pkg:  "pkg/election", test: "TestOneThrottledRenewal",

@@ -152,7 +152,10 @@ func (m *Member) readBack(c *contest, a answer) {
 		m.handle(c, machine.ReadFailed{})
 		return
 	}
-	m.handle(c, machine.Observed{Source: machine.ReadBack, Record: a.entry.Record, Version: a.entry.Version, Sent: a.sent, Altered: m.altered(c, a.entry.Record), Jitter: m.jitter()})
+	m.handle(c, machine.Observed{
+		Source: machine.ReadBack, Record: a.entry.Record, Version: a.entry.Version, Sent: a.sent,
+		Altered: m.altered(c, a.entry.Record), Jitter: m.jitter(),
+	})
 }
 
 // start begins the work of a term.

@@ -122,14 +122,22 @@ type Member struct {
 // New is an incarnation that has not joined yet.
 func New(cfg Config) *Member {
 	m := &Member{
-		cfg: cfg, identity: cfg.Identity, notBefore: cfg.Heritage.notBefore, sight: cfg.Heritage.saw, hushed: cfg.Heritage.hushed,
+		cfg:        cfg,
+		identity:   cfg.Identity,
+		notBefore:  cfg.Heritage.notBefore,
+		sight:      cfg.Heritage.saw,
+		hushed:     cfg.Heritage.hushed,
 		chance:     *rand.NewPCG(cfg.Chance[0], cfg.Chance[1]),
 		preference: notSynced,
 		published:  notSynced.Digest(),
 		asked:      map[uint64]asked{},
 		contests:   contests{of: map[ID]*contest{}},
-		open:       map[*contest]bool{}, handed: map[lockName]bool{}, gone: map[lockName]gone{}, disowned: map[lockName]disowned{}, heard: map[string]sign{},
-		view: &machine.View{},
+		open:       map[*contest]bool{},
+		handed:     map[lockName]bool{},
+		gone:       map[lockName]gone{},
+		disowned:   map[lockName]disowned{},
+		heard:      map[string]sign{},
+		view:       &machine.View{},
 	}
 	m.log = logger{to: &m.out}.With(zap.String("identity", cfg.Identity), zap.String("revision", cfg.Revision))
 	m.trouble.log = m.log
@@ -251,7 +259,10 @@ func (m *Member) attend() {
 // for never.
 func (m *Member) Wake() record.Instant {
 	next := record.Instant(0)
-	for _, at := range []record.Instant{m.timers.next(), m.sessionNext, m.viewNext, m.queueNext, m.streamNext, m.sightNext, m.unreadyAt, m.handedBy, m.publishAt, m.unlike.next} {
+	for _, at := range []record.Instant{
+		m.timers.next(), m.sessionNext, m.viewNext, m.queueNext, m.streamNext, m.sightNext,
+		m.unreadyAt, m.handedBy, m.publishAt, m.unlike.next,
+	} {
 		if at != 0 && (next == 0 || at < next) {
 			next = at
 		}

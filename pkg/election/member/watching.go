@@ -305,7 +305,10 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 	}
 	if c != nil && c.mayHear(s, by) {
 		e = c.known(e)
-		m.handle(c, machine.Observed{Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, View: s.view, Altered: m.altered(c, e.Record), Jitter: m.jitter()})
+		m.handle(c, machine.Observed{
+			Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, View: s.view,
+			Altered: m.altered(c, e.Record), Jitter: m.jitter(),
+		})
 	}
 }
 

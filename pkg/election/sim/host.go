@@ -67,6 +67,9 @@ func (h *host) vary(rng *rand.Rand) {
 	t.StandDown = t.StandDown * time.Duration(1+rng.IntN(3)) / 2
 }
 
+// key is what the policy ranks its member by.
+func (h *host) key() record.Key { return record.NewKey(h.revision, h.location) }
+
 // preference is what is preferred for each election, by its name.
 type preference struct {
 	digest string

@@ -397,6 +397,3 @@ func (j *judge) ticked(i *incarnation) {
 		j.w.violate("pace", "%s wakes up more than %d times in %v", i.identity, paceTicks*(1+len(j.w.elections)), 10*t.RenewInterval)
 	}
 }
-
-// within is a part of a whole.
-func within(part, whole time.Duration) float64 { return float64(part) / float64(whole) }

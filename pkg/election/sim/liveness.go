@@ -225,3 +225,6 @@ func (j *judge) lookAtDirectories() {
 		}
 	}
 }
+
+// within is a part of a whole.
+func within(part, whole time.Duration) float64 { return float64(part) / float64(whole) }

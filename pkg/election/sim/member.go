@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/zap/zapcore"
 
-	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -308,6 +307,3 @@ func (i *incarnation) named(name string) *part {
 	}
 	return i.parts[at]
 }
-
-// isSession says whether an object is a session.
-func (w *world) isSession(e lock.Entry) bool { return !slices.Contains(w.elections, e.Name) }

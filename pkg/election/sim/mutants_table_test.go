@@ -160,7 +160,7 @@ var rows = []mutant{
 	},
 	{
 		name: "directory-is-not-told-with-a-list", rule: "owned-through-its-session", file: "member/watching.go",
-		old: "View: s.view, ",
+		old: ", View: s.view",
 		new: "",
 	},
 	{

@@ -69,9 +69,6 @@ func (m *part) leads() bool {
 
 func (m *part) timing() record.Timing { return m.i.p.h.timing }
 
-// key is the member's.
-func (h *host) key() record.Key { return record.NewKey(h.revision, h.location) }
-
 // shown: a revision of the lock is.
 func (m *part) shown(revision uint64) {
 	if m.firstSeen == 0 {

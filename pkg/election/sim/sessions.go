@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
@@ -47,3 +48,6 @@ func (j *judge) validUntil(m *part) (record.Instant, string) {
 	}
 	return m.committedSent.Add(m.timing().Validity()), "rule sending-counts"
 }
+
+// isSession says whether an object is a session.
+func (w *world) isSession(e lock.Entry) bool { return !slices.Contains(w.elections, e.Name) }

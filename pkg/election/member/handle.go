@@ -22,6 +22,10 @@ func (m *Member) handle(c *contest, event machine.Event) {
 	pending = append(pending, happening{c, event})
 	for len(pending) > 0 {
 		h := pending[0]
+		if h.contest.over { // of a migration one lock may be given up before the other
+			pending = pending[1:]
+			continue
+		}
 		if b, is := h.event.(machine.BeatSeen); is {
 			h.contest.beatSent = b.Sent
 		}
@@ -38,6 +42,9 @@ func (m *Member) handle(c *contest, event machine.Event) {
 	}
 	if c.inner != nil {
 		c = c.inner
+	}
+	if c.over {
+		return
 	}
 	if c.outer != nil {
 		m.tendMove(c.outer)

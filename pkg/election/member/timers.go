@@ -69,6 +69,9 @@ func (t timers) next() record.Instant {
 
 // rewake sets the contest's timer to what comes first.
 func (m *Member) rewake(c *contest) {
+	if c.over {
+		return
+	}
 	at := c.tickAt
 	if n := c.notices.at; n != 0 && (at == 0 || n < at) {
 		at = n

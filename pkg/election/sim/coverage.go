@@ -99,6 +99,8 @@ const (
 	HeldUp
 	TimerBehindBurst
 	SilentStream
+	LocksGiven
+	RangeGiven
 	faults
 )
 
@@ -115,7 +117,7 @@ var faultNames = [faults]string{
 	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",
 	"taken through session", "taken from an ended session", "left blind", "stray released", "held on",
 	"operator's word on a rollout", "rollout step", "late write of a controller refused", "rollout done", "rollout taken back",
-	"burst taken in at once", "process held up", "timer behind a burst", "silent stream begun anew",
+	"burst taken in at once", "process held up", "timer behind a burst", "silent stream begun anew", "locks given", "range given",
 }
 
 func (f Fault) String() string {

@@ -121,7 +121,7 @@ func (w *world) becalm() {
 		if h.proc == nil {
 			w.after(w.upTo(time.Second), h.boot)
 		} else {
-			h.proc.inc.stream.flow()
+			h.proc.inc.each((*stream).flow)
 			h.proc.resume()
 		}
 		if h.proc != nil {
@@ -250,7 +250,7 @@ func (w *world) partition() bool {
 	}
 	d := w.spell()
 	h.out([]fate{requestLost, replyLost, requestLate}[w.rng.IntN(3)], requestLost, d)
-	h.proc.inc.stream.stall(d)
+	h.proc.inc.oneOf().stall(d)
 	return true
 }
 
@@ -261,7 +261,7 @@ func (w *world) outage() bool {
 	for _, h := range w.hosts {
 		h.out(writes, requestLost, d)
 		if h.proc != nil && w.chance(0.5) {
-			h.proc.inc.stream.stall(d)
+			h.proc.inc.oneOf().stall(d)
 		}
 	}
 	for _, e := range w.electors {
@@ -277,13 +277,13 @@ func (w *world) stallStream() bool {
 	}
 	d := w.spell()
 	w.logf(h.name, "stream stalls for %v", d)
-	h.proc.inc.stream.stall(d)
+	h.proc.inc.oneOf().stall(d)
 	return true
 }
 
 func (w *world) cutStream(f Fault) bool {
 	h := w.someone()
-	if h == nil || !h.proc.inc.stream.cut(f, w.spell()) {
+	if h == nil || !h.proc.inc.oneOf().cut(f, w.spell()) {
 		return false
 	}
 	w.logf(h.name, "stream is cut (%v)", f)
@@ -378,7 +378,7 @@ func (w *world) restoreStore() bool {
 		w.store.restore(backup)
 		for _, h := range w.hosts {
 			if h.proc != nil {
-				h.proc.inc.stream.cut(CutRelisted, w.upTo(time.Second))
+				h.proc.inc.each(func(s *stream) { s.cut(CutRelisted, w.upTo(time.Second)) })
 			}
 		}
 	})
@@ -393,7 +393,7 @@ func (w *world) changed(c change) {
 	w.judge.changed(c.entry)
 	for _, h := range w.hosts {
 		if h.proc != nil {
-			h.proc.inc.stream.kick()
+			h.proc.inc.each((*stream).kick)
 		}
 	}
 }
@@ -408,7 +408,7 @@ func pick[T any](w *world, of []T) T { return of[w.rng.IntN(len(of))] }
 func (w *world) sessions() []string {
 	var names []string
 	for _, o := range w.store.objects {
-		if !slices.Contains(w.elections, o.Name) {
+		if w.isSession(o) {
 			names = append(names, o.Name)
 		}
 	}

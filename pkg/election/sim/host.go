@@ -25,6 +25,11 @@ type host struct {
 	// renewal says of each election what keeps this host's terms alive.
 	renewal []record.Renewal
 	ready   bool
+	// stages says which locks of each election it knows, ranges what this process knows of their
+	// ranges, and wallOffset how far its wall clock is off.
+	stages     []stage
+	ranges     []*member.Ranges
+	wallOffset time.Duration
 	// seen is what this host has seen of the preferences so far.
 	seen *preference
 	// ids and terms are the last number of an election that was given, and how many terms each
@@ -98,6 +103,7 @@ func (h *host) boot() {
 	h.proc.bursts = newBursts(h.proc)
 	h.see(h.w.unsynced)
 	clear(h.terms)
+	clear(h.ranges)
 	h.proc.join()
 	h.w.after(h.w.upTo(h.w.timing.RenewInterval/2), h.syncPreferences)
 }

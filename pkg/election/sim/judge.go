@@ -18,9 +18,12 @@ type judge struct {
 	// working is whose work is on, by election.
 	working [][]*work
 	// startedToken and storedToken are the highest of a started term and of a stored take.
-	startedToken, storedToken []record.Token
+	startedToken []record.Token
+	storedToken  map[string]record.Token // by lock
+	// spans are the ranges of each election's terms.
+	spans [][]span
 	// taker is who took each lock last.
-	taker []*part
+	taker map[string]*part
 	// identities are all that were ever used.
 	identities []string
 	members    map[string]*memberFile
@@ -47,7 +50,7 @@ type memberFile struct {
 func newJudge(w *world) *judge {
 	n := len(w.elections)
 	return &judge{
-		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: make([]record.Token, n), taker: make([]*part, n),
+		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: map[string]record.Token{}, spans: make([][]span, n), taker: map[string]*part{},
 		members: map[string]*memberFile{}, liveness: newLiveness(n),
 		sees: func(j *judge) bool { return !j.restored() },
 	}
@@ -85,10 +88,15 @@ func (j *judge) started(m *part, a member.Start) {
 	w.cov.Terms++
 	j.liveness.termStarted(w, m)
 	until, rule := j.validUntil(m)
+	token := m.takenToken
+	if o := m.outer; o != nil {
+		also, _ := j.validUntil(o)
+		until, token = min(until, also), max(token, o.takenToken)
+	}
 	switch {
 	case m.work != nil && (m.work.on || !m.work.answered):
 		w.violate("rule own-take", "%s: %s starts before its last work has returned", m.name, m.i.identity)
-	case m.takenToken != a.Token:
+	case token != a.Token:
 		w.violate("rule own-take", "%s: %s starts with token %d, which no take of its own stored (last %d)", m.name, m.i.identity, a.Token, m.takenToken)
 	case a.Deadline > until:
 		w.violate(rule, "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(until))
@@ -104,10 +112,14 @@ func (j *judge) started(m *part, a member.Start) {
 func (j *judge) extended(m *part, until record.Instant) {
 	w := j.w
 	valid, rule := j.validUntil(m)
+	if m.outer != nil {
+		also, _ := j.validUntil(m.outer)
+		valid = min(valid, also)
+	}
 	switch {
 	case m.work == nil || m.work.asked:
 		w.violate("rule stop-before-release", "%s: %s extends what was stopped", m.name, m.i.identity)
-	case m.committedToken != m.work.token || until > valid:
+	case m.outer == nil && m.committedToken != m.work.token || until > valid:
 		w.violate(rule, "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)
 	}
 }
@@ -134,14 +146,15 @@ func (j *judge) stopped(m *part, a member.Stop) {
 		w.violate("rule dead-by-the-deadline", "%s: %s stops %v before the end, with a grace of %v", m.name, m.i.identity, a.By.Sub(now), grace)
 	case a.By < now.Add(grace-time.Microsecond):
 		w.cov.saw(StoppedLate)
-	case m.undisturbed && !j.restored() && slices.Contains(losses, a.Reason):
+	case m.undisturbed && m.outer == nil && !j.restored() && slices.Contains(losses, a.Reason):
 		w.violate("rule loss-is-definite", "%s: %s gives up what nobody took from it (%s)", m.name, m.i.identity, a.Reason)
 	case a.Reason == machine.ReasonPreempted && better != 0 && takenBack(m):
 		// What was taken back waits for neither.
-	case a.Reason == machine.ReasonPreempted && now < began.Add(m.timing().MinHold):
+	case a.Reason == machine.ReasonPreempted && m.outer == nil && now < began.Add(m.timing().MinHold):
 		w.violate("rule no-flapping", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(began))
-	case a.Reason == machine.ReasonPreempted && m.i.several:
-		// Whom it knew of between what it was told at once nobody can say.
+	case a.Reason == machine.ReasonPreempted && (m.i.several || m.outer != nil):
+		// Whom it knew of between what it was told at once nobody can say, and the lock that it
+		// moves from may have been its for longer.
 	case a.Reason == machine.ReasonPreempted && (better == 0 || now < better.Add(m.timing().PreemptDelay)):
 		w.violate("rule no-flapping", "%s: %s drains for a better member that it has not seen for long enough", m.name, m.i.identity)
 	}
@@ -150,7 +163,7 @@ func (j *judge) stopped(m *part, a member.Stop) {
 // takenBack says whether the preference names the part's own revision as one that was taken back.
 func takenBack(m *part) bool {
 	h := m.i.p.h
-	blocked := h.seen.For(m.name).Blocked
+	blocked := h.seen.For(m.of()).Blocked
 	return blocked != "" && blocked == h.revision
 }
 
@@ -160,11 +173,7 @@ var losses = []machine.Reason{machine.ReasonLost, machine.ReasonCorrupt, machine
 // changed: an object was written just now, by whomever. A term of which the lock no longer
 // tells is disturbed.
 func (j *judge) changed(e lock.Entry) {
-	election := slices.Index(j.w.elections, e.Name)
-	if election < 0 {
-		return
-	}
-	if m, r := j.taker[election], e.Record; m != nil && (r == nil || !r.Bound() || r.Holder != m.i.identity || r.Token != m.takenToken) {
+	if m, r := j.taker[e.Name], e.Record; m != nil && (r == nil || !r.Bound() || r.Holder != m.i.identity || r.Token != m.takenToken) {
 		m.undisturbed = false
 	}
 }
@@ -181,8 +190,8 @@ func (j *judge) doubted(i *incarnation) {
 func (m *part) better() bool {
 	h := m.i.p.h
 	return slices.ContainsFunc(m.i.member.View().Peers, func(p machine.Peer) bool {
-		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.seen.Digest() &&
-			h.policy.Outranks(p.Key(), h.key(), m.i.seen.For(m.name))
+		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == m.i.seen.Digest() &&
+			h.policy.Outranks(p.Key(), h.key(), m.i.seen.For(m.of()))
 	})
 }
 
@@ -257,7 +266,7 @@ func (j *judge) stored(m *part, q *request) {
 		if s := m.state(); s != nil && s.Lock.Owner == machine.Orphaned {
 			w.cov.saw(TakenFromEnded)
 		}
-		m.takenToken, m.takenRevision, m.undisturbed, j.taker[m.election] = r.Token, e.Version.Revision, true, m
+		m.takenToken, m.takenRevision, m.undisturbed, j.taker[m.name] = r.Token, e.Version.Revision, true, m
 		m.takenThroughSession = r.ThroughSession()
 		if m.takenThroughSession {
 			w.cov.saw(TakenThroughSession)
@@ -269,13 +278,13 @@ func (j *judge) stored(m *part, q *request) {
 		if r.ThroughSession() {
 			w.violate("rule seen-not-assumed", "%s: %s renews by itself what its session renews", m.name, m.i.identity)
 		}
-		if m.work != nil && !m.work.answered && r.Token != m.work.token && !j.restored() {
+		if m.work != nil && m.outer == nil && !m.work.answered && r.Token != m.work.token && !j.restored() {
 			w.violate("rule tokens-rise", "%s: %s renews token %d in the term %d", m.name, m.i.identity, r.Token, m.work.token)
 		}
 	case machine.Release:
 		for _, k := range j.working[m.election] {
 			// What was sent before the store was restored may fit what it is now.
-			if k.m.i == m.i && q.restores == w.store.restores {
+			if k.m.i == m.i && k.m.needs(m.name) && q.restores == w.store.restores {
 				w.violate("rule stop-before-release", "%s: %s releases before its work has stopped", m.name, m.i.identity)
 			}
 		}
@@ -288,10 +297,10 @@ func (j *judge) stored(m *part, q *request) {
 }
 
 func (j *judge) tokenStored(m *part, r *record.Record) {
-	if r.Token <= j.storedToken[m.election] && !j.restored() {
-		j.w.violate("rule tokens-rise", "%s: %s stores token %d after %d", m.name, m.i.identity, r.Token, j.storedToken[m.election])
+	if r.Token <= j.storedToken[m.name] && !j.restored() {
+		j.w.violate("rule tokens-rise", "%s: %s stores token %d after %d", m.name, m.i.identity, r.Token, j.storedToken[m.name])
 	}
-	j.storedToken[m.election] = max(j.storedToken[m.election], r.Token)
+	j.storedToken[m.name] = max(j.storedToken[m.name], r.Token)
 }
 
 // taken: a lock was taken just now. No term of another member may be alive.
@@ -301,6 +310,9 @@ func (j *judge) taken(m *part) {
 		return
 	}
 	for _, k := range j.working[m.election] {
+		if !k.m.needs(m.name) {
+			continue
+		}
 		w.violate("rule living-terms-stay", "%s: %s takes it while %s is at work", m.name, m.i.identity, k.m.i.identity)
 	}
 	for _, h := range w.hosts {
@@ -308,7 +320,7 @@ func (j *judge) taken(m *part) {
 			continue
 		}
 		o := h.proc.inc.parts[m.election]
-		if o != nil && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline {
+		if o != nil && o.outer == nil && o.needs(m.name) && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline {
 			w.violate("rule living-terms-stay", "%s: %s takes it during the term of %s", m.name, m.i.identity, o.i.identity)
 		}
 	}

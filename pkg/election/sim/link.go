@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -138,8 +137,8 @@ func (i *incarnation) send(do member.Send) {
 		sent: i.now(), restores: w.store.restores,
 	}
 	if !w.isSession(lock.Entry{Name: do.Name}) {
-		if q.m = i.named(do.Name); q.m == nil {
-			q.m = &part{i: i, election: slices.Index(w.elections, do.Name), name: do.Name} // of a lock that strayed
+		if q.m = i.lockOf(do.Name); q.m == nil {
+			q.m = &part{i: i, election: w.electionOf(do.Name), name: do.Name} // of a lock that strayed
 		}
 	}
 	i.requests[do.Request] = q

@@ -24,6 +24,9 @@ func (w *world) livenessBound() time.Duration {
 			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs+40*time.Second)
 		}
 	}
+	if w.options.Class == Moves {
+		lease *= 2 // whoever has one of two locks may have to be waited out for each
+	}
 	return t.ObserverWait(t.ObserverWait(max(lease, w.strangersWait()))) + 3*t.NominateDelay + 4*w.timeout + 2*time.Second
 }
 
@@ -80,7 +83,7 @@ func (w *world) alike(e int) bool {
 			return false
 		}
 	}
-	return true
+	return !w.locks[e].moves()
 }
 
 // liveness watches over what must happen in the end.
@@ -173,13 +176,13 @@ func (j *judge) lookForBetter(e int) {
 	w, b := j.w, &j.liveness.better[e]
 	m := w.leader(e)
 	who := ""
-	if m != nil && !m.passedOver {
+	if m != nil && !m.passedOver && !w.locks[e].moves() {
 		for _, p := range m.i.member.View().Peers {
 			alive := j.members[p.Identity]
 			if alive == nil || alive.i.p.dead || alive.i.p.inc != alive.i || alive.i.member.Leaving() != "" {
 				continue
 			}
-			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.name) && p.Preference == m.i.seen.Digest() &&
+			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == m.i.seen.Digest() &&
 				m.i.p.h.policy.Outranks(p.Key(), m.i.p.h.key(), w.preferred[e]) {
 				who = p.Identity
 			}

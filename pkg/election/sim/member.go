@@ -16,9 +16,10 @@ type incarnation struct {
 	p        *proc
 	identity string
 	member   *member.Member
-	// stream is what is watched at present.
-	stream *stream
-	parts  []*part // by election; nil where it takes no part
+	// stream is the realm's own watch, and streams are all that there are, by their stores.
+	stream  *stream
+	streams [2]*stream
+	parts   []*part // by election; nil where it takes no part
 	// alarm is when the member wants to be stepped; zero while it does not.
 	alarm record.Instant
 	// requests are those under way.
@@ -42,7 +43,8 @@ func (p *proc) join() {
 		Group: group, Host: h.name, Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
 		Timing: h.timing, WritesPerSecond: 2000, Chance: [2]uint64{w.rng.Uint64(), w.rng.Uint64()}, Heritage: p.left,
 	})
-	i.stream = newStream(i, 0)
+	i.stream = newStream(i, member.Watch{})
+	i.streams[0] = i.stream
 	p.inc = i
 	w.judge.joined(i)
 	w.logf(h.name, "joins as %s", i.identity)
@@ -69,7 +71,7 @@ func (i *incarnation) step(in ...member.Input) {
 	for _, one := range in {
 		i.taken(one)
 	}
-	effects := i.member.Step(i.now(), w.wall(), in...)
+	effects := i.member.Step(i.now(), w.wall().Add(i.p.h.wallOffset), in...)
 	for _, m := range i.parts {
 		if m != nil {
 			w.judge.knows(m)
@@ -100,8 +102,10 @@ func (i *incarnation) taken(in member.Input) {
 	case member.Prefer:
 		i.seen = in.Preference.(*preference)
 	case member.Shown:
-		if in.Watch == i.stream.watch {
-			i.stream.taken(in.Event)
+		for _, s := range i.streams {
+			if s != nil && s.watch == in.Watch {
+				s.taken(in.Event)
+			}
 		}
 	case member.Answered:
 		if q := i.requests[in.Request]; q != nil && q.m != nil && q.record == nil {
@@ -153,10 +157,16 @@ func (i *incarnation) perform(effect member.Effect) {
 	case member.Send:
 		i.send(do)
 	case member.Watch:
-		i.stream = newStream(i, do.Watch)
-		i.stream.anew()
+		s := newStream(i, do)
+		i.streams[do.Store.ID] = s
+		i.stream = i.streams[0]
+		s.anew()
 	case member.EndWatch:
-		i.stream.end()
+		for _, s := range i.streams {
+			if s != nil && s.watch == do.Watch {
+				s.end()
+			}
+		}
 	case member.Start:
 		if m := i.partOf(do.ID); m != nil {
 			i.p.h.terms[m.election] = do.Cycle
@@ -177,7 +187,11 @@ func (i *incarnation) perform(effect member.Effect) {
 		i.forgotten(do.ID)
 	case member.Log:
 		i.note(do)
-	case member.Leads, member.Renewals, member.Noticed, member.Within:
+	case member.Within:
+		if m := i.partOf(do.ID); m != nil {
+			w.judge.within(m, do.Range)
+		}
+	case member.Leads, member.Renewals, member.Noticed:
 	default:
 		panic(fmt.Sprintf("sim: member asked for %T", effect))
 	}
@@ -301,9 +315,23 @@ func (i *incarnation) partOf(id member.ID) *part {
 }
 
 func (i *incarnation) named(name string) *part {
-	at := slices.IndexFunc(i.parts, func(m *part) bool { return m != nil && m.name == name })
+	at := slices.IndexFunc(i.parts, func(m *part) bool { return m != nil && m.of() == name })
 	if at < 0 {
 		return nil
 	}
 	return i.parts[at]
+}
+
+// lockOf is the part whose lock has that name; nil for none.
+func (i *incarnation) lockOf(name string) *part {
+	for _, m := range i.parts {
+		switch {
+		case m == nil:
+		case m.name == name:
+			return m
+		case m.outer != nil && m.outer.name == name:
+			return m.outer
+		}
+	}
+	return nil
 }

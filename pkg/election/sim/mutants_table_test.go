@@ -253,4 +253,80 @@ var rows = []mutant{
 		old: "	case s.yields():\n",
 		new: "	case s.yields() && false:\n",
 	},
+	// What follows breaks the member's own rules.
+	{
+		name: "what-was-given-up-goes-on", rule: "newer-by-version", file: "member/contest.go", class: Moves,
+		old: "		if h.contest.over {",
+		new: "		if false {",
+	},
+	{
+		name: "old-lock-let-go-under-work", rule: "stop-before-release", file: "member/migrate.go", class: Moves,
+		old: "	if !c.inner.atWork() {",
+		new: "	if true {",
+	},
+	{
+		name: "start-ignores-the-old-lock's-deadline", rule: "sending-counts", file: "member/contest.go", class: Moves,
+		old: "min(deadline, c.outer.state.Term.Deadline)",
+		new: "deadline",
+	},
+	{
+		name: "extended-past-the-old-lock's-deadline", rule: "sending-counts", file: "member/migrate.go", class: Moves,
+		old: "		deadline = min(deadline, c.outer.state.Term.Deadline)\n",
+		new: "		_ = deadline\n",
+	},
+	{
+		name: "token-of-the-new-lock", rule: "tokens-rise", file: "member/contest.go", class: Moves,
+		old: "max(token, c.outer.state.Term.Token)",
+		new: "token",
+	},
+	{
+		name: "token-of-the-lock-alone", rule: "tokens-rise", file: "member/contest.go", class: Moves,
+		old: "		Newest:      c.newest(),\n",
+		new: "",
+	},
+	{
+		name: "range-begins-at-once", rule: "tokens-rise", file: "member/ranges.go", class: Moves,
+		old: "		if !g.known.IsZero() {",
+		new: "		if false {",
+	},
+	{
+		name: "sent-when-answered", rule: "sending-counts", file: "member/queue.go",
+		old: "answer{sent: a.sent, entry: in.Entry",
+		new: "answer{sent: m.now, entry: in.Entry",
+	},
+	{
+		name: "unknown-is-refused", rule: "sending-counts", file: "member/queue.go",
+		old: "return machine.Unknown\n",
+		new: "return machine.Refused\n",
+	},
+	{
+		name: "session-ends-under-work", rule: "a-session-ends-once", file: "member/member.go",
+		old: "		if !c.state.Settled(c.config(), now) {",
+		new: "		if false {",
+	},
+	{
+		name: "stops-are-not-told", rule: "dead-by-the-deadline", file: "member/contest.go",
+		old: "		m.out.add(stop)\n",
+		new: "		_ = stop\n",
+	},
+	{
+		name: "beats-before-the-locks-of-a-list", rule: "seen-not-assumed", file: "member/watching.go",
+		old: "		m.listedSessions(now, s, e) // first",
+		new: "		for _, entry := range e.List {\n			if m.isSession(s, entry) {\n				m.sawBeat(entry)\n			}\n		}\n		m.listedSessions(now, s, e) // first",
+	},
+	{
+		name: "timers-are-forgotten", rule: "dead-by-the-deadline", file: "member/contest.go",
+		old: "		c.tickAt = a.At\n",
+		new: "",
+	},
+	{
+		name: "told-what-a-list-of-before-shows", rule: "unknown-is-waited-out", file: "member/watching.go",
+		old: "		s.listSent, s.listing = at, true\n",
+		new: "		s.listing = true\n",
+	},
+	{
+		name: "absence-is-not-seen", rule: "newer-by-version", file: "member/watching.go",
+		old: "		if !seen[name] && s.shows(name) {",
+		new: "		if false {",
+	},
 }

@@ -15,6 +15,10 @@ type part struct {
 	id       member.ID
 	// removed: the election is no longer configured.
 	removed bool
+	// stage is which locks it knows, name that of its own, and outer is what the judge keeps of the
+	// one that it moves from; nil for none.
+	stage stage
+	outer *part
 
 	work *work // of the present or last term
 	// committedToken is the token of its newest take or renewal, committedSent when that was
@@ -52,10 +56,12 @@ func (i *incarnation) newPart(e int) *part {
 // spec is the election as the member is told of it.
 func (m *part) spec() *member.Election {
 	h, e := m.i.p.h, m.election
-	return &member.Election{
-		ID: m.id, Name: m.name, Lock: m.name, Timing: h.timing, Policy: h.policy, Bootstrap: h.w.bootstrap[e],
+	s := &member.Election{
+		ID: m.id, Name: h.w.elections[e], Timing: h.timing, Policy: h.policy, Bootstrap: h.w.bootstrap[e],
 		Foreign: h.w.foreign[e], Renewal: h.renewal[e], Works: true, Unready: !h.ready, Before: h.terms[e],
 	}
+	m.give(s)
+	return s
 }
 
 // state is that of its machine; nil once it was forgotten.
@@ -86,3 +92,11 @@ func (m *part) stored(q *request) {
 		m.committedSent = max(m.committedSent, q.sent)
 	}
 }
+
+// needs says whether its work needs the lock.
+func (m *part) needs(lock string) bool {
+	return m.name == lock || m.outer != nil && m.outer.name == lock
+}
+
+// of is the name of its election.
+func (m *part) of() string { return m.i.p.h.w.elections[m.election] }

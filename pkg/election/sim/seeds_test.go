@@ -85,11 +85,16 @@ func TestSeeds(t *testing.T) {
 	if failed != nil {
 		t.Fatal(explain(failed))
 	}
+	moved, _, failed := sweep(1, n/4, Options{Class: Moves})
+	if failed != nil {
+		t.Fatal(explain(failed))
+	}
 	t.Logf("%d seeds in %v: %.0f seeds/s on %d cores, %.0f simulated seconds each; no violation", n, took.Round(time.Millisecond),
 		float64(n)/took.Seconds(), runtime.GOMAXPROCS(0), simulated/float64(n))
-	t.Logf("%d seeds with a restored store, %.0f simulated seconds in all, and %d with rollouts; no violation", n/10, more, n/20)
+	t.Logf("%d seeds with a restored store, %.0f simulated seconds in all, %d with rollouts, and %d with locks that move; no violation", n/10, more, n/20, n/4)
 	total.Add(restored)
 	total.Add(rolled)
+	total.Add(moved)
 	t.Logf("coverage:\n%s", total)
 	if n < 150 {
 		return // too few to reach everything

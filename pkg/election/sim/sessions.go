@@ -2,7 +2,6 @@ package sim
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
@@ -50,4 +49,4 @@ func (j *judge) validUntil(m *part) (record.Instant, string) {
 }
 
 // isSession says whether an object is a session.
-func (w *world) isSession(e lock.Entry) bool { return !slices.Contains(w.elections, e.Name) }
+func (w *world) isSession(e lock.Entry) bool { return w.electionOf(e.Name) < 0 }

@@ -17,6 +17,9 @@ const (
 	Restore
 	// Rollouts: what Judged is, but that preferences follow from a rollout.
 	Rollouts
+	// Moves: what Judged is, but that elections have locks of several kinds, move from one to
+	// another, or have ranges.
+	Moves
 )
 
 func (c Class) String() string {
@@ -27,18 +30,20 @@ func (c Class) String() string {
 		return "restore"
 	case Rollouts:
 		return "rollouts"
+	case Moves:
+		return "moves"
 	}
 	return fmt.Sprintf("Class(%d)", int(c))
 }
 
-// ParseClass reads "judged", "restore" or "rollouts".
+// ParseClass reads "judged", "restore", "rollouts" or "moves".
 func ParseClass(s string) (Class, error) {
-	for _, c := range []Class{Judged, Restore, Rollouts} {
+	for _, c := range []Class{Judged, Restore, Rollouts, Moves} {
 		if c.String() == s {
 			return c, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown class %q (want judged, restore or rollouts)", s)
+	return 0, fmt.Errorf("unknown class %q (want judged, restore, rollouts or moves)", s)
 }
 
 // Options are what a run depends on besides its seed.

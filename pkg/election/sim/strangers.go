@@ -34,8 +34,8 @@ var edits = []struct {
 // edit commits a stranger's change of an object.
 func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool {
 	at, exists := w.store.find(name)
-	if !exists {
-		return false
+	if e := w.electionOf(name); !exists || e >= 0 && w.locks[e].ranged {
+		return false // who starts anew cannot know of a range of which nothing tells (docs/ranges.md)
 	}
 	old := w.store.objects[at]
 	r := *old.Record
@@ -152,7 +152,7 @@ func (w *world) deleteLock() bool { return w.deleteAt(w.someElection()) }
 
 func (w *world) deleteAt(e int) bool {
 	at, exists := w.store.find(w.elections[e])
-	if !exists || w.bootstrap[e] == machine.BootstrapImmediate || w.shared(e) { // an elector that creates it leads at once
+	if !exists || w.bootstrap[e] == machine.BootstrapImmediate || w.shared(e) || w.locks[e].ranged { // an elector that creates it leads at once
 		return false
 	}
 	if held(w.store.objects[at].Record) {

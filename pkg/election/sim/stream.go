@@ -10,8 +10,11 @@ import (
 
 // stream is a watch of one incarnation. It shows history in order, from its cursor on.
 type stream struct {
-	i       *incarnation
-	watch   uint64
+	i     *incarnation
+	watch uint64
+	// apart: it shows what is kept apart, of that the names; else all the rest.
+	apart   bool
+	names   []string
 	cursor  int
 	open    bool
 	ended   bool
@@ -25,17 +28,25 @@ type stream struct {
 	next func()
 }
 
-func newStream(i *incarnation, watch uint64) *stream {
-	s := &stream{i: i, watch: watch}
+func newStream(i *incarnation, w member.Watch) *stream {
+	s := &stream{i: i, watch: w.Watch, apart: w.Store == apart, names: w.Names}
 	s.next = s.pump
 	return s
 }
 
 func (s *stream) world() *world { return s.i.p.h.w }
 
+// of says whether it shows the object.
+func (s *stream) of(e lock.Entry) bool {
+	return s.world().apart[e.Name] == s.apart && (!s.apart || slices.Contains(s.names, e.Name))
+}
+
 // kick has the next change shown, after a delay of its own.
 func (s *stream) kick() {
 	w := s.world()
+	for s.open && s.cursor < len(w.store.history) && !s.of(w.store.history[s.cursor].entry) {
+		s.cursor++
+	}
 	if !s.open || s.pumping || s.cursor >= len(w.store.history) || s.gone() {
 		return
 	}
@@ -73,6 +84,23 @@ func (s *stream) pump() {
 	s.kick()
 }
 
+// each calls f for the streams that there are.
+func (i *incarnation) each(f func(*stream)) {
+	for _, s := range i.streams {
+		if s != nil {
+			f(s)
+		}
+	}
+}
+
+// oneOf is the realm's own stream, or another.
+func (i *incarnation) oneOf() *stream {
+	if s := i.streams[1]; s != nil && i.p.h.w.chance(0.5) {
+		return s
+	}
+	return i.stream
+}
+
 // tell tells the member what the stream says, in order.
 func (s *stream) tell(events ...lock.Event) {
 	s.i.p.deliver(fromStream, func() {
@@ -93,7 +121,7 @@ func (s *stream) taken(e lock.Event) {
 	case lock.Listed:
 		entries = e.List
 		for _, m := range s.i.parts {
-			if m != nil && !slices.ContainsFunc(e.List, func(o lock.Entry) bool { return o.Name == m.name }) {
+			if m != nil && w.apart[m.name] == s.apart && !slices.ContainsFunc(e.List, func(o lock.Entry) bool { return o.Name == m.name }) {
 				m.shown(e.Revision)
 			}
 		}
@@ -104,7 +132,7 @@ func (s *stream) taken(e lock.Event) {
 		o := &entries[at]
 		if w.isSession(*o) {
 			w.judge.shown(s.i, o)
-		} else if m := s.i.named(o.Name); m != nil {
+		} else if m := s.i.lockOf(o.Name); m != nil {
 			m.shown(o.Version.Revision)
 		}
 	}
@@ -178,7 +206,12 @@ func (s *stream) list() {
 		return
 	}
 	w.after(h.link.latency(), func() {
-		list := lock.Event{Kind: lock.Listed, List: slices.Clone(w.store.objects), Revision: w.store.revision}
+		list := lock.Event{Kind: lock.Listed, Revision: w.store.revision}
+		for _, e := range w.store.objects {
+			if s.of(e) {
+				list.List = append(list.List, e)
+			}
+		}
 		cursor, restores := len(w.store.history), w.store.restores
 		back := h.link.latency()
 		if !w.calm && w.chance(w.noise) {

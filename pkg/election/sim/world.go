@@ -46,7 +46,10 @@ type world struct {
 	hosts     []*host
 	// electors are those that are not ours; foreign says of each election who shares it, and
 	// foreignLease what duration those write.
-	electors     []*elector
+	electors []*elector
+	// locks are those of each election, and apart the names of those that are kept apart.
+	locks        []locks
+	apart        map[string]bool
 	foreign      []machine.Foreigners
 	foreignLease []time.Duration
 	store        store
@@ -125,6 +128,7 @@ func newWorld(seed uint64, o Options) *world {
 		}
 	}
 	w.pickRenewals(rand.New(rand.NewPCG(seed, 0x8bb84b93962eacc9)))
+	w.pickLocks(rand.New(rand.NewPCG(seed, 0xa0761d6478bd642f)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
 	if o.Class == Rollouts {
 		w.endAt += w.rolloutBound()

@@ -290,18 +290,18 @@ var rows = []mutant{
 		new: "		if false {",
 	},
 	{
-		name: "sent-when-answered", rule: "sending-counts", file: "member/queue.go",
+		name: "sent-when-answered", rule: "sending-counts", file: "member/requests.go",
 		old: "answer{sent: a.sent, entry: in.Entry",
 		new: "answer{sent: m.now, entry: in.Entry",
 	},
 	{
-		name: "unknown-is-refused", rule: "sending-counts", file: "member/queue.go",
+		name: "unknown-is-refused", rule: "sending-counts", file: "member/requests.go",
 		old: "return machine.Unknown\n",
 		new: "return machine.Refused\n",
 	},
 	{
-		name: "session-ends-under-work", rule: "a-session-ends-once", file: "member/member.go",
-		old: "		if !c.state.Settled(c.config(), now) {",
+		name: "session-ends-under-work", rule: "a-session-ends-once", file: "member/elections.go",
+		old: "		if !c.state.Settled(c.config(), m.now) {",
 		new: "		if false {",
 	},
 	{
@@ -311,8 +311,8 @@ var rows = []mutant{
 	},
 	{
 		name: "beats-before-the-locks-of-a-list", rule: "seen-not-assumed", file: "member/watching.go",
-		old: "		m.listedSessions(now, s, e) // first",
-		new: "		for _, entry := range e.List {\n			if m.isSession(s, entry) {\n				m.sawBeat(entry)\n			}\n		}\n		m.listedSessions(now, s, e) // first",
+		old: "		m.listedSessions(s, e) // first",
+		new: "		for _, entry := range e.List {\n			if m.isSession(s, entry) {\n				m.sawBeat(entry)\n			}\n		}\n		m.listedSessions(s, e) // first",
 	},
 	{
 		name: "timers-are-forgotten", rule: "dead-by-the-deadline", file: "member/contest.go",

@@ -255,7 +255,7 @@ var rows = []mutant{
 	},
 	// What follows breaks the member's own rules.
 	{
-		name: "what-was-given-up-goes-on", rule: "newer-by-version", file: "member/contest.go", class: Moves,
+		name: "what-was-given-up-goes-on", rule: "newer-by-version", file: "member/handle.go", class: Moves,
 		old: "		if h.contest.over {",
 		new: "		if false {",
 	},
@@ -275,7 +275,7 @@ var rows = []mutant{
 		new: "		_ = deadline\n",
 	},
 	{
-		name: "token-of-the-new-lock", rule: "tokens-rise", file: "member/contest.go", class: Moves,
+		name: "token-of-the-new-lock", rule: "tokens-rise", file: "member/handle.go", class: Moves,
 		old: "max(token, c.outer.state.Term.Token)",
 		new: "token",
 	},
@@ -305,7 +305,7 @@ var rows = []mutant{
 		new: "		if false {",
 	},
 	{
-		name: "stops-are-not-told", rule: "dead-by-the-deadline", file: "member/contest.go",
+		name: "stops-are-not-told", rule: "dead-by-the-deadline", file: "member/handle.go",
 		old: "		m.out.add(stop)\n",
 		new: "		_ = stop\n",
 	},
@@ -315,7 +315,7 @@ var rows = []mutant{
 		new: "		for _, entry := range e.List {\n			if m.isSession(s, entry) {\n				m.sawBeat(entry)\n			}\n		}\n		m.listedSessions(s, e) // first",
 	},
 	{
-		name: "timers-are-forgotten", rule: "dead-by-the-deadline", file: "member/contest.go",
+		name: "timers-are-forgotten", rule: "dead-by-the-deadline", file: "member/handle.go",
 		old: "		c.tickAt = a.At\n",
 		new: "",
 	},

@@ -167,19 +167,7 @@ func TestBlindHolder(t *testing.T) {
 func TestStrayLockIsReleased(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
-		m1 := g.join("m1", "stable", stable)
-		after(14 * time.Second)
-		var late func() error
-		m1.store.On(memory.Put, memory.Named("b", memory.Once(func(ctx context.Context, _ memory.Call, op func() error) error {
-			late = op
-			<-ctx.Done()
-			return fmt.Errorf("%w: no reply", lock.ErrUnknown)
-		})))
-		after(3 * time.Second)
-		m1.store.On(memory.Get, memory.Named("b", memory.Hang()))
-		if err := m1.manager.Remove(t.Context(), "b"); err != nil {
-			t.Fatal(err)
-		}
+		m1, late := g.joinLosing("m1", "b")
 		if err := late(); err != nil {
 			t.Fatalf("the take was not carried out: %v", err)
 		}
@@ -200,6 +188,59 @@ func TestStrayLockIsReleased(t *testing.T) {
 			t.Error("an election that came back is not led")
 		}
 		g.wantLeader("a", m1, m1)
+		g.end(m1)
+	})
+}
+
+// joinLosing starts a member that is removed from an election while its take of the lock is under
+// way; late carries it out.
+func (g *group) joinLosing(name, lost string) (m *member, late func() error) {
+	g.t.Helper()
+	m = g.join(name, "stable", stable)
+	after(14 * time.Second)
+	m.store.On(memory.Put, memory.Named(lost, memory.Once(func(ctx context.Context, _ memory.Call, op func() error) error {
+		late = op
+		<-ctx.Done()
+		return fmt.Errorf("%w: no reply", lock.ErrUnknown)
+	})))
+	after(3 * time.Second)
+	m.store.On(memory.Get, memory.Named(lost, memory.Hang()))
+	if err := m.manager.Remove(g.t.Context(), lost); err != nil {
+		g.t.Fatal(err)
+	}
+	return m, late
+}
+
+// An election that waits until its lock, a stray, is released begins with the readiness that its
+// runner told meanwhile.
+func TestReadinessIsHeardWhileAStrayIsReleased(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		m1, late := g.joinLosing("m1", "b")
+		m1.store.Heal()
+		m1.store.On(memory.Put, memory.Named("b", memory.Delay(2*time.Second))) // the release
+		if err := late(); err != nil {
+			t.Fatalf("the take was not carried out: %v", err)
+		}
+		after(500 * time.Millisecond)
+		r := &readied{g.judge.runner("m1", 0), make(chan error)}
+		status, err := m1.manager.Add(election.Spec{Name: "b"}, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.say <- nil
+		after(time.Second)
+		if rec := g.realm.Read("b").Record; rec.Released() {
+			t.Fatalf("this shows nothing: %+v", rec)
+		}
+		m1.store.Heal()
+		after(15 * time.Second)
+		if !status.IsLeader() {
+			t.Error("an election that came back is not led")
+		}
+		if unready := g.realm.Read(slot("m1")).Record.Member.Standing; len(unready) > 0 {
+			t.Errorf("the session says that the runners of %v are not ready", unready)
+		}
 		g.end(m1)
 	})
 }

@@ -41,3 +41,38 @@ func TestATermWithoutARunnerIsOverBeforeItsRelease(t *testing.T) {
 		m1.leave(t)
 	})
 }
+
+// What an earlier incarnation knew of a leader is not said any more once the next one sees that
+// there is no lock.
+func TestNobodyLeadsWhereThereIsNoLock(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(30 * time.Second)
+		if l := m2.status["a"].Leader(); l.Identity == "" {
+			t.Fatal("this shows nothing: m2 knows of no leader")
+		}
+		mayNotCreate := func() {
+			m2.store.Heal()
+			m2.store.On(memory.Put, memory.Named("a", refused))
+		}
+		mayNotCreate()
+		m2.store.On(memory.Deliver, memory.Hang())
+		m2.store.On(memory.List, memory.Hang())
+		after(time.Second)
+		m1.leave(t)
+		g.realm.Delete(slot("m2"))
+		g.realm.Delete("a")
+		after(8 * time.Second)
+		mayNotCreate()
+		m2.store.CutWatches()
+		after(20 * time.Second)
+		if l := m2.status["a"].Leader(); l.Identity != "" {
+			t.Errorf("%s leads, says m2, and there is no lock", l.Identity)
+		}
+		m2.store.Heal()
+		g.end(m2)
+	})
+}

@@ -62,9 +62,14 @@ func newContest(m *Member, election *Election, lock lockName) *contest {
 		notBefore: m.notBefore,
 		state:     initialState(m, lock),
 		began:     m.now,
+		leader:    untold,
 		slot:      notQueued,
 	}
 }
+
+// untold is unlike all that a lock may show, nothing included: the host may know of a leader from
+// before this incarnation.
+var untold = &record.Record{}
 
 // config is what the machine is told with each event. It is put together each time: kept, it
 // would be half as much again as all else that an election costs.

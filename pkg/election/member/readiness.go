@@ -1,12 +1,19 @@
 package member
 
 import (
+	"slices"
+
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // tendReadiness takes in that a runner has become ready, or is not any more.
 func (m *Member) tendReadiness(in Ready) {
+	if i := slices.IndexFunc(m.postponed, func(e *Election) bool { return e.ID == in.ID }); i >= 0 {
+		known := *m.postponed[i] // the host's own does not change
+		known.Unready = !in.Ready
+		m.postponed[i] = &known
+	}
 	c := m.contests.of[in.ID]
 	switch {
 	case c == nil || c.over || m.unready.has(c) == !in.Ready:

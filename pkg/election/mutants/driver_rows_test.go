@@ -142,6 +142,20 @@ var driverRows = []row{
 		pkg:  "pkg/election", test: "TestARestoredStoreIsWaitedOut",
 	},
 	{
+		name: "member/readiness-of-the-postponed-unheard", rule: "an election that waits for a stray lock begins with its runner's present readiness",
+		file: "pkg/election/member/readiness.go",
+		old:  "		known.Unready = !in.Ready\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestReadinessIsHeardWhileAStrayIsReleased",
+	},
+	{
+		name: "member/leader-of-before", rule: "an incarnation tells that nobody leads, though an earlier one knew of a leader",
+		file: "pkg/election/member/contest.go",
+		old:  "		leader:    untold,\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestNobodyLeadsWhereThereIsNoLock",
+	},
+	{
 		name: "outage/not-held-off-while-blind", rule: "who sees nothing leaves alone the locks whose terms fail open",
 		file: "pkg/election/member/contest.go",
 		old:  "NotBefore:   max(c.notBefore, c.heldOff),\n\t\tHolderFirst: c.awaitsHolder(),",

@@ -61,10 +61,8 @@
 // In half of the seeds all processes tell their members one thing at a time. In the other half all
 // or some of them take in bursts, as the product's host does: what came while the process was
 // stopped, was held up for up to a renewal interval, or within the same 2 ms, is told at once, in
-// the order in which it came; timers may go first where both wait. What members can do besides is
-// left out so far: no term fails open, no lock is migrated and none has ranges, and a lock that is
-// put back is always the same one. Work is killed at its deadline, where the product's guard tells
-// it to stop a grace before that.
+// the order in which it came; timers may go first where both wait. No term fails open here. Work
+// is killed at its deadline, where the product's guard tells it to stop a grace before that.
 //
 // # Rollouts
 //
@@ -74,6 +72,16 @@
 // paused and killed like any work, sees what its member sees, and writes late. Objected to is a
 // rollout that goes back a step, takes an election back without being taken back itself, goes
 // on after that, or is still under way at the end.
+//
+// # Moves
+//
+// In the class of scenarios named Moves locks are kept apart from the sessions and watched by their
+// names, or beside them; elections have ranges, or move from one lock to another as docs/moving.md
+// has it: while they run, members are given both locks, one after the other, and then the new one
+// alone, once all go by both. Wall clocks are up to half a minute off. Judged besides is that ranges
+// of different terms share no moment. Not judged of an election that moves are its preference, how
+// often it moves in calm, and what it gives up; and who has ranges keeps the lock object that it has,
+// since a process that starts anew cannot know of a range of which nothing tells.
 //
 // # Faults
 //

@@ -265,7 +265,7 @@ var rows = []mutant{
 		new: "	if true {",
 	},
 	{
-		name: "start-ignores-the-old-lock's-deadline", rule: "sending-counts", file: "member/contest.go", class: Moves,
+		name: "start-ignores-the-old-lock's-deadline", rule: "sending-counts", file: "member/handle.go", class: Moves,
 		old: "min(deadline, c.outer.state.Term.Deadline)",
 		new: "deadline",
 	},

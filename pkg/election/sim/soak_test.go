@@ -41,8 +41,10 @@ func TestSoak(t *testing.T) {
 		if _, _, failed := sweep(done+1, n, Options{Class: Judged}); failed != nil {
 			t.Fatal(explain(failed))
 		}
-		if _, _, failed := sweep(done+1, n/10, Options{Class: Restore}); failed != nil {
-			t.Fatal(explain(failed))
+		for _, c := range []Class{Restore, Rollouts, Moves} {
+			if _, _, failed := sweep(done+1, n/10, Options{Class: c}); failed != nil {
+				t.Fatal(explain(failed))
+			}
 		}
 		done += n
 		if err := os.WriteFile(file, []byte(strconv.FormatUint(done, 10)+"\n"), 0o600); err != nil {

@@ -192,7 +192,7 @@ func (m *Member) Again() (bool, error) { return m.leaving != machine.ReasonShutd
 func (m *Member) Heritage() Heritage {
 	left := Heritage{notBefore: m.notBefore, saw: m.sight, hushed: m.hushed}
 	if m.now < m.born.Add(m.cfg.Timing.LeaseDuration) {
-		left.Pause = record.Doubled(m.cfg.Timing.RenewInterval, m.cfg.Heritage.short)
+		left.Pause = min(record.Doubled(m.cfg.Timing.RenewInterval, m.cfg.Heritage.short), m.cfg.Timing.LeaseDuration)
 		left.short = m.cfg.Heritage.short + 1
 	}
 	return left

@@ -102,7 +102,7 @@ func (j *judge) started(m *part, a member.Start) {
 		w.violate(rule, "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(until))
 	case a.Deadline <= m.i.now():
 		w.violate("rule sending-counts", "%s: %s starts after its deadline", m.name, m.i.identity)
-	case a.Token <= j.startedToken[m.election] && !j.restored():
+	case a.Token <= j.startedToken[m.election] && !j.restored() && !m.besideTheMove():
 		w.violate("rule tokens-rise", "%s: %s starts with token %d after %d", m.name, m.i.identity, a.Token, j.startedToken[m.election])
 	}
 	j.startedToken[m.election] = a.Token

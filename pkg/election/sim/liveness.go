@@ -9,13 +9,13 @@ import (
 
 // livenessBound is how long an election may be without a leader once nothing goes wrong
 // any more. The longest way there: a member settles with its former incarnation and
-// rejoins (two leases), a stranger's foreign holder is waited out (two leases and drift),
+// rejoins (two leases, and a pause of one at most), a stranger's foreign holder is waited out (two leases and drift),
 // a nominee that will never come has its turn, and requests take their time. Beside
 // electors that are not ours, one that died is waited out and then claimed from, which
 // takes twice its duration after its last renewal; to Istio's the lock is left for a poll,
 // and one may take it just then and die.
 func (w *world) livenessBound() time.Duration {
-	t, lease := w.timing, 4*w.timing.LeaseDuration
+	t, lease := w.timing, 5*w.timing.LeaseDuration
 	for e, theirs := range w.foreignLease {
 		if w.shared(e) {
 			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs, 4*w.timing.LeaseDuration+4*w.foreign[e].Wait)

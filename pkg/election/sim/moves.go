@@ -157,6 +157,13 @@ func (m *part) give(s *member.Election) {
 	}
 }
 
+// besideTheMove says whether it knows the old lock alone, and nothing of where it is kept but that.
+// Its token may be below that of a member which held both and could not renew the old one (decision
+// 24).
+func (m *part) besideTheMove() bool {
+	return m.stage == oldOnly && m.i.p.h.w.locks[m.election].oldApart
+}
+
 // span is the range of a term, as its member says.
 type span struct {
 	identity string

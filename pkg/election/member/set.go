@@ -33,6 +33,7 @@ func (s *set[T]) remove(t T) {
 	end := len(s.list) - 1
 	last := s.list[end]
 	s.list[at], s.at[last] = last, at
+	clear(s.list[end:]) // for the collector
 	s.list = s.list[:end]
 	delete(s.at, t)
 }

@@ -219,11 +219,6 @@ var rows = []mutant{
 		new: "",
 	},
 	{
-		name: "holds-on-to-what-it-cannot-release", rule: "answer-for-your-writes", file: "machine/sessions.go",
-		old: "	s.act(Disown{s.Disowned})\n",
-		new: "",
-	},
-	{
 		name: "anybodys-mark-makes-it-free", rule: "bound-to-the-holder", file: "machine/observe.go",
 		old: "case r.Holder == \"\" && r.Bound():",
 		new: "case r.Holder == \"\" && r.Mark != nil:",
@@ -254,11 +249,6 @@ var rows = []mutant{
 		new: "	case s.yields() && false:\n",
 	},
 	// What follows breaks the member's own rules.
-	{
-		name: "what-was-given-up-goes-on", rule: "newer-by-version", file: "member/handle.go", class: Moves,
-		old: "		if h.contest.over {",
-		new: "		if false {",
-	},
 	{
 		name: "old-lock-let-go-under-work", rule: "stop-before-release", file: "member/migrate.go", class: Moves,
 		old: "	if !c.inner.atWork() {",
@@ -308,11 +298,6 @@ var rows = []mutant{
 		name: "stops-are-not-told", rule: "dead-by-the-deadline", file: "member/handle.go",
 		old: "		m.out.add(stop)\n",
 		new: "		_ = stop\n",
-	},
-	{
-		name: "beats-before-the-locks-of-a-list", rule: "seen-not-assumed", file: "member/watching.go",
-		old: "		m.listedSessions(s, e) // first",
-		new: "		for _, entry := range e.List {\n			if m.isSession(s, entry) {\n				m.sawBeat(entry)\n			}\n		}\n		m.listedSessions(s, e) // first",
 	},
 	{
 		name: "timers-are-forgotten", rule: "dead-by-the-deadline", file: "member/handle.go",

@@ -27,7 +27,8 @@ func (m *Member) stray(s *stream, e lock.Entry) *contest {
 	m.log.Warn(Stray, zap.String("lock", e.Name))
 	m.strays--
 	election := *was.election
-	election.ID, election.Lock, election.Locks, election.MigrateFrom, election.Works = ID(m.strays), name.name, name.store, nil, false
+	election.ID, election.Lock, election.Locks, election.MigrateFrom = ID(m.strays), name.name, name.store, nil
+	election.Works, election.Ranges = false, nil // what its session renews has no range
 	c := newContest(m, &election, name)
 	c.stray = true
 	m.contests.add(c)

@@ -141,7 +141,6 @@ type usage struct {
 	cpu         time.Duration
 	heap        uint64
 	allocations uint64
-	goroutines  int
 }
 
 func used() usage {
@@ -153,7 +152,7 @@ func used() usage {
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
 		panic(err)
 	}
-	return usage{time.Duration(r.Utime.Nano() + r.Stime.Nano()), m.HeapAlloc, m.Mallocs, goroutines()}
+	return usage{time.Duration(r.Utime.Nano() + r.Stime.Nano()), m.HeapAlloc, m.Mallocs}
 }
 
 // goroutines is how many there are that stay: the least of many readings, since one that ends, or
@@ -163,6 +162,17 @@ func goroutines() int {
 	for range 1000 {
 		runtime.Gosched()
 		n = min(n, runtime.NumGoroutine())
+	}
+	return n
+}
+
+// rest is how many goroutines there are at the quietest of several moments: at any one of them a
+// request may be under way.
+func rest() int {
+	n := goroutines()
+	for range 20 {
+		after(70 * time.Millisecond)
+		n = min(n, goroutines())
 	}
 	return n
 }
@@ -196,16 +206,17 @@ func costs(t *testing.T, n int) (c cost) {
 		empty := used()
 		crowd.join()
 		crowd.realm.Compact()
+		resting := rest()
 		leads := used()
 		crowd.join()
 		follows := used()
+		c.goroutines = rest() - resting
 		crowd.join()
 		if l := crowd.seen[0]; !l.IsLeader() || crowd.seen[2].Leader().Identity != l.Leader().Identity {
 			t.Fatalf("this shows nothing: %+v, %+v", l.Leader(), crowd.seen[2].Leader())
 		}
 		c.perLeader = (float64(leads.heap) - float64(empty.heap)) / float64(n)
 		c.perFollower = (float64(follows.heap) - float64(leads.heap)) / float64(n)
-		c.goroutines = follows.goroutines - leads.goroutines
 		c.start, c.join = leads.cpu-empty.cpu, follows.cpu-leads.cpu
 		const intervals = 200
 		timing, _ := record.Profile(record.DefaultProfile)

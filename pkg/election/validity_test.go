@@ -22,8 +22,12 @@ func TestGuardEndsTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
 		g.stop = 2 * time.Second
+		var cut atomic.Bool // the host has heard of it
 		g.bend = func(c *election.Config, _ *election.Spec) {
-			c.Log = heldUp(7500*time.Millisecond, func(e zapcore.Entry) bool { return e.Level == zap.WarnLevel })
+			c.Log = heldUp(7500*time.Millisecond, func(e zapcore.Entry) bool {
+				cut.Store(cut.Load() || e.Level == zap.WarnLevel)
+				return e.Level == zap.WarnLevel
+			})
 			c.Abort = func(err error) { t.Error(err) }
 		}
 		m1 := g.join("m1", "stable", stable)
@@ -31,12 +35,14 @@ func TestGuardEndsTheTerm(t *testing.T) {
 		g.wantLeader("a", m1, m1)
 		status := m1.status["a"]
 		first := status.ValidTerm()
-		m1.store.On(memory.Put, memory.Named("a", memory.Once(func(_ context.Context, _ memory.Call, op func() error) error {
+		m1.store.On(memory.Put, memory.Named("a", func(_ context.Context, _ memory.Call, op func() error) error {
 			err := op()
-			m1.store.CutWatches() // the host is held up before it hears of this renewal
-			time.Sleep(500 * time.Millisecond)
+			if !cut.Load() { // a watch that is just being opened is not cut
+				m1.store.CutWatches() // the host is held up before it hears of this renewal
+				time.Sleep(500 * time.Millisecond)
+			}
 			return err
-		})))
+		}))
 		ended := make(chan election.Stop, 1)
 		first.OnEnd(func(why election.Stop) { ended <- why })
 		if why := <-ended; why.Reason != string(machine.ReasonExpired) {

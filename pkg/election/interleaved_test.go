@@ -218,7 +218,7 @@ func (w *interleaved) starve(m *interleavedMember, s election.Spec, lock string)
 		after(guard.Add(-time.Duration(w.random.IntN(40)) * time.Millisecond).Sub(w.clock.Now()))
 		if now := m.status[s.Name].ValidTerm(); now != nil && now.Deadline == v.Deadline {
 			// It learns that the runner has returned before it looks at what is due.
-			m.clock.once("(*realm).watched", holdUp{d: time.Duration(50+w.random.IntN(200)) * time.Millisecond})
+			m.clock.once("(*host).run", holdUp{d: time.Duration(50+w.random.IntN(200)) * time.Millisecond, stale: true})
 			w.realm.Edit("noise", hostileEdit(w.random))
 			after(2 * s.Timing.LeaseDuration)
 			break

@@ -15,6 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/session"
 	"github.com/primacy-dev/primacy/pkg/priority"
@@ -195,7 +196,7 @@ func (c *Config) complete() error {
 		return err
 	}
 	if c.WritesPerSecond == 0 {
-		c.WritesPerSecond = 2000
+		c.WritesPerSecond = member.WritesPerSecond
 	}
 	if c.WritesPerSecond < 0 {
 		return fmt.Errorf("writes per second: %v must be more than 0", c.WritesPerSecond)

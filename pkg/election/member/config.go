@@ -42,3 +42,6 @@ type Heritage struct {
 func WriteTimeout(t record.Timing) time.Duration {
 	return min(max(t.RenewInterval, time.Second), 5*time.Second)
 }
+
+// WritesPerSecond is the limit where nothing is said.
+const WritesPerSecond = 2000

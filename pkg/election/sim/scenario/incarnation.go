@@ -34,7 +34,7 @@ func (p *process) join() {
 	i.member = member.New(member.Config{
 		Group: s.Group, Host: p.spec.Name, Identity: i.identity,
 		Revision: p.spec.Revision, Location: p.spec.Location, Weight: p.spec.Weight,
-		Timing: s.Timing, WritesPerSecond: writesPerSecond,
+		Timing: s.Timing, WritesPerSecond: member.WritesPerSecond,
 		Chance: [2]uint64{p.w.rng.Uint64(), p.w.rng.Uint64()}, Heritage: p.left,
 	})
 	p.inc = i
@@ -61,9 +61,6 @@ func (p *process) join() {
 func (w *world) kept(l Lock) member.Store {
 	return member.Store{ID: w.realm.store(l.Store), ByName: l.Store != ""}
 }
-
-// writesPerSecond is the default of package election.
-const writesPerSecond = 2000
 
 // do steps the member, if the incarnation is still there.
 func (i *incarnation) do(in ...member.Input) {

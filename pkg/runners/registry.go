@@ -169,24 +169,6 @@ func (r *Registry) split(node *yaml.Node) (name, kind string, block *yaml.Node, 
 	return name, kind, block, errs.OrNil()
 }
 
-// DecodeAll makes the children of one election, no two of which may have one name. The
-// error, if any, is a strict.Errors whose paths start at the list.
-func (r *Registry) DecodeAll(nodes []*yaml.Node, env Env) ([]Child, error) {
-	children := make([]Child, 0, len(nodes))
-	for i, node := range nodes {
-		c, err := r.Decode(node, env)
-		if err == nil && slices.ContainsFunc(children, func(other Child) bool { return other.Name == c.Name }) {
-			at, _ := strict.Lookup(node, nameKey)
-			err = strict.NewError(at, nameKey, "another runner is called "+c.Name, "every runner of an election has a name of its own")
-		}
-		if err != nil {
-			return nil, strict.Rebase(err, "", fmt.Sprintf("[%d]", i), node)
-		}
-		children = append(children, c)
-	}
-	return children, nil
-}
-
 // hint says what may have been meant by a kind that is not there.
 func (r *Registry) hint(kind string) string {
 	if near := strict.Nearest(kind, r.Kinds()); near != "" {

@@ -79,18 +79,6 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-func TestDecodeAll(t *testing.T) {
-	list := node(t, "- {name: w, a: {say: x}}\n- {name: m, a: {say: x}}\n- {name: w, b: {say: x}}")
-	children, err := registry().DecodeAll(list.Content[:2], runners.Env{})
-	if err != nil || len(children) != 2 || children[1].Name != "m" {
-		t.Errorf("got %v, %v", children, err)
-	}
-	_, err = registry().DecodeAll(list.Content, runners.Env{})
-	if want := "3:10: [2].name: another runner is called w"; err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("got %v, want %q", err, want)
-	}
-}
-
 func TestRegisterPanics(t *testing.T) {
 	decode := func(*yaml.Node, runners.Env) (election.Runner, error) { return nil, nil }
 	for name, register := range map[string]func(*runners.Registry){

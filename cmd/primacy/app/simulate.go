@@ -106,7 +106,7 @@ func (s *simulation) run(ctx context.Context, a *additions, stdin io.Reader, out
 		return fmt.Errorf("write the result: %w", err)
 	}
 	if n := len(r.Overlaps); n > 0 {
-		return fmt.Errorf("two members were at work at once, %d times (elections that fail open can do that; if none does, please report it)", n)
+		return fmt.Errorf("two members were at work at once, %d times (that must never be: please report it, with the configuration and the seed)", n)
 	}
 	return nil
 }

@@ -58,6 +58,17 @@ var lags = map[string]func() func() time.Duration{
 	"in bursts, of two and more": func() func() time.Duration { return bursts(33 * time.Second) },
 }
 
+// secondsLed is for how many of the next n seconds the member leads the election, of those members.
+func secondsLed(n int, election string, by *member, of ...*member) (led int) {
+	for range n {
+		after(time.Second)
+		if slices.Contains(leaders(of...)[election], by.name) {
+			led++
+		}
+	}
+	return led
+}
+
 // A leader whose watch lags, however much, or shows all in bursts, keeps its locks from the
 // others for a bounded time: another leads, and it does not come back into the lead while it
 // sees no better, though it is preferred.
@@ -72,13 +83,7 @@ func TestLeaderWhoseWatchLags(t *testing.T) {
 				after(20 * time.Second)
 				g.wantLeader("a", m1, m1, m2)
 				m1.store.On(memory.Deliver, late(lag()))
-				led := 0
-				for range 480 {
-					after(time.Second)
-					if l := leaders(m1, m2)["a"]; slices.Contains(l, "m2") {
-						led++
-					}
-				}
+				led := secondsLed(480, "a", m2, m1, m2)
 				if n := g.judge.terms(); led < 400 || n > 12 {
 					t.Errorf("a is led by who sees well for %d s of 480, in %d terms of a and b", led, n)
 				}
@@ -111,13 +116,7 @@ func TestLeaderWhoseWatchLagsFailsOpen(t *testing.T) {
 				after(20 * time.Second)
 				g.wantLeader("a", m1, m1, m2)
 				m1.store.On(memory.Deliver, late(lag()))
-				led := 0
-				for range 480 {
-					after(time.Second)
-					if l := leaders(m1, m2)["a"]; slices.Contains(l, "m2") {
-						led++
-					}
-				}
+				led := secondsLed(480, "a", m2, m1, m2)
 				if led < 400 {
 					t.Errorf("a is led by who sees well for %d s of 480", led)
 				}

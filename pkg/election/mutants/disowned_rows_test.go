@@ -82,8 +82,8 @@ var disownedRows = []row{
 	{
 		name: "disowned/by-a-stranger", rule: "observers-clock: what is disowned counts beside a beat",
 		file: "pkg/election/session/directory.go",
-		old:  "s.disowned = before.owner, before.beat, before.duration, before.ended, before.disowned",
-		new:  "s.disowned = before.owner, before.beat, before.duration, before.ended, s.disowned",
+		old:  "s.duration, s.setup, s.disowned = before.duration, before.setup, before.disowned",
+		new:  "s.duration, s.setup = before.duration, before.setup",
 		pkg:  "pkg/election/session", test: "TestDisownedBesideABeat",
 	},
 }

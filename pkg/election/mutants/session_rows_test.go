@@ -52,6 +52,27 @@ var sessionRows = []row{
 		pkg:  "pkg/election/session", test: "TestADurationCountsBesideItsBeat",
 	},
 	{
+		name: "session/believes-one-edit", rule: "observers-clock: of the three places that say how long a session lasts one may be edited",
+		file: "pkg/election/session/directory.go",
+		old:  "	return three[1]\n",
+		new:  "	return r.Mark.Duration\n",
+		pkg:  "pkg/election/session", test: "TestOneEditedDurationDoesNotCount",
+	},
+	{
+		name: "session/believes-an-edited-end", rule: "observers-clock: whoever ends a session has nothing to say about its duration",
+		file: "pkg/election/session/directory.go",
+		old:  "		if before.duration != 0 {",
+		new:  "		if false {",
+		pkg:  "pkg/election/session", test: "TestOthersAreWaitedForAsLongAsTheyMeant",
+	},
+	{
+		name: "session/believes-an-edited-member", rule: "observers-clock: what a member says of its leases counts beside its beat",
+		file: "pkg/election/session/unlike.go",
+		old:  "max(s.setup.Longest(), s.duration)",
+		new:  "max(m.Longest(), s.duration)",
+		pkg:  "pkg/election/session", test: "TestOthersAreWaitedForAsLongAsTheyMeant",
+	},
+	{
 		name: "session/ended-without-proof", rule: "nobody ends a session before its stream has shown a beat that went out later",
 		file: "pkg/election/session/directory.go",
 		old:  "		case d.provenAt >= end:",

@@ -196,6 +196,9 @@ type Setup struct {
 // Drift is DriftPPM as it stands in a Timing.
 func (s Setup) Drift() float64 { return float64(s.DriftPPM) / 1e6 }
 
+// Longest is LongestLease as a duration.
+func (s Setup) Longest() time.Duration { return time.Duration(s.LongestLease) * time.Second }
+
 // Equal says whether both publish the same.
 func (m *Member) Equal(o *Member) bool {
 	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&

@@ -50,11 +50,12 @@ type slot struct {
 	at, changedAt record.Instant
 	// bornAt is the first sight of the member that holds it.
 	bornAt record.Instant
-	// owner is who held it last by a bound record, and beat the highest one of its. duration is
-	// the one beside that beat (rule observers-clock).
+	// owner is who held it last by a bound record, and beat the highest one of its. duration and
+	// setup are what stood beside that beat (rule observers-clock).
 	owner    string
 	beat     uint64
 	duration time.Duration
+	setup    record.Setup
 	// disowned are the locks that the owner disowned, as it said beside that beat.
 	disowned []record.Disowned
 	// ended: it was shown ended since that owner had it. A session ends once (rule a-session-ends-once).
@@ -203,9 +204,9 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
 	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
 	if r.Bound() {
-		s.owner, s.beat, s.duration, s.ended = r.Holder, r.Mark.Beat, r.Mark.Duration, r.Released()
+		s.owner, s.beat, s.duration, s.ended = r.Holder, r.Mark.Beat, durationOf(r), r.Released()
 		if r.Member != nil {
-			s.disowned = r.Member.Disowned
+			s.setup, s.disowned = r.Member.Setup, r.Member.Disowned
 		}
 	}
 	if before == nil || before.version.UID != v.UID {
@@ -214,12 +215,16 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 	switch bound := r.Bound(); {
 	case bound && r.Holder == "":
 		s.owner, s.beat, s.ended = before.owner, before.beat, s.ended || before.ended
+		if before.duration != 0 { // whoever ends it has nothing to say about that
+			s.duration, s.setup = before.duration, before.setup
+		}
 	case bound && s.owner != before.owner: // the slot is used again
 	case bound && s.beat > before.beat:
 		s.ended, s.tampered = before.ended, before.ended
 	default: // a stranger's edit, which shortens nothing
 		s.tampered = before.tampered || !bound || before.ended
-		s.owner, s.beat, s.duration, s.ended, s.disowned = before.owner, before.beat, before.duration, before.ended, before.disowned
+		s.owner, s.beat, s.ended = before.owner, before.beat, before.ended
+		s.duration, s.setup, s.disowned = before.duration, before.setup, before.disowned
 	}
 	if holderOf(before.record) == holderOf(r) {
 		s.bornAt = before.bornAt
@@ -228,6 +233,18 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 		}
 	}
 	return s
+}
+
+// durationOf is how long a session lasts. A live one says so twice, and its member never means more
+// than its longest lease: where a stranger has edited one of the three, the middle one is long
+// enough, and not too long. Members of an earlier version do not say how long they mean at most.
+func durationOf(r *record.Record) time.Duration {
+	if r.Member == nil || r.Member.LongestLease == 0 {
+		return r.Mark.Duration
+	}
+	three := []time.Duration{r.Duration, r.Mark.Duration, r.Member.Longest()}
+	slices.Sort(three)
+	return three[1]
 }
 
 func holderOf(r *record.Record) string {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -31,12 +30,12 @@ func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds 
 		if d.isAlien(s) || m == nil || m.Identity == own.Identity || endedByOwner(s.record) {
 			continue
 		}
-		longest := max(time.Duration(m.LongestLease)*time.Second, s.duration)
+		longest := max(s.setup.Longest(), s.duration)
 		if s.record.Released() && now >= s.changedAt.Add(d.timing.ObserverWait(2*longest)) {
 			continue // others ended it, and its locks have expired, too
 		}
-		b.Drift = max(b.Drift, m.Drift())
-		if m.Config != own.Config || m.Timings != own.Timings || s.duration > d.timing.LeaseDuration {
+		b.Drift = max(b.Drift, s.setup.Drift())
+		if m.Config != own.Config || s.setup.Timings != own.Timings || s.duration > d.timing.LeaseDuration {
 			b.LeaseDuration = max(b.LeaseDuration, longest)
 		}
 	}

@@ -57,6 +57,7 @@ var sessionFields = map[string]string{
 	"slot.ended":     "",
 	"slot.tampered":  "plain",
 	"slot.disowned":  "", // its members are of a version that disowns nothing
+	"slot.setup":     "", // all are alike
 }
 
 // private reads fields of package session.

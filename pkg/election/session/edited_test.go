@@ -1,0 +1,90 @@
+package session
+
+import (
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Rule observers-clock: how long a session lasts is written in three places. Whichever of them a
+// stranger has edited before it was first seen, it is waited for as long as its owner meant, and not
+// for longer than the member ever means.
+func TestOneEditedDurationDoesNotCount(t *testing.T) {
+	const lasts, longest = 20 * time.Second, 40 * time.Second
+	for what, edit := range map[string]func(*record.Record){
+		"nothing":                       func(*record.Record) {},
+		"the mark, longer":              func(r *record.Record) { r.Mark.Duration = time.Hour },
+		"the mark, shorter":             func(r *record.Record) { r.Mark.Duration = time.Second },
+		"the field, longer":             func(r *record.Record) { r.Duration = 8760 * time.Hour },
+		"the field, shorter":            func(r *record.Record) { r.Duration = time.Second },
+		"what the member says, longer":  func(r *record.Record) { r.Member.LongestLease = 3600 },
+		"what the member says, shorter": func(r *record.Record) { r.Member.LongestLease = 1 },
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newSlots(t)
+			r := s.by("h_1", "h_1", 7, lasts)
+			r.Duration, r.Member.LongestLease = lasts, int(longest/time.Second)
+			edit(r)
+			s.show(1*second, r)
+			if dead, _, _ := s.Expired(1*second + record.Instant(s.timing.ObserverWait(lasts)) - 1); len(dead) != 0 {
+				t.Error("it is ended too early")
+			}
+			if dead, _, _ := s.Expired(1*second + record.Instant(s.timing.ObserverWait(longest))); len(dead) != 1 {
+				t.Error("it is not ended")
+			}
+		})
+	}
+}
+
+// The same of an end, of which the field says nothing.
+func TestAnEditedEndIsNotWaitedFor(t *testing.T) {
+	const longest = 20 * time.Second
+	s := newSlots(t)
+	r := s.by("h_1", "h_1", 7, longest)
+	r.Member.LongestLease = int(longest / time.Second)
+	end := EndedRecord(r, "h_2", "expired")
+	end.Mark.Duration = time.Hour
+	s.show(1*second, &end)
+	if b := s.Bounds(2*second, record.Member{Identity: "own", Config: "ours"}); b.LeaseDuration != longest {
+		t.Errorf("others are waited for %v, and they meant %v", b.LeaseDuration, longest)
+	}
+}
+
+// What a stranger makes of an end, and of what a member says beside its beat, makes nobody wait.
+func TestOthersAreWaitedForAsLongAsTheyMeant(t *testing.T) {
+	const lasts = 20 * time.Second
+	own := record.Member{Identity: "own", Config: "ours"}
+	for what, edited := range map[string]func(r *record.Record) *record.Record{
+		"the duration of an end": func(r *record.Record) *record.Record {
+			end := EndedRecord(r, "h_2", "expired")
+			end.Mark.Duration = time.Hour
+			return &end
+		},
+		"the longest lease": func(r *record.Record) *record.Record {
+			m := *r.Member
+			m.LongestLease = 3600
+			e := *r
+			e.Member = &m
+			return &e
+		},
+		"the longest lease of an end": func(r *record.Record) *record.Record {
+			end := EndedRecord(r, "h_2", "expired")
+			m := *r.Member
+			m.LongestLease = 3600
+			end.Member = &m
+			return &end
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newSlots(t)
+			r := s.by("h_1", "h_1", 7, lasts)
+			r.Duration, r.Member.LongestLease = lasts, int(lasts/time.Second)
+			s.show(1*second, r)
+			s.show(2*second, edited(r))
+			if b := s.Bounds(3*second, own); b.LeaseDuration != lasts {
+				t.Errorf("others are waited for %v, and they meant %v", b.LeaseDuration, lasts)
+			}
+		})
+	}
+}

@@ -246,7 +246,9 @@ func TestCostsOfManyElections(t *testing.T) {
 	if few.requests != many.requests || many.requests > 4.5 {
 		t.Errorf("%.2f requests for each renewInterval with 10 elections, %.2f with %d", few.requests, many.requests, n)
 	}
-	if few.goroutines != many.goroutines || many.goroutines > 50 {
+	// A request may be under way whenever they are counted. One goroutine for each election, or for
+	// each tenth, would show.
+	if many.goroutines > few.goroutines+5 || many.goroutines > 50 {
 		t.Errorf("%d goroutines with 10 elections, %d with %d", few.goroutines, many.goroutines, n)
 	}
 	if !underRace && many.perFollower > 4096 {

@@ -44,7 +44,7 @@ func (s *step) failOpen(stopAt record.Instant) record.Instant {
 		s.wakeAt(due)
 		return stopAt
 	}
-	deadline := min(s.now.Add(t.StopGrace+2*t.RenewInterval), s.heldUntil.Add(s.cfg.Outage.For))
+	deadline := min(s.now.Add(t.Extension()), s.heldUntil.Add(s.cfg.Outage.For))
 	if deadline <= s.Term.Deadline {
 		return stopAt
 	}

@@ -38,6 +38,13 @@ func (c *contest) firstWrite() time.Duration {
 	return 2 * max(c.election.Timing.RenewInterval, c.m.cfg.Timing.RenewInterval)
 }
 
+// lastWork is how long after an outage the work of a holder may go on that died in it, or before its
+// first write: it may have been extended just then.
+func (c *contest) lastWork() time.Duration {
+	t := c.election.Timing.Among(c.m.others)
+	return t.ObserverWait(c.firstWrite() + t.Extension())
+}
+
 // tendOpen lists in the session the elections in which this member has terms that fail open. It
 // says so from the beginning of a term: it may not be able to once renewals fail. Who leaves
 // changes nothing any more: the list goes with the session.
@@ -105,7 +112,7 @@ func (m *Member) silent() bool { return m.now.Sub(m.beat.Sent) > m.leastSilence(
 
 // awaitsHolder is the earliest instant at which a lock may be taken whose holder may fail
 // open: the holder's session has ended or lists no such term, beats have come through without a
-// gap for as long as the holder gets for its first write, and it wrote nothing. An outage that is
+// gap for as long as its work may have gone on after that, and it wrote nothing. An outage that is
 // too short to be noticed must be over, too.
 func (c *contest) awaitsHolder() record.Instant {
 	l, m := &c.state.Lock, c.m
@@ -118,7 +125,7 @@ func (c *contest) awaitsHolder() record.Instant {
 		return 0
 	}
 	wrote := l.LastSign()
-	if m.beat.Sent < max(wrote, m.soundSince).Add(c.firstWrite()) {
+	if m.beat.Sent < max(wrote.Add(c.firstWrite()), m.soundSince.Add(c.lastWork())) {
 		return m.now.Add(machine.OutageUnbounded) // the next beat brings us back
 	}
 	return wrote.Add(c.firstWrite() + m.leastSilence())

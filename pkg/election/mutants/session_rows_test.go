@@ -73,6 +73,13 @@ var sessionRows = []row{
 		pkg:  "pkg/election/session", test: "TestOthersAreWaitedForAsLongAsTheyMeant",
 	},
 	{
+		name: "session/waits-on-over-a-break", rule: "unknown-is-waited-out: what a break hid may have been a beat, whatever is put back",
+		file: "pkg/election/session/directory.go",
+		old:  "		if s := d.slot(e.Name); known != nil && s != known {",
+		new:  "		if s := d.slot(e.Name); known != nil && s != known && !e.Record.Bound() {",
+		pkg:  "pkg/election/session", test: "TestABreakStartsTheWaitAnew",
+	},
+	{
 		name: "session/ended-without-proof", rule: "nobody ends a session before its stream has shown a beat that went out later",
 		file: "pkg/election/session/directory.go",
 		old:  "		case d.provenAt >= end:",

@@ -121,6 +121,10 @@ func (t Timing) Among(others Bounds) Timing {
 // until work stops: leaseDuration x (1 - drift) - renewInterval - stopGrace.
 func (t Timing) Outage() time.Duration { return t.Validity() - t.RenewInterval - t.StopGrace }
 
+// Extension is how long a term that fails open is extended at a time: long enough for the next
+// extension to be missed once.
+func (t Timing) Extension() time.Duration { return t.StopGrace + 2*t.RenewInterval }
+
 // Check says which timings cannot be kept, each with its arithmetic; nil when all can.
 func (t Timing) Check() []TimingError {
 	var errs []TimingError

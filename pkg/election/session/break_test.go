@@ -7,32 +7,34 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A stranger broke a session, then its slot was taken over, unseen during a break of the
-// stream, and broken again: the list shows what was known before, but somebody may live.
-func TestABreakStartsTheWaitForAnUnknownOwnerAnew(t *testing.T) {
-	timing, err := record.Profile("fast")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := NewDirectory("g", timing)
-	name := slotName("g", "h", 0)
-	broken := func(revision uint64) []Shown {
-		r := &record.Record{Holder: "h_00000001", Member: &record.Member{Identity: "h_00000001"}, Group: "g"}
-		return []Shown{{Name: name, Record: r, Version: record.Version{UID: "u", Revision: revision}}}
-	}
-	second := record.Instant(time.Second)
-	d.List(1*second, 1*second, 10, broken(10))
-	d.List(5*second, 5*second, 10, broken(10))
-	d.provenAt = 3600 * second // every end is proven
-	if dead, _, _ := d.Expired(8 * second); len(dead) != 1 {
-		t.Fatalf("a session that nobody changed is not expired after its duration: %v", dead)
-	}
-	d.List(9*second, 9*second, 20, broken(20))
-	if dead, _, _ := d.Expired(12 * second); len(dead) != 0 {
-		t.Errorf("a session that changed during a break is ended after 3s, its duration is %v", timing.LeaseDuration)
-	}
-	if dead, _, _ := d.Expired(15 * second); len(dead) != 1 {
-		t.Error("it is never ended")
+// A break of the stream hides what happened to a session. A stranger who broke it twice, or who put
+// back what it said before, makes the list show what was known: yet somebody may live (rule
+// unknown-is-waited-out).
+func TestABreakStartsTheWaitAnew(t *testing.T) {
+	for what, said := range map[string]*record.Mark{
+		"broken":   nil,
+		"put back": {Identity: "h_00000001", Beat: 7, Duration: 5 * time.Second},
+	} {
+		t.Run(what, func(t *testing.T) {
+			d := newSlots(t).Directory // every end is proven
+			name := slotName("g", "h", 0)
+			shown := func(revision uint64) []Shown {
+				r := &record.Record{Holder: "h_00000001", Member: &record.Member{Identity: "h_00000001"}, Group: "g", Mark: said}
+				return []Shown{{Name: name, Record: r, Version: record.Version{UID: "u", Revision: revision}}}
+			}
+			d.List(1*second, 1*second, 10, shown(10))
+			d.List(5*second, 5*second, 10, shown(10))
+			if dead, _, _ := d.Expired(8 * second); len(dead) != 1 {
+				t.Fatalf("a session that nobody changed is not expired after its duration: %v", dead)
+			}
+			d.List(9*second, 9*second, 20, shown(20))
+			if dead, _, _ := d.Expired(12 * second); len(dead) != 0 {
+				t.Errorf("a session that changed during a break is ended after 3s, its duration is %v", d.timing.LeaseDuration)
+			}
+			if dead, _, _ := d.Expired(15 * second); len(dead) != 1 {
+				t.Error("it is never ended")
+			}
+		})
 	}
 }
 

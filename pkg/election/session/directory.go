@@ -142,8 +142,8 @@ func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record
 		return false
 	}
 	d.Observe(now, name, r, v)
-	if s := d.slot(name); known != nil && s != known && !r.Bound() {
-		s.changedAt = now // what it ran ahead of may show an owner, and is not looked at any more (rule unknown-is-waited-out)
+	if s := d.slot(name); known != nil && s != known {
+		s.changedAt = now // what it ran ahead of may show a beat, and is not looked at any more (rule unknown-is-waited-out)
 	}
 	return true
 }
@@ -182,8 +182,8 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 			consistent = false
 		}
 		d.Observe(now, e.Name, e.Record, e.Version)
-		if s := d.slot(e.Name); known != nil && s != known && !e.Record.Bound() {
-			s.changedAt = now // an owner may have come during a break of the stream (rule unknown-is-waited-out)
+		if s := d.slot(e.Name); known != nil && s != known {
+			s.changedAt = now // its owner may have beaten during a break of the stream, whatever is shown now (rule unknown-is-waited-out)
 		}
 	}
 	d.slots = slices.DeleteFunc(d.slots, func(s *slot) bool {

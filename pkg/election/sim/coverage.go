@@ -37,6 +37,7 @@ const (
 	ElectorLeave
 	ElectorCutOff
 	Restored
+	Silence
 
 	// Fates of single requests.
 	RequestLost
@@ -60,6 +61,9 @@ const (
 	HandoverEdited
 	HolderAndMarkBlanked
 	EditUndone
+	SessionRelabelled
+	SessionLastsEdited
+	SessionPutBack
 
 	// Effects.
 	CommittedLate
@@ -107,10 +111,11 @@ const (
 var faultNames = [faults]string{
 	"crash", "pause", "leave", "writes out", "reads out", "partition", "outage", "stall", "cut, resumed", "cut, listed",
 	"lock deleted", "lock edited", "label storm", "ambush", "session deleted", "session edited", "preference flipped", "reconfigured",
-	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored",
+	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored", "silence of the store",
 	"request lost", "reply lost", "reply slow", "request slow", "request late", "refused", "throttled",
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
+	"session relabelled", "session duration edited", "session put back",
 	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",

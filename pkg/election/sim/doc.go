@@ -61,7 +61,7 @@
 // In half of the seeds all processes tell their members one thing at a time. In the other half all
 // or some of them take in bursts, as the product's host does: what came while the process was
 // stopped, was held up for up to a renewal interval, or within the same 2 ms, is told at once, in
-// the order in which it came; timers may go first where both wait. No term fails open here. Work
+// the order in which it came; timers may go first where both wait. Work
 // is killed at its deadline, where the product's guard tells it to stop a grace before that.
 //
 // # Rollouts
@@ -83,6 +83,13 @@
 // often it moves in calm, and what it gives up; and who has ranges keeps the lock object that it has,
 // since a process that starts anew cannot know of a range of which nothing tells.
 //
+// # Outages
+//
+// In the class of scenarios named Outages the store falls silent for all members alike, and the terms
+// of some elections outlast that. Nobody is cut off alone there, and nothing is edited: that gives the
+// guarantee away, as docs/ranges.md says. All judges stand; a term that fails open is granted more than
+// its last write allows, but not more than its configuration does.
+//
 // # Faults
 //
 // A seed picks the kinds of fault that it will see, how dense they are, and when each
@@ -90,8 +97,10 @@
 // effect, not when it was planned. For the last part of a run nothing goes wrong any
 // more, and liveness is judged.
 //
-// What the guarantee leaves out is left out here: a stranger never rewrites a record
-// consistently with our annotation, no lock that is deleted has `bootstrap: immediate`,
+// What the guarantee leaves out is left out here: a stranger never rewrites a lock's record
+// consistently with our annotation; of a session it edits one of the three places that say how long it
+// lasts, says that it is another group's, or puts back what it said before, even after its end (a
+// member that did not see the end may go on then, which is not judged, but what comes of it is). No lock that is deleted has `bootstrap: immediate`,
 // and a store is restored only in the class of scenarios named Restore, in which overlaps
 // and tokens are not judged, and no lock is shared. Where leaseDurations differ nothing is
 // deleted or corrupted: who has the shorter one may wait too briefly then. Where others

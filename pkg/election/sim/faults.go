@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/member"
@@ -40,6 +39,7 @@ var planned = []struct {
 	{fault: ElectorPause, do: (*world).pauseElector, foreign: true},
 	{fault: ElectorLeave, do: (*world).cancelElector, foreign: true},
 	{fault: ElectorCutOff, do: (*world).cutOffElector, foreign: true},
+	{fault: Silence, class: Outages, do: (*world).silence},
 	{fault: Restored, class: Restore, do: (*world).restoreStore},
 }
 
@@ -54,7 +54,7 @@ func (w *world) planFaults() {
 	var kinds []int
 	for {
 		for k, p := range planned {
-			if w.mixed && slices.Contains(notMixed, p.fault) || p.foreign && len(w.electors) == 0 {
+			if !w.happens(p.fault) || p.foreign && len(w.electors) == 0 {
 				continue
 			}
 			if (p.class == 0 && w.chance(0.4)) || (p.class == w.options.Class && p.class != 0) {

@@ -40,6 +40,9 @@ type memberFile struct {
 	sessionUID   string // a late create may make another object of it
 	sessionBeat  uint64
 	sessionEnded bool
+	// putBack: a stranger put its session back after its end. A member that did not see the end
+	// cannot know.
+	putBack bool
 	// sent says when each beat was sent, and shownSent when the last one was that the stream
 	// has shown to the member itself.
 	sent      map[uint64]record.Instant
@@ -119,7 +122,9 @@ func (j *judge) extended(m *part, until record.Instant) {
 	switch {
 	case m.work == nil || m.work.asked:
 		w.violate("rule stop-before-release", "%s: %s extends what was stopped", m.name, m.i.identity)
-	case m.outer == nil && m.committedToken != m.work.token || until > valid:
+	case m.lacks && !m.i.several:
+		w.violate("rule seen-not-assumed", "%s: %s extends by what it has seen of its session, and the same list shows that the lock is not its own", m.name, m.i.identity)
+	case m.outer == nil && m.committedToken != m.work.token || until > valid.Add(m.outlasts()):
 		w.violate(rule, "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)
 	}
 }
@@ -340,7 +345,7 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 		if f.sessionUID != e.Version.UID {
 			f.sessionUID, f.sessionBeat, f.sessionEnded = e.Version.UID, 0, false
 		}
-		if f.sessionEnded {
+		if f.sessionEnded && !f.putBack {
 			w.violate("rule a-session-ends-once", "%s: %s beats after its end", e.Name, i.identity)
 		}
 		if r.Mark.Beat <= f.sessionBeat {

@@ -27,6 +27,9 @@ func (w *world) livenessBound() time.Duration {
 	if w.options.Class == Moves {
 		lease *= 2 // whoever has one of two locks may have to be waited out for each
 	}
+	if w.meddler != nil && w.meddler.longest {
+		lease *= 3 // what is believed to last for two leases is waited out twice
+	}
 	return t.ObserverWait(t.ObserverWait(max(lease, w.strangersWait()))) + 3*t.NominateDelay + 4*w.timeout + 2*time.Second
 }
 

@@ -83,6 +83,7 @@ func (i *incarnation) step(in ...member.Input) {
 	for _, m := range i.parts {
 		if m != nil {
 			w.judge.stepped(m)
+			m.lacks = false
 		}
 	}
 	if i.member.Over() {

@@ -28,6 +28,11 @@ var rows = []mutant{
 		new: "	if w.throughSession && s.session.sent == 0 {\n",
 	},
 	{
+		name: "beats-before-the-locks-of-a-list", rule: "seen-not-assumed", file: "member/watching.go",
+		old: "			sessions = append(sessions, session.Shown{Name: entry.Name, Record: entry.Record, Version: entry.Version})\n",
+		new: "			sessions = append(sessions, session.Shown{Name: entry.Name, Record: entry.Record, Version: entry.Version})\n			m.sawBeat(entry)\n",
+	},
+	{
 		name: "observer-ignores-drift", rule: "observers-clock", file: "record/timing.go",
 		old: "return d + time.Duration(float64(d)*t.Drift)",
 		new: "return d",
@@ -121,6 +126,16 @@ var rows = []mutant{
 		name: "token-starts-over", rule: "tokens-rise", file: "machine/content.go",
 		old: "return max(record.Token(s.Lock.Version.Revision), record.Token(s.cfg.Newest), s.Term.Token+1)",
 		new: "return s.Term.Token + 1",
+	},
+	{
+		name: "waits-on-over-a-break-of-sessions", rule: "unknown-is-waited-out", file: "session/directory.go",
+		old: "		if s := d.slot(e.Name); known != nil && s != known {",
+		new: "		if s := d.slot(e.Name); known != nil && s != known && !e.Record.Bound() {",
+	},
+	{
+		name: "believes-one-edited-duration", rule: "observers-clock", file: "session/directory.go",
+		old: "	return three[1]\n",
+		new: "	return three[0]\n",
 	},
 	{
 		name: "session-ended-too-early", rule: "a-session-ends-once", file: "session/directory.go",
@@ -313,5 +328,20 @@ var rows = []mutant{
 		name: "absence-is-not-seen", rule: "newer-by-version", file: "member/watching.go",
 		old: "		if !seen[name] && s.shows(name) {",
 		new: "		if false {",
+	},
+	{
+		name: "no-time-for-the-last-work", rule: "open-until-a-no", file: "member/outage.go", class: Outages,
+		old: "m.soundSince.Add(c.lastWork())",
+		new: "m.soundSince.Add(c.firstWrite())",
+	},
+	{
+		name: "holder-is-not-first", rule: "open-until-a-no", file: "member/outage.go", class: Outages,
+		old: "		return m.now.Add(machine.OutageUnbounded) // the next beat brings us back",
+		new: "		return 0",
+	},
+	{
+		name: "open-for-longer", rule: "open-until-a-no", file: "machine/outage.go", class: Outages,
+		old: "s.heldUntil.Add(s.cfg.Outage.For))",
+		new: "s.heldUntil.Add(2*s.cfg.Outage.For))",
 	},
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -41,6 +42,8 @@ type part struct {
 	betterSince record.Instant
 	// betterBefore is betterSince before the present step.
 	betterBefore record.Instant
+	// lacks: a list that the member takes in right now shows that the lock is not its own any more.
+	lacks bool
 	// preferred is what it knew of the preference.
 	preferred record.Preferred
 }
@@ -58,7 +61,7 @@ func (m *part) spec() *member.Election {
 	h, e := m.i.p.h, m.election
 	s := &member.Election{
 		ID: m.id, Name: h.w.elections[e], Timing: h.timing, Policy: h.policy, Bootstrap: h.w.bootstrap[e],
-		Foreign: h.w.foreign[e], Renewal: h.renewal[e], Works: true, Unready: !h.ready, Before: h.terms[e],
+		Foreign: h.w.foreign[e], Renewal: h.renewal[e], Works: true, Outage: h.w.outages[e], Unready: !h.ready, Before: h.terms[e],
 	}
 	m.give(s)
 	return s
@@ -80,6 +83,14 @@ func (m *part) shown(revision uint64) {
 	if m.firstSeen == 0 {
 		m.firstSeen = revision
 	}
+}
+
+// listed: a list shows the lock so.
+func (m *part) listed(e lock.Entry) {
+	m.shown(e.Version.Revision)
+	s := m.state()
+	m.lacks = s != nil && e.Version.Revision > s.Lock.Version.Revision &&
+		(e.Record == nil || !e.Record.Bound() || e.Record.Holder != m.i.identity)
 }
 
 // stored: a write of the machine was committed just now.

@@ -20,7 +20,12 @@ const (
 	// Moves: what Judged is, but that elections have locks of several kinds, move from one to
 	// another, or have ranges.
 	Moves
+	// Outages: the store falls silent for all members alike, and terms outlast that.
+	Outages
 )
+
+// Classes are all that there are.
+var Classes = []Class{Judged, Restore, Rollouts, Moves, Outages}
 
 func (c Class) String() string {
 	switch c {
@@ -32,18 +37,20 @@ func (c Class) String() string {
 		return "rollouts"
 	case Moves:
 		return "moves"
+	case Outages:
+		return "outages"
 	}
 	return fmt.Sprintf("Class(%d)", int(c))
 }
 
-// ParseClass reads "judged", "restore", "rollouts" or "moves".
+// ParseClass reads what String says of a class.
 func ParseClass(s string) (Class, error) {
-	for _, c := range []Class{Judged, Restore, Rollouts, Moves} {
+	for _, c := range Classes {
 		if c.String() == s {
 			return c, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown class %q (want judged, restore, rollouts or moves)", s)
+	return 0, fmt.Errorf("unknown class %q (want one of %v)", s, Classes)
 }
 
 // Options are what a run depends on besides its seed.

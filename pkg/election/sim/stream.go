@@ -6,6 +6,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/member"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // stream is a watch of one incarnation. It shows history in order, from its cursor on.
@@ -122,7 +123,7 @@ func (s *stream) taken(e lock.Event) {
 		entries = e.List
 		for _, m := range s.i.parts {
 			if m != nil && w.apart[m.name] == s.apart && !slices.ContainsFunc(e.List, func(o lock.Entry) bool { return o.Name == m.name }) {
-				m.shown(e.Revision)
+				m.listed(lock.Entry{Version: record.Version{Revision: e.Revision}})
 			}
 		}
 	default:
@@ -132,7 +133,9 @@ func (s *stream) taken(e lock.Event) {
 		o := &entries[at]
 		if w.isSession(*o) {
 			w.judge.shown(s.i, o)
-		} else if m := s.i.lockOf(o.Name); m != nil {
+		} else if m := s.i.lockOf(o.Name); m != nil && e.Kind == lock.Listed {
+			m.listed(*o)
+		} else if m != nil {
 			m.shown(o.Version.Revision)
 		}
 	}

@@ -67,6 +67,10 @@ type world struct {
 	calmAt, endAt int64
 	calm          bool
 
+	// outages says of each election whether its terms outlast an outage.
+	outages []machine.Outage
+	// meddler is nil in most runs.
+	meddler *meddler
 	// steering is nil but for the class Rollouts.
 	steering *steering
 
@@ -129,6 +133,8 @@ func newWorld(seed uint64, o Options) *world {
 	}
 	w.pickRenewals(rand.New(rand.NewPCG(seed, 0x8bb84b93962eacc9)))
 	w.pickLocks(rand.New(rand.NewPCG(seed, 0xa0761d6478bd642f)))
+	w.pickOutages(rand.New(rand.NewPCG(seed, 0x9fb21c651e98df25)))
+	w.meddler = w.pickMeddler(rand.New(rand.NewPCG(seed, 0xe7037ed1a0b428db)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
 	if o.Class == Rollouts {
 		w.endAt += w.rolloutBound()
@@ -187,6 +193,9 @@ func (w *world) begin() {
 	}
 	w.planFaults()
 	w.at(w.calmAt, w.becalm)
+	if w.meddler != nil {
+		w.meddler.begin()
+	}
 }
 
 func (w *world) run() {

@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// meddler is a stranger who edits sessions beside a beat of theirs, so that they look sound: it says
+// another group, another duration, or what the same session said before. Of the places that say how
+// long a session lasts it edits one only, as the guarantee has it. A fourth of the runs has one.
+type meddler struct {
+	w     *world
+	rng   *rand.Rand
+	every time.Duration
+	// lasts writes a duration into the place that is edited. Nothing else says how long the elections
+	// of a member last: longest is that it is this place, and what is written is believed then.
+	lasts   func(*record.Record, time.Duration)
+	longest bool
+	// saved is what some sessions said, by name; kept are the names, in order.
+	saved map[string]*record.Record
+	kept  []string
+}
+
+// pickMeddler says who meddles with this run, if anybody.
+func (w *world) pickMeddler(rng *rand.Rand) *meddler {
+	if rng.IntN(4) > 0 {
+		return nil
+	}
+	m := &meddler{w: w, rng: rng, saved: map[string]*record.Record{}}
+	m.every = time.Duration(float64(w.timing.LeaseDuration) * []float64{0.1, 0.4, 1.5}[rng.IntN(3)])
+	place := rng.IntN(3)
+	m.longest = place == 2
+	m.lasts = []func(*record.Record, time.Duration){
+		func(r *record.Record, d time.Duration) { r.Duration = d },
+		func(r *record.Record, d time.Duration) {
+			mark := *r.Mark
+			mark.Duration, r.Mark = d, &mark
+		},
+		func(r *record.Record, d time.Duration) {
+			member := *r.Member
+			member.LongestLease, r.Member = int(d/time.Second), &member
+		},
+	}[place]
+	return m
+}
+
+// begin has it come again soon.
+func (m *meddler) begin() { m.w.after(time.Duration(1+m.rng.Int64N(int64(2*m.every))), m.meddle) }
+
+func (m *meddler) meddle() {
+	w := m.w
+	if w.calm {
+		return
+	}
+	m.begin()
+	names := w.sessions()
+	for _, name := range m.kept {
+		if _, exists := w.store.find(name); !exists {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	name := names[m.rng.IntN(len(names))]
+	at, exists := w.store.find(name)
+	if !exists {
+		m.putBack(name, nil)
+		return
+	}
+	now := w.store.objects[at].Record
+	if !now.Bound() || now.Member == nil {
+		return
+	}
+	switch m.rng.IntN(4) {
+	case 0:
+		if m.saved[name] == nil {
+			m.kept = append(m.kept, name)
+		}
+		m.saved[name] = now
+	case 1:
+		m.putBack(name, now)
+	case 2:
+		m.commit(name, now, SessionRelabelled, func(r *record.Record) { r.Group = "another" })
+	case 3:
+		d := time.Second * time.Duration(1+m.rng.IntN(2*int(w.timing.LeaseDuration/time.Second)))
+		if !m.longest && m.rng.IntN(4) == 0 {
+			d = 50 * time.Minute
+		}
+		m.commit(name, now, SessionLastsEdited, func(r *record.Record) { m.lasts(r, d) })
+	}
+}
+
+// putBack has a session say again what it said once of the same incarnation.
+func (m *meddler) putBack(name string, now *record.Record) {
+	was := m.saved[name]
+	if was != nil && (now == nil || now.Member.Identity == was.Member.Identity) {
+		if f := m.w.judge.members[was.Member.Identity]; f != nil && !was.Released() {
+			f.putBack = f.putBack || f.sessionEnded
+		}
+		m.commit(name, was, SessionPutBack, func(*record.Record) {})
+	}
+}
+
+func (m *meddler) commit(name string, r *record.Record, f Fault, change func(*record.Record)) {
+	edited := *r
+	change(&edited)
+	s, uid := &m.w.store, ""
+	if at, exists := s.find(name); exists {
+		if uid = s.objects[at].Version.UID; same(s.objects[at].Record, &edited) {
+			return
+		}
+	} else {
+		s.created++
+		uid = fmt.Sprintf("uid%d", s.created)
+	}
+	m.w.logf("world", "%s: a stranger meddles with it (%v)", name, f)
+	m.w.cov.saw(f)
+	s.commit(m.w.now, name, &edited, uid)
+}

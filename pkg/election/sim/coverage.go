@@ -104,6 +104,8 @@ const (
 	TimerBehindBurst
 	SilentStream
 	LocksGiven
+	TurnedAround
+	MovedBack
 	RangeGiven
 	faults
 )
@@ -122,7 +124,7 @@ var faultNames = [faults]string{
 	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",
 	"taken through session", "taken from an ended session", "left blind", "stray released", "held on",
 	"operator's word on a rollout", "rollout step", "late write of a controller refused", "rollout done", "rollout taken back",
-	"burst taken in at once", "process held up", "timer behind a burst", "silent stream begun anew", "locks given", "range given",
+	"burst taken in at once", "process held up", "timer behind a burst", "silent stream begun anew", "locks given", "move taken back", "moved back", "range given",
 }
 
 func (f Fault) String() string {

@@ -78,7 +78,8 @@
 // In the class of scenarios named Moves locks are kept apart from the sessions and watched by their
 // names, or beside them; elections have ranges, or move from one lock to another as docs/moving.md
 // has it: while they run, members are given both locks, one after the other, and then the new one
-// alone, once all go by both. Wall clocks are up to half a minute off. Judged besides is that ranges
+// alone, once all go by both; some are taken back half-way, and some go back when they are done. Wall
+// clocks are up to half a minute off. Judged besides is that ranges
 // of different terms share no moment. Not judged of an election that moves are its preference, how
 // often it moves in calm, and what it gives up; and who has ranges keeps the lock object that it has,
 // since a process that starts anew cannot know of a range of which nothing tells.

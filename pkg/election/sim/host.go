@@ -20,6 +20,8 @@ type host struct {
 	policy   priority.Policy
 	revision string
 	location record.Location
+	// perSecond is how many requests its member sends in a second at most.
+	perSecond float64
 	// takesPart says of each election whether the configuration names it.
 	takesPart []bool
 	// renewal says of each election what keeps this host's terms alive.
@@ -70,6 +72,18 @@ func (h *host) vary(rng *rand.Rand) {
 	t.MinHold *= time.Duration(rng.IntN(3))
 	t.NominateDelay = t.NominateDelay * time.Duration(1+rng.IntN(3)) / 2
 	t.StandDown = t.StandDown * time.Duration(1+rng.IntN(3)) / 2
+}
+
+// pickPace says how many requests members may send: what is usual, or in a quarter of the runs hardly
+// more than renewals need, so that all else waits in their queues.
+func (w *world) pickPace(rng *rand.Rand) {
+	tight := rng.IntN(4) == 0
+	for _, h := range w.hosts {
+		h.perSecond = member.WritesPerSecond
+		if tight {
+			h.perSecond = 1.3*float64(len(w.elections))/h.timing.RenewInterval.Seconds() + 0.5
+		}
+	}
 }
 
 // key is what the policy ranks its member by.

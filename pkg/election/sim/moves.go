@@ -14,7 +14,8 @@ import (
 // Moves: elections whose locks are kept apart from the sessions and watched by their names, that
 // have ranges, or that move from one lock to another while members live, as docs/moving.md has it:
 // all members are given both locks, one after the other, before the first is given the new one
-// alone. Their configurations change while they run.
+// alone; some are given the old one again instead, and some go all the way back. Their configurations
+// change while they run.
 
 // locks are those of one election.
 type locks struct {
@@ -106,10 +107,31 @@ func (w *world) advanceMoves() {
 			if h.proc != nil {
 				h.proc.inc.exchanged(e)
 			}
-		case l.stage < ownOnly && w.settledIn(e):
+		case !w.settledIn(e):
+		case l.stage == bothLocks && w.chance(0.2):
+			l.stage = oldOnly // somebody thinks better of it
+			w.cov.saw(TurnedAround)
+		case l.stage < ownOnly:
 			l.stage++
+		case w.chance(0.3):
+			w.moveBack(e)
 		}
 	}
+}
+
+// moveBack begins the way back, which is the same with the locks exchanged.
+func (w *world) moveBack(e int) {
+	l := &w.locks[e]
+	l.old, l.own, l.oldApart, l.ownApart = l.own, l.old, l.ownApart, l.oldApart
+	l.stage = oldOnly
+	for _, h := range w.hosts {
+		h.stages[e] = oldOnly
+		if h.proc != nil && h.proc.inc.parts[e] != nil {
+			h.proc.inc.parts[e].stage = oldOnly
+		}
+	}
+	w.logf("world", "%s: moves back", w.elections[e])
+	w.cov.saw(MovedBack)
 }
 
 // settledIn says whether all processes that there are go by the locks that their hosts know.

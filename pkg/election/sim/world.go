@@ -134,6 +134,7 @@ func newWorld(seed uint64, o Options) *world {
 	w.pickRenewals(rand.New(rand.NewPCG(seed, 0x8bb84b93962eacc9)))
 	w.pickLocks(rand.New(rand.NewPCG(seed, 0xa0761d6478bd642f)))
 	w.pickOutages(rand.New(rand.NewPCG(seed, 0x9fb21c651e98df25)))
+	w.pickPace(rand.New(rand.NewPCG(seed, 0x589965cc75374cc3)))
 	w.meddler = w.pickMeddler(rand.New(rand.NewPCG(seed, 0xe7037ed1a0b428db)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
 	if o.Class == Rollouts {

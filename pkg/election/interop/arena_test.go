@@ -146,6 +146,17 @@ func (a *arena) died(who string, at record.Instant) {
 // changed, with what is known locked.
 func (a *arena) each(what string, cond func(lock string) bool) {
 	a.t.Helper()
+	a.until(what, func() (missing string) {
+		if i := slices.IndexFunc(a.locks, func(l string) bool { return !cond(l) }); i >= 0 {
+			return a.locks[i]
+		}
+		return ""
+	})
+}
+
+// until waits until no election is missing, as each does.
+func (a *arena) until(what string, cond func() (missing string)) {
+	a.t.Helper()
 	patience := 60 * time.Second
 	if long {
 		patience *= 3
@@ -154,16 +165,16 @@ func (a *arena) each(what string, cond func(lock string) bool) {
 	defer timeout.Stop()
 	for {
 		a.mu.Lock()
-		i := slices.IndexFunc(a.locks, func(l string) bool { return !cond(l) })
+		missing := cond()
 		changed := a.changed
 		a.mu.Unlock()
-		if i < 0 {
+		if missing == "" {
 			return
 		}
 		select {
 		case <-changed:
 		case <-timeout.C:
-			a.t.Fatalf("%s: not so with %s:\n%s", what, a.locks[i], a.story(a.locks[i]))
+			a.t.Fatalf("%s: not so with %s:\n%s", what, missing, a.story(missing))
 		}
 	}
 }

@@ -9,6 +9,10 @@
 // its own. A case ends with the verdict of a judge that is shown planted overlaps, and a
 // real one: what comes of a claim that is not waited out for long enough.
 //
+// Whole members live side by side, too: processes of primacy as it was at an earlier commit, built from
+// that, and of primacy as it is (whole). They exchange places one after the other, there and back, are
+// stopped and killed, and move by rollouts.
+//
 // Timings are scaled to seconds. PRIMACY_LONG=1 runs all cases at client-go's defaults
-// (15 s, 10 s, 2 s), which takes minutes.
+// (15 s, 10 s, 2 s), and whole members at the profile default, which takes minutes.
 package interop

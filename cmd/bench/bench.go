@@ -130,7 +130,7 @@ func (b *bench) working() (map[string]span.Span, error) {
 	return last, nil
 }
 
-// ofMember are the elections whose present worker is a child of the member.
+// ofMember are the elections whose present worker is the member's.
 func (b *bench) ofMember(m *member) ([]string, error) {
 	last, err := b.working()
 	if err != nil {
@@ -138,8 +138,7 @@ func (b *bench) ofMember(m *member) ([]string, error) {
 	}
 	var found []string
 	for e, s := range last {
-		// Between the two there is the supervisor.
-		if pid := parent(parent(s.PID)); pid == m.process.Process.Pid {
+		if descends(s.PID, m.process.Process.Pid) {
 			found = append(found, e)
 		}
 	}

@@ -113,6 +113,15 @@ func (b *bench) comeBack(ctx context.Context, m *member) error {
 	return <-ended
 }
 
+// descends says whether a process lives that the ancestor started, or one that it started: between
+// a member and its program are those that watch over the program.
+func descends(pid, ancestor int) bool {
+	for pid > 1 && pid != ancestor {
+		pid = parent(pid)
+	}
+	return pid == ancestor
+}
+
 // parent is the parent of a process; zero when it has ended.
 func parent(pid int) int {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

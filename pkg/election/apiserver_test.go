@@ -2,8 +2,8 @@ package election_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,95 +19,118 @@ import (
 
 func TestMain(m *testing.M) { devcluster.Main(m) }
 
+// crew are members of twenty elections on the real API server, which hand over at once.
+type crew struct {
+	*testing.T
+	cluster   *devcluster.Cluster
+	namespace string
+	timing    record.Timing
+	judge     *judge
+}
+
+const crewElections = 20
+
+func newCrew(t *testing.T) *crew {
+	cluster := devcluster.Start(t)
+	c := &crew{T: t, cluster: cluster, namespace: cluster.Namespace(t), judge: newJudge()}
+	c.timing, _ = record.Profile(record.DefaultProfile)
+	c.timing.PreemptDelay, c.timing.MinHold = 0, 0
+	return c
+}
+
+func (c *crew) join(name, revision string, preferred election.Preference) *member {
+	c.Helper()
+	client, err := lease.NewClient(c.cluster.Config)
+	if err != nil {
+		c.Fatal(err)
+	}
+	m := &member{name: name, prefs: newPrefs(preferred), done: make(chan error, 1), status: map[string]*election.Status{}}
+	m.manager, err = election.NewManager(election.Config{
+		Group: "edge", Host: name, Member: election.Member{Revision: revision}, Locks: lease.In(client, c.namespace),
+		Preferences: m.prefs, Timing: c.timing, Log: zap.NewNop(),
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	for i := range crewElections {
+		e := "e" + string(rune('a'+i))
+		if m.status[e], err = m.manager.Add(election.Spec{Name: e, Bootstrap: machine.BootstrapImmediate}, c.judge.runner(name, 0)); err != nil {
+			c.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(c.Context())
+	m.stop = cancel
+	go func() { m.done <- m.manager.Run(ctx) }()
+	return m
+}
+
+// wait waits until one of the members works in each election.
+func (c *crew) wait(among ...*member) {
+	c.Helper()
+	timeout := clock.NewTimer(60 * time.Second).C
+	for !c.judge.allWith(crewElections, among) {
+		select {
+		case <-c.judge.begun:
+		case <-timeout:
+			c.Fatalf("%s and its like do not lead all elections", among[0].name)
+		}
+	}
+}
+
+// distribution says how the durations are distributed.
+func distribution(all []time.Duration) string {
+	slices.Sort(all)
+	return fmt.Sprintf("n=%d p50 %v p90 %v p99 %v max %v", len(all), all[len(all)/2], all[len(all)*9/10], all[len(all)*99/100], all[len(all)-1])
+}
+
 // TestOnTheAPIServer moves twenty elections to and fro between members of two revisions
 // on the real API server, and looks for a moment in which two worked.
 func TestOnTheAPIServer(t *testing.T) {
-	cluster := devcluster.Start(t)
-	namespace := cluster.Namespace(t)
-	const elections, switches = 20, 10
-	j := newJudge()
-	type begin struct {
-		election string
-		at       time.Time
-	}
-	var mu sync.Mutex
-	var begins []begin
-	began := make(chan struct{}, elections*(switches+4))
-	work := func(name string) election.Runner {
-		inner := j.runner(name, 0)
-		return election.RunnerFunc(func(ctx context.Context, term election.Term) error {
-			mu.Lock()
-			begins = append(begins, begin{term.Election, time.Now()})
-			mu.Unlock()
-			began <- struct{}{}
-			return inner.Run(ctx, term)
-		})
-	}
-	timing, _ := record.Profile(record.DefaultProfile)
-	timing.PreemptDelay, timing.MinHold = 0, 0
-	join := func(name, revision string) *member {
-		client, err := lease.NewClient(cluster.Config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := &member{name: name, prefs: newPrefs(stable), done: make(chan error, 1), status: map[string]*election.Status{}}
-		m.manager, err = election.NewManager(election.Config{
-			Group: "edge", Host: name, Member: election.Member{Revision: revision}, Locks: lease.In(client, namespace),
-			Preferences: m.prefs, Timing: timing, Log: zap.NewNop(),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range elections {
-			e := "e" + string(rune('a'+i))
-			if m.status[e], err = m.manager.Add(election.Spec{Name: e, Bootstrap: machine.BootstrapImmediate}, work(name)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		m.stop = cancel
-		go func() { m.done <- m.manager.Run(ctx) }()
-		return m
-	}
-	wait := func(what string) {
-		t.Helper()
-		timeout := clock.NewTimer(60 * time.Second).C
-		for range elections {
-			select {
-			case <-began:
-			case <-timeout:
-				t.Fatalf("%s: not all elections are led", what)
-			}
-		}
-	}
-	m1, m2, m3 := join("m1", "stable"), join("m2", "stable"), join("m3", "canary")
-	wait("start")
+	c := newCrew(t)
+	m1, m2, m3 := c.join("m1", "stable", stable), c.join("m2", "stable", stable), c.join("m3", "canary", stable)
+	members := []*member{m1, m2, m3}
+	c.wait(m1, m2)
 	var latencies []time.Duration
-	record := func(since time.Time) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, b := range begins[len(begins)-elections:] {
-			latencies = append(latencies, b.at.Sub(since))
-		}
-	}
-	for i := range switches {
-		to := stable
-		if i%2 == 0 {
-			to = canary
+	for i := range 10 {
+		to, gain := canary, []*member{m3}
+		if i%2 != 0 {
+			to, gain = stable, []*member{m1, m2}
 		}
 		at := time.Now()
-		for _, m := range []*member{m1, m2, m3} {
+		for _, m := range members {
 			m.prefs.values <- to
 		}
-		wait("switch to " + to.String())
-		record(at)
+		c.wait(gain...)
+		latencies = append(latencies, c.judge.begunSince(at)...)
 	}
-	for _, m := range []*member{m1, m2, m3} {
+	for _, m := range members {
 		m.leave(t)
 	}
-	for _, o := range j.overlaps() {
+	for _, o := range c.judge.overlaps() {
 		t.Error(o)
 	}
-	slices.Sort(latencies)
-	t.Logf("%d terms; takeover n=%d p50 %v p90 %v max %v", j.terms(), len(latencies), latencies[len(latencies)/2], latencies[len(latencies)*9/10], latencies[len(latencies)-1])
+	t.Logf("%d terms; takeover %s", c.judge.terms(), distribution(latencies))
+}
+
+// TestLeavingOnTheAPIServer has the preferred member come and leave again and again: the other one, which
+// sees for a moment that the leaver is ready, does not hand anything back to it.
+func TestLeavingOnTheAPIServer(t *testing.T) {
+	c := newCrew(t)
+	rest := c.join("stable", "stable", canary)
+	c.wait(rest)
+	const rounds = 10
+	for i := range rounds {
+		leaver := c.join(fmt.Sprintf("canary-%d", i), "canary", canary)
+		c.wait(leaver)
+		leaver.leave(t)
+		c.wait(rest)
+	}
+	rest.leave(t)
+	for _, o := range c.judge.overlaps() {
+		t.Error(o)
+	}
+	t.Logf("%d terms; without work %s", c.judge.terms(), distribution(c.judge.gaps()))
+	if n, want := c.judge.terms(), crewElections*(1+2*rounds); n != want {
+		t.Errorf("%d terms, want %d: locks were handed back", n, want)
+	}
 }

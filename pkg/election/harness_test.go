@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -110,6 +111,48 @@ func (j *judge) terms() int {
 		n += len(s)
 	}
 	return n
+}
+
+// allWith says whether the last work that began in each of so many elections is that of one of the members.
+func (j *judge) allWith(elections int, among []*member) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.spans) < elections {
+		return false
+	}
+	for _, spans := range j.spans {
+		last := spans[len(spans)-1].member
+		if !slices.ContainsFunc(among, func(m *member) bool { return m.name == last }) {
+			return false
+		}
+	}
+	return true
+}
+
+// begunSince is how long after an instant each work began that began after it.
+func (j *judge) begunSince(at time.Time) (took []time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, spans := range j.spans {
+		for _, s := range spans {
+			if s.from.After(at) {
+				took = append(took, s.from.Sub(at))
+			}
+		}
+	}
+	return took
+}
+
+// gaps is for how long nobody worked between each two terms of an election.
+func (j *judge) gaps() (all []time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, spans := range j.spans {
+		for i, s := range spans[1:] {
+			all = append(all, s.from.Sub(spans[i].till))
+		}
+	}
+	return all
 }
 
 // prefs is a source of the preferred revision that a test sets.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -120,29 +121,73 @@ func TestWhenALeavingMemberIsNotReady(t *testing.T) {
 	}
 }
 
-// Nobody hands a lock back to who has just left it: where the leaver is worth a move, its
-// session does not wait for the nominee, which would find it ready.
+// Nobody hands a lock back to who has just left it: its release says that it leaves, however long its session
+// says that it is ready.
 func TestWhoLeavesIsNotPreferredAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a")
-		g.bend = func(c *election.Config, s *election.Spec) {
-			c.Timing, _ = record.Profile("fast")
-			c.Timing.PreemptDelay, c.Timing.MinHold = 0, 0
-			s.Bootstrap = machine.BootstrapImmediate
-		}
-		c0 := g.join("canary-0", "canary", canary)
-		after(20 * time.Second)
-		s0 := g.join("stable-0", "stable", canary)
-		after(20 * time.Second)
-		c0.store.On(memory.Put, memory.Delay(time.Millisecond))
-		s0.store.On(memory.Put, memory.Delay(10*time.Millisecond))
-		c0.leave(t)
-		after(20 * time.Second)
-		if n := s0.status["a"].Cycle(); n != 1 {
-			t.Errorf("stable-0 is in its term %d: it gave one up for a member that was gone", n)
-		}
-		s0.leave(t)
-	})
+	for _, write := range []struct{ leaver, nominee time.Duration }{
+		{time.Millisecond, 10 * time.Millisecond},
+		{10 * time.Millisecond, time.Millisecond}, // it leads while the leaver's session lives
+	} {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t, "a", "b", "c")
+			g.bend = handsOverAtOnce
+			c0 := g.join("canary-0", "canary", canary)
+			after(20 * time.Second)
+			s0 := g.join("stable-0", "stable", canary)
+			after(20 * time.Second)
+			c0.store.On(memory.Put, memory.Delay(write.leaver))
+			s0.store.On(memory.Put, memory.Delay(write.nominee))
+			c0.leave(t)
+			after(20 * time.Second)
+			for _, e := range g.names {
+				if n := s0.status[e].Cycle(); n != 1 {
+					t.Errorf("%s: stable-0 is in its term %d: it gave one up for a member that was gone", e, n)
+				}
+			}
+			if gap := slices.Max(g.judge.gaps()); gap > 100*time.Millisecond {
+				t.Errorf("nobody worked for %v", gap)
+			}
+			s0.leave(t)
+		})
+	}
+}
+
+// handsOverAtOnce is for members that wait for nothing before they hand over.
+func handsOverAtOnce(c *election.Config, s *election.Spec) {
+	c.Timing, _ = record.Profile("fast")
+	c.Timing.PreemptDelay, c.Timing.MinHold = 0, 0
+	s.Bootstrap = machine.BootstrapImmediate
+}
+
+// Nobody waits for a nominee that leaves before it has taken the lock: its session says that it is not
+// ready any more, or ends.
+func TestANomineeThatLeavesIsNotWaitedFor(t *testing.T) {
+	for _, stopTime := range []time.Duration{0, 800 * time.Millisecond} { // of other work of the nominee's
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t, "a")
+			g.bend = handsOverAtOnce
+			s0 := g.join("stable-0", "stable", each{"b": canary})
+			after(20 * time.Second)
+			s1 := g.join("stable-1", "stable", each{"b": canary})
+			g.names, g.stop = []string{"a", "b"}, stopTime
+			c0 := g.join("canary-0", "canary", each{"b": canary})
+			after(20 * time.Second)
+			s0.store.On(memory.Put, memory.Delay(10*time.Millisecond))
+			for _, m := range []*member{s0, s1, c0} {
+				m.prefs.values <- each{"a": canary, "b": canary} // a is handed over to canary-0
+			}
+			synctest.Wait()
+			c0.leave(t)
+			after(20 * time.Second)
+			if n := c0.status["a"].Cycle(); n != 0 {
+				t.Fatalf("canary-0 had %d terms, so this shows nothing", n)
+			}
+			if gap := slices.Max(g.judge.gaps()); gap > 100*time.Millisecond {
+				t.Errorf("nobody worked for %v", gap)
+			}
+			g.end(s0, s1)
+		})
+	}
 }
 
 // Who leaves waits for its nominee, but not for one that hangs: its session ends all the
@@ -174,6 +219,27 @@ func TestALeaverDoesNotWaitForANomineeThatHangs(t *testing.T) {
 			t.Error("its nominee never leads")
 		}
 		g.end(m2)
+	})
+}
+
+// Who outranks its nominee ends its session at once: a nominee of an earlier version would hand the lock back
+// while the session lives.
+func TestALeaverThatOutranksItsNomineeDoesNotWaitForIt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.bend = handsOverAtOnce
+		c0 := g.join("canary-0", "canary", canary)
+		after(20 * time.Second)
+		s0 := g.join("stable-0", "stable", canary)
+		after(20 * time.Second)
+		s0.store.On(memory.Put, memory.Delay(10*time.Millisecond))
+		since := time.Now()
+		c0.leave(t)
+		if took := time.Since(since); took != 0 {
+			t.Errorf("it was gone after %v", took)
+		}
+		after(20 * time.Second)
+		g.end(s0)
 	})
 }
 

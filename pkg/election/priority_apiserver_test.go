@@ -225,9 +225,6 @@ func TestPriorityOnTheAPIServer(t *testing.T) {
 			})
 			t.Run("33 it leaves and returns", func(t *testing.T) {
 				s := newStage(t, kind)
-				// Whoever leaves is seen to be ready for a moment after its release. Without
-				// minHold its successor would hand the lock back to it.
-				s.timing.MinHold = time.Second
 				s.prefer("red")
 				m1 := s.join("m1", "green", record.Local, nil)
 				s.next("m1")

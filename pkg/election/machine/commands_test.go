@@ -20,7 +20,7 @@ import (
 //	newest REV                the store has shown this revision, of whatever
 //	holderfirst INSTANT       until then a lock is left to the member that holds it
 //	prefer REVISION|unset|unsynced [digest= blocked=]
-//	stored held|free|empty [by= to= token= transitions= beat= duration= claim= renewal= session= uid= ...]  a member of ours
+//	stored held|free|empty [by= to= token= transitions= beat= duration= claim= renewal= session= uid= left=MEMBER ...]  a member of ours
 //	stored foreign|released [by= transitions= duration= key=]  a foreign elector renews or takes; leaves
 //	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest

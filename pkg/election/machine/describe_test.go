@@ -129,6 +129,9 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 			r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalRecord, "", ""
 			r.Holder, r.Mark.Identity, r.Duration = "", "", time.Second
 			r.HandoverTo = identity(a.text("to", ""))
+			if leaver := a.text("left", ""); leaver != "" {
+				r.History = remember(r.History, identity(leaver), released+string(ReasonShutdown))
+			}
 		}
 	case "foreign": // our annotations stay as they are, and its key where it knows none
 		if r.Holder != by {

@@ -163,20 +163,22 @@ func ownerless(r *record.Record) string {
 // turn is how long this member leaves the free lock to those before it (rule succession).
 func (s *step) turn() time.Duration {
 	t, l := s.cfg.Timing, s.Lock
-	me := s.cfg.Member.Identity
+	me, former := s.cfg.Member.Identity, l.Record.Holder
 	if l.Owner == Free && !l.foreignRelease {
-		switch l.Record.HandoverTo {
-		case me:
+		former = l.Record.HandoverTo
+		switch nominee := l.Record.HandoverTo; {
+		case nominee == me:
 			return 0
-		case "":
+		case nominee == "":
 			return time.Duration(s.jitter * float64(t.NominateDelay))
+		case s.mayCome(nominee):
+			return t.NominateDelay
 		}
-		return t.NominateDelay
 	}
 	if s.lastHolder() {
 		return 0
 	}
-	switch place := s.place(l.Record.Holder); {
+	switch place := s.place(former); {
 	case l.Owner == Unowned:
 		// Each waits from its own first sight, so those before us may have to wait for longer.
 		return min(time.Duration(place), 1) * t.NominateDelay
@@ -184,6 +186,12 @@ func (s *step) turn() time.Duration {
 		return time.Duration(place) * t.NominateDelay
 	}
 	return lastPlace*t.NominateDelay + time.Duration(s.jitter*float64(t.NominateDelay))
+}
+
+// mayCome says whether a nominee is to be waited for: it lives, and does not say that it is not ready,
+// as whoever leaves does.
+func (s *step) mayCome(nominee string) bool {
+	return slices.ContainsFunc(s.View.Peers, func(p Peer) bool { return p.Identity == nominee && p.Ready })
 }
 
 // lastPlace is the one in line that all who come later share, so that the delay has a bound.
@@ -201,9 +209,9 @@ func (s *step) turnGone(free record.Instant) {
 // turnTaken passes over the nominee of the lock that was free before, now that another
 // member of ours took that very release: so it waited for as long as the nominee's turn,
 // whether we did or not. Without this, members that take the lock from each other by
-// turns would each nominate it again and again.
+// turns would each nominate it again and again. Nobody waits for one that is gone.
 func (s *step) turnTaken(before Lock, r *record.Record) {
-	if before.Owner == Free && before.Record.HandoverTo != r.Holder && r.Transitions == before.Record.Transitions+1 {
+	if before.Owner == Free && before.Record.HandoverTo != r.Holder && r.Transitions == before.Record.Transitions+1 && s.mayCome(before.Record.HandoverTo) {
 		s.passOver(before)
 	}
 }
@@ -230,6 +238,19 @@ func (s *step) passOver(l Lock) {
 	rest = rest[max(0, len(rest)-maxPassedOver+1):]
 	s.passedOver = append(rest, p)
 	s.act(Report{Kind: PassedOver, Role: s.Role, Detail: nominee})
+}
+
+// leaves passes over who released the lock because it leaves: its session may say for a moment
+// longer that it is ready, and whoever took the lock would hand it straight back.
+func (s *step) leaves(r *record.Record) {
+	n := len(r.History)
+	if n == 0 || r.History[n-1].Why != released+string(ReasonShutdown) || r.History[n-1].Who == s.cfg.Member.Identity {
+		return
+	}
+	leaver := r.History[n-1].Who
+	rest := slices.DeleteFunc(slices.Clone(s.passedOver), func(o passedOver) bool { return o.identity == leaver })
+	rest = rest[max(0, len(rest)-maxPassedOver+1):]
+	s.passedOver = append(rest, passedOver{identity: leaver, config: s.configOf(leaver), until: s.now.Add(s.cfg.Timing.LeaseDuration)})
 }
 
 // forgive forgets that a member let its turn go by, now that it took the lock.

@@ -8,7 +8,7 @@ import (
 )
 
 // How the lines of a record's history begin. A take names what the lock was before, a release
-// why its holder gave it up.
+// why its holder gave it up. Members of other versions read them, so they never change.
 const (
 	tookOver = "took over: "
 	released = "released: "

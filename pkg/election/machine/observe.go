@@ -145,6 +145,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 			k.since = s.now
 			k.duration = r.Mark.Duration
 			s.seeClaim(r, v, owner)
+			s.leaves(r)
 		}
 	case Foreign:
 		if !sameObject || before.Owner != Foreign || !sameForeignBeat(before.Record, r) {

@@ -178,24 +178,43 @@ func (c *company) spans() (all []span.Span, err error) {
 	return all, nil
 }
 
-// begun is how long after since each of the elections was first worked on; all, where none
-// are named.
-func (c *company) begun(since record.Instant, elections map[string]bool) (sample, map[string]record.Instant, error) {
-	spans, err := c.spans()
-	if err != nil {
-		return nil, nil, err
-	}
-	first := map[string]record.Instant{}
-	for _, s := range spans {
-		if s.Begin > since && (elections == nil || elections[s.Election]) && (first[s.Election] == 0 || s.Begin < first[s.Election]) {
-			first[s.Election] = s.Begin
+// begun waits until each of the elections has been worked on since, and returns how long after since
+// each first was. A member says that it leads before its runner has written down that it began.
+func (c *company) begun(ctx context.Context, since record.Instant, elections map[string]bool) (sample, map[string]record.Instant, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		spans, err := c.spans()
+		if err != nil {
+			return nil, nil, err
 		}
+		first := map[string]record.Instant{}
+		for _, s := range spans {
+			if s.Begin > since && elections[s.Election] && (first[s.Election] == 0 || s.Begin < first[s.Election]) {
+				first[s.Election] = s.Begin
+			}
+		}
+		if len(first) < len(elections) {
+			if err := pause(ctx, lookOften); err != nil {
+				return nil, nil, fmt.Errorf("%s: work began in %d of %d elections: %w", c.namespace, len(first), len(elections), err)
+			}
+			continue
+		}
+		var took sample
+		for _, at := range first {
+			took = append(took, at.Sub(since))
+		}
+		return took, first, nil
 	}
-	var took sample
-	for _, at := range first {
-		took = append(took, at.Sub(since))
+}
+
+// all are all elections of the company.
+func (c *company) all() map[string]bool {
+	names := map[string]bool{}
+	for i := range c.elections {
+		names[electionName(i)] = true
 	}
-	return took, first, nil
+	return names
 }
 
 // worksOn are the elections that the process works on.

@@ -36,10 +36,7 @@ func (c *company) handover(ctx context.Context, look time.Duration) (took sample
 	if err := errors.Join(c.led(ctx, c.members, look), wait()); err != nil {
 		return nil, err
 	}
-	took, _, err = c.begun(since, of)
-	if err == nil && len(took) != len(of) {
-		err = fmt.Errorf("%s: %d of %d elections were handed over", c.namespace, len(took), len(of))
-	}
+	took, _, err = c.begun(ctx, since, of)
 	return took, err
 }
 
@@ -152,7 +149,7 @@ func (b *bench) switchesOf(ctx context.Context, r *result, namespace string, ele
 		if err := c.led(ctx, members[to], lookOften); err != nil {
 			return err
 		}
-		took, _, err := c.begun(since, nil)
+		took, _, err := c.begun(ctx, since, c.all())
 		if err != nil {
 			return err
 		}

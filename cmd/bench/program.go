@@ -59,7 +59,7 @@ func (b *bench) programPhase(ctx context.Context, r *result, s size) (err error)
 
 // killProgram kills the leading program. What it returns waits for the next.
 func (b *bench) killProgram(ctx context.Context) (taken func(validity time.Duration) (sample, int, error), err error) {
-	m, elections, err := b.leader()
+	m, elections, err := b.leader(ctx)
 	if err != nil {
 		return nil, err
 	}

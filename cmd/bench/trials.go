@@ -30,35 +30,40 @@ func (b *bench) switches(ctx context.Context, n int, elections []string) (all sa
 	return all, nil
 }
 
-// leader is the member that leads most elections.
-func (b *bench) leader() (*member, []string, error) {
-	var best *member
-	var most []string
-	for _, m := range b.members {
-		select {
-		case <-m.ended:
-			continue
-		default:
+// leader waits until a member leads, and is the one that leads most elections: leadership may be on
+// its way from one to another.
+func (b *bench) leader(ctx context.Context) (best *member, most []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		for _, m := range b.members {
+			select {
+			case <-m.ended:
+				continue
+			default:
+			}
+			of, err := b.ofMember(m)
+			if err != nil {
+				return nil, nil, err
+			}
+			if len(of) > len(most) {
+				best, most = m, of
+			}
 		}
-		of, err := b.ofMember(m)
-		if err != nil {
-			return nil, nil, err
+		if best != nil {
+			return best, most, nil
 		}
-		if len(of) > len(most) {
-			best, most = m, of
+		if err := pause(ctx, lookOften); err != nil {
+			return nil, nil, fmt.Errorf("no member leads anything: %w", err)
 		}
 	}
-	if best == nil {
-		return nil, nil, errors.New("no member leads anything")
-	}
-	return best, most, nil
 }
 
 // handovers tells the leading member to leave, and measures until the runners of its
 // elections start elsewhere; then the member comes back.
 func (b *bench) handovers(ctx context.Context, n int) (all sample, err error) {
 	for range n {
-		m, elections, err := b.leader()
+		m, elections, err := b.leader(ctx)
 		if err != nil {
 			return nil, err
 		}

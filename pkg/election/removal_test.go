@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -40,6 +41,24 @@ func TestRemovedElectionReleasesNothingLater(t *testing.T) {
 	}
 }
 
+// A member that follows, and whose session is lost, comes back at once: nothing else is to be waited for.
+func TestAFollowerThatLosesItsSessionComesBackAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		m1 := g.join("m1", "stable", stable)
+		after(20 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(20 * time.Second)
+		g.realm.Delete(slot("m2"))
+		synctest.Wait()
+		if g.realm.Read(slot("m2")).Record == nil {
+			t.Error("it has not made a session anew")
+		}
+		after(20 * time.Second)
+		g.end(m2, m1)
+	})
+}
+
 // An election that migrates is removed as one, and the others go on as they were: beats
 // extend their terms, a change of the preference moves them, and they are released in the end.
 func TestRemovingAMigration(t *testing.T) {
@@ -56,9 +75,13 @@ func TestRemovingAMigration(t *testing.T) {
 		after(time.Minute)
 		m2 := g.join("m2", "canary", stable)
 		after(20 * time.Second)
-		for _, m := range []*member{m1, m2} {
+		for _, m := range []*member{m2, m1} {
+			since, works := time.Now(), m.status["m"].IsLeader()
 			if err := m.manager.Remove(t.Context(), "m"); err != nil {
 				t.Fatal(err)
+			}
+			if took := time.Since(since); took != 0 && !works || took > g.stop {
+				t.Errorf("%s: it took %v to remove the election, whose work stops in %v (led: %v)", m.name, took, g.stop, works)
 			}
 		}
 		after(time.Minute)

@@ -63,9 +63,10 @@ func (m *Member) add(election *Election) []*stream {
 	return streams
 }
 
-// settle drops the elections that were given up and owe nothing any more.
-func (m *Member) settle() {
-	var dropped, stray bool
+// settle drops the elections that were given up and owe nothing any more, and says whether there were
+// some.
+func (m *Member) settle() (dropped bool) {
+	stray := false
 	for _, c := range m.going.all() {
 		if !c.state.Settled(c.config(), m.now) {
 			continue
@@ -75,11 +76,11 @@ func (m *Member) settle() {
 		}
 		m.handOver(c)
 		m.drop(c)
+		dropped = true
 		if c.outer != nil && m.going.has(c.outer) {
 			continue
 		}
 		m.contests.remove(c)
-		dropped = true
 		stray = stray || c.stray
 		if m.leaving != "" {
 			continue // what the session says of it goes with the session
@@ -98,6 +99,7 @@ func (m *Member) settle() {
 		m.postponed = nil
 		m.enter(given)
 	}
+	return dropped
 }
 
 // drop ends a contest: what still arrives for it changes nothing.

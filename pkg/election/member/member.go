@@ -227,8 +227,15 @@ func (m *Member) take(in Input) {
 	}
 }
 
-// attend does all that is due now.
+// attend does all that is due now, and what becomes due by that: else it would wait for whatever wakes
+// the member next.
 func (m *Member) attend() {
+	for m.attendOnce() {
+	}
+}
+
+// attendOnce says whether it gave up an election, or everything, after which more may be due.
+func (m *Member) attendOnce() (again bool) {
 	for c := m.timers.due(m.now); c != nil; c = m.timers.due(m.now) {
 		m.woken(c)
 	}
@@ -243,7 +250,7 @@ func (m *Member) attend() {
 		m.published, m.publishAt = m.preference.Digest(), 0
 	}
 	m.own.Publish(m.says())
-	m.settle()
+	leaving, dropped := m.leaving, m.settle()
 	if m.endsSession() {
 		m.own.Leave()
 	}
@@ -253,6 +260,7 @@ func (m *Member) attend() {
 	m.tendUnlike()
 	m.tendStreams()
 	m.tendQueue()
+	return dropped || m.leaving != leaving || m.leaving == "" && m.ending != ""
 }
 
 // Wake is the earliest instant at which something is due, by which the next Step should be; zero

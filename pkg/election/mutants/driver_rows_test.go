@@ -114,6 +114,20 @@ var driverRows = []row{
 		pkg:  "pkg/election", test: "TestALeaverThatOutranksItsNomineeDoesNotWaitForIt",
 	},
 	{
+		name: "attend/dropped-once", rule: "what a lock that was given up makes due is done in the same step",
+		file: "pkg/election/member/member.go",
+		old:  "	return dropped || m.leaving != leaving ||",
+		new:  "	return false && dropped || m.leaving != leaving ||",
+		pkg:  "pkg/election", test: "TestRemovingAMigration",
+	},
+	{
+		name: "attend/left-once", rule: "what a lost session makes due is done in the same step",
+		file: "pkg/election/member/member.go",
+		old:  "	return dropped || m.leaving != leaving ||",
+		new:  "	return dropped || leaving == m.leaving && false ||",
+		pkg:  "pkg/election", test: "TestAFollowerThatLosesItsSessionComesBackAtOnce",
+	},
+	{
 		name: "leaving/session-ends-under-work", rule: "the session does not end while a runner still stops",
 		file: "pkg/election/member/leaving.go",
 		old:  "case c.outer != nil, c.atWork():",

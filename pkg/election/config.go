@@ -49,7 +49,7 @@ type Config struct {
 	// Log takes transitions and trouble. Default: nothing is logged.
 	Log *zap.Logger
 	// Abort must end the process, at once: it is called when work goes on that can no
-	// longer be stopped in time. Default: log, and exit with status 70.
+	// longer be stopped in time, or went on for too long. Default: log, and exit with status 70.
 	Abort func(error)
 }
 

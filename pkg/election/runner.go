@@ -20,6 +20,16 @@ type Runner interface {
 	Run(ctx context.Context, term Term) error
 }
 
+// Contained is what a Runner may be as well: no code of this process does harm in its name beyond
+// the deadline. Its work is other processes, which somebody ends in time though this one cannot
+// run, or all that it writes is fenced by its token. A process that was frozen beyond the deadline
+// goes on if such a runner then returns within a moment, and none of its processes ended too
+// late (Term.Ended); for any other runner it ends.
+type Contained interface {
+	Runner
+	Contained() bool
+}
+
 // RunnerFunc is a function as a Runner.
 type RunnerFunc func(ctx context.Context, term Term) error
 
@@ -39,6 +49,7 @@ type Term struct {
 	validity *Validity
 	status   *Status          // nil where there is no Manager
 	giveUp   func(why string) // nil where there is no Manager
+	ended    func(record.Instant)
 }
 
 // NewTerm makes a term for whoever drives runners without a Manager, such as the tests
@@ -60,6 +71,16 @@ func (t Term) Fenced() bool { return t.Token != 0 }
 func (t Term) GiveUp(why string) {
 	if t.giveUp != nil {
 		t.giveUp(why)
+	}
+}
+
+// Ended is for a Contained runner: it says, before Run returns, when the last of some processes that
+// did its work had ended, by the word of who watched over them, who must not be frozen
+// with this process. Without such a word that is when Run knew it. It does nothing for a Term
+// that no Manager began.
+func (t Term) Ended(at record.Instant) {
+	if t.ended != nil {
+		t.ended(at)
 	}
 }
 

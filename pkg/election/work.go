@@ -21,6 +21,8 @@ type work struct {
 	cancel   context.CancelCauseFunc
 	abort    func(error)
 	term     Term
+	// contained: the work ends in time though this process cannot run.
+	contained bool
 
 	mu sync.Mutex
 	// stop is set once the work was told to stop; it never changes after that.
@@ -29,7 +31,16 @@ type work struct {
 	gaveUp   bool
 	returned bool
 	guard    *clock.Timer
+	// ended is when the last processes of a contained runner had ended, of which it told.
+	ended record.Instant
+	// heldUp: the runner is contained, had not returned when its work had to be dead, and got a
+	// moment more.
+	heldUp bool
 }
+
+// moment is how long a contained runner may take to return when its work must be dead. It
+// may only not know yet that it is, since the process was frozen.
+const moment = 2 * time.Second
 
 // begin starts the runner on a goroutine that wg joins. returned is called from there
 // once the runner has returned, with its error or what it panicked with, and
@@ -38,7 +49,10 @@ func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, gra
 	ctx, cancel := context.WithCancelCause(context.Background())
 	w := &work{clock: c, grace: grace, validity: NewValidity(deadline), cancel: cancel, abort: abort}
 	w.term = NewTerm(term, w.validity)
-	w.term.giveUp = w.giveUp
+	w.term.giveUp, w.term.ended = w.giveUp, w.hasEnded
+	if r, is := runner.(Contained); is {
+		w.contained = r.Contained()
+	}
 	w.mu.Lock()
 	w.guard = clock.AfterFunc(clock.Until(c, deadline.Add(-grace)), w.keep)
 	w.mu.Unlock()
@@ -47,6 +61,9 @@ func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, gra
 		w.mu.Lock()
 		w.returned = true
 		w.guard.Stop()
+		if w.stop != nil && w.ended > w.stop.By {
+			w.abortLocked("ended too late")
+		}
 		w.mu.Unlock()
 		cancel(nil)
 		returned(err, w.expired())
@@ -124,6 +141,13 @@ func (w *work) giveUp(why string) {
 	w.endLocked(Stop{Reason: why, By: by})
 }
 
+// hasEnded notes when processes of a contained runner had ended.
+func (w *work) hasEnded(at record.Instant) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = max(w.ended, at)
+}
+
 // expired says whether the guard stopped the work, and nobody else wanted that.
 func (w *work) expired() bool {
 	w.mu.Lock()
@@ -150,7 +174,14 @@ func (w *work) keep() {
 		w.endLocked(Stop{Reason: string(machine.ReasonExpired), By: deadline})
 	case now < w.stop.By:
 		w.guard.Reset(w.stop.By.Sub(now))
+	case w.contained && !w.heldUp:
+		w.heldUp = true
+		w.guard.Reset(moment)
 	default:
-		w.abort(fmt.Errorf("election %s: term %d: runner did not stop within its grace (%s)", w.term.Election, w.term.Token, w.stop.Reason))
+		w.abortLocked("did not stop within its grace")
 	}
+}
+
+func (w *work) abortLocked(why string) {
+	w.abort(fmt.Errorf("election %s: term %d: runner %s (%s)", w.term.Election, w.term.Token, why, w.stop.Reason))
 }

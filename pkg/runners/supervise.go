@@ -3,6 +3,7 @@ package runners
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -52,7 +53,7 @@ func (s Supervision) defaults() Supervision {
 // up, cost the term: all are stopped, and Run returns a *GaveUpError; where all were done it
 // returns ErrAllEnded. The manager then releases the lock and the member stands down. When
 // its context is cancelled Run returns nil, whatever the children had to say about it is
-// logged.
+// logged. It is contained if all children are (election.Contained).
 func Supervise(children []Child, s Supervision) election.Runner {
 	s = s.defaults()
 	made := &supervisor{Supervision: s}
@@ -76,6 +77,14 @@ func Supervise(children []Child, s Supervision) election.Runner {
 type supervisor struct {
 	Supervision
 	workers []worker
+}
+
+// Contained implements election.Contained.
+func (s *supervisor) Contained() bool {
+	return !slices.ContainsFunc(s.workers, func(w worker) bool {
+		r, is := w.Runner.(election.Contained)
+		return !is || !r.Contained()
+	})
 }
 
 // worker is a child under supervision.

@@ -351,4 +351,25 @@ var driverRows = []row{
 		new:  "c.state.Role == machine.Leading && in.Expired && false {",
 		pkg:  "pkg/election", test: "TestGuardEndsTheTerm",
 	},
+	{
+		name: "work/contained-is-aborted", rule: "a process that was frozen goes on where its work had ended in time",
+		file: "pkg/election/work.go",
+		old:  "case w.contained && !w.heldUp:",
+		new:  "case false:",
+		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
+	},
+	{
+		name: "work/ended-too-late", rule: "a process whose work outlived its deadline ends",
+		file: "pkg/election/work.go",
+		old:  "if w.stop != nil && w.ended > w.stop.By {",
+		new:  "if false {",
+		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
+	},
+	{
+		name: "work/contained-is-awaited-forever", rule: "a process whose work does not return ends, also if others end that work",
+		file: "pkg/election/work.go",
+		old:  "		w.heldUp = true\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
+	},
 }

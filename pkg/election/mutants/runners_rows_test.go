@@ -3,6 +3,27 @@ package mutants_test
 // runnersRows break rules of who watches over programs.
 var runnersRows = []row{
 	{
+		name: "runners/contained-but-for-one", rule: "work is contained if all of it is",
+		file: "pkg/runners/supervise.go",
+		old:  "		return !is || !r.Contained()\n",
+		new:  "		return is && !r.Contained()\n",
+		pkg:  "pkg/runners", test: "TestContained",
+	},
+	{
+		name: "deadman/ended-when-heard", rule: "when a program ended is the word of its supervisor",
+		file: "pkg/runners/deadman/process.go",
+		old:  "complete, p.ended = true, record.Instant(r.n)",
+		new:  "complete, p.ended = true, clock.Boottime().Now()",
+		pkg:  "pkg/runners/deadman", test: "TestEndedWhenTheSupervisorSays",
+	},
+	{
+		name: "deadman/ended-without-a-word", rule: "a program of which nobody says when it ended has ended now",
+		file: "pkg/runners/deadman/process.go",
+		old:  "	if !complete {\n		p.ended",
+		new:  "	if complete {\n		p.ended",
+		pkg:  "pkg/runners/deadman", test: "TestEndedWhenNobodySays",
+	},
+	{
 		name: "deadman/end-of-our-process", rule: "the end of the member's process is the end of the program",
 		file: "pkg/runners/deadman/supervisor.go",
 		old:  "				orders = nil\n				s.killAll()\n",

@@ -48,7 +48,7 @@ type Config struct {
 // Controller is the work of the election of that name.
 type Controller struct{ cfg Config }
 
-var _ election.Runner = (*Controller)(nil)
+var _ election.Contained = (*Controller)(nil)
 
 // New makes a controller. It starts nothing.
 func New(cfg Config) *Controller {
@@ -60,6 +60,9 @@ func New(cfg Config) *Controller {
 	}
 	return &Controller{cfg}
 }
+
+// Contained implements election.Contained: what it writes after its term meets a conflict.
+func (c *Controller) Contained() bool { return true }
 
 // Run implements election.Runner. It returns an error, and gives the term up, only where a
 // store can no longer be watched.

@@ -47,12 +47,12 @@ func guard(arg string) int {
 		return 1
 	}
 	if err := s.beginGuarding(n); err != nil {
-		report{what: failed, n: errnoOf(err)}.tell(s.report)
+		report{what: failed, n: int64(errnoOf(err))}.tell(s.report)
 		return 1
 	}
 	s.kill = first.at
 	s.run()
-	report{what: ended}.tell(s.report)
+	report{what: ended, n: int64(s.clock.Now())}.tell(s.report)
 	return 0
 }
 

@@ -36,6 +36,7 @@ type Process struct {
 	// Written by follow, read by others once dead is closed.
 	status  Status
 	expired bool
+	ended   record.Instant
 }
 
 // Status is how a process ended.
@@ -77,6 +78,11 @@ func (p *Process) Wait() Status {
 	p.following.Wait()
 	return p.status
 }
+
+// Ended is, once Dead is closed, when nothing lived any more, by the word of the supervisor or its
+// guard: it may be long ago where this process was frozen. Where neither gave it, it
+// is when this process had seen to that itself.
+func (p *Process) Ended() record.Instant { return p.ended }
 
 // order tells the supervisor something, and its guard when it is to act in its stead: half of
 // the time later that is left until the program must be dead.
@@ -125,9 +131,9 @@ func (p *Process) follow() {
 		}
 		switch r.what {
 		case supervising:
-			p.guarded(r.n)
+			p.guarded(int(r.n))
 		case started:
-			p.pid = r.n
+			p.pid = int(r.n)
 		case expired:
 			p.expired = true
 		case exited:
@@ -135,7 +141,7 @@ func (p *Process) follow() {
 		case killing:
 			p.once.Do(func() { close(p.killing) })
 		case ended:
-			complete = true
+			complete, p.ended = true, record.Instant(r.n)
 		}
 	}
 	// The guard ends now. One that is frozen is not waited for, unless it has something left to kill.
@@ -153,6 +159,9 @@ func (p *Process) follow() {
 	p.mu.Unlock()
 	if left || !complete {
 		p.clear()
+	}
+	if !complete {
+		p.ended = clock.Boottime().Now()
 	}
 	closeAll(p.control, p.guardControl, p.report)
 	close(p.dead)

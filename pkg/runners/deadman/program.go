@@ -169,14 +169,14 @@ func (p *Process) begin(j job) error {
 	p.reports = bufio.NewReader(p.report)
 	r, err := readReport(p.reports)
 	if err == nil && r.what == supervising {
-		p.guarded(r.n)
+		p.guarded(int(r.n))
 		r, err = readReport(p.reports)
 	}
 	switch {
 	case err != nil:
 		return notStarted(err)
 	case r.what == started:
-		p.pid = r.n
+		p.pid = int(r.n)
 		return nil
 	case r.what == late, r.what == expired, r.what == killing: // the last two are the guard's
 		return ErrLate

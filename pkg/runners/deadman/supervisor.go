@@ -72,7 +72,7 @@ func newSupervisor(departed fact) *supervisor {
 func supervise() int {
 	s := newSupervisor(exited)
 	// Told by itself, so that who knows of the program knows of its supervisor.
-	report{what: supervising, n: os.Getpid()}.tell(s.report)
+	report{what: supervising, n: int64(os.Getpid())}.tell(s.report)
 	j, err := readJob(s.control)
 	if err != nil {
 		return 1
@@ -87,10 +87,10 @@ func supervise() int {
 		}
 		var no *ConfineError
 		if errors.As(err, &no) {
-			report{refused, errnoOf(err), no.What}.tell(s.report)
+			report{refused, int64(errnoOf(err)), no.What}.tell(s.report)
 			return 1
 		}
-		report{what: failed, n: errnoOf(err)}.tell(s.report)
+		report{what: failed, n: int64(errnoOf(err))}.tell(s.report)
 		return 1
 	}
 	if s.program == 0 {
@@ -98,7 +98,7 @@ func supervise() int {
 		return 0
 	}
 	s.run()
-	report{what: ended}.tell(s.report)
+	report{what: ended, n: int64(s.clock.Now())}.tell(s.report)
 	return 0
 }
 
@@ -150,7 +150,7 @@ func (s *supervisor) begin(j job) error {
 		_ = f.Close() // or its readers would wait for us
 	}
 	s.program = child.Pid
-	report{what: started, n: child.Pid}.tell(s.report)
+	report{what: started, n: int64(child.Pid)}.tell(s.report)
 	return nil
 }
 
@@ -275,7 +275,7 @@ func (s *supervisor) reap() {
 		}
 		if pid == s.program {
 			s.program, s.killing = 0, true
-			report{what: s.departed, n: int(status)}.tell(s.report)
+			report{what: s.departed, n: int64(status)}.tell(s.report)
 		}
 	}
 	if s.killing {

@@ -113,7 +113,7 @@ func readOrder(from *bufio.Reader) (order, error) {
 // report is what a supervisor tells.
 type report struct {
 	what fact
-	n    int
+	n    int64
 	// thing is what a refusal is about.
 	thing string
 }
@@ -131,7 +131,7 @@ const (
 	expired     fact = "expired"     // its time is over
 	lost        fact = "lost"        // the supervisor is gone, and what it left is killed; a guard says so
 	killing     fact = "killing"     // it is being killed, and all that it has started
-	ended       fact = "ended"       // nothing of it lives
+	ended       fact = "ended"       // nothing of it lives; n is when that was found, on CLOCK_BOOTTIME
 )
 
 func (r report) tell(to io.Writer) { _, _ = fmt.Fprintf(to, "%s %d %s\n", r.what, r.n, r.thing) } // if nobody listens, so be it
@@ -143,7 +143,7 @@ func readReport(from *bufio.Reader) (report, error) {
 	}
 	name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 	number, thing, _ := strings.Cut(rest, " ")
-	n, err := strconv.Atoi(number)
+	n, err := strconv.ParseInt(number, 10, 64)
 	return report{fact(name), n, thing}, err
 }
 

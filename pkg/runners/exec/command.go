@@ -56,6 +56,9 @@ type runner struct {
 	budgets *child.Budgets
 }
 
+// Contained implements election.Contained: the program's supervisor ends it in time.
+func (r *runner) Contained() bool { return true }
+
 // Run runs the program once.
 func (r *runner) Run(ctx context.Context, term election.Term) error {
 	if ctx.Err() != nil {
@@ -67,6 +70,9 @@ func (r *runner) Run(ctx context.Context, term election.Term) error {
 	}
 	log := runners.Log(r.Log, term, r.Name)
 	p, err := start(ctx, r.Command, r.budgets, term, deadline, log)
+	if err != nil {
+		term.Ended(r.Clock.Now()) // it may have begun, and is dead now
+	}
 	if errors.Is(err, deadman.ErrStopped) {
 		return nil
 	}
@@ -77,6 +83,7 @@ func (r *runner) Run(ctx context.Context, term election.Term) error {
 	log.Info("program started")
 	end := p.Watch(ctx, term, deadman.Watch{StopGrace: r.StopGrace, Clock: r.Clock, Log: log})
 	status := p.Wait()
+	term.Ended(p.Ended())
 	p.end()
 	log.Info("program and all that it started have ended", zap.Stringer("status", status))
 	switch end {

@@ -55,6 +55,9 @@ type work struct {
 	budgets *child.Budgets
 }
 
+// Contained implements election.Contained: the plugin's supervisor ends it in time.
+func (w *work) Contained() bool { return true }
+
 // Run runs the plugin once.
 func (w *work) Run(ctx context.Context, term election.Term) error {
 	return w.RunAnnounced(ctx, term, func() {})
@@ -111,6 +114,7 @@ func (w *work) watch(ctx context.Context, term election.Term, t *talk, log *zap.
 		select {
 		case p = <-t.session.process.started:
 		default:
+			term.Ended(w.Clock.Now()) // it may have begun, and is dead now
 			return deadman.ByItself, deadman.Status{}, false
 		}
 	}
@@ -121,6 +125,7 @@ func (w *work) watch(ctx context.Context, term election.Term, t *talk, log *zap.
 		Ask: func(asking context.Context) { t.stop(asking, ctx, term) },
 	})
 	status := p.Wait()
+	term.Ended(p.Ended())
 	log.Info("plugin and all that it started have ended", zap.Stringer("status", status))
 	return end, status, true
 }

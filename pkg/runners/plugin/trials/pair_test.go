@@ -206,6 +206,20 @@ func (p *pair) next() worker {
 	return w
 }
 
+// identities are all under which a member has joined.
+func (p *pair) identities(i int) map[string]bool {
+	p.t.Helper()
+	text, err := os.ReadFile(p.logs[i].Name())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, m := range regexp.MustCompile(`"msg":"joining","identity":"([^"]+)"`).FindAllSubmatch(text, -1) {
+		found[string(m[1])] = true
+	}
+	return found
+}
+
 func (p *pair) tail(i int) string {
 	text, err := os.ReadFile(filepath.Join(p.dir, fmt.Sprintf("member%d.log", i)))
 	if err != nil {

@@ -1,0 +1,82 @@
+package election
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// frozen is a clock that goes on while its process does not.
+type frozen struct {
+	clock.Clock
+	ahead time.Duration
+}
+
+func (f *frozen) Now() record.Instant { return f.Clock.Now().Add(f.ahead) }
+
+// contained is a runner that takes so long to return once it was told to stop, and says, if
+// anything, when its processes had ended: so long before the deadline.
+type contained struct {
+	says          bool
+	returns       time.Duration
+	before        time.Duration
+	notAfterwards bool
+}
+
+func (c contained) Contained() bool { return !c.notAfterwards }
+
+func (c contained) Run(ctx context.Context, term Term) error {
+	<-ctx.Done()
+	time.Sleep(c.returns)
+	if deadline, _ := term.Deadline(); c.says {
+		term.Ended(deadline.Add(-c.before))
+	}
+	return nil
+}
+
+// A process that was frozen beyond a term's deadline goes on only where all of the work is known
+// to have ended by then.
+func TestFrozenBeyondTheDeadline(t *testing.T) {
+	for name, c := range map[string]struct {
+		runner contained
+		aborts bool
+	}{
+		"its processes had ended":          {contained{says: true, returns: time.Second, before: time.Millisecond}, false},
+		"they had, at the very deadline":   {contained{says: true, returns: time.Second}, false},
+		"they had not":                     {contained{says: true, returns: time.Second, before: -1}, true},
+		"they had not, and it is fast":     {contained{says: true, before: -1}, true},
+		"it has none, and what is fenced":  {contained{returns: time.Second}, false},
+		"it does not return":               {contained{says: true, returns: time.Minute, before: time.Millisecond}, true},
+		"it works in this process as well": {contained{says: true, returns: time.Second, before: time.Millisecond, notAfterwards: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				boot := &frozen{Clock: clock.Boottime()}
+				deadline := boot.Now().Add(10 * time.Second)
+				var mu sync.Mutex
+				aborted := false
+				abort := func(error) {
+					mu.Lock()
+					defer mu.Unlock()
+					aborted = true
+				}
+				var wg sync.WaitGroup
+				w := begin(boot, c.runner, Term{Election: "a", Token: 1}, deadline, time.Second, abort, &wg, func(error, bool) {})
+				synctest.Wait()
+				boot.ahead = time.Minute
+				w.keep() // the timer comes when the process goes on
+				wg.Wait()
+				mu.Lock()
+				defer mu.Unlock()
+				if aborted != c.aborts {
+					t.Errorf("aborted %v, want %v", aborted, c.aborts)
+				}
+			})
+		})
+	}
+}

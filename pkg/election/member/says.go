@@ -14,10 +14,11 @@ func (m *Member) says() record.Member {
 			m.lowered.remove(c)
 		}
 	}
+	config, setup := m.setup.published(&m.cfg)
 	says := record.Member{
 		Identity: m.identity, Revision: m.cfg.Revision, Location: m.cfg.Location, Weight: m.cfg.Weight,
 		Ready:      (m.leaving == "" || m.unreadyAt != 0) && m.sight.clear(),
-		Preference: m.published, Config: digest(m.setup.names), Setup: m.setup.published(&m.cfg), Open: m.openTerms(),
+		Preference: m.published, Config: config, Setup: setup, Open: m.openTerms(),
 		Disowned: m.disownedNow(),
 	}
 	if says.Standing, m.crowded = m.standing(); m.crowded {

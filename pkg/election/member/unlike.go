@@ -24,6 +24,11 @@ type setup struct {
 	names, rules, timings uint64
 	// leases counts the elections of each leaseDuration.
 	leases map[time.Duration]int
+	// config and said are what the session says of it, made anew when it is stale: elections come by
+	// the thousand, and each step asks.
+	config string
+	said   record.Setup
+	stale  bool
 }
 
 func (s *setup) add(e *Election) {
@@ -34,6 +39,7 @@ func (s *setup) add(e *Election) {
 	s.rules += hash(e.Name, rulesOf(e))
 	s.timings += hash(e.Name, timingsOf(e))
 	s.leases[e.Timing.LeaseDuration]++
+	s.stale = true
 }
 
 func (s *setup) remove(e *Election) {
@@ -43,18 +49,24 @@ func (s *setup) remove(e *Election) {
 	if s.leases[e.Timing.LeaseDuration]--; s.leases[e.Timing.LeaseDuration] == 0 {
 		delete(s.leases, e.Timing.LeaseDuration)
 	}
+	s.stale = true
 }
 
-// published is what the session says of it.
-func (s *setup) published(c *Config) record.Setup {
+// published is what the session says of it: which elections there are, and the rest.
+func (s *setup) published(c *Config) (config string, rest record.Setup) {
+	if s.config != "" && !s.stale {
+		return s.config, s.said
+	}
 	longest := c.Timing.LeaseDuration
 	for lease := range s.leases {
 		longest = max(longest, lease)
 	}
-	return record.Setup{
+	s.config, s.stale = digest(s.names), false
+	s.said = record.Setup{
 		Version: c.Version, DriftPPM: int(math.Ceil(c.Timing.Drift * 1e6)), LongestLease: int(longest / time.Second),
 		Rules: digest(s.rules), Timings: digest(s.timings), Protocol: record.Protocol,
 	}
+	return s.config, s.said
 }
 
 // rulesOf is how an election is decided. What members may have each their own is not in it:

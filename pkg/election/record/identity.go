@@ -1,9 +1,6 @@
 package record
 
-import (
-	"fmt"
-	"regexp"
-)
+import "fmt"
 
 // NewIdentity is the identity of one incarnation of a member: `<host>_<8 hex digits>`.
 // The number must be random, so that no identity is ever used twice.
@@ -18,8 +15,24 @@ func HostOf(identity string) string {
 	return identity[:at]
 }
 
-var ourForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?_[0-9a-f]{8}$`)
-
 // OurForm says whether an identity has the form that members of ours use. A holder of
 // that form is never taken for a foreign elector.
-func OurForm(identity string) bool { return ourForm.MatchString(identity) }
+func OurForm(identity string) bool {
+	host := HostOf(identity)
+	if host == "" || !alphanumeric(host[0]) || !alphanumeric(host[len(host)-1]) {
+		return false
+	}
+	for _, c := range []byte(host) {
+		if !alphanumeric(c) && c != '-' && c != '.' {
+			return false
+		}
+	}
+	for _, c := range []byte(identity[len(host)+1:]) {
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func alphanumeric(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' }

@@ -25,6 +25,7 @@ func slotName(group, host string, n int) string {
 // of other groups, too: one of their members may hold a lock that ours take part in.
 type Directory struct {
 	group  string
+	prefix string // of the names of our group's sessions
 	timing record.Timing
 	slots  []*slot // ordered by name
 	// synced says whether a list has been seen.
@@ -67,7 +68,7 @@ type slot struct {
 
 // NewDirectory is an empty directory; timing is that of the sessions.
 func NewDirectory(group string, timing record.Timing) *Directory {
-	return &Directory{group: group, timing: timing, view: &machine.View{}}
+	return &Directory{group: group, prefix: Prefix(group), timing: timing, view: &machine.View{}}
 }
 
 // find is where the slot of that name is, or would be.
@@ -90,7 +91,7 @@ func (d *Directory) remove(name string) {
 }
 
 // Owns says whether an object of that name belongs among the sessions: a lock never does.
-func (d *Directory) Owns(name string) bool { return strings.HasPrefix(name, Prefix(d.group)) }
+func (d *Directory) Owns(name string) bool { return strings.HasPrefix(name, d.prefix) }
 
 // Shows says whether an object that is no lock of ours belongs among the sessions: one of our
 // group by its name, one of another group by what it says, or said, of itself.
@@ -444,7 +445,7 @@ func endedByOwner(r *record.Record) bool {
 // hostSlots are the slots of one host or Pod.
 func (d *Directory) hostSlots(host string) []*slot {
 	var found []*slot
-	prefix := Prefix(d.group) + host + "-"
+	prefix := d.prefix + host + "-"
 	for _, s := range d.slots {
 		if n, ok := strings.CutPrefix(s.name, prefix); ok {
 			if _, err := strconv.Atoi(n); err == nil {

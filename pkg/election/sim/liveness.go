@@ -135,7 +135,7 @@ const lookEvery = 250 * time.Millisecond
 
 // look judges liveness; it is called every now and then once nothing goes wrong any more.
 func (j *judge) look() {
-	w, l := j.w, &j.liveness
+	w, l, bound := j.w, &j.liveness, j.w.livenessBound()
 	for e, name := range w.elections {
 		led := false
 		for _, k := range j.working[e] {
@@ -146,13 +146,13 @@ func (j *judge) look() {
 			l.ledAt[e] = w.now
 		}
 		gap := time.Duration(w.now - l.ledAt[e])
-		w.cov.LongestGap = max(w.cov.LongestGap, within(gap, w.livenessBound()))
-		if gap > w.livenessBound() {
+		w.cov.LongestGap = max(w.cov.LongestGap, within(gap, bound))
+		if gap > bound {
 			w.violate("liveness", "%s: nobody leads for %v though nothing goes wrong", name, gap)
 		}
 		j.lookForBetter(e)
 	}
-	j.lookAtDirectories()
+	j.lookAtDirectories(bound)
 }
 
 // anyMember says whether a member of the election lives whose runners have not failed
@@ -205,9 +205,9 @@ func (j *judge) lookForBetter(e int) {
 
 // lookAtDirectories objects to a member that does not know of another, or of one that is
 // gone, long after everything has settled.
-func (j *judge) lookAtDirectories() {
+func (j *judge) lookAtDirectories(long time.Duration) {
 	w := j.w
-	if time.Duration(w.now-j.liveness.calmAt) < w.livenessBound() {
+	if time.Duration(w.now-j.liveness.calmAt) < long {
 		return
 	}
 	for _, h := range w.hosts {

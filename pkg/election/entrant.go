@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -15,7 +16,7 @@ import (
 
 // entrant is an election that this member takes part in, beyond one incarnation.
 type entrant struct {
-	spec   Spec
+	spec   spec
 	runner Runner
 	status *Status
 	ranges *member.Ranges // nil without ranges
@@ -41,6 +42,28 @@ type entrant struct {
 	unready atomic.Bool
 }
 
+// spec is a Spec that is complete.
+type spec struct {
+	Name        string
+	Contest     Contest
+	Lock        string
+	Locks       lock.Store
+	MigrateFrom *LockRef
+	*member.Settings
+}
+
+// keptLocked is what is kept of a complete Spec. Settings like those of the election before are
+// kept once: there may be ten thousand.
+func (m *Manager) keptLocked(s *Spec) spec {
+	settings := member.Settings{
+		Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Foreign: s.Foreign, Range: s.Range, Outage: s.Outage, Renewal: s.Renewal,
+	}
+	if m.settings == nil || !reflect.ValueOf(s.Policy).Comparable() || *m.settings != settings {
+		m.settings = &settings
+	}
+	return spec{Name: s.Name, Contest: s.Contest, Lock: s.Lock, Locks: s.Locks, MigrateFrom: s.MigrateFrom, Settings: m.settings}
+}
+
 // end closes the status and ends what the runner does beyond its terms.
 func (e *entrant) end() {
 	e.status.close()
@@ -55,10 +78,10 @@ type lockName struct {
 	name  string
 }
 
-func (s *Spec) lockName() lockName { return lockName{s.Locks, s.Lock} }
+func (s *spec) lockName() lockName { return lockName{s.Locks, s.Lock} }
 
 // lockNames are all locks that the election uses.
-func (s *Spec) lockNames() []lockName {
+func (s *spec) lockNames() []lockName {
 	if s.Contest == Uncontested {
 		return nil
 	}

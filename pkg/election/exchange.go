@@ -93,7 +93,7 @@ func (m *Manager) judgeLocked(c Change) ([]*entrant, error) {
 		goes[e.Spec.Name] = true
 	}
 	names, locks := map[string]bool{}, map[lockName]string{}
-	stay := func(s *Spec) {
+	stay := func(s *spec) {
 		names[s.Name] = true
 		for _, l := range s.lockNames() {
 			locks[l] = s.Name
@@ -111,7 +111,7 @@ func (m *Manager) judgeLocked(c Change) ([]*entrant, error) {
 	}
 	heirs := make([]*entrant, 0, len(c.Put))
 	for _, entry := range c.Put {
-		e, err := m.newEntrant(entry)
+		e, err := m.newEntrantLocked(entry)
 		if err != nil {
 			errs = append(errs, err)
 			continue

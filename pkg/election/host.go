@@ -167,8 +167,7 @@ func (h *host) news(in []member.Input, changed []news) []member.Input {
 func (h *host) election(e *entrant) *member.Election {
 	s := &e.spec
 	election := &member.Election{
-		ID: e.id, Name: s.Name, Lock: s.Lock, Locks: h.store(s.Locks),
-		Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Foreign: s.Foreign, Range: s.Range, Outage: s.Outage, Renewal: s.Renewal,
+		ID: e.id, Name: s.Name, Lock: s.Lock, Locks: h.store(s.Locks), Settings: s.Settings,
 		Works: e.runner != nil, Unready: e.unready.Load(), Before: e.status.Cycle(), Ranges: e.ranges,
 	}
 	if from := s.MigrateFrom; from != nil {

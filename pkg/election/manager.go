@@ -23,6 +23,7 @@ type Manager struct {
 	elections map[string]*entrant
 	locks     map[lockName]string // the election of each
 	ids       member.ID           // the last one that was given
+	settings  *member.Settings    // those that were kept last
 	// heirs are elections that wait for others to let go, by their names; leaving are elections
 	// that are given up, by the names of their locks; resting are those that were forgotten, and
 	// whose work beyond their terms has not ended yet.
@@ -76,7 +77,7 @@ func NewManager(cfg Config) (*Manager, error) {
 func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	e, err := m.newEntrant(Entry{spec, runner})
+	e, err := m.newEntrantLocked(Entry{spec, runner})
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +110,13 @@ func (m *Manager) ownerLocked(l lockName) string {
 	return ""
 }
 
-// newEntrant checks what an election is to be.
-func (m *Manager) newEntrant(entry Entry) (*entrant, error) {
+// newEntrantLocked checks what an election is to be.
+func (m *Manager) newEntrantLocked(entry Entry) (*entrant, error) {
 	m.ids++
-	e := &entrant{spec: entry.Spec, runner: entry.Runner, id: m.ids}
-	if err := e.spec.complete(&m.cfg); err != nil {
+	if err := entry.Spec.complete(&m.cfg); err != nil {
 		return nil, err
 	}
+	e := &entrant{spec: m.keptLocked(&entry.Spec), runner: entry.Runner, id: m.ids}
 	e.status = newStatus(e.spec.Name, m.cfg.Clock)
 	if e.spec.Range {
 		e.ranges = &member.Ranges{}

@@ -11,8 +11,6 @@ type contest struct {
 	m        *Member
 	election *Election
 	lock     lockName
-	// stray: no election here has the lock, but this member holds it. It is being released.
-	stray bool
 	// outer and inner are the other contest of a migration; nil without one.
 	outer, inner *contest
 	// innerBy is by when the inner contest's work must be dead once the outer one drains.
@@ -27,17 +25,20 @@ type contest struct {
 	// shown the lock. What was shown before is not taken in: it may be as old as can be.
 	began  record.Instant
 	listed bool
+	// stray: no election here has the lock, but this member holds it. It is being released.
+	stray bool
 	// over: it was given up, and what still arrives for it changes nothing: the lock may be
 	// that of a new contest by now.
 	over bool
+	// working: the work of the last term that the host was told to begin goes on.
+	working bool
 	// beatSent is when the last beat of our session went out that the machine was told of.
 	beatSent record.Instant
 	// leader is the record from which the host was last told who leads, health what it was told of
-	// the present term, token that of the last one, and working says that its work goes on.
+	// the present term, and token that of the last one.
 	leader  *record.Record
 	health  *Health
 	token   record.Token
-	working bool
 	notices notices
 	// alarm is what may have to be logged, and takenOver from whom the lock was taken; nil for
 	// none.

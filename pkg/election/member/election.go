@@ -35,13 +35,7 @@ type Election struct {
 	Lock        string
 	Locks       Store
 	MigrateFrom *LockRef
-	Timing      record.Timing
-	Policy      priority.Policy
-	Bootstrap   machine.Bootstrap
-	Foreign     machine.Foreigners
-	Range       bool
-	Outage      machine.Outage
-	Renewal     record.Renewal
+	*Settings
 
 	// Works: there is work to do during its terms.
 	Works bool
@@ -52,6 +46,17 @@ type Election struct {
 	// Ranges is what earlier incarnations know of its ranges, and goes on to be kept by this
 	// one; nil without ranges.
 	Ranges *Ranges
+}
+
+// Settings are what most elections have alike. Those that do may share them: nobody writes to them.
+type Settings struct {
+	Timing    record.Timing
+	Policy    priority.Policy
+	Bootstrap machine.Bootstrap
+	Foreign   machine.Foreigners
+	Range     bool
+	Outage    machine.Outage
+	Renewal   record.Renewal
 }
 
 // lockName is a lock object.

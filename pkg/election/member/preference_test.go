@@ -33,7 +33,7 @@ func TestPreferenceIsToldToWhomItConcerns(t *testing.T) {
 			t.Run(tt.what+": "+name, func(t *testing.T) {
 				m := New(Config{Group: "edge", Identity: "m1_01234567"})
 				m.now, m.beat = 10, machine.BeatSeen{Sent: 5} // whoever is told anything is told of it first
-				election := &Election{ID: 1, Name: name, Lock: name}
+				election := &Election{ID: 1, Name: name, Lock: name, Settings: &Settings{}}
 				c := &contest{m: m, election: election, slot: notQueued, state: machine.State{View: &machine.View{}, Preferred: blue, Digest: "1"}}
 				m.contests.add(c)
 				m.prefer(tt.next)

@@ -26,7 +26,7 @@ func TestPublishedFollowsTheElections(t *testing.T) {
 	}
 	check("nothing")
 	for n := range 4 {
-		e := &Election{Name: fmt.Sprint("e", n), Lock: fmt.Sprint("l", n)}
+		e := &Election{Name: fmt.Sprint("e", n), Lock: fmt.Sprint("l", n), Settings: &Settings{}}
 		e.Timing.LeaseDuration = time.Duration(n) * time.Second
 		all = append(all, e)
 		s.add(e)

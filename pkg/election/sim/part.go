@@ -60,8 +60,10 @@ func (i *incarnation) newPart(e int) *part {
 func (m *part) spec() *member.Election {
 	h, e := m.i.p.h, m.election
 	s := &member.Election{
-		ID: m.id, Name: h.w.elections[e], Timing: h.timing, Policy: h.policy, Bootstrap: h.w.bootstrap[e],
-		Foreign: h.w.foreign[e], Renewal: h.renewal[e], Works: true, Outage: h.w.outages[e], Unready: !h.ready, Before: h.terms[e],
+		ID: m.id, Name: h.w.elections[e], Works: true, Unready: !h.ready, Before: h.terms[e],
+		Settings: &member.Settings{
+			Timing: h.timing, Policy: h.policy, Bootstrap: h.w.bootstrap[e], Foreign: h.w.foreign[e], Renewal: h.renewal[e], Outage: h.w.outages[e],
+		},
 	}
 	m.give(s)
 	return s

@@ -45,8 +45,11 @@ func (p *process) join() {
 			continue
 		}
 		election := &member.Election{
-			ID: member.ID(n), Name: e.Name, Lock: cmp.Or(e.Lock.Name, e.Name), Locks: p.w.kept(e.Lock), Timing: e.Timing, Policy: e.Policy, Bootstrap: e.Bootstrap,
-			Foreign: e.Foreign, Range: e.Range, Outage: e.Outage, Renewal: e.Renewal,
+			ID: member.ID(n), Name: e.Name, Lock: cmp.Or(e.Lock.Name, e.Name), Locks: p.w.kept(e.Lock),
+			Settings: &member.Settings{
+				Timing: e.Timing, Policy: e.Policy, Bootstrap: e.Bootstrap,
+				Foreign: e.Foreign, Range: e.Range, Outage: e.Outage, Renewal: e.Renewal,
+			},
 			Works: e.Runners != WithoutRunners, Before: p.terms[n], Ranges: p.ranges[n],
 		}
 		if from := e.MigrateFrom; from != nil {

@@ -270,6 +270,9 @@ func (h *host) publish(effect member.Effect) {
 	case member.Extend:
 		if e := h.entrants[do.ID]; e != nil {
 			e.status.extend(do.Deadline)
+			if do.Health != nil {
+				e.status.health.Store(do.Health)
+			}
 		}
 		if w := h.works[do.ID]; w != nil {
 			w.extend(do.Deadline)

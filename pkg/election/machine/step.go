@@ -12,7 +12,12 @@ import (
 // Step takes in one event at the instant now and decides what follows from it. It
 // panics where the driver broke its contract, since to go on could mean two at work.
 func Step(c Config, before State, now record.Instant, event Event) (State, []Action) {
-	s := &step{State: before, cfg: c, now: now}
+	return StepInto(nil, c, before, now, event)
+}
+
+// StepInto is Step with room for the actions, whose memory it uses.
+func StepInto(room []Action, c Config, before State, now record.Instant, event Event) (State, []Action) {
+	s := &step{State: before, cfg: c, now: now, actions: room[:0]}
 	s.learn(event)
 	s.decide()
 	s.rewake()
@@ -35,12 +40,7 @@ type step struct {
 	altered bool
 }
 
-func (s *step) act(a Action) {
-	if s.actions == nil {
-		s.actions = make([]Action, 0, 2) // a beat moves a deadline and a Tick
-	}
-	s.actions = append(s.actions, a)
-}
+func (s *step) act(a Action) { s.actions = append(s.actions, a) }
 
 // wakeAt asks for a Tick at the instant, or sooner if somebody else asks for that.
 func (s *step) wakeAt(at record.Instant) {

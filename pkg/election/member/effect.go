@@ -53,6 +53,8 @@ type Start struct {
 type Extend struct {
 	ID       ID
 	Deadline record.Instant
+	// Health is how well the term's renewals do now; nil where they do as the host knows.
+	Health *Health
 }
 
 // Stop: end the term; its work must be dead at By.
@@ -84,7 +86,8 @@ type Changed struct {
 	Lost bool
 }
 
-// Renewals tells how well those of the present term do; nil while there is none.
+// Renewals tells how well those of the present term do where no Extend does; nil while there is
+// none.
 type Renewals struct {
 	ID     ID
 	Health *Health

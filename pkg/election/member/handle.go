@@ -29,13 +29,17 @@ func (m *Member) handle(c *contest, event machine.Event) {
 		if b, is := h.event.(machine.BeatSeen); is {
 			h.contest.beatSent = b.Sent
 		}
-		next, actions := machine.Step(h.contest.config(), h.contest.state, m.now, h.event)
+		room := m.room
+		m.room = nil // it is in use
+		next, actions := machine.StepInto(room, h.contest.config(), h.contest.state, m.now, h.event)
 		pending = pending[1:]
 		h.contest.state = next
 		h.contest.settleRange(h.event)
 		for _, a := range actions {
 			pending = append(pending, m.perform(h.contest, a)...)
 		}
+		clear(actions)
+		m.room = actions
 		if outer := h.contest.outer; outer != nil {
 			pending = append(pending, outer.followsInner(h)...)
 		}
@@ -85,7 +89,7 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 		case c.outer != nil:
 			m.extend(c)
 		default: // what follows may be its Stop, which goes by that deadline
-			m.out.add(Extend{c.election.ID, a.Deadline})
+			m.extended(c, a.Deadline)
 		}
 	case machine.Stop:
 		if c.inner != nil {

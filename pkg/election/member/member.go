@@ -18,10 +18,12 @@ type Member struct {
 	cfg      Config
 	identity string
 	// now and wall are the instant of the step that is under way.
-	now    record.Instant
-	wall   time.Time
-	out    effects
-	log    logger
+	now  record.Instant
+	wall time.Time
+	out  effects
+	log  logger
+	// room is for the actions of the next machine that is stepped.
+	room   []machine.Action
 	chance rand.PCG
 
 	// notBefore is the earliest instant at which this incarnation takes anything.
@@ -154,9 +156,6 @@ func (m *Member) jitter() float64 { return float64(m.chance.Uint64()>>11) / (1 <
 // and returns what the host is to do, in order. The effects are the caller's until the next Step.
 func (m *Member) Step(now record.Instant, wall time.Time, inputs ...Input) []Effect {
 	m.now, m.wall = now, wall
-	if cap(m.out.list) > mostKept {
-		m.out.list = nil
-	}
 	clear(m.out.list)
 	m.out.list = m.out.list[:0]
 	joins := m.born == 0
@@ -174,11 +173,15 @@ func (m *Member) Step(now record.Instant, wall time.Time, inputs ...Input) []Eff
 	if m.Over() {
 		m.log.Info("left", zap.String("reason", string(m.leaving)))
 	}
-	return m.out.list
+	effects := m.out.list
+	if cap(effects) > mostKept {
+		m.out.list = nil
+	}
+	return effects
 }
 
-// mostKept is how many effects the memory is kept for.
-const mostKept = 1024
+// mostKept is how many effects the memory is kept for: a beat has one for each term.
+const mostKept = 64
 
 // Over says whether this incarnation owes nothing any more. Its watches and requests may be
 // dropped then.

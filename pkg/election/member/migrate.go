@@ -28,7 +28,7 @@ func (m *Member) extend(c *contest) {
 	if c.outer != nil {
 		deadline = min(deadline, c.outer.state.Term.Deadline)
 	}
-	m.out.add(Extend{c.election.ID, deadline})
+	m.extended(c, deadline)
 }
 
 // mustStop says whether a term is on that is to be stopped by now for want of a renewal.

@@ -70,9 +70,9 @@ func (c *contest) healthOf() (h Health, leads bool) {
 	return h, true
 }
 
-// publishHealth publishes how the present term does. All terms that the same beat renewed do
-// alike, so one copy is enough.
-func (m *Member) publishHealth(c *contest, h Health, leads bool) {
+// healthChanges takes in how the present term does, and says whether the host knows otherwise. All
+// terms that the same beat renewed do alike, so one copy is enough.
+func (m *Member) healthChanges(c *contest, h Health, leads bool) bool {
 	switch was := c.health; {
 	case !leads && was != nil:
 		c.health = nil
@@ -83,9 +83,18 @@ func (m *Member) publishHealth(c *contest, h Health, leads bool) {
 		}
 		c.health = m.health
 	default:
-		return
+		return false
 	}
-	m.out.add(Renewals{c.election.ID, c.health})
+	return true
+}
+
+// extended has the host's work go on until another deadline.
+func (m *Member) extended(c *contest, deadline record.Instant) {
+	do := Extend{ID: c.election.ID, Deadline: deadline}
+	if h, leads := c.healthOf(); leads && m.healthChanges(c, h, leads) {
+		do.Health = c.health // each beat renews thousands: one effect for each is enough
+	}
+	m.out.add(do)
 }
 
 // notice publishes how the contest's term does, and what changed about that.
@@ -93,7 +102,9 @@ func (m *Member) notice(c *contest) {
 	m.tendAlarm(c)
 	m.publishRange(c)
 	h, leads := c.healthOf()
-	m.publishHealth(c, h, leads)
+	if m.healthChanges(c, h, leads) {
+		m.out.add(Renewals{c.election.ID, c.health})
+	}
 	if !leads {
 		c.notices = notices{}
 		m.rewake(c)

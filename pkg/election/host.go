@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	mathrand "math/rand/v2"
 	"slices"
 	"sync"
 
@@ -47,7 +48,7 @@ func newHost(m *Manager, left member.Heritage) *host {
 			Group: cfg.Group, Host: cfg.Host, Identity: identity,
 			Revision: cfg.Member.Revision, Location: cfg.Member.Location, Weight: cfg.Member.Weight,
 			Version: cfg.Version, Timing: cfg.Timing, WritesPerSecond: cfg.WritesPerSecond,
-			Chance:   [2]uint64{binary.BigEndian.Uint64(chance), binary.BigEndian.Uint64(chance[8:])},
+			Chance:   mathrand.NewPCG(binary.BigEndian.Uint64(chance), binary.BigEndian.Uint64(chance[8:])),
 			Heritage: left,
 		}),
 		inbox:    make(chan member.Input, 256),

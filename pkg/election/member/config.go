@@ -1,6 +1,7 @@
 package member
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -19,7 +20,7 @@ type Config struct {
 	Version         string // of the program, which the others are told
 	Timing          record.Timing
 	WritesPerSecond float64
-	Chance          [2]uint64 // seeds all that is left to chance
+	Chance          rand.Source // all that is left to chance; this Member's own
 	Heritage        Heritage
 }
 

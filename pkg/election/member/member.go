@@ -2,7 +2,6 @@ package member
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"go.uber.org/zap"
@@ -23,8 +22,7 @@ type Member struct {
 	out  effects
 	log  logger
 	// room is for the actions of the next machine that is stepped.
-	room   []machine.Action
-	chance rand.PCG
+	room []machine.Action
 
 	// notBefore is the earliest instant at which this incarnation takes anything.
 	notBefore record.Instant
@@ -129,7 +127,6 @@ func New(cfg Config) *Member {
 		notBefore:  cfg.Heritage.notBefore,
 		sight:      cfg.Heritage.saw,
 		hushed:     cfg.Heritage.hushed,
-		chance:     *rand.NewPCG(cfg.Chance[0], cfg.Chance[1]),
 		preference: notSynced,
 		published:  notSynced.Digest(),
 		asked:      map[uint64]asked{},
@@ -150,7 +147,7 @@ func New(cfg Config) *Member {
 }
 
 // jitter is left to chance, from 0 to 1.
-func (m *Member) jitter() float64 { return float64(m.chance.Uint64()>>11) / (1 << 53) }
+func (m *Member) jitter() float64 { return float64(m.cfg.Chance.Uint64()>>11) / (1 << 53) }
 
 // Step takes in what has happened by now, of which wall is the time on the wall, does what is due,
 // and returns what the host is to do, in order. The effects are the caller's until the next Step.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"go.uber.org/zap/zapcore"
@@ -41,7 +42,7 @@ func (p *proc) join() {
 	}
 	i.member = member.New(member.Config{
 		Group: group, Host: h.name, Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
-		Timing: h.timing, WritesPerSecond: h.perSecond, Chance: [2]uint64{w.rng.Uint64(), w.rng.Uint64()}, Heritage: p.left,
+		Timing: h.timing, WritesPerSecond: h.perSecond, Chance: rand.NewPCG(w.rng.Uint64(), w.rng.Uint64()), Heritage: p.left,
 	})
 	i.stream = newStream(i, member.Watch{})
 	i.streams[0] = i.stream

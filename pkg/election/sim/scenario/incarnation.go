@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 
 	"go.uber.org/zap/zapcore"
 
@@ -35,7 +36,7 @@ func (p *process) join() {
 		Group: s.Group, Host: p.spec.Name, Identity: i.identity,
 		Revision: p.spec.Revision, Location: p.spec.Location, Weight: p.spec.Weight,
 		Timing: s.Timing, WritesPerSecond: member.WritesPerSecond,
-		Chance: [2]uint64{p.w.rng.Uint64(), p.w.rng.Uint64()}, Heritage: p.left,
+		Chance: rand.NewPCG(p.w.rng.Uint64(), p.w.rng.Uint64()), Heritage: p.left,
 	})
 	p.inc = i
 	var elections []*member.Election

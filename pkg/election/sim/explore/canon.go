@@ -8,9 +8,12 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -39,6 +42,10 @@ type canon struct {
 	olds   []int64
 	// sessions: they renew the lock.
 	sessions bool
+	// who numbers the beats that are being added.
+	who string
+	// revisions are those of the lock in the world of which a form is made.
+	revisions []uint64
 }
 
 // key stands for a canonical form. Two forms have the same one with a probability of
@@ -96,13 +103,20 @@ func (c *canon) planOf(t reflect.Type) []plan {
 }
 
 // walk adds a struct, as part of that state.
-func (c *canon) walk(v reflect.Value, m *member) {
+func (c *canon) walk(v reflect.Value, m *proc) {
+	if v.Type() == reflect.TypeFor[record.Record]() {
+		c.leaver((*record.Record)(v.Addr().UnsafePointer()))
+	}
+	if v.Type() == reflect.TypeFor[record.Mark]() {
+		defer func(who string) { c.who = who }(c.who)
+		c.who = v.Field(0).String() // the identity
+	}
 	for _, p := range c.planOf(v.Type()) {
-		if p.field.when != nil && m != nil && !p.field.when(&m.state) {
+		if p.field.when != nil && m != nil && !p.field.when(m.state()) {
 			c.add(0, plain)
 			continue
 		}
-		if p.field.unless != nil && m != nil && p.field.unless(v.Field(p.index), &m.state) {
+		if p.field.unless != nil && m != nil && p.field.unless(v.Field(p.index), m.state()) {
 			c.add(-1, plain)
 			continue
 		}
@@ -110,7 +124,7 @@ func (c *canon) walk(v reflect.Value, m *member) {
 	}
 }
 
-func (c *canon) value(v reflect.Value, p plan, m *member) {
+func (c *canon) value(v reflect.Value, p plan, m *proc) {
 	switch v.Kind() {
 	case reflect.Struct:
 		c.walk(v, m)
@@ -145,11 +159,15 @@ func (c *canon) value(v reflect.Value, p plan, m *member) {
 		}
 		k := p.field.class
 		if p.field.as != nil && m != nil {
-			k = p.field.as(m)
+			k = p.field.as(c, m)
 			c.add(int64(k), plain)
 		}
 		c.words = append(c.words, word{value: n, class: k, reach: int16(p.reach)}) // #nosec G115 -- small
 	case reflect.Uint64:
+		if p.field.class == beat {
+			c.grouped(beatsOfLock, c.who, v.Uint())
+			return
+		}
 		c.add(int64(v.Uint()), p.field.class) // #nosec G115 -- small
 	case reflect.Float64:
 		c.add(int64(math.Float64bits(v.Float())), plain) // #nosec G115 -- bits
@@ -158,16 +176,17 @@ func (c *canon) value(v reflect.Value, p plan, m *member) {
 	}
 }
 
-// isUID says whether a text is a uid, or none: as many as a world makes, of two letters.
+// isUID says whether a text is a uid, or none.
 func isUID(s string) bool {
-	return s == "" || len(s) == 2 && s[0] == 'u' && s[1] > '0' && s[1] <= '9'
+	return s == "" || len(s) == 2 && 'A' <= s[0] && s[0] < 'A'+letters && '0' < s[1] && s[1] <= '9'
 }
 
+// uid adds one, to be compared with others of the same object only.
 func (c *canon) uid(s string) {
 	if s == "" {
-		c.add(0, object)
+		c.add(0, plain)
 	} else {
-		c.add(int64(s[1]-'0'), object)
+		c.add(int64(uids+int(s[0]))<<32|int64(s[1]), beat)
 	}
 }
 
@@ -177,6 +196,15 @@ func (c *canon) record(r *record.Record) {
 		return
 	}
 	c.walk(reflect.ValueOf(r).Elem(), nil)
+}
+
+// leaver adds what the history tells machines: who leaves, and released the lock for that.
+func (c *canon) leaver(r *record.Record) {
+	who, last := "", len(r.History)-1
+	if last >= 0 && r.Holder == "" && strings.HasSuffix(r.History[last].Why, string(machine.ReasonShutdown)) {
+		who = r.History[last].Who
+	}
+	c.add(c.text(who), plain)
 }
 
 func (c *canon) version(v record.Version) {
@@ -189,79 +217,78 @@ func (c *canon) stored(s stored) {
 	c.record(s.record)
 }
 
-func (c *canon) ask(a *machine.Write) {
-	if a == nil {
-		c.add(-1, plain)
-		return
-	}
-	c.add(int64(a.Purpose), plain)
-	c.add(int64(a.Beat), beat) // #nosec G115 -- small
-	c.version(a.If)
-	c.record(&a.Record)
+// ask adds a write to the lock of that identity.
+func (c *canon) ask(q *request, who string) {
+	c.add(int64(q.purpose), plain)
+	c.grouped(beatsOfLock, who, q.beat)
+	c.version(q.replaces)
+	c.record(q.write)
 }
 
 // age is true time gone by, as far as it matters to moves.
 func (c *canon) age(w *world, at int) { c.add(int64(min(w.now-at, 2)), plain) }
 
-// member adds one, all its instants not yet seen from now.
-func (c *canon) member(w *world, m *member) {
-	c.flag(m.cut, m.stalled, m.paused, m.dead, m.left, m.late, m.resigned, m.work.on, m.work.asked)
+// proc adds one, all its instants not yet seen from now.
+func (c *canon) proc(w *world, i int, m *proc) {
+	c.who = m.identity
+	c.flag(m.cut, m.streams[0].stalled, m.streams[1].stalled, m.paused, m.dead, m.left, m.late, m.resigned, m.work.on, m.work.asked, m.work.expired)
 	c.add(int64(m.incarnation<<4+m.lag), plain)
 	c.add(int64(m.orphan), until)
-	if !m.dead && !m.left {
-		c.walk(reflect.ValueOf(&m.state).Elem(), m)
-	}
-	c.add(int64(m.wake), due)
 	c.add(c.text(m.preferred), plain)
-	for _, n := range m.seen {
-		c.add(int64(n), plain)
-	}
+	c.instant(m.again, due)
+	c.heritage(&m.heritage)
 	c.add(int64(m.work.until), until)
 	c.add(int64(m.work.token), order) // #nosec G115 -- small
 	c.add(int64(m.taken), order)      // #nosec G115 -- small
-	c.add(int64(m.write.phase), plain)
-	if m.write.phase != none {
-		c.ask(m.write.ask)
-		c.flag(slices.Contains(m.live, m.write.ask.Beat))
-		c.words = append(c.words, word{value: int64(m.write.sent), class: since, reach: int16(lease(c.timing))}) // #nosec G115 -- small
-		c.stored(m.write.stored)
+	if m.member == nil {
+		return
 	}
-	c.add(int64(m.read.phase), plain)
-	if m.read.phase != none {
-		c.flag(m.read.sent > m.sighted())
-		c.stored(m.read.shot)
+	s := m.state()
+	if c.flag(s != nil); s != nil {
+		c.walk(reflect.ValueOf(s).Elem(), m)
 	}
-	c.add(int64(len(m.queue)), plain)
-	for i := range m.queue {
-		q := &m.queue[i]
-		c.add(int64(q.source), plain)
-		c.flag(q.sent > m.sighted())
-		if q.name == "" {
-			c.stored(q.stored)
+	c.driver(w, m)
+	c.life(w, i, m)
+	c.add(int64(len(m.requests)), plain)
+	for n := range m.requests {
+		c.request(m, &m.requests[n])
+	}
+	for store, from := range m.streams {
+		c.add(int64(len(from.queue)), plain)
+		for n := range from.queue {
+			q := &from.queue[n]
+			c.add(int64(q.kind), plain)
+			if q.name == "" {
+				revision := q.stored.version.Revision
+				if q.stored.record == nil {
+					revision = max(revision, q.revision) // of a list: what it lacks is absent as of then
+				}
+				c.flag(s != nil && q.sent > m.sighted(), s != nil && revision > s.Lock.Version.Revision)
+				c.stored(q.stored)
+			}
+			if q.name != "" || q.kind == lock.Listed && store == member.Own.ID {
+				c.queued(m, q)
+			}
 		}
-		if m.own != nil && (q.name != "" || q.source == machine.List) {
-			c.queued(m, q)
-		}
 	}
-	c.life(w, m)
 }
 
 // streamed is the version that the member's stream showed last.
-func (m *member) streamed() record.Version {
-	v := reflect.ValueOf(&m.state.Lock).Elem().FieldByName("streamed")
+func (m *proc) streamed() record.Version {
+	v := reflect.ValueOf(&m.state().Lock).Elem().FieldByName("streamed")
 	return record.Version{UID: v.FieldByName("UID").String(), Revision: v.FieldByName("Revision").Uint()}
 }
 
 // sighted is when the member saw the lock last.
-func (m *member) sighted() record.Instant {
-	return record.Instant(reflect.ValueOf(&m.state.Lock).Elem().FieldByName("at").Int())
+func (m *proc) sighted() record.Instant {
+	return record.Instant(reflect.ValueOf(&m.state().Lock).Elem().FieldByName("at").Int())
 }
 
 // writes adds those that await their outcome. What is certain never to be stored, whatever
 // its writer believes, differs from others of its kind in nothing but the version that it
 // was for: with which its writer drops it. How many there are matters only to a machine
 // that runs out of memory for them, which is not explored.
-func (c *canon) writes(v reflect.Value, p plan, m *member) {
+func (c *canon) writes(v reflect.Value, p plan, m *proc) {
 	doomed := map[record.Version]bool{}
 	for i := range v.Len() {
 		w := v.Index(i)
@@ -282,15 +309,9 @@ func (c *canon) writes(v reflect.Value, p plan, m *member) {
 }
 
 // ages of a member's requests are of true time, and so are not among its words.
-func (c *canon) ages(w *world, m *member) {
-	if m.write.phase != none {
-		c.age(w, m.write.at)
-	}
-	if m.read.phase != none {
-		c.age(w, m.read.at)
-	}
-	for i := range m.queue {
-		c.age(w, m.queue[i].at)
+func (c *canon) ages(w *world, m *proc) {
+	for _, q := range m.streams[w.x.election.Locks.ID].queue {
+		c.age(w, q.at)
 	}
 	for i := range m.requests {
 		c.age(w, m.requests[i].at)
@@ -300,11 +321,12 @@ func (c *canon) ages(w *world, m *member) {
 // key makes the canonical form of a world. Two worlds with the same form can do the same,
 // with the same consequences: see the package's doc.
 func (c *canon) key(w *world) key {
-	c.orders, c.beats, c.turns, c.uids, c.bytes = c.orders[:0], c.beats[:0], c.turns[:0], c.uids[:0], c.bytes[:0]
-	for _, m := range w.members {
+	c.orders, c.beats, c.turns, c.bytes = c.orders[:0], c.beats[:0], c.turns[:0], c.bytes[:0]
+	c.revisions = w.revisions
+	for i, m := range w.procs {
 		if m.words == nil {
 			c.words = c.words[:0]
-			c.member(w, m)
+			c.proc(w, i, m)
 			m.words = slices.Clone(c.words)
 		}
 	}
@@ -316,30 +338,30 @@ func (c *canon) key(w *world) key {
 	for _, o := range w.sessions {
 		c.session(o.name, o.stored)
 	}
-	for _, m := range w.members {
+	for _, m := range w.procs {
 		c.ages(w, m)
 	}
 	c.add(int64(len(w.strays)), plain)
 	for _, s := range w.strays {
-		c.add(int64(s.member<<4+s.incarnation), plain)
-		if s.session != nil {
-			c.add(c.text(s.session.Name), plain)
-			c.askSession(s.session)
+		c.add(int64(s.proc<<4+s.incarnation), plain)
+		if !s.ofLock() {
+			c.add(c.text(s.name), plain)
+			c.askSession(&s.request)
 			continue
 		}
-		c.ask(s.ask)
+		c.ask(&s.request, identity(s.proc, s.incarnation))
 	}
 	c.gather(c.words)
-	for _, m := range w.members {
+	for _, m := range w.procs {
 		c.gather(m.words)
 	}
-	c.orders, c.beats, c.turns, c.uids = sorted(c.orders), sorted(c.beats), sorted(c.turns), sorted(c.uids)
+	c.orders, c.beats, c.turns = sorted(c.orders), sorted(c.beats), sorted(c.turns)
 
 	c.write(c.words, 0)
-	for i, m := range w.members {
+	for i, m := range w.procs {
 		now := w.local(i)
 		c.words = c.words[:0]
-		c.pending(w, m)
+		c.pending(w, i, m)
 		c.olds = c.olds[:0]
 		c.old(m.words, now)
 		c.old(c.words, now)
@@ -359,15 +381,27 @@ func (c *canon) old(words []word, now record.Instant) {
 	}
 }
 
+// floor is the last revision of the lock up to a revision or token. Members take a token that is newer
+// than all that they have seen, of sessions too; all of those between two changes of the lock do the
+// same.
+func (c *canon) floor(v int64) int64 {
+	if v == 0 {
+		return 0
+	}
+	n, exact := slices.BinarySearch(c.revisions, uint64(v)) // #nosec G115 -- small
+	if exact || n == 0 {
+		return v
+	}
+	return int64(c.revisions[n-1]) // #nosec G115 -- small
+}
+
 func (c *canon) gather(words []word) {
 	for _, x := range words {
 		switch x.class {
 		case order:
-			c.orders = append(c.orders, x.value)
+			c.orders = append(c.orders, c.floor(x.value))
 		case beat:
 			c.beats = append(c.beats, x.value)
-		case object:
-			c.uids = append(c.uids, x.value)
 		case turn:
 			c.turns = append(c.turns, x.value)
 		}
@@ -401,9 +435,7 @@ func (c *canon) write(words []word, now record.Instant) {
 		v := x.value
 		switch x.class {
 		case order:
-			v = c.rank(c.orders, v)
-		case object:
-			v = c.rank(c.uids, v)
+			v = c.rank(c.orders, c.floor(v))
 		case turn:
 			v = c.rank(c.turns, v)
 		case beat:

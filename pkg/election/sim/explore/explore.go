@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
 // Result is what an exploration found.
@@ -47,9 +50,9 @@ func (r Result) String() string {
 type explorer struct {
 	options Options
 	canon   *canon
-	configs map[[2]int]*machine.Config
-	views   map[string]*machine.View
-	known   map[key]uint32
+	// election is the one of all members.
+	election *member.Election
+	known    map[key]uint32
 	// Of each state: the one it was first reached from, by which move, what it is like,
 	// and where its transitions begin among edges.
 	parents []uint32
@@ -96,9 +99,19 @@ func Explore(o Options) Result {
 }
 
 func newExplorer(o Options) *explorer {
+	if o.Beats == 0 {
+		o.Beats = Quiet
+	}
+	locks := member.Own
+	if o.Renewal != record.RenewalSession {
+		locks = member.Store{ID: 1, ByName: true}
+	}
 	return &explorer{
-		options: o, canon: newCanon(o.Timing, o.Renewal), configs: map[[2]int]*machine.Config{}, views: map[string]*machine.View{},
-		known: map[key]uint32{}, result: Result{Name: o.Name, Suffered: map[Fault]int{}},
+		options: o, canon: newCanon(o.Timing, o.Renewal), known: map[key]uint32{}, result: Result{Name: o.Name, Suffered: map[Fault]int{}},
+		election: &member.Election{
+			ID: electionID, Name: election, Lock: election, Locks: locks, Works: true,
+			Settings: &member.Settings{Timing: o.Timing, Policy: priority.RevisionLocation{}, Bootstrap: machine.BootstrapWait, Renewal: o.Renewal},
+		},
 	}
 }
 
@@ -163,7 +176,7 @@ func (x *explorer) visit(w *world, from uint32, by move) (state uint32, fresh bo
 	x.known[k] = state
 	x.parents, x.by = append(x.parents, from), append(x.by, by)
 	var t trait
-	for _, m := range w.members {
+	for _, m := range w.procs {
 		if m.leads() {
 			t |= led
 		}

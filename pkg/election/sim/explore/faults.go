@@ -1,9 +1,10 @@
 package explore
 
 import (
+	"errors"
 	"slices"
 
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 )
 
 // faults adds the moves by which a fault may happen now.
@@ -28,31 +29,22 @@ func (w *world) faults(list []move, f Fault) []move {
 			add(n)
 		}
 		return list
-	case StrayBeat, LostBeatReply:
-		for i, m := range w.members {
-			for n, q := range m.requests {
-				if q.ask != nil && !m.dead && (q.phase == sent || f == LostBeatReply && (q.phase == committed || q.phase == rejected)) {
+	}
+	for i, m := range w.procs {
+		if f.ofRequest() {
+			for n := range m.requests {
+				if w.mayFail(m, &m.requests[n], f) {
 					add(i | n<<4)
 				}
 			}
+			continue
 		}
-		return list
-	}
-	for i, m := range w.members {
 		possible := false
 		switch f {
-		case StrayWrite, RefusedWrite:
-			possible = m.write.phase == sent && !m.dead
-		case SlowWrite:
-			possible = !m.dead && !m.paused && (m.write.phase == sent || m.write.phase == committed) && m.write.at == w.now
-		case LostReply:
-			possible = m.running() && (m.write.phase == committed || m.write.phase == rejected)
-		case LostRead:
-			possible = m.running() && m.read.phase == sent
 		case Break, Stall:
-			possible = m.running() && !m.cut && !m.stalled
+			possible = m.running() && !m.cut && !m.streams[w.x.election.Locks.ID].stalled
 		case Cut, Pause, Crash:
-			possible = m.running() && !m.cut
+			possible = m.alive() && !m.cut
 		case Resign:
 			possible = m.running() && !m.resigned
 		case Fail:
@@ -65,8 +57,28 @@ func (w *world) faults(list []move, f Fault) []move {
 	return list
 }
 
+// mayFail says whether a fault may happen to a request now.
+func (w *world) mayFail(m *proc, q *request, f Fault) bool {
+	if m.dead || q.ofLock() == (f == StrayBeat || f == LostBeatReply) || (q.write == nil) != (f == LostRead) {
+		return false
+	}
+	switch f {
+	case StrayWrite, RefusedWrite, StrayBeat:
+		return q.phase == sent
+	case SlowWrite:
+		return !m.paused && (q.phase == sent || q.phase == committed) && q.at == w.now
+	case LostReply:
+		return m.running() && (q.phase == committed || q.phase == rejected)
+	case LostBeatReply:
+		return q.phase == sent || q.phase == committed || q.phase == rejected
+	case LostRead:
+		return m.running() && q.phase == sent
+	}
+	return false
+}
+
 // suffer carries out a fault.
-func (w *world) suffer(f Fault, i int) {
+func (w *world) suffer(f Fault, i, n int) {
 	switch f {
 	case Delete:
 		w.commit(nil)
@@ -86,71 +98,57 @@ func (w *world) suffer(f Fault, i int) {
 	case DeleteSession:
 		w.commitSession(w.sessions[i].name, nil)
 		return
-	case StrayBeat, LostBeatReply:
-		i, n := move{which: uint8(i)}.request() // #nosec G115 -- it was one
-		m := w.edit(i)
-		if f == StrayBeat {
-			w.strandRequest(i, n)
-		}
-		m.requests = slices.Clone(m.requests)
-		if q := m.requests[n]; f == LostBeatReply && q.phase == sent {
-			w.putSession(i, m.incarnation, q.sent, q.ask)
-		}
-		m.requests[n].phase = lost
-		return
 	}
 	m := w.edit(i)
+	m.requests = slices.Clone(m.requests)
 	switch f {
-	case StrayWrite:
-		w.strand(i)
-		m.write.phase = lost
+	case StrayWrite, StrayBeat:
+		w.strand(i, n)
+		m.requests[n].phase = lost
 	case SlowWrite:
-		m.write.at++
-	case LostReply:
-		m.remember()
-		m.write.phase = lost
-	case LostRead:
-		m.read.phase = lost
+		m.requests[n].at++
+	case LostReply, LostRead:
+		m.lose(n)
+	case LostBeatReply:
+		if q := m.requests[n]; q.phase == sent {
+			w.put(i, m.incarnation, &q)
+		}
+		m.lose(n)
 	case RefusedWrite:
-		m.write.phase = refused
+		m.requests[n].phase = refused
 	case Break:
-		w.relist(i)
+		w.breaks(i, w.x.election.Locks.ID)
 	case Stall:
-		m.stalled = true
+		m.streams[w.x.election.Locks.ID].stalled = true
 	case Cut:
-		m.cut, m.stalled, m.queue = true, false, nil
-		if m.write.phase == sent {
-			w.strand(i)
+		m.cut = true
+		for store := range m.streams {
+			m.streams[store] = stream{watch: m.streams[store].watch}
 		}
-		m.requests = slices.Clone(m.requests)
 		for n := range m.requests {
-			w.strandRequest(i, n)
-			m.requests[n].phase = lost
-		}
-		m.remember()
-		if m.write.phase != none {
-			m.write.phase = lost
-		}
-		if m.read.phase != none {
-			m.read.phase = lost
+			w.strand(i, n)
+			m.lose(n)
 		}
 	case Pause:
 		m.paused = true
 	case Crash:
 		w.depart(i)
-		m.dead, m.resigned = true, false
+		m.dead = true
 	case Resign:
 		m.resigned = true
-		w.step(i, machine.Resign{Reason: machine.ReasonShutdown})
+		w.step(i, member.Leave{})
 	case Fail:
-		m.work.on = false
-		w.step(i, machine.RunnersFailed{})
+		w.returns(i, errGivesUp)
 	}
 }
 
-// remember keeps in mind that the write, whose reply is lost, is stored.
-func (m *member) remember() {
-	if m.write.phase == committed {
-		m.live = append(slices.Clip(m.live), m.write.ask.Beat)
+var errGivesUp = errors.New("gives up")
+
+// lose has the member never hear of its n-th request. It keeps in mind that a write to the lock is
+// stored.
+func (m *proc) lose(n int) {
+	if q := &m.requests[n]; q.ofLock() && q.write != nil && q.phase == committed {
+		m.live = append(slices.Clip(m.live), q.beat)
 	}
+	m.requests[n].phase = lost
 }

@@ -28,12 +28,11 @@ const (
 	present
 	// order: by its place among all tokens and revisions of the world.
 	order
-	// beat: by its place among all beats of its incarnation.
+	// beat: by its place among all of its group: beats of one incarnation, uids or revisions of one
+	// session.
 	beat
 	// turn: by its place among all counts of transitions.
 	turn
-	// object: by its place among all uids of the world.
-	object
 	// count: as it is up to 6, from where on nothing doubles any more.
 	count
 	// leftOut: no decision depends on it.
@@ -48,7 +47,7 @@ type field struct {
 	// when says whether anything depends on it in that state; nil for always.
 	when func(*machine.State) bool
 	// as is its class in that state, where it depends on it.
-	as func(*member) class
+	as func(*canon, *proc) class
 	// sessions: only where they renew the lock; else nothing depends on it.
 	sessions bool
 	// unless says that nothing depends on this value in that state.
@@ -60,7 +59,7 @@ type field struct {
 var fields = map[string]field{
 	"State.Beat":           {class: beat},
 	"State.Cycle":          {class: leftOut}, // told, never asked
-	"State.View":           {class: leftOut}, // it is the seen of member, or follows from the slots
+	"State.View":           {class: leftOut}, // follows from the slots
 	"State.alarmed":        {class: leftOut}, // keeps reports from repeating
 	"State.preferredAt":    {class: leftOut}, // for locks shared with Istio
 	"State.firstBeat":      {class: leftOut}, // for claims
@@ -99,7 +98,7 @@ var fields = map[string]field{
 
 	"Record.Acquired":    {class: leftOut}, // for people
 	"Record.Renewed":     {class: leftOut}, // for people, and for foreign electors
-	"Record.History":     {class: leftOut}, // for people
+	"Record.History":     {class: leftOut}, // for people, but for who leaves: see leaver
 	"Record.Rest":        {class: leftOut}, // the store's own
 	"Record.Member":      {class: leftOut}, // only on sessions
 	"Record.Transitions": {class: turn},
@@ -166,16 +165,16 @@ func classify(owner reflect.Type, f reflect.StructField) field {
 // lastSight is compared with when a read or a list was sent, of which the canonical form
 // keeps the outcome; and with now while the stream is behind. What is sent from now on is
 // later, unless the sight is of this very instant.
-func lastSight(m *member) class {
-	if m.streamed() != m.state.Lock.Version {
+func lastSight(_ *canon, m *proc) class {
+	if m.streamed() != m.state().Lock.Version {
 		return since
 	}
 	return present
 }
 
 // keptUntil: what a session renews counts as given up once it is never.
-func keptUntil(m *member) class {
-	if m.own != nil {
+func keptUntil(c *canon, _ *proc) class {
+	if c.sessions {
 		return due
 	}
 	return until
@@ -190,6 +189,6 @@ func ofOtherBeat(v reflect.Value, s *machine.State) bool {
 	if mark.IsNil() {
 		return true
 	}
-	of, now := private{mark.Elem()}, s.Lock.Record.Mark
+	of, now := inside(mark.Elem()), s.Lock.Record.Mark
 	return of.text("Identity") != now.Identity || int(of.int("Transitions")) != now.Transitions || of.uint("Beat") != now.Beat
 }

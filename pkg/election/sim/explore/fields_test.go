@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -54,10 +55,11 @@ func TestFormsDiffer(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"budget":  func(w *world) { w.budget-- },
 		"pause":   func(w *world) { w.edit(0).paused = true },
-		"wake":    func(w *world) { w.edit(0).wake = w.local(0).Add(tick) },
+		"again":   func(w *world) { w.edit(0).again = w.local(0).Add(tick) },
 		"work":    func(w *world) { w.edit(1).work = work{on: true, until: w.local(1).Add(tick), token: 1} },
-		"role":    func(w *world) { w.edit(1).state.Role = machine.Draining },
-		"queue":   func(w *world) { w.edit(1).queue = nil },
+		"role":    func(w *world) { w.edit(1).state().Role = machine.Draining },
+		"queue":   func(w *world) { w.edit(1).streams[1].queue = nil },
+		"step":    func(w *world) { w.step(1, member.Leave{}) },
 		"revised": func(w *world) { w.commit(&record.Record{}) },
 	} {
 		w := x.first()

@@ -2,8 +2,10 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -15,9 +17,9 @@ func (w *world) violate(format string, args ...any) {
 
 // atWork says whose work is on, other than that of the incarnation.
 func (w *world) atWork(except, incarnation int) (who string, token record.Token) {
-	for j, m := range w.members {
+	for j, m := range w.procs {
 		if m.work.on && (j != except || m.incarnation != incarnation) {
-			return m.cfg.Member.Identity, m.work.token
+			return m.identity, m.work.token
 		}
 		if m.orphan != 0 {
 			return "an orphan of " + name(j), 0
@@ -28,7 +30,7 @@ func (w *world) atWork(except, incarnation int) (who string, token record.Token)
 
 // judgeStart: never two at work; tokens rise; a term starts on a take of its own that is
 // stored, once; never before the last term's work has stopped.
-func (w *world) judgeStart(i int, m *member, now record.Instant, a machine.Start) {
+func (w *world) judgeStart(i int, m *proc, now record.Instant, a member.Start) {
 	if who, token := w.atWork(i, m.incarnation); who != "" {
 		w.violate("two at work: %s (token %d) starts while %s (token %d) works", name(i), a.Token, who, token)
 	}
@@ -41,58 +43,59 @@ func (w *world) judgeStart(i int, m *member, now record.Instant, a machine.Start
 		w.violate("%s starts with token %d after %d", name(i), a.Token, w.highest)
 	case a.Deadline <= now:
 		w.violate("%s starts after its deadline", name(i))
-	case m.resigned:
+	case m.member.Leaving() != "":
 		w.violate("%s starts although it leaves", name(i))
 	}
 	w.highest = max(w.highest, a.Token)
 }
 
 // judgeStop: a stop has its start, and comes early enough for the grace.
-func (w *world) judgeStop(i int, m *member, now record.Instant, a machine.Stop) {
+func (w *world) judgeStop(i int, m *proc, now record.Instant, a member.Stop) {
 	switch {
 	case !m.work.on && m.work.until == 0 || m.work.asked:
 		w.violate("%s stops what it did not start", name(i))
 	case a.By > m.work.until:
 		w.violate("%s lets a stop go on for longer than was granted", name(i))
-	case a.By < now.Add(m.cfg.Timing.StopGrace) && !m.late && w.x.options.Clocks == Alike:
+	case a.By < now.Add(w.x.options.Timing.StopGrace) && !m.late && w.x.options.Clocks == Alike:
 		w.violate("%s leaves its work less than the grace to stop", name(i))
 	}
 }
 
-// judgeAsked: one request at a time, nothing is released while its work is on.
-func (w *world) judgeAsked(i int, m *member, a *machine.Write) {
+// judgeAsked: nothing is written while another request is on its way, and one thing read at a time;
+// nothing is released while its work is on.
+func (w *world) judgeAsked(i int, m *proc, q *request) {
+	other := func(o request) bool { return o.ofLock() && (q.write != nil || o.write == nil) }
 	switch {
-	case m.write.phase != none || m.read.phase != none:
-		w.violate("%s writes while another request is on its way", name(i))
-	case a.Purpose == machine.Release && (m.work.on || m.work.asked):
+	case slices.ContainsFunc(m.requests, other):
+		w.violate("%s asks for the lock while another request is on its way", name(i))
+	case q.purpose == machine.Release && (m.work.on || m.work.asked):
 		w.violate("%s releases before its work has stopped", name(i))
-	case a.Purpose == machine.Take && (m.work.on || m.work.asked):
+	case q.purpose == machine.Take && (m.work.on || m.work.asked):
 		w.violate("%s takes the lock before its last work has stopped", name(i))
 	}
 }
 
 // judgeStored: what is about to be stored takes the lock from nobody who works.
-func (w *world) judgeStored(i, incarnation int, a *machine.Write) {
-	m := w.members[i]
-	if a.Purpose != machine.Take && a.Purpose != machine.Claim {
+func (w *world) judgeStored(i, incarnation int, q *request) {
+	if q.purpose != machine.Take && q.purpose != machine.Claim {
 		return
 	}
 	if who, token := w.atWork(i, incarnation); who != "" {
 		w.violate("%s takes the lock while %s (token %d) works", name(i), who, token)
 	}
-	for j, o := range w.members {
-		if j != i && !o.dead && o.state.Role == machine.Leading && w.local(j) < o.state.Term.Deadline {
+	for j, o := range w.procs {
+		if s := o.state(); j != i && s != nil && s.Role == machine.Leading && w.local(j) < s.Term.Deadline {
 			w.violate("%s takes the lock during the term of %s", name(i), name(j))
 		}
 	}
 	w.judgeTaken(i, incarnation)
-	if m.incarnation == incarnation && !m.dead {
-		w.edit(i).taken = a.Record.Token
+	if m := w.procs[i]; m.incarnation == incarnation && !m.dead {
+		w.edit(i).taken = q.write.Token
 	}
 }
 
 // judgeKilled: work has reached its deadline. Its manager should have stopped it before.
-func (w *world) judgeKilled(i int, m *member) {
+func (w *world) judgeKilled(i int, m *proc) {
 	if !m.work.asked && m.running() && !m.late && w.x.options.Clocks == Alike {
 		w.violate("the work of %s was not stopped before its deadline", name(i))
 	}

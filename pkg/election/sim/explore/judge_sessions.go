@@ -6,19 +6,19 @@ import (
 
 // judgeShown takes note of the beats that the stream shows to their own member.
 func (w *world) judgeShown(i int, s shown) {
-	m := w.members[i]
+	m := w.procs[i]
 	if s.name != "" {
-		m.truth.shownSent = max(m.truth.shownSent, m.sentAt(s.name, s.stored))
+		m.truth.shownSent = max(m.truth.shownSent, m.sentAt(m.identity, s.name, s.stored))
 	}
 	for _, o := range s.sessions {
-		m.truth.shownSent = max(m.truth.shownSent, m.sentAt(o.name, o.stored))
+		m.truth.shownSent = max(m.truth.shownSent, m.sentAt(m.identity, o.name, o.stored))
 	}
 }
 
 // judgeGranted: work may go on for as long as the last beat allows that its member has
 // seen, by the stream that carries the lock (rule seen-not-assumed).
-func (w *world) judgeGranted(i int, m *member, until record.Instant) {
-	if m.own != nil && until > m.truth.shownSent.Add(m.cfg.Timing.Validity()) {
+func (w *world) judgeGranted(i int, m *proc, until record.Instant) {
+	if w.x.options.Renewal == record.RenewalSession && until > m.truth.shownSent.Add(w.x.options.Timing.Validity()) {
 		w.violate("%s grants more than the beats that it has seen allow", name(i))
 	}
 }
@@ -26,9 +26,9 @@ func (w *world) judgeGranted(i int, m *member, until record.Instant) {
 // judgeSession: a session that has ended never beats again; it is ended by its owner when
 // its work has stopped, and by others when it has lapsed (rule a-session-ends-once).
 func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r *record.Record) {
-	me := published(i, incarnation, "").Identity
-	m := w.members[i]
-	mine := m.own != nil && m.incarnation == incarnation
+	me := identity(i, incarnation)
+	m := w.procs[i]
+	mine := m.member != nil && m.incarnation == incarnation
 	if r.Holder == me {
 		if before != nil && before.Holder == "" && before.Member.Identity == me || mine && m.truth.ended {
 			w.violate("the session of %s beats after its end", name(i))
@@ -41,7 +41,7 @@ func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r 
 		return
 	}
 	// It is the end of whoever held it: by its mark, or since its slot is used again.
-	for j, o := range w.members {
+	for j, o := range w.procs {
 		if j == i && mine && before.Holder == me {
 			o = w.edit(j)
 			o.truth.ended = true
@@ -50,10 +50,11 @@ func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r 
 			}
 			continue
 		}
-		lives := o.own != nil && o.cfg.Member.Identity == before.Holder
+		lives := o.member != nil && o.identity == before.Holder
 		switch {
-		case lives && w.local(j) < o.truth.beatSent.Add(o.cfg.Timing.Validity()):
+		case lives && w.local(j) < o.truth.beatSent.Add(w.x.options.Timing.Validity()):
 			w.violate("%s ends the session of %s, which has not lapsed", name(i), name(j))
+		case w.x.options.Renewal != record.RenewalSession: // the lock lasts without it
 		case lives && o.work.on, !lives && o.orphan != 0 && record.HostOf(before.Holder) == name(j):
 			w.violate("%s ends the session of %s while that works", name(i), name(j))
 		}
@@ -64,13 +65,15 @@ func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r 
 }
 
 // judgeTaken: a lock that a session renews is taken from another only after that session
-// has ended (rule a-session-ends-once), and it is that session only under the uid that the lock names (rule owned-through-its-session).
+// has ended (rule a-session-ends-once) or has disowned the lock, and it is that session only under the uid that the lock names
+// (rule owned-through-its-session).
 func (w *world) judgeTaken(i, incarnation int) {
 	r := w.stored.record
-	if r == nil || r.Holder == "" || !r.Bound() || !r.ThroughSession() || r.Holder == published(i, incarnation, "").Identity {
+	if r == nil || r.Holder == "" || !r.Bound() || !r.ThroughSession() || r.Holder == identity(i, incarnation) {
 		return
 	}
-	if s := w.session(r.Mark.Session); s.record != nil && s.version.UID == r.Mark.SessionUID && s.record.Holder == r.Holder {
+	s := w.session(r.Mark.Session)
+	if s.record != nil && s.version.UID == r.Mark.SessionUID && s.record.Holder == r.Holder && !s.record.Member.HasDisowned(w.stored.version.UID, r.Mark.Beat) {
 		w.violate("%s takes the lock before the session of %s has ended", name(i), r.Holder)
 	}
 }

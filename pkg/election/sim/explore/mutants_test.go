@@ -69,9 +69,9 @@ var rows = []mutant{
 		world: "alone", wrong: "no leader for ever",
 	},
 	{
-		name: "a reply to a beat is sight (rule seen-not-assumed)", file: "sim/explore/sessions.go",
-		old:   "			m.own.WriteDone(now, q.ask.Beat, outcomes[q.phase], q.stored.version)\n",
-		new:   "			m.own.WriteDone(now, q.ask.Beat, outcomes[q.phase], q.stored.version)\n			w.sawBeat(i, q.name, q.stored)\n",
+		name: "a reply to a beat is sight (rule seen-not-assumed)", file: "member/sessions.go",
+		old:   "	m.own.WriteDone(m.now, w.Beat, outcome, a.entry.Version)\n",
+		new:   "	m.own.WriteDone(m.now, w.Beat, outcome, a.entry.Version)\n	m.sawBeat(a.entry)\n",
 		world: "sessions", wrong: "more than the beats that it has seen",
 	},
 	{
@@ -111,6 +111,21 @@ var rows = []mutant{
 		old: "		s.View = e.View\n		s.reown()\n", new: "		s.View = e.View\n",
 		world: "dies", wrong: "no leader for ever",
 	},
+	{
+		name: "a request counts from its answer (rule newer-by-version)", file: "member/requests.go",
+		old: "ans := answer{sent: a.sent,", new: "ans := answer{sent: m.now,",
+		world: "slow", wrong: "for a restored one",
+	},
+	{
+		name: "told to stop is stopped (rule stop-before-release)", file: "member/handle.go",
+		old: "		if !c.working {\n", new: "		if true {\n",
+		world: "any", wrong: "before its work has stopped",
+	},
+	{
+		name: "the session ends before the work (rule a-session-ends-once)", file: "member/leaving.go",
+		old: "(len(m.contests.all) == 0 && len(m.handed) == 0 || m.letGo())", new: "(len(m.handed) == 0 || m.letGo())",
+		world: "leaves", wrong: "before its work has stopped",
+	},
 }
 
 // hunts are the worlds in which mutants are hunted.
@@ -123,6 +138,7 @@ var hunts = map[string]Options{
 	"sessions":  beats("", Options{Beats: Prompt}),
 	"dies":      beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Crash}, Budget: 1}),
 	"cut":       beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Cut}, Budget: 1}),
+	"leaves":    beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Resign}, Budget: 1}),
 	"recreated": beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Crash, DeleteSession}, Budget: 2}),
 	"slow":      {Members: 2, Timing: Tiny(), Lag: 1, Faults: []Fault{Cut}, Budget: 1},
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -58,8 +58,11 @@ const (
 type Beats int
 
 const (
+	// Quiet: none. What a session asks for is stored, answered and shown to all at once, but for
+	// those that are cut off or stopped. For locks that lie in another store.
+	Quiet Beats = iota + 1
 	// Loose: all.
-	Loose Beats = iota
+	Loose
 	// Prompt: what a session asks for is answered when it reaches the store, and to others a
 	// beat that says nothing else is shown then too, if nothing is to be shown to them before.
 	Prompt
@@ -122,6 +125,15 @@ const (
 	DeleteSession
 )
 
+// ofRequest says whether it happens to a request.
+func (f Fault) ofRequest() bool {
+	switch f {
+	case StrayWrite, SlowWrite, LostReply, LostRead, RefusedWrite, StrayBeat, LostBeatReply:
+		return true
+	}
+	return false
+}
+
 // AllFaults are all there are where records are renewed by themselves.
 func AllFaults() []Fault {
 	var all []Fault
@@ -145,14 +157,12 @@ func (f Fault) String() string {
 	return fmt.Sprintf("Fault(%d)", int(f))
 }
 
-// maxQueue is how far a stream may lag behind; then the server breaks it, and it starts
-// over with a list.
-func (x *explorer) maxQueue() int {
-	if x.options.Renewal == record.RenewalSession {
-		return 4 // beats are shown as well
-	}
-	return 3
-}
+// mostOfLock is how many changes of the lock a stream may lag behind, and mostQueued how many of all
+// objects.
+const (
+	mostOfLock = 3
+	mostQueued = 6
+)
 
 // settledAt is how many ticks a world is given to settle.
 const settledAt = 30
@@ -167,43 +177,14 @@ const (
 	revisionB = "b"
 )
 
-// member is what the incarnation of the member publishes. The keys differ, so that no
-// lot is ever drawn and identities are but names.
-func published(member, incarnation int, preferred string) record.Member {
-	m := record.Member{
-		Identity: record.NewIdentity(name(member), uint32(incarnation)), // #nosec G115 -- bounded by the fault budget
-		Revision: revisionB, Location: record.Local, Ready: true, Preference: digest(preferred), Config: "c",
-	}
-	switch member {
-	case 0:
-		m.Revision = revisionA
-	case 2:
-		m.Location = record.Remote
-	}
-	return m
+// electionID is that of the only election.
+const electionID = member.ID(1)
+
+func identity(member, incarnation int) string {
+	return record.NewIdentity(name(member), uint32(incarnation)) // #nosec G115 -- bounded by the fault budget
 }
 
 func name(member int) string { return fmt.Sprintf("m%d", member+1) }
 
 // digest of a preference, as members publish it.
 func digest(preferred string) string { return "prefers " + preferred }
-
-// views are what a directory may show: seen[j] is the incarnation of member j that it
-// lists, twice, and one more if that prefers the second revision; or gone.
-func (x *explorer) view(seen []int) *machine.View {
-	key := fmt.Sprint(seen)
-	v := x.views[key]
-	if v == nil {
-		v = &machine.View{}
-		for j, incarnation := range seen {
-			if incarnation != gone {
-				v.Peers = append(v.Peers, machine.Peer{Member: published(j, incarnation>>1, [2]string{revisionA, revisionB}[incarnation&1]), Trust: machine.Proven})
-			}
-		}
-		x.views[key] = v
-	}
-	return v
-}
-
-// gone stands for a member that is not listed.
-const gone = -1

@@ -2,30 +2,61 @@ package explore
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/session"
 )
 
-// Each field of package session has its place in the canonical form, or a reason.
-func TestSessionFieldsAreKnown(t *testing.T) {
-	own, dir := reflect.TypeFor[session.Own](), reflect.TypeFor[session.Directory]()
-	slots, _ := dir.FieldByName("slots")
-	found := map[string]bool{}
-	for _, of := range []reflect.Type{own, dir, slots.Type.Elem().Elem()} {
-		for i := range of.NumField() {
-			name := of.Name() + "." + of.Field(i).Name
-			found[name] = true
-			if _, known := sessionFields[name]; !known {
-				t.Errorf("canon_sessions.go does not know %s", name)
+// Each field of packages session and member has its place in the canonical form, or a reason.
+func TestFieldsAreKnown(t *testing.T) {
+	for _, of := range []struct {
+		known map[string]string
+		roots []reflect.Type
+		file  string
+	}{
+		{sessionFields, []reflect.Type{reflect.TypeFor[session.Own](), reflect.TypeFor[session.Directory]()}, "canon_sessions.go"},
+		{driverFields, []reflect.Type{reflect.TypeFor[member.Member](), reflect.TypeFor[member.Heritage]()}, "canon_driver.go"},
+	} {
+		structs := map[string]bool{}
+		for name := range of.known {
+			structs[strings.Split(name, ".")[0]] = true
+		}
+		found, seen := map[string]bool{}, map[reflect.Type]bool{}
+		var look func(reflect.Type)
+		look = func(is reflect.Type) {
+			switch is.Kind() {
+			case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+				look(is.Elem())
+				return
+			case reflect.Struct:
+			default:
+				return
+			}
+			if seen[is] || is.PkgPath() != of.roots[0].PkgPath() {
+				return
+			}
+			seen[is] = true
+			for i := range is.NumField() {
+				f := is.Field(i)
+				if name := is.Name() + "." + f.Name; structs[is.Name()] {
+					found[name] = true
+					if _, known := of.known[name]; !known {
+						t.Errorf("%s does not know %s", of.file, name)
+					}
+				}
+				look(f.Type)
 			}
 		}
-	}
-	for name := range sessionFields {
-		if !found[name] {
-			t.Errorf("canon_sessions.go knows %s, which does not exist", name)
+		for _, root := range of.roots {
+			look(root)
+		}
+		for name := range of.known {
+			if !found[name] {
+				t.Errorf("%s knows %s, which does not exist", of.file, name)
+			}
 		}
 	}
 }
@@ -39,15 +70,11 @@ func TestFormsOfSessionsDiffer(t *testing.T) {
 	}
 	for name, change := range map[string]func(*world){
 		"ended":      func(w *world) { w.edit(0).truth.ended = true },
-		"ending":     func(w *world) { w.edit(0).ending = machine.ReasonBlind },
-		"leaving":    func(w *world) { w.edit(0).own.Leave() },
-		"abandoned":  func(w *world) { w.edit(0).own.Abandon() },
-		"published":  func(w *world) { w.edit(0).own.Publish(published(0, 0, revisionB)) },
-		"beat":       func(w *world) { w.edit(0).beat.Sent -= record.Instant(tick) },
-		"told":       func(w *world) { w.edit(0).told -= record.Instant(tick) },
+		"leaving":    func(w *world) { w.step(0, member.Leave{}) },
+		"preference": func(w *world) { w.step(0, member.Prefer{Preference: preference(revisionB)}) },
 		"request":    func(w *world) { w.edit(1).requests = []request{{name: "primacy-edge-m2-0", phase: sent, at: w.now}} },
 		"deleted":    func(w *world) { w.commitSession("primacy-edge-m1-0", nil) },
-		"ended by 2": func(w *world) { w.edit(1).dir.Vanished("primacy-edge-m1-0", w.local(1)) },
+		"ended by 2": func(w *world) { w.edit(1).member.Directory().Vanished("primacy-edge-m1-0", w.local(1)) },
 		"another beat": func(w *world) {
 			r := *w.sessions[0].record
 			mark := *r.Mark

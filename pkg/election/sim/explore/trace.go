@@ -6,7 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -22,55 +25,75 @@ func (t *trace) move(w *world, mv move) {
 	}
 }
 
-func (t *trace) event(w *world, i int, e machine.Event) {
+func (t *trace) input(in member.Input) {
 	if t == nil {
 		return
 	}
-	text := ""
-	switch e := e.(type) {
-	case machine.Observed:
-		text = fmt.Sprintf("%s %s", map[machine.Source]string{machine.Stream: "event", machine.List: "list", machine.ReadBack: "read"}[e.Source], shows(e.Record, e.Version))
-	case machine.WriteDone:
-		text = map[machine.Outcome]string{machine.Committed: "committed", machine.Rejected: "rejected", machine.Refused: "refused", machine.Unknown: "unknown"}[e.Outcome]
-		if e.Outcome == machine.Committed {
-			text += " " + at(e.Version)
+	switch in := in.(type) {
+	case member.Shown:
+		switch e := in.Event; e.Kind {
+		case lock.Changed:
+			t.note("%v %s", e.Kind, shows(e.Entry))
+		case lock.Listed:
+			t.note("%v as of %d", e.Kind, e.Revision)
+			for _, one := range e.List {
+				t.note("  %s", shows(one))
+			}
+		default:
+			t.note("%v", e.Kind)
 		}
-	case machine.PreferenceChanged:
-		text = "preferred: " + e.Preferred.String()
-	default:
-		return
+	case member.Answered:
+		switch {
+		case in.Err != nil:
+			t.note("answer: %v", in.Err)
+		case in.Entry.Record != nil:
+			t.note("answer: %s", shows(in.Entry))
+		default:
+			t.note("answer: %s %s", in.Entry.Name, at(in.Entry.Version))
+		}
+	case member.Prefer:
+		t.note("preferred: %v", in.Preference.For(election))
 	}
-	fmt.Fprintf(t.out, "          %s\n", text)
 }
 
-func (t *trace) action(a machine.Action) {
+func (t *trace) effect(effect member.Effect) {
 	if t == nil {
 		return
 	}
-	text := ""
-	switch a := a.(type) {
-	case machine.Write:
-		text = fmt.Sprintf("%v onto %s: %s", a.Purpose, at(a.If), says(&a.Record))
-	case machine.Read:
-		text = "read"
-	case machine.Start:
-		text = fmt.Sprintf("START token %d until %s", a.Token, when(a.Deadline))
-	case machine.Extend:
-		text = "extend until " + when(a.Deadline)
-	case machine.Stop:
-		text = fmt.Sprintf("STOP by %s: %s", when(a.By), a.Reason)
-	default:
-		return
+	switch do := effect.(type) {
+	case member.Send:
+		switch {
+		case do.Write == nil:
+			t.note("-> read %s", do.Name)
+		case do.Purpose != 0:
+			t.note("-> %v onto %s: %s", do.Purpose, at(do.Replaces), says(do.Write))
+		default:
+			t.note("-> %s onto %s: %s", do.Name, at(do.Replaces), says(do.Write))
+		}
+	case member.Start:
+		t.note("-> START token %d until %s", do.Token, when(do.Deadline))
+	case member.Extend:
+		t.note("-> extend until %s", when(do.Deadline))
+	case member.Stop:
+		t.note("-> STOP by %s: %s", when(do.By), do.Reason)
+	case member.Watch:
+		t.note("-> watch")
+	case member.EndWatch:
+		t.note("-> end the watch")
+	case member.Log:
+		if do.Level > zapcore.InfoLevel {
+			t.note("says: %s", do.Message)
+		}
 	}
-	fmt.Fprintf(t.out, "          -> %s\n", text)
 }
 
 func (t *trace) state(w *world, i int) {
 	if t == nil {
 		return
 	}
-	m := w.members[i]
-	fmt.Fprintf(t.out, "          = %s %v, lock %v %s\n", name(i), m.state.Role, m.state.Lock.Owner, at(m.state.Lock.Version))
+	if s := w.procs[i].state(); s != nil {
+		t.note("= %s %v, lock %v %s", name(i), s.Role, s.Lock.Owner, at(s.Lock.Version))
+	}
 }
 
 // note tells what has no place elsewhere.
@@ -91,15 +114,22 @@ func at(v record.Version) string {
 	return fmt.Sprintf("%s@%d", v.UID, v.Revision)
 }
 
-func shows(r *record.Record, v record.Version) string {
-	if r == nil {
-		return "absent"
+func shows(e lock.Entry) string {
+	if e.Record == nil {
+		return e.Name + " absent"
 	}
-	return at(v) + ": " + says(r)
+	return fmt.Sprintf("%s %s: %s", e.Name, at(e.Version), says(e.Record))
 }
 
 func says(r *record.Record) string {
-	text := fmt.Sprintf("holder %q, token %d", strings.TrimSuffix(r.Holder, "_00000000"), r.Token)
+	text := fmt.Sprintf("holder %q", strings.TrimSuffix(r.Holder, "_00000000"))
+	switch {
+	case r.Member != nil && r.Mark != nil:
+		return text + fmt.Sprintf(", beat %d, %s", r.Mark.Beat, r.Member.Preference)
+	case r.Member != nil:
+		return text
+	}
+	text += fmt.Sprintf(", token %d", r.Token)
 	if !r.Bound() {
 		text += ", not bound"
 	}

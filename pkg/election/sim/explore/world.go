@@ -3,31 +3,34 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
-	"github.com/primacy-dev/primacy/pkg/election/session"
-	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
 // world is one state of all there is. It is not written to once it was explored: a move
-// works on a copy, and copies a member before it changes it.
+// works on a copy, and copies a process before it changes it.
 type world struct {
 	x *explorer
 	// now is the true time in ticks.
 	now int
-	// stored is the object; its record is nil where there is none.
+	// stored is the lock; its record is nil where there is none.
 	stored stored
 	// sessions are the other objects, by name.
 	sessions []kept
-	// revision and uids count what was ever stored and created.
-	revision uint64
-	uids     int
-	members  []*member
-	mine     []bool // which of members belong to this copy
-	strays   []stray
-	budget   int
+	// revision counts what was ever stored, and revisions are those of the lock; uids count what was
+	// ever created, by the letter of its name.
+	revision  uint64
+	revisions []uint64
+	uids      [letters]uint8
+	procs     []*proc
+	mine      []bool // which of procs belong to this copy
+	strays    []stray
+	budget    int
 	// preferred is the revision that should lead, in truth.
 	preferred string
 	// highest is the token of the latest term.
@@ -42,26 +45,34 @@ type stored struct {
 	version record.Version
 }
 
-// member is one process and its part in the election. It is copied as a whole: what its
+// kept is a session as it is stored.
+type kept struct {
+	name string
+	stored
+}
+
+// proc is one process, the host of a member of production. It is copied with its member: what its
 // slices hold is never written to.
-type member struct {
-	cfg         *machine.Config
+type proc struct {
 	incarnation int
-	state       machine.State
-	wake        record.Instant
-	write       flight
-	read        reading
-	queue       []shown
-	// preferred and seen are what the member was told of the preference and the others.
+	identity    string
+	// member is nil while there is none; it comes back at again, if that is not zero, with the heritage.
+	member   *member.Member
+	again    record.Instant
+	heritage member.Heritage
+	// requests are those without an answer, in the order in which they were sent.
+	requests []request
+	// streams are its watches, by the numbers of their stores.
+	streams [2]stream
+	// preferred is what the member was told of the preference.
 	preferred string
-	seen      []int
 	work      work
 	// orphan is what a dead incarnation left at work.
 	orphan record.Instant
 	// taken is the token of the last take that is stored and has not started a term.
 	taken record.Token
 
-	cut, stalled, paused, dead, left bool
+	cut, paused, dead, left bool
 	// resigned: it was told to leave; left: it has.
 	resigned bool
 	// late: it went on just now after a pause.
@@ -70,81 +81,99 @@ type member struct {
 	lag int
 	// live are the beats of writes whose outcome the member does not know and that are
 	// stored, or may be yet.
-	live []uint64
-	life
+	live  []uint64
+	truth truth
 	// words is its canonical form, where it is known.
 	words []word
+}
+
+// stream is a watch that is read, and what it will show; stalled, only at some later time.
+type stream struct {
+	watch   uint64
+	stalled bool
+	queue   []shown
+}
+
+// truth is what the judges know of a session and its member may not.
+type truth struct {
+	// beatSent is when the newest stored beat went out, shownSent the newest that the stream
+	// has shown to its member.
+	beatSent, shownSent record.Instant
+	ended               bool
 }
 
 // phase is how far a request has come.
 type phase uint8
 
 const (
-	none phase = iota
-	sent
-	committed // or, of a read, answered
+	sent      phase = iota + 1
+	committed       // or, of a read, answered
 	rejected
 	refused
 	lost // no answer will come
 )
 
-// flight is a write that waits for its answer.
-type flight struct {
+// request is what a member asks of the store: a write, or without one a read.
+type request struct {
+	id       uint64
+	name     string
+	purpose  machine.Purpose
+	write    *record.Record
+	replaces record.Version
+	// beat is the number of a write to the lock, which need not be in it.
+	beat   uint64
 	phase  phase
-	ask    *machine.Write
 	at     int            // true time of sending
 	sent   record.Instant // the same on the member's clock
 	stored stored
 }
 
-type reading struct {
-	phase phase
-	at    int
-	sent  record.Instant
-	shot  stored
+func (q *request) ofLock() bool { return q.name == election }
+
+// beats says whether it is a beat of the session of that identity, or its end.
+func (q *request) beats(identity string) bool {
+	return !q.ofLock() && q.write != nil && (q.write.Holder == identity || q.write.Holder == "" && q.write.Member.Identity == identity)
 }
 
-// shown is what a stream will show.
+// shown is what a stream will show: a change of one object, or a list, which was asked for at sent.
 type shown struct {
-	source machine.Source
+	kind lock.EventKind
 	// name is that of a session; empty for the lock, and for a list.
 	name   string
 	stored stored
 	at     int
-	// Of a list: when it was sent, the sessions in it, and the store's revision.
+	// Of a list: when it was asked for, the sessions in it, and the store's revision; broken, that the
+	// stream broke before.
 	sent     record.Instant
 	sessions []kept
 	revision uint64
+	broken   bool
 }
 
 // stray is a write that nobody waits for any more, on its way.
 type stray struct {
-	member, incarnation int
-	ask                 *machine.Write
-	// session is what it is instead where it is of a session, and sent when it went out.
-	session *session.Write
-	sent    record.Instant
+	proc, incarnation int
+	request
 }
 
 // work is that of the present or last term.
 type work struct {
 	on, asked bool
-	until     record.Instant
-	token     record.Token
+	// expired: it was killed by its deadline before it was told to stop. returned: so it was over when
+	// the member heard of that, which it does just now.
+	expired, returned bool
+	until             record.Instant
+	token             record.Token
 }
 
 func newWorld(x *explorer) *world {
-	w := &world{x: x, revision: 1, budget: x.options.Budget, preferred: revisionA, stored: stored{version: record.Version{Revision: 1}}}
+	w := &world{x: x, revision: 1, revisions: []uint64{1}, budget: x.options.Budget, preferred: revisionA, stored: stored{version: record.Version{Revision: 1}}}
 	for i := range x.options.Members {
-		w.members = append(w.members, &member{})
+		w.procs = append(w.procs, &proc{})
 		w.mine = append(w.mine, true)
 		w.join(i, 0)
 	}
-	for i := range w.members {
-		if !w.throughSessions() {
-			w.hear(i)
-		}
-	}
+	w.settleBeats()
 	if x.options.Start == Settled {
 		return w.settle()
 	}
@@ -156,7 +185,7 @@ func (w *world) settle() *world {
 	budget := w.budget
 	w.budget = 0
 	var moves []move
-	for w.now < settledAt || moves[0].kind != timePasses || !w.members[0].leads() {
+	for w.now < settledAt || moves[0].kind != timePasses || !w.procs[0].leads() {
 		moves = w.moves(moves)
 		w = w.apply(moves[0])
 		if w.wrong != "" || w.now > 2*settledAt {
@@ -171,41 +200,34 @@ func (w *world) settle() *world {
 // join begins an incarnation.
 func (w *world) join(i, incarnation int) {
 	m := w.edit(i)
-	lag, orphan, cut := m.lag, m.orphan, m.cut
-	*m = member{
-		incarnation: incarnation, cfg: w.x.config(i, incarnation), state: machine.Initial(), preferred: w.preferred,
-		lag: lag, orphan: orphan, cut: cut, seen: slices.Repeat([]int{gone}, len(w.members)),
+	*m = proc{
+		incarnation: incarnation, identity: identity(i, incarnation), preferred: w.preferred, lag: m.lag, orphan: m.orphan, cut: m.cut, heritage: m.heritage,
 	}
-	// Beats are unique over all incarnations, so that their order among those of one is
-	// all that there is to them.
-	m.state.Beat = beatsOf(i, incarnation)
-	if w.throughSessions() {
-		w.enroll(i)
-	}
-	w.step(i, machine.PreferenceChanged{Preferred: record.Prefer(w.preferred), Digest: digest(w.preferred)})
-	if !cut {
-		w.relist(i)
-	}
+	m.member = member.New(w.x.config(i, m))
+	w.step(i, member.Prefer{Preference: preference(w.preferred)}, member.Elections{Added: []*member.Election{w.x.election}})
 }
 
-// hear tells the member of the others.
-func (w *world) hear(i int) {
-	m := w.edit(i)
-	m.seen = w.truth(i)
-	w.step(i, machine.DirectoryChanged{View: w.x.view(m.seen)})
-}
+// preference prefers one revision in every election.
+type preference string
 
-func beatsOf(i, incarnation int) uint64 { return uint64(i<<4+incarnation+1) << 32 } // #nosec G115 -- small
+func (p preference) Digest() string              { return digest(string(p)) }
+func (p preference) For(string) record.Preferred { return record.Prefer(string(p)) }
 
-func (x *explorer) config(i, incarnation int) *machine.Config {
-	id := [2]int{i, incarnation}
-	c := x.configs[id]
-	if c == nil {
-		c = &machine.Config{
-			Election: election, Group: group, Member: published(i, incarnation, revisionA), Timing: x.options.Timing,
-			Policy: priority.RevisionLocation{}, Bootstrap: machine.BootstrapWait, Renewal: x.options.Renewal,
-		}
-		x.configs[id] = c
+// lots are what is left to chance. There is none here: all jitter is 0.
+type lots struct{}
+
+func (lots) Uint64() uint64 { return 0 }
+
+func (x *explorer) config(i int, m *proc) member.Config {
+	c := member.Config{
+		Group: group, Host: name(i), Identity: m.identity, Revision: revisionB, Location: record.Local,
+		Timing: x.options.Timing, WritesPerSecond: member.WritesPerSecond, Chance: lots{}, Heritage: m.heritage,
+	}
+	switch i {
+	case 0:
+		c.Revision = revisionA
+	case 2:
+		c.Location = record.Remote
 	}
 	return c
 }
@@ -213,214 +235,519 @@ func (x *explorer) config(i, incarnation int) *machine.Config {
 // clone is a copy to work on.
 func (w *world) clone() *world {
 	c := *w
-	c.members = slices.Clone(w.members)
-	c.mine = make([]bool, len(w.members))
+	c.procs = slices.Clone(w.procs)
+	c.mine = make([]bool, len(w.procs))
 	return &c
 }
 
-// edit is the member, to be changed.
-func (w *world) edit(i int) *member {
+// edit is the process, to be changed.
+func (w *world) edit(i int) *proc {
 	if !w.mine[i] {
-		m := *w.members[i]
-		if m.own != nil {
-			m.dir = m.dir.Clone()
-			m.own = m.own.Clone(m.dir)
+		m := *w.procs[i]
+		if m.member != nil {
+			m.member = m.member.Clone()
 		}
-		w.members[i], w.mine[i] = &m, true
+		w.procs[i], w.mine[i] = &m, true
 	}
-	w.members[i].words = nil
-	return w.members[i]
+	w.procs[i].words = nil
+	return w.procs[i]
 }
 
 // local is what the member's clock shows.
 func (w *world) local(i int) record.Instant {
-	return startOfTime.Add(time.Duration(w.now-w.members[i].lag) * tick)
+	return startOfTime.Add(time.Duration(w.now-w.procs[i].lag) * tick)
 }
 
-// running says whether the member's process takes in events.
-func (m *member) running() bool { return !m.dead && !m.left && !m.paused }
+func (w *world) wall() time.Time { return time.Unix(0, 0).Add(time.Duration(w.now) * tick) }
+
+// alive says whether there is a process that goes on.
+func (m *proc) alive() bool { return !m.dead && !m.left && !m.paused }
+
+// running says whether the process has a member that takes in what happens.
+func (m *proc) running() bool { return m.alive() && m.member != nil }
 
 // healthy says whether nothing keeps the member from leading.
-func (m *member) healthy() bool {
-	return m.running() && !m.cut && !m.stalled && (!m.resigned || m.ending != "")
+func (m *proc) healthy() bool {
+	return m.alive() && !m.cut && !m.streams[0].stalled && !m.streams[1].stalled && !m.resigned
 }
 
-func (m *member) leads() bool { return m.running() && m.state.Role == machine.Leading && m.work.on }
-
-// truth is what a directory should show.
-func (w *world) truth(i int) []int {
-	seen := make([]int, len(w.members))
-	for j, m := range w.members {
-		seen[j] = m.incarnation << 1
-		if m.preferred == revisionB {
-			seen[j]++
-		}
-		if j == i || m.dead || m.left {
-			seen[j] = gone
-		}
-	}
-	return seen
+func (m *proc) leads() bool {
+	s := m.state()
+	return m.running() && s != nil && s.Role == machine.Leading && m.work.on
 }
 
-// step puts an event to a machine and does what it says.
-func (w *world) step(i int, e machine.Event) {
-	if w.wrong != "" {
-		return
+// state is that of the machine; nil once the member owes nothing for its election any more.
+func (m *proc) state() *machine.State {
+	if m.member == nil {
+		return nil
 	}
-	m := w.edit(i)
-	now := w.local(i)
-	cfg := *m.cfg
-	if m.own != nil {
-		cfg.ProvenAt = m.own.ProvenAt()
-		if seen, is := e.(machine.BeatSeen); is {
-			m.told = seen.Sent
-		} else if m.told < m.beat.Sent {
-			w.step(i, m.beat)
+	return m.member.State(electionID)
+}
+
+// step tells a member of what has happened, and does what it asks for.
+func (w *world) step(i int, in ...member.Input) {
+	m, now := w.edit(i), w.local(i)
+	for more := true; more && w.wrong == ""; more = len(in) > 0 {
+		for _, one := range in {
+			w.trace.input(one)
 		}
-	}
-	w.trace.event(w, i, e)
-	next, actions, panicked := safely(&cfg, m.state, now, e)
-	if panicked != "" {
-		w.violate("%s panics: %s", name(i), panicked)
-		return
-	}
-	m.state = next
-	for _, a := range actions {
-		w.trace.action(a)
-		w.do(i, m, now, a)
+		effects, panicked := safely(m.member, now, w.wall(), in)
+		if panicked != "" {
+			w.violate("%s panics: %s", name(i), panicked)
+			return
+		}
+		in = nil
+		for _, e := range effects {
+			w.trace.effect(e)
+			in = append(in, w.perform(i, m, now, e)...)
+		}
 	}
 	w.trace.state(w, i)
-	if m.work.on && !m.work.asked != (next.Role == machine.Leading) {
-		w.violate("%s is %v, but its work says otherwise", name(i), next.Role)
+	role := machine.Following
+	if s := m.state(); s != nil {
+		role = s.Role
+	}
+	if m.work.on && !m.work.asked != (role == machine.Leading) {
+		w.violate("%s is %v, but its work says otherwise", name(i), role)
+	}
+	if m.member.Leaving() == machine.ReasonRestored {
+		w.violate("%s takes the store for a restored one", name(i))
+	}
+	if m.member.Over() {
+		w.over(i)
 	}
 }
 
-func safely(cfg *machine.Config, before machine.State, now record.Instant, e machine.Event) (next machine.State, actions []machine.Action, panicked string) {
+func safely(m *member.Member, now record.Instant, wall time.Time, in []member.Input) (effects []member.Effect, panicked string) {
 	defer func() {
 		if p := recover(); p != nil {
 			panicked = fmt.Sprint(p)
 		}
 	}()
-	next, actions = machine.Step(*cfg, before, now, e)
-	return next, actions, ""
+	return m.Step(now, wall, in...), ""
 }
 
-func (w *world) do(i int, m *member, now record.Instant, action machine.Action) {
-	switch a := action.(type) {
-	case machine.Write:
-		w.judgeAsked(i, m, &a)
-		m.write = flight{phase: sent, ask: &a, at: w.now, sent: now}
+// perform does one thing that the member asks for; it returns what the member is to be told at once.
+func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect) []member.Input {
+	switch do := effect.(type) {
+	case member.Send:
+		q := request{id: do.Request, name: do.Name, purpose: do.Purpose, write: do.Write, replaces: do.Replaces, phase: sent, at: w.now, sent: now}
+		if q.ofLock() {
+			w.judgeAsked(i, m, &q)
+			if s := m.state(); s != nil { // else nobody waits for what comes of it
+				q.beat = s.Beat
+			}
+		}
 		if m.cut {
-			m.write.phase = lost
+			q.phase = lost
 		}
-	case machine.Read:
-		if m.read.phase != none {
-			w.violate("%s reads twice at once", name(i))
+		m.requests = append(slices.Clip(m.requests), q)
+	case member.Watch:
+		s := &m.streams[do.Store.ID]
+		if s.watch = do.Watch; !m.cut {
+			w.list(i, do.Store.ID)
 		}
-		m.read = reading{phase: sent, at: w.now, sent: now}
-		if m.cut {
-			m.read.phase = lost
+	case member.EndWatch:
+		for n := range m.streams {
+			if s := &m.streams[n]; s.watch == do.Watch {
+				s.watch, s.queue = 0, nil
+			}
 		}
-	case machine.Start:
-		w.judgeStart(i, m, now, a)
-		w.judgeGranted(i, m, a.Deadline)
+		return []member.Input{member.WatchEnded{Watch: do.Watch}}
+	case member.Start:
+		w.judgeStart(i, m, now, do)
+		w.judgeGranted(i, m, do.Deadline)
 		m.taken = 0
-		m.work = work{on: true, until: a.Deadline, token: a.Token}
-	case machine.Extend:
-		if !m.work.on || m.work.asked || a.Deadline <= m.work.until {
+		m.work = work{on: true, until: do.Deadline, token: do.Token}
+	case member.Extend:
+		if !m.work.on || m.work.asked || do.Deadline <= m.work.until {
 			w.violate("%s extends work that is not on, or not beyond what was granted", name(i))
 		}
-		w.judgeGranted(i, m, a.Deadline)
-		m.work.until = a.Deadline
-	case machine.Stop:
-		w.judgeStop(i, m, now, a)
+		w.judgeGranted(i, m, do.Deadline)
+		m.work.until = do.Deadline
+	case member.Stop:
+		if m.work.returned { // before it was told to
+			m.work.returned = false
+			break
+		}
+		w.judgeStop(i, m, now, do)
 		m.work.asked = true
-		m.work.until = min(m.work.until, a.By)
-	case machine.WakeAt:
-		if a.At != 0 && a.At <= now {
-			w.violate("%s wants to be woken up in the past", name(i))
-		}
-		m.wake = a.At
-	case machine.EndSession:
-		if a.Reason == machine.ReasonRestored {
-			w.violate("%s takes the store for a restored one", name(i))
-		}
-		if m.ending == "" {
-			m.ending = a.Reason
-		}
-	case machine.Disown:
-		// Its members are of a version that does not heed that, so the session ends.
-		if m.ending == "" {
-			m.ending = machine.ReasonHeldOn
-		}
-	case machine.Report:
+		m.work.until = min(m.work.until, do.By)
+	case member.Forgotten, member.Leads, member.Changed, member.Renewals, member.Noticed, member.Within, member.Log:
 	default:
-		panic(fmt.Sprintf("explore: unknown action %T", action))
+		panic(fmt.Sprintf("explore: unknown effect %T", effect))
 	}
+	return nil
 }
 
-// commit makes a record, or nil for its absence, what is stored, and has streams show it.
+// returns: the member hears that its work is over.
+func (w *world) returns(i int, why error) {
+	m := w.edit(i)
+	over := m.work
+	m.work = work{returned: !over.asked}
+	w.step(i, member.Returned{ID: electionID, Token: over.token, Err: why, Expired: over.expired})
+	m.work.returned = false
+}
+
+// over: the member owes nothing any more. One that was not told to leave comes back.
+func (w *world) over(i int) {
+	m := w.edit(i)
+	again, err := m.member.Again()
+	if err != nil {
+		w.violate("%s: %v", name(i), err)
+	}
+	left, cut := m.member.Heritage(), m.cut
+	w.depart(i)
+	if !again {
+		m.left = true
+		return
+	}
+	m.cut, m.heritage, m.again = cut, left, w.local(i).Add(left.Pause)
+}
+
+// depart takes a process out of the world: it asks and hears no more.
+func (w *world) depart(i int) {
+	m := w.edit(i)
+	for n := range m.requests {
+		w.strand(i, n)
+	}
+	if m.work.on {
+		m.orphan = m.work.until
+	}
+	*m = proc{incarnation: m.incarnation, identity: m.identity, preferred: m.preferred, lag: m.lag, orphan: m.orphan}
+}
+
+// list makes a stream start over with a list.
+func (w *world) list(i, store int) {
+	one := shown{kind: lock.Listed, at: w.now, sent: w.local(i), revision: w.revisions[len(w.revisions)-1]}
+	if store == member.Own.ID {
+		one.sessions, one.revision = w.sessions, w.revision
+	}
+	if store == w.x.election.Locks.ID {
+		one.stored = w.stored
+	}
+	w.edit(i).streams[store].queue = []shown{one}
+}
+
+// breaks has a stream break, and start over.
+func (w *world) breaks(i, store int) {
+	w.list(i, store)
+	w.procs[i].streams[store].queue[0].broken = true
+}
+
+// streamShows: a member is shown what a stream has to show next.
+func (w *world) streamShows(i, store int) {
+	m := w.edit(i)
+	from := &m.streams[store]
+	s := from.queue[0]
+	from.queue = from.queue[1:]
+	w.judgeShown(i, s)
+	now := w.local(i)
+	event := func(e lock.Event, at record.Instant) member.Input {
+		return member.Shown{Watch: from.watch, Event: e, At: at}
+	}
+	if s.kind == lock.Changed {
+		e := lock.Entry{Name: election, Record: s.stored.record, Version: s.stored.version}
+		if s.name != "" {
+			e.Name = s.name
+		}
+		w.step(i, event(lock.Event{Kind: lock.Changed, Entry: e}, now))
+		return
+	}
+	list := lock.Event{Kind: lock.Listed, Revision: s.revision}
+	if s.stored.record != nil {
+		list.List = append(list.List, lock.Entry{Name: election, Record: s.stored.record, Version: s.stored.version})
+	}
+	for _, o := range s.sessions {
+		list.List = append(list.List, lock.Entry{Name: o.name, Record: o.record, Version: o.version})
+	}
+	var in []member.Input
+	if s.broken {
+		in = append(in, event(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}, s.sent))
+	}
+	w.step(i, append(in, event(lock.Event{Kind: lock.Listing}, s.sent), event(list, now))...)
+}
+
+// commit makes a record, or nil for its absence, what is stored of the lock, and has streams show it.
 func (w *world) commit(r *record.Record) {
 	before := w.stored
 	w.revision++
+	w.revisions = append(slices.Clip(w.revisions), w.revision)
 	v := record.Version{Revision: w.revision}
 	if r != nil {
 		v.UID = before.version.UID
 		if before.record == nil {
-			w.uids++
-			v.UID = fmt.Sprintf("u%d", w.uids)
+			v.UID = w.newUID(election)
 		}
 	}
 	w.stored = stored{record: r, version: v}
-	w.show(shown{source: machine.Stream, stored: w.stored, at: w.now})
+	w.show(shown{kind: lock.Changed, stored: w.stored, at: w.now})
+}
+
+// newUID is one that the object of that name has not had. It is of two letters: that of the object,
+// and which of its own it is.
+func (w *world) newUID(name string) string {
+	letter := letterOf(name)
+	w.uids[letter]++
+	return string([]byte{'A' + letter, '0' + w.uids[letter]})
+}
+
+// letters is how many objects there are: the lock, and the slots of each member's sessions.
+const (
+	letters = 1 + 3*slots
+	slots   = 4
+)
+
+func letterOf(object string) uint8 {
+	if object == election {
+		return 0
+	}
+	at := strings.LastIndexByte(object, '-')
+	letter := 1 + (object[at-1]-'1')*slots + object[at+1] - '0'
+	if letter >= letters {
+		panic("explore: too many sessions: " + object)
+	}
+	return letter
+}
+
+// find is where the session of that name is stored, or would be.
+func (w *world) find(name string) (at int, exists bool) {
+	return slices.BinarySearchFunc(w.sessions, name, func(o kept, name string) int {
+		switch {
+		case o.name < name:
+			return -1
+		case o.name > name:
+			return 1
+		}
+		return 0
+	})
+}
+
+func (w *world) session(name string) stored {
+	if at, exists := w.find(name); exists {
+		return w.sessions[at].stored
+	}
+	return stored{}
+}
+
+// commitSession makes a record, or nil for its absence, what is stored of a session.
+func (w *world) commitSession(name string, r *record.Record) {
+	w.revision++
+	at, exists := w.find(name)
+	o := kept{name: name, stored: stored{record: r, version: record.Version{Revision: w.revision}}}
+	switch w.sessions = slices.Clone(w.sessions); {
+	case r == nil:
+		w.sessions = slices.Delete(w.sessions, at, at+1)
+	case exists:
+		o.version.UID = w.sessions[at].version.UID
+		w.sessions[at] = o
+	default:
+		o.version.UID = w.newUID(name)
+		w.sessions = slices.Insert(w.sessions, at, o)
+	}
+	w.show(shown{kind: lock.Changed, name: name, stored: o.stored, at: w.now})
 }
 
 // show has all streams show a change.
 func (w *world) show(s shown) {
-	for i, m := range w.members {
-		if m.dead || m.left || m.cut {
-			continue
+	store := member.Own.ID
+	if s.name == "" {
+		store = w.x.election.Locks.ID
+	}
+	for i, m := range w.procs {
+		switch {
+		case m.dead || m.left || m.cut || m.streams[store].watch == 0:
+		case m.streams[store].lags(), w.x.options.Beats == Quiet && s.name != "" && !m.running():
+			w.breaks(i, store)
+		default:
+			to := &w.edit(i).streams[store]
+			to.queue = append(slices.Clip(to.queue), s)
+			if w.saysNothingElse(w.procs[i], s) {
+				w.streamShows(i, store)
+			}
 		}
-		if w.showAtOnce(i, s) {
-			continue
-		}
-		if len(m.queue) >= w.x.maxQueue() {
-			w.relist(i)
-			continue
-		}
-		m = w.edit(i)
-		m.queue = append(slices.Clip(m.queue), s)
 	}
 }
 
-// relist makes a stream start over with a list.
-func (w *world) relist(i int) {
-	w.edit(i).queue = []shown{{source: machine.List, stored: w.stored, at: w.now, sent: w.local(i), sessions: w.sessions, revision: w.revision}}
+// lags says whether a stream is so far behind that the server breaks it.
+func (s *stream) lags() bool {
+	locks := 0
+	for _, one := range s.queue {
+		if one.name == "" {
+			locks++
+		}
+	}
+	return locks >= mostOfLock || len(s.queue) >= mostQueued
+}
+
+// saysNothingElse: a prompt beat is shown at once to other members, if it says nothing else and
+// nothing else waits.
+func (w *world) saysNothingElse(m *proc, s shown) bool {
+	from := &m.streams[member.Own.ID]
+	if w.x.options.Beats != Prompt || s.name == "" || from.stalled || !m.running() || len(from.queue) > 1 || s.stored.record == nil {
+		return false
+	}
+	r := s.stored.record
+	return r.Holder != "" && slices.ContainsFunc(m.member.View().Peers, func(p machine.Peer) bool { return p.Identity == r.Holder && p.Equal(r.Member) })
+}
+
+// version is that of an object; zero where there is none.
+func (w *world) version(name string) record.Version {
+	switch {
+	case name != election:
+		return w.session(name).version
+	case w.stored.record == nil:
+		return record.Version{}
+	}
+	return w.stored.version
 }
 
 // put carries out a write, if its condition holds.
-func (w *world) put(i, incarnation int, a *machine.Write) bool {
-	current := w.stored.version
-	if w.stored.record == nil {
-		current = record.Version{}
-	}
-	if a.If != current {
+func (w *world) put(i, incarnation int, q *request) bool {
+	if q.replaces != w.version(q.name) {
 		return false
 	}
-	w.judgeStored(i, incarnation, a)
-	r := a.Record
-	w.commit(&r)
+	if q.ofLock() {
+		w.judgeStored(i, incarnation, q)
+		w.commit(q.write)
+		return true
+	}
+	w.judgeSession(i, incarnation, q.sent, w.session(q.name).record, q.write)
+	w.commitSession(q.name, q.write)
 	return true
+}
+
+// read is what is stored of an object, as a read shows it.
+func (w *world) read(name string) stored {
+	switch {
+	case name != election:
+		return w.session(name)
+	case w.stored.record == nil:
+		return stored{}
+	}
+	return w.stored
+}
+
+// requestArrives: the store acts on the n-th request.
+func (w *world) requestArrives(i, n int) {
+	m := w.edit(i)
+	m.requests = slices.Clone(m.requests)
+	q := m.requests[n]
+	switch {
+	case q.write == nil, w.put(i, m.incarnation, &q):
+		q.phase, q.stored = committed, w.read(q.name)
+	default:
+		q.phase = rejected
+	}
+	m.requests[n] = q
+	w.forget()
+	if !q.ofLock() && w.x.options.Beats != Loose && m.running() && !m.cut {
+		w.requestAnswered(i, n)
+	}
+}
+
+// requestAnswered: the member hears of the n-th request, or of the end of its time.
+func (w *world) requestAnswered(i, n int) {
+	m := w.edit(i)
+	q := m.requests[n]
+	m.requests = slices.Delete(slices.Clone(m.requests), n, n+1)
+	in := member.Answered{Request: q.id, Err: answers[q.phase]}
+	if in.Err == nil {
+		in.Entry = lock.Entry{Name: q.name, Record: q.stored.record, Version: q.stored.version}
+		if q.write != nil {
+			in.Entry.Record = nil
+		}
+	}
+	w.step(i, in)
+}
+
+var answers = map[phase]error{rejected: lock.ErrConflict, refused: lock.ErrDenied, lost: lock.ErrUnknown}
+
+// settleBeats carries out what sessions ask for at once, where beats are quiet, and shows it to all
+// who can hear of it.
+func (w *world) settleBeats() {
+	for more := w.x.options.Beats == Quiet; more && w.wrong == ""; {
+		more = false
+		for i, m := range w.procs {
+			if m.running() && m.onlyBeats(w.local(i)) {
+				w.step(i)
+				more = true
+			}
+			m = w.procs[i]
+			if n := slices.IndexFunc(m.requests, func(q request) bool { return !q.ofLock() && q.phase == sent && (q.write != nil || m.running()) }); n >= 0 && !m.dead {
+				w.requestArrives(i, n)
+				more = true
+			}
+		}
+		for i, m := range w.procs {
+			if m.running() && !m.cut && len(m.streams[member.Own.ID].queue) > 0 {
+				w.streamShows(i, member.Own.ID)
+				more = true
+			}
+		}
+	}
+}
+
+// onlyBeats says whether the session is what the member wants to be woken up for by now.
+func (m *proc) onlyBeats(now record.Instant) bool {
+	d := look(m.member)
+	if at := d.instant("sessionNext"); at == 0 || at > now {
+		return false
+	}
+	timers := d.get("timers").v
+	return timers.Len() == 0 || inside(timers.Index(0).Elem()).instant("wakeAt") > now
 }
 
 // may says whether a write can still be carried out some day.
 func (w *world) may(s stray) bool {
-	if s.session != nil {
-		return s.session.If == w.session(s.session.Name).version || s.session.If.IsZero() && w.budget > 0 && slices.Contains(w.x.options.Faults, DeleteSession)
+	fault, exists := DeleteSession, !w.version(s.name).IsZero()
+	if s.ofLock() {
+		fault = Delete
 	}
-	a := s.ask
-	if a.If == (record.Version{}) {
-		return w.stored.record == nil || w.budget > 0 && slices.Contains(w.x.options.Faults, Delete)
+	if s.replaces.IsZero() {
+		return !exists || w.budget > 0 && slices.Contains(w.x.options.Faults, fault)
 	}
-	return w.stored.record != nil && a.If == w.stored.version
+	return exists && s.replaces == w.version(s.name)
+}
+
+// arrives says whether a stray would be stored now.
+func (w *world) arrives(s stray) bool { return s.replaces == w.version(s.name) }
+
+// forget drops strays that can never be carried out.
+func (w *world) forget() {
+	if !slices.ContainsFunc(w.strays, func(s stray) bool { return !w.may(s) }) {
+		return
+	}
+	var still []stray
+	for _, s := range w.strays {
+		if w.may(s) {
+			still = append(still, s)
+		} else {
+			w.doom(s)
+		}
+	}
+	w.strays = still
+}
+
+// strand makes a stray of the n-th request, if it is a write that is on its way.
+func (w *world) strand(i, n int) {
+	m := w.edit(i)
+	q := m.requests[n]
+	if q.phase != sent || q.write == nil {
+		return
+	}
+	w.strays = append(slices.Clip(w.strays), stray{proc: i, incarnation: m.incarnation, request: q})
+	if q.ofLock() {
+		m.live = append(slices.Clip(m.live), q.beat)
+	}
+}
+
+// doom takes note that a stray will never be stored.
+func (w *world) doom(s stray) {
+	m := w.procs[s.proc]
+	if !s.ofLock() || m.incarnation != s.incarnation {
+		return
+	}
+	m = w.edit(s.proc)
+	m.live = slices.DeleteFunc(slices.Clone(m.live), func(b uint64) bool { return b == s.beat })
 }

@@ -70,7 +70,7 @@ var worlds = []Options{
 	{Name: "2 members, clocks differ, 1 brief fault", Members: 2, Timing: drifting(), Clocks: LastLags, Faults: brief(), Budget: 1},
 	{Name: "2 members, slow requests", Members: 2, Timing: unhurried(), Lag: 1},
 	{Name: "3 members, 1 stray write, deletion or blank", Members: 3, Timing: Tiny(), Faults: []Fault{StrayWrite, Delete, Blank}, Budget: 1},
-	beats("no fault, any order", Options{}),
+	beats("no fault, any order", Options{Beats: Loose}),
 	beats("1 fault", Options{Beats: Prompt, Start: Settled, Faults: lapses(), Budget: 1}),
 	beats("1 stall", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Stall}, Budget: 1}),
 }
@@ -86,7 +86,7 @@ var large = []Options{
 	{Name: "2 members, clocks differ, 1 fault of any kind", Members: 2, Timing: drifting(), Clocks: LastLags, Faults: AllFaults(), Budget: 1},
 	{Name: "3 members, 1 brief fault", Members: 3, Timing: Tiny(), Faults: brief(), Budget: 1},
 	beats("1 stray or lost write while they begin", Options{Beats: Prompt, Faults: []Fault{StrayWrite, LostReply, StrayBeat, LostBeatReply}, Budget: 1}),
-	beats("1 stray beat or death, any order", Options{Start: Settled, Faults: []Fault{StrayBeat, Crash}, Budget: 1}),
+	beats("1 stray beat or death, any order", Options{Beats: Loose, Start: Settled, Faults: []Fault{StrayBeat, Crash}, Budget: 1}),
 	beats("2 faults: stray beat, deleted session", Options{Beats: Prompt, Start: Settled, Faults: []Fault{StrayBeat, DeleteSession}, Budget: 2}),
 }
 

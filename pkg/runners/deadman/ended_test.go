@@ -1,17 +1,19 @@
 package deadman
 
 import (
+	"errors"
 	"os"
-	"runtime"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// unheard is a program of whose supervisor nobody hears anything, as if this process were frozen.
+// unheard is a program whose reports nobody reads yet, as if this process were frozen.
 func unheard(t *testing.T, kill record.Instant) *Process {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -31,19 +33,24 @@ func unheard(t *testing.T, kill record.Instant) *Process {
 	return p
 }
 
-// gone waits until a child of ours has ended.
-func gone(pid int) {
-	for !zombie(pid) { // it is on its way
-		runtime.Gosched()
+// gone waits until a child of ours has ended, and leaves it for others to reap.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	err := error(unix.EINTR)
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
-// When a program ended is the word of its supervisor, however late this process hears it.
+// The supervisor says when a program ended, however late this process hears it.
 func TestEndedWhenTheSupervisorSays(t *testing.T) {
 	boot := clock.Boottime()
 	kill := boot.Now().Add(time.Second)
 	p := unheard(t, kill)
-	gone(p.Guard())
+	gone(t, p.Guard())
 	heard := boot.Now()
 	p.following.Go(p.follow)
 	p.Wait()
@@ -52,7 +59,7 @@ func TestEndedWhenTheSupervisorSays(t *testing.T) {
 	}
 }
 
-// Where neither it nor its guard can say so, that is when this process has seen to it.
+// Where neither it nor its guard can say so, Ended is when this process made sure of it.
 func TestEndedWhenNobodySays(t *testing.T) {
 	boot := clock.Boottime()
 	p := unheard(t, boot.Now().Add(time.Hour))
@@ -65,7 +72,7 @@ func TestEndedWhenNobodySays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	gone(p.Guard())
+	gone(t, p.Guard())
 	heard := boot.Now()
 	p.following.Go(p.follow)
 	p.Wait()

@@ -148,8 +148,8 @@ func (s *step) configOf(identity string) string {
 	return ""
 }
 
-// isPassedOver says whether the member let a nomination go by and nothing has changed
-// about it since.
+// isPassedOver says whether the member let a nomination go by, or released a lock because it leaves, and
+// nothing has changed about it since.
 func (s *step) isPassedOver(m record.Member) bool {
 	i := slices.IndexFunc(s.passedOver, func(p passedOver) bool {
 		return p.identity == m.Identity && s.now < p.until && p.config == m.Config

@@ -188,8 +188,8 @@ func (s *step) turn() time.Duration {
 	return lastPlace*t.NominateDelay + time.Duration(s.jitter*float64(t.NominateDelay))
 }
 
-// mayCome says whether a nominee is to be waited for: it lives, and does not say that it is not ready,
-// as whoever leaves does.
+// mayCome says whether to wait for a nominee: it lives and says that it is ready. A member that leaves
+// says that it is not.
 func (s *step) mayCome(nominee string) bool {
 	return slices.ContainsFunc(s.View.Peers, func(p Peer) bool { return p.Identity == nominee && p.Ready })
 }
@@ -209,7 +209,7 @@ func (s *step) turnGone(free record.Instant) {
 // turnTaken passes over the nominee of the lock that was free before, now that another
 // member of ours took that very release: so it waited for as long as the nominee's turn,
 // whether we did or not. Without this, members that take the lock from each other by
-// turns would each nominate it again and again. Nobody waits for one that is gone.
+// turns would each nominate it again and again. A nominee for which nobody waits is not passed over.
 func (s *step) turnTaken(before Lock, r *record.Record) {
 	if before.Owner == Free && before.Record.HandoverTo != r.Holder && r.Transitions == before.Record.Transitions+1 && s.mayCome(before.Record.HandoverTo) {
 		s.passOver(before)
@@ -233,24 +233,25 @@ func (s *step) passOver(l Lock) {
 	p.until = s.now.Add(record.Doubled(s.cfg.Timing.StandDown, p.count))
 	p.count++
 	p.since = l.since
-	p.config = s.configOf(nominee)
-	rest := slices.DeleteFunc(slices.Clone(s.passedOver), func(o passedOver) bool { return o.identity == nominee })
-	rest = rest[max(0, len(rest)-maxPassedOver+1):]
-	s.passedOver = append(rest, p)
+	s.notePassedOver(p)
 	s.act(Report{Kind: PassedOver, Role: s.Role, Detail: nominee})
 }
 
-// leaves passes over who released the lock because it leaves: its session may say for a moment
-// longer that it is ready, and whoever took the lock would hand it straight back.
+// leaves passes over the member that released the lock because it leaves: for a moment longer its session
+// may say that it is ready, and the next holder would hand the lock straight back.
 func (s *step) leaves(r *record.Record) {
 	n := len(r.History)
 	if n == 0 || r.History[n-1].Why != released+string(ReasonShutdown) || r.History[n-1].Who == s.cfg.Member.Identity {
 		return
 	}
-	leaver := r.History[n-1].Who
-	rest := slices.DeleteFunc(slices.Clone(s.passedOver), func(o passedOver) bool { return o.identity == leaver })
-	rest = rest[max(0, len(rest)-maxPassedOver+1):]
-	s.passedOver = append(rest, passedOver{identity: leaver, config: s.configOf(leaver), until: s.now.Add(s.cfg.Timing.LeaseDuration)})
+	s.notePassedOver(passedOver{identity: r.History[n-1].Who, until: s.now.Add(s.cfg.Timing.LeaseDuration)})
+}
+
+// notePassedOver replaces what was known of that member, and forgets the oldest one if there are too many.
+func (s *step) notePassedOver(p passedOver) {
+	p.config = s.configOf(p.identity)
+	rest := slices.DeleteFunc(slices.Clone(s.passedOver), func(o passedOver) bool { return o.identity == p.identity })
+	s.passedOver = append(rest[max(0, len(rest)-maxPassedOver+1):], p)
 }
 
 // forgive forgets that a member let its turn go by, now that it took the lock.
@@ -261,7 +262,7 @@ func (s *step) forgive(member string) {
 	}
 }
 
-// maxPassedOver bounds the memory of nominees that did not come.
+// maxPassedOver bounds the memory of members that are passed over.
 const maxPassedOver = 16
 
 // awaitStream waits until the stream shows the version that a reply or a read showed. If

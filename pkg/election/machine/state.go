@@ -322,10 +322,13 @@ type write struct {
 	throughSession bool
 }
 
+// passedOver is a member that this one neither names nor moves to until then, since it let a nomination
+// go by, or leaves.
 type passedOver struct {
 	identity, config string
 	until            record.Instant
-	// since is the first sight of the release that named it.
+	// since is the first sight of the release that named it, count how many nominations it let go
+	// by; both zero for one that leaves.
 	since record.Instant
 	count int
 }

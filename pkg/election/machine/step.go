@@ -15,7 +15,8 @@ func Step(c Config, before State, now record.Instant, event Event) (State, []Act
 	return StepInto(nil, c, before, now, event)
 }
 
-// StepInto is Step with room for the actions, whose memory it uses.
+// StepInto is Step that puts the actions into the memory of room, to allocate nothing at each beat. The
+// caller must be done with them before it gives that memory to another step.
 func StepInto(room []Action, c Config, before State, now record.Instant, event Event) (State, []Action) {
 	s := &step{State: before, cfg: c, now: now, actions: room[:0]}
 	s.learn(event)

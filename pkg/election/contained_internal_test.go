@@ -19,16 +19,16 @@ type frozen struct {
 
 func (f *frozen) Now() record.Instant { return f.Clock.Now().Add(f.ahead) }
 
-// contained is a runner that takes so long to return once it was told to stop, and says, if
-// anything, when its processes had ended: so long before the deadline.
+// contained is a runner that returns some time after it was told to stop. If it says when its processes
+// ended, then that was so long before the deadline.
 type contained struct {
-	says          bool
-	returns       time.Duration
-	before        time.Duration
-	notAfterwards bool
+	says    bool
+	returns time.Duration
+	before  time.Duration
+	isNot   bool
 }
 
-func (c contained) Contained() bool { return !c.notAfterwards }
+func (c contained) Contained() bool { return !c.isNot }
 
 func (c contained) Run(ctx context.Context, term Term) error {
 	<-ctx.Done()
@@ -46,13 +46,13 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 		runner contained
 		aborts bool
 	}{
-		"its processes had ended":          {contained{says: true, returns: time.Second, before: time.Millisecond}, false},
-		"they had, at the very deadline":   {contained{says: true, returns: time.Second}, false},
-		"they had not":                     {contained{says: true, returns: time.Second, before: -1}, true},
-		"they had not, and it is fast":     {contained{says: true, before: -1}, true},
-		"it has none, and what is fenced":  {contained{returns: time.Second}, false},
-		"it does not return":               {contained{says: true, returns: time.Minute, before: time.Millisecond}, true},
-		"it works in this process as well": {contained{says: true, returns: time.Second, before: time.Millisecond, notAfterwards: true}, true},
+		"its processes ended in time":        {contained{says: true, returns: time.Second, before: time.Millisecond}, false},
+		"they ended at the very deadline":    {contained{says: true, returns: time.Second}, false},
+		"they ended too late":                {contained{says: true, returns: time.Second, before: -1}, true},
+		"too late, but it returns at once":   {contained{says: true, before: -1}, true},
+		"it has none: its writes are fenced": {contained{returns: time.Second}, false},
+		"it does not return":                 {contained{says: true, returns: time.Minute, before: time.Millisecond}, true},
+		"it says that it is not contained":   {contained{says: true, returns: time.Second, before: time.Millisecond, isNot: true}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

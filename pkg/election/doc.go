@@ -24,5 +24,5 @@
 //
 // A runner that has not returned when its time to stop is over, and a host that was held up past a
 // deadline, end the process through Config.Abort: work that cannot be stopped must not outlive the
-// lock. Where the work was none of this process's own (Contained) and had ended in time, it goes on.
+// lock. A process whose work is all done by others (Contained), and had ended in time, goes on.
 package election

@@ -20,13 +20,14 @@ type Runner interface {
 	Run(ctx context.Context, term Term) error
 }
 
-// Contained is what a Runner may be as well: no code of this process does harm in its name beyond
-// the deadline. Its work is other processes, which somebody ends in time though this one cannot
-// run, or all that it writes is fenced by its token. A process that was frozen beyond the deadline
-// goes on if such a runner then returns within a moment, and none of its processes ended too
-// late (Term.Ended); for any other runner it ends.
+// Contained is a Runner that may say that code of this process does no harm in its name beyond the
+// deadline: its work is done by other processes, which somebody ends in time even while this one cannot
+// run, or the store rejects what it writes too late, by its token or by a conflict. After a freeze beyond
+// the deadline this process goes on if such a runner then returns within two seconds, and none of its
+// processes ended too late (Term.Ended). For any other runner it ends.
 type Contained interface {
 	Runner
+	// Contained is asked once for each term, before Run; false makes it a Runner like any other.
 	Contained() bool
 }
 
@@ -47,9 +48,9 @@ type Term struct {
 	Cycle int
 
 	validity *Validity
-	status   *Status          // nil where there is no Manager
-	giveUp   func(why string) // nil where there is no Manager
-	ended    func(record.Instant)
+	status   *Status              // nil where there is no Manager
+	giveUp   func(why string)     // nil where there is no Manager
+	ended    func(record.Instant) // nil where there is no Manager
 }
 
 // NewTerm makes a term for whoever drives runners without a Manager, such as the tests
@@ -74,10 +75,10 @@ func (t Term) GiveUp(why string) {
 	}
 }
 
-// Ended is for a Contained runner: it says, before Run returns, when the last of some processes that
-// did its work had ended, by the word of who watched over them, who must not be frozen
-// with this process. Without such a word that is when Run knew it. It does nothing for a Term
-// that no Manager began.
+// Ended is for a Contained runner, before Run returns: it says when the last of some processes that did
+// its work had ended. The time must come from a process that watched over them and was not frozen with
+// this one; without one it is the time at which Run found out. The latest of several calls counts. It
+// does nothing for a Term that no Manager began.
 func (t Term) Ended(at record.Instant) {
 	if t.ended != nil {
 		t.ended(at)

@@ -21,7 +21,7 @@ type work struct {
 	cancel   context.CancelCauseFunc
 	abort    func(error)
 	term     Term
-	// contained: the work ends in time though this process cannot run.
+	// contained is what the runner says of itself (Contained).
 	contained bool
 
 	mu sync.Mutex
@@ -31,16 +31,16 @@ type work struct {
 	gaveUp   bool
 	returned bool
 	guard    *clock.Timer
-	// ended is when the last processes of a contained runner had ended, of which it told.
+	// ended is when the last process of a contained runner had ended, as far as it told.
 	ended record.Instant
-	// heldUp: the runner is contained, had not returned when its work had to be dead, and got a
-	// moment more.
+	// heldUp: a contained runner had not returned when its work had to be dead, and got lateReturn
+	// more.
 	heldUp bool
 }
 
-// moment is how long a contained runner may take to return when its work must be dead. It
-// may only not know yet that it is, since the process was frozen.
-const moment = 2 * time.Second
+// lateReturn is how much later than its work must be dead a contained runner may return. After a freeze
+// the work may be dead, and the runner not know it yet.
+const lateReturn = 2 * time.Second
 
 // begin starts the runner on a goroutine that wg joins. returned is called from there
 // once the runner has returned, with its error or what it panicked with, and
@@ -176,7 +176,7 @@ func (w *work) keep() {
 		w.guard.Reset(w.stop.By.Sub(now))
 	case w.contained && !w.heldUp:
 		w.heldUp = true
-		w.guard.Reset(moment)
+		w.guard.Reset(lateReturn)
 	default:
 		w.abortLocked("did not stop within its grace")
 	}

@@ -79,9 +79,9 @@ func (p *Process) Wait() Status {
 	return p.status
 }
 
-// Ended is, once Dead is closed, when nothing lived any more, by the word of the supervisor or its
-// guard: it may be long ago where this process was frozen. Where neither gave it, it
-// is when this process had seen to that itself.
+// Ended is when nothing of the program lived any more, once Dead is closed. The supervisor or its guard
+// says so, which may be long ago if this process was frozen. If neither did, it is when this
+// process had made sure of it itself.
 func (p *Process) Ended() record.Instant { return p.ended }
 
 // order tells the supervisor something, and its guard when it is to act in its stead: half of

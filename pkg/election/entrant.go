@@ -52,8 +52,8 @@ type spec struct {
 	*member.Settings
 }
 
-// keptLocked is what is kept of a complete Spec. Settings like those of the election before are
-// kept once: there may be ten thousand.
+// keptLocked is what the manager keeps of a complete Spec. Elections that follow each other with the
+// same settings share one copy: there may be ten thousand.
 func (m *Manager) keptLocked(s *Spec) spec {
 	settings := member.Settings{
 		Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Foreign: s.Foreign, Range: s.Range, Outage: s.Outage, Renewal: s.Renewal,

@@ -48,7 +48,7 @@ type Election struct {
 	Ranges *Ranges
 }
 
-// Settings are what most elections have alike. Those that do may share them: nobody writes to them.
+// Settings are what most elections have in common. Elections may share one value, so nobody writes to it.
 type Settings struct {
 	Timing    record.Timing
 	Policy    priority.Policy

@@ -63,8 +63,8 @@ func (m *Member) add(election *Election) []*stream {
 	return streams
 }
 
-// settle drops the elections that were given up and owe nothing any more, and says whether there were
-// some.
+// settle drops the elections that were given up and owe nothing any more, and says whether it dropped
+// any.
 func (m *Member) settle() (dropped bool) {
 	stray := false
 	for _, c := range m.going.all() {

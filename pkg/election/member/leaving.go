@@ -34,9 +34,9 @@ func (m *Member) resign(c *contest, why machine.Reason) {
 }
 
 // handOver takes in that a contest is over: a member that leaves for good waits a moment for
-// the nominee of the lock that it released. Skipped if we outrank the nominee: one of
-// an earlier version does not heed that our release says we leave, and while our session says that
-// we are ready, it would hand the lock straight back.
+// the nominee of the lock that it released. Skipped if we outrank the nominee: one of an earlier
+// version ignores that our release says we leave, and would hand the lock straight back while our
+// session says that we are ready.
 func (m *Member) handOver(c *contest) {
 	l := &c.state.Lock
 	if m.leaving != machine.ReasonShutdown || l.Owner != machine.Free {

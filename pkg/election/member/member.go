@@ -177,7 +177,8 @@ func (m *Member) Step(now record.Instant, wall time.Time, inputs ...Input) []Eff
 	return effects
 }
 
-// mostKept is how many effects the memory is kept for: a beat has one for each term.
+// mostKept is for how many effects the memory is kept until the next step. A beat has one for each term,
+// so a member that leads thousands would keep much for nothing.
 const mostKept = 64
 
 // Over says whether this incarnation owes nothing any more. Its watches and requests may be
@@ -227,14 +228,15 @@ func (m *Member) take(in Input) {
 	}
 }
 
-// attend does all that is due now, and what becomes due by that: else it would wait for whatever wakes
-// the member next.
+// attend does all that is due now, and what that makes due: else that would wait until something
+// wakes the member.
 func (m *Member) attend() {
 	for m.attendOnce() {
 	}
 }
 
-// attendOnce says whether it gave up an election, or everything, after which more may be due.
+// attendOnce says whether to attend again: it dropped an election, began to leave, or lost the session,
+// which may make more due.
 func (m *Member) attendOnce() (again bool) {
 	for c := m.timers.due(m.now); c != nil; c = m.timers.due(m.now) {
 		m.woken(c)
@@ -250,7 +252,8 @@ func (m *Member) attendOnce() (again bool) {
 		m.published, m.publishAt = m.preference.Digest(), 0
 	}
 	m.own.Publish(m.says())
-	leaving, dropped := m.leaving, m.settle()
+	leaving := m.leaving
+	dropped := m.settle()
 	if m.endsSession() {
 		m.own.Leave()
 	}

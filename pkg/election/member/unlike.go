@@ -24,8 +24,8 @@ type setup struct {
 	names, rules, timings uint64
 	// leases counts the elections of each leaseDuration.
 	leases map[time.Duration]int
-	// config and said are what the session says of it, made anew when it is stale: elections come by
-	// the thousand, and each step asks.
+	// config and said are what the session says of it, kept until an election comes or goes (stale):
+	// each step asks.
 	config string
 	said   record.Setup
 	stale  bool

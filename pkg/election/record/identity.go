@@ -16,7 +16,8 @@ func HostOf(identity string) string {
 }
 
 // OurForm says whether an identity has the form that members of ours use. A holder of
-// that form is never taken for a foreign elector.
+// that form is never taken for a foreign elector. It is asked at each sight of a lock, so there is no
+// regular expression here; a test compares it with one.
 func OurForm(identity string) bool {
 	host := HostOf(identity)
 	if host == "" || !alphanumeric(host[0]) || !alphanumeric(host[len(host)-1]) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What the form is says the expression; nobody may be taken for ours, or for a stranger, by a
-// faster way of asking.
+// The expression defines the form. A difference would take a stranger for a member of ours, or a member
+// for a foreign elector.
 func TestOurFormIsThatOfTheExpression(t *testing.T) {
 	form := regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?_[0-9a-f]{8}$`)
 	const some = "aFg9-._\nZé"

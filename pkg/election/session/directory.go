@@ -216,7 +216,7 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 	switch bound := r.Bound(); {
 	case bound && r.Holder == "":
 		s.owner, s.beat, s.ended = before.owner, before.beat, s.ended || before.ended
-		if before.duration != 0 { // whoever ends it has nothing to say about that
+		if before.duration != 0 { // an end does not change how long others wait for its terms
 			s.duration, s.setup = before.duration, before.setup
 		}
 	case bound && s.owner != before.owner: // the slot is used again
@@ -236,9 +236,9 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 	return s
 }
 
-// durationOf is how long a session lasts. A live one says so twice, and its member never means more
-// than its longest lease: where a stranger has edited one of the three, the middle one is long
-// enough, and not too long. Members of an earlier version do not say how long they mean at most.
+// durationOf is how long a session lasts. A live one says so twice, and its member's longest lease is no
+// shorter. So the middle one of the three is long enough though a stranger edited one, and no longer than
+// that lease. Members of an earlier version publish no longest lease.
 func durationOf(r *record.Record) time.Duration {
 	if r.Member == nil || r.Member.LongestLease == 0 {
 		return r.Mark.Duration

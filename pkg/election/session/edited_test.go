@@ -7,9 +7,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Rule observers-clock: how long a session lasts is written in three places. Whichever of them a
-// stranger has edited before it was first seen, it is waited for as long as its owner meant, and not
-// for longer than the member ever means.
+// Rule observers-clock: a session says in three places how long it lasts. Whichever of them a stranger
+// edited before anybody saw it, others wait for as long as its owner meant, and no longer than for the
+// owner's longest lease.
 func TestOneEditedDurationDoesNotCount(t *testing.T) {
 	const lasts, longest = 20 * time.Second, 40 * time.Second
 	for what, edit := range map[string]func(*record.Record){
@@ -37,7 +37,7 @@ func TestOneEditedDurationDoesNotCount(t *testing.T) {
 	}
 }
 
-// The same of an end, of which the field says nothing.
+// The same holds for a session that has ended: its field says nothing about it.
 func TestAnEditedEndIsNotWaitedFor(t *testing.T) {
 	const longest = 20 * time.Second
 	s := newSlots(t)
@@ -51,7 +51,7 @@ func TestAnEditedEndIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// What a stranger makes of an end, and of what a member says beside its beat, makes nobody wait.
+// Edits of an end, and of what the member says beside a beat that was seen before, make nobody wait.
 func TestOthersAreWaitedForAsLongAsTheyMeant(t *testing.T) {
 	const lasts = 20 * time.Second
 	own := record.Member{Identity: "own", Config: "ours"}

@@ -61,8 +61,8 @@
 // In half of the seeds all processes tell their members one thing at a time. In the other half all
 // or some of them take in bursts, as the product's host does: what came while the process was
 // stopped, was held up for up to a renewal interval, or within the same 2 ms, is told at once, in
-// the order in which it came; timers may go first where both wait. Work
-// is killed at its deadline, where the product's guard tells it to stop a grace before that.
+// the order in which it came; timers may go first where both wait. Work is killed at its deadline,
+// where the product's guard tells it to stop a grace before that.
 //
 // # Rollouts
 //
@@ -79,15 +79,15 @@
 // names, or beside them; elections have ranges, or move from one lock to another as docs/moving.md
 // has it: while they run, members are given both locks, one after the other, and then the new one
 // alone, once all go by both; some are taken back half-way, and some go back when they are done. Wall
-// clocks are up to half a minute off. Judged besides is that ranges
-// of different terms share no moment. Not judged of an election that moves are its preference, how
-// often it moves in calm, and what it gives up; and who has ranges keeps the lock object that it has,
-// since a process that starts anew cannot know of a range of which nothing tells.
+// clocks are up to half a minute off. Judged besides is that ranges of different terms share no
+// moment. Not judged of an election that moves are its preference, how often it moves in calm, and what
+// it gives up; and who has ranges keeps the lock object that it has, since a process that starts anew
+// cannot know of a range of which nothing tells.
 //
 // # Outages
 //
 // In the class of scenarios named Outages the store falls silent for all members alike, and the terms
-// of some elections outlast that. Nobody is cut off alone there, and nothing is edited: that gives the
+// of some elections outlast that. Nobody is cut off alone there, and no lock is edited: either gives the
 // guarantee away, as docs/ranges.md says. All judges stand; a term that fails open is granted more than
 // its last write allows, but not more than its configuration does.
 //
@@ -99,11 +99,11 @@
 // more, and liveness is judged.
 //
 // What the guarantee leaves out is left out here: a stranger never rewrites a lock's record
-// consistently with our annotation; of a session it edits one of the three places that say how long it
-// lasts, says that it is another group's, or puts back what it said before, even after its end (a
-// member that did not see the end may go on then, which is not judged, but what comes of it is). No lock that is deleted has `bootstrap: immediate`,
-// and a store is restored only in the class of scenarios named Restore, in which overlaps
-// and tokens are not judged, and no lock is shared. Where leaseDurations differ nothing is
+// consistently with our annotation. It edits a session in one of the three places that say how long the
+// session lasts, gives it to another group, or puts back what it said before, even after its end. A
+// member that did not see the end may go on then: that is not judged, but what comes of it is. No lock
+// that is deleted has `bootstrap: immediate`, and a store is restored only in the class of scenarios
+// named Restore, in which overlaps and tokens are not judged, and no lock is shared. Where leaseDurations differ nothing is
 // deleted or corrupted: who has the shorter one may wait too briefly then. Where others
 // share the lock it is not deleted, nor are its holder or its duration edited to what lets
 // them in at once; nor is it corrupted where their duration is longer than our

@@ -10,10 +10,10 @@ import (
 )
 
 // Outages: the store falls silent for all members alike, again and again, and some elections fail
-// open. That gives the guarantee away where one member alone is cut off, so none is here; where all
-// are, nobody may work beside whom fails open: after an outage the holder is the first to write.
+// open. A member that is cut off alone gives the guarantee away, so none is here. Where all are cut
+// off, nobody may work beside a term that fails open: after an outage its holder is the first to write.
 
-// notOfAll are the faults that cut off one member from what others reach.
+// notOfAll are the faults that meet one member alone, or edit a lock: each gives the guarantee away.
 var notOfAll = []Fault{WritesOut, ReadsOut, Partition, Outage, CutResumed, LockDeleted, LockEdited, Ambush, SessionDeleted, SessionEdited, LabelStorm}
 
 // pickOutages says which elections fail open. Those are renewed by their records.

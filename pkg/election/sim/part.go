@@ -87,7 +87,7 @@ func (m *part) shown(revision uint64) {
 	}
 }
 
-// listed: a list shows the lock so.
+// listed takes in how a list shows the lock.
 func (m *part) listed(e lock.Entry) {
 	m.shown(e.Version.Revision)
 	s := m.state()

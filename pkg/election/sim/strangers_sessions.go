@@ -8,16 +8,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// meddler is a stranger who edits sessions beside a beat of theirs, so that they look sound: it says
-// another group, another duration, or what the same session said before. Of the places that say how
-// long a session lasts it edits one only, as the guarantee has it. A fourth of the runs has one.
+// meddler is a stranger who edits sessions and leaves their beats alone, so that they look sound: it
+// writes another group, another duration, or what the same session said before. Of the places that say
+// how long a session lasts it edits one only, since the guarantee holds against no more. A quarter of
+// the runs has one.
 type meddler struct {
 	w     *world
 	rng   *rand.Rand
 	every time.Duration
-	// lasts writes a duration into the place that is edited. Nothing else says how long the elections
-	// of a member last: longest is that it is this place, and what is written is believed then.
-	lasts   func(*record.Record, time.Duration)
+	// lasts writes a duration into the one place that this meddler edits.
+	lasts func(*record.Record, time.Duration)
+	// longest: that place is the member's longest lease. Nothing else says how long the leases of its
+	// elections are, so members believe it.
 	longest bool
 	// saved is what some sessions said, by name; kept are the names, in order.
 	saved map[string]*record.Record

@@ -178,8 +178,8 @@ func (c *company) spans() (all []span.Span, err error) {
 	return all, nil
 }
 
-// begun waits until each of the elections has been worked on since, and returns how long after since
-// each first was. A member says that it leads before its runner has written down that it began.
+// begun waits until work has begun in each of the elections after since, and returns how long after, and
+// when. It has to wait because a member says that it leads before its runner has written down that it began.
 func (c *company) begun(ctx context.Context, since record.Instant, elections map[string]bool) (sample, map[string]record.Instant, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -30,8 +30,8 @@ func (b *bench) switches(ctx context.Context, n int, elections []string) (all sa
 	return all, nil
 }
 
-// leader waits until a member leads, and is the one that leads most elections: leadership may be on
-// its way from one to another.
+// leader waits until a member leads, since leadership may be on its way from one to another. It returns
+// the member that leads most elections, and their names.
 func (b *bench) leader(ctx context.Context) (best *member, most []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -118,8 +118,8 @@ func (b *bench) comeBack(ctx context.Context, m *member) error {
 	return <-ended
 }
 
-// descends says whether a process lives that the ancestor started, or one that it started: between
-// a member and its program are those that watch over the program.
+// descends says whether a process lives and is the ancestor or descends from it. Between a member
+// and its program stand the processes that watch over the program.
 func descends(pid, ancestor int) bool {
 	for pid > 1 && pid != ancestor {
 		pid = parent(pid)

@@ -121,12 +121,12 @@ func TestWhenALeavingMemberIsNotReady(t *testing.T) {
 	}
 }
 
-// Nobody hands a lock back to who has just left it: its release says that it leaves, however long its session
-// says that it is ready.
+// Nobody hands a lock back to a member that has just left it: its release says that it leaves, however long
+// its session says that it is ready.
 func TestWhoLeavesIsNotPreferredAgain(t *testing.T) {
 	for _, write := range []struct{ leaver, nominee time.Duration }{
 		{time.Millisecond, 10 * time.Millisecond},
-		{10 * time.Millisecond, time.Millisecond}, // it leads while the leaver's session lives
+		{10 * time.Millisecond, time.Millisecond}, // the nominee leads while the leaver's session lives
 	} {
 		inBubble(t, func(t *testing.T) {
 			g := newGroup(t, "a", "b", "c")
@@ -162,7 +162,7 @@ func handsOverAtOnce(c *election.Config, s *election.Spec) {
 // Nobody waits for a nominee that leaves before it has taken the lock: its session says that it is not
 // ready any more, or ends.
 func TestANomineeThatLeavesIsNotWaitedFor(t *testing.T) {
-	for _, stopTime := range []time.Duration{0, 800 * time.Millisecond} { // of other work of the nominee's
+	for _, stopTime := range []time.Duration{0, 800 * time.Millisecond} { // of the nominee's other work, b
 		inBubble(t, func(t *testing.T) {
 			g := newGroup(t, "a")
 			g.bend = handsOverAtOnce
@@ -222,8 +222,8 @@ func TestALeaverDoesNotWaitForANomineeThatHangs(t *testing.T) {
 	})
 }
 
-// Who outranks its nominee ends its session at once: a nominee of an earlier version would hand the lock back
-// while the session lives.
+// A leaver that outranks its nominee ends its session at once: a nominee of an earlier version would hand the
+// lock back while the session lives.
 func TestALeaverThatOutranksItsNomineeDoesNotWaitForIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

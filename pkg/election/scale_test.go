@@ -257,8 +257,8 @@ func TestCostsOfManyElections(t *testing.T) {
 	if many.perLeader > 2850 || many.perFollower > 2650 {
 		t.Errorf("an election costs its leader %.0f B and a follower %.0f B", many.perLeader, many.perFollower)
 	}
-	// Each beat moves a term's deadline: that of its machine and when it wants a Tick, the word to the
-	// host, and what its Status shows.
+	// A beat costs a term four: its machine's new deadline and Tick, the effect for the host, and what
+	// the Status shows.
 	if each := (many.allocations - few.allocations) / float64(n-10); each > 4.5 {
 		t.Errorf("a term costs %.1f allocations per renewInterval", each)
 	}

@@ -58,7 +58,7 @@ var lags = map[string]func() func() time.Duration{
 	"in bursts, of two and more": func() func() time.Duration { return bursts(33 * time.Second) },
 }
 
-// secondsLed is for how many of the next n seconds the member leads the election, of those members.
+// secondsLed counts in how many of the next n seconds the member leads the election; of are all members.
 func secondsLed(n int, election string, by *member, of ...*member) (led int) {
 	for range n {
 		after(time.Second)

@@ -10,8 +10,8 @@
 // real one: what comes of a claim that is not waited out for long enough.
 //
 // Whole members live side by side, too: processes of primacy as it was at an earlier commit, built from
-// that, and of primacy as it is (whole). They exchange places one after the other, there and back, are
-// stopped and killed, and move by rollouts.
+// its source, and of primacy as it is (whole). Those of one version replace those of the other one by
+// one, there and back; members are stopped and killed, and rollouts move their elections.
 //
 // Timings are scaled to seconds. PRIMACY_LONG=1 runs all cases at client-go's defaults
 // (15 s, 10 s, 2 s), and whole members at the profile default, which takes minutes.

@@ -70,8 +70,8 @@ func idlest(g *group, of []*whole) *whole {
 	return slices.MinFunc(of, func(a, b *whole) int { return cmp.Compare(g.load(a), g.load(b)) })
 }
 
-// roll exchanges all members, one after the other. Before the last one, both versions live side
-// by side for a while.
+// roll replaces all members, one after the other, by members of another version. Before the last one,
+// both versions live side by side for a while if tests may take long.
 func (g *group) roll(to version, next next, how syscall.Signal) {
 	g.t.Helper()
 	for {
@@ -125,8 +125,8 @@ func canary(t *testing.T, before, today version) {
 	g.rollout(maps, today, green, blue)
 }
 
-// rollout moves all elections to another revision, a quarter first; the busiest member of those
-// that led all is killed then, and with it, mostly, who drives the rollout.
+// rollout moves all elections to another revision, a quarter first. Then it kills the busiest member of the
+// former revision, which mostly drives the rollout.
 func (g *group) rollout(maps coreclient.ConfigMapInterface, by version, from, to []*whole) {
 	g.t.Helper()
 	begun := now()
@@ -166,7 +166,7 @@ func (g *group) rollout(maps coreclient.ConfigMapInterface, by version, from, to
 	g.completed(maps)
 }
 
-// completed waits until the rollout is.
+// completed waits until the rollout is complete.
 func (g *group) completed(maps coreclient.ConfigMapInterface) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
@@ -198,7 +198,7 @@ func (g *group) run(v version, stdin string, args ...string) {
 	}
 }
 
-// apart is what the judge must see: two members that have no lock in common.
+// apart has two members without a common lock work at once: the judge must see that.
 func apart(t *testing.T, before, today version) {
 	g := newGroup(t, before, 1)
 	g.overlapping = true

@@ -102,7 +102,7 @@ type kind struct {
 	exec       bool
 }
 
-// all is more than there are of any kind.
+// all is as many as there are of any kind.
 const all = 8
 
 var kinds = []kind{
@@ -126,7 +126,8 @@ type group struct {
 	warned           map[string]int
 }
 
-// newGroup makes one whose elections are of all kinds, n in all or as many as kinds says.
+// newGroup makes one with elections of all kinds, of each as many as kinds says, but most at the most.
+// Their exec runners run the program of worker.
 func newGroup(t *testing.T, worker version, most int) *group {
 	g := &group{arena: newArena(t, 0), logs: t.ArtifactDir(), warned: map[string]int{}}
 	dir, err := os.MkdirTemp("", "primacy") // the name of a socket must be short
@@ -212,7 +213,7 @@ func (g *group) listen(l net.Listener) {
 	}
 }
 
-// host is that of whose work it is.
+// host is that of the member whose work it is.
 func (s *span) host() string {
 	_, identity, _ := strings.Cut(s.who, " ")
 	return record.HostOf(identity)
@@ -248,7 +249,7 @@ func (g *group) join(v version, host, revision string) *whole {
 	return m
 }
 
-// start starts a member; more is what it is told beside.
+// start starts a member; more are further arguments.
 func (g *group) start(v version, host, revision string, more ...string) *whole {
 	g.t.Helper()
 	m := &whole{g: g, host: host, revision: revision, version: v, known: map[string]bool{}, ended: make(chan struct{})}
@@ -278,7 +279,7 @@ func (g *group) start(v version, host, revision string, more ...string) *whole {
 	return m
 }
 
-// sessions are the sights of the member's own sessions. What is known is locked.
+// sessions are the sights of the member's own sessions. The caller has locked the group.
 func (m *whole) sessions() (found []sight) {
 	for name, seen := range m.g.seen {
 		if !strings.HasPrefix(name, "primacy-edge-") {
@@ -345,7 +346,7 @@ func (m *whole) read() {
 	}
 }
 
-// at says whether the host alone is at work. What is known is locked.
+// at says whether the host alone is at work. The caller has locked the group.
 func (g *group) at(lock, host string) bool {
 	n := 0
 	for _, s := range g.spans[lock] {
@@ -360,7 +361,7 @@ func (g *group) at(lock, host string) bool {
 	return n == 1
 }
 
-// load is in how many elections the member is at work.
+// load counts the elections in which the member is at work.
 func (g *group) load(m *whole) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -60,21 +60,21 @@ func frozen(t *testing.T, b programs) {
 	p.stop(leader)
 	for _, kind := range kinds {
 		terms := p.work(kind)
-		var frozen, planned []time.Duration
+		var afterFreeze, afterStop []time.Duration
 		for i := 1; i < len(terms); i++ {
 			margin := terms[i].Begin.Sub(terms[i-1].Till)
 			if i%2 == 1 {
-				frozen = append(frozen, margin)
+				afterFreeze = append(afterFreeze, margin)
 			} else {
-				planned = append(planned, margin)
+				afterStop = append(afterStop, margin)
 			}
 		}
-		if len(planned) < trials() {
+		if len(afterStop) < trials() {
 			t.Fatalf("%s: %d terms", kind, len(terms))
 		}
-		t.Logf("%s: from the last sign of life of a frozen member's work to the next member's first: %s", kind, spread(frozen))
-		t.Logf("%s: the same when that leaves, and the one that was frozen leads again: %s", kind, spread(planned))
-		if min(slices.Min(frozen), slices.Min(planned)) <= 0 {
+		t.Logf("%s: from the last sign of life of a frozen member's work to the next member's first: %s", kind, spread(afterFreeze))
+		t.Logf("%s: the same when the next member is stopped, and the one that was frozen leads again: %s", kind, spread(afterStop))
+		if min(slices.Min(afterFreeze), slices.Min(afterStop)) <= 0 {
 			t.Errorf("%s: two members worked at once", kind)
 		}
 	}
@@ -84,12 +84,12 @@ func frozen(t *testing.T, b programs) {
 // goes on: nobody can say what that did.
 func frozenBesideAFunction(t *testing.T, b programs) {
 	p := both(t, b, "name: function\nrunners:\n- {name: work, func: {kind: demo.heartbeat}}")
-	frozen := p.members[0]
-	p.signal(frozen.Process.Pid, syscall.SIGSTOP)
+	member := p.members[0]
+	p.signal(member.Process.Pid, syscall.SIGSTOP)
 	p.await(2, kinds...)
-	p.signal(frozen.Process.Pid, syscall.SIGCONT)
-	_ = frozen.Wait() // how it ended is looked at
-	if code := frozen.ProcessState.ExitCode(); code != 70 {
+	p.signal(member.Process.Pid, syscall.SIGCONT)
+	_ = member.Wait() // its status is looked at below
+	if code := member.ProcessState.ExitCode(); code != 70 {
 		t.Errorf("it ended with status %d, want 70\n%s", code, p.tail(0))
 	}
 }

@@ -205,7 +205,7 @@ func TestHolderDoesNotComeBack(t *testing.T) {
 		if m2.status["a"].IsLeader() {
 			t.Error("it does not leave the holder the time to come back")
 		}
-		after(20 * time.Second) // of which the work of a holder that died in the outage may have had 11
+		after(20 * time.Second) // 11 s of it are for the work of a holder that died in the outage
 		if !m2.status["a"].IsLeader() {
 			t.Error("nobody leads")
 		}

@@ -24,7 +24,7 @@ func TestUpgrade(t *testing.T) {
 	before, today := buildVersions(t)
 	for _, tt := range []struct {
 		name        string
-		there, back next
+		there, back choice
 		how         syscall.Signal
 		slow        bool
 	}{
@@ -57,8 +57,8 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// next chooses which of several members is restarted.
-type next func(g *group, of []*whole) *whole
+// choice is which of several members is restarted next.
+type choice func(g *group, of []*whole) *whole
 
 // busiest is the member that is at work in most elections.
 func busiest(g *group, of []*whole) *whole {
@@ -72,7 +72,7 @@ func idlest(g *group, of []*whole) *whole {
 
 // roll replaces all members, one after the other, by members of another version. Before the last one,
 // both versions live side by side for a while if tests may take long.
-func (g *group) roll(to version, next next, how syscall.Signal) {
+func (g *group) roll(to version, next choice, how syscall.Signal) {
 	g.t.Helper()
 	for {
 		former := slices.DeleteFunc(g.living(), func(m *whole) bool { return m.version == to })

@@ -382,13 +382,13 @@ func (g *group) led() {
 	})
 }
 
-// live waits until each member has renewed its session for so long.
-func (g *group) live(long time.Duration, members ...*whole) {
+// live waits until each member has renewed its session for so much longer.
+func (g *group) live(more time.Duration, members ...*whole) {
 	g.t.Helper()
 	since := time.Now()
 	g.until("all live on", func() string {
 		for _, m := range members {
-			if !slices.ContainsFunc(m.sessions(), func(s sight) bool { return s.renewed().Sub(since) >= long }) {
+			if !slices.ContainsFunc(m.sessions(), func(s sight) bool { return s.renewed().Sub(since) >= more }) {
 				return "the session of " + m.String()
 			}
 		}

@@ -129,14 +129,15 @@
 // judged, but that we never free a lock, by a release or a claim that ends too early, while
 // one of them is still at work.
 //
-// Liveness, once nothing goes wrong any more: every election with a living member, or a
-// living elector, is led within the bound that livenessBound states, the preferred member leads within that of
-// preferenceBound, and leadership does not move more often than termsInCalm. Throughout,
-// nobody writes, reads or wakes up in a hot loop.
+// Liveness, once nothing goes wrong any more: every election with a living member, or a living elector,
+// is led within the bound that livenessBound states, the preferred member leads within that of
+// preferenceBound, and leadership does not move more often than termsInCalm. Throughout, nobody writes,
+// reads or wakes up in a hot loop.
 //
 // # Growing
 //
-// Each part has its place: what a store or a stream does is in store.go, link.go and
-// stream.go; how a host takes things in is in burst.go; a new kind of fault is a constant and a function in faults.go or
-// strangers.go; another elector is another kind of host beside host.go and elector.go.
+// Each part has its place: what a store or a stream does is in store.go, link.go and stream.go; how a
+// host takes things in is in burst.go; a new kind of fault is a constant in coverage.go, a line of planned
+// in faults.go and a function there or in strangers.go; another elector is another kind of host beside
+// host.go and elector.go.
 package sim

@@ -203,11 +203,11 @@ func (j *judge) lookForBetter(e int) {
 	}
 }
 
-// lookAtDirectories objects to a member that does not know of another, or of one that is
-// gone, long after everything has settled.
-func (j *judge) lookAtDirectories(long time.Duration) {
+// lookAtDirectories objects to a member that does not know of another, or knows of one that is
+// gone, when nothing has gone wrong for as long as the bound.
+func (j *judge) lookAtDirectories(bound time.Duration) {
 	w := j.w
-	if time.Duration(w.now-j.liveness.calmAt) < long {
+	if time.Duration(w.now-j.liveness.calmAt) < bound {
 		return
 	}
 	for _, h := range w.hosts {

@@ -24,7 +24,7 @@ const (
 	Outages
 )
 
-// Classes are all that there are.
+// Classes are all that there are, Judged first.
 var Classes = []Class{Judged, Restore, Rollouts, Moves, Outages}
 
 func (c Class) String() string {

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// Clone is a copy that shares nothing with the Member that either of them changes, and that goes on as
-// the Member would. What explores every state goes on from one in more than one way. Config.Chance is
-// shared.
+// Clone is a copy that goes on as the Member would. Neither changes what the other sees, but for
+// Config.Chance, which they share. Package explore clones a Member to go on from one state in several ways.
 func (m *Member) Clone() *Member {
 	c := *m
-	c.out.list, c.room = nil, nil // they are the caller's of the last Step, and room that is used again
+	c.out.list, c.room = nil, nil // the effects are still the caller's, and the next Step writes to the room
 	c.log.to = &c.out
 	copies := copied{of: c.contestsOf(m), to: &c}
 
@@ -53,8 +52,8 @@ type copied struct {
 	to *Member
 }
 
-// contestsOf takes up copies of m's contests. Also those that are over are copied: an answer may
-// be on its way to one.
+// contestsOf gives m copies of another Member's contests, and returns which is the copy of which. Those
+// that are over are copied, too: an answer may be on its way to one.
 func (m *Member) contestsOf(of *Member) map[*contest]*contest {
 	copies := make(map[*contest]*contest, len(of.contests.all))
 	var add func(c *contest) *contest

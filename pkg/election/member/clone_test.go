@@ -72,8 +72,8 @@ func everything() *Member {
 	return m
 }
 
-// What a clone does must not be seen in what it was cloned from: they share nothing but what is
-// never written to. A field that is added is looked at here, or must be in the list above.
+// What a clone does must not show in the Member that it was cloned from: they share nothing but what
+// nobody writes to. This test fails for a new field that they share, unless the list above has it.
 func TestClonesShareNothing(t *testing.T) {
 	m := everything()
 	c := m.Clone()
@@ -107,7 +107,7 @@ func TestClonesShareNothing(t *testing.T) {
 		}
 	}
 	if a := c.asked[2].contest; a == nil || a == m.asked[2].contest || a.m != c {
-		t.Error("who waits for an answer is not cloned")
+		t.Error("a contest that waits for an answer is not cloned")
 	}
 }
 

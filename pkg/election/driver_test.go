@@ -85,6 +85,7 @@ func TestAnswersForAnElectionThatWasGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				g := newGroup(t, "a").byRecord()
+				logs := logged(g)
 				m1 := g.join("m1", "stable", stable)
 				after(20 * time.Second)
 				asked, tell := make(chan struct{}), make(chan struct{})
@@ -115,8 +116,12 @@ func TestAnswersForAnElectionThatWasGivenUp(t *testing.T) {
 						break
 					}
 				}
+				logs.TakeAll()
 				close(tell)
 				after(60 * time.Second)
+				if lines := logs.TakeAll(); len(lines) != 0 {
+					t.Errorf("it says %q of what nobody waits for", lines[0].Message)
+				}
 				if status.Cycle() != 1 {
 					t.Errorf("%d terms", status.Cycle())
 				}

@@ -187,7 +187,9 @@ func TestHolderIsFirstWhoseSessionIsSlower(t *testing.T) {
 		away(m2)
 		after(40 * time.Second)
 		m2.store.Heal()
-		after(5500 * time.Millisecond) // much more than two intervals of the election, less than two of the session
+		// By then the last work that a holder left, and two intervals of the election, are over, but not two of
+		// the session.
+		after(8500 * time.Millisecond)
 		m1.store.Heal()
 		after(30 * time.Second)
 		if s := m1.status["a"]; !s.IsLeader() || s.Cycle() != 1 {

@@ -156,13 +156,6 @@ var driverRows = []row{
 		pkg:  "pkg/election", test: "TestRangeOfALostTake",
 	},
 	{
-		name: "watching/judged-by-old-view", rule: "whose a record is follows from the sessions shown before it",
-		file: "pkg/election/member/watching.go",
-		old:  "		m.tendView() // whose the record is follows from the sessions shown before it\n",
-		new:  "",
-		pkg:  "pkg/election", test: "TestBurstAfterASlotIsReused",
-	},
-	{
 		name: "watching/list-asked-for-when-it-came", rule: "a list counts from when it was asked for",
 		file: "pkg/election/member/watching.go",
 		old:  "	case lock.Listed:\n		s.listing = false\n",

@@ -69,7 +69,7 @@ var weatherRows = []row{
 		name: "watching/nothing-to-show-is-silent", rule: "a watch that has nothing to show is not silent",
 		file: "pkg/election/member/watching.go",
 		old:  "	s.heardAt = max(s.heardAt, m.now)\n}",
-		new:  "	s.heardAt = max(s.heardAt, 0*now)\n}",
+		new:  "	s.heardAt = max(s.heardAt, 0*m.now)\n}",
 		pkg:  "pkg/election", test: "TestWatchWithNothingToShow",
 	},
 	{

@@ -133,17 +133,12 @@ var rows = []mutant{
 		new: "		if s := d.slot(e.Name); known != nil && s != known && !e.Record.Bound() {",
 	},
 	{
-		name: "believes-one-edited-duration", rule: "observers-clock", file: "session/directory.go",
-		old: "	return three[1]\n",
-		new: "	return three[0]\n",
-	},
-	{
 		name: "session-ended-too-early", rule: "a-session-ends-once", file: "session/directory.go",
 		old: "return s.changedAt.Add(t.ObserverWait(t.LeaseDuration))",
 		new: "return s.changedAt.Add(t.ObserverWait(t.LeaseDuration) * 2 / 3)",
 	},
 	{
-		name: "identity-joins-again", rule: "a-session-ends-once", file: "session/own.go",
+		name: "identity-joins-again", rule: "a-session-ends-once", file: "session/own.go", from: 1000,
 		old: "o.doubtful = true",
 		new: "o.doubtful = false",
 	},
@@ -169,7 +164,7 @@ var rows = []mutant{
 	},
 	{
 		// What the member tells its machines, and when, matters as much.
-		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "member/watching.go",
+		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "member/watching.go", from: 3800,
 		old: "		m.tendView() // whose the record is follows from the sessions shown before it\n",
 		new: "",
 	},
@@ -199,7 +194,7 @@ var rows = []mutant{
 		new: "if l.Record.Untouched() {",
 	},
 	{
-		name: "last-holder-after-release", rule: "unknown-is-waited-out", file: "machine/lead.go", from: 1000,
+		name: "last-holder-after-release", rule: "unknown-is-waited-out", file: "machine/lead.go", from: 2700,
 		old: "	s.heldUntil = 0 // from here on another may hold it, seen by us or not\n",
 		new: "",
 	},
@@ -300,7 +295,7 @@ var rows = []mutant{
 		new: "answer{sent: m.now, entry: in.Entry",
 	},
 	{
-		name: "unknown-is-refused", rule: "sending-counts", file: "member/requests.go",
+		name: "unknown-is-refused", rule: "sending-counts", file: "member/requests.go", from: 1600,
 		old: "return machine.Unknown\n",
 		new: "return machine.Refused\n",
 	},

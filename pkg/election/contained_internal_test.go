@@ -19,19 +19,25 @@ type frozen struct {
 
 func (f *frozen) Now() record.Instant { return f.Clock.Now().Add(f.ahead) }
 
-// contained is a runner that returns some time after it was told to stop. If it says when its processes
+// contained is a runner that returns some time after it was told to stop, or of itself. If it says when its processes
 // ended, then that was so long before the deadline.
 type contained struct {
 	says    bool
 	returns time.Duration
 	before  time.Duration
 	isNot   bool
+	// first: it returns once itself is closed, and nobody told it to.
+	first  bool
+	itself chan struct{}
 }
 
 func (c contained) Contained() bool { return !c.isNot }
 
 func (c contained) Run(ctx context.Context, term Term) error {
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-c.itself:
+	}
 	time.Sleep(c.returns)
 	if deadline, _ := term.Deadline(); c.says {
 		term.Ended(deadline.Add(-c.before))
@@ -41,6 +47,8 @@ func (c contained) Run(ctx context.Context, term Term) error {
 
 // A process that was frozen beyond a term's deadline goes on only where all of the work is known
 // to have ended by then.
+//
+// The same where its runner returns before its guard's time comes.
 func TestFrozenBeyondTheDeadline(t *testing.T) {
 	for name, c := range map[string]struct {
 		runner contained
@@ -50,12 +58,17 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 		"they ended at the very deadline":    {contained{says: true, returns: time.Second}, false},
 		"they ended too late":                {contained{says: true, returns: time.Second, before: -1}, true},
 		"too late, but it returns at once":   {contained{says: true, before: -1}, true},
+		"too late, and it returns first":     {contained{says: true, before: -1, first: true}, true},
+		"in time, and it returns first":      {contained{says: true, before: 1, first: true}, false},
 		"it has none: its writes are fenced": {contained{returns: time.Second}, false},
 		"it does not return":                 {contained{says: true, returns: time.Minute, before: time.Millisecond}, true},
 		"it says that it is not contained":   {contained{says: true, returns: time.Second, before: time.Millisecond, isNot: true}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				if c.runner.first {
+					c.runner.itself = make(chan struct{})
+				}
 				boot := &frozen{Clock: clock.Boottime()}
 				deadline := boot.Now().Add(10 * time.Second)
 				var mu sync.Mutex
@@ -69,6 +82,10 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 				w := begin(boot, c.runner, Term{Election: "a", Token: 1}, deadline, time.Second, abort, &wg, func(error, bool) {})
 				synctest.Wait()
 				boot.ahead = time.Minute
+				if c.runner.first {
+					close(c.runner.itself)
+					wg.Wait()
+				}
 				w.keep() // the timer comes when the process goes on
 				wg.Wait()
 				mu.Lock()

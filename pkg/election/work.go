@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -61,7 +62,7 @@ func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, gra
 		w.mu.Lock()
 		w.returned = true
 		w.guard.Stop()
-		if w.stop != nil && w.ended > w.stop.By {
+		if w.ended > w.deadBy() {
 			w.abortLocked("ended too late")
 		}
 		w.mu.Unlock()
@@ -141,6 +142,17 @@ func (w *work) giveUp(why string) {
 	w.endLocked(Stop{Reason: why, By: by})
 }
 
+// deadBy is when the work must be dead: also where its runner returned before anybody told it to stop.
+func (w *work) deadBy() record.Instant {
+	switch deadline, _ := w.validity.Deadline(); {
+	case w.stop != nil:
+		return w.stop.By
+	case w.term.Fenced():
+		return deadline
+	}
+	return math.MaxInt64
+}
+
 // hasEnded notes when processes of a contained runner had ended.
 func (w *work) hasEnded(at record.Instant) {
 	w.mu.Lock()
@@ -183,5 +195,9 @@ func (w *work) keep() {
 }
 
 func (w *work) abortLocked(why string) {
-	w.abort(fmt.Errorf("election %s: term %d: runner %s (%s)", w.term.Election, w.term.Token, why, w.stop.Reason))
+	reason := string(machine.ReasonExpired)
+	if w.stop != nil {
+		reason = w.stop.Reason
+	}
+	w.abort(fmt.Errorf("election %s: term %d: runner %s (%s)", w.term.Election, w.term.Token, why, reason))
 }

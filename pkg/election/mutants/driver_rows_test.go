@@ -354,8 +354,15 @@ var driverRows = []row{
 	{
 		name: "work/ended-too-late", rule: "a process whose work outlived its deadline ends",
 		file: "pkg/election/work.go",
-		old:  "if w.stop != nil && w.ended > w.stop.By {",
+		old:  "if w.ended > w.deadBy() {",
 		new:  "if false {",
+		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
+	},
+	{
+		name: "work/ended-too-late-unasked", rule: "a process whose work outlived its deadline ends, also if nobody had told it to stop",
+		file: "pkg/election/work.go",
+		old:  "	case w.term.Fenced():\n		return deadline\n	}",
+		new:  "	}\n	_ = deadline",
 		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
 	},
 	{

@@ -361,8 +361,8 @@ var driverRows = []row{
 	{
 		name: "work/ended-too-late-unasked", rule: "a process whose work outlived its deadline ends, also if nobody had told it to stop",
 		file: "pkg/election/work.go",
-		old:  "	case w.term.Fenced():\n		return deadline\n	}",
-		new:  "	}\n	_ = deadline",
+		old:  "	case w.term.Fenced():\n		return deadline\n",
+		new:  "	case false:\n		return deadline\n",
 		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
 	},
 	{

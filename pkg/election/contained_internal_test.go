@@ -26,6 +26,8 @@ type contained struct {
 	returns time.Duration
 	before  time.Duration
 	isNot   bool
+	// stopped: it is told to stop at once, and to be dead long before the end of its term.
+	stopped bool
 	// first: it returns once itself is closed, and nobody told it to.
 	first  bool
 	itself chan struct{}
@@ -60,6 +62,7 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 		"too late, but it returns at once":   {contained{says: true, before: -1}, true},
 		"too late, and it returns first":     {contained{says: true, before: -1, first: true}, true},
 		"in time, and it returns first":      {contained{says: true, before: 1, first: true}, false},
+		"after its grace, but in its term":   {contained{says: true, returns: time.Second, before: time.Millisecond, stopped: true}, false},
 		"it has none: its writes are fenced": {contained{returns: time.Second}, false},
 		"it does not return":                 {contained{says: true, returns: time.Minute, before: time.Millisecond}, true},
 		"it says that it is not contained":   {contained{says: true, returns: time.Second, before: time.Millisecond, isNot: true}, true},
@@ -81,6 +84,10 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 				var wg sync.WaitGroup
 				w := begin(boot, c.runner, Term{Election: "a", Token: 1}, deadline, time.Second, abort, &wg, func(error, bool) {})
 				synctest.Wait()
+				if c.runner.stopped {
+					w.end(Stop{Reason: "leaving", By: boot.Now()})
+					wg.Wait()
+				}
 				boot.ahead = time.Minute
 				if c.runner.first {
 					close(c.runner.itself)

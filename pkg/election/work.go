@@ -142,13 +142,14 @@ func (w *work) giveUp(why string) {
 	w.endLocked(Stop{Reason: why, By: by})
 }
 
-// deadBy is when the work must be dead: also where its runner returned before anybody told it to stop.
+// deadBy is until when contained work may have lived without harm: until the end of its term, though it
+// was told to stop earlier, or by nobody.
 func (w *work) deadBy() record.Instant {
 	switch deadline, _ := w.validity.Deadline(); {
-	case w.stop != nil:
-		return w.stop.By
 	case w.term.Fenced():
 		return deadline
+	case w.stop != nil:
+		return w.stop.By
 	}
 	return math.MaxInt64
 }

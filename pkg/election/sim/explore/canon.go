@@ -38,7 +38,6 @@ type canon struct {
 	orders []int64
 	beats  []int64
 	turns  []int64
-	uids   []int64
 	olds   []int64
 	// sessions: they renew the lock.
 	sessions bool

@@ -130,11 +130,6 @@ type request struct {
 
 func (q *request) ofLock() bool { return q.name == election }
 
-// beats says whether it is a beat of the session of that identity, or its end.
-func (q *request) beats(identity string) bool {
-	return !q.ofLock() && q.write != nil && (q.write.Holder == identity || q.write.Holder == "" && q.write.Member.Identity == identity)
-}
-
 // shown is what a stream will show: a change of one object, or a list, which was asked for at sent.
 type shown struct {
 	kind lock.EventKind

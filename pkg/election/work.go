@@ -39,8 +39,8 @@ type work struct {
 	heldUp bool
 }
 
-// lateReturn is how much later than its work must be dead a contained runner may return. After a freeze
-// the work may be dead, and the runner not know it yet.
+// lateReturn is how much later than its work must be dead a contained runner may return. After a freeze,
+// or on a busy machine, the work may be dead, and the runner not know it yet.
 const lateReturn = 2 * time.Second
 
 // begin starts the runner on a goroutine that wg joins. returned is called from there

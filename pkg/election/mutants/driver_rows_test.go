@@ -366,6 +366,13 @@ var driverRows = []row{
 		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
 	},
 	{
+		name: "work/grace-for-a-deadline", rule: "contained work that outlives its grace, but not its term, ends no process",
+		file: "pkg/election/work.go",
+		old:  "	case w.term.Fenced():\n		return deadline\n	case w.stop != nil:\n		return w.stop.By\n",
+		new:  "	case w.stop != nil:\n		return w.stop.By\n	case w.term.Fenced():\n		return deadline\n",
+		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
+	},
+	{
 		name: "work/contained-is-awaited-forever", rule: "a process whose work does not return ends, also if others end that work",
 		file: "pkg/election/work.go",
 		old:  "		w.heldUp = true\n",

@@ -80,6 +80,13 @@ var sessionRows = []row{
 		pkg:  "pkg/election/session", test: "TestABreakStartsTheWaitAnew",
 	},
 	{
+		name: "session/waits-on-over-a-read", rule: "unknown-is-waited-out: what a read skipped may have been a beat, whatever is put back",
+		file: "pkg/election/session/directory.go",
+		old:  "	if s := d.slot(name); known != nil && s != known {",
+		new:  "	if s := d.slot(name); known != nil && s != known && !r.Bound() {",
+		pkg:  "pkg/election/session", test: "TestAReadOfWhatWasPutBackStartsTheWaitAnew",
+	},
+	{
 		name: "session/ended-without-proof", rule: "nobody ends a session before its stream has shown a beat that went out later",
 		file: "pkg/election/session/directory.go",
 		old:  "		case d.provenAt >= end:",

@@ -91,6 +91,23 @@ func TestAReadAheadOfTheStreamStartsTheWaitAnew(t *testing.T) {
 	}
 }
 
+// The same of a session whose owner is known: the beats that the read skipped are not looked at any more,
+// whatever somebody put back after them.
+func TestAReadOfWhatWasPutBackStartsTheWaitAnew(t *testing.T) {
+	s := newSlots(t)
+	r := s.by("h_1", "h_1", 7, s.timing.LeaseDuration)
+	version := func(revision uint64) record.Version { return record.Version{UID: "u", Revision: revision} }
+	s.List(1*second, 1*second, 10, []Shown{{s.name, r, version(10)}})
+	s.Read(8*second, 7*second, s.name, r, version(12))
+	s.Observe(9*second, s.name, s.by("h_1", "h_1", 8, s.timing.LeaseDuration), version(11))
+	if dead, _, _ := s.Expired(9 * second); len(dead) != 0 {
+		t.Error("it is ended, though its owner may have beaten a second ago")
+	}
+	if dead, _, _ := s.Expired(8*second + record.Instant(s.timing.ObserverWait(s.timing.LeaseDuration))); len(dead) != 1 {
+		t.Error("it is never ended")
+	}
+}
+
 // Whether a session was tampered with is a matter of its present owner, whoever had the slot
 // before; and a session that ended does not come back (rule a-session-ends-once).
 func TestTamperedIsAboutThePresentOwner(t *testing.T) {

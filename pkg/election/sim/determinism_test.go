@@ -12,10 +12,7 @@ func TestASeedReplaysByteForByte(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
-		o := Options{Class: Judged, Transcript: -1}
-		if i%10 == 9 {
-			o.Class = Restore
-		}
+		o := Options{Class: Classes[i%len(Classes)], Transcript: -1}
 		seed := rng.Uint64()
 		first, second := Run(seed, o), Run(seed, o)
 		if first.Transcript == "" || first.Transcript != second.Transcript {

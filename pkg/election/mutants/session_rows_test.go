@@ -87,6 +87,13 @@ var sessionRows = []row{
 		pkg:  "pkg/election/session", test: "TestAReadOfWhatWasPutBackStartsTheWaitAnew",
 	},
 	{
+		name: "session/believes-an-edited-drift", rule: "observers-clock: what a member says of its clock counts beside its beat",
+		file: "pkg/election/session/unlike.go",
+		old:  "max(b.Drift, s.setup.Drift())",
+		new:  "max(b.Drift, m.Drift())",
+		pkg:  "pkg/election/session", test: "TestOthersAreWaitedForAsLongAsTheyMeant",
+	},
+	{
 		name: "session/ended-without-proof", rule: "nobody ends a session before its stream has shown a beat that went out later",
 		file: "pkg/election/session/directory.go",
 		old:  "		case d.provenAt >= end:",

@@ -68,6 +68,13 @@ func TestOthersAreWaitedForAsLongAsTheyMeant(t *testing.T) {
 			e.Member = &m
 			return &e
 		},
+		"the drift": func(r *record.Record) *record.Record {
+			m := *r.Member
+			m.DriftPPM = 400_000
+			e := *r
+			e.Member = &m
+			return &e
+		},
 		"the longest lease of an end": func(r *record.Record) *record.Record {
 			end := EndedRecord(r, "h_2", "expired")
 			m := *r.Member
@@ -79,11 +86,11 @@ func TestOthersAreWaitedForAsLongAsTheyMeant(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			s := newSlots(t)
 			r := s.by("h_1", "h_1", 7, lasts)
-			r.Duration, r.Member.LongestLease = lasts, int(lasts/time.Second)
+			r.Duration, r.Member.LongestLease, r.Member.DriftPPM = lasts, int(lasts/time.Second), 5000
 			s.show(1*second, r)
 			s.show(2*second, edited(r))
-			if b := s.Bounds(3*second, own); b.LeaseDuration != lasts {
-				t.Errorf("others are waited for %v, and they meant %v", b.LeaseDuration, lasts)
+			if b, meant := s.Bounds(3*second, own), (record.Bounds{LeaseDuration: lasts, Drift: 0.005}); b != meant {
+				t.Errorf("others are waited for by %v, and they meant %v", b, meant)
 			}
 		})
 	}

@@ -66,6 +66,7 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 		"it has none: its writes are fenced": {contained{returns: time.Second}, false},
 		"it does not return":                 {contained{says: true, returns: time.Minute, before: time.Millisecond}, true},
 		"it says that it is not contained":   {contained{says: true, returns: time.Second, before: time.Millisecond, isNot: true}, true},
+		"not contained, and returns first":   {contained{isNot: true, first: true}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -32,7 +32,8 @@ type work struct {
 	gaveUp   bool
 	returned bool
 	guard    *clock.Timer
-	// ended is when the last process of a contained runner had ended, as far as it told.
+	// ended is when the last process of a contained runner had ended, as far as it told; else when the
+	// runner returned.
 	ended record.Instant
 	// heldUp: a contained runner had not returned when its work had to be dead, and got lateReturn
 	// more.
@@ -79,6 +80,9 @@ func (w *work) run(ctx context.Context, runner Runner) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("runner panicked: %v\n%s", p, debug.Stack())
+		}
+		if !w.contained {
+			w.hasEnded(w.clock.Now())
 		}
 	}()
 	return runner.Run(ctx, w.term)
@@ -142,7 +146,7 @@ func (w *work) giveUp(why string) {
 	w.endLocked(Stop{Reason: why, By: by})
 }
 
-// deadBy is until when contained work may have lived without harm: until the end of its term, though it
+// deadBy is until when work may have lived without harm: until the end of its term, though it
 // was told to stop earlier, or by nobody.
 func (w *work) deadBy() record.Instant {
 	switch deadline, _ := w.validity.Deadline(); {
@@ -154,7 +158,7 @@ func (w *work) deadBy() record.Instant {
 	return math.MaxInt64
 }
 
-// hasEnded notes when processes of a contained runner had ended.
+// hasEnded notes when processes of a contained runner had ended, or another runner returned.
 func (w *work) hasEnded(at record.Instant) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

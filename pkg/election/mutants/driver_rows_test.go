@@ -359,6 +359,13 @@ var driverRows = []row{
 		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
 	},
 	{
+		name: "work/function-ended-too-late", rule: "a process whose function returned after its deadline ends",
+		file: "pkg/election/work.go",
+		old:  "		if !w.contained {\n			w.hasEnded(w.clock.Now())\n		}\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
+	},
+	{
 		name: "work/ended-too-late-unasked", rule: "a process whose work outlived its deadline ends, also if nobody had told it to stop",
 		file: "pkg/election/work.go",
 		old:  "	case w.term.Fenced():\n		return deadline\n",

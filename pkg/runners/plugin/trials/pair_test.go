@@ -20,6 +20,10 @@ import (
 
 func TestMain(m *testing.M) { devcluster.Main(m) }
 
+// patience is how long an event may take before it is called missing. Nothing is
+// measured by it.
+const patience = 40 * time.Second
+
 // trials is how many of each kind are made.
 func trials() int {
 	if os.Getenv("PRIMACY_LONG") != "" {
@@ -141,9 +145,34 @@ func (p *pair) kill(c *exec.Cmd) {
 func (p *pair) stop(i int) {
 	p.t.Helper()
 	p.signal(p.members[i].Process.Pid, syscall.SIGTERM)
-	if err := p.members[i].Wait(); err != nil {
-		p.t.Errorf("member %d: %v\n%s", i, err, p.tail(i))
+	if code := p.ended(i); code != 0 {
+		p.t.Errorf("member %d ended with status %d\n%s", i, code, p.tail(i))
 	}
+}
+
+// ended waits until a member has ended, and returns its status. One that does not end is
+// made to tell where it stands.
+func (p *pair) ended(i int) int {
+	p.t.Helper()
+	member, ended := p.members[i], make(chan struct{})
+	go func() { // ends with the member
+		_ = member.Wait() // its status tells
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return member.ProcessState.ExitCode()
+	case <-time.After(patience):
+	}
+	p.signal(member.Process.Pid, syscall.SIGQUIT)
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		_ = member.Process.Kill()
+		<-ended
+	}
+	p.t.Fatalf("member %d did not end within %v\n%s", i, patience, p.log(i))
+	return 0
 }
 
 func (p *pair) signal(pid int, s syscall.Signal) {
@@ -189,7 +218,7 @@ func (p *pair) awaitAll(n int) {
 // next is the next process that exists.
 func (p *pair) next() worker {
 	p.t.Helper()
-	fields := strings.Fields(p.stage.Next(40 * time.Second))
+	fields := strings.Fields(p.stage.Next(patience))
 	if len(fields) != 5 {
 		p.t.Fatalf("the stage hears %q; the members' logs:\n%s\n%s", fields, p.tail(0), p.tail(1))
 	}
@@ -220,12 +249,18 @@ func (p *pair) identities(i int) map[string]bool {
 	return found
 }
 
+// tail is the end of a member's log.
 func (p *pair) tail(i int) string {
+	text := p.log(i)
+	return text[max(0, len(text)-3000):]
+}
+
+func (p *pair) log(i int) string {
 	text, err := os.ReadFile(filepath.Join(p.dir, fmt.Sprintf("member%d.log", i)))
 	if err != nil {
 		return err.Error()
 	}
-	return string(text[max(0, len(text)-3000):])
+	return string(text)
 }
 
 // lives says whether a process does; a zombie does not.

@@ -84,12 +84,10 @@ func frozen(t *testing.T, b programs) {
 // goes on: nobody can say what that did.
 func frozenBesideAFunction(t *testing.T, b programs) {
 	p := both(t, b, "name: function\nrunners:\n- {name: work, func: {kind: demo.heartbeat}}")
-	member := p.members[0]
-	p.signal(member.Process.Pid, syscall.SIGSTOP)
+	p.signal(p.members[0].Process.Pid, syscall.SIGSTOP)
 	p.await(2, kinds...)
-	p.signal(member.Process.Pid, syscall.SIGCONT)
-	_ = member.Wait() // its status is looked at below
-	if code := member.ProcessState.ExitCode(); code != 70 {
+	p.signal(p.members[0].Process.Pid, syscall.SIGCONT)
+	if code := p.ended(0); code != 70 {
 		t.Errorf("it ended with status %d, want 70\n%s", code, p.tail(0))
 	}
 }

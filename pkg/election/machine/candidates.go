@@ -151,14 +151,12 @@ func (s *step) configOf(identity string) string {
 // isPassedOver says whether the member let a nomination go by, or released a lock because it leaves, and
 // nothing has changed about it since.
 func (s *step) isPassedOver(m record.Member) bool {
-	i := slices.IndexFunc(s.passedOver, func(p passedOver) bool {
-		return p.identity == m.Identity && s.now < p.until && p.config == m.Config
-	})
-	if i < 0 {
+	p := s.passing(m.Identity)
+	if s.now >= p.until || p.config != m.Config {
 		return false
 	}
 	if s.Role == Leading {
-		s.wakeAt(s.passedOver[i].until)
+		s.wakeAt(p.until)
 	}
 	return true
 }

@@ -222,13 +222,9 @@ func (s *step) passOver(l Lock) {
 	if l.Owner != Free || l.foreignRelease || nominee == "" || nominee == s.cfg.Member.Identity {
 		return
 	}
-	i := slices.IndexFunc(s.passedOver, func(p passedOver) bool { return p.identity == nominee })
-	if i >= 0 && s.passedOver[i].since == l.since {
+	p := s.passing(nominee)
+	if p.until > 0 && p.since == l.since {
 		return // for this very nomination
-	}
-	p := passedOver{identity: nominee}
-	if i >= 0 {
-		p = s.passedOver[i]
 	}
 	p.until = s.now.Add(record.Doubled(s.cfg.Timing.StandDown, p.count))
 	p.count++
@@ -238,13 +234,25 @@ func (s *step) passOver(l Lock) {
 }
 
 // leaves passes over the member that released the lock because it leaves: for a moment longer its session
-// may say that it is ready, and the next holder would hand the lock straight back.
+// may say that it is ready, and the next holder would hand the lock straight back. A longer passing over stands.
 func (s *step) leaves(r *record.Record) {
 	n := len(r.History)
 	if n == 0 || r.History[n-1].Why != released+string(ReasonShutdown) || r.History[n-1].Who == s.cfg.Member.Identity {
 		return
 	}
-	s.notePassedOver(passedOver{identity: r.History[n-1].Who, until: s.now.Add(s.cfg.Timing.LeaseDuration)})
+	p := s.passing(r.History[n-1].Who)
+	if until := s.now.Add(s.cfg.Timing.LeaseDuration); until > p.until || p.config != s.configOf(p.identity) {
+		p.until = until
+		s.notePassedOver(p)
+	}
+}
+
+// passing is what is known of a member that is or was passed over; else its until is zero.
+func (s *step) passing(identity string) passedOver {
+	if i := slices.IndexFunc(s.passedOver, func(p passedOver) bool { return p.identity == identity }); i >= 0 {
+		return s.passedOver[i]
+	}
+	return passedOver{identity: identity}
 }
 
 // notePassedOver replaces what was known of that member, and forgets the oldest one if there are too many.

@@ -93,6 +93,20 @@ var driverRows = []row{
 		pkg:  "pkg/election", test: "TestWhoLeavesIsNotPreferredAgain",
 	},
 	{
+		name: "leaving/shortens-a-passing-over", rule: "no-flapping: a release that says who leaves shortens no passing over",
+		file: "pkg/election/machine/follow.go",
+		old:  "until > p.until || p.config != s.configOf(p.identity) {",
+		new:  "true {",
+		pkg:  "pkg/election/machine", test: "TestInteraction",
+	},
+	{
+		name: "leaving/with-another-configuration", rule: "no-flapping: whoever leaves is passed over, also with another configuration",
+		file: "pkg/election/machine/follow.go",
+		old:  "until > p.until || p.config != s.configOf(p.identity) {",
+		new:  "until > p.until {",
+		pkg:  "pkg/election/machine", test: "TestInteraction",
+	},
+	{
 		name: "leaving/nominee-is-waited-for", rule: "succession: nobody waits for a nominee that leaves",
 		file: "pkg/election/machine/follow.go",
 		old:  "p.Identity == nominee && p.Ready })",

@@ -51,7 +51,7 @@ test: bin/devcluster ## vet and run all tests; nothing needs to be prepared
 	go test -race ./...
 	go test -run '^Test(Chaos|Interleavings|OutagesInPart|OutagesOfAll|UnlikeMembers)$$' ./pkg/election
 	go test -run '^Test(RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens$$' ./cmd/primacy/app
-	PRIMACY_SEEDS=$(SEEDS) go test ./pkg/election/sim/...
+	PRIMACY_SEEDS=$(SEEDS) go test ./pkg/election/internal/sim/...
 	$(MAKE) -C cmd/devcluster test
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/runners/plugin test
 
@@ -60,7 +60,7 @@ MUTANTS ?= all
 
 .PHONY: mutants
 mutants: bin/devcluster ## break each rule of the product's table, and show which test finds it (MUTANTS=part of a name)
-	PRIMACY_MUTANTS=$(MUTANTS) go test -count=1 -timeout=0 -v -run '^(TestMutantsDie|TestRowsFit)$$' ./pkg/election/mutants
+	PRIMACY_MUTANTS=$(MUTANTS) go test -count=1 -timeout=0 -v -run '^(TestMutantsDie|TestRowsFit)$$' ./pkg/election/internal/mutants
 
 .PHONY: lint
 lint: check gosec vulncheck ## check, and look for insecure code and known vulnerabilities
@@ -106,8 +106,8 @@ bench-docs: ## write the last full run's table and drawing into docs/performance
 .PHONY: soak
 soak: ## try many more simulated schedules, going on where the last soak ended (SEEDS=1000000)
 	@mkdir -p .cache
-	PRIMACY_EXPLORE=large go test -count=1 -timeout=0 -v ./pkg/election/sim/explore
-	PRIMACY_SOAK=$(abspath .cache/soak) PRIMACY_SOAK_SEEDS=$(SEEDS) go test -count=1 -timeout=0 -v -run '^TestSoak$$' ./pkg/election/sim
+	PRIMACY_EXPLORE=large go test -count=1 -timeout=0 -v ./pkg/election/internal/sim/explore
+	PRIMACY_SOAK=$(abspath .cache/soak) PRIMACY_SOAK_SEEDS=$(SEEDS) go test -count=1 -timeout=0 -v -run '^TestSoak$$' ./pkg/election/internal/sim
 
 .PHONY: clean
 clean: ## remove what builds made

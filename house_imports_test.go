@@ -37,7 +37,7 @@ const (
 var adapters = []string{"./pkg/election/lock/*/...", "./pkg/runners/*/...", "./pkg/revisions/*/..."}
 
 // shared is what adapters of one kind have in common, and no technology by itself.
-var shared = []string{"./pkg/election/lock/apiserver", "./pkg/election/lock/codec", "./pkg/election/lock/follow", "./pkg/runners/child", "./pkg/runners/deadman", "./pkg/revisions/object", "./pkg/revisions/rollout/...", "./pkg/revisions/steering"}
+var shared = []string{"./pkg/election/lock/apiserver", "./pkg/runners/child", "./pkg/runners/deadman", "./pkg/revisions/object", "./pkg/revisions/rollout/...", "./pkg/revisions/steering"}
 
 var lines = []line{
 	{
@@ -51,7 +51,7 @@ var lines = []line{
 		because: "every part shares this data, so it brings nothing with it",
 	},
 	{
-		of: "./pkg/election/machine", never: []string{"context", "sync/..."},
+		of: "./pkg/election/internal/machine", never: []string{"context", "sync/..."},
 		deep:    []string{k8s, nets, zap},
 		because: "time, randomness and results of I/O are inputs: a schedule that broke a rule replays identically",
 	},
@@ -61,12 +61,12 @@ var lines = []line{
 		because: "a store knows records and versions, not why they are written, and any technology can be one",
 	},
 	{
-		of: "./pkg/election/session", never: []string{"./pkg/runners/...", "./pkg/revisions/..."},
+		of: "./pkg/election/internal/session", never: []string{"./pkg/runners/...", "./pkg/revisions/..."},
 		deep:    []string{k8s, nets, zap},
 		because: "who lives does not depend on the work there is, or on who should lead",
 	},
 	{
-		of: "./pkg/election/member", never: append([]string{"context", "sync/...", "os", "./pkg/election", "./pkg/election/clock"}, adapters...),
+		of: "./pkg/election/internal/member", never: append([]string{"context", "sync/...", "os", "./pkg/election", "./pkg/election/clock"}, adapters...),
 		deep:    []string{k8s},
 		because: "what is simulated is what runs: whatever happens to a member is an input, and what it does an effect",
 	},
@@ -76,7 +76,7 @@ var lines = []line{
 		because: "who uses the library chooses the technology: a new kind is one folder and one line, never a change here",
 	},
 	{
-		of: "./pkg/election/fence", never: append([]string{"./pkg/election/machine", "./pkg/election/session", "./pkg/election/lock", "./pkg/priority"}, adapters...),
+		of: "./pkg/election/fence", never: append([]string{"./pkg/election/internal/machine", "./pkg/election/internal/session", "./pkg/election/lock", "./pkg/priority"}, adapters...),
 		deep:    []string{k8s},
 		because: "a gate asks whether a term is valid and no more, and stands before any client",
 	},
@@ -86,7 +86,7 @@ var lines = []line{
 		because: "who uses the library chooses how it is watched; metrics read a Status and Figures, as anybody can",
 	},
 	{
-		of: "./pkg/election/metrics", never: append([]string{"./pkg/election/session", "./pkg/runners/..."}, adapters...),
+		of: "./pkg/election/metrics", never: append([]string{"./pkg/election/internal/session", "./pkg/runners/..."}, adapters...),
 		deep:    []string{k8s},
 		because: "what is shown is what every user of the library can ask for",
 	},
@@ -110,8 +110,8 @@ var lines = []line{
 		because: "a registry decodes the blocks of runners, locks and sources: a new kind is never a change here",
 	},
 	{
-		of: "./...", but: []string{"./cmd/primacy/...", "./pkg/election/sim/..."},
-		never:   []string{"./pkg/election/sim/..."},
+		of: "./...", but: []string{"./cmd/primacy/...", "./pkg/election/internal/sim/..."},
+		never:   []string{"./pkg/election/internal/sim/..."},
 		because: "the simulator is for tests and for `primacy simulate`",
 	},
 }

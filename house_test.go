@@ -100,7 +100,7 @@ var fileRules = []func(f file) string{
 }
 
 // stepped are the folders whose packages are values: told the same, they do the same.
-var stepped = map[string]bool{"pkg/election/machine": true, "pkg/election/session": true, "pkg/election/member": true}
+var stepped = map[string]bool{"pkg/election/internal/machine": true, "pkg/election/internal/session": true, "pkg/election/internal/member": true}
 
 // runsBeside names what a file has to do with goroutines; empty for nothing.
 func (f file) runsBeside() (what string) {
@@ -244,10 +244,10 @@ func TestFilesBite(t *testing.T) {
 		{"timer of the configuration", "config/p.go", doc + "\nimport \"time\"\n\nvar c = time.NewTimer(1)\n", "uses time.NewTimer"},
 		{"timer of another command", "cmd/p/p.go", doc + "\nimport \"time\"\n\nvar c = time.Tick(1)\n", ""},
 		{"timer of the clock", "pkg/election/clock/p.go", doc + "\nimport \"time\"\n\nvar t = time.NewTimer(1)\n", ""},
-		{"time where one is stepped", "pkg/election/member/p.go", doc + "\nimport \"time\"\n\nvar t = time.Now\n", "uses time.Now"},
-		{"goroutine where one is stepped", "pkg/election/machine/p.go", doc + "\nfunc f() { go f() }\n", "has a go statement"},
-		{"channel where one is stepped", "pkg/election/session/p.go", doc + "\nvar c chan int\n", "has a channel"},
-		{"goroutine of its tests", "pkg/election/machine/p_test.go", "package p\n\nfunc f() { go f() }\n", ""},
+		{"time where one is stepped", "pkg/election/internal/member/p.go", doc + "\nimport \"time\"\n\nvar t = time.Now\n", "uses time.Now"},
+		{"goroutine where one is stepped", "pkg/election/internal/machine/p.go", doc + "\nfunc f() { go f() }\n", "has a go statement"},
+		{"channel where one is stepped", "pkg/election/internal/session/p.go", doc + "\nvar c chan int\n", "has a channel"},
+		{"goroutine of its tests", "pkg/election/internal/machine/p_test.go", "package p\n\nfunc f() { go f() }\n", ""},
 		{"todo", "p/c.go", doc + "\nimport \"context\"\n\nvar c = context.TODO()\n", "context.TODO"},
 		{"data of tests", "p/testdata/util.go", "package util\n", ""},
 		{"not a Go file", "p/broken.go", "pakage", "expected 'package'"},

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	rulesFile  = "pkg/election/machine/RULES.md"
-	rulesTable = "pkg/election/machine/design.md"
+	rulesFile  = "pkg/election/internal/machine/RULES.md"
+	rulesTable = "pkg/election/internal/machine/design.md"
 )
 
 var (

@@ -21,7 +21,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 )
@@ -100,7 +99,7 @@ func runCrowdMember(args []string) error {
 	}
 	all := make([]*election.Status, elections)
 	for i := range all {
-		if all[i], err = m.Add(election.Spec{Name: electionName(i), Bootstrap: machine.BootstrapImmediate, Renewal: record.Renewal(renewal)}, runner); err != nil {
+		if all[i], err = m.Add(election.Spec{Name: electionName(i), Bootstrap: election.BootstrapImmediate, Renewal: record.Renewal(renewal)}, runner); err != nil {
 			return fmt.Errorf("member: %w", err)
 		}
 	}

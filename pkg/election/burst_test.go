@@ -12,10 +12,10 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 )
 
 // Rules living-terms-stay and owned-through-its-session: whose a session-renewed record is follows from the sessions as they were

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -183,7 +183,7 @@ func hostileSessionEdit(random *rand.Rand) func(*codec.Object) {
 		}
 		switch random.IntN(3) {
 		case 0:
-			o.Labels[codec.GroupLabel] = "another"
+			o.Labels[lock.GroupLabel] = "another"
 		case 1:
 			o.Annotations[codec.ClaimAnnotation] = `{"identity":"x","transitions":0,"durationSeconds":15}`
 		case 2:

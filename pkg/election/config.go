@@ -13,11 +13,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
-	"github.com/primacy-dev/primacy/pkg/election/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
-	"github.com/primacy-dev/primacy/pkg/election/session"
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
@@ -100,17 +99,17 @@ type Spec struct {
 	Timing record.Timing
 	// Policy defaults to priority.RevisionLocation.
 	Policy priority.Policy
-	// Bootstrap defaults to machine.BootstrapWait.
-	Bootstrap machine.Bootstrap
+	// Bootstrap defaults to BootstrapWait.
+	Bootstrap Bootstrap
 	// Foreign says which electors that are not ours share the lock. Default: none.
-	Foreign machine.Foreigners
+	Foreign Foreigners
 	// Range gives each term a range of wall-clock time that it shares with no other; see
 	// Status.Range. A lock with ranges is not released before its range is over, so a
 	// handover takes up to leaseDuration. All members must say the same.
 	Range bool
 	// Outage says what becomes of a term whose renewals no longer come through. Default:
-	// its work stops. With machine.OutageFailOpen, For defaults to 10 x leaseDuration.
-	Outage machine.Outage
+	// its work stops. With OutageFailOpen, For defaults to 10 x leaseDuration.
+	Outage Outage
 	// Renewal is what keeps a term alive: beats of the member's session, whatever the number
 	// of elections, or renewals of the record. Default: the session, where that is possible:
 	// where the lock is in the Manager's store and shared with nobody, and has its durations.
@@ -277,7 +276,7 @@ func (s *Spec) complete(c *Config) error {
 		s.Policy = priority.RevisionLocation{}
 	}
 	if s.Bootstrap == 0 {
-		s.Bootstrap = machine.BootstrapWait
+		s.Bootstrap = BootstrapWait
 	}
 	return nil
 }
@@ -288,17 +287,17 @@ const failOpenLeases = 10
 // completeOutage fills in how long a term fails open, and refuses what ranges and failing
 // open cannot be combined with.
 func (s *Spec) completeOutage() error {
-	open := s.Outage.Mode == machine.OutageFailOpen
+	open := s.Outage.Mode == OutageFailOpen
 	switch {
-	case s.Range && s.Foreign.Sharing != machine.NotShared:
+	case s.Range && s.Foreign.Sharing != NotShared:
 		return errors.New("ranges: electors that are not ours share the lock, and they do not keep to ranges")
 	case s.Range && s.MigrateFrom != nil:
 		return errors.New("ranges: not while the lock is migrated: members that know only the old one do not keep to ranges")
-	case open && s.Foreign.Sharing != machine.NotShared:
+	case open && s.Foreign.Sharing != NotShared:
 		return errors.New("outage failopen: electors that are not ours share the lock, and they would work beside ours")
 	case open && s.MigrateFrom != nil:
 		return errors.New("outage failopen: not while the lock is migrated")
-	case s.Outage.For < 0 || s.Outage.For > machine.OutageUnbounded:
+	case s.Outage.For < 0 || s.Outage.For > OutageUnbounded:
 		return fmt.Errorf("outage: %v is not from 0 to unbounded", s.Outage.For)
 	case open && s.Outage.For == 0:
 		s.Outage.For = failOpenLeases * s.Timing.LeaseDuration
@@ -312,13 +311,13 @@ func (s *Spec) completeRenewal(c *Config) error {
 	switch t, of := s.Timing, c.Timing; {
 	case s.Locks != c.Locks:
 		obstacle = errors.New("the lock is not in the store that holds the sessions")
-	case s.Foreign.Sharing != machine.NotShared:
+	case s.Foreign.Sharing != NotShared:
 		obstacle = errors.New("electors that are not ours share the lock, and know nothing of sessions")
 	case s.MigrateFrom != nil:
 		obstacle = errors.New("the lock is being migrated")
 	case s.Range:
 		obstacle = errors.New("ranges are made of the renewals of the lock itself")
-	case s.Outage.Mode == machine.OutageFailOpen:
+	case s.Outage.Mode == OutageFailOpen:
 		obstacle = errors.New("a session ends for all its elections alike, so none fails open by itself")
 	case t.LeaseDuration != of.LeaseDuration, t.RenewInterval != of.RenewInterval, t.Drift != of.Drift:
 		obstacle = fmt.Errorf("its leaseDuration %v, renewInterval %v and drift %v must be those of the session, %v, %v and %v",

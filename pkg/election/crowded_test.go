@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 )
 
 // unable is a runner that says that it is not ready, and works when it is told to.

@@ -10,7 +10,7 @@
 //	if err != nil { return err }
 //	return m.Run(ctx) // returns when every runner has stopped and every lock is released
 //
-// A Manager hosts a member (pkg/election/member), which drives the pure machines of all elections: the
+// A Manager hosts a member (pkg/election/internal/member), which drives the pure machines of all elections: the
 // Manager has the clock, the connections and the goroutines, and decides nothing.
 //
 // # Goroutines

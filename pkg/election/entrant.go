@@ -9,9 +9,9 @@ import (
 
 	"go.uber.org/atomic"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
-	"github.com/primacy-dev/primacy/pkg/election/member"
 )
 
 // entrant is an election that this member takes part in, beyond one incarnation.

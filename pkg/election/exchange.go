@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 )
 
 // Entry is one election and the work to do during its terms.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 )
 
 // A slot that a stranger has filled up to the API server's limit is left alone, until it is

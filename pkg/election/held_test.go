@@ -15,7 +15,6 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -85,7 +84,7 @@ func TestMigrationStartsNothingTooLate(t *testing.T) {
 type byName struct{ *memory.Store }
 
 func (s byName) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
-	return s.Watch(ctx, follow.Only(names, deliver))
+	return s.Watch(ctx, lock.Only(names, deliver))
 }
 
 // A list that was asked for before an election was added says nothing of its lock: it

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -27,7 +28,7 @@ func TestARelabelledSession(t *testing.T) {
 		m2 := g.join("m2", "stable", stable)
 		after(20 * time.Second)
 		relabel := func() {
-			g.realm.Edit(slot("m1"), func(o *codec.Object) { o.Labels[codec.GroupLabel] = "another" })
+			g.realm.Edit(slot("m1"), func(o *codec.Object) { o.Labels[lock.GroupLabel] = "another" })
 		}
 		m1.store.On(memory.Put, memory.Named(slot("m1"), func(_ context.Context, _ memory.Call, op func() error) error {
 			m2.store.CutWatches()

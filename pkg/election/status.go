@@ -8,8 +8,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
-	"github.com/primacy-dev/primacy/pkg/election/member"
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -47,8 +46,8 @@ type Transition struct {
 	// Event is what happened.
 	Event Event
 	// Role is this member's role from here on.
-	Role   machine.Role
-	Reason machine.Reason
+	Role   Role
+	Reason Reason
 	// Token and Cycle are those of this member's present or last term.
 	Token  record.Token
 	Cycle  int

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 )
 
 // A lock is watched by name, and the stream of sessions stands still meanwhile: its holder

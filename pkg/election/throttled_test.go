@@ -11,9 +11,9 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 )
 
 var forHalfAMinute = memory.Reject(&lock.ThrottledError{RetryAfter: 30 * time.Second})

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 )
 
 // A stranger sets the token of a lock far too high, and the lock is deleted later: tokens of

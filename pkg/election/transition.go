@@ -1,6 +1,6 @@
 package election
 
-import "github.com/primacy-dev/primacy/pkg/election/member"
+import "github.com/primacy-dev/primacy/pkg/election/internal/member"
 
 // Event is what a Transition tells.
 type Event int

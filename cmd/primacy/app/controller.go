@@ -10,7 +10,6 @@ import (
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check/all"
 )
@@ -33,7 +32,7 @@ func (m *member) controller(maps coreclient.ConfigMapsGetter) *planned {
 		Plans: m.steering, Maps: maps.ConfigMaps(m.planner.namespace), Checks: all.Registry(), Default: m.source, Clock: m.clock, Log: m.log,
 	})
 	// Two controllers at a time do no harm: what they write carries their tokens.
-	spec := election.Spec{Name: name, Lock: name, Locks: locks, Bootstrap: machine.BootstrapImmediate}
+	spec := election.Spec{Name: name, Lock: name, Locks: locks, Bootstrap: election.BootstrapImmediate}
 	return &planned{spec: spec, runner: driver}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	cmlock "github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 )
 
 // clients are the connections of locks.
@@ -75,12 +74,12 @@ func (s *stores) lock(l config.Lock, spec *election.Spec) {
 }
 
 // foreigners says which electors that are not ours share the lock.
-func foreigners(l config.Lock) machine.Foreigners {
-	return machine.Foreigners{Sharing: sharings[l.SharedWith], Wait: l.Foreign.Wait()}
+func foreigners(l config.Lock) election.Foreigners {
+	return election.Foreigners{Sharing: sharings[l.SharedWith], Wait: l.Foreign.Wait()}
 }
 
-var sharings = map[config.SharedWith]machine.Sharing{
-	config.SharedWithNobody:   machine.NotShared,
-	config.SharedWithClientGo: machine.SharedWithClientGo,
-	config.SharedWithIstio:    machine.SharedWithIstio,
+var sharings = map[config.SharedWith]election.Sharing{
+	config.SharedWithNobody:   election.NotShared,
+	config.SharedWithClientGo: election.SharedWithClientGo,
+	config.SharedWithIstio:    election.SharedWithIstio,
 }

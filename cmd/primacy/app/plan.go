@@ -15,7 +15,6 @@ import (
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
@@ -223,16 +222,16 @@ func (p planner) lockKind(c *config.Configuration, field, kind string, note func
 }
 
 // outage says what becomes of the election's terms in an outage.
-func outage(e config.Election) machine.Outage {
+func outage(e config.Election) election.Outage {
 	if e.Outage != config.OutageFailopen {
-		return machine.Outage{Mode: machine.OutageStop}
+		return election.Outage{Mode: election.OutageStop}
 	}
-	return machine.Outage{Mode: machine.OutageFailOpen, For: min(e.FailopenFor, machine.OutageUnbounded)}
+	return election.Outage{Mode: election.OutageFailOpen, For: min(e.FailopenFor, election.OutageUnbounded)}
 }
 
-var bootstraps = map[config.Bootstrap]machine.Bootstrap{
-	config.BootstrapWait:      machine.BootstrapWait,
-	config.BootstrapImmediate: machine.BootstrapImmediate,
+var bootstraps = map[config.Bootstrap]election.Bootstrap{
+	config.BootstrapWait:      election.BootstrapWait,
+	config.BootstrapImmediate: election.BootstrapImmediate,
 }
 
 // runner makes one runner of all that an election has.

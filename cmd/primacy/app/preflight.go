@@ -20,7 +20,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/session"
+	"github.com/primacy-dev/primacy/pkg/election/members"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -59,7 +59,7 @@ const mostNames = 16
 // the default revision; nil if there is none.
 func needs(p *config.Process, member string, source election.Preferences) []need {
 	c := p.Configuration
-	inLeases := []string{session.Prefix(p.Group) + member + "-0"}
+	inLeases := []string{members.SessionName(p.Group, member)}
 	var inConfigMaps []string
 	of := map[string]*[]string{"Lease": &inLeases, kindOfConfigMaps: &inConfigMaps}
 	note := func(kind, name string) {

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -95,7 +94,7 @@ func (p *previewed) join(name, document, revision string) *follower {
 type byName struct{ *memory.Store }
 
 func (s byName) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
-	return s.Watch(ctx, follow.Only(names, deliver))
+	return s.Watch(ctx, lock.Only(names, deliver))
 }
 
 // command is what commands of this configuration have when they have connected.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
-	"github.com/primacy-dev/primacy/pkg/election/sim/scenario"
+	"github.com/primacy-dev/primacy/pkg/election/scenario"
 )
 
 // played is a scenario as `primacy simulate -o json` writes it.

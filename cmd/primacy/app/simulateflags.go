@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/primacy-dev/primacy/config"
-	"github.com/primacy-dev/primacy/pkg/election/sim/scenario"
+	"github.com/primacy-dev/primacy/pkg/election/scenario"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 

@@ -13,7 +13,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/priority"
@@ -62,10 +61,10 @@ func (th *theatre) specs(revision string, stores map[string]lock.Store) (all []e
 	for _, e := range th.doc.Elections {
 		s := election.Spec{
 			Name: e.Name, Lock: e.Lock.Name, Locks: stores[e.Lock.Kind], Timing: e.Timing, Policy: th.doc.policies()[e.Name],
-			Bootstrap: machine.BootstrapImmediate, Renewal: e.Lock.Renewal, Range: e.Range,
+			Bootstrap: election.BootstrapImmediate, Renewal: e.Lock.Renewal, Range: e.Range,
 		}
 		if e.Outage != "" && e.FailopenFor > 0 {
-			s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: e.FailopenFor}
+			s.Outage = election.Outage{Mode: election.OutageFailOpen, For: e.FailopenFor}
 		}
 		if from := e.Lock.MigrateFrom; from != nil {
 			s.MigrateFrom = &election.LockRef{Lock: from.Name, Locks: stores[from.Kind]}

@@ -10,7 +10,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 )
@@ -134,7 +135,7 @@ func annotations() []act {
 		}),
 		edit("all labels removed", justLed, func(o object) { o.meta().Labels = nil }),
 		edit("all labels another's", justLed, func(o object) {
-			o.meta().Labels = map[string]string{codec.ElectionLabel: "other", codec.GroupLabel: "other", codec.ManagedByLabel: "other"}
+			o.meta().Labels = map[string]string{lock.ElectionLabel: "other", lock.GroupLabel: "other", lock.ManagedByLabel: "other"}
 		}),
 		everySecond("every annotation of ours rewritten every second", func(o object, n int) {
 			for _, key := range ours {

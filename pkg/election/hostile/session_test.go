@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 )
 
 // sessionAct is something that a stranger does to the session of the member that leads.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
-	"github.com/primacy-dev/primacy/pkg/election/session"
 )
 
 // Report is who leads what at one moment. The names of its fields in JSON and YAML are

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/proxy"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 )
 
 // A leader whose watch lags, while its writes get through, does not keep others from its locks.

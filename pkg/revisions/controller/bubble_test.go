@@ -18,7 +18,6 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
@@ -115,7 +114,7 @@ func (c *crowd) join(weight int, names ...string) {
 			Group: groupName, Sessions: m.leases, Timing: timing, Elections: m.elections, Plans: m.plans, Maps: c.maps,
 			Checks: all.Registry(), Default: byDefault, Clock: c.clock, Log: c.log.With(zap.String("controller", name)),
 		})
-		m.add(election.Spec{Name: own, Lock: own, Locks: m.leases, Bootstrap: machine.BootstrapImmediate}, driver)
+		m.add(election.Spec{Name: own, Lock: own, Locks: m.leases, Bootstrap: election.BootstrapImmediate}, driver)
 		for _, e := range c.mixed {
 			m.take(e)
 		}
@@ -135,7 +134,7 @@ func (c *crowd) join(weight int, names ...string) {
 // take makes the member take part in one of the elections.
 func (m *citizen) take(e mixed) {
 	m.Helper()
-	spec := election.Spec{Name: e.name, Lock: e.name, Locks: m.leases, Bootstrap: machine.BootstrapImmediate, Policy: e.policy}
+	spec := election.Spec{Name: e.name, Lock: e.name, Locks: m.leases, Bootstrap: election.BootstrapImmediate, Policy: e.policy}
 	if e.bend != nil {
 		e.bend(m, &spec)
 	}

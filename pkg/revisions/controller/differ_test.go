@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -31,12 +30,12 @@ var kinds = []mixed{
 	{name: "session"},
 	{name: "record", bend: func(_ *citizen, s *election.Spec) { s.Renewal = record.RenewalRecord }},
 	{name: "configmap", bend: func(m *citizen, s *election.Spec) { s.Locks = m.others }},
-	{name: "shared", bend: func(_ *citizen, s *election.Spec) { s.Foreign.Sharing = machine.SharedWithClientGo }},
+	{name: "shared", bend: func(_ *citizen, s *election.Spec) { s.Foreign.Sharing = election.SharedWithClientGo }},
 	{name: "migrated", bend: func(m *citizen, s *election.Spec) {
 		s.MigrateFrom = &election.LockRef{Lock: s.Lock, Locks: m.others}
 	}},
 	{name: "range", bend: func(_ *citizen, s *election.Spec) { s.Range = true }},
-	{name: "failopen", bend: func(_ *citizen, s *election.Spec) { s.Outage.Mode = machine.OutageFailOpen }},
+	{name: "failopen", bend: func(_ *citizen, s *election.Spec) { s.Outage.Mode = election.OutageFailOpen }},
 	{name: "minhold", bend: func(_ *citizen, s *election.Spec) { s.Timing = timing; s.Timing.MinHold = 5 * time.Minute }},
 	{name: "delayed", bend: func(_ *citizen, s *election.Spec) { s.Timing = timing; s.Timing.PreemptDelay = 2 * time.Minute }},
 	{name: "long", bend: func(_ *citizen, s *election.Spec) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/members"
 	"github.com/primacy-dev/primacy/pkg/election/record"
-	"github.com/primacy-dev/primacy/pkg/election/session"
 )
 
 // eyes are what the streams of locks and sessions have shown. They belong to the goroutine
@@ -21,7 +21,7 @@ type eyes struct {
 	Config
 	elections []election.Spec
 	streams   map[lock.Store]*stream
-	directory *session.Directory
+	members   *members.Directory
 	// digest is what the controller preferred at the last look, and divided says whether members
 	// saw something else then. agreedAt is when all began to see what it prefers.
 	digest   string
@@ -196,7 +196,7 @@ func (e *eyes) beginAnew(s *stream, at record.Instant) {
 	if s.store != e.Sessions {
 		return
 	}
-	e.directory, e.pulses = session.NewDirectory(e.Group, e.Timing), map[string]pulse{}
+	e.members, e.pulses = members.New(e.Group, e.Timing), map[string]pulse{}
 	for _, name := range slices.Sorted(maps.Keys(s.known)) {
 		e.meet(s.known[name], at)
 	}
@@ -204,10 +204,9 @@ func (e *eyes) beginAnew(s *stream, at record.Instant) {
 
 // meet takes in a session.
 func (e *eyes) meet(entry lock.Entry, at record.Instant) {
-	if e.directory == nil || !e.directory.Owns(entry.Name) {
+	if e.members == nil || !e.members.Observe(at, entry) {
 		return
 	}
-	e.directory.Observe(at, entry.Name, entry.Record, entry.Version)
 	r := entry.Record
 	if r == nil || !r.Bound() {
 		return

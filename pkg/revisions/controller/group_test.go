@@ -21,7 +21,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
@@ -219,7 +218,7 @@ func (m *member) driver(c *rest.Config, byDefault revisions.Writer, log *zap.Log
 
 func (m *member) add(manager *election.Manager, name string, r election.Runner) {
 	m.Helper()
-	if _, err := manager.Add(election.Spec{Name: name, Bootstrap: machine.BootstrapImmediate}, r); err != nil {
+	if _, err := manager.Add(election.Spec{Name: name, Bootstrap: election.BootstrapImmediate}, r); err != nil {
 		m.Fatal(err)
 	}
 }

@@ -55,7 +55,7 @@ func (t *tenure) look(ctx context.Context, sight steering.Sight) (wake record.In
 		}
 	}
 	t.said = ""
-	wake = m.changes
+	wake = m.Changes
 	if !out.Wake.IsZero() {
 		wake = sooner(wake, now.Add(max(0, out.Wake.Sub(t.Clock.Wall()))))
 	}

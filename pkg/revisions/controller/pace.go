@@ -20,7 +20,7 @@ func (m moment) heldUntil(e election.Spec, entry lock.Entry) (until time.Time) {
 	if e.Timing.PreemptDelay > 0 {
 		until = wallAt(m.eyes.agreedAt)
 	}
-	if e.Timing.MinHold == 0 || !m.leads(entry) {
+	if e.Timing.MinHold == 0 || !m.Lead(entry) {
 		return until
 	}
 	began := wallAt(m.eyes.streams[e.Locks].since[e.Lock].at)

@@ -1,12 +1,8 @@
 package controller
 
 import (
-	"slices"
-	"time"
-
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
+	"github.com/primacy-dev/primacy/pkg/election/members"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -18,9 +14,7 @@ type moment struct {
 	eyes *eyes
 	own  string // the controller's own election
 	at   record.Instant
-	view *machine.View
-	// changes is when it is another by itself; zero for never.
-	changes record.Instant
+	members.Living
 }
 
 // moment is false where what is seen cannot be believed: see the package.
@@ -33,12 +27,12 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 		return moment{}, false
 	}
 	m := moment{eyes: e, own: own, at: at}
-	m.view, m.changes = e.directory.View(at, "")
-	for _, p := range m.view.Peers {
+	m.Living = e.members.Living(at)
+	for _, p := range m.Members {
 		pulse, _ := e.pulseOf(p.Identity)
 		// One that is silent for more than half of what it lasts fails a check.
-		if alarm := pulse.at.Add(pulse.duration/2 + 1); alarm > at && (m.changes == 0 || alarm < m.changes) {
-			m.changes = alarm
+		if alarm := pulse.at.Add(pulse.duration/2 + 1); alarm > at && (m.Changes == 0 || alarm < m.Changes) {
+			m.Changes = alarm
 		}
 	}
 	return m, true
@@ -48,7 +42,7 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
 	seen := rollout.Seen{Own: m.own, Default: s.Default.For(m.own)}
 	digest := steering.Combine(plan, s.Default).Digest()
-	for _, p := range m.view.Peers {
+	for _, p := range m.Members {
 		pulse, _ := m.eyes.pulseOf(p.Identity)
 		seen.Members = append(seen.Members, rollout.Member{
 			Identity: p.Identity, Revision: p.Revision, Ready: p.Ready, Standing: p.Standing,
@@ -79,7 +73,7 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 		out.Follows = rollout.Ignores
 	}
 	entry := m.eyes.streams[e.Locks].known[e.Lock]
-	if m.leads(entry) {
+	if m.Lead(entry) {
 		out.Holder, out.Revision = entry.Record.Holder, entry.Record.Mark.Key.Revision()
 	}
 	out.Canary = m.canary(e.Name, e.Policy, out.Holder, plan.Rollout.Canary)
@@ -87,59 +81,24 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	if entry.Absent() {
 		return out
 	}
-	out.Lost = m.lost(entry.Record.History, plan.Rollout.Canary)
+	out.Lost = m.eyes.members.Lost(entry.Record.History, plan.Rollout.Canary)
 	return out
-}
-
-// lost are the times at which members of the revision lost a lock although they did not want that.
-func (m moment) lost(history []record.Entry, revision string) (lost []time.Time) {
-	for _, l := range machine.Losses(history) {
-		sessions := m.eyes.directory
-		if sessions.MemberRevision(l.Who) == revision && !(l.Orphaned && sessions.Left(l.Who)) {
-			lost = append(lost, l.When)
-		}
-	}
-	return lost
-}
-
-// leads says whether the holder of a lock is a living member of ours, and at work.
-func (m moment) leads(entry lock.Entry) bool {
-	r := entry.Record
-	if r == nil || r.Holder == "" || !r.Bound() || r.Claim != nil {
-		return false
-	}
-	if r.ThroughSession() {
-		s := m.view.Sessions[r.Mark.Session]
-		if s.UID != r.Mark.SessionUID || s.Holder != r.Holder || s.Ended || record.Disowns(s.Disowned, entry.Version.UID, r.Mark.Beat) {
-			return false
-		}
-	}
-	return m.peer(r.Holder) != nil
-}
-
-// peer is a living member; nil if none has that identity.
-func (m moment) peer(identity string) *machine.Peer {
-	i := slices.IndexFunc(m.view.Peers, func(p machine.Peer) bool { return p.Identity == identity })
-	if i < 0 {
-		return nil
-	}
-	return &m.view.Peers[i]
 }
 
 // canary is the member of that revision to which the election would be moved if it preferred
 // that; empty for none. Whether it takes part cannot be seen; that it does is for whoever
 // starts the rollout to know.
 func (m moment) canary(name string, policy priority.Policy, leader, revision string) string {
-	preferred, holder := record.Prefer(revision), m.peer(leader)
-	var best *machine.Peer
-	for i := range m.view.Peers {
-		p := &m.view.Peers[i]
+	preferred, holder := record.Prefer(revision), m.Member(leader)
+	var best *record.Member
+	for i := range m.Members {
+		p := &m.Members[i]
 		// Whether it fell too lately to be moved to is for the members to say: they have seen it
 		// live for longer than these eyes.
 		switch {
 		case !p.Ready || !p.StandsFor(name):
-		case holder != nil && !priority.Outranks(policy, priority.Weighed(p.Member), priority.Weighed(holder.Member), preferred):
-		case best == nil || priority.Order(policy, priority.Weighed(p.Member), priority.Weighed(best.Member), preferred) < 0:
+		case holder != nil && !priority.Outranks(policy, priority.Weighed(*p), priority.Weighed(*holder), preferred):
+		case best == nil || priority.Order(policy, priority.Weighed(*p), priority.Weighed(*best), preferred) < 0:
 			best = p
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
@@ -166,7 +166,7 @@ func (s Stored) labels(labels map[string]string) map[string]string {
 	if labels = maps.Clone(labels); labels == nil {
 		labels = map[string]string{}
 	}
-	labels[codec.GroupLabel], labels[codec.ManagedByLabel] = s.group, codec.ManagedBy
+	labels[lock.GroupLabel], labels[lock.ManagedByLabel] = s.group, lock.ManagedBy
 	return labels
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
-	"github.com/primacy-dev/primacy/pkg/election/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/exec"
@@ -38,7 +37,7 @@ func TestDeafSiblingOfAProgram(t *testing.T) {
 			}
 			work := runnertest.Work{Act: act, Pipe: stage.Pipe, StopGrace: timing.StopGrace}
 			letGo, fail := make(chan struct{}), make(chan struct{})
-			_, err = m.Add(election.Spec{Name: "e", Bootstrap: machine.BootstrapImmediate}, runners.Supervise([]runners.Child{
+			_, err = m.Add(election.Spec{Name: "e", Bootstrap: election.BootstrapImmediate}, runners.Supervise([]runners.Child{
 				{Name: "work", Runner: exec.New(command(t, work, nil))},
 				{Name: "deaf", Runner: election.RunnerFunc(func(context.Context, election.Term) error { <-letGo; return nil })},
 				{Name: "bad", OnExit: runners.ExitRelease, Runner: election.RunnerFunc(func(context.Context, election.Term) error {

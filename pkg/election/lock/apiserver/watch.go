@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/follow"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
-	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -38,7 +38,7 @@ func (s *Objects[O]) WatchNames(ctx context.Context, names []string, deliver fun
 
 // WatchOnly is WatchNames by one stream of the whole namespace, of which the rest is left out.
 func (s *Objects[O]) WatchOnly(ctx context.Context, names []string, deliver func(lock.Event)) error {
-	return watchNames(ctx, names, func() { follow.Run(ctx, s.source(), pace(), follow.Only(names, deliver)) })
+	return watchNames(ctx, names, func() { follow.Run(ctx, s.source(), pace(), lock.Only(names, deliver)) })
 }
 
 func watchNames(ctx context.Context, names []string, watch func()) error {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 )
 
 // LeaderAnnotation is where every elector on ConfigMaps keeps its record.

@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -45,7 +45,7 @@ func WholeNamespace() Option { return func(s *Store) { s.whole = true } }
 // with an empty group, those of all groups. Others' ConfigMaps may be many, and large. It is for
 // those who look, not for members: who takes the labels off a lock hides it.
 func OfGroup(group string) Option {
-	selector := codec.ElectionLabel + "," + codec.GroupLabel
+	selector := lock.ElectionLabel + "," + lock.GroupLabel
 	if group != "" {
 		selector += "=" + group
 	}

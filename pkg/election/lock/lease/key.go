@@ -3,7 +3,7 @@ package lease
 import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 )
 
 // KeyAnnotation is where Istio keeps the holder's key on a Lease.

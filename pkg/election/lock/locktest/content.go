@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/codec"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -175,7 +175,7 @@ func testOthersSurvive(t *testing.T, r Realm) {
 		"primacy.dev/request":         "edge-1",
 		"primacy.dev/of-a-later-time": "1",
 	}
-	labels := map[string]string{"team": "edge", codec.ManagedByLabel: "Helm"}
+	labels := map[string]string{"team": "edge", lock.ManagedByLabel: "Helm"}
 	mustEdit(t, r, name, func(o *codec.Object) {
 		maps.Copy(o.Annotations, others)
 		maps.Copy(o.Labels, labels)

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/follow"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/follow"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 

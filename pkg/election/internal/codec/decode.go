@@ -1,0 +1,337 @@
+package codec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+var (
+	errNoIdentity    = errors.New("no identity")
+	errNoTransitions = errors.New("no transitions")
+)
+
+// Decoder reads objects. Records that it makes share equal strings, so a store keeps one.
+// The zero Decoder is ready.
+type Decoder struct {
+	strings interner
+}
+
+// Decode reads the object as a record. It keeps no reference to the object's maps.
+func (d *Decoder) Decode(o Object) *record.Record {
+	r := &record.Record{Rest: restOf(o)}
+	p := &decoder{Decoder: d, r: r}
+	p.fields(o.Fields)
+	p.labels(o.Labels)
+	p.annotations(o.Annotations)
+	r.Unreadable = p.problem
+	return r
+}
+
+// decoder reads one object and keeps the first problem.
+type decoder struct {
+	*Decoder
+	r       *record.Record
+	problem string
+}
+
+// check says whether all is well.
+func (p *decoder) check(what string, err error) bool {
+	if err != nil && p.problem == "" {
+		p.problem = what + ": " + err.Error()
+	}
+	return err == nil
+}
+
+func (p *decoder) fields(f Fields) {
+	if f.Problem != "" {
+		p.check("fields", errors.New(f.Problem))
+	}
+	r := p.r
+	r.Holder = p.identity("holder", f.Holder)
+	if f.DurationSeconds != 0 && p.check("duration", checkSeconds(f.DurationSeconds)) {
+		r.Duration = time.Duration(f.DurationSeconds) * time.Second
+	}
+	if f.DurationSeconds > int64(MaxDuration/time.Second) {
+		r.Duration = MaxDuration // a foreign holder's is never shortened to nothing
+	}
+	r.Acquired = p.time("acquire time", f.Acquired)
+	r.Renewed = p.time("renew time", f.Renewed)
+	if p.check("transitions", checkCount(f.Transitions, maxTransitions)) {
+		r.Transitions = int(f.Transitions)
+	}
+	r.HolderKey = record.Key(p.identity("holder key", f.HolderKey))
+}
+
+// identity reads an identity that anybody may have written. One that is too long or no
+// text becomes one that can be written, in a claim from it, and that no elector has.
+func (p *decoder) identity(what, s string) string {
+	if p.check(what, checkText(s, maxForeignIdentity)) {
+		return p.strings.share(s)
+	}
+	return fmt.Sprintf("%s...(%d bytes)", cut(strings.ToValidUTF8(cut(s, 253), "\ufffd"), 253), len(s))
+}
+
+func (p *decoder) time(what string, t time.Time) time.Time {
+	if t.IsZero() || !p.check(what, checkTime(t)) {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Microsecond)
+}
+
+func (p *decoder) labels(labels map[string]string) {
+	label := func(key string) string {
+		value := labels[key]
+		if !p.check(key, checkLabel(value)) {
+			return ""
+		}
+		return p.strings.share(value)
+	}
+	p.r.Group, p.r.Election = label(lock.GroupLabel), label(lock.ElectionLabel)
+}
+
+func (p *decoder) annotations(a map[string]string) {
+	r := p.r
+	if s, ok := a[TokenAnnotation]; ok {
+		r.Token = record.Token(p.count(TokenAnnotation, s))
+	}
+	if s, ok := a[HandoverAnnotation]; ok {
+		r.HandoverTo = p.identity(HandoverAnnotation, s)
+	}
+	if s, ok := a[ClaimAnnotation]; ok {
+		r.Claim = p.claim(s)
+	}
+	if s, ok := a[MemberAnnotation]; ok {
+		r.Member = p.member(s)
+	}
+	if s, ok := a[HolderAnnotation]; ok {
+		r.Mark = p.mark(s)
+	}
+	if s, ok := a[HistoryAnnotation]; ok {
+		r.History = p.history(s)
+	}
+	p.beat(a)
+}
+
+// beat reads the number that stands beside a session's mark.
+func (p *decoder) beat(a map[string]string) {
+	s, found := a[BeatAnnotation]
+	_, session := a[MemberAnnotation]
+	_, marked := a[HolderAnnotation]
+	switch {
+	case found && !session:
+		p.check(BeatAnnotation, fmt.Errorf("stands without %s", MemberAnnotation))
+	case found && !marked:
+		p.check(BeatAnnotation, fmt.Errorf("stands without %s", HolderAnnotation))
+	case !found && session && marked:
+		p.check(BeatAnnotation, errors.New("is missing"))
+	}
+	if !found || p.r.Mark == nil {
+		return
+	}
+	p.r.Mark.Beat = p.count(BeatAnnotation, s)
+}
+
+func (p *decoder) count(what, s string) uint64 {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		p.check(what, fmt.Errorf("%s is no number", quote(s)))
+		return 0
+	}
+	if !p.check(what, checkBeat(n)) {
+		return 0
+	}
+	return n
+}
+
+// mark is nil when the annotation is no mark at all.
+func (p *decoder) mark(s string) *record.Mark {
+	const what = HolderAnnotation
+	var w wireMark
+	if !p.json(what, s, &w) {
+		return nil
+	}
+	switch {
+	case w.Identity == nil:
+		p.check(what, errNoIdentity)
+		return nil
+	case w.Transitions == nil:
+		p.check(what, errNoTransitions)
+		return nil
+	case !p.check(what+": transitions", checkCount(*w.Transitions, maxTransitions)),
+		!p.check(what+": weight", checkWeight(w.Weight)),
+		!p.check(what+": beat", checkBeat(w.Beat)),
+		!p.check(what+": renewal", checkRenewal(record.Renewal(w.Renewal))):
+		return nil
+	}
+	if (w.DurationSeconds != 0 || *w.Identity != "") && !p.check(what+": duration", checkSeconds(w.DurationSeconds)) {
+		return nil
+	}
+	return &record.Mark{
+		Identity:    p.identity(what+": identity", *w.Identity),
+		Transitions: int(*w.Transitions),
+		Key:         record.Key(p.text(what+": key", w.Key)),
+		Weight:      w.Weight,
+		Session:     p.text(what+": session", w.Session),
+		SessionUID:  p.text(what+": session uid", w.SessionUID),
+		Beat:        w.Beat,
+		Duration:    min(time.Duration(w.DurationSeconds)*time.Second, record.MaxLeaseDuration), // no member writes more
+		Renewal:     record.Renewal(p.strings.share(w.Renewal)),
+	}
+}
+
+// claim is nil when the annotation is no claim at all. Whom it names is a stranger.
+func (p *decoder) claim(s string) *record.Claim {
+	const what = ClaimAnnotation
+	var w wireClaim
+	if !p.json(what, s, &w) {
+		return nil
+	}
+	switch {
+	case w.Identity == "":
+		p.check(what, errNoIdentity)
+		return nil
+	case w.Transitions == nil:
+		p.check(what, errNoTransitions)
+		return nil
+	case !p.check(what+": transitions", checkCount(*w.Transitions, maxTransitions)),
+		!p.check(what+": duration", checkSeconds(w.DurationSeconds)):
+		return nil
+	}
+	return &record.Claim{
+		Identity:    p.identity(what+": identity", w.Identity),
+		Transitions: int(*w.Transitions),
+		Duration:    time.Duration(w.DurationSeconds) * time.Second,
+	}
+}
+
+// member is nil when the annotation is no member at all.
+func (p *decoder) member(s string) *record.Member {
+	const what = MemberAnnotation
+	var w wireMember
+	if !p.json(what, s, &w) {
+		return nil
+	}
+	if w.Identity == "" {
+		p.check(what, errNoIdentity)
+		return nil
+	}
+	if !p.check(what+": location", checkLocation(record.Location(w.Location))) ||
+		!p.check(what+": weight", checkWeight(w.Weight)) ||
+		!p.check(what+": fallen", checkCount(w.Fallen, maxWeight)) {
+		return nil
+	}
+	m := &record.Member{
+		Identity:   p.identity(what+": identity", w.Identity),
+		Revision:   p.text(what+": revision", w.Revision),
+		Location:   record.Location(p.strings.share(w.Location)),
+		Weight:     w.Weight,
+		Ready:      w.Ready,
+		Preference: p.text(what+": preference", w.Preference),
+		Config:     p.text(what+": config", w.Config),
+		Fallen:     w.Fallen,
+		Setup: record.Setup{
+			Version: p.text(what+": version", w.Version), Rules: p.text(what+": rules", w.Rules), Timings: p.text(what+": timings", w.Timings),
+			// A stranger's numbers are cut to what a member may say.
+			DriftPPM: min(max(w.DriftPPM, 0), maxDrift), LongestLease: min(max(w.Longest, 0), longestLease),
+			Protocol: min(max(w.Protocol, 0), maxWeight),
+		},
+	}
+	for _, e := range w.Standing {
+		m.Standing = append(m.Standing, p.text(what+": standing", e))
+	}
+	for _, e := range w.Open {
+		m.Open = append(m.Open, p.text(what+": open", e))
+	}
+	for _, d := range w.Disowned {
+		if p.check(what+": disowned", checkBeat(d.Beat)) {
+			m.Disowned = append(m.Disowned, record.Disowned{Lock: p.text(what+": disowned", d.Lock), Beat: d.Beat})
+		}
+	}
+	return m
+}
+
+func (p *decoder) history(s string) []record.Entry {
+	const what = HistoryAnnotation
+	var lines []wireEntry
+	if !p.json(what, s, &lines) {
+		return nil
+	}
+	lines = lines[max(0, len(lines)-record.HistoryLength):]
+	var entries []record.Entry
+	for _, l := range lines {
+		when, err := time.Parse(time.RFC3339, l.When)
+		if err != nil {
+			err = fmt.Errorf("%s is no time", quote(l.When))
+		}
+		if !p.check(what+": when", err) || !p.check(what+": when", checkTime(when)) {
+			return nil
+		}
+		entries = append(entries, record.Entry{
+			When: when.UTC().Truncate(time.Second),
+			Who:  p.text(what+": who", l.Who),
+			Why:  p.strings.share(cut(l.Why, MaxWhy)),
+		})
+	}
+	return entries
+}
+
+// text reads what our own writers keep short.
+func (p *decoder) text(what, s string) string {
+	if !p.check(what, checkText(s, MaxIdentity)) {
+		return ""
+	}
+	return p.strings.share(s)
+}
+
+// json reads an annotation into the value that into points to.
+func (p *decoder) json(what, s string, into any) bool {
+	return p.check(what, ReadJSON(s, into))
+}
+
+// ReadJSON reads the JSON of an annotation into the value that into points to, as far as
+// it can be read. The error is one short line without line breaks.
+func ReadJSON(s string, into any) error {
+	if len(s) > MaxAnnotation {
+		return fmt.Errorf("%d bytes are more than %d", len(s), MaxAnnotation)
+	}
+	if !utf8.ValidString(s) {
+		return errors.New("is not valid UTF-8")
+	}
+	if err := json.Unmarshal([]byte(s), into); err != nil {
+		return errors.New(problemOf(err))
+	}
+	return nil
+}
+
+// problemOf is a short form of an error of encoding/json, without what a stranger wrote.
+func problemOf(err error) string {
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if t.Field == "" {
+			return "JSON of the wrong type"
+		}
+		return fmt.Sprintf("JSON field %s has the wrong type", quote(t.Field))
+	}
+	return "broken JSON"
+}
+
+func checkWeight(n int) error {
+	if n < -maxWeight || n > maxWeight {
+		return fmt.Errorf("%d is not from %d to %d", n, -maxWeight, maxWeight)
+	}
+	return nil
+}
+
+func checkBeat(n uint64) error {
+	if n > maxCount {
+		return fmt.Errorf("%d is more than %d", n, uint64(maxCount))
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package codec_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Whoever a stranger names as the holder, a claim from it can be written and read: else
+// nobody would ever lead again.
+func TestWhoeverHoldsCanBeClaimedFrom(t *testing.T) {
+	for what, holder := range map[string]string{
+		"too long":          strings.Repeat("x", 5000),
+		"far too long":      strings.Repeat("\u00e4", 1<<19),
+		"no text":           "edge-\xff\xfe_01234567",
+		"long and no text":  strings.Repeat("\xff", 5000),
+		"nothing but noise": strings.Repeat("\xff ", 2000),
+	} {
+		var d codec.Decoder
+		read := d.Decode(codec.Object{Fields: codec.Fields{Holder: holder}})
+		if read.Unreadable == "" || record.OurForm(read.Holder) {
+			t.Errorf("%s: read as %q, unreadable %q", what, read.Holder, read.Unreadable)
+		}
+		claiming := claimingLock()
+		claiming.Claim = &record.Claim{Identity: read.Holder, Duration: time.Second}
+		o, err := codec.Encode(claiming, moment)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if r := d.Decode(o); r.Claim == nil || *r.Claim != *claiming.Claim || !r.Bound() {
+			t.Errorf("%s: the claim is read as %+v, unreadable %q", what, r.Claim, r.Unreadable)
+		}
+	}
+}
+
+// A duration beyond all bounds is long, not none: a foreign holder's is never shortened.
+func TestEndlessDurationIsLong(t *testing.T) {
+	for seconds, want := range map[int64]time.Duration{
+		math.MaxInt32: codec.MaxDuration, math.MaxInt64: codec.MaxDuration, 7200: 2 * time.Hour, -5: 0,
+	} {
+		var d codec.Decoder
+		if r := d.Decode(codec.Object{Fields: codec.Fields{Holder: "b", DurationSeconds: seconds}}); r.Duration != want {
+			t.Errorf("%d s are read as %v, want %v", seconds, r.Duration, want)
+		}
+	}
+}
+
+// What may be written may be read: a record that only its writer understands would be
+// taken from under it.
+func TestHighestNumbers(t *testing.T) {
+	for _, tt := range []struct {
+		token       record.Token
+		transitions int
+		ok          bool
+	}{
+		{record.MaxToken, record.MaxTransitions, true},
+		{record.MaxToken + 1, 1, false},
+		{1, record.MaxTransitions + 1, false},
+	} {
+		r := heldLock()
+		r.Token, r.Transitions, r.Mark.Transitions = tt.token, tt.transitions, tt.transitions
+		o, err := codec.Encode(r, moment)
+		if (err == nil) != tt.ok {
+			t.Errorf("%+v: %v", tt, err)
+		}
+		var d codec.Decoder
+		if err == nil && !d.Decode(o).Bound() {
+			t.Errorf("%+v is written but not read", tt)
+		}
+	}
+	if got := record.NextTransitions(record.MaxTransitions); got != 1 {
+		t.Errorf("after the highest count comes %d", got)
+	}
+}

@@ -1,0 +1,149 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// Named is a store that can show one object at a time.
+type Named interface {
+	// ListName shows one object, or none, and the revision at which that was so: the
+	// present one if at is 0, in a consistent read, else at itself. The error wraps
+	// ErrExpired when the store no longer knows what was there.
+	ListName(ctx context.Context, name string, at uint64) ([]lock.Entry, uint64, error)
+	// OpenName is Source.Open for one object.
+	OpenName(ctx context.Context, name string, after uint64) (Stream, error)
+}
+
+// Names is a source of the named objects and no others, for one Run. Its lists show all
+// of them at one revision. Its streams are made of one stream for each name, which end
+// together and resume each from its own position: they keep the order of the store for
+// each object, not across objects.
+func Names(store Named, names []string) Source {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return &several{store: store, names: slices.Compact(names), at: map[string]uint64{}}
+}
+
+// several belongs to the goroutine of Run.
+type several struct {
+	store Named
+	names []string
+	// at is up to where each name's changes were shown.
+	at map[string]uint64
+}
+
+// List implements Source. The first name's read is the consistent one, and the others
+// are shown as they were at its revision.
+func (s *several) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error) {
+	var all []lock.Entry
+	var at uint64
+	for i, name := range s.names {
+		entries, revision, err := s.store.ListName(ctx, name, at)
+		if err != nil {
+			return nil, 0, err
+		}
+		if at != 0 && revision != at {
+			return nil, 0, fmt.Errorf("%w: asked for %s at revision %d, got it at %d", lock.ErrUnknown, name, at, revision)
+		}
+		at = revision
+		all = append(all, entries...)
+		if i < len(s.names)-1 {
+			goesOn()
+		}
+	}
+	for _, name := range s.names {
+		s.at[name] = at
+	}
+	return all, at, nil
+}
+
+// Open implements Source. Each name's own position takes the place of after.
+func (s *several) Open(ctx context.Context, _ uint64) (Stream, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	m := &merged{several: s, cancel: cancel, shown: make(chan shown)}
+	for _, name := range s.names {
+		stream, err := s.store.OpenName(ctx, name, s.at[name])
+		if err != nil {
+			m.Close()
+			return nil, err
+		}
+		m.streams = append(m.streams, stream)
+		m.readers.Go(func() { m.read(ctx, name, stream) })
+	}
+	return m, nil
+}
+
+// merged is one stream made of several. Its readers are joined by Close.
+type merged struct {
+	*several
+	cancel  context.CancelFunc
+	streams []Stream
+	readers sync.WaitGroup
+	shown   chan shown
+}
+
+type shown struct {
+	name  string
+	event lock.Event
+	err   error
+}
+
+// read hands on what one name's stream shows, until it ends.
+func (m *merged) read(ctx context.Context, name string, stream Stream) {
+	for {
+		e, err := stream.Next(ctx)
+		select {
+		case m.shown <- shown{name, e, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Next implements Stream.
+func (m *merged) Next(ctx context.Context) (lock.Event, error) {
+	var next shown
+	select {
+	case next = <-m.shown:
+	case <-ctx.Done():
+		return lock.Event{}, fmt.Errorf("%w: %w", lock.ErrUnknown, ctx.Err())
+	}
+	if next.err != nil {
+		return lock.Event{}, next.err
+	}
+	e := next.event
+	switch e.Kind {
+	case lock.Changed:
+		m.at[next.name] = e.Entry.Version.Revision
+	case lock.Progressed:
+		m.at[next.name] = e.Revision
+		e.Revision = m.least()
+	}
+	return e, nil
+}
+
+// least is up to where all names' changes were shown.
+func (m *merged) least() uint64 {
+	least := m.at[m.names[0]]
+	for _, name := range m.names {
+		least = min(least, m.at[name])
+	}
+	return least
+}
+
+// Close implements Stream.
+func (m *merged) Close() {
+	m.cancel()
+	m.readers.Wait()
+	for _, s := range m.streams {
+		s.Close()
+	}
+}

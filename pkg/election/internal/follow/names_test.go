@@ -1,0 +1,226 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/follow"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// shelf is a store whose objects are shown one by one. What it is asked it writes down.
+type shelf struct {
+	asked []string
+	// revision is what a consistent read shows; gone are names of which the past is lost,
+	// once, and drift answers at another revision than asked for.
+	revision uint64
+	gone     map[string]bool
+	drift    bool
+	// streams are what each name's streams show, one after the other.
+	streams map[string][]step
+	open    int
+	// torn counts streams that were closed while somebody read them.
+	torn int
+}
+
+func (s *shelf) ListName(_ context.Context, name string, at uint64) ([]lock.Entry, uint64, error) {
+	s.asked = append(s.asked, fmt.Sprintf("list %s %d", name, at))
+	if s.gone[name] {
+		delete(s.gone, name)
+		return nil, 0, errExpired
+	}
+	if at == 0 {
+		s.revision++
+		at = s.revision
+	} else if s.drift {
+		at++
+	}
+	return []lock.Entry{{Name: name, Version: record.Version{UID: "u", Revision: at - 1}}}, at, nil
+}
+
+func (s *shelf) OpenName(_ context.Context, name string, after uint64) (follow.Stream, error) {
+	s.asked = append(s.asked, fmt.Sprintf("watch %s %d", name, after))
+	st := step{lives: 24 * time.Hour}
+	if left := s.streams[name]; len(left) > 0 {
+		st, s.streams[name] = left[0], left[1:]
+	}
+	if st.refuse {
+		return nil, st.err
+	}
+	s.open++
+	return &part{name: name, step: st, shelf: s}, nil
+}
+
+type part struct {
+	name string
+	step
+	shelf   *shelf
+	reading atomic.Int32
+}
+
+func (p *part) Next(ctx context.Context) (lock.Event, error) {
+	p.reading.Add(1)
+	defer p.reading.Add(-1)
+	if len(p.events) > 0 {
+		e := p.events[0]
+		p.events = p.events[1:]
+		if e.Kind == lock.Changed {
+			e.Entry.Name = p.name
+		}
+		return e, nil
+	}
+	select {
+	case <-ctx.Done():
+		return lock.Event{}, ctx.Err()
+	case <-clock.NewTimer(p.lives).C:
+		return lock.Event{}, p.err
+	}
+}
+
+func (p *part) Close() {
+	p.shelf.open--
+	if p.reading.Load() > 0 {
+		p.shelf.torn++
+	}
+}
+
+// run follows the names for an hour, and tells what was shown, in the order of time and
+// of names.
+func run(t *testing.T, s *shelf, names ...string) (shown []string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		start := time.Now()
+		follow.Run(ctx, follow.Names(s, names), follow.DefaultPace(), func(e lock.Event) {
+			at := time.Since(start)
+			l := line(at, e)
+			if e.Kind == lock.Changed {
+				l += " " + e.Entry.Name
+			}
+			shown = append(shown, l)
+		})
+		if s.open != 0 {
+			t.Errorf("%d streams are left open", s.open)
+		}
+		if s.torn != 0 {
+			t.Errorf("%d streams were closed while they were read", s.torn)
+		}
+	})
+	return shown
+}
+
+func TestNames(t *testing.T) {
+	minute := time.Minute
+	for what, c := range map[string]struct {
+		shelf        shelf
+		asked, shown string
+	}{
+		"one revision for all": {
+			shelf{revision: 4},
+			"list a 0, list b 5, watch a 5, watch b 5",
+			"0 listing, 0 progressed *, 0 listed 5, 0 resumed",
+		},
+		"each resumes where it was": {
+			shelf{revision: 4, streams: map[string][]step{
+				"a": {{events: []lock.Event{change(9)}, lives: minute, err: errCut}},
+				"b": {{events: []lock.Event{progress(7)}, lives: 24 * time.Hour}},
+			}},
+			"list a 0, list b 5, watch a 5, watch b 5, watch a 9, watch b 7",
+			"0 listing, 0 progressed *, 0 listed 5, 0 resumed, 0 changed 9 a, 0 progressed *, 60000 broken cut, 60000 resumed",
+		},
+		"one that has lost the past costs a list of all": {
+			shelf{revision: 4, streams: map[string][]step{
+				"a": {{events: []lock.Event{change(9)}, lives: 24 * time.Hour}},
+				"b": {{lives: minute, err: errExpired}},
+			}},
+			"list a 0, list b 5, watch a 5, watch b 5, list a 0, list b 6, watch a 6, watch b 6",
+			"0 listing, 0 progressed *, 0 listed 5, 0 resumed, 0 changed 9 a, 60000 broken gone: revision expired, 60000 listing, 0 progressed *, 60000 listed 6, 60000 resumed",
+		},
+		"one that cannot be opened closes the others": {
+			shelf{revision: 4, streams: map[string][]step{"b": {{refuse: true, err: errCut}}}},
+			"list a 0, list b 5, watch a 5, watch b 5, watch a 5, watch b 5",
+			"0 listing, 0 progressed *, 0 listed 5, 0 broken cut, 0 resumed",
+		},
+		"a list whose revision is lost begins anew": {
+			shelf{revision: 4, gone: map[string]bool{"b": true}},
+			"list a 0, list b 5, list a 0, list b 6, watch a 6, watch b 6",
+			"0 listing, 0 progressed *, 0 broken gone: revision expired, 0 listing, 0 progressed *, 0 listed 6, 0 resumed",
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			shown := run(t, &c.shelf, "b", "a", "b")
+			for i, l := range shown {
+				if strings.Contains(l, "progressed") {
+					shown[i] = "0 progressed *"
+				}
+			}
+			settle(shown)
+			if got := strings.Join(c.shelf.asked, ", "); got != c.asked {
+				t.Errorf("asked %s\nwant  %s", got, c.asked)
+			}
+			if got := strings.Join(shown, ", "); got != c.shown {
+				t.Errorf("shown %s\nwant  %s", got, c.shown)
+			}
+		})
+	}
+}
+
+// settle orders what different names' streams show at one moment.
+func settle(shown []string) {
+	news := func(l string) bool { return strings.Contains(l, "changed") || strings.Contains(l, "progressed") }
+	for i := range shown {
+		n := i
+		for n < len(shown) && news(shown[n]) {
+			n++
+		}
+		slices.Sort(shown[i:n])
+	}
+}
+
+// A store that answers at another revision than asked for has no consistent list.
+func TestNamesDrift(t *testing.T) {
+	s := &shelf{revision: 4, drift: true}
+	if _, _, err := follow.Names(s, []string{"a", "b"}).List(t.Context(), func() {}); !errors.Is(err, lock.ErrUnknown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The stream is alive up to where the slowest name is.
+func TestNamesProgress(t *testing.T) {
+	s := &shelf{revision: 4, streams: map[string][]step{
+		"a": {{events: []lock.Event{progress(9), progress(11)}, lives: 24 * time.Hour}},
+	}}
+	shown := run(t, s, "a", "b")
+	want := []string{"0 listing", "0 progressed 0", "0 listed 5", "0 resumed", "0 progressed 5", "0 progressed 5"}
+	if !slices.Equal(shown, want) {
+		t.Errorf("shown %v, want %v", shown, want)
+	}
+}
+
+func TestOnly(t *testing.T) {
+	var shown []lock.Event
+	deliver := lock.Only([]string{"a"}, func(e lock.Event) { shown = append(shown, e) })
+	list := []lock.Entry{{Name: "b"}, {Name: "a"}}
+	deliver(lock.Event{Kind: lock.Listed, List: list, Revision: 5})
+	deliver(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "b", Version: record.Version{UID: "u", Revision: 6}}})
+	deliver(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "a", Version: record.Version{UID: "u", Revision: 7}}})
+	deliver(lock.Event{Kind: lock.Broken, Err: errCut})
+	if len(shown) != 4 || len(shown[0].List) != 1 || shown[0].List[0].Name != "a" || shown[0].Revision != 5 ||
+		shown[1].Kind != lock.Progressed || shown[1].Revision != 6 || shown[1].Entry.Name != "" ||
+		shown[2].Entry.Version.Revision != 7 || !errors.Is(shown[3].Err, errCut) {
+		t.Errorf("shown %+v", shown)
+	}
+	if list[0].Name != "b" {
+		t.Error("the list of another was changed")
+	}
+}

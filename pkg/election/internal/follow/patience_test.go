@@ -1,0 +1,75 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/follow"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// slow is a source whose answers take their time.
+type slow struct{ list, open time.Duration }
+
+func (s *slow) List(ctx context.Context, _ func()) ([]lock.Entry, uint64, error) {
+	return nil, 5, pass(ctx, &s.list)
+}
+
+func (s *slow) Open(ctx context.Context, _ uint64) (follow.Stream, error) {
+	if err := pass(ctx, &s.open); err != nil {
+		return nil, err
+	}
+	return &stream{script: &script{}, step: step{lives: time.Hour}}, nil
+}
+
+// pass lets d pass, and later calls answer at once. The error is why it was given up.
+func pass(ctx context.Context, d *time.Duration) error {
+	is := *d
+	*d = 0
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-clock.NewTimer(is).C:
+		return nil
+	}
+}
+
+// A list is told of when it is asked for, not when it comes: what was stored meanwhile it may
+// lack. An answer that never comes is given up, and asked for again.
+func TestSlowAnswers(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		source slow
+		want   string
+	}{
+		{"a list takes 3 s", slow{list: 3 * time.Second}, "0 listing; 3000 listed 5; 3000 resumed"},
+		{"a list hangs", slow{list: 24 * time.Hour}, "0 listing; 30000 broken hung; 30000 listing; 30000 listed 5; 30000 resumed"},
+		{"an opening takes 3 s", slow{open: 3 * time.Second}, "0 listing; 0 listed 5; 3000 resumed"},
+		{"an opening hangs", slow{open: 24 * time.Hour}, "0 listing; 0 listed 5; 30000 broken hung; 30000 resumed"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				start := time.Now()
+				var got []string
+				follow.Run(ctx, &c.source, follow.DefaultPace(), func(e lock.Event) {
+					if e.Kind == lock.Broken && errors.Is(e.Err, lock.ErrUnknown) {
+						e.Err = errHung
+					}
+					got = append(got, line(time.Since(start), e))
+				})
+				if got := strings.Join(got, "; "); got != c.want {
+					t.Errorf("got  %s\nwant %s", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+var errHung = errors.New("hung")

@@ -1,0 +1,309 @@
+package machine
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// elector is one that is not ours. It keeps to what client-go's does, or Istio's: it sees
+// the lock when it polls, waits on its own clock, and does not know that it lost the lock
+// until its next write is rejected; then it works on until its renewDeadline.
+type elector struct {
+	name     string
+	key      record.Key
+	steals   bool
+	duration time.Duration
+	// observed is what it saw last, and at is when it saw that first.
+	observed record.Record
+	at       record.Instant
+	// until is when its work ends if it is not renewed.
+	until record.Instant
+	// transitions are those of its last tenure.
+	transitions int
+	// began is the store's revision at which that work began.
+	began uint64
+	// shown: we have seen it hold the lock, at the revision shownAt the last time.
+	shown   bool
+	shownAt uint64
+}
+
+// stamp is a time that no write before had.
+func (w *world) stamp() time.Time {
+	w.stamps++
+	return time.Unix(w.stamps, 0)
+}
+
+// newForeignWorld is a world that we share with foreign electors.
+func newForeignWorld(t *rapid.T) *world {
+	w := newWorld(t)
+	w.cfg.Bootstrap = BootstrapWait
+	istio, lease := rapid.Bool().Draw(t, "istio"), w.cfg.Timing.LeaseDuration
+	for i := range 2 {
+		e := &elector{name: fmt.Sprintf("client-go-%d", i), steals: istio, duration: lease}
+		if istio {
+			e.name, e.key = fmt.Sprintf("istiod-%d", i), rapid.SampledFrom([]record.Key{"stable", "canary", "^stable"}).Draw(t, "key")
+		}
+		if rapid.IntRange(0, 3).Draw(t, "slow") == 0 {
+			// A newcomer that sees only what such an elector leaves must have been told.
+			e.duration = 4 * lease
+			w.cfg.Foreign.Wait = 6 * lease
+		}
+		w.electors = append(w.electors, e)
+	}
+	w.cfg.Foreign.Sharing = SharedWithClientGo
+	if istio {
+		w.cfg.Foreign.Sharing = SharedWithIstio
+	}
+	return w
+}
+
+// foreignActions are what may happen beside foreign electors. Who forges our records or
+// restores the store is left out: nobody could tell (see the project's guarantee).
+func (w *world) foreignActions() map[string]func(*rapid.T) {
+	actions := w.actions()
+	delete(actions, "restore")
+	actions["stranger"] = func(t *rapid.T) { w.foreignStranger(t) }
+	actions["peer at the lock"] = func(t *rapid.T) { w.peerAtLock(t) }
+	for _, e := range w.electors {
+		actions["poll "+e.name] = func(t *rapid.T) { w.poll(t, e) }
+		actions["poll again "+e.name] = func(t *rapid.T) { w.poll(t, e) }
+		actions["cancel "+e.name] = func(t *rapid.T) { w.cancel(t, e) }
+	}
+	return actions
+}
+
+// poll: the elector looks at the lock, and renews, takes or steals it.
+func (w *world) poll(t *rapid.T, e *elector) {
+	r := w.latest().record
+	if r == nil {
+		r = &record.Record{Transitions: -1}
+	}
+	if seen := foreignPart(r); seen != foreignPart(&e.observed) || e.at == 0 {
+		e.observed, e.at = *r, w.now
+	}
+	working := w.working || w.stopping
+	switch {
+	case r.Holder == e.name, r.Holder == "":
+	case w.now >= e.at.Add(r.Duration):
+		asWritten := r.Bound() && r.Duration >= r.Mark.Duration // else a stranger shortened it
+		if working && w.now < w.deadline && r.Holder == w.cfg.Member.Identity && asWritten {
+			w.found("%s takes what expired while we work until %v", e.name, w.deadline)
+		}
+		if r.Holder == w.cfg.Member.Identity && asWritten && r.Claim != nil && !e.steals && e.until <= w.now && w.suspected() {
+			w.found("%s takes a claim of ours while another one works", e.name)
+		}
+	case e.steals && w.state.Preferred == record.Prefer(e.key.Revision()) && r.HolderKey.Revision() != e.key.Revision():
+	default:
+		t.Skip()
+	}
+	next := *r
+	next.Holder, next.HolderKey, next.Duration, next.Renewed = e.name, e.key, e.duration, w.stamp()
+	if e.key == "" {
+		next.HolderKey = r.HolderKey // who knows no keys leaves what there is
+	}
+	if r.Holder != e.name {
+		next.Transitions, next.Acquired = r.Transitions+1, next.Renewed
+	}
+	stored := w.store(&next)
+	e.observed, e.at, e.transitions = next, w.now, next.Transitions
+	if e.until <= w.now {
+		e.began = stored.version.Revision
+	}
+	// 12 s of 15 s, and 10 s more where the reply was slow.
+	e.until = w.now.Add(e.duration * rapid.SampledFrom([]time.Duration{12, 22}).Draw(t, "reply") / 15)
+}
+
+// cancel: the elector is stopped, which ends its work at once, and it blanks whoever holds
+// the lock unless it noticed that this is somebody else.
+func (w *world) cancel(t *rapid.T, e *elector) {
+	r := w.latest().record
+	if e.until <= w.now || r == nil || e.observed.Holder != e.name || rapid.Bool().Draw(t, "stays") {
+		t.Skip()
+	}
+	for _, other := range w.electors {
+		blanked := other != e && other.name == r.Holder && !e.shown
+		if blanked || other != e && other.until > w.now && !other.shown {
+			t.Skip() // whom we never saw we cannot suspect when a lock is released
+		}
+	}
+	next := *r
+	next.Holder, next.Duration, next.Renewed = "", time.Second, w.stamp()
+	next.Acquired = next.Renewed
+	w.store(&next)
+	e.until = w.now
+}
+
+func (w *world) electorNamed(name string) *elector {
+	for _, e := range w.electors {
+		if e.name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// foreignPart is what such an elector compares.
+func foreignPart(r *record.Record) string {
+	return fmt.Sprint(r.Holder, r.Duration, r.Transitions, r.Renewed.Unix(), r.Acquired.Unix())
+}
+
+// peerAtLock: another member of ours writes the lock, by the rules.
+func (w *world) peerAtLock(t *rapid.T) {
+	e := &environment{object: w.latest().record, version: w.latest().version}
+	if e.object == nil {
+		t.Skip()
+	}
+	w.stamps++
+	a := arguments{
+		"by": "p1", "beat": fmt.Sprint(w.stamps),
+		"to": rapid.SampledFrom([]string{"m1", ""}).Draw(t, "to"),
+	}
+	last := ""
+	for _, f := range w.electors {
+		if f.until > w.now {
+			last = fmt.Sprintf("%s/%d/%v", f.name, f.transitions, f.duration)
+		}
+	}
+	if last != "" {
+		a["claim"] = last
+	}
+	r := e.object
+	ours := r.Bound() && r.Holder != ""
+	switch kind := rapid.SampledFrom([]string{"held", "held", "free"}).Draw(t, "kind"); {
+	case kind == "free" && (!ours || r.Holder == w.cfg.Member.Identity), r.Holder == w.cfg.Member.Identity && r.Bound():
+		t.Skip()
+	case kind == "held" && !ours && r.Holder == "" && r.Mark == nil && last == "":
+		t.Skip()
+	default:
+		made := e.made(kind, a)
+		made.Renewed = w.stamp()
+		w.store(made)
+	}
+}
+
+func (w *world) foreignStranger(t *rapid.T) {
+	r := w.latest().record
+	if r == nil {
+		t.Skip()
+	}
+	edited := *r
+	switch rapid.SampledFrom([]string{"delete", "label", "blank", "duration", "claim", "unreadable", "empty"}).Draw(t, "kind") {
+	case "delete":
+		w.store(nil)
+		return
+	case "blank":
+		edited.Holder = ""
+	case "duration":
+		edited.Duration = time.Second
+	case "claim":
+		if !r.Bound() || r.Holder == "" {
+			t.Skip()
+		}
+		edited.Claim = &record.Claim{Identity: "nobody", Duration: time.Second}
+		if r.Claim != nil { // another name for it would be a forgery
+			*edited.Claim = *r.Claim
+			edited.Claim.Duration = time.Second
+		}
+	case "unreadable":
+		edited.Unreadable = "json"
+	case "empty":
+		edited = record.Record{}
+	}
+	w.store(&edited)
+}
+
+// found is the judge's: somebody worked while another did.
+func (w *world) found(format string, args ...any) {
+	if w.verdict == nil {
+		w.t.Fatalf(format, args...)
+	}
+	if *w.verdict == "" {
+		*w.verdict = fmt.Sprintf(format, args...)
+	}
+}
+
+// foreignAtWork judges a start of ours, on a take that was stored at the revision. Who began
+// after that stole the lock.
+func (w *world) foreignAtWork(taken uint64) {
+	for _, e := range w.electors {
+		if e.until > w.now && e.began < taken {
+			w.found("started at %s while %s works until %s", seconds(w.now), e.name, seconds(e.until))
+		}
+	}
+}
+
+// suspected says whether a foreign elector is at work that the member saw since it began.
+func (w *world) suspected() bool {
+	return slices.ContainsFunc(w.electors, func(e *elector) bool { return e.until > w.now && e.shownAt >= e.began })
+}
+
+// claimLasts says whether the member holds a claim that must stand in what it writes.
+func (w *world) claimLasts() bool {
+	s := &step{State: w.state, cfg: w.cfg, now: w.now}
+	return s.Role == Claiming && s.claimLasts()
+}
+
+// TestForeignElectors holds the machine to rule claim-and-wait beside electors that keep to their own
+// rules, in every schedule: none of them works when a term of ours begins, and none finds
+// our record expired before our work is dead.
+func TestForeignElectors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newForeignWorld(t)
+		t.Repeat(w.foreignActions())
+		w.t = t
+		w.calm()
+	})
+}
+
+// TestForeignJudge shows the judge machines that are too impatient, and one that is not.
+func TestForeignJudge(t *testing.T) {
+	for complaint, plant := range map[string]func(*world){
+		"started at": func(w *world) { w.cfg.Foreign.Wait = time.Nanosecond },
+		"takes what expired": func(w *world) {
+			w.cfg.Timing.Drift = -9 // it relies on ten times what it wrote
+		},
+	} {
+		verdicts := rapid.Custom(func(t *rapid.T) string {
+			w, verdict := newForeignWorld(t), ""
+			w.verdict = &verdict
+			plant(w)
+			t.Repeat(w.foreignActions())
+			return verdict
+		})
+		found := ""
+		for seed := 0; seed < 3000 && !strings.Contains(found, complaint); seed++ {
+			found = verdicts.Example(seed)
+		}
+		if !strings.Contains(found, complaint) {
+			t.Errorf("%q was never found", complaint)
+		}
+	}
+}
+
+// TestSuspectsAreBounded: however many foreign electors hold the lock, few are kept in mind,
+// and until the slowest of all has stopped no term begins.
+func TestSuspectsAreBounded(t *testing.T) {
+	e := newEnvironment(io.Discard)
+	e.run("member m1")
+	e.run("stored foreign by=f-slow duration=500s")
+	e.run("list")
+	slowest := e.now.Add(e.cfg.Timing.ObserverWait(1000 * time.Second))
+	for i := range 50 {
+		e.run(fmt.Sprintf("stored foreign by=f-%d", i))
+		e.run("stream")
+		if n := len(e.state.suspects); n > maxSuspects {
+			t.Fatalf("%d suspects", n)
+		}
+	}
+	if s := (&step{State: e.state, cfg: e.cfg, now: e.now}); s.claimOver() < slowest {
+		t.Errorf("over at %v, but one may work until %v", s.claimOver(), slowest)
+	}
+}

@@ -1,0 +1,81 @@
+package machine
+
+import (
+	"maps"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// beat is one of our session's, on its way through the stream that carries the records.
+type beat struct {
+	sent record.Instant
+	// after is how many records the stream must have shown before it.
+	after int
+}
+
+// TestSessionProperties is TestProperties for a member whose session renews its terms,
+// beside others of both settings.
+func TestSessionProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.cfg.Renewal = record.RenewalSession
+		w.through = true
+		w.cfg.Sight = rapid.SampledFrom([]Sight{WithSessions, ApartFromSessions}).Draw(t, "sight")
+		t.Repeat(w.sessionActions())
+		w.t = t
+		w.calm()
+	})
+}
+
+func (w *world) sessionActions() map[string]func(*rapid.T) {
+	actions := w.actions()
+	actions["beat"] = func(t *rapid.T) {
+		if w.beat != nil {
+			t.Skip()
+		}
+		w.beat = &beat{sent: w.now, after: len(w.history)}
+	}
+	actions["beat again"] = actions["beat"]
+	actions["beat seen"] = func(t *rapid.T) {
+		if w.beat == nil || w.listing || w.streamed < w.beat.after {
+			t.Skip()
+		}
+		w.seeBeat()
+	}
+	actions["session"] = func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"p1", "p2"}).Draw(t, "whose")
+		w.sessions = maps.Clone(w.sessions)
+		if w.sessions == nil {
+			w.sessions = map[string]Session{}
+		}
+		switch rapid.SampledFrom([]string{"live", "live", "ended", "reused", "other", "nobody", "gone"}).Draw(t, "is") {
+		case "live":
+			w.sessions["s-"+name] = Session{UID: "us-" + name, Holder: identity(name)}
+		case "ended":
+			w.sessions["s-"+name] = Session{UID: "us-" + name, Ended: true}
+		case "reused":
+			w.sessions["s-"+name] = Session{UID: "us-" + name, Holder: identity("p3")}
+		case "other":
+			w.sessions["s-"+name] = Session{UID: "another", Holder: identity(name)}
+		case "nobody":
+			w.sessions["s-"+name] = Session{UID: "us-" + name}
+		case "gone":
+			delete(w.sessions, "s-"+name)
+		}
+		w.step(DirectoryChanged{View: &View{Peers: w.peers, Sessions: w.sessions}})
+	}
+	return actions
+}
+
+func (w *world) seeBeat() {
+	sent := w.beat.sent
+	w.beat, w.beatSeen = nil, max(w.beatSeen, sent)
+	needed, was := w.state.NeedsBeats() || w.wake != 0 && w.now >= w.wake, w.actionsSeen
+	w.step(BeatSeen{Session: "s-m1", UID: "us-m1", Sent: sent})
+	if !needed && w.actionsSeen != was {
+		w.t.Fatal("a beat that was not needed led to something")
+	}
+}

@@ -1,0 +1,63 @@
+package member
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Some of what a machine reports is over a moment later: members see a new preference one
+// after the other, and a session may be shown after the lock that it renews. Such a condition
+// is an alarm only if it lasts.
+
+// alarm is a condition that was reported and not logged yet.
+type alarm struct {
+	report machine.Report
+	// at is when it is logged, if it still lasts then.
+	at record.Instant
+}
+
+// patience is how long a condition may last in normal operation; zero for not at all.
+func (c *contest) patience(kind machine.ReportKind) time.Duration {
+	lease := c.election.Timing.LeaseDuration
+	switch rec := c.state.Lock.Record; {
+	case kind == machine.Divided:
+		return lease
+	case kind == machine.Ownerless && rec.Bound(): // its session may be on its way
+		return lease / 2
+	}
+	return 0
+}
+
+// raise logs a condition that a machine reported, or sets an alarm for it.
+func (m *Member) raise(c *contest, a machine.Report) {
+	if a.Kind == machine.Ownerless && c.state.Lock.Record.Untouched() {
+		return // that is how every lock begins
+	}
+	if wait := c.patience(a.Kind); wait > 0 {
+		c.alarm = &alarm{a, m.now.Add(wait)}
+		m.rewake(c)
+		return
+	}
+	c.sound(m.log, a)
+}
+
+// tendAlarm logs the condition once it has lasted for too long, and forgets one that is over.
+func (m *Member) tendAlarm(c *contest) {
+	a := c.alarm
+	switch {
+	case a == nil:
+	case c.state.Alarm() != a.report.Kind || a.report.Kind == machine.Divided && c.state.Role != machine.Leading:
+		c.alarm = nil
+	case m.now >= a.at:
+		c.alarm = nil
+		c.sound(m.log, a.report)
+	}
+}
+
+func (c *contest) sound(log logger, a machine.Report) {
+	log.Warn(a.Kind.String(), zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)), zap.String("detail", a.Detail))
+}

@@ -1,0 +1,163 @@
+package member
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Effect is what a Member asks its host to do: Send, Watch, EndWatch, Start, Extend, Stop,
+// Forgotten, Leads, Changed, Renewals, Noticed, Within or Log. They are done in the order in
+// which they come.
+type Effect interface{ effect() }
+
+// Send: ask a store for an object, or write it. The answer is an Answered, which comes after
+// Timeout at the latest.
+type Send struct {
+	Request uint64
+	Store   Store
+	Name    string
+	// Purpose is what a write to a lock is for; zero for one to a session.
+	Purpose machine.Purpose
+	// Write is nil for a read; Replaces is what it replaces.
+	Write    *record.Record
+	Replaces record.Version
+	Timeout  time.Duration
+}
+
+// Watch: begin to watch a store.
+type Watch struct {
+	Watch uint64
+	Store Store
+	// Names are the objects to watch, of a store that is watched by name.
+	Names []string
+}
+
+// EndWatch: end a watch. It is over with its WatchEnded.
+type EndWatch struct{ Watch uint64 }
+
+// Start: begin a term, and its work if the election has some. The work must be dead at
+// Deadline, unless the term is extended. It ends with a Returned.
+type Start struct {
+	ID       ID
+	Token    record.Token
+	Cycle    int
+	Deadline record.Instant
+}
+
+// Extend: the term goes on until another deadline.
+type Extend struct {
+	ID       ID
+	Deadline record.Instant
+	// Health is how well the term's renewals do now; nil where they do as the host knows.
+	Health *Health
+}
+
+// Stop: end the term; its work must be dead at By.
+type Stop struct {
+	ID     ID
+	Reason machine.Reason
+	By     record.Instant
+}
+
+// Forgotten: an election that was given up owes nothing any more.
+type Forgotten struct{ ID ID }
+
+// Leads tells who holds an election's lock.
+type Leads struct {
+	ID     ID
+	Role   machine.Role
+	Leader Leader
+}
+
+// Changed tells that this member's role has changed.
+type Changed struct {
+	ID     ID
+	Role   machine.Role
+	Reason machine.Reason
+	Token  record.Token
+	Cycle  int
+	Leader Leader
+	// Lost: it was a term that ends though this member did not give it up.
+	Lost bool
+}
+
+// Renewals tells how well those of the present term do where no Extend does; nil while there is
+// none.
+type Renewals struct {
+	ID     ID
+	Health *Health
+}
+
+// Noticed tells what became of a term's renewals.
+type Noticed struct {
+	ID     ID
+	Notice Notice
+	Role   machine.Role
+}
+
+// Within tells of the range of the present term; nil while there is none.
+type Within struct {
+	ID    ID
+	Range *Range
+}
+
+// Log is a line of the log.
+type Log struct {
+	Level   zapcore.Level
+	Message string
+	Fields  []zap.Field
+}
+
+func (Send) effect()      {}
+func (Watch) effect()     {}
+func (EndWatch) effect()  {}
+func (Start) effect()     {}
+func (Extend) effect()    {}
+func (Stop) effect()      {}
+func (Forgotten) effect() {}
+func (Leads) effect()     {}
+func (Changed) effect()   {}
+func (Renewals) effect()  {}
+func (Noticed) effect()   {}
+func (Within) effect()    {}
+func (Log) effect()       {}
+
+// effects are those of the step that is under way.
+type effects struct{ list []Effect }
+
+func (e *effects) add(one Effect) { e.list = append(e.list, one) }
+
+// logger makes Logs.
+type logger struct {
+	to     *effects
+	fields []zap.Field
+}
+
+func (l logger) With(fields ...zap.Field) logger {
+	return logger{l.to, append(l.fields[:len(l.fields):len(l.fields)], fields...)}
+}
+
+func (l logger) Log(level zapcore.Level, message string, fields ...zap.Field) {
+	l.to.add(Log{level, message, append(l.fields[:len(l.fields):len(l.fields)], fields...)})
+}
+
+func (l logger) Info(message string, fields ...zap.Field) { l.Log(zap.InfoLevel, message, fields...) }
+
+func (l logger) Warn(message string, fields ...zap.Field) { l.Log(zap.WarnLevel, message, fields...) }
+
+// What the log says of some things that people look for in a simulation.
+const (
+	// Leaving: everything is being given up, for the field reason.
+	Leaving = "leaving"
+	// Stray: a lock is released that was written although its election had been given up.
+	Stray = "releasing a lock of an election that this member does not take part in"
+	// Disowns: locks are left to others that can be neither released nor used.
+	Disowns = "locks that this member holds can be neither released nor used; they are left to whoever can write them (is there a policy on these objects?)"
+	// Silent: the realm's own watch is begun anew.
+	Silent = "the watch is silent although our own beats should show; it is begun anew, until it shows something"
+)

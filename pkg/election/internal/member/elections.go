@@ -1,0 +1,120 @@
+package member
+
+import (
+	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+)
+
+// enter takes up elections that were added.
+func (m *Member) enter(added []*Election) {
+	var fresh set[*stream]
+	for _, e := range added {
+		switch {
+		case m.releasesStray(e):
+			m.postponed = append(m.postponed, e) // settle comes back to it
+		case m.leaving == "":
+			for _, s := range m.add(e) {
+				fresh.add(s)
+			}
+		}
+	}
+	for _, s := range fresh.list {
+		m.include(s)
+	}
+}
+
+// remove gives up an election.
+func (m *Member) remove(id ID, why machine.Reason) {
+	c := m.contests.of[id]
+	if c == nil {
+		m.postponed = slices.DeleteFunc(m.postponed, func(e *Election) bool { return e.ID == id })
+		m.out.add(Forgotten{id})
+		return
+	}
+	if c.outer != nil {
+		m.resign(c.outer, why)
+	}
+	m.resign(c, why)
+}
+
+// add takes part in an election, and returns the streams that must show its locks.
+func (m *Member) add(election *Election) []*stream {
+	c := newContest(m, election, election.lockName())
+	m.contests.add(c)
+	if c.failsOpen() {
+		m.open[c] = false
+	}
+	m.setup.add(election)
+	if from := election.MigrateFrom; from != nil {
+		m.migration(c, from)
+	}
+	if election.Unready {
+		m.unready.add(c)
+	}
+	var streams []*stream
+	c.each(func(c *contest) {
+		s := m.streamOf(c.lock.store)
+		s.byLock[c.lock.name] = c
+		streams = append(streams, s)
+		m.handle(c, m.preferenceOf(c))
+		m.handle(c, machine.DirectoryChanged{View: m.view})
+	})
+	return streams
+}
+
+// settle drops the elections that were given up and owe nothing any more, and says whether it dropped
+// any.
+func (m *Member) settle() (dropped bool) {
+	stray := false
+	for _, c := range m.going.all() {
+		if !c.state.Settled(c.config(), m.now) {
+			continue
+		}
+		if c.inner != nil && m.going.has(c.inner) {
+			continue // its work is the inner one
+		}
+		m.handOver(c)
+		m.drop(c)
+		dropped = true
+		if c.outer != nil && m.going.has(c.outer) {
+			continue
+		}
+		m.contests.remove(c)
+		stray = stray || c.stray
+		if m.leaving != "" {
+			continue // what the session says of it goes with the session
+		}
+		if !c.stray {
+			m.setup.remove(c.election)
+			m.out.add(Forgotten{c.election.ID})
+		}
+	}
+	if dropped && len(m.contests.all) == 0 {
+		// Locks with ranges may have taken all the time that there was.
+		m.giveUpAt = max(m.giveUpAt, m.now.Add(m.cfg.Timing.RenewInterval))
+	}
+	if stray { // an election may be waiting for this lock
+		given := m.postponed
+		m.postponed = nil
+		m.enter(given)
+	}
+	return dropped
+}
+
+// drop ends a contest: what still arrives for it changes nothing.
+func (m *Member) drop(c *contest) {
+	c.over = true
+	c.notices = notices{}
+	m.timers.set(c, 0)
+	m.trouble.forget(c.lock.name)
+	m.going.remove(c)
+	m.dimmed.remove(c)
+	m.closed(c)
+	if m.leaving == "" { // who leaves does not stand for it again meanwhile
+		m.lowered.remove(c)
+		m.unready.remove(c)
+	}
+	delete(m.streamOf(c.lock.store).byLock, c.lock.name)
+	m.gone[c.lock] = gone{c.state.Beat, c.election}
+}

@@ -1,0 +1,240 @@
+package member
+
+import (
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+)
+
+// handle lets the contest's machine take in an event and does what it asks for.
+func (m *Member) handle(c *contest, event machine.Event) {
+	if c.outer != nil && c.outer.mustStop() {
+		m.handle(c.outer, machine.Tick{}) // before anything begins inside
+	}
+	var first [2]happening // most events are followed by none, and cost no allocation
+	pending := first[:0]
+	if _, is := event.(machine.BeatSeen); !is && c.beatSent < m.beat.Sent {
+		pending = append(pending, happening{c, m.beat})
+	}
+	pending = append(pending, happening{c, event})
+	for len(pending) > 0 {
+		h := pending[0]
+		if h.contest.over { // of a migration one lock may be given up before the other
+			pending = pending[1:]
+			continue
+		}
+		if b, is := h.event.(machine.BeatSeen); is {
+			h.contest.beatSent = b.Sent
+		}
+		room := m.room
+		m.room = nil // it is in use
+		next, actions := machine.StepInto(room, h.contest.config(), h.contest.state, m.now, h.event)
+		pending = pending[1:]
+		h.contest.state = next
+		h.contest.settleRange(h.event)
+		for _, a := range actions {
+			pending = append(pending, m.perform(h.contest, a)...)
+		}
+		clear(actions)
+		m.room = actions
+		if outer := h.contest.outer; outer != nil {
+			pending = append(pending, outer.followsInner(h)...)
+		}
+	}
+	if c.inner != nil {
+		c = c.inner
+	}
+	if c.over {
+		return
+	}
+	if c.outer != nil {
+		m.tendMove(c.outer)
+	}
+	m.notice(c)
+	m.tendOpen(c)
+	if !c.state.Standing(m.now) {
+		m.lowered.add(c)
+	}
+	if rec := c.state.Lock.Record; rec != c.leader {
+		c.leader = rec
+		m.out.add(Leads{c.election.ID, c.state.Role, leaderOf(&c.state)})
+	}
+}
+
+// happening is an event that one contest's machine is to take in.
+type happening struct {
+	contest *contest
+	event   machine.Event
+}
+
+// perform does one action; it returns what follows from it at once, if anything.
+func (m *Member) perform(c *contest, action machine.Action) []happening {
+	switch a := action.(type) {
+	case machine.Write:
+		m.write(c, a)
+	case machine.Read:
+		m.read(c)
+	case machine.Start:
+		if c.inner != nil {
+			return []happening{{c.inner, machine.Resumed{}}}
+		}
+		m.start(c, a)
+	case machine.Extend:
+		switch {
+		case c.inner != nil:
+			m.extend(c.inner)
+		case c.outer != nil:
+			m.extend(c)
+		default: // what follows may be its Stop, which goes by that deadline
+			m.extended(c, a.Deadline)
+		}
+	case machine.Stop:
+		if c.inner != nil {
+			return c.stopInner(a)
+		}
+		stop := Stop{ID: c.election.ID, Reason: a.Reason, By: a.By}
+		if c.outer != nil {
+			stop.By = min(stop.By, c.outer.stopBy(a.By))
+		}
+		m.out.add(stop)
+		if !c.working {
+			return []happening{{c, machine.RunnersStopped{}}}
+		}
+	case machine.WakeAt:
+		c.tickAt = a.At
+		m.rewake(c)
+	case machine.EndSession:
+		m.notBefore = max(m.notBefore, a.NotBefore)
+		m.ending = a.Reason // leaving touches every contest, so it waits for attend
+	case machine.Disown:
+		m.disown(c.lock, a.Disowned)
+	case machine.Report:
+		m.report(c, a)
+	default:
+		panic(fmt.Sprintf("election %s: machine asked for %T", c.name(), action))
+	}
+	return nil
+}
+
+func (m *Member) write(c *contest, w machine.Write) {
+	if (w.Purpose == machine.Take || w.Purpose == machine.Claim) && c.state.Lock.Owner != machine.Mine {
+		c.takenOver = m.takeover(c)
+	}
+	var renewed time.Time
+	if before := c.state.Lock.Record; before != nil && before.Holder == w.Record.Holder { // another holder shows by itself
+		renewed = before.Renewed
+	}
+	if g := c.election.Ranges; g != nil {
+		g.stamp(&w, m.identity, m.wall)
+	}
+	m.queue.add(asked{contest: c, by: w, request: request{
+		store: c.lock.store, name: c.lock.name, purpose: w.Purpose, write: &w.Record, replaces: w.If, renewed: renewed,
+	}})
+}
+
+func (m *Member) read(c *contest) {
+	m.queue.add(asked{contest: c, request: request{store: c.lock.store, name: c.lock.name}})
+}
+
+func (m *Member) written(c *contest, w machine.Write, a answer) {
+	m.streamOf(c.lock.store).reaches(a.entry.Version.Revision)
+	outcome := outcomeOf(a)
+	if outcome == machine.Committed {
+		c.stored(w.Beat)
+	}
+	if outcome == machine.Rejected {
+		m.trouble.note("write", c.lock.name, nil) // another member was faster
+	} else {
+		m.trouble.note("write", c.lock.name, a.err)
+	}
+	m.handle(c, machine.WriteDone{
+		Beat: w.Beat, Outcome: outcome, Record: a.entry.Record, Version: a.entry.Version,
+		// The queue leaves the store alone for all elections, and finds out when it need not.
+		Sent: a.sent, RetryAfter: min(a.retryAfter(), c.election.Timing.RenewInterval), Jitter: m.jitter(),
+	})
+}
+
+func (m *Member) readBack(c *contest, a answer) {
+	m.trouble.note("read", c.lock.name, a.err)
+	if a.err != nil {
+		m.handle(c, machine.ReadFailed{})
+		return
+	}
+	m.handle(c, machine.Observed{
+		Source: machine.ReadBack, Record: a.entry.Record, Version: a.entry.Version, Sent: a.sent,
+		Altered: m.altered(c, a.entry.Record), Jitter: m.jitter(),
+	})
+}
+
+// start begins the work of a term.
+func (m *Member) start(c *contest, a machine.Start) {
+	token, deadline := a.Token, a.Deadline
+	if c.outer != nil {
+		if c.outer.state.Role != machine.Leading {
+			panic(fmt.Sprintf("election %s: a term begins while the lock that is migrated from is not held", c.name()))
+		}
+		token, deadline = max(token, c.outer.state.Term.Token), min(deadline, c.outer.state.Term.Deadline)
+	}
+	m.publishRange(c)
+	c.token, c.working = token, c.election.Works
+	m.out.add(Start{ID: c.election.ID, Token: token, Cycle: c.election.Before + a.Cycle, Deadline: deadline})
+}
+
+// returned takes in that a term's runner has returned.
+func (m *Member) returned(in Returned) {
+	c := m.contests.of[in.ID]
+	if c == nil || !c.working || c.token != in.Token {
+		return
+	}
+	log := m.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(in.Token)))
+	if c.state.Role == machine.Leading && in.Expired {
+		// Its guard stopped it while the host was held up, and a renewal came in late: the
+		// term is over all the same, and nothing failed. Whether another one may begin is as it
+		// was: of a migration the outer contest says.
+		m.handle(c, machine.WorkExpired{})
+	}
+	c.working = false
+	if c.state.Role == machine.Leading {
+		// Nobody but itself told it to stop: the machine gives the term up, and its Stop finds
+		// the work gone.
+		log.Warn("runner returned during its term; the term is given up", zap.Error(in.Err))
+		m.handle(c, machine.RunnersFailed{})
+		return
+	}
+	if in.Err != nil {
+		log.Warn("runner stopped with an error", zap.Error(in.Err))
+	}
+	m.handle(c, machine.RunnersStopped{})
+}
+
+func (m *Member) report(c *contest, a machine.Report) {
+	if a.Kind != machine.RoleChanged {
+		m.raise(c, a)
+		return
+	}
+	log := m.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)))
+	if c.inner != nil {
+		log.Info("lock that is migrated from: "+a.Role.String(), zap.String("reason", string(a.Reason)))
+		return
+	}
+	fields := []zap.Field{zap.String("reason", string(a.Reason))}
+	if a.Role == machine.Leading {
+		fields = append(fields, c.takenOver.fields(m.now)...)
+		c.takenOver = nil
+	}
+	log.Info(a.Role.String(), fields...)
+	c.leader = c.state.Lock.Record
+	m.out.add(Changed{
+		ID: c.election.ID, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.election.Before + c.state.Cycle,
+		Leader: leaderOf(&c.state), Lost: a.Role == machine.Draining && !givenUp[a.Reason],
+	})
+}
+
+// givenUp are the reasons for which a member ends its own term while the lock is its.
+var givenUp = map[machine.Reason]bool{
+	machine.ReasonPreempted: true, machine.ReasonYielded: true, machine.ReasonFailed: true,
+	machine.ReasonShutdown: true, machine.ReasonPaused: true, machine.ReasonRemoved: true, machine.ReasonExchanged: true,
+}

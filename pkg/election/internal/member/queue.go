@@ -1,0 +1,173 @@
+package member
+
+import (
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// queue is what waits to be asked of the stores: a bounded number goes out at a time for each of
+// them, renewals before releases, those before reads, takes and creates, and not faster than the
+// limit allows.
+type queue struct {
+	timeout time.Duration
+	limit   limit
+	// heldAt is when the store asked to be left alone, and heldUntil until when. Meanwhile one
+	// request goes out at probeAt, to find out whether it still wants that.
+	heldAt, heldUntil, probeAt record.Instant
+	lanes                      []*lane
+}
+
+// lane is what waits for one store, and how much is under way there. A store that does not answer
+// holds up no other.
+type lane struct {
+	store  Store
+	busy   int
+	queues [4][]asked // by class
+}
+
+// limit is a bucket of tokens, of which each request takes one.
+type limit struct {
+	perSecond, most, left float64
+	at                    record.Instant
+}
+
+// take takes a token, or says how long it will be until there is one.
+func (l *limit) take(now record.Instant) time.Duration {
+	l.left, l.at = min(l.most, l.left+now.Sub(l.at).Seconds()*l.perSecond), now
+	if l.left < 1 {
+		return max(time.Microsecond, time.Duration((1-l.left)/l.perSecond*float64(time.Second)))
+	}
+	l.left--
+	return 0
+}
+
+// laneSize is how many requests are under way in one store at most, beats excepted. An API server
+// answers a write in milliseconds, so this is thousands a second.
+const laneSize = 32
+
+// renewalSlots are those of a lane that only renewals and releases may use, so that other
+// requests that hang hold up neither.
+const renewalSlots = 8
+
+func newQueue(timeout time.Duration, perSecond float64) queue {
+	most := max(1, perSecond)
+	return queue{timeout: timeout, limit: limit{perSecond: perSecond, most: most, left: most}}
+}
+
+func class(r request) int {
+	switch {
+	case r.write == nil:
+		return 2
+	case r.purpose == machine.Renew:
+		return 0
+	case r.purpose == machine.Release:
+		return 1
+	case r.purpose == machine.Take:
+		return 2
+	}
+	return 3
+}
+
+func (q *queue) add(a asked) {
+	l := q.lane(a.store)
+	l.queues[class(a.request)] = append(l.queues[class(a.request)], a)
+}
+
+func (q *queue) lane(store Store) *lane {
+	i := slices.IndexFunc(q.lanes, func(l *lane) bool { return l.store == store })
+	if i < 0 {
+		i = len(q.lanes)
+		q.lanes = append(q.lanes, &lane{store: store})
+	}
+	return q.lanes[i]
+}
+
+// first is the queue of the request that goes first, by its lane and class; nil if none may go.
+func (q *queue) first() (*lane, int) {
+	for class := range 4 {
+		for _, l := range q.lanes {
+			free := laneSize - l.busy
+			if class > 1 {
+				free -= renewalSlots
+			}
+			if free > 0 && len(l.queues[class]) > 0 {
+				return l, class
+			}
+		}
+	}
+	return nil, 0
+}
+
+// passed says whether the object has been seen to be another version than the one to be replaced.
+func (a *asked) passed() bool {
+	return a.write != nil && a.contest != nil && a.replaces.UID != "" && a.contest.state.Lock.Version != a.replaces
+}
+
+// next takes out the request that is to go out now. Without one, it says when to try again; zero
+// for when there is another answer. A passed one is not to be sent.
+func (q *queue) next(now record.Instant) (a asked, passed bool, next record.Instant) {
+	l, class := q.first()
+	if l == nil {
+		return asked{}, false, 0
+	}
+	a = l.queues[class][0]
+	passed = a.passed()
+	if class > 0 && !passed { // renewals are not held up
+		if now < q.heldUntil {
+			if now < q.probeAt {
+				return asked{}, false, q.probeAt
+			}
+			q.probeAt = now.Add(q.timeout / 4)
+		}
+		if wait := q.limit.take(now); wait > 0 {
+			return asked{}, false, now.Add(wait)
+		}
+	}
+	l.queues[class][0] = asked{}
+	if l.queues[class] = l.queues[class][1:]; len(l.queues[class]) == 0 {
+		l.queues[class] = nil // what a burst needed is not kept
+	}
+	l.busy++
+	return a, passed, 0
+}
+
+// forget drops all that is queued.
+func (q *queue) forget() {
+	for _, l := range q.lanes {
+		l.queues = [4][]asked{}
+	}
+}
+
+// finished takes in the answer to a request that went out to a store. One that asks for it has the
+// queue leave the store alone, renewals excepted: what it told one election holds for all. An answer
+// of the store to a request that was sent since ends that wait.
+func (q *queue) finished(now record.Instant, store Store, a answer) {
+	q.lane(store).busy--
+	switch after := a.retryAfter(); {
+	case after > 0:
+		q.heldAt, q.heldUntil = now, max(q.heldUntil, now.Add(after))
+		q.probeAt = max(q.probeAt, now.Add(q.timeout/4))
+	case a.outcome != lock.Unknown && a.sent > q.heldAt:
+		q.heldUntil = 0
+	}
+}
+
+// tendQueue sends what may be sent.
+func (m *Member) tendQueue() {
+	for {
+		a, passed, next := m.queue.next(m.now)
+		switch {
+		case a.name == "":
+			m.queueNext = next
+			return
+		case passed:
+			m.conclude(a, refusal(a))
+		default:
+			m.send(a)
+		}
+	}
+}

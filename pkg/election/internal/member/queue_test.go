@@ -1,0 +1,70 @@
+package member
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// A store that asks to be left alone is asked again only when its time is over, or when it has
+// answered something that was sent since. The queue's own answers say nothing of the store.
+func TestWhoEndsTheWaitForAStore(t *testing.T) {
+	throttled := fmt.Errorf("a: %w", &lock.ThrottledError{RetryAfter: 20 * time.Second, Err: lock.ErrThrottled})
+	for name, tt := range map[string]struct {
+		asked  bool // by the first answer
+		answer answer
+		waits  bool
+	}{
+		"a write that it did":             {true, answer{sent: 5, outcome: lock.Committed}, false},
+		"a read":                          {true, answer{sent: 5, outcome: lock.OutcomeOf(nil)}, false},
+		"a conflict":                      {true, answer{sent: 5, outcome: lock.Rejected, err: lock.ErrConflict}, false},
+		"a read that was sent before":     {true, answer{sent: 1, outcome: lock.Committed}, true},
+		"no answer":                       {true, answer{sent: 5, outcome: lock.Unknown, err: lock.ErrUnknown}, true},
+		"a write that the queue answered": {true, refused(t), true},
+		"another one that asks":           {true, answer{sent: 5, outcome: lock.OutcomeOf(throttled), err: throttled}, true},
+		"a read that was the first to be": {false, answer{sent: 5, outcome: lock.OutcomeOf(throttled), err: throttled}, true},
+		"nobody asked":                    {false, answer{sent: 5, outcome: lock.Committed}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := newQueue(time.Second, 1000)
+			if tt.asked {
+				q.finished(2, Own, answer{sent: 1, outcome: lock.OutcomeOf(throttled), err: throttled})
+			}
+			q.finished(6, Own, tt.answer)
+			if waits := q.heldUntil > 6; waits != tt.waits {
+				t.Errorf("waits: %v, want %v", waits, tt.waits)
+			}
+		})
+	}
+}
+
+// refused is the queue's answer to a write that somebody else was faster than.
+func refused(t *testing.T) answer {
+	t.Helper()
+	q := newQueue(time.Second, 1000)
+	behind := asked{contest: &contest{}, request: request{name: "a", purpose: machine.Take, write: &record.Record{}, replaces: record.Version{UID: "u", Revision: 1}}}
+	q.add(behind)
+	a, passed, _ := q.next(5)
+	if !passed {
+		t.Fatalf("%+v is to be sent", a.request)
+	}
+	return refusal(a)
+}
+
+// A burst goes out as fast as the limit allows, and no faster.
+func TestLimit(t *testing.T) {
+	l := newQueue(time.Second, 10).limit
+	now := record.Instant(0)
+	for n := range 100 {
+		for wait := l.take(now); wait > 0; wait = l.take(now) {
+			now = now.Add(wait)
+		}
+		if least := record.Instant(0).Add(time.Duration(n-9) * 100 * time.Millisecond); now < least || n >= 10 && now > least.Add(time.Millisecond) {
+			t.Fatalf("request %d went out at %d, want %d", n, now, least)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package member
+
+import (
+	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// tendReadiness takes in that a runner has become ready, or is not any more.
+func (m *Member) tendReadiness(in Ready) {
+	if i := slices.IndexFunc(m.postponed, func(e *Election) bool { return e.ID == in.ID }); i >= 0 {
+		known := *m.postponed[i] // the host's own does not change
+		known.Unready = !in.Ready
+		m.postponed[i] = &known
+	}
+	c := m.contests.of[in.ID]
+	switch {
+	case c == nil || c.over || m.unready.has(c) == !in.Ready:
+		return
+	case in.Ready:
+		m.unready.remove(c)
+	default:
+		m.unready.add(c)
+	}
+	c.each(func(c *contest) { m.handle(c, machine.Tick{}) })
+}
+
+// unready is the election's name while its runner is not ready, as the machine wants to know:
+// what the others read of us, we go by ourselves.
+func (c *contest) unready() []string {
+	if c.m.crowded {
+		return []string{record.EveryElection}
+	}
+	own := c
+	if c.inner != nil {
+		own = c.inner
+	}
+	if !c.m.unready.has(own) {
+		return nil
+	}
+	return []string{own.name()}
+}

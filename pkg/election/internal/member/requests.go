@@ -1,0 +1,132 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// request is one thing to ask of a store.
+type request struct {
+	store   Store
+	name    string
+	purpose machine.Purpose
+	// write is nil for a read.
+	write    *record.Record
+	replaces record.Version
+	// renewed is the renewal time of the record that the write replaces; zero if that has
+	// another holder.
+	renewed time.Time
+}
+
+// asked is a request, and who wants to hear its answer.
+type asked struct {
+	request
+	// contest is whose lock it is about, and by the Write that its machine asked for; nil and
+	// zero where it is about a session, which asked for session.
+	contest *contest
+	by      machine.Write
+	session session.Action
+	// sent is when it was.
+	sent record.Instant
+}
+
+// answer is what came of a request.
+type answer struct {
+	sent    record.Instant // zero for one that was never sent
+	entry   lock.Entry
+	err     error
+	outcome lock.Outcome
+}
+
+// send asks the store now. Beats come here directly: they wait for nobody.
+func (m *Member) send(a asked) {
+	m.requests++
+	a.sent = m.now
+	if a.write != nil {
+		stamped := stamp(*a.write, m.wall, a.renewed)
+		a.write = &stamped
+		if a.contest != nil {
+			a.contest.sends(a.write)
+		}
+	}
+	m.asked[m.requests] = a
+	m.out.add(Send{Request: m.requests, Store: a.store, Name: a.name, Purpose: a.purpose, Write: a.write, Replaces: a.replaces, Timeout: m.queue.timeout})
+}
+
+// answered takes in what came of a request.
+func (m *Member) answered(in Answered) {
+	a, is := m.asked[in.Request]
+	if !is {
+		return
+	}
+	delete(m.asked, in.Request)
+	ans := answer{sent: a.sent, entry: in.Entry, err: in.Err, outcome: lock.OutcomeOf(in.Err)}
+	if a.write != nil {
+		ans.entry = lock.Entry{}
+		if ans.outcome == lock.Committed {
+			ans.entry = lock.Entry{Name: a.name, Record: a.write, Version: in.Entry.Version}
+		}
+	}
+	m.conclude(a, ans)
+}
+
+// refusal answers a write in the store's place, as the store would: while it waited, somebody else
+// was faster.
+func refusal(a asked) answer {
+	err := fmt.Errorf("%s: seen to be another version: %w", a.name, lock.ErrConflict)
+	return answer{err: err, outcome: lock.OutcomeOf(err)}
+}
+
+// conclude tells who asked. A contest that was given up hears nothing of it.
+func (m *Member) conclude(a asked, ans answer) {
+	switch by := a.session.(type) {
+	case session.Write:
+		m.sessionWritten(by, ans)
+		return
+	case session.Read:
+		m.sessionRead(by.Name, ans)
+		return
+	}
+	m.queue.finished(m.now, a.store, ans)
+	switch {
+	case a.contest.over:
+	case a.write == nil:
+		m.readBack(a.contest, ans)
+	default:
+		m.written(a.contest, a.by, ans)
+	}
+}
+
+// retryAfter is for how long the store asked to be left alone; zero if it did not.
+func (a answer) retryAfter() time.Duration {
+	if throttled, is := errors.AsType[*lock.ThrottledError](a.err); is {
+		return min(throttled.RetryAfter, mostRetryAfter)
+	}
+	return 0
+}
+
+// mostRetryAfter bounds for how long a store, or whatever stands before it, can silence a
+// member.
+const mostRetryAfter = 30 * time.Second
+
+// outcomeOf tells the machine what became of its write.
+func outcomeOf(a answer) machine.Outcome {
+	switch a.outcome {
+	case lock.Committed:
+		return machine.Committed
+	case lock.Unknown:
+		return machine.Unknown
+	}
+	for _, passedBy := range []error{lock.ErrConflict, lock.ErrExists, lock.ErrVanished} {
+		if errors.Is(a.err, passedBy) {
+			return machine.Rejected
+		}
+	}
+	return machine.Refused
+}

@@ -1,0 +1,122 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// tendSession lets the session do what is due.
+func (m *Member) tendSession() {
+	actions, next := m.own.Step(m.now)
+	m.sessionNext = next
+	if at := m.own.ProvenAt(); at != m.provenAt {
+		m.provenAt = at
+		if at > m.now {
+			m.log.Info("an earlier session of this host did not end by itself: its member crashed, or could not reach the API for as long as it lasts; until it has proven itself no leadership moves to this member for its rank",
+				zap.Duration("for", at.Sub(m.now)))
+		}
+	}
+	for _, a := range actions {
+		switch a := a.(type) {
+		case session.Write:
+			if a.Beat == 0 && (m.leaving != "" || m.spares(a.Name)) {
+				continue // it is asked for again; who leaves does not know any more whom to spare
+			}
+			m.send(asked{session: a, request: request{store: Own, name: a.Name, write: &a.Record, replaces: a.If}})
+		case session.Read:
+			m.send(asked{session: a, request: request{store: Own, name: a.Name}})
+		default:
+			panic(fmt.Sprintf("member: session asked for %T", a))
+		}
+	}
+	if why, lost := m.own.Lost(); lost && m.leaving == "" {
+		m.log.Warn("session lost; everything stops, and the member comes back under a new identity", zap.String("reason", string(why)))
+		m.leave(machine.ReasonSession)
+	}
+	if m.leaving != "" && len(m.contests.all) == 0 && !m.own.Over() && m.now >= m.giveUpAt {
+		m.log.Warn("the session could not be ended in time; it will expire", zap.String("session", m.own.Name()))
+		m.own.Abandon()
+	}
+}
+
+func (m *Member) sessionWritten(w session.Write, a answer) {
+	if a.outcome == lock.Committed {
+		m.viewStale = true
+		m.streamOf(Own).reaches(a.entry.Version.Revision)
+		m.dir.Observe(m.now, w.Name, a.entry.Record, a.entry.Version)
+	}
+	if w.Beat == 0 {
+		return // another's session; the stream shows what became of it
+	}
+	if a.outcome != lock.Unknown {
+		m.heardOf = m.now
+	}
+	m.trouble.note("session", w.Name, a.err)
+	m.answeredFor(a)
+	outcome := outcomeOf(a)
+	if outcome == machine.Refused {
+		m.excuse()
+	}
+	if errors.Is(a.err, lock.ErrInvalid) {
+		m.own.Unfit(w.Beat)
+	}
+	m.own.WriteDone(m.now, w.Beat, outcome, a.entry.Version)
+}
+
+func (m *Member) sessionRead(name string, a answer) {
+	if a.err != nil {
+		m.own.ReadFailed(m.now, name)
+		return
+	}
+	m.answeredFor(a)
+	m.viewStale = true
+	if !m.dir.Read(m.now, a.sent, name, a.entry.Record, a.entry.Version) {
+		m.restored()
+	}
+	m.own.ReadDone(name)
+}
+
+// answeredFor takes in whether the store answered a request for our session. An answer counts
+// once the watch has been silent for a leaseDuration; a request without an answer makes all
+// earlier answers count for nothing.
+func (m *Member) answeredFor(a answer) {
+	silence := a.sent.Sub(m.beat.Sent)
+	switch {
+	case lock.OutcomeOf(a.err) == lock.Unknown:
+		m.answeredAt = 0
+	case m.answeredAt == 0 && silence >= m.cfg.Timing.LeaseDuration:
+		m.answeredAt = a.sent
+	}
+}
+
+// restored gives this incarnation up: the store shows less than it did, so it was reset to
+// an earlier state (rule newer-by-version).
+func (m *Member) restored() {
+	if m.leaving != "" {
+		return
+	}
+	m.notBefore = max(m.notBefore, m.now.Add(m.cfg.Timing.ObserverWait(m.cfg.Timing.LeaseDuration)))
+	m.leave(machine.ReasonRestored)
+}
+
+// tendView tells every election when the living members, or what they publish, changed.
+func (m *Member) tendView() {
+	if !m.viewStale && (m.viewNext == 0 || m.now < m.viewNext) {
+		return
+	}
+	m.compare()
+	view, changes := m.dir.View(m.now, m.identity)
+	m.viewStale, m.viewNext = false, changes
+	if reflect.DeepEqual(view, m.view) {
+		return
+	}
+	m.view = view
+	m.contests.each(func(c *contest) { m.handle(c, machine.DirectoryChanged{View: view}) })
+}

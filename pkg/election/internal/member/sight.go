@@ -1,0 +1,155 @@
+package member
+
+import (
+	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// sight is whether the beats of our session come back in time to be of use. A watch that lags,
+// or that shows what happened in bursts, leaves gaps between them in which no term can go on,
+// while others see that we live and leave our locks to us.
+type sight struct {
+	// dimSince is when the first of the gaps began; zero while there are none.
+	dimSince record.Instant
+	// seenAt is when the last beat came back, and clearAt when the last gap is forgotten.
+	seenAt, clearAt record.Instant
+}
+
+func (s *sight) clear() bool { return s.dimSince == 0 }
+
+// dims takes in that a beat has come back. A term could rely on the beat before until reach,
+// which is zero if there was none. dims returns true if a gap ends now that is not the first,
+// and the first began a leaseDuration ago or earlier.
+func (s *sight) dims(now, reach record.Instant, t record.Timing) bool {
+	from := max(reach, s.seenAt)
+	gap := reach != 0 && now.Sub(from) >= t.RenewInterval/10 // beats of one burst leave none
+	s.seenAt = now
+	switch {
+	case gap:
+		s.clearAt = now.Add(2 * t.LeaseDuration)
+		if s.dimSince == 0 {
+			s.dimSince = from
+			return false
+		}
+		return now >= s.dimSince.Add(t.LeaseDuration)
+	case s.dimSince != 0 && now >= s.clearAt:
+		s.dimSince = 0
+	}
+	return false
+}
+
+// sawBeat takes in what the realm's own stream shows of a session. A beat of ours extends
+// all that our session renews. A contest without use for it now gets it with its next event.
+func (m *Member) sawBeat(e lock.Entry) {
+	switch {
+	case e.Record == nil:
+		delete(m.heard, e.Name)
+	case e.Record.Bound() && e.Record.Holder != "":
+		m.heard[e.Name] = sign{e.Record.Holder, m.now}
+	}
+	seen, ours := m.own.Seen(m.now, e.Name, e.Record, e.Version)
+	if !ours || seen.Sent <= m.beat.Sent {
+		return
+	}
+	if m.sight.dims(m.now, m.reach(), m.cfg.Timing) {
+		m.blind("our own beats come back too late, again and again")
+	}
+	if m.silent() {
+		m.soundSince = m.now
+	}
+	m.beat, m.answeredAt = seen, 0
+	var event machine.Event = seen // made once, for all contests
+	m.contests.each(func(c *contest) {
+		if c.state.NeedsBeats() || c.failsOpen() {
+			m.handle(c, event)
+		}
+	})
+}
+
+// tendSight gives this incarnation up when it holds locks through its session and has not
+// seen a beat for so long that others would have taken them, had the beats not been
+// stored: a member that is blind does no work, and must not keep others from it. Where a
+// term fails open it may be the store that is away, so the store must have answered.
+func (m *Member) tendSight() {
+	m.sightNext = 0
+	if m.leaving != "" || m.beat.Sent == 0 {
+		return
+	}
+	if len(m.dimmed.list) > 0 && m.now < m.reach() {
+		m.brighten()
+	}
+	lease := m.cfg.Timing.LeaseDuration
+	at := m.beat.Sent.Add(2 * lease)
+	if m.outlasting() {
+		if m.answeredAt == 0 {
+			return // an answer wakes us, and so does the end of that term
+		}
+		at = max(at, m.answeredAt.Add(lease))
+	}
+	if m.now < at {
+		m.sightNext = at
+		return
+	}
+	m.sightNext = m.now.Add(lease)
+	m.blind("our own beats are not seen")
+	if m.ending != "" {
+		m.leave(m.ending)
+	}
+}
+
+// blind gives this incarnation up for want of sight, if it holds locks through its session. A term
+// that fails open would end with it, so beside one the locks are let go one by one.
+func (m *Member) blind(why string) {
+	if m.leaving != "" || m.ending != "" || !slices.ContainsFunc(m.contests.all, (*contest).holdsThroughSession) {
+		return
+	}
+	if m.outlasting() {
+		m.dim(why)
+		return
+	}
+	m.log.Warn(why + "; the session is given up, and the member comes back under a new identity (is the API server, or the network to it, overloaded?)")
+	m.ending = machine.ReasonBlind // leaving touches every contest, so it waits for attend
+}
+
+// dim lets go what our session keeps ours without work: no beat is needed for that, only answers to
+// writes. It takes none of it back before a beat comes back in time to work by; then others come first.
+func (m *Member) dim(why string) {
+	for _, c := range m.contests.all {
+		if c.holdsThroughSession() && c.outer == nil && c.state.Role != machine.Leading && !m.dimmed.has(c) {
+			if len(m.dimmed.list) == 0 {
+				m.log.Warn(why + "; elections whose terms do not fail open are left to others (is the API server, or the network to it, overloaded?)")
+			}
+			m.dimmed.add(c)
+			m.handle(c, machine.Paused{Reason: machine.ReasonBlind})
+		}
+	}
+}
+
+// brighten has this member take part again in what was let go for want of sight.
+func (m *Member) brighten() {
+	for _, c := range m.dimmed.all() {
+		m.dimmed.remove(c)
+		m.handle(c, machine.Resumed{})
+	}
+}
+
+// reach is until when a term may rely on the last beat that was seen.
+func (m *Member) reach() record.Instant {
+	if m.beat.Sent == 0 {
+		return 0
+	}
+	return m.beat.Sent.Add(m.cfg.Timing.Validity() - m.cfg.Timing.StopGrace)
+}
+
+// outlasting says whether a term is on that an outage does not end.
+func (m *Member) outlasting() bool {
+	for c := range m.open {
+		if c.state.Role == machine.Leading {
+			return true
+		}
+	}
+	return false
+}

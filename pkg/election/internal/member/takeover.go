@@ -1,0 +1,69 @@
+package member
+
+import (
+	"cmp"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// takeover is from whom a lock was taken, and why it could be: for the log.
+type takeover struct {
+	from, why string
+	// seen is when that holder was last seen to live, or to release; zero for never.
+	seen record.Instant
+}
+
+// sign is a sign of life of a member.
+type sign struct {
+	of string
+	at record.Instant
+}
+
+// takeover describes the lock before we take it; nil if it is ours already, or nobody had it.
+func (m *Member) takeover(c *contest) *takeover {
+	l := &c.state.Lock
+	rec := l.Record
+	t := &takeover{seen: l.LastSign()}
+	switch l.Owner {
+	case machine.Free:
+		t.why = "released"
+		if n := len(rec.History); n > 0 {
+			t.from, t.why = rec.History[n-1].Who, strings.TrimPrefix(rec.History[n-1].Why, "released: ")
+		}
+	case machine.Orphaned:
+		t.from = rec.Holder
+		t.why, t.seen = "its session "+cmp.Or(m.dir.Ending(rec.Mark.Session), "has ended"), 0
+		if s := m.view.Sessions[rec.Mark.Session]; s.Holder == rec.Holder && !s.Ended {
+			t.why = "it could not write the lock, and disowned it"
+		}
+		if heard := m.heard[rec.Mark.Session]; heard.of == rec.Holder {
+			t.seen = heard.at
+		}
+	case machine.Other:
+		t.from, t.why = rec.Holder, "it did not renew in time"
+	case machine.Foreign:
+		t.from, t.why = rec.Holder, "an elector that is not ours, claimed from"
+	case machine.Unowned:
+		t.from, t.why = rec.Holder, "the lock had no known owner, and was waited out"
+	}
+	if t.from == "" {
+		return nil
+	}
+	return t
+}
+
+// fields are those of the log line for a term that begins now.
+func (t *takeover) fields(now record.Instant) []zap.Field {
+	if t == nil {
+		return nil
+	}
+	fields := []zap.Field{zap.String("from", t.from), zap.String("because", t.why)}
+	if t.seen != 0 {
+		fields = append(fields, zap.Duration("after", now.Sub(t.seen)))
+	}
+	return fields
+}

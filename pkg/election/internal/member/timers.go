@@ -1,0 +1,102 @@
+package member
+
+import (
+	"container/heap"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// timers is one heap of what every contest waits for. Those that wait for nothing are
+// not in it.
+type timers []*contest
+
+func (t timers) Len() int           { return len(t) }
+func (t timers) Less(i, j int) bool { return t[i].wakeAt < t[j].wakeAt }
+func (t timers) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].slot, t[j].slot = i, j
+}
+
+// Push and Pop are heap's; use set and due.
+func (t *timers) Push(x any) {
+	c := x.(*contest)
+	c.slot = len(*t)
+	*t = append(*t, c)
+}
+
+func (t *timers) Pop() any {
+	old := *t
+	c := old[len(old)-1]
+	old[len(old)-1] = nil
+	*t = old[:len(old)-1]
+	c.slot = notQueued
+	return c
+}
+
+// notQueued is the slot of a contest that is not in the heap.
+const notQueued = -1
+
+// set makes c wait for at; zero for nothing.
+func (t *timers) set(c *contest, at record.Instant) {
+	c.wakeAt = at
+	switch {
+	case at == 0 && c.slot != notQueued:
+		heap.Remove(t, c.slot)
+	case at == 0:
+	case c.slot == notQueued:
+		heap.Push(t, c)
+	default:
+		heap.Fix(t, c.slot)
+	}
+}
+
+// due takes a contest whose instant has come, or nil.
+func (t *timers) due(now record.Instant) *contest {
+	if len(*t) == 0 || (*t)[0].wakeAt > now {
+		return nil
+	}
+	return heap.Pop(t).(*contest)
+}
+
+// next is the earliest instant that anybody waits for; zero for none.
+func (t timers) next() record.Instant {
+	if len(t) == 0 {
+		return 0
+	}
+	return t[0].wakeAt
+}
+
+// rewake sets the contest's timer to what comes first.
+func (m *Member) rewake(c *contest) {
+	if c.over {
+		return
+	}
+	at := c.tickAt
+	if n := c.notices.at; n != 0 && (at == 0 || n < at) {
+		at = n
+	}
+	if c.alarm != nil && (at == 0 || c.alarm.at < at) {
+		at = c.alarm.at
+	}
+	if w := c.waiting.at(); w != 0 && (at == 0 || w < at) {
+		at = w
+	}
+	if at != c.wakeAt || at != 0 && c.slot == notQueued {
+		m.timers.set(c, at)
+	}
+}
+
+// woken does what the contest's timer was set for.
+func (m *Member) woken(c *contest) {
+	if c.tickAt != 0 && c.tickAt <= m.now {
+		c.tickAt = 0
+		m.handle(c, machine.Tick{})
+	} else {
+		if c.inner != nil {
+			m.tendMove(c)
+		}
+		m.notice(c)
+	}
+	m.rewake(c)
+}

@@ -1,0 +1,186 @@
+package member
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// A member compares what the others publish of themselves with its own. Where they differ in
+// what the rules go by, it waits by the longer lease and the larger drift at once; and it says
+// so, once, when that is no update under way.
+
+// setup sums up a member's elections: each digest is a sum over all of them, which costs
+// nothing to keep when one comes or goes.
+type setup struct {
+	names, rules, timings uint64
+	// leases counts the elections of each leaseDuration.
+	leases map[time.Duration]int
+	// config and said are what the session says of it, kept until an election comes or goes (stale):
+	// each step asks.
+	config string
+	said   record.Setup
+	stale  bool
+}
+
+func (s *setup) add(e *Election) {
+	if s.leases == nil {
+		s.leases = map[time.Duration]int{}
+	}
+	s.names += hash(e.Name)
+	s.rules += hash(e.Name, rulesOf(e))
+	s.timings += hash(e.Name, timingsOf(e))
+	s.leases[e.Timing.LeaseDuration]++
+	s.stale = true
+}
+
+func (s *setup) remove(e *Election) {
+	s.names -= hash(e.Name)
+	s.rules -= hash(e.Name, rulesOf(e))
+	s.timings -= hash(e.Name, timingsOf(e))
+	if s.leases[e.Timing.LeaseDuration]--; s.leases[e.Timing.LeaseDuration] == 0 {
+		delete(s.leases, e.Timing.LeaseDuration)
+	}
+	s.stale = true
+}
+
+// published is what the session says of it: which elections there are, and the rest.
+func (s *setup) published(c *Config) (config string, rest record.Setup) {
+	if s.config != "" && !s.stale {
+		return s.config, s.said
+	}
+	longest := c.Timing.LeaseDuration
+	for lease := range s.leases {
+		longest = max(longest, lease)
+	}
+	s.config, s.stale = digest(s.names), false
+	s.said = record.Setup{
+		Version: c.Version, DriftPPM: int(math.Ceil(c.Timing.Drift * 1e6)), LongestLease: int(longest / time.Second),
+		Rules: digest(s.rules), Timings: digest(s.timings), Protocol: record.Protocol,
+	}
+	return s.config, s.said
+}
+
+// rulesOf is how an election is decided. What members may have each their own is not in it:
+// the renewal, and the store of a lock whose name is the same.
+func rulesOf(e *Election) string {
+	return fmt.Sprint(e.Lock, e.Policy, e.Bootstrap, e.Foreign.Sharing, e.Range, e.Outage.Mode, e.Outage.For)
+}
+
+func timingsOf(e *Election) string {
+	t := e.Timing
+	t.Drift = 0 // it is published by itself
+	return fmt.Sprint(t)
+}
+
+// hash is alike in every member, of earlier versions too.
+func hash(name string, of ...string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // a hash never fails to write
+	for _, s := range of {
+		_, _ = h.Write([]byte{0})
+		_, _ = h.Write([]byte(s))
+	}
+	x := h.Sum64()
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	return x ^ x>>32
+}
+
+func digest(sum uint64) string { return strconv.FormatUint(sum, 36) }
+
+// unlike are the differences that were found.
+type unlike struct {
+	known []noted
+	// next is when one of them has lasted for so long that somebody should look.
+	next record.Instant
+}
+
+type noted struct {
+	session.Difference
+	since  record.Instant
+	warned bool
+}
+
+// lasting is how long a difference lasts that is no update under way.
+const lasting = 3 * time.Minute
+
+// compare takes up the timings that the others publish, and logs each difference that begins or
+// ends.
+func (m *Member) compare() {
+	own := m.says()
+	m.others = m.dir.Bounds(m.now, own)
+	found := append(m.dir.Differences(m.now, own), m.groups()...)
+	is := func(f session.Difference) func(noted) bool {
+		return func(n noted) bool { return n.What == f.What && n.Theirs == f.Theirs && n.Ours == f.Ours }
+	}
+	for i := range found {
+		if at := slices.IndexFunc(m.unlike.known, is(found[i])); at >= 0 {
+			m.unlike.known[at].Members = found[i].Members
+			continue
+		}
+		m.unlike.known = append(m.unlike.known, noted{Difference: found[i], since: m.now})
+		m.log.Info("members differ", about(found[i])...)
+	}
+	m.unlike.known = slices.DeleteFunc(m.unlike.known, func(n noted) bool {
+		gone := !slices.ContainsFunc(found, func(f session.Difference) bool { return is(f)(n) })
+		if gone {
+			m.log.Info("members differ no more", about(n.Difference)...)
+		}
+		return gone
+	})
+}
+
+// tendUnlike warns of what differs for too long, once.
+func (m *Member) tendUnlike() {
+	m.unlike.next = 0
+	for i := range m.unlike.known {
+		n := &m.unlike.known[i]
+		at := n.since.Add(lasting)
+		switch {
+		case n.warned:
+		case m.now >= at:
+			n.warned = true
+			m.log.Warn("members differ in what they should have alike (give them the same configuration and version, or groups and locks of their own); until then each waits by the longer", about(n.Difference)...)
+		case m.unlike.next == 0 || at < m.unlike.next:
+			m.unlike.next = at
+		}
+	}
+}
+
+func about(d session.Difference) []zap.Field {
+	return []zap.Field{zap.String("what", d.What), zap.String("ours", d.Ours), zap.String("theirs", d.Theirs),
+		zap.Int("members", len(d.Members)), zap.Strings("some", d.Members[:min(3, len(d.Members))])}
+}
+
+// groups are the differences to other groups whose members hold locks of ours.
+func (m *Member) groups() []session.Difference {
+	alive := m.dir.OtherGroups(m.now)
+	if len(alive) == 0 {
+		return nil
+	}
+	var found []session.Difference
+	m.contests.each(func(c *contest) {
+		rec := c.state.Lock.Record
+		if rec == nil || rec.Holder == "" || !alive[rec.Group] {
+			return
+		}
+		at := slices.IndexFunc(found, func(f session.Difference) bool { return f.Theirs == rec.Group })
+		if at < 0 {
+			at = len(found)
+			found = append(found, session.Difference{What: "group that holds a lock", Ours: m.cfg.Group, Theirs: rec.Group})
+		}
+		if host := record.HostOf(rec.Holder); !slices.Contains(found[at].Members, host) {
+			found[at].Members = append(found[at].Members, host)
+		}
+	})
+	return found
+}

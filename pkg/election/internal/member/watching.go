@@ -1,0 +1,329 @@
+package member
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// stream is the watch of one store: the realm's own, which carries the sessions too, or
+// that of another kind of lock.
+type stream struct {
+	store Store
+	// names are the objects that are watched; nil for all that there are.
+	names []string
+	// byLock are the contests whose locks are in the store.
+	byLock map[string]*contest
+	// watch is the one that is being read; zero for none.
+	watch uint64
+	// listSent is when the list that is under way was asked for.
+	listSent record.Instant
+	// view is told beside each lock of the list that is being taken in; else nil.
+	view *machine.View
+	// restart: the stream is to be begun anew, with a list.
+	restart bool
+	// listing: its list has not come yet. begunAt is when it was begun, and beginAt when it is to be
+	// begun anew; zero for never.
+	listing          bool
+	begunAt, beginAt record.Instant
+	// heardAt is when it last said anything.
+	heardAt record.Instant
+	// listPatience is how long a list may say nothing, once one was cut for that.
+	listPatience time.Duration
+	// cut: it broke, and has not shown anything since.
+	cut bool
+	// newest is the newest revision of the store that this member was shown, by whatever.
+	newest uint64
+}
+
+// reaches takes in that the store has come as far as the revision.
+func (s *stream) reaches(revision uint64) { s.newest = max(s.newest, revision) }
+
+// late says whether an election was added too late for the list that is or was read last.
+func (s *stream) late() bool {
+	for _, c := range s.byLock {
+		if !c.listed && c.began > s.listSent {
+			return true
+		}
+	}
+	return false
+}
+
+// streamOf is the stream of the store, which may not have begun yet.
+func (m *Member) streamOf(store Store) *stream {
+	for _, s := range m.streams {
+		if s.store == store {
+			return s
+		}
+	}
+	s := &stream{store: store, byLock: map[string]*contest{}}
+	m.streams = append(m.streams, s)
+	return s
+}
+
+// watchOf is the stream of a watch; nil if it is over.
+func (m *Member) watchOf(watch uint64) *stream {
+	for _, s := range m.streams {
+		if s.watch == watch {
+			return s
+		}
+	}
+	return nil
+}
+
+// carriesSessions says whether the stream is that of the realm's own store.
+func (m *Member) carriesSessions(s *stream) bool { return s.store == Own }
+
+// begin has the stream watched. One that is being watched is begun anew, so that a list shows
+// everything there is.
+func (m *Member) begin(s *stream) {
+	s.heardAt, s.beginAt = m.now, 0
+	if s.watch != 0 {
+		if !s.restart {
+			s.restart = true
+			m.out.add(EndWatch{s.watch})
+		}
+		return
+	}
+	m.watches++
+	s.watch, s.restart = m.watches, false
+	s.listing, s.begunAt = true, s.heardAt
+	if s.store.ByName {
+		s.names = slices.AppendSeq([]string{}, maps.Keys(s.byLock)) // not nil: none is not all
+		slices.Sort(s.names)
+	}
+	m.out.add(Watch{Watch: s.watch, Store: s.store, Names: slices.Clone(s.names)})
+}
+
+// leastBetweenLists is the time between two lists that show locks of new elections. What is
+// added meanwhile shares one, which may be of many thousand objects.
+const leastBetweenLists = time.Second
+
+// include sees to it that a list shows the locks of elections that were just added.
+func (m *Member) include(s *stream) {
+	at := s.begunAt.Add(leastBetweenLists)
+	switch {
+	case s.listing && s.names == nil && s.watch != 0:
+		// The list that is under way comes first, and then the one that it is too early for.
+	case s.watch == 0 || m.now >= at:
+		m.begin(s)
+	default:
+		s.beginAt = at
+	}
+}
+
+// tendStreams begins those streams anew whose time has come, and the realm's when it has
+// gone silent.
+func (m *Member) tendStreams() {
+	m.tendStream()
+	for _, s := range m.streams {
+		switch {
+		case s.beginAt == 0:
+		case m.now >= s.beginAt:
+			m.begin(s)
+		case m.streamNext == 0 || s.beginAt < m.streamNext:
+			m.streamNext = s.beginAt
+		}
+	}
+}
+
+// tendStream begins the realm's own stream anew when it has gone silent: it would show
+// our own beats at the least, so a member that hears nothing is blind.
+func (m *Member) tendStream() {
+	s := m.streamOf(Own)
+	silent := s.heardAt.Add(m.patience(s))
+	if m.now < silent {
+		m.streamNext = silent
+		return
+	}
+	if s.listing && (!m.own.Joined() || m.heardOf > s.begunAt) {
+		s.listPatience = 2 * m.patience(s) // it is slow; else the store is away, and may have lost it
+	}
+	if !m.hushed {
+		m.hushed = true
+		m.log.Warn(Silent)
+	}
+	m.broken(s) // whoever is away may be as alive as we are
+	m.begin(s)
+	m.streamNext = s.heardAt.Add(m.patience(s))
+}
+
+// mostListPatience bounds how long a list may say nothing; a store gives one up by then.
+const mostListPatience = 30 * time.Second
+
+// patience is how long the realm's own stream may say nothing. A list takes as long as it
+// takes: each that is cut leaves the next one twice the time.
+func (m *Member) patience(s *stream) time.Duration {
+	lease := m.cfg.Timing.LeaseDuration
+	if !s.listing {
+		return lease
+	}
+	return max(lease, min(s.listPatience, mostListPatience))
+}
+
+// excuse takes in that a beat of ours was refused: the realm's stream has none to show.
+func (m *Member) excuse() {
+	s := m.streamOf(Own)
+	s.heardAt = max(s.heardAt, m.now)
+}
+
+// shows says whether the object is among those that are watched. One whose election was
+// added since then is not: its lack in a list says nothing.
+func (s *stream) shows(name string) bool {
+	if s.names == nil {
+		return true
+	}
+	_, found := slices.BinarySearch(s.names, name)
+	return found
+}
+
+// ended takes in that a stream is no longer read.
+func (m *Member) ended(s *stream, err error) {
+	s.watch = 0
+	switch {
+	case s.restart || err == nil:
+		m.begin(s)
+	default:
+		m.failed = fmt.Errorf("watch the locks: %w", err)
+		m.leave(machine.ReasonShutdown)
+	}
+}
+
+// watched takes in one event of a stream; at is when it came out of the store.
+func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
+	s.heardAt = max(s.heardAt, at)
+	s.reaches(max(e.Revision, e.Entry.Version.Revision))
+	switch e.Kind {
+	case lock.Changed:
+		if m.hushed && m.carriesSessions(s) {
+			m.hushed = false
+			m.log.Info("the watch shows changes again")
+		}
+		m.shown(s, e.Entry, machine.Stream)
+	case lock.Listing:
+		s.listSent, s.listing = at, true
+	case lock.Listed:
+		s.listing = false
+		m.trouble.note("watch", "", nil)
+		m.whole(s)
+		m.listed(s, e)
+		if s.late() && !s.restart && s.beginAt == 0 {
+			s.beginAt = s.begunAt.Add(leastBetweenLists)
+		}
+	case lock.Resumed:
+		m.trouble.note("watch", "", nil)
+		m.whole(s)
+	case lock.Broken:
+		m.trouble.note("watch", "", e.Err)
+		m.broken(s)
+	case lock.Progressed:
+	}
+}
+
+// isSession says whether an object of a stream is a session rather than a lock.
+func (m *Member) isSession(s *stream, e lock.Entry) bool {
+	return m.carriesSessions(s) && s.byLock[e.Name] == nil && m.dir.Shows(e.Name, e.Record)
+}
+
+// listed takes in all that there is; what is not among it is absent.
+func (m *Member) listed(s *stream, e lock.Event) {
+	if m.carriesSessions(s) {
+		m.listedSessions(s, e) // first: whose a record is may follow from them
+		defer func() { s.view = nil }()
+	}
+	seen := make(map[string]bool, len(e.List))
+	for _, entry := range e.List {
+		if !m.isSession(s, entry) {
+			seen[entry.Name] = true
+			m.shown(s, entry, machine.List)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.byLock)) {
+		if !seen[name] && s.shows(name) {
+			m.shown(s, lock.Entry{Name: name, Version: record.Version{Revision: e.Revision}}, machine.List)
+		}
+	}
+	for _, entry := range e.List {
+		if m.isSession(s, entry) {
+			seen[entry.Name] = true
+			m.sawBeat(entry) // last: it is worth what was shown before it
+		}
+	}
+	if m.carriesSessions(s) {
+		maps.DeleteFunc(m.heard, func(name string, _ sign) bool { return !seen[name] })
+	}
+}
+
+func (m *Member) listedSessions(s *stream, e lock.Event) {
+	var sessions []session.Shown
+	for _, entry := range e.List {
+		if m.isSession(s, entry) {
+			sessions = append(sessions, session.Shown{Name: entry.Name, Record: entry.Record, Version: entry.Version})
+		}
+	}
+	m.viewStale = true
+	if !m.dir.List(m.now, s.listSent, e.Revision, sessions) {
+		m.restored()
+	}
+	// The view is told with each lock: beside an older record of it, others that have moved
+	// on meanwhile look as if they were gone.
+	m.compare()
+	s.view, m.viewNext = m.dir.View(m.now, m.identity)
+	m.view, m.viewStale = s.view, false
+	m.contests.each(func(c *contest) {
+		if m.streamOf(c.lock.store) != s {
+			m.handle(c, machine.DirectoryChanged{View: m.view})
+		}
+	})
+}
+
+// shown gives one object to whom it concerns.
+func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
+	if m.isSession(s, e) {
+		m.viewStale = true
+		m.dir.Observe(m.now, e.Name, e.Record, e.Version)
+		if by == machine.Stream {
+			m.sawBeat(e)
+		}
+		return
+	}
+	if s.view == nil { // else the view is that of the list
+		m.tendView() // whose the record is follows from the sessions shown before it
+	}
+	m.showsDisowned(lockName{s.store, e.Name}, e)
+	c := s.byLock[e.Name]
+	if c == nil {
+		m.takenOver(s, e)
+		c = m.stray(s, e)
+	}
+	if c != nil && c.mayHear(s, by) {
+		e = c.known(e)
+		m.handle(c, machine.Observed{
+			Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, View: s.view,
+			Altered: m.altered(c, e.Record), Jitter: m.jitter(),
+		})
+	}
+}
+
+// mayHear says whether what the stream shows of the lock is as new as the contest.
+func (c *contest) mayHear(s *stream, by machine.Source) bool {
+	c.listed = c.listed || c.stray || by == machine.List && c.began <= s.listSent
+	return c.listed
+}
+
+// known is what is shown, made of what the machine keeps already where that is the same: one
+// copy is enough of what a reply told first.
+func (c *contest) known(e lock.Entry) lock.Entry {
+	l := &c.state.Lock
+	if e.Record != nil && l.Record != nil && l.Record != e.Record && l.Version == e.Version && reflect.DeepEqual(l.Record, e.Record) {
+		e.Record, e.Version = l.Record, l.Version
+	}
+	return e
+}

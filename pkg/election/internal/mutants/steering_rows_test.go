@@ -1,0 +1,67 @@
+package mutants_test
+
+// steeringRows break rules of pins, rollouts and the default source.
+var steeringRows = []row{
+	{
+		name: "steering/default-before-plan", rule: "nothing is preferred before both sources have spoken",
+		file: "pkg/revisions/steering/source.go",
+		old:  "		if sight.Plan != nil && sight.Default != nil {\n",
+		new: `		if sight.Plan == nil {
+			sight.Plan = &rollout.Plan{}
+		}
+		if sight.Default != nil {
+`,
+		pkg: "pkg/revisions/steering", test: "TestNothingBeforeThePlan",
+	},
+	{
+		name: "steering/malformed-forgets", rule: "what cannot be read leaves the last value",
+		file: "pkg/revisions/steering/source.go",
+		old:  "rollout.Read(data, l.last)",
+		new:  "rollout.Read(data, rollout.Plan{})",
+		pkg:  "pkg/revisions/steering", test: "TestMalformed",
+	},
+	{
+		name: "steering/lost-update", rule: "a plan replaces only what was read",
+		file: "pkg/revisions/steering/edit.go",
+		old:  "	next.Data, next.Labels = data, s.labels(next.Labels)\n",
+		new: `	next.Data, next.Labels = data, s.labels(next.Labels)
+	next.ResourceVersion = ""
+`,
+		pkg: "pkg/revisions/steering", test: "TestReplaceIsConditional",
+	},
+	{
+		name: "steering/unreadable-dropped", rule: "an edit leaves what it cannot read as it is stored",
+		file: "pkg/revisions/steering/edit.go",
+		old:  "		case slices.Contains(plan.Unreadable, key):",
+		new:  "		case slices.Contains(plan.Unreadable, key) && false:",
+		pkg:  "pkg/revisions/steering", test: "TestEditLeavesTheRestAlone",
+	},
+	{
+		name: "steering/digest-without-default", rule: "members that see different defaults have different digests",
+		file: "pkg/revisions/steering/source.go",
+		old:  "Revision: byDefault.Digest()}",
+		new:  "Revision: \"\"}",
+		pkg:  "pkg/revisions/steering", test: "TestPins",
+	},
+	{
+		name: "steering/flap-by-choice", rule: "what a member of the canary releases of its own accord it has not lost",
+		file: "pkg/election/internal/machine/history.go",
+		old:  "			case ReasonFailed, ReasonExpired, ReasonSession, ReasonBlind:\n",
+		new:  "			default:\n",
+		pkg:  "pkg/revisions/controller", test: "TestWhatIsNoFlap",
+	},
+	{
+		name: "steering/flap-unseen", rule: "an election whose holder's session ended without a release was lost",
+		file: "pkg/election/internal/machine/history.go",
+		old:  "		case Orphaned.String():\n",
+		new:  "		case \"nobody's\":\n",
+		pkg:  "pkg/revisions/controller", test: "TestCanaryThatFlaps",
+	},
+	{
+		name: "steering/slow-for-all", rule: "the canary is not blamed for renewals that are late for all",
+		file: "pkg/revisions/rollout/check/renewals/renewals.go",
+		old:  "		if 2*o.LongestSilence(silent) < silent {\n",
+		new:  "		if o.Silent() <= o.Duration/2 {\n",
+		pkg:  "pkg/revisions/controller", test: "TestRenewalsThatAreLateForAll",
+	},
+}

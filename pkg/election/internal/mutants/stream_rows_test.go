@@ -1,0 +1,100 @@
+package mutants_test
+
+// streamRows break rules of what follows a store, and makes requests of an API server.
+var streamRows = []row{
+	{
+		name: "follow/expired-not-forgotten", rule: "a stream whose revision is gone begins with a list",
+		file: "pkg/election/internal/follow/follow.go",
+		old:  "errors.Is(err, ErrExpired) || ",
+		new:  "",
+		pkg:  "pkg/election/internal/follow", test: "TestRun/what_is_forgotten_is_listed,_whether_the_stream_says_so_or_its_opening",
+	},
+	{
+		name: "follow/listing-told-late", rule: "Listing comes before the list is requested",
+		file: "pkg/election/internal/follow/follow.go",
+		old: `	f.deliver(lock.Event{Kind: lock.Listing})
+	listing, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	impatient := f.hurry(cancel)
+	entries, revision, err := f.source.List(listing, func() {
+		if impatient.Reset(f.patience) { // else it is too late
+			f.deliver(lock.Event{Kind: lock.Progressed})
+		}
+	})
+`,
+		new: `	listing, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	impatient := f.hurry(cancel)
+	entries, revision, err := f.source.List(listing, func() {
+		if impatient.Reset(f.patience) { // else it is too late
+			f.deliver(lock.Event{Kind: lock.Progressed})
+		}
+	})
+	f.deliver(lock.Event{Kind: lock.Listing})
+`,
+		pkg: "pkg/election/internal/follow", test: "TestSlowAnswers/a_list_takes_3_s",
+	},
+	{
+		name: "follow/endless-patience", rule: "a list or the opening of a stream that hangs is given up",
+		file: "pkg/election/internal/follow/follow.go",
+		old:  "clock.AfterFunc(f.patience,",
+		new:  "clock.AfterFunc(1000*f.patience,",
+		pkg:  "pkg/election/internal/follow", test: "TestSlowAnswers/a_list_hangs",
+	},
+	{
+		name: "follow/names-skip", rule: "the stream of each name resumes from its own position",
+		file: "pkg/election/internal/follow/names.go",
+		old: `func (s *several) Open(ctx context.Context, _ uint64) (Stream, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	m := &merged{several: s, cancel: cancel, shown: make(chan shown)}
+	for _, name := range s.names {
+		stream, err := s.store.OpenName(ctx, name, s.at[name])`,
+		new: `func (s *several) Open(ctx context.Context, after uint64) (Stream, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	m := &merged{several: s, cancel: cancel, shown: make(chan shown)}
+	for _, name := range s.names {
+		stream, err := s.store.OpenName(ctx, name, after)`,
+		pkg: "pkg/election/internal/follow", test: "TestNames/each_resumes_where_it_was",
+	},
+	{
+		name: "follow/barren-for-ever", rule: "streams that show nothing three times lead to a list",
+		file: "pkg/election/internal/follow/follow.go",
+		old:  " || f.barren >= mostBarren",
+		new:  "",
+		pkg:  "pkg/election/internal/follow", test: "TestRun/streams_that_show_nothing_three_times_lead_to_a_list",
+	},
+	{
+		name: "store/unknown-is-denied", rule: "what the server did not certainly refuse may be stored",
+		file: "pkg/election/lock/apiserver/errors.go",
+		old: `			return wrap(lock.ErrDenied, err)
+		}
+	}
+	return wrap(lock.ErrUnknown, err)`,
+		new: `			return wrap(lock.ErrDenied, err)
+		}
+	}
+	return wrap(lock.ErrDenied, err)`,
+		pkg: "pkg/election/lock/lease", test: "TestWriteErrors",
+	},
+	{
+		name: "store/proxy-speaks", rule: "only an API server's own answer counts",
+		file: "pkg/election/lock/apiserver/errors.go",
+		old:  " || apierrors.IsUnexpectedServerError(err)",
+		new:  "",
+		pkg:  "pkg/election/lock/lease", test: "TestReadErrors",
+	},
+	{
+		name: "store/any-404-is-absence", rule: "absence is said of the very object",
+		file: "pkg/election/lock/apiserver/errors.go",
+		old:  " && s.Details.Name == name",
+		new:  "",
+		pkg:  "pkg/election/lock/lease", test: "TestReadErrors/of_another_object",
+	},
+	{
+		name: "store/retried-behind-our-back", rule: "a request is sent once",
+		file: "pkg/election/lock/apiserver/objects.go",
+		old:  ".MaxRetries(0)",
+		new:  "",
+		pkg:  "pkg/election/lock/lease", test: "TestReadErrors/too_many_requests",
+	},
+}

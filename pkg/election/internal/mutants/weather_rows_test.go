@@ -1,0 +1,96 @@
+package mutants_test
+
+// weatherRows break rules of what a member does in bad weather.
+var weatherRows = []row{
+	{
+		name: "sight/late-is-soon-enough", rule: "who sees too late lets its locks go",
+		file: "pkg/election/internal/member/sight.go",
+		old:  "return now >= s.dimSince.Add(t.LeaseDuration)",
+		new:  "return false",
+		pkg:  "pkg/election", test: "TestLeaderWhoseWatchLags",
+	},
+	{
+		name: "sight/beside-fail-open-nothing-is-let-go", rule: "who sees too late lets its locks go one by one beside a term that fails open",
+		file: "pkg/election/internal/member/sight.go",
+		old:  "			m.handle(c, machine.Paused{Reason: machine.ReasonBlind})\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestLeaderWhoseWatchLagsFailsOpen",
+	},
+	{
+		name: "sight/fails-open-no-more", rule: "a term that fails open does not end for want of sight",
+		file: "pkg/election/internal/member/sight.go",
+		old:  "	if m.outlasting() {\n		m.dim(why)\n		return\n	}\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestLeaderWhoseWatchLagsFailsOpen",
+	},
+	{
+		name: "sight/never-back", rule: "who sees in time again takes part again in what it let go for want of sight",
+		file: "pkg/election/internal/member/sight.go",
+		old:  "		m.brighten()\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestLeaderWhoseWatchLagsFailsOpen",
+	},
+	{
+		name: "writes/no-probe", rule: "a store that asked to be left alone is asked now and then whether it still wants that",
+		file: "pkg/election/internal/member/queue.go",
+		old:  "if now < q.probeAt {\n				return asked{}, false, q.probeAt\n",
+		new:  "if now < q.heldUntil {\n				return asked{}, false, q.heldUntil\n",
+		pkg:  "pkg/election", test: "TestOneThrottledWrite",
+	},
+	{
+		name: "writes/held-for-ever", rule: "an answer ends the wait that a throttled write began",
+		file: "pkg/election/internal/member/queue.go",
+		old:  "	case a.outcome != lock.Unknown && a.sent > q.heldAt:\n		q.heldUntil = 0\n",
+		new:  "	case a.outcome != lock.Unknown && a.sent > q.heldAt:\n",
+		pkg:  "pkg/election", test: "TestThrottlingStoreIsLeftAlone",
+	},
+	{
+		name: "contest/one-lock-waits-alone", rule: "a renewal is not held up by what the store asked for",
+		file: "pkg/election/internal/member/handle.go",
+		old:  "RetryAfter: min(a.retryAfter(), c.election.Timing.RenewInterval)",
+		new:  "RetryAfter: a.retryAfter()",
+		pkg:  "pkg/election", test: "TestOneThrottledRenewal",
+	},
+	{
+		name: "follow/as-long-as-it-asks", rule: "who leaves a source alone is blind meanwhile",
+		file: "pkg/election/internal/follow/follow.go",
+		old:  "min(p.RetryAfter(err), p.doubled(10*p.First, breaks-1))",
+		new:  "p.RetryAfter(err)",
+		pkg:  "pkg/election", test: "TestThrottledWatch",
+	},
+	{
+		name: "watching/slow-lists-are-cut", rule: "a list takes as long as it takes",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "	if !s.listing {\n		return lease\n	}\n	return max(",
+		new:  "	if s.listing || !s.listing {\n		return lease\n	}\n	return max(",
+		pkg:  "pkg/election", test: "TestSlowLists",
+	},
+	{
+		name: "watching/nothing-to-show-is-silent", rule: "a watch that has nothing to show is not silent",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "	s.heardAt = max(s.heardAt, m.now)\n}",
+		new:  "	s.heardAt = max(s.heardAt, 0*m.now)\n}",
+		pkg:  "pkg/election", test: "TestWatchWithNothingToShow",
+	},
+	{
+		name: "follow/pieces-do-not-count", rule: "a list that goes on is waited for",
+		file: "pkg/election/internal/follow/follow.go",
+		old:  "		if impatient.Reset(f.patience) { // else it is too late\n",
+		new:  "		if f.patience > 0 {\n",
+		pkg:  "pkg/election/internal/follow", test: "TestListInPieces",
+	},
+	{
+		name: "store/any-200-will-do", rule: "a write has succeeded only if its answer shows what was sent",
+		file: "pkg/election/lock/apiserver/objects.go",
+		old:  "; changed != \"\" {",
+		new:  "; changed == \"!\" {",
+		pkg:  "pkg/election/lock/lease", test: "TestWriteErrors",
+	},
+	{
+		name: "alive/not-pinged", rule: "a dead connection is found in time for a term",
+		file: "pkg/election/lock/apiserver/alive.go",
+		old:  "SendPingTimeout: within / 2,",
+		new:  "",
+		pkg:  "pkg/election/lock/apiserver", test: "TestAliveReachesTheTransport",
+	},
+}

@@ -1,0 +1,472 @@
+package session
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// common is how the names of all sessions begin.
+const common = "primacy-"
+
+// Prefix is how the names of a group's sessions begin.
+func Prefix(group string) string { return common + group + "-" }
+
+// SlotName is the n-th name that a host or Pod has for its sessions.
+func SlotName(group, host string, n int) string {
+	return Prefix(group) + host + "-" + strconv.Itoa(n)
+}
+
+// Directory is what the sessions of a group show, as this member has seen them. It keeps those
+// of other groups, too: one of their members may hold a lock that ours take part in.
+type Directory struct {
+	group  string
+	prefix string // of the names of our group's sessions
+	timing record.Timing
+	slots  []*slot // ordered by name
+	// synced says whether a list has been seen.
+	synced bool
+	// provenAt is when the last beat of our own went out that the stream has shown: it has
+	// shown all that was stored before.
+	provenAt record.Instant
+	// goneTo is the newest revision at which a session was shown to be absent, and goneAt when
+	// that was: what is older, and not known, was deleted since.
+	goneTo uint64
+	goneAt record.Instant
+	// others is what Bounds returned last.
+	others record.Bounds
+	// view is what View returned last.
+	view *machine.View
+}
+
+type slot struct {
+	name    string
+	record  *record.Record
+	version record.Version
+	// at is when it was last shown, changedAt when its owner last beat.
+	at, changedAt record.Instant
+	// bornAt is the first sight of the member that holds it.
+	bornAt record.Instant
+	// owner is who held it last by a bound record, and beat the highest one of its. duration and
+	// setup are what stood beside that beat (rule observers-clock).
+	owner    string
+	beat     uint64
+	duration time.Duration
+	setup    record.Setup
+	// disowned are the locks that the owner disowned, as it said beside that beat.
+	disowned []record.Disowned
+	// ended: it was shown ended since that owner had it. A session ends once (rule a-session-ends-once).
+	ended bool
+	// tampered: since that beat the session was shown unbound, though it may be bound again; or
+	// it is its owner's again after its end.
+	tampered bool
+}
+
+// NewDirectory is an empty directory; timing is that of the sessions.
+func NewDirectory(group string, timing record.Timing) *Directory {
+	return &Directory{group: group, prefix: Prefix(group), timing: timing, view: &machine.View{}}
+}
+
+// find is where the slot of that name is, or would be.
+func (d *Directory) find(name string) (at int, exists bool) {
+	return slices.BinarySearchFunc(d.slots, name, func(s *slot, name string) int { return strings.Compare(s.name, name) })
+}
+
+// slot of that name; nil where there is none.
+func (d *Directory) slot(name string) *slot {
+	if at, exists := d.find(name); exists {
+		return d.slots[at]
+	}
+	return nil
+}
+
+func (d *Directory) remove(name string) {
+	if at, exists := d.find(name); exists {
+		d.slots = slices.Delete(d.slots, at, at+1)
+	}
+}
+
+// Owns says whether an object of that name belongs among the sessions: a lock never does.
+func (d *Directory) Owns(name string) bool { return strings.HasPrefix(name, d.prefix) }
+
+// Shows says whether an object that is no lock of ours belongs among the sessions: one of our
+// group by its name, one of another group by what it says, or said, of itself.
+func (d *Directory) Shows(name string, r *record.Record) bool {
+	return d.Owns(name) || strings.HasPrefix(name, common) && (r != nil && r.IsSession() || d.slot(name) != nil)
+}
+
+// Observe takes in one object, or its absence, as a stream, a read or the reply to a
+// write showed it. What is not newer than what is known changes nothing.
+func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v record.Version) {
+	at, exists := d.find(name)
+	switch {
+	case exists && v.Revision <= d.slots[at].version.Revision:
+	case r == nil:
+		if exists {
+			d.slots = slices.Delete(d.slots, at, at+1)
+		}
+		d.absent(now, v.Revision)
+	case exists:
+		d.slots[at] = d.after(now, d.slots[at], name, r, v)
+	case v.Revision > d.goneTo:
+		d.slots = slices.Insert(d.slots, at, d.after(now, nil, name, r, v))
+	}
+}
+
+// absent takes in that the stream has shown all deletions up to the revision.
+func (d *Directory) absent(now record.Instant, revision uint64) {
+	if revision > d.goneTo {
+		d.goneTo, d.goneAt = revision, now
+	}
+}
+
+// returned says whether a request that was sent at the instant sent showed an object that had
+// been deleted before: then the store was restored to an earlier state.
+func (d *Directory) returned(name string, v record.Version, sent record.Instant) bool {
+	return d.slot(name) == nil && v.Revision <= d.goneTo && d.goneAt < sent
+}
+
+// Read takes in what a consistent read, sent at the instant sent, showed of one session.
+// It returns false where that is less than was known before: the store was restored to an
+// earlier state.
+func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record, v record.Version) bool {
+	if r == nil {
+		d.Vanished(name, sent)
+		return true
+	}
+	known := d.slot(name)
+	if known != nil && known.outlived(v) && known.at < sent || d.returned(name, v, sent) {
+		return false
+	}
+	d.Observe(now, name, r, v)
+	if s := d.slot(name); known != nil && s != known {
+		s.changedAt = now // what it ran ahead of may show a beat, and is not looked at any more (rule unknown-is-waited-out)
+	}
+	return true
+}
+
+// outlived says whether an object of that version is history, or of another one: a revision
+// stands for one version only, unless the store was restored.
+func (s *slot) outlived(v record.Version) bool {
+	return v.Revision < s.version.Revision || v.Revision == s.version.Revision && v != s.version
+}
+
+// Vanished takes in that a consistent read, sent at the instant sent, found no object. It
+// counts unless something was shown since.
+func (d *Directory) Vanished(name string, sent record.Instant) {
+	if s := d.slot(name); s != nil && s.at <= sent {
+		d.remove(name)
+	}
+}
+
+// Shown is one object of a list.
+type Shown struct {
+	Name    string
+	Record  *record.Record
+	Version record.Version
+}
+
+// List takes in all the sessions there are, as a consistent list sent at the instant
+// sent showed them. It returns false where the list shows less than was known before:
+// the store was restored to an earlier state.
+func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown) bool {
+	consistent := revision >= d.goneTo || sent <= d.goneAt
+	shown := make(map[string]bool, len(all))
+	for _, e := range all {
+		shown[e.Name] = true
+		known := d.slot(e.Name)
+		if known != nil && known.outlived(e.Version) && known.at < sent || d.returned(e.Name, e.Version, sent) {
+			consistent = false
+		}
+		d.Observe(now, e.Name, e.Record, e.Version)
+		if s := d.slot(e.Name); known != nil && s != known {
+			s.changedAt = now // its owner may have beaten during a break of the stream, whatever is shown now (rule unknown-is-waited-out)
+		}
+	}
+	d.slots = slices.DeleteFunc(d.slots, func(s *slot) bool {
+		if shown[s.name] {
+			return false
+		}
+		if s.version.Revision > revision && s.at < sent {
+			consistent = false // it was never deleted, it has not been made yet
+		}
+		return s.version.Revision <= revision
+	})
+	d.synced = true
+	d.absent(now, revision)
+	return consistent
+}
+
+// after is the slot once it shows r: the clocks that the change starts are started.
+func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
+	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
+	if r.Bound() {
+		s.owner, s.beat, s.duration, s.ended = r.Holder, r.Mark.Beat, durationOf(r), r.Released()
+		if r.Member != nil {
+			s.setup, s.disowned = r.Member.Setup, r.Member.Disowned
+		}
+	}
+	if before == nil || before.version.UID != v.UID {
+		return s
+	}
+	switch bound := r.Bound(); {
+	case bound && r.Holder == "":
+		s.owner, s.beat, s.ended = before.owner, before.beat, s.ended || before.ended
+		if before.duration != 0 { // an end does not change how long others wait for its terms
+			s.duration, s.setup = before.duration, before.setup
+		}
+	case bound && s.owner != before.owner: // the slot is used again
+	case bound && s.beat > before.beat:
+		s.ended, s.tampered = before.ended, before.ended
+	default: // a stranger's edit, which shortens nothing
+		s.tampered = before.tampered || !bound || before.ended
+		s.owner, s.beat, s.ended = before.owner, before.beat, before.ended
+		s.duration, s.setup, s.disowned = before.duration, before.setup, before.disowned
+	}
+	if holderOf(before.record) == holderOf(r) {
+		s.bornAt = before.bornAt
+		if beatOf(before.record) == beatOf(r) {
+			s.changedAt = before.changedAt
+		}
+	}
+	return s
+}
+
+// durationOf is how long a session lasts. A live one says so twice, and its member's longest lease is no
+// shorter. So the middle one of the three is long enough though a stranger edited one, and no longer than
+// that lease. Members of an earlier version publish no longest lease.
+func durationOf(r *record.Record) time.Duration {
+	if r.Member == nil || r.Member.LongestLease == 0 {
+		return r.Mark.Duration
+	}
+	three := []time.Duration{r.Duration, r.Mark.Duration, r.Member.Longest()}
+	slices.Sort(three)
+	return three[1]
+}
+
+func holderOf(r *record.Record) string {
+	if !r.Bound() {
+		return ""
+	}
+	return r.Holder
+}
+
+func beatOf(r *record.Record) uint64 {
+	if !r.Bound() {
+		return 0
+	}
+	return r.Mark.Beat
+}
+
+// state is what a slot is worth.
+type state int
+
+const (
+	live state = iota + 1
+	expired
+	ended
+	// alien: another group's.
+	alien
+)
+
+// endOf is when a session stops being live unless it beats again. One that cannot be
+// read is waited out like one that can.
+func (d *Directory) endOf(s *slot) record.Instant {
+	t := d.timing.Among(d.others)
+	if s.duration != 0 {
+		t.LeaseDuration = max(d.timing.LeaseDuration, s.duration)
+	}
+	return s.changedAt.Add(t.ObserverWait(t.LeaseDuration))
+}
+
+func (d *Directory) isAlien(s *slot) bool {
+	return s.record.Group != "" && s.record.Group != d.group || !d.Owns(s.name)
+}
+
+func (d *Directory) stateOf(s *slot, now record.Instant) state {
+	switch {
+	case d.isAlien(s):
+		return alien
+	case s.record.Released():
+		return ended
+	case now >= d.endOf(s):
+		return expired
+	}
+	return live
+}
+
+// View is the living members but one, in a fixed order, all sessions, and the instant at
+// which it changes by itself; zero for never. While nothing changes it is the same view.
+func (d *Directory) View(now record.Instant, without string) (view *machine.View, changes record.Instant) {
+	var few [16]living
+	all := few[:0]
+	note := func(at record.Instant) {
+		if at > now && (changes == 0 || at < changes) {
+			changes = at
+		}
+	}
+	older := false
+	for _, s := range d.slots {
+		if d.isAlien(s) {
+			note(d.endOf(s)) // from then on its owner is gone
+		}
+		older = older || d.isOlder(s, now, without)
+		holder := holderOf(s.record)
+		if holder == "" || holder == without || s.record.Member == nil || d.stateOf(s, now) != live {
+			continue
+		}
+		note(d.endOf(s))
+		l := living{identity: holder, member: s.record.Member, trust: machine.Proven}
+		if l.member.Fallen > 0 {
+			if proven := s.bornAt.Add(d.probation(l.member.Fallen)); now < proven {
+				l.trust = machine.OnProbation
+				note(proven)
+			}
+		}
+		all = append(all, l)
+	}
+	slices.SortStableFunc(all, func(a, b living) int { return strings.Compare(a.identity, b.identity) })
+	if older != d.view.Older || !slices.EqualFunc(all, d.view.Peers, living.shownBy) || !d.sessionsShownBy(d.view, now) {
+		d.view = &machine.View{Peers: make([]machine.Peer, 0, len(all)), Sessions: make(map[string]machine.Session, len(d.slots)), Older: older}
+		for _, s := range d.slots {
+			d.view.Sessions[s.name] = d.session(s, now)
+		}
+		for _, l := range all {
+			p := machine.Peer{Member: *l.member, Trust: l.trust}
+			p.Identity = l.identity
+			d.view.Peers = append(d.view.Peers, p)
+		}
+	}
+	return d.view, changes
+}
+
+// session is what the slot says of whoever held it.
+func (d *Directory) session(s *slot, now record.Instant) machine.Session {
+	if d.isAlien(s) && now >= d.endOf(s) {
+		return machine.Session{} // its owner is gone, and nobody here ends it: what it renewed is waited out
+	}
+	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released(), Disowned: s.disowned}
+}
+
+// isOlder says whether the slot is that of another member that lives and knows nothing of locks
+// that are disowned.
+func (d *Directory) isOlder(s *slot, now record.Instant, without string) bool {
+	holder := holderOf(s.record)
+	return holder != "" && holder != without && s.record.Member != nil && s.record.Member.Protocol < 1 && now < d.endOf(s)
+}
+
+func (d *Directory) sessionsShownBy(v *machine.View, now record.Instant) bool {
+	if len(v.Sessions) != len(d.slots) {
+		return false
+	}
+	return !slices.ContainsFunc(d.slots, func(s *slot) bool { return !v.Sessions[s.name].Equal(d.session(s, now)) })
+}
+
+// living is a member whose session lives.
+type living struct {
+	identity string
+	member   *record.Member
+	trust    machine.Trust
+}
+
+func (l living) shownBy(p machine.Peer) bool {
+	return l.identity == p.Identity && l.trust == p.Trust && l.member.Equal(&p.Member)
+}
+
+// Expired are the sessions whose owners are gone but did not end them, once that is
+// certain: the stream has shown a beat of ours that went out after the session's end, so it
+// would have shown one of its owner's that was stored before. next is when there may be one
+// more, zero for never; and unproven the end of a session that only the proof is lacking for.
+func (d *Directory) Expired(now record.Instant) (dead []Shown, next, unproven record.Instant) {
+	for _, s := range d.slots {
+		if is := d.stateOf(s, now); is == ended || is == alien {
+			continue
+		}
+		switch end := d.endOf(s); {
+		case now < end:
+			if next == 0 || end < next {
+				next = end
+			}
+		case d.provenAt >= end:
+			dead = append(dead, Shown{Name: s.name, Record: s.record, Version: s.version})
+		default:
+			unproven = max(unproven, end)
+		}
+	}
+	return dead, next, unproven
+}
+
+// probation is how long a member that fell must be seen alive before it is worth a move.
+func (d *Directory) probation(fallen int) time.Duration {
+	return record.Doubled(d.timing.StandDown, fallen-1)
+}
+
+// Ending says how a session ended, in the words of the member that ended it; empty while it has
+// not.
+func (d *Directory) Ending(name string) string {
+	s := d.slot(name)
+	if s == nil || s.record == nil || !s.record.Released() || len(s.record.History) == 0 {
+		return ""
+	}
+	return s.record.History[len(s.record.History)-1].Why
+}
+
+// EndedRecord is the record that ends a session for good: nobody holds it, and our mark
+// says so too. by is who ends it; the member it belonged to stays on record.
+func EndedRecord(r *record.Record, by, why string) record.Record {
+	e := *r
+	e.Holder = ""
+	e.Duration = time.Second
+	e.Acquired, e.Renewed = time.Time{}, time.Time{}
+	e.Unreadable, e.Claim = "", nil
+	mark := record.Mark{Transitions: r.Transitions, Beat: beatOf(r)%record.MaxToken + 1, Renewal: record.RenewalRecord}
+	if r.Mark != nil {
+		mark.Duration = r.Mark.Duration
+	}
+	mark.Duration = max(mark.Duration, time.Second)
+	e.Mark = &mark
+	e.History = append(slices.Clone(r.History), record.Entry{Who: by, Why: why})
+	e.History = e.History[max(0, len(e.History)-record.HistoryLength):]
+	return e
+}
+
+// endedByOwner says whether the session's own member wrote its end.
+func endedByOwner(r *record.Record) bool {
+	if !r.Released() || len(r.History) == 0 || r.Member == nil {
+		return false
+	}
+	return r.History[len(r.History)-1].Who == r.Member.Identity
+}
+
+// hostSlots are the slots of one host or Pod.
+func (d *Directory) hostSlots(host string) []*slot {
+	var found []*slot
+	prefix := d.prefix + host + "-"
+	for _, s := range d.slots {
+		if n, ok := strings.CutPrefix(s.name, prefix); ok {
+			if _, err := strconv.Atoi(n); err == nil {
+				found = append(found, s)
+			}
+		}
+	}
+	return found
+}
+
+// freeSlot is the first slot of the host that may be used: absent (then the version is
+// zero), ended, or expired; and not at the version at which it is unfit.
+func (d *Directory) freeSlot(host string, now record.Instant, unfit map[string]record.Version) Shown {
+	for n := 0; ; n++ {
+		name := SlotName(d.group, host, n)
+		s := d.slot(name)
+		if s == nil {
+			return Shown{Name: name}
+		}
+		if is := d.stateOf(s, now); (is == ended || is == expired) && unfit[name] != s.version {
+			return Shown{Name: name, Record: s.record, Version: s.version}
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// joiner is a member that makes its session.
+type joiner struct {
+	*Own
+	t   *testing.T
+	dir *Directory
+}
+
+func newJoiner(t *testing.T, shown ...Shown) joiner {
+	t.Helper()
+	timing, err := record.Profile("fast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := NewDirectory("g", timing)
+	d.List(second, second, 10, shown)
+	return joiner{NewOwn(Config{Group: "g", Host: "a", Timing: timing}, d, record.Member{Identity: "a_00000001", Ready: true}), t, d}
+}
+
+// writes is the write that the session asks for now.
+func (j joiner) writes(now record.Instant) Write {
+	j.t.Helper()
+	actions, _ := j.Step(now)
+	if len(actions) == 1 {
+		if w, ok := actions[0].(Write); ok {
+			return w
+		}
+	}
+	j.t.Fatalf("it asks for %+v, want one write", actions)
+	return Write{}
+}
+
+// stored takes in that a write was committed with that version.
+func (j joiner) stored(now record.Instant, w Write, v record.Version) {
+	j.dir.Observe(now, w.Name, &w.Record, v)
+	j.WriteDone(now, w.Beat, machine.Committed, v)
+}
+
+// Rule seen-not-assumed: what a beat renews lasts from when the beat was sent, however late the stream shows
+// it.
+func TestABeatIsWorthFromWhenItWasSent(t *testing.T) {
+	j := newJoiner(t)
+	v := record.Version{UID: "u", Revision: 11}
+	w := j.writes(2 * second)
+	j.stored(3*second, w, v)
+	seen, ours := j.Seen(4*second, w.Name, &w.Record, v)
+	if want := (machine.BeatSeen{Session: w.Name, UID: "u", Sent: 2 * second}); !ours || seen != want {
+		t.Errorf("seen %+v, ours %v, want %+v", seen, ours, want)
+	}
+}
+
+// Whoever makes a session's object anew copies what we wrote: others hold that for another
+// session, so it renews nothing of ours.
+func TestAnObjectMadeAnewIsNoneOfOurs(t *testing.T) {
+	j := newJoiner(t)
+	w := j.writes(2 * second)
+	j.stored(3*second, w, record.Version{UID: "u", Revision: 11})
+	if seen, ours := j.Seen(4*second, w.Name, &w.Record, record.Version{UID: "v", Revision: 12}); ours {
+		t.Errorf("seen %+v", seen)
+	}
+}
+
+// Rule a-session-ends-once: whether a session came to be is not known, and its slot is not what it was: it may
+// have been made and ended meanwhile. Its identity is never used again.
+func TestASessionThatMayHaveEnded(t *testing.T) {
+	slot := SlotName("g", "a", 0)
+	bound := &record.Record{Holder: "a_00000000", Group: "g", Mark: &record.Mark{Identity: "a_00000000", Beat: 7}}
+	ended := EndedRecord(bound, "b_00000001", "expired")
+	was := Shown{Name: slot, Record: &ended, Version: record.Version{UID: "u", Revision: 10}}
+	for what, then := range map[string]func(*Directory){
+		"ended": func(d *Directory) {
+			d.Observe(4*second, slot, &ended, record.Version{UID: "u", Revision: 12})
+		},
+		"deleted": func(d *Directory) { d.Observe(4*second, slot, nil, record.Version{Revision: 12}) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			j := newJoiner(t, was)
+			w := j.writes(2 * second)
+			if w.Name != slot || w.If != was.Version {
+				t.Fatalf("joins by %+v", w)
+			}
+			j.WriteDone(3*second, w.Beat, machine.Unknown, record.Version{})
+			then(j.dir)
+			j.ReadDone(slot)
+			if actions, _ := j.Step(60 * second); len(actions) != 0 {
+				t.Errorf("it asks for %+v", actions)
+			}
+			if why, lost := j.Lost(); !lost || why != LostEnded {
+				t.Errorf("lost %v, %q", lost, why)
+			}
+		})
+	}
+}
+
+// A member that is told to leave while the write that makes its session is under way ends the
+// session that comes of it: nobody has to wait until it expires.
+func TestLeavingWhileTheSessionIsMade(t *testing.T) {
+	j := newJoiner(t)
+	w := j.writes(2 * second)
+	if j.Leave(); j.Over() {
+		t.Fatal("the session may yet be made, and is forgotten")
+	}
+	v := record.Version{UID: "u", Revision: 11}
+	j.stored(3*second, w, v)
+	end := j.writes(4 * second)
+	if !end.Record.Released() || end.If != v {
+		t.Fatalf("it writes %+v, want the end of its session", end)
+	}
+	j.stored(5*second, end, record.Version{UID: "u", Revision: 12})
+	if j.Step(6 * second); !j.Over() {
+		t.Error("it is not over")
+	}
+}
+
+// Nobody is held for dead for want of news that a watch brings late: the stream must first
+// have shown a beat of ours that went out after the session's end.
+func TestNobodyIsEndedWithoutProof(t *testing.T) {
+	s := newSlots(t)
+	s.provenAt = 0
+	end := s.endOf(s.show(second, s.by("h_1", "h_1", 7, s.timing.LeaseDuration)))
+	for _, proven := range []record.Instant{0, second, end - 1} {
+		s.provenAt = proven
+		if dead, _, unproven := s.Expired(end + 100*second); len(dead) != 0 || unproven != end {
+			t.Errorf("proven at %d, the end is at %d: dead %v, without proof until %d", proven, end, dead, unproven)
+		}
+	}
+	s.provenAt = end
+	if dead, _, unproven := s.Expired(end + 100*second); len(dead) != 1 || unproven != 0 {
+		t.Errorf("proven: dead %v, without proof until %d", dead, unproven)
+	}
+}

@@ -1,0 +1,185 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+)
+
+// bursts is how a process takes in what reaches it as the product's host does: what waits is told to
+// the member at once, in the order in which it came. A process without it tells one thing at a time.
+type bursts struct {
+	p *proc
+	// inbox is what came by the streams, by replies and from the work; beside, what comes by
+	// ways of its own: preferences, configuration, the word to leave. due: an alarm went off.
+	inbox, beside []told
+	due           bool
+	// held: something waits, since then.
+	held  bool
+	since int64
+	// planned: it will wake up. awake: it just does.
+	planned, awake bool
+}
+
+// told is what waits for an incarnation.
+type told struct {
+	i  *incarnation
+	in []member.Input
+}
+
+// burstiness is how the processes of a run take in what reaches them. Its random numbers
+// are its own: a run without bursts is what it would be if there were none.
+type burstiness struct {
+	rng *rand.Rand
+	// share of the processes takes in bursts, and heldUp is how likely such a process is
+	// held up for longer than a moment.
+	share, heldUp float64
+}
+
+func pickBurstiness(seed uint64) burstiness {
+	b := burstiness{rng: rand.New(rand.NewPCG(seed, 0x30b20c9652879364))}
+	if b.rng.IntN(2) == 0 {
+		return b
+	}
+	b.share = []float64{0.5, 1}[b.rng.IntN(2)]
+	b.heldUp = []float64{0, 0.002, 0.02}[b.rng.IntN(3)]
+	return b
+}
+
+// newBursts is for a process that boots; nil if it handles one thing at a time.
+func newBursts(p *proc) *bursts {
+	if b := &p.h.w.burstiness; b.share == 0 || b.rng.Float64() >= b.share {
+		return nil
+	}
+	return &bursts{p: p}
+}
+
+// moment is how long a process takes to wake up when nothing holds it up.
+const moment = 2 * time.Millisecond
+
+// delay is how long it takes until the process takes in what waits.
+func (b *bursts) delay() time.Duration {
+	w := b.p.h.w
+	rng := w.burstiness.rng
+	switch x := rng.Float64(); {
+	case x < w.burstiness.heldUp && !w.calm:
+		return time.Duration(rng.Int64N(int64(w.timing.RenewInterval)))
+	case x < 0.6:
+		return 0
+	}
+	return time.Duration(rng.Int64N(int64(moment)))
+}
+
+// take has it told when the process wakes up.
+func (b *bursts) take(o origin, t told) {
+	if o == fromTimer {
+		b.beside = append(b.beside, t)
+	} else {
+		b.inbox = append(b.inbox, t)
+	}
+	b.plan()
+}
+
+// ring: an alarm went off.
+func (b *bursts) ring() {
+	b.due = true
+	b.plan()
+}
+
+func (b *bursts) plan() {
+	w := b.p.h.w
+	if !b.held {
+		b.held, b.since = true, w.now
+	}
+	if b.planned || b.awake || b.p.paused {
+		return
+	}
+	b.planned = true
+	w.after(b.delay(), b.wake)
+}
+
+// resumed: the process was stopped since then. What came in meanwhile is read by whoever
+// comes first.
+func (b *bursts) resumed(since int64) {
+	p := b.p
+	if !b.held {
+		b.held, b.since = true, since
+	}
+	p.read(p.h.w.burstiness.rng)
+	b.plan()
+}
+
+// wake takes in all that waits. What of it comes first is chance, but what came by the inbox
+// comes in its order, and not always all of it is there yet.
+func (b *bursts) wake() {
+	b.planned, b.awake = false, true
+	w, p := b.p.h.w, b.p
+	rng := w.burstiness.rng
+	for p.runs() && w.violation == "" {
+		ready := make([]int, 0, 3)
+		for n, is := range []bool{len(b.inbox) > 0, len(b.beside) > 0, b.due} {
+			if is {
+				ready = append(ready, n)
+			}
+		}
+		if len(ready) == 0 {
+			b.held = false
+			break
+		}
+		switch ready[rng.IntN(len(ready))] {
+		case 0:
+			taken := len(b.inbox)
+			if rng.IntN(4) == 0 {
+				taken = 1 + rng.IntN(taken)
+			}
+			b.drain(taken)
+		case 1:
+			t := b.beside[0]
+			b.beside = b.beside[1:]
+			t.i.step(t.in...)
+		default:
+			b.due = false
+			w.judge.ticked(p.inc)
+			p.inc.step()
+		}
+	}
+	b.awake = false
+}
+
+// drain tells what came in first, at once.
+func (b *bursts) drain(n int) {
+	w := b.p.h.w
+	if n > 1 {
+		w.cov.saw(Burst)
+		if w.tracing() {
+			w.logf(b.p.h.name, "takes in %d at once, the first after %v", n, time.Duration(w.now-b.since))
+		}
+	}
+	if w.now-b.since > int64(moment) && b.p.resumedAt < b.since {
+		w.cov.saw(HeldUp)
+	}
+	if b.due && n > 0 {
+		w.cov.saw(TimerBehindBurst)
+	}
+	var in []member.Input
+	inc := b.p.inc
+	for _, t := range b.inbox[:n] {
+		if t.i == inc {
+			in = append(in, t.in...)
+		}
+	}
+	b.inbox = b.inbox[n:]
+	inc.step(in...)
+}
+
+// heldUp says whether the process was held up for that long, by its clock, before it came
+// to what it does now.
+func (p *proc) heldUp(d time.Duration) bool {
+	now := p.h.w.now
+	if p.bursts == nil {
+		return p.resumedAt == now
+	}
+	since := p.bursts.since
+	return p.bursts.held && d <= p.h.clock.local(now).Sub(p.h.clock.local(since))+time.Microsecond
+}

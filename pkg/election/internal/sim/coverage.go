@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+)
+
+// Fault is something that went wrong, or an effect of that which must be seen.
+type Fault int
+
+const (
+	Crash Fault = iota
+	Pause
+	Leave
+	WritesOut
+	ReadsOut
+	Partition
+	Outage
+	Stall
+	CutResumed
+	CutRelisted
+	LockDeleted
+	LockEdited
+	LabelStorm
+	Ambush
+	SessionDeleted
+	SessionEdited
+	PreferenceFlipped
+	Reconfigured
+	RunnerFailed
+	Unready
+	ElectorCrash
+	ElectorPause
+	ElectorLeave
+	ElectorCutOff
+	Restored
+	Silence
+
+	// Fates of single requests.
+	RequestLost
+	ReplyLost
+	ReplySlow
+	RequestSlow
+	RequestLate
+	Refused
+	Throttled
+
+	// Edits by strangers.
+	MarkRemoved
+	MadeUnreadable
+	TokenEdited
+	HolderBlanked
+	HolderRenamed
+	HolderForeign
+	DurationEdited
+	TransitionsEdited
+	LabelsEdited
+	HandoverEdited
+	HolderAndMarkBlanked
+	EditUndone
+	SessionRelabelled
+	SessionLastsEdited
+	SessionPutBack
+
+	// Effects.
+	CommittedLate
+	ShownLate
+	MissedByList
+	HeldLockDeleted
+	SessionLost
+	SessionEnded
+	Rejoined
+	Left
+	Added
+	Removed
+	Orphaned
+	KilledAtDeadline
+	ProcessEnded
+	SlowToStop
+	StoppedLate
+	NomineePassedOver
+	DividedPreference
+	ForeignLed
+	ForeignReleased
+	ForeignStole
+	OverlapByTheft
+	ReleasedAtWork
+	BlankedByForeign
+	TakenThroughSession
+	TakenFromEnded
+	LeftBlind
+	StrayReleased
+	HeldOn
+	RolloutWord
+	RolloutStep
+	RolloutLate
+	RolloutDone
+	RolloutTakenBack
+	Burst
+	HeldUp
+	TimerBehindBurst
+	SilentStream
+	LocksGiven
+	TurnedAround
+	MovedBack
+	RangeGiven
+	faults
+)
+
+var faultNames = [faults]string{
+	"crash", "pause", "leave", "writes out", "reads out", "partition", "outage", "stall", "cut, resumed", "cut, listed",
+	"lock deleted", "lock edited", "label storm", "ambush", "session deleted", "session edited", "preference flipped", "reconfigured",
+	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored", "silence of the store",
+	"request lost", "reply lost", "reply slow", "request slow", "request late", "refused", "throttled",
+	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
+	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
+	"session relabelled", "session duration edited", "session put back",
+	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "rejoined", "left",
+	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
+	"nominee passed over", "divided preference",
+	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",
+	"taken through session", "taken from an ended session", "left blind", "stray released", "held on",
+	"operator's word on a rollout", "rollout step", "late write of a controller refused", "rollout done", "rollout taken back",
+	"burst taken in at once", "process held up", "timer behind a burst", "silent stream begun anew", "locks given", "move taken back", "moved back", "range given",
+}
+
+func (f Fault) String() string {
+	if 0 <= f && f < faults {
+		return faultNames[f]
+	}
+	return fmt.Sprintf("Fault(%d)", int(f))
+}
+
+// Coverage counts what a run, or many, have met.
+type Coverage struct {
+	// Seen counts the times that each Fault took effect.
+	Seen [faults]int
+	// Transitions counts the role changes of machines, as "role: reason".
+	Transitions map[string]int
+	// Terms counts those started, Moves those after faults had ended.
+	Terms, Moves int
+	// LongestGap is the longest time for which an election had no leader though nothing
+	// went wrong any more, as a part of what livenessBound allows.
+	LongestGap float64
+}
+
+func (c *Coverage) saw(f Fault) { c.Seen[f]++ }
+
+func (c *Coverage) changed(to member.Changed) {
+	if c.Transitions == nil {
+		c.Transitions = map[string]int{}
+	}
+	c.Transitions[to.Role.String()+": "+string(to.Reason)]++
+}
+
+// Add counts another run in.
+func (c *Coverage) Add(o Coverage) {
+	for f := range o.Seen {
+		c.Seen[f] += o.Seen[f]
+	}
+	if c.Transitions == nil {
+		c.Transitions = map[string]int{}
+	}
+	for t, n := range o.Transitions {
+		c.Transitions[t] += n
+	}
+	c.Terms += o.Terms
+	c.Moves += o.Moves
+	c.LongestGap = max(c.LongestGap, o.LongestGap)
+}
+
+func (c Coverage) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "terms %d, of them %d in calm; longest gap in calm %.0f %% of its bound\n", c.Terms, c.Moves, 100*c.LongestGap)
+	for f, n := range c.Seen {
+		fmt.Fprintf(&b, "%-24s %d\n", Fault(f), n)
+	}
+	var transitions []string
+	for t := range c.Transitions {
+		transitions = append(transitions, t)
+	}
+	slices.Sort(transitions)
+	for _, t := range transitions {
+		fmt.Fprintf(&b, "%-44s %d\n", t, c.Transitions[t])
+	}
+	return b.String()
+}

@@ -1,0 +1,249 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
+)
+
+// Result is what an exploration found.
+type Result struct {
+	Name string
+	// States and Transitions are how many there are; Depth is how many moves the farthest
+	// state is away.
+	States, Transitions, Depth int
+	// Closed: nothing that can happen was left out.
+	Closed bool
+	Took   time.Duration
+	// Wrong is what must never happen and did; Path leads there by the fewest moves.
+	Wrong string
+	Path  string
+	// Moves is how many moves Path has.
+	Moves int
+	// Leaderless is for how many ticks there may be no leader while a member is healthy
+	// and nothing more goes wrong.
+	Leaderless int
+	// Worst leads to the end of such a time by the fewest moves.
+	Worst string
+	// Confirmed is how many states that were taken for known ones were examined.
+	Confirmed int
+	// Suffered counts the transitions that were faults.
+	Suffered map[Fault]int
+}
+
+func (r Result) String() string {
+	closed := "closed"
+	if !r.Closed {
+		closed = "NOT closed"
+	}
+	return fmt.Sprintf("%s: %d states, %d transitions, depth %d, %s, without a leader for at most %d ticks, %d merged states confirmed, %v",
+		r.Name, r.States, r.Transitions, r.Depth, closed, r.Leaderless, r.Confirmed, r.Took.Round(10*time.Millisecond))
+}
+
+// explorer is one exploration under way.
+type explorer struct {
+	options Options
+	canon   *canon
+	// election is the one of all members.
+	election *member.Election
+	known    map[key]uint32
+	// Of each state: the one it was first reached from, by which move, what it is like,
+	// and where its transitions begin among edges.
+	parents []uint32
+	by      []move
+	traits  []trait
+	starts  []uint32
+	edges   []uint32
+	merged  []merged
+	result  Result
+}
+
+// trait is what the judges of liveness must know of a state.
+type trait uint8
+
+const (
+	led trait = 1 << iota
+	someHealthy
+)
+
+// aTick marks a transition by which time passes.
+const aTick = 1 << 31
+
+// merged is a world that was taken for a known state.
+type merged struct {
+	world *world
+	as    uint32
+}
+
+// Explore visits every state that the world can get into, the nearest first, and judges
+// it. It ends at the first violation.
+func Explore(o Options) Result {
+	began := time.Now()
+	x := newExplorer(o)
+	x.search()
+	x.result.States, x.result.Transitions = len(x.parents), len(x.edges)
+	if x.result.Wrong == "" && x.result.Closed {
+		x.judgeGraph()
+	}
+	if x.result.Wrong == "" && x.result.Closed {
+		x.confirm()
+	}
+	x.result.Took = time.Since(began)
+	return x.result
+}
+
+func newExplorer(o Options) *explorer {
+	if o.Beats == 0 {
+		o.Beats = Quiet
+	}
+	locks := member.Own
+	if o.Renewal != record.RenewalSession {
+		locks = member.Store{ID: 1, ByName: true}
+	}
+	return &explorer{
+		options: o, canon: newCanon(o.Timing, o.Renewal), known: map[key]uint32{}, result: Result{Name: o.Name, Suffered: map[Fault]int{}},
+		election: &member.Election{
+			ID: electionID, Name: election, Lock: election, Locks: locks, Works: true,
+			Settings: &member.Settings{Timing: o.Timing, Policy: priority.RevisionLocation{}, Bootstrap: machine.BootstrapWait, Renewal: o.Renewal},
+		},
+	}
+}
+
+func (x *explorer) search() {
+	first := x.first()
+	if first.wrong != "" {
+		x.result.Wrong = first.wrong
+		return
+	}
+	x.visit(first, 0, move{})
+	layer := []*world{first}
+	var moves []move
+	for at := uint32(0); len(layer) > 0; x.result.Depth++ {
+		var next []*world
+		for n, w := range layer {
+			layer[n] = nil
+			x.starts = append(x.starts, uint32(len(x.edges))) // #nosec G115 -- memory is smaller
+			moves = w.moves(moves)
+			if len(moves) == 0 {
+				x.found(at, nil, "nothing can happen any more")
+				return
+			}
+			for _, mv := range moves {
+				after := w.apply(mv)
+				if mv.kind > fault {
+					x.result.Suffered[Fault(mv.kind-fault)]++
+				}
+				if after.wrong != "" {
+					x.found(at, &mv, after.wrong)
+					return
+				}
+				to, fresh := x.visit(after, at, mv)
+				if fresh {
+					next = append(next, after)
+				} else if x.sampled() {
+					x.merged = append(x.merged, merged{after, to})
+				}
+				if mv.kind <= clockCatches {
+					to |= aTick
+				}
+				x.edges = append(x.edges, to)
+			}
+			at++
+			if x.options.MaxStates > 0 && len(x.parents) > x.options.MaxStates {
+				return
+			}
+		}
+		layer = next
+	}
+
+	x.starts = append(x.starts, uint32(len(x.edges))) // #nosec G115 -- memory is smaller
+	x.result.Closed = true
+}
+
+// visit looks a world up, and notes it if it is new.
+func (x *explorer) visit(w *world, from uint32, by move) (state uint32, fresh bool) {
+	k := x.canon.key(w)
+	if state, ok := x.known[k]; ok {
+		return state, false
+	}
+	state = uint32(len(x.parents)) // #nosec G115 -- memory is smaller
+	x.known[k] = state
+	x.parents, x.by = append(x.parents, from), append(x.by, by)
+	var t trait
+	for _, m := range w.procs {
+		if m.leads() {
+			t |= led
+		}
+		if m.healthy() {
+			t |= someHealthy
+		}
+	}
+	x.traits = append(x.traits, t)
+	return state, true
+}
+
+// sampled picks merged worlds evenly, more densely than needed at first.
+func (x *explorer) sampled() bool {
+	every := 1 + len(x.edges)/max(1, x.options.Confirm)
+	return x.options.Confirm > 0 && len(x.edges)%every == 0 && len(x.merged) < 4*x.options.Confirm
+}
+
+func (x *explorer) found(at uint32, last *move, wrong string) {
+	x.result.Wrong = wrong
+	x.result.Path, x.result.Moves = x.path(at, last)
+}
+
+// path tells how a state is reached, and by how many moves.
+func (x *explorer) path(at uint32, last *move) (string, int) {
+	var moves []move
+	for s := at; s != 0; s = x.parents[s] {
+		moves = append(moves, x.by[s])
+	}
+	slices.Reverse(moves)
+	if last != nil {
+		moves = append(moves, *last)
+	}
+	var text strings.Builder
+	w := x.first()
+	w.trace = &trace{out: &text}
+	for n, mv := range moves {
+		w.trace.number = n + 1
+		w = w.apply(mv)
+	}
+	return text.String(), len(moves)
+}
+
+// first is the world at its beginning.
+func (x *explorer) first() *world { return newWorld(x) }
+
+// confirm examines worlds that were taken for known states: what follows from them must
+// be what follows from those.
+func (x *explorer) confirm() {
+	var moves []move
+	for _, g := range x.merged {
+		edges := x.edges[x.starts[g.as]:x.starts[g.as+1]]
+		moves = g.world.moves(moves)
+		if len(moves) != len(edges) {
+			x.result.Wrong = fmt.Sprintf("the canonical form is wrong: state %d has %d transitions, and one that was taken for it %d", g.as, len(edges), len(moves))
+			x.result.Path, x.result.Moves = x.path(g.as, nil)
+			return
+		}
+		for n, mv := range moves {
+			after := g.world.apply(mv)
+			to, ok := x.known[x.canon.key(after)]
+			if after.wrong != "" || !ok || to != edges[n]&^aTick {
+				x.result.Wrong = fmt.Sprintf("the canonical form is wrong: from state %d, %q leads to %d, but from one that was taken for it to %d (known: %v) %s", g.as, mv, edges[n]&^aTick, to, ok, after.wrong)
+				x.result.Path, x.result.Moves = x.path(g.as, &mv)
+				return
+			}
+		}
+		x.result.Confirmed++
+	}
+	x.merged = nil
+}

@@ -1,0 +1,463 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// world is one state of all there is. It is not written to once it was explored: a move
+// works on a copy, and copies a process before it changes it.
+type world struct {
+	x *explorer
+	// now is the true time in ticks.
+	now int
+	// stored is the lock; its record is nil where there is none.
+	stored stored
+	// sessions are the other objects, by name.
+	sessions []kept
+	// revision counts what was ever stored, and revisions are those of the lock; uids count what was
+	// ever created, by the letter of its name.
+	revision  uint64
+	revisions []uint64
+	uids      [letters]uint8
+	procs     []*proc
+	mine      []bool // which of procs belong to this copy
+	strays    []stray
+	budget    int
+	// preferred is the revision that should lead, in truth.
+	preferred string
+	// highest is the token of the latest term.
+	highest record.Token
+	// wrong is what must never happen and has.
+	wrong string
+	trace *trace
+}
+
+type stored struct {
+	record  *record.Record
+	version record.Version
+}
+
+// kept is a session as it is stored.
+type kept struct {
+	name string
+	stored
+}
+
+// proc is one process, the host of a member of production. It is copied with its member: what its
+// slices hold is never written to.
+type proc struct {
+	incarnation int
+	identity    string
+	// member is nil while there is none; it comes back at again, if that is not zero, with the heritage.
+	member   *member.Member
+	again    record.Instant
+	heritage member.Heritage
+	// requests are those without an answer, in the order in which they were sent.
+	requests []request
+	// streams are its watches, by the numbers of their stores.
+	streams [2]stream
+	// preferred is what the member was told of the preference.
+	preferred string
+	work      work
+	// orphan is what a dead incarnation left at work.
+	orphan record.Instant
+	// taken is the token of the last take that is stored and has not started a term.
+	taken record.Token
+
+	cut, paused, dead, left bool
+	// resigned: it was told to leave; left: it has.
+	resigned bool
+	// late: it went on just now after a pause.
+	late bool
+	// lag is by how many ticks its clock is behind.
+	lag int
+	// live are the beats of writes whose outcome the member does not know and that are
+	// stored, or may be yet.
+	live  []uint64
+	truth truth
+	// words is its canonical form, where it is known.
+	words []word
+}
+
+// stream is a watch that is read, and what it will show; stalled, only at some later time.
+type stream struct {
+	watch   uint64
+	stalled bool
+	queue   []shown
+}
+
+// truth is what the judges know of a session and its member may not.
+type truth struct {
+	// beatSent is when the newest stored beat went out, shownSent the newest that the stream
+	// has shown to its member.
+	beatSent, shownSent record.Instant
+	ended               bool
+}
+
+// phase is how far a request has come.
+type phase uint8
+
+const (
+	sent      phase = iota + 1
+	committed       // or, of a read, answered
+	rejected
+	refused
+	lost // no answer will come
+)
+
+// request is what a member asks of the store: a write, or without one a read.
+type request struct {
+	id       uint64
+	name     string
+	purpose  machine.Purpose
+	write    *record.Record
+	replaces record.Version
+	// beat is the number of a write to the lock, which need not be in it.
+	beat   uint64
+	phase  phase
+	at     int            // true time of sending
+	sent   record.Instant // the same on the member's clock
+	stored stored
+}
+
+func (q *request) ofLock() bool { return q.name == election }
+
+// shown is what a stream will show: a change of one object, or a list, which was asked for at sent.
+type shown struct {
+	kind lock.EventKind
+	// name is that of a session; empty for the lock, and for a list.
+	name   string
+	stored stored
+	at     int
+	// Of a list: when it was asked for, the sessions in it, and the store's revision; broken, that the
+	// stream broke before.
+	sent     record.Instant
+	sessions []kept
+	revision uint64
+	broken   bool
+}
+
+// stray is a write that nobody waits for any more, on its way.
+type stray struct {
+	proc, incarnation int
+	request
+}
+
+// work is that of the present or last term.
+type work struct {
+	on, asked bool
+	// expired: it was killed by its deadline before it was told to stop. returned: so it was over when
+	// the member heard of that, which it does just now.
+	expired, returned bool
+	until             record.Instant
+	token             record.Token
+}
+
+func newWorld(x *explorer) *world {
+	w := &world{x: x, revision: 1, revisions: []uint64{1}, budget: x.options.Budget, preferred: revisionA, stored: stored{version: record.Version{Revision: 1}}}
+	for i := range x.options.Members {
+		w.procs = append(w.procs, &proc{})
+		w.mine = append(w.mine, true)
+		w.join(i, 0)
+	}
+	w.settleBeats()
+	if x.options.Start == Settled {
+		return w.settle()
+	}
+	return w
+}
+
+// settle lets all go its way, in one order, until the first member has led for long.
+func (w *world) settle() *world {
+	budget := w.budget
+	w.budget = 0
+	var moves []move
+	for w.now < settledAt || moves[0].kind != timePasses || !w.procs[0].leads() {
+		moves = w.moves(moves)
+		w = w.apply(moves[0])
+		if w.wrong != "" || w.now > 2*settledAt {
+			w.violate("does not settle")
+			break
+		}
+	}
+	w.budget = budget
+	return w
+}
+
+// join begins an incarnation.
+func (w *world) join(i, incarnation int) {
+	m := w.edit(i)
+	*m = proc{
+		incarnation: incarnation, identity: identity(i, incarnation), preferred: w.preferred, lag: m.lag, orphan: m.orphan, cut: m.cut, heritage: m.heritage,
+	}
+	m.member = member.New(w.x.config(i, m))
+	w.step(i, member.Prefer{Preference: preference(w.preferred)}, member.Elections{Added: []*member.Election{w.x.election}})
+}
+
+// preference prefers one revision in every election.
+type preference string
+
+func (p preference) Digest() string              { return digest(string(p)) }
+func (p preference) For(string) record.Preferred { return record.Prefer(string(p)) }
+
+// lots are what is left to chance. There is none here: all jitter is 0.
+type lots struct{}
+
+func (lots) Uint64() uint64 { return 0 }
+
+func (x *explorer) config(i int, m *proc) member.Config {
+	c := member.Config{
+		Group: group, Host: name(i), Identity: m.identity, Revision: revisionB, Location: record.Local,
+		Timing: x.options.Timing, WritesPerSecond: member.WritesPerSecond, Chance: lots{}, Heritage: m.heritage,
+	}
+	switch i {
+	case 0:
+		c.Revision = revisionA
+	case 2:
+		c.Location = record.Remote
+	}
+	return c
+}
+
+// clone is a copy to work on.
+func (w *world) clone() *world {
+	c := *w
+	c.procs = slices.Clone(w.procs)
+	c.mine = make([]bool, len(w.procs))
+	return &c
+}
+
+// edit is the process, to be changed.
+func (w *world) edit(i int) *proc {
+	if !w.mine[i] {
+		m := *w.procs[i]
+		if m.member != nil {
+			m.member = m.member.Clone()
+		}
+		w.procs[i], w.mine[i] = &m, true
+	}
+	w.procs[i].words = nil
+	return w.procs[i]
+}
+
+// local is what the member's clock shows.
+func (w *world) local(i int) record.Instant {
+	return startOfTime.Add(time.Duration(w.now-w.procs[i].lag) * tick)
+}
+
+func (w *world) wall() time.Time { return time.Unix(0, 0).Add(time.Duration(w.now) * tick) }
+
+// alive says whether there is a process that goes on.
+func (m *proc) alive() bool { return !m.dead && !m.left && !m.paused }
+
+// running says whether the process has a member that takes in what happens.
+func (m *proc) running() bool { return m.alive() && m.member != nil }
+
+// healthy says whether nothing keeps the member from leading.
+func (m *proc) healthy() bool {
+	return m.alive() && !m.cut && !m.streams[0].stalled && !m.streams[1].stalled && !m.resigned
+}
+
+func (m *proc) leads() bool {
+	s := m.state()
+	return m.running() && s != nil && s.Role == machine.Leading && m.work.on
+}
+
+// state is that of the machine; nil once the member owes nothing for its election any more.
+func (m *proc) state() *machine.State {
+	if m.member == nil {
+		return nil
+	}
+	return m.member.State(electionID)
+}
+
+// step tells a member of what has happened, and does what it asks for.
+func (w *world) step(i int, in ...member.Input) {
+	m, now := w.edit(i), w.local(i)
+	for more := true; more && w.wrong == ""; more = len(in) > 0 {
+		for _, one := range in {
+			w.trace.input(one)
+		}
+		effects, panicked := safely(m.member, now, w.wall(), in)
+		if panicked != "" {
+			w.violate("%s panics: %s", name(i), panicked)
+			return
+		}
+		in = nil
+		for _, e := range effects {
+			w.trace.effect(e)
+			in = append(in, w.perform(i, m, now, e)...)
+		}
+	}
+	w.trace.state(w, i)
+	role := machine.Following
+	if s := m.state(); s != nil {
+		role = s.Role
+	}
+	if m.work.on && !m.work.asked != (role == machine.Leading) {
+		w.violate("%s is %v, but its work says otherwise", name(i), role)
+	}
+	if m.member.Leaving() == machine.ReasonRestored {
+		w.violate("%s takes the store for a restored one", name(i))
+	}
+	if m.member.Over() {
+		w.over(i)
+	}
+}
+
+func safely(m *member.Member, now record.Instant, wall time.Time, in []member.Input) (effects []member.Effect, panicked string) {
+	defer func() {
+		if p := recover(); p != nil {
+			panicked = fmt.Sprint(p)
+		}
+	}()
+	return m.Step(now, wall, in...), ""
+}
+
+// perform does one thing that the member asks for; it returns what the member is to be told at once.
+func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect) []member.Input {
+	switch do := effect.(type) {
+	case member.Send:
+		q := request{id: do.Request, name: do.Name, purpose: do.Purpose, write: do.Write, replaces: do.Replaces, phase: sent, at: w.now, sent: now}
+		if q.ofLock() {
+			w.judgeAsked(i, m, &q)
+			if s := m.state(); s != nil { // else nobody waits for what comes of it
+				q.beat = s.Beat
+			}
+		}
+		if m.cut {
+			q.phase = lost
+		}
+		m.requests = append(slices.Clip(m.requests), q)
+	case member.Watch:
+		s := &m.streams[do.Store.ID]
+		if s.watch = do.Watch; !m.cut {
+			w.list(i, do.Store.ID)
+		}
+	case member.EndWatch:
+		for n := range m.streams {
+			if s := &m.streams[n]; s.watch == do.Watch {
+				s.watch, s.queue = 0, nil
+			}
+		}
+		return []member.Input{member.WatchEnded{Watch: do.Watch}}
+	case member.Start:
+		w.judgeStart(i, m, now, do)
+		w.judgeGranted(i, m, do.Deadline)
+		m.taken = 0
+		m.work = work{on: true, until: do.Deadline, token: do.Token}
+	case member.Extend:
+		if !m.work.on || m.work.asked || do.Deadline <= m.work.until {
+			w.violate("%s extends work that is not on, or not beyond what was granted", name(i))
+		}
+		w.judgeGranted(i, m, do.Deadline)
+		m.work.until = do.Deadline
+	case member.Stop:
+		if m.work.returned { // before it was told to
+			m.work.returned = false
+			break
+		}
+		w.judgeStop(i, m, now, do)
+		m.work.asked = true
+		m.work.until = min(m.work.until, do.By)
+	case member.Forgotten, member.Leads, member.Changed, member.Renewals, member.Noticed, member.Within, member.Log:
+	default:
+		panic(fmt.Sprintf("explore: unknown effect %T", effect))
+	}
+	return nil
+}
+
+// returns: the member hears that its work is over.
+func (w *world) returns(i int, why error) {
+	m := w.edit(i)
+	over := m.work
+	m.work = work{returned: !over.asked}
+	w.step(i, member.Returned{ID: electionID, Token: over.token, Err: why, Expired: over.expired})
+	m.work.returned = false
+}
+
+// over: the member owes nothing any more. One that was not told to leave comes back.
+func (w *world) over(i int) {
+	m := w.edit(i)
+	again, err := m.member.Again()
+	if err != nil {
+		w.violate("%s: %v", name(i), err)
+	}
+	left, cut := m.member.Heritage(), m.cut
+	w.depart(i)
+	if !again {
+		m.left = true
+		return
+	}
+	m.cut, m.heritage, m.again = cut, left, w.local(i).Add(left.Pause)
+}
+
+// depart takes a process out of the world: it asks and hears no more.
+func (w *world) depart(i int) {
+	m := w.edit(i)
+	for n := range m.requests {
+		w.strand(i, n)
+	}
+	if m.work.on {
+		m.orphan = m.work.until
+	}
+	*m = proc{incarnation: m.incarnation, identity: m.identity, preferred: m.preferred, lag: m.lag, orphan: m.orphan}
+}
+
+// list makes a stream start over with a list.
+func (w *world) list(i, store int) {
+	one := shown{kind: lock.Listed, at: w.now, sent: w.local(i), revision: w.revisions[len(w.revisions)-1]}
+	if store == member.Own.ID {
+		one.sessions, one.revision = w.sessions, w.revision
+	}
+	if store == w.x.election.Locks.ID {
+		one.stored = w.stored
+	}
+	w.edit(i).streams[store].queue = []shown{one}
+}
+
+// breaks has a stream break, and start over.
+func (w *world) breaks(i, store int) {
+	w.list(i, store)
+	w.procs[i].streams[store].queue[0].broken = true
+}
+
+// streamShows: a member is shown what a stream has to show next.
+func (w *world) streamShows(i, store int) {
+	m := w.edit(i)
+	from := &m.streams[store]
+	s := from.queue[0]
+	from.queue = from.queue[1:]
+	w.judgeShown(i, s)
+	now := w.local(i)
+	event := func(e lock.Event, at record.Instant) member.Input {
+		return member.Shown{Watch: from.watch, Event: e, At: at}
+	}
+	if s.kind == lock.Changed {
+		e := lock.Entry{Name: election, Record: s.stored.record, Version: s.stored.version}
+		if s.name != "" {
+			e.Name = s.name
+		}
+		w.step(i, event(lock.Event{Kind: lock.Changed, Entry: e}, now))
+		return
+	}
+	list := lock.Event{Kind: lock.Listed, Revision: s.revision}
+	if s.stored.record != nil {
+		list.List = append(list.List, lock.Entry{Name: election, Record: s.stored.record, Version: s.stored.version})
+	}
+	for _, o := range s.sessions {
+		list.List = append(list.List, lock.Entry{Name: o.name, Record: o.record, Version: o.version})
+	}
+	var in []member.Input
+	if s.broken {
+		in = append(in, event(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}, s.sent))
+	}
+	w.step(i, append(in, event(lock.Event{Kind: lock.Listing}, s.sent), event(list, now))...)
+}

@@ -1,0 +1,416 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// judge objects to whatever must never happen. What it knows is the truth: real time,
+// the store, and the work itself. With a store that was restored it cannot say what is
+// an overlap or a falling token, and is silent about those.
+type judge struct {
+	w *world
+	// working is whose work is on, by election.
+	working [][]*work
+	// startedToken and storedToken are the highest of a started term and of a stored take.
+	startedToken []record.Token
+	storedToken  map[string]record.Token // by lock
+	// spans are the ranges of each election's terms.
+	spans [][]span
+	// taker is who took each lock last.
+	taker map[string]*part
+	// identities are all that were ever used.
+	identities []string
+	members    map[string]*memberFile
+	liveness   liveness
+	// sees says whether overlaps are objected to at all.
+	sees func(*judge) bool
+}
+
+// memberFile is what the judge knows of an incarnation.
+type memberFile struct {
+	i *incarnation
+	// sessionSent is when the newest committed beat of its session was sent.
+	sessionSent  record.Instant
+	sessionUID   string // a late create may make another object of it
+	sessionBeat  uint64
+	sessionEnded bool
+	// putBack: a stranger put its session back after its end. A member that did not see the end
+	// cannot know.
+	putBack bool
+	// sent says when each beat was sent, and shownSent when the last one was that the stream
+	// has shown to the member itself.
+	sent      map[uint64]record.Instant
+	shownSent record.Instant
+	pace      pace // of its session
+}
+
+func newJudge(w *world) *judge {
+	n := len(w.elections)
+	return &judge{
+		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: map[string]record.Token{}, spans: make([][]span, n), taker: map[string]*part{},
+		members: map[string]*memberFile{}, liveness: newLiveness(n),
+		sees: func(j *judge) bool { return !j.restored() },
+	}
+}
+
+func (j *judge) restored() bool { return j.w.options.Class == Restore }
+
+// plant shows the judge two at work at once. A judge that does not see them is no judge.
+func (j *judge) plant() {
+	w := j.w
+	blind := &world{options: w.options, elections: []string{"planted"}}
+	k := newJudge(blind)
+	k.sees = j.sees
+	h := &host{w: blind, name: "nobody"}
+	first := &work{m: &part{i: &incarnation{p: &proc{h: h}, identity: "first"}}, on: true}
+	second := &work{m: &part{i: &incarnation{p: &proc{h: h}, identity: "second"}}, on: true}
+	k.atWork(first)
+	if blind.violation != "" {
+		w.violate("plant", "the judge objects to one at work: %s", blind.violation)
+	}
+	k.atWork(second)
+	if (blind.violation == "") != k.restored() {
+		w.violate("plant", "the judge does not see two at work")
+	}
+}
+
+func (j *judge) joined(i *incarnation) {
+	j.identities = append(j.identities, i.identity)
+	j.members[i.identity] = &memberFile{i: i, sent: map[uint64]record.Instant{}}
+}
+
+// started: a machine says that a term begins.
+func (j *judge) started(m *part, a member.Start) {
+	w := j.w
+	w.cov.Terms++
+	j.liveness.termStarted(w, m)
+	until, rule := j.validUntil(m)
+	token := m.takenToken
+	if o := m.outer; o != nil {
+		also, _ := j.validUntil(o)
+		until, token = min(until, also), max(token, o.takenToken)
+	}
+	switch {
+	case m.work != nil && (m.work.on || !m.work.answered):
+		w.violate("rule own-take", "%s: %s starts before its last work has returned", m.name, m.i.identity)
+	case token != a.Token:
+		w.violate("rule own-take", "%s: %s starts with token %d, which no take of its own stored (last %d)", m.name, m.i.identity, a.Token, m.takenToken)
+	case a.Deadline > until:
+		w.violate(rule, "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(until))
+	case a.Deadline <= m.i.now():
+		w.violate("rule sending-counts", "%s: %s starts after its deadline", m.name, m.i.identity)
+	case a.Token <= j.startedToken[m.election] && !j.restored() && !m.besideTheMove():
+		w.violate("rule tokens-rise", "%s: %s starts with token %d after %d", m.name, m.i.identity, a.Token, j.startedToken[m.election])
+	}
+	j.startedToken[m.election] = a.Token
+}
+
+// extended: the member says that work may go on.
+func (j *judge) extended(m *part, until record.Instant) {
+	w := j.w
+	valid, rule := j.validUntil(m)
+	if m.outer != nil {
+		also, _ := j.validUntil(m.outer)
+		valid = min(valid, also)
+	}
+	switch {
+	case m.work == nil || m.work.asked:
+		w.violate("rule stop-before-release", "%s: %s extends what was stopped", m.name, m.i.identity)
+	case m.lacks && !m.i.several:
+		w.violate("rule seen-not-assumed", "%s: %s extends by what it has seen of its session, and the same list shows that the lock is not its own", m.name, m.i.identity)
+	case m.outer == nil && m.committedToken != m.work.token || until > valid.Add(m.outlasts()):
+		w.violate(rule, "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)
+	}
+}
+
+// stopped: the member says that work must end.
+func (j *judge) stopped(m *part, a member.Stop) {
+	w, now, grace := j.w, m.i.now(), m.timing().StopGrace
+	better := m.betterSince
+	if better == 0 {
+		better = m.betterBefore // it may have gone within the step, after what was decided
+	}
+	var began record.Instant
+	if s := m.state(); s != nil {
+		began = s.Term.Started
+	}
+	switch {
+	case m.work == nil || m.work.asked:
+		w.violate("rule own-take", "%s: %s stops what it did not start", m.name, m.i.identity)
+	case a.By > now.Add(grace):
+		w.violate("rule dead-by-the-deadline", "%s: %s lets a stop take longer than its grace", m.name, m.i.identity)
+	case a.By > m.work.until:
+		w.violate("rule dead-by-the-deadline", "%s: %s lets a stop go on for longer than was granted", m.name, m.i.identity)
+	case a.By < now.Add(grace-time.Microsecond) && !m.i.p.heldUp(grace-a.By.Sub(now)):
+		w.violate("rule dead-by-the-deadline", "%s: %s stops %v before the end, with a grace of %v", m.name, m.i.identity, a.By.Sub(now), grace)
+	case a.By < now.Add(grace-time.Microsecond):
+		w.cov.saw(StoppedLate)
+	case m.undisturbed && m.outer == nil && !j.restored() && slices.Contains(losses, a.Reason):
+		w.violate("rule loss-is-definite", "%s: %s gives up what nobody took from it (%s)", m.name, m.i.identity, a.Reason)
+	case a.Reason == machine.ReasonPreempted && better != 0 && takenBack(m):
+		// What was taken back waits for neither.
+	case a.Reason == machine.ReasonPreempted && m.outer == nil && now < began.Add(m.timing().MinHold):
+		w.violate("rule no-flapping", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(began))
+	case a.Reason == machine.ReasonPreempted && (m.i.several || m.outer != nil):
+		// Whom it knew of between what it was told at once nobody can say, and the lock that it
+		// moves from may have been its for longer.
+	case a.Reason == machine.ReasonPreempted && (better == 0 || now < better.Add(m.timing().PreemptDelay)):
+		w.violate("rule no-flapping", "%s: %s drains for a better member that it has not seen for long enough", m.name, m.i.identity)
+	}
+}
+
+// takenBack says whether the preference names the part's own revision as one that was taken back.
+func takenBack(m *part) bool {
+	h := m.i.p.h
+	blocked := h.seen.For(m.of()).Blocked
+	return blocked != "" && blocked == h.revision
+}
+
+// losses are the reasons for which a term ends that was taken from its holder.
+var losses = []machine.Reason{machine.ReasonLost, machine.ReasonCorrupt, machine.ReasonDeleted}
+
+// changed: an object was written just now, by whomever. A term of which the lock no longer
+// tells is disturbed.
+func (j *judge) changed(e lock.Entry) {
+	if m, r := j.taker[e.Name], e.Record; m != nil && (r == nil || !r.Bound() || r.Holder != m.i.identity || r.Token != m.takenToken) {
+		m.undisturbed = false
+	}
+}
+
+// doubted: a member takes the store for one that was reset.
+func (j *judge) doubted(i *incarnation) {
+	if !j.restored() {
+		j.w.violate("rule newer-by-version", "%s believes that the store was restored", i.identity)
+	}
+}
+
+// better says whether the leader knows somebody worth a move: one that outranks it, is
+// ready, proven and in good standing, and sees the same preference.
+func (m *part) better() bool {
+	h := m.i.p.h
+	return slices.ContainsFunc(m.i.member.View().Peers, func(p machine.Peer) bool {
+		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == m.i.seen.Digest() &&
+			h.policy.Outranks(p.Key(), h.key(), m.i.seen.For(m.of()))
+	})
+}
+
+// knows: the member has been told of something.
+func (j *judge) knows(m *part) {
+	m.betterBefore = m.betterSince
+	if !m.better() {
+		m.betterSince = 0
+	} else if m.betterSince == 0 {
+		m.betterSince = m.i.now()
+	}
+	if s := m.state(); s != nil && s.Preferred != m.preferred {
+		m.preferred = s.Preferred
+		j.preferenceChanged(m)
+	}
+}
+
+// stepped: the member has been told of something, and did what followed. While it leads, what it
+// knows of the lock is its term.
+func (j *judge) stepped(m *part) {
+	s := m.state()
+	if s == nil || s.Role != machine.Leading {
+		return
+	}
+	if s.Lock.Owner != machine.Mine || s.Lock.Version.UID != s.Term.UID || s.Lock.Record.Token != s.Term.Token {
+		j.w.violate("rule loss-is-definite", "%s: %s leads on although it sees that the lock is %v", m.name, m.i.identity, s.Lock.Owner)
+	}
+}
+
+// outlived: work reached its deadline though its manager ran and could have stopped it.
+func (j *judge) outlived(k *work) {
+	if !k.m.i.p.heldUp(k.m.timing().StopGrace) {
+		j.w.violate("rule dead-by-the-deadline", "%s: the work of %s was never stopped before its deadline", k.m.name, k.m.i.identity)
+	}
+}
+
+// atWork: work is on from now.
+func (j *judge) atWork(k *work) {
+	e := k.m.election
+	for _, other := range j.working[e] {
+		if j.sees(j) {
+			j.w.violate("overlap", "%s: %s (token %d) and %s (token %d) are at work at once", j.w.elections[e], other.m.i.identity, other.token, k.m.i.identity, k.token)
+		}
+	}
+	j.besideElectors(k)
+	j.working[e] = append(j.working[e], k)
+}
+
+func (j *judge) offWork(k *work) {
+	e := k.m.election
+	j.working[e] = slices.DeleteFunc(j.working[e], func(o *work) bool { return o == k })
+}
+
+// stored: a write of a machine was committed just now.
+func (j *judge) stored(m *part, q *request) {
+	w, p, e := j.w, q.purpose, q.entry
+	r := e.Record
+	if r.Mark != nil {
+		if r.Mark.Beat <= m.storedBeat && !j.restored() {
+			w.violate("rule newer-by-version", "%s: %s stores beat %d after %d", m.name, m.i.identity, r.Mark.Beat, m.storedBeat)
+		}
+		m.storedBeat = r.Mark.Beat
+	}
+	switch p {
+	case machine.Claim:
+		for _, o := range w.workingElectors(m.election) {
+			o.blanked = false // who follows is told to wait
+		}
+		j.tokenStored(m, r)
+		w.claimed(m.election)
+	case machine.Take:
+		if s := m.state(); s != nil && s.Lock.Owner == machine.Orphaned {
+			w.cov.saw(TakenFromEnded)
+		}
+		m.takenToken, m.takenRevision, m.undisturbed, j.taker[m.name] = r.Token, e.Version.Revision, true, m
+		m.takenThroughSession = r.ThroughSession()
+		if m.takenThroughSession {
+			w.cov.saw(TakenThroughSession)
+		}
+		j.tokenStored(m, r)
+		j.taken(m)
+		w.moved(m, p)
+	case machine.Renew:
+		if r.ThroughSession() {
+			w.violate("rule seen-not-assumed", "%s: %s renews by itself what its session renews", m.name, m.i.identity)
+		}
+		if m.work != nil && m.outer == nil && !m.work.answered && r.Token != m.work.token && !j.restored() {
+			w.violate("rule tokens-rise", "%s: %s renews token %d in the term %d", m.name, m.i.identity, r.Token, m.work.token)
+		}
+	case machine.Release:
+		for _, k := range j.working[m.election] {
+			// What was sent before the store was restored may fit what it is now.
+			if k.m.i == m.i && k.m.needs(m.name) && q.restores == w.store.restores {
+				w.violate("rule stop-before-release", "%s: %s releases before its work has stopped", m.name, m.i.identity)
+			}
+		}
+		w.moved(m, p)
+	case machine.Create:
+		if r.Holder != "" || r.Token != 0 {
+			w.violate("rule tokens-rise", "%s: %s creates it with a holder or a token", m.name, m.i.identity)
+		}
+	}
+}
+
+func (j *judge) tokenStored(m *part, r *record.Record) {
+	if r.Token <= j.storedToken[m.name] && !j.restored() {
+		j.w.violate("rule tokens-rise", "%s: %s stores token %d after %d", m.name, m.i.identity, r.Token, j.storedToken[m.name])
+	}
+	j.storedToken[m.name] = max(j.storedToken[m.name], r.Token)
+}
+
+// taken: a lock was taken just now. No term of another member may be alive.
+func (j *judge) taken(m *part) {
+	w := j.w
+	if j.restored() {
+		return
+	}
+	for _, k := range j.working[m.election] {
+		if !k.m.needs(m.name) {
+			continue
+		}
+		w.violate("rule living-terms-stay", "%s: %s takes it while %s is at work", m.name, m.i.identity, k.m.i.identity)
+	}
+	for _, h := range w.hosts {
+		if h.proc == nil || h.proc.inc == m.i {
+			continue
+		}
+		o := h.proc.inc.parts[m.election]
+		if o != nil && o.outer == nil && o.needs(m.name) && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline {
+			w.violate("rule living-terms-stay", "%s: %s takes it during the term of %s", m.name, m.i.identity, o.i.identity)
+		}
+	}
+}
+
+// sessionStored: a write of a session was committed just now.
+func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant) {
+	w, r := j.w, e.Record
+	if r.Holder == i.identity {
+		j.members[i.identity].sent[r.Mark.Beat] = sent
+	}
+	if j.restored() {
+		return
+	}
+	if r.Holder == i.identity {
+		f := j.members[i.identity]
+		if f.sessionUID != e.Version.UID {
+			f.sessionUID, f.sessionBeat, f.sessionEnded = e.Version.UID, 0, false
+		}
+		if f.sessionEnded && !f.putBack {
+			w.violate("rule a-session-ends-once", "%s: %s beats after its end", e.Name, i.identity)
+		}
+		if r.Mark.Beat <= f.sessionBeat {
+			w.violate("rule newer-by-version", "%s: %s stores beat %d after %d", e.Name, i.identity, r.Mark.Beat, f.sessionBeat)
+		}
+		f.sessionBeat, f.sessionSent = r.Mark.Beat, sent
+		return
+	}
+	if r.Holder != "" || r.Member == nil {
+		return
+	}
+	f := j.members[r.Member.Identity]
+	if f == nil || f.sessionUID != e.Version.UID {
+		return
+	}
+	f.sessionEnded = true
+	for e, working := range j.working {
+		if f.i == i && slices.ContainsFunc(working, func(k *work) bool { return k.m.i == i }) {
+			w.violate("rule a-session-ends-once", "%s: %s ends its session before its work has stopped", w.elections[e], i.identity)
+		}
+	}
+	if f.i == i {
+		return
+	}
+	w.cov.saw(SessionEnded)
+	if h := f.i.p.h; !f.i.p.dead && h.clock.local(w.now) < f.sessionSent.Add(h.timing.Validity()) {
+		w.violate("rule a-session-ends-once", "%s: %s ends the session of %s, which has not lapsed", e.Name, i.identity, r.Member.Identity)
+	}
+}
+
+// pace counts what one machine or session asks for, in windows of ten renewal intervals.
+type pace struct {
+	window          int64
+	requests, ticks int
+}
+
+const (
+	paceRequests = 150
+	paceTicks    = 250
+)
+
+func (p *pace) roll(w *world, t record.Timing) {
+	if n := w.now / int64(10*t.RenewInterval); n != p.window {
+		*p = pace{window: n}
+	}
+}
+
+// wrote: a machine, or with nil the session, asks for a write or a read.
+func (j *judge) wrote(i *incarnation, m *part) {
+	p, what := &j.members[i.identity].pace, "session"
+	if m != nil {
+		p, what = &m.pace, m.name
+	}
+	t := i.p.h.timing
+	p.roll(j.w, t)
+	if p.requests++; p.requests > paceRequests {
+		j.w.violate("pace", "%s: %s sends more than %d requests in %v", what, i.identity, paceRequests, 10*t.RenewInterval)
+	}
+}
+
+// ticked: a member is woken up as it asked for.
+func (j *judge) ticked(i *incarnation) {
+	t := i.p.h.timing
+	i.pace.roll(j.w, t)
+	if i.pace.ticks++; i.pace.ticks > paceTicks*(1+len(j.w.elections)) {
+		j.w.violate("pace", "%s wakes up more than %d times in %v", i.identity, paceTicks*(1+len(j.w.elections)), 10*t.RenewInterval)
+	}
+}

@@ -1,0 +1,116 @@
+package sim
+
+import (
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Work of electors that are not ours. Ours never overlaps with it, except where the
+// guarantee says so: an elector of Istio's steals, and works before anybody can see it; and
+// client-go's releases before its work has stopped when its renewals failed.
+
+// stored: a write of the elector was committed just now, onto the record before.
+func (r *run) stored(before *record.Record, e lock.Entry) {
+	w := r.e.w
+	r.renewedAt = w.now
+	switch {
+	case e.Record.Holder == "":
+		r.released = r.released || r.working
+		w.cov.saw(ForeignReleased)
+		if before.Holder != r.identity {
+			w.cov.saw(BlankedByForeign)
+			for _, o := range w.workingElectors(r.e.election) {
+				o.blanked = o.blanked || o.identity == before.Holder
+			}
+		}
+		return
+	case before != nil && before.Holder == r.identity:
+		return
+	}
+	r.over = ""
+	if before != nil && before.Mark != nil && !before.Bound() {
+		r.over = before.Mark.Identity
+	}
+	r.stole = r.e.istio && before != nil && before.Holder != "" && r.valid(r.now())
+	if r.stole {
+		w.cov.saw(ForeignStole)
+		for _, o := range w.workingElectors(r.e.election) {
+			if o.identity == before.Holder {
+				o.robbedAt = e.Version.Revision
+			}
+		}
+	}
+	r.began, r.blanked = e.Version.Revision, false
+	r.freed = before != nil && !r.stole && before.Bound() && (before.Holder == "" || before.Claim != nil)
+}
+
+// work begins.
+func (r *run) work() {
+	w := r.e.w
+	w.cov.saw(ForeignLed)
+	r.working = true
+	w.logf(r.e.name, "%s: at work as %s", w.elections[r.e.election], r.identity)
+	for _, k := range w.judge.working[r.e.election] {
+		if !r.stole && r.over != k.m.i.identity {
+			w.violate("overlap", "%s: %s begins while %s (token %d) is at work", w.elections[r.e.election], r.identity, k.m.i.identity, k.token)
+		}
+		w.cov.saw(OverlapByTheft)
+	}
+	for _, o := range w.workingElectors(r.e.election) {
+		// Who took the lock after it stole it, which is their own affair.
+		if o.began < r.began && r.freed && !o.released && !o.late() {
+			w.violate("freed", "%s: %s begins on a lock that we freed, while %s is at work", w.elections[r.e.election], r.identity, o.identity)
+		}
+	}
+}
+
+// rest: its work ends.
+func (r *run) rest() {
+	if r.working {
+		r.working = false
+		r.e.w.logf(r.e.name, "%s: work of %s is off", r.e.w.elections[r.e.election], r.identity)
+	}
+}
+
+// preferenceChanged: who leads where Istio shares the lock gives it up as soon as it hears
+// that another revision is preferred.
+func (j *judge) preferenceChanged(m *part) {
+	s := m.state()
+	if j.w.foreign[m.election].Sharing == machine.SharedWithIstio && s.Role == machine.Leading &&
+		s.Preferred.State == record.PreferredSet && s.Preferred.Revision != m.i.p.h.revision {
+		j.w.violate("yield", "%s: %s leads on although %v is preferred", m.name, m.i.identity, s.Preferred)
+	}
+}
+
+// late says whether its work goes on for longer than twice its duration, which only a
+// release that hangs can make it do.
+func (r *run) late() bool { return r.givingUp && r.e.w.now > r.renewedAt+2*int64(r.e.lease) }
+
+func (w *world) workingElectors(e int) []*run {
+	var all []*run
+	for _, f := range w.electors {
+		if f.election == e && f.run != nil && f.run.working {
+			all = append(all, f.run)
+		}
+	}
+	return all
+}
+
+// besideElectors: work of ours begins, on a take that was stored at the revision. Who
+// released is believed to have stopped, who took the lock later stole it, and whom another
+// elector had robbed before we saw the lock at all nobody can suspect when that one leaves. Nor
+// can anybody tell who blanked the lock, if the one that did had lost it before we saw it at
+// all (docs/interop.md, limits).
+func (j *judge) besideElectors(k *work) {
+	for _, r := range j.w.workingElectors(k.m.election) {
+		switch {
+		case r.released, r.blanked && r.began <= k.m.firstSeen:
+			j.w.cov.saw(ReleasedAtWork)
+		case r.stole && r.began > k.m.takenRevision, r.robbedAt != 0 && r.robbedAt <= k.m.firstSeen:
+			j.w.cov.saw(OverlapByTheft)
+		case !r.late():
+			j.w.violate("overlap", "%s: %s (token %d) begins while %s is at work", k.m.name, k.m.i.identity, k.token, r.identity)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// livenessBound is how long an election may be without a leader once nothing goes wrong
+// any more. The longest way there: a member settles with its former incarnation and
+// rejoins (two leases, and a pause of one at most), a stranger's foreign holder is waited out (two leases and drift),
+// a nominee that will never come has its turn, and requests take their time. Beside
+// electors that are not ours, one that died is waited out and then claimed from, which
+// takes twice its duration after its last renewal; to Istio's the lock is left for a poll,
+// and one may take it just then and die.
+func (w *world) livenessBound() time.Duration {
+	t, lease := w.timing, 5*w.timing.LeaseDuration
+	for e, theirs := range w.foreignLease {
+		if w.shared(e) {
+			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs, 4*w.timing.LeaseDuration+4*w.foreign[e].Wait)
+		}
+		if w.foreign[e].Sharing == machine.SharedWithIstio {
+			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs+40*time.Second)
+		}
+	}
+	if w.options.Class == Moves {
+		lease *= 2 // whoever has one of two locks may have to be waited out for each
+	}
+	if w.meddler != nil && w.meddler.longest {
+		lease *= 3 // what is believed to last for two leases is waited out twice
+	}
+	return t.ObserverWait(t.ObserverWait(max(lease, w.strangersWait()))) + 3*t.NominateDelay + 4*w.timeout + 2*time.Second
+}
+
+// strangersWait is how long what strangers left in foreign names keeps a lock, now or before
+// in calm: its duration, and then the claim, which is twice as long. It may be that of a
+// claim of ours over which a foreign name was written.
+func (w *world) strangersWait() time.Duration {
+	l := &w.judge.liveness
+	for _, o := range w.store.objects {
+		d := time.Duration(0)
+		if r := o.Record; r.Claim != nil {
+			d = r.Claim.Duration
+		} else if r.Holder != "" && !record.OurForm(r.Holder) {
+			d = r.Duration
+		}
+		l.strangers = max(l.strangers, 2*w.timing.LeaseDuration+3*d)
+	}
+	return l.strangers
+}
+
+// preferenceBound is how long the leader may stay though it sees a living, proven, ready
+// member that it should drain for.
+func (w *world) preferenceBound() time.Duration {
+	t := w.timing
+	for _, h := range w.hosts {
+		t.PreemptDelay, t.MinHold = max(t.PreemptDelay, h.timing.PreemptDelay), max(t.MinHold, h.timing.MinHold)
+	}
+	return t.ObserverWait(max(t.PreemptDelay, t.MinHold)+t.PreemptDelay) + 2*w.timeout
+}
+
+// calmTerms is how many terms an election may see once nothing goes wrong any more: the
+// first, moves to those who return from a fall, and to those who were unready.
+const calmTerms = 6
+
+// termsInCalm is calmTerms, and more where a nominee may need longer to answer than the
+// others wait for it: each such is tried again, at doubling intervals.
+func (w *world) termsInCalm() int {
+	patience, slow := w.timing.NominateDelay, time.Duration(0)
+	for _, h := range w.hosts {
+		patience, slow = min(patience, h.timing.NominateDelay), max(slow, h.link.most)
+	}
+	if 2*slow+2*time.Millisecond < patience { // the event and the write
+		return calmTerms
+	}
+	return calmTerms * len(w.hosts)
+}
+
+// alike says whether every living member takes part in the election. Where one does not
+// and outranks those who do, each leader drains for it in vain, at doubling intervals:
+// no member knows which elections another one takes part in.
+func (w *world) alike(e int) bool {
+	for _, h := range w.hosts {
+		if h.proc != nil && !h.takesPart[e] {
+			return false
+		}
+	}
+	return !w.locks[e].moves()
+}
+
+// liveness watches over what must happen in the end.
+type liveness struct {
+	calmAt int64
+	// strangers is strangersWait so far.
+	strangers time.Duration
+	// ledAt is when each election last had a leader, or faults ended.
+	ledAt []int64
+	// better is since when each election's leader has seen somebody to drain for.
+	better []betterSince
+	terms  []int
+}
+
+type betterSince struct {
+	leader   *part
+	identity string
+	at       int64
+}
+
+func newLiveness(elections int) liveness {
+	return liveness{ledAt: make([]int64, elections), better: make([]betterSince, elections), terms: make([]int, elections)}
+}
+
+func (j *judge) becalmed() {
+	l := &j.liveness
+	l.calmAt = j.w.now
+	for e := range l.ledAt {
+		l.ledAt[e] = j.w.now
+	}
+}
+
+func (l *liveness) termStarted(w *world, m *part) {
+	if !w.calm {
+		return
+	}
+	w.cov.Moves++
+	l.terms[m.election]++
+	if most := w.termsInCalm(); l.terms[m.election] > most && w.alike(m.election) && !w.shared(m.election) {
+		w.violate("calm", "%s: more than %d terms though nothing goes wrong", m.name, most)
+	}
+}
+
+// lookEvery is how often liveness is looked at.
+const lookEvery = 250 * time.Millisecond
+
+// look judges liveness; it is called every now and then once nothing goes wrong any more.
+func (j *judge) look() {
+	w, l, bound := j.w, &j.liveness, j.w.livenessBound()
+	for e, name := range w.elections {
+		led := false
+		for _, k := range j.working[e] {
+			led = led || !k.asked && !k.m.i.p.dead
+		}
+		led = led || len(w.workingElectors(e)) > 0
+		if led || !w.anyMember(e) {
+			l.ledAt[e] = w.now
+		}
+		gap := time.Duration(w.now - l.ledAt[e])
+		w.cov.LongestGap = max(w.cov.LongestGap, within(gap, bound))
+		if gap > bound {
+			w.violate("liveness", "%s: nobody leads for %v though nothing goes wrong", name, gap)
+		}
+		j.lookForBetter(e)
+	}
+	j.lookAtDirectories(bound)
+}
+
+// anyMember says whether a member of the election lives whose runners have not failed
+// lately; one whose runners have may leave the lock alone for a while.
+func (w *world) anyMember(e int) bool {
+	for _, h := range w.hosts {
+		if h.proc == nil || h.proc.leaving || !h.takesPart[e] {
+			continue
+		}
+		if m := h.proc.inc.parts[e]; m == nil || m.state() == nil || m.state().Standing(m.i.now()) {
+			return true
+		}
+	}
+	for _, f := range w.electors {
+		if f.election == e && f.run != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// lookForBetter objects to a leader that stays though it sees whom to drain for.
+func (j *judge) lookForBetter(e int) {
+	w, b := j.w, &j.liveness.better[e]
+	m := w.leader(e)
+	who := ""
+	if m != nil && !m.passedOver && !w.locks[e].moves() {
+		for _, p := range m.i.member.View().Peers {
+			alive := j.members[p.Identity]
+			if alive == nil || alive.i.p.dead || alive.i.p.inc != alive.i || alive.i.member.Leaving() != "" {
+				continue
+			}
+			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == m.i.seen.Digest() &&
+				m.i.p.h.policy.Outranks(p.Key(), m.i.p.h.key(), w.preferred[e]) {
+				who = p.Identity
+			}
+		}
+	}
+	if who == "" || m != b.leader {
+		*b = betterSince{leader: m, identity: who, at: w.now}
+		return
+	}
+	if b.identity == "" {
+		b.identity, b.at = who, w.now
+	}
+	if since := time.Duration(w.now - b.at); since > w.preferenceBound() {
+		w.violate("preference", "%s: %s stays for %v though %s is better", m.name, m.i.identity, since, who)
+	}
+}
+
+// lookAtDirectories objects to a member that does not know of another, or knows of one that is
+// gone, when nothing has gone wrong for as long as the bound.
+func (j *judge) lookAtDirectories(bound time.Duration) {
+	w := j.w
+	if time.Duration(w.now-j.liveness.calmAt) < bound {
+		return
+	}
+	for _, h := range w.hosts {
+		if h.proc == nil {
+			continue
+		}
+		seen := 0
+		for _, p := range h.proc.inc.member.View().Peers {
+			if f := j.members[p.Identity]; f != nil && !f.i.p.dead && f.i.p.inc == f.i {
+				seen++
+			}
+		}
+		living := 0
+		for _, o := range w.hosts {
+			if o.proc != nil && o != h {
+				living++
+			}
+		}
+		if seen != living || living != len(h.proc.inc.member.View().Peers) {
+			w.violate("directory", "%s knows %d of %d living members, and %d in all", h.proc.inc.identity, seen, living, len(h.proc.inc.member.View().Peers))
+		}
+	}
+}
+
+// within is a part of a whole.
+func within(part, whole time.Duration) float64 { return float64(part) / float64(whole) }

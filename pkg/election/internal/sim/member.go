@@ -1,0 +1,339 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"go.uber.org/zap/zapcore"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// incarnation hosts one member of production: an identity and all that is bound to it.
+type incarnation struct {
+	p        *proc
+	identity string
+	member   *member.Member
+	// stream is the realm's own watch, and streams are all that there are, by their stores.
+	stream  *stream
+	streams [2]*stream
+	parts   []*part // by election; nil where it takes no part
+	// alarm is when the member wants to be stepped; zero while it does not.
+	alarm record.Instant
+	// requests are those under way.
+	requests map[uint64]*request
+	pace     pace // of its steps
+	// stepping: its effects are just being done; several: it was told of more than one thing.
+	stepping, several bool
+	// seen is what it was told of the preferences last.
+	seen *preference
+}
+
+// join begins a new incarnation.
+func (p *proc) join() {
+	h := p.h
+	w := h.w
+	i := &incarnation{
+		p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), // #nosec G115 -- any 32 of its bits will do
+		parts: make([]*part, len(w.elections)), requests: map[uint64]*request{},
+	}
+	i.member = member.New(member.Config{
+		Group: group, Host: h.name, Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
+		Timing: h.timing, WritesPerSecond: h.perSecond, Chance: rand.NewPCG(w.rng.Uint64(), w.rng.Uint64()), Heritage: p.left,
+	})
+	i.stream = newStream(i, member.Watch{})
+	i.streams[0] = i.stream
+	p.inc = i
+	w.judge.joined(i)
+	w.logf(h.name, "joins as %s", i.identity)
+	in := []member.Input{member.Prefer{Preference: h.seen}}
+	var elections []*member.Election
+	for e, yes := range h.takesPart {
+		if yes {
+			elections = append(elections, i.newPart(e).spec())
+		}
+	}
+	i.step(append(in, member.Elections{Added: elections})...)
+}
+
+func (i *incarnation) now() record.Instant { return i.p.h.clock.local(i.p.h.w.now) }
+
+// step tells the member of what has happened, and does what it asks for.
+func (i *incarnation) step(in ...member.Input) {
+	w := i.p.h.w
+	if w.violation != "" || i.p.inc != i || i.p.dead || i.p.between {
+		return
+	}
+	i.stepping, i.several = true, len(in) > 1
+	defer func() { i.stepping = false }()
+	for _, one := range in {
+		i.taken(one)
+	}
+	effects := i.member.Step(i.now(), w.wall().Add(i.p.h.wallOffset), in...)
+	for _, m := range i.parts {
+		if m != nil {
+			w.judge.knows(m)
+		}
+	}
+	for _, effect := range effects {
+		i.perform(effect)
+	}
+	for _, m := range i.parts {
+		if m != nil {
+			w.judge.stepped(m)
+			m.lacks = false
+		}
+	}
+	if i.member.Over() {
+		i.over()
+		return
+	}
+	i.setAlarm()
+}
+
+// taken: the member is about to be told of something.
+func (i *incarnation) taken(in member.Input) {
+	w := i.p.h.w
+	if w.tracing() {
+		w.traceInput(i, in)
+	}
+	switch in := in.(type) {
+	case member.Prefer:
+		i.seen = in.Preference.(*preference)
+	case member.Shown:
+		for _, s := range i.streams {
+			if s != nil && s.watch == in.Watch {
+				s.taken(in.Event)
+			}
+		}
+	case member.Answered:
+		if q := i.requests[in.Request]; q != nil && q.m != nil && q.record == nil {
+			q.m.shown(in.Entry.Version.Revision)
+		}
+	case member.Returned:
+		for _, m := range i.parts {
+			if m != nil && m.id == in.ID && m.work != nil && m.work.token == in.Token {
+				m.work.answered = true
+			}
+		}
+	}
+}
+
+// setAlarm has the member stepped when it wants to be, and no more at an earlier instant.
+func (i *incarnation) setAlarm() {
+	when := i.member.Wake()
+	if when == i.alarm {
+		return
+	}
+	i.alarm = when
+	if when == 0 {
+		return
+	}
+	i.p.h.w.at(i.p.h.clock.when(when), func() {
+		if i.p.inc != i || i.alarm != when {
+			return
+		}
+		i.alarm = 0
+		if i.p.bursts != nil {
+			i.p.bursts.ring()
+			return
+		}
+		i.p.deliver(fromTimer, func() {
+			if i.p.inc == i {
+				i.p.h.w.judge.ticked(i)
+				i.step()
+			}
+		})
+	})
+}
+
+func (i *incarnation) perform(effect member.Effect) {
+	w := i.p.h.w
+	if w.tracing() {
+		w.traceEffect(i, effect)
+	}
+	switch do := effect.(type) {
+	case member.Send:
+		i.send(do)
+	case member.Watch:
+		s := newStream(i, do)
+		i.streams[do.Store.ID] = s
+		i.stream = i.streams[0]
+		s.anew()
+	case member.EndWatch:
+		for _, s := range i.streams {
+			if s != nil && s.watch == do.Watch {
+				s.end()
+			}
+		}
+	case member.Start:
+		if m := i.partOf(do.ID); m != nil {
+			i.p.h.terms[m.election] = do.Cycle
+			m.start(do)
+		}
+	case member.Extend:
+		m := i.partOf(do.ID)
+		w.judge.extended(m, do.Deadline)
+		m.work.extend(do.Deadline)
+	case member.Stop:
+		if m := i.partOf(do.ID); m != nil {
+			w.judge.stopped(m, do)
+			m.work.stop(do)
+		}
+	case member.Changed:
+		w.cov.changed(do)
+	case member.Forgotten:
+		i.forgotten(do.ID)
+	case member.Log:
+		i.note(do)
+	case member.Within:
+		if m := i.partOf(do.ID); m != nil {
+			w.judge.within(m, do.Range)
+		}
+	case member.Leads, member.Renewals, member.Noticed:
+	default:
+		panic(fmt.Sprintf("sim: member asked for %T", effect))
+	}
+}
+
+// note takes in what the log tells.
+func (i *incarnation) note(line member.Log) {
+	w := i.p.h.w
+	switch line.Message {
+	case member.Leaving:
+		switch reason := i.member.Leaving(); reason {
+		case machine.ReasonRestored:
+			w.judge.doubted(i)
+		case machine.ReasonSession:
+			w.cov.saw(SessionLost)
+		case machine.ReasonBlind:
+			w.cov.saw(LeftBlind)
+		}
+	case member.Stray:
+		w.cov.saw(StrayReleased)
+	case member.Disowns:
+		w.cov.saw(HeldOn)
+	case member.Silent:
+		w.cov.saw(SilentStream)
+	case machine.PassedOver.String():
+		w.cov.saw(NomineePassedOver)
+		if m := i.named(fmt.Sprint(fieldsOf(line)["election"])); m != nil {
+			m.passedOver = true
+		}
+	case machine.Divided.String():
+		w.cov.saw(DividedPreference)
+	}
+}
+
+func fieldsOf(line member.Log) map[string]any {
+	fields := zapcore.NewMapObjectEncoder()
+	for _, f := range line.Fields[2:] { // without the identity and the revision
+		f.AddTo(fields)
+	}
+	return fields.Fields
+}
+
+// over: nothing is owed any more.
+func (i *incarnation) over() {
+	p, w := i.p, i.p.h.w
+	again, err := i.member.Again()
+	if err != nil {
+		panic(err)
+	}
+	if !again {
+		p.dead = true
+		p.h.proc = nil
+		w.logf(p.h.name, "has left")
+		w.cov.saw(Left)
+		p.h.restartSoon()
+		return
+	}
+	w.cov.saw(Rejoined)
+	p.left = i.member.Heritage()
+	p.between = true
+	w.after(p.left.Pause, func() {
+		p.deliver(fromTimer, func() {
+			if !p.dead && p.between && p.inc == i {
+				p.between = false
+				p.join()
+			}
+		})
+	})
+}
+
+// forgotten: the member owes nothing for an election any more.
+func (i *incarnation) forgotten(id member.ID) {
+	h := i.p.h
+	for e, m := range i.parts {
+		if m != nil && m.id == id {
+			i.parts[e] = nil
+			h.w.cov.saw(Removed)
+			if h.takesPart[e] {
+				i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newPart(e).spec()}})
+			}
+		}
+	}
+}
+
+// reconfigured takes in that an election was added, or removed.
+func (i *incarnation) reconfigured(e int) {
+	h, m := i.p.h, i.parts[e]
+	switch {
+	case i.p.inc != i || i.member.Leaving() != "":
+		return // the next incarnation begins with it
+	case h.takesPart[e] && m == nil:
+		i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newPart(e).spec()}})
+	case !h.takesPart[e] && m != nil && !m.removed:
+		m.removed = true
+		i.p.tell(fromTimer, i, member.Removed{ID: m.id, Why: machine.ReasonRemoved})
+	}
+}
+
+// prefers has the member know what its host has seen.
+func (i *incarnation) prefers() {
+	i.p.tell(fromTimer, i, member.Prefer{Preference: i.p.h.seen})
+}
+
+// ready has the member know whether its runners are.
+func (i *incarnation) ready() {
+	var in []member.Input
+	for _, m := range i.parts {
+		if m != nil {
+			in = append(in, member.Ready{ID: m.id, Ready: i.p.h.ready})
+		}
+	}
+	i.p.tell(fromTimer, i, in...)
+}
+
+func (i *incarnation) partOf(id member.ID) *part {
+	at := slices.IndexFunc(i.parts, func(m *part) bool { return m != nil && m.id == id })
+	if at < 0 {
+		return nil
+	}
+	return i.parts[at]
+}
+
+func (i *incarnation) named(name string) *part {
+	at := slices.IndexFunc(i.parts, func(m *part) bool { return m != nil && m.of() == name })
+	if at < 0 {
+		return nil
+	}
+	return i.parts[at]
+}
+
+// lockOf is the part whose lock has that name; nil for none.
+func (i *incarnation) lockOf(name string) *part {
+	for _, m := range i.parts {
+		switch {
+		case m == nil:
+		case m.name == name:
+			return m
+		case m.outer != nil && m.outer.name == name:
+			return m.outer
+		}
+	}
+	return nil
+}

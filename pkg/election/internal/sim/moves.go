@@ -1,0 +1,216 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Moves: elections whose locks are kept apart from the sessions and watched by their names, that
+// have ranges, or that move from one lock to another while members live, as docs/moving.md has it:
+// all members are given both locks, one after the other, before the first is given the new one
+// alone; some are given the old one again instead, and some go all the way back. Their configurations
+// change while they run.
+
+// locks are those of one election.
+type locks struct {
+	// old is where it comes from; empty where it does not move.
+	old, own lock.Entry // of which only the Name counts
+	// oldApart and ownApart: kept apart from the sessions.
+	oldApart, ownApart bool
+	ranged             bool
+	// stage is what the hosts are being given: the old lock, both, or the new one.
+	stage stage
+}
+
+// stage is which locks of an election a host knows.
+type stage int
+
+const (
+	oldOnly stage = iota
+	bothLocks
+	ownOnly
+)
+
+// apart is where locks are kept that are not where the sessions are.
+var apart = member.Store{ID: 1, ByName: true}
+
+func storeOf(isApart bool) member.Store {
+	if isApart {
+		return apart
+	}
+	return member.Own
+}
+
+// pickLocks says of each election where its lock is. Only those of the class Moves move.
+func (w *world) pickLocks(rng *rand.Rand) {
+	w.apart = map[string]bool{}
+	for e, name := range w.elections {
+		l := locks{own: lock.Entry{Name: name}, stage: ownOnly}
+		if w.options.Class == Moves {
+			l.ownApart = rng.IntN(2) == 0
+			switch rng.IntN(3) {
+			case 0:
+				l.ranged = true
+			default:
+				l.old, l.oldApart, l.stage = lock.Entry{Name: "old-" + name}, rng.IntN(2) == 0, oldOnly
+			}
+		}
+		w.locks = append(w.locks, l)
+		w.apart[l.own.Name], w.apart[l.old.Name] = l.ownApart, l.oldApart
+		for _, h := range w.hosts {
+			h.stages = append(h.stages, l.stage)
+			if l.moves() || l.ranged || l.ownApart {
+				h.renewal[e] = record.RenewalRecord
+			}
+			h.ranges = append(h.ranges, nil)
+		}
+	}
+	if w.options.Class == Moves {
+		for _, h := range w.hosts {
+			h.wallOffset = time.Duration(rng.Int64N(int64(time.Minute))) - 30*time.Second
+		}
+		gap := w.timing.LeaseDuration/2 + time.Duration(rng.Int64N(int64(2*w.timing.LeaseDuration)))
+		w.every(gap, w.advanceMoves)
+	}
+}
+
+func (l *locks) moves() bool { return l.old.Name != "" }
+
+// electionOf is the election that has a lock of that name; negative for none.
+func (w *world) electionOf(name string) int {
+	return slices.IndexFunc(w.locks, func(l locks) bool { return name != "" && (l.own.Name == name || l.old.Name == name) })
+}
+
+// advanceMoves gives a host the locks of the next stage, once all hosts have those of this one.
+func (w *world) advanceMoves() {
+	if w.calm {
+		return
+	}
+	for e := range w.locks {
+		l := &w.locks[e]
+		if !l.moves() {
+			continue
+		}
+		behind := slices.DeleteFunc(slices.Clone(w.hosts), func(h *host) bool { return h.stages[e] == l.stage })
+		switch {
+		case len(behind) > 0:
+			h := behind[w.rng.IntN(len(behind))]
+			h.stages[e] = l.stage
+			w.logf(h.name, "%s: is given locks of stage %d", w.elections[e], l.stage)
+			w.cov.saw(LocksGiven)
+			if h.proc != nil {
+				h.proc.inc.exchanged(e)
+			}
+		case !w.settledIn(e):
+		case l.stage == bothLocks && w.chance(0.2):
+			l.stage = oldOnly // somebody thinks better of it
+			w.cov.saw(TurnedAround)
+		case l.stage < ownOnly:
+			l.stage++
+		case w.chance(0.3):
+			w.moveBack(e)
+		}
+	}
+}
+
+// moveBack begins the way back, which is the same with the locks exchanged.
+func (w *world) moveBack(e int) {
+	l := &w.locks[e]
+	l.old, l.own, l.oldApart, l.ownApart = l.own, l.old, l.ownApart, l.oldApart
+	l.stage = oldOnly
+	for _, h := range w.hosts {
+		h.stages[e] = oldOnly
+		if h.proc != nil && h.proc.inc.parts[e] != nil {
+			h.proc.inc.parts[e].stage = oldOnly
+		}
+	}
+	w.logf("world", "%s: moves back", w.elections[e])
+	w.cov.saw(MovedBack)
+}
+
+// settledIn says whether all processes that there are go by the locks that their hosts know.
+func (w *world) settledIn(e int) bool {
+	for _, h := range w.hosts {
+		if h.proc == nil || h.proc.between || !h.takesPart[e] && h.proc.inc.parts[e] == nil {
+			continue
+		}
+		if m := h.proc.inc.parts[e]; m == nil || m.removed || m.stage != h.stages[e] {
+			return false
+		}
+	}
+	return true
+}
+
+// exchanged takes in that an election is to have other locks.
+func (i *incarnation) exchanged(e int) {
+	m := i.parts[e]
+	if m == nil || m.removed || i.p.between || i.member.Leaving() != "" {
+		return
+	}
+	m.removed = true
+	i.p.tell(fromTimer, i, member.Removed{ID: m.id, Why: machine.ReasonExchanged})
+}
+
+// give fills in which locks the member is to use.
+func (m *part) give(s *member.Election) {
+	h, e := m.i.p.h, m.election
+	l := &h.w.locks[e]
+	m.stage = h.stages[e]
+	s.Lock, s.Locks = l.own.Name, storeOf(l.ownApart)
+	switch {
+	case m.stage == oldOnly:
+		s.Lock, s.Locks = l.old.Name, storeOf(l.oldApart)
+	case m.stage == bothLocks:
+		s.MigrateFrom = &member.LockRef{Lock: l.old.Name, Locks: storeOf(l.oldApart)}
+		m.outer = &part{i: m.i, election: e, name: l.old.Name, id: m.id, stage: m.stage}
+	}
+	m.name = s.Lock
+	if l.ranged {
+		if h.ranges[e] == nil {
+			h.ranges[e] = &member.Ranges{}
+		}
+		s.Range, s.Ranges = true, h.ranges[e]
+	}
+}
+
+// besideTheMove says whether it knows the old lock alone, and nothing of where it is kept but that.
+// Its token may be below that of a member which held both and could not renew the old one (decision
+// 24).
+func (m *part) besideTheMove() bool {
+	return m.stage == oldOnly && m.i.p.h.w.locks[m.election].oldApart
+}
+
+// span is the range of a term, as its member says.
+type span struct {
+	identity string
+	member.Range
+}
+
+// within: a member says what the range of its term is. It shares no moment with that of another.
+func (j *judge) within(m *part, r *member.Range) {
+	if r == nil {
+		return
+	}
+	e := m.election
+	is := span{m.i.identity, *r}
+	for n, o := range j.spans[e] {
+		if o.identity == is.identity && o.Token == is.Token {
+			j.spans[e] = slices.Delete(j.spans[e], n, n+1)
+			break
+		}
+	}
+	for _, o := range j.spans[e] {
+		if !is.Start.After(o.End) && !o.Start.After(is.End) {
+			j.w.violate("range", "%s: %s (token %d) has %v to %v, and %s (token %d) %v to %v", j.w.elections[e],
+				is.identity, is.Token, is.Start, is.End, o.identity, o.Token, o.Start, o.End)
+		}
+	}
+	j.spans[e] = append(j.spans[e], is)
+	j.w.cov.saw(RangeGiven)
+}

@@ -1,0 +1,52 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// What keeps terms alive (rule seen-not-assumed), and what the judge knows of it.
+
+// pickRenewals says of each host and election what keeps terms alive: all alike, or hosts of both
+// settings side by side. A lock that is shared is renewed by itself.
+func (w *world) pickRenewals(rng *rand.Rand) {
+	mixed, session := rng.IntN(4) == 0, rng.IntN(4) > 0
+	for _, h := range w.hosts {
+		for e := range w.elections {
+			r := record.RenewalRecord
+			if mixed && rng.IntN(2) == 0 || !mixed && session {
+				r = record.RenewalSession
+			}
+			if w.foreign[e].Sharing != machine.NotShared {
+				r = record.RenewalRecord
+			}
+			h.renewal = append(h.renewal, r)
+		}
+	}
+}
+
+// shown: the stream, or a list of it, shows a session to a member.
+func (j *judge) shown(i *incarnation, e *lock.Entry) {
+	f := j.members[i.identity]
+	if r := e.Record; r == nil || !r.Bound() || r.Holder != i.identity {
+		return
+	}
+	if sent, known := f.sent[e.Record.Mark.Beat]; known {
+		f.shownSent = max(f.shownSent, sent)
+	}
+}
+
+// validUntil is the latest deadline that a part's work may be granted now, and the rule
+// that says so.
+func (j *judge) validUntil(m *part) (record.Instant, string) {
+	if m.takenThroughSession {
+		return j.members[m.i.identity].shownSent.Add(m.timing().Validity()), "rule seen-not-assumed"
+	}
+	return m.committedSent.Add(m.timing().Validity()), "rule sending-counts"
+}
+
+// isSession says whether an object is a session.
+func (w *world) isSession(e lock.Entry) bool { return w.electionOf(e.Name) < 0 }

@@ -1,0 +1,240 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// stream is a watch of one incarnation. It shows history in order, from its cursor on.
+type stream struct {
+	i     *incarnation
+	watch uint64
+	// apart: it shows what is kept apart, of that the names; else all the rest.
+	apart   bool
+	names   []string
+	cursor  int
+	open    bool
+	ended   bool
+	pumping bool
+	pumpAt  int64 // when the next change is shown, while pumping
+	// stalledUntil is until when nothing comes out of an open stream.
+	stalledUntil int64
+	// brokenAt is where the cursor stood at the last break.
+	brokenAt int
+	// next is pump, bound once.
+	next func()
+}
+
+func newStream(i *incarnation, w member.Watch) *stream {
+	s := &stream{i: i, watch: w.Watch, apart: w.Store == apart, names: w.Names}
+	s.next = s.pump
+	return s
+}
+
+func (s *stream) world() *world { return s.i.p.h.w }
+
+// of says whether it shows the object.
+func (s *stream) of(e lock.Entry) bool {
+	return s.world().apart[e.Name] == s.apart && (!s.apart || slices.Contains(s.names, e.Name))
+}
+
+// kick has the next change shown, after a delay of its own.
+func (s *stream) kick() {
+	w := s.world()
+	for s.open && s.cursor < len(w.store.history) && !s.of(w.store.history[s.cursor].entry) {
+		s.cursor++
+	}
+	if !s.open || s.pumping || s.cursor >= len(w.store.history) || s.gone() {
+		return
+	}
+	s.pumping = true
+	at := w.store.history[s.cursor].at + int64(s.i.p.h.link.latency())
+	s.pumpAt = max(at, s.stalledUntil, w.now)
+	w.at(s.pumpAt, s.next)
+}
+
+// flow ends a stall. A stream that was begun anew meanwhile would be silent again.
+func (s *stream) flow() {
+	s.stalledUntil, s.pumping = 0, false
+	s.kick()
+}
+
+func (s *stream) pump() {
+	w := s.world()
+	if w.now != s.pumpAt {
+		return // it was to end a stall that is over
+	}
+	s.pumping = false
+	if !s.open || s.cursor >= len(w.store.history) {
+		return
+	}
+	if w.now < s.stalledUntil {
+		s.kick()
+		return
+	}
+	c := &w.store.history[s.cursor]
+	s.cursor++
+	if w.now-c.at > int64(w.timing.LeaseDuration) {
+		w.cov.saw(ShownLate)
+	}
+	s.tell(lock.Event{Kind: lock.Changed, Entry: c.entry})
+	s.kick()
+}
+
+// each calls f for the streams that there are.
+func (i *incarnation) each(f func(*stream)) {
+	for _, s := range i.streams {
+		if s != nil {
+			f(s)
+		}
+	}
+}
+
+// oneOf is the realm's own stream, or another.
+func (i *incarnation) oneOf() *stream {
+	if s := i.streams[1]; s != nil && i.p.h.w.chance(0.5) {
+		return s
+	}
+	return i.stream
+}
+
+// tell tells the member what the stream says, in order.
+func (s *stream) tell(events ...lock.Event) {
+	s.i.p.deliver(fromStream, func() {
+		in := make([]member.Input, len(events))
+		for n, e := range events {
+			in[n] = member.Shown{Watch: s.watch, Event: e, At: s.i.now()}
+		}
+		s.i.p.tell(fromStream, s.i, in...)
+	})
+}
+
+// taken: the member takes in what the stream said.
+func (s *stream) taken(e lock.Event) {
+	w := s.world()
+	entries := []lock.Entry{e.Entry}
+	switch e.Kind {
+	case lock.Changed:
+	case lock.Listed:
+		entries = e.List
+		for _, m := range s.i.parts {
+			if m != nil && w.apart[m.name] == s.apart && !slices.ContainsFunc(e.List, func(o lock.Entry) bool { return o.Name == m.name }) {
+				m.listed(lock.Entry{Version: record.Version{Revision: e.Revision}})
+			}
+		}
+	default:
+		return
+	}
+	for at := range entries {
+		o := &entries[at]
+		if w.isSession(*o) {
+			w.judge.shown(s.i, o)
+		} else if m := s.i.lockOf(o.Name); m != nil && e.Kind == lock.Listed {
+			m.listed(*o)
+		} else if m != nil {
+			m.shown(o.Version.Revision)
+		}
+	}
+}
+
+// stall keeps the stream open and silent for a while.
+func (s *stream) stall(d time.Duration) {
+	s.stalledUntil = max(s.stalledUntil, s.world().now+int64(d))
+}
+
+// end: the member wants it no more.
+func (s *stream) end() {
+	s.ended, s.open = true, false
+	s.i.p.deliver(fromStream, func() { s.i.p.tell(fromStream, s.i, member.WatchEnded{Watch: s.watch}) })
+}
+
+// gone says whether nobody listens any more.
+func (s *stream) gone() bool { return s.ended || s.i.p.dead || s.i.p.inc != s.i || s.i.p.between }
+
+// cut breaks the stream; after a while it is resumed, or starts over with a list.
+func (s *stream) cut(f Fault, d time.Duration) bool {
+	if !s.open {
+		return false
+	}
+	w := s.world()
+	s.open = false
+	s.brokenAt = s.cursor
+	restores := w.store.restores
+	if w.now+int64(d) > w.calmAt {
+		d = time.Duration(max(0, w.calmAt-w.now)) + w.upTo(time.Second)
+	}
+	s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+	w.after(d, func() {
+		switch {
+		case s.gone():
+		case f == CutResumed && restores == w.store.restores:
+			s.resume()
+		default:
+			s.anew()
+		}
+	})
+	return true
+}
+
+// anew asks for a list, after all that the stream has said so far.
+func (s *stream) anew() {
+	s.i.p.deliver(fromStream, func() {
+		if !s.gone() {
+			s.list()
+		}
+	})
+}
+
+func (s *stream) resume() {
+	s.open = true
+	s.tell(lock.Event{Kind: lock.Resumed})
+	s.kick()
+}
+
+// list starts the stream, or starts it over.
+func (s *stream) list() {
+	w, h := s.world(), s.i.p.h
+	s.tell(lock.Event{Kind: lock.Listing})
+	if w.now < h.link.readsUntil || !w.calm && w.chance(w.noise) {
+		w.after(w.between(w.timeout/4, w.timeout), func() {
+			if !s.gone() {
+				s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+				s.anew()
+			}
+		})
+		return
+	}
+	w.after(h.link.latency(), func() {
+		list := lock.Event{Kind: lock.Listed, Revision: w.store.revision}
+		for _, e := range w.store.objects {
+			if s.of(e) {
+				list.List = append(list.List, e)
+			}
+		}
+		cursor, restores := len(w.store.history), w.store.restores
+		back := h.link.latency()
+		if !w.calm && w.chance(w.noise) {
+			back = w.upTo(w.timeout)
+		}
+		w.after(back, func() {
+			if s.gone() {
+				return
+			}
+			if s.brokenAt < cursor {
+				w.cov.saw(MissedByList)
+			}
+			s.cursor = cursor
+			s.tell(list)
+			if restores != w.store.restores {
+				s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+				s.anew() // nothing can be watched from a revision that has yet to come
+				return
+			}
+			s.resume()
+		})
+	})
+}

@@ -1,0 +1,85 @@
+package scenario
+
+import (
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// process is one member's process, one incarnation after the other.
+type process struct {
+	w    *world
+	spec Member
+	// offset is what its clock shows at the beginning.
+	offset int64
+	dead   bool
+	// preferred is what it sees of the preference.
+	preferred record.Preferred
+	inc       *incarnation
+	// left is what the last incarnation left, terms counts those of each election, and ranges is
+	// what is known of theirs.
+	left   member.Heritage
+	terms  []int
+	ranges []*member.Ranges
+}
+
+// begin starts the process.
+func (p *process) begin() {
+	p.preferred = record.Preferred{State: record.PreferredNotSynced}
+	p.terms, p.ranges = make([]int, len(p.w.s.Elections)), make([]*member.Ranges, len(p.w.s.Elections))
+	for n, e := range p.w.s.Elections {
+		if e.Range {
+			p.ranges[n] = &member.Ranges{}
+		}
+	}
+	p.join()
+	p.w.after(writeLatency+showLatency, p.seePreference)
+}
+
+func (p *process) now() record.Instant { return record.Instant(p.offset + p.w.now) }
+
+// when is the time at which the process's clock shows i.
+func (p *process) when(i record.Instant) int64 { return int64(i) - p.offset }
+
+// seePreference takes in what the source says, or will say once it can be reached.
+func (p *process) seePreference() {
+	if p.w.away(p.w.now) {
+		p.w.at(p.w.awayUntil+int64(showLatency), p.seePreference)
+		return
+	}
+	p.preferred = p.w.preferred
+	if i := p.inc; i != nil {
+		i.do(member.Prefer{Preference: p.preferred})
+	}
+}
+
+// cut breaks the member's stream, because the API is away.
+func (p *process) cut() {
+	if i := p.inc; i != nil {
+		i.cut()
+	}
+}
+
+// kill ends the process, with all its work.
+func (p *process) kill() {
+	p.dead = true
+	if p.inc == nil {
+		return
+	}
+	for _, k := range p.inc.works {
+		if k != nil {
+			k.off("killed")
+		}
+	}
+	p.inc = nil
+}
+
+// rejoin begins the next incarnation, unless the last ones came to nothing: then later.
+func (p *process) rejoin() {
+	p.left, p.inc = p.inc.member.Heritage(), nil
+	p.w.note("%s comes back under a new identity", p.spec.Name)
+	p.w.after(p.left.Pause, func() {
+		if !p.dead {
+			p.join()
+		}
+	})
+}

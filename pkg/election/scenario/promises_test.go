@@ -1,0 +1,164 @@
+package scenario
+
+import (
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// seeds is how many seeds each promise is held to.
+const seeds = 25
+
+func eachSeed(t *testing.T, f func(t *testing.T, profile string, seed uint64)) {
+	for _, profile := range []string{"fast", record.DefaultProfile} {
+		t.Run(profile, func(t *testing.T) {
+			for seed := range uint64(seeds) {
+				f(t, profile, seed)
+			}
+		})
+	}
+}
+
+// some requests and sights, each of milliseconds.
+const prompt = 50 * time.Millisecond
+
+// After a death others wait for what the arithmetic says, by record and by session.
+func TestGapAfterADeath(t *testing.T) {
+	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
+		s := three(t, profile, Event{Kind: Kill, At: 10 * time.Second, Member: Leader})
+		s.Seed = seed
+		r := play(t, s)
+		dead := false
+		for _, m := range r.Moves {
+			dead = dead || m.Reason == "killed"
+			wait := s.Timing.ObserverWait(s.Timing.LeaseDuration)
+			if gap := time.Duration(m.Gap); m.To == "" || gap > wait+s.Timing.NominateDelay+prompt || gap < wait-s.Timing.RenewInterval*5/4 {
+				t.Errorf("seed %d: %+v, others wait %v", seed, m, wait)
+			}
+		}
+		if !dead {
+			t.Errorf("seed %d: the death of who led most moved nothing", seed)
+		}
+	})
+}
+
+// A switch of the default moves everything, with no more than two writes in between.
+func TestGapOfASwitch(t *testing.T) {
+	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
+		s := three(t, profile, Event{Kind: Default, At: 30 * time.Second, Revision: "green"})
+		s.Seed, s.StopTime = seed, 700*time.Millisecond
+		r := play(t, s)
+		if len(r.Moves) != len(s.Elections) {
+			t.Errorf("seed %d: %d moves", seed, len(r.Moves))
+		}
+		for _, m := range r.Moves {
+			if m.To != "m3" || time.Duration(m.Gap) > 2*(writeLatency+showLatency) || time.Duration(m.Stopped) < 30*time.Second+s.Timing.PreemptDelay+s.StopTime {
+				t.Errorf("seed %d: %+v", seed, m)
+			}
+		}
+	})
+}
+
+// An outage stops nothing as long as there is time left to find out that it is over: for
+// records a retry, for sessions one of the watch, which waits for longer the longer it lasts.
+func TestShortOutages(t *testing.T) {
+	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
+		timing := timingOf(t, profile)
+		s := three(t, profile, Event{Kind: APIAway, At: 10 * time.Second, For: timing.Outage() - timing.RenewInterval*3/4})
+		s.Seed = seed
+		for _, m := range play(t, s).Moves {
+			if m.Election >= "d" {
+				t.Errorf("seed %d: %+v, renewed by record", seed, m)
+			}
+		}
+		s.Events[0].For = timing.Outage() / 3
+		if moves := play(t, s).Moves; len(moves) != 0 {
+			t.Errorf("seed %d: %+v", seed, moves)
+		}
+	})
+}
+
+// An outage of two leases stops everything in time, and after it all is led again.
+func TestLongOutages(t *testing.T) {
+	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
+		timing := timingOf(t, profile)
+		begin, end := 10*time.Second, 10*time.Second+2*timing.LeaseDuration
+		s := three(t, profile, Event{Kind: APIAway, At: begin, For: end - begin})
+		s.Seed = seed
+		r := play(t, s)
+		stopped := map[string]bool{}
+		for _, m := range r.Moves {
+			at := time.Duration(m.Stopped)
+			if at > begin && at <= begin+timing.Validity() {
+				stopped[m.Election] = true
+				if led := at + time.Duration(m.Gap); led < end || led > end+2*timing.ObserverWait(timing.LeaseDuration) {
+					t.Errorf("seed %d: led again at %v: %+v", seed, led, m)
+				}
+			}
+		}
+		if len(stopped) != len(s.Elections) {
+			t.Errorf("seed %d: only %v stopped in time: %+v", seed, stopped, r.Moves)
+		}
+	})
+}
+
+// What fails open goes on for as long as the API is away.
+func TestFailOpen(t *testing.T) {
+	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
+		timing := timingOf(t, profile)
+		end := 10*time.Second + 2*timing.LeaseDuration
+		s := three(t, profile, Event{Kind: APIAway, At: 10 * time.Second, For: 2 * timing.LeaseDuration})
+		s.Seed = seed
+		for e := range s.Elections {
+			s.Elections[e].Renewal = record.RenewalRecord
+			s.Elections[e].Outage = machine.Outage{Mode: machine.OutageFailOpen, For: time.Hour}
+		}
+		for _, m := range play(t, s).Moves {
+			if time.Duration(m.Stopped) < end {
+				t.Errorf("seed %d: %+v", seed, m)
+			}
+		}
+	})
+}
+
+// In a quiet time each member beats once for each renewInterval, and who leads renews each
+// record once for each.
+func TestRequestsOfAQuietTime(t *testing.T) {
+	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
+		s := three(t, profile)
+		s.Seed = seed
+		r := play(t, s)
+		intervals := int(s.For / s.Timing.RenewInterval)
+		within := func(what string, got, want, of int) {
+			if got > want || got < want-2*of-want/50 {
+				t.Errorf("seed %d: %d %s, want %d", seed, got, what, want)
+			}
+		}
+		within("beats", r.Requests.Beats, 3*intervals, 3)
+		if q := r.Requests; q.Renewals < 2*intervals || q.Renewals > 3*intervals || q.Moves+q.Reads != 0 {
+			t.Errorf("seed %d: %+v", seed, q)
+		}
+	})
+}
+
+// Members come back after their sessions were lost, and work that is too slow is killed.
+func TestSlowWorkIsKilledInTime(t *testing.T) {
+	s := three(t, "fast", Event{Kind: APIAway, At: 10 * time.Second, For: 20 * time.Second})
+	s.StopTime = time.Minute
+	r := play(t, s)
+	killed := 0
+	for _, m := range r.Moves {
+		if m.Reason != "not renewed in time; killed at its deadline" {
+			continue
+		}
+		killed++
+		if last := time.Duration(m.Stopped) - 10*time.Second; last > s.Timing.Validity() {
+			t.Errorf("%s worked for %v without the API, validity is %v", m.Election, last, s.Timing.Validity())
+		}
+	}
+	if killed != len(s.Elections) {
+		t.Errorf("%d were killed: %+v", killed, r.Moves)
+	}
+}

@@ -1,0 +1,153 @@
+package scenario
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// stream is one watch: it shows history in order, from its cursor on.
+type stream struct {
+	i     *incarnation
+	watch uint64
+	store *store
+	// names are the objects that it shows; nil for all.
+	names []string
+	// ended: the member wants it no more.
+	ended  bool
+	open   bool
+	cursor int
+	// listed says whether it has begun with a list.
+	listed bool
+	// shows says whether a change is under way.
+	shows bool
+	// breaks counts attempts in a row that came to nothing.
+	breaks int
+}
+
+// Streams are tried again as package follow does it with its default pace.
+const (
+	firstRetry = 100 * time.Millisecond
+	mostRetry  = 5 * time.Second
+)
+
+// each calls f for the incarnation's streams.
+func (i *incarnation) each(f func(*stream)) {
+	for _, watch := range slices.Sorted(maps.Keys(i.streams)) {
+		if s := i.streams[watch]; s != nil {
+			f(s)
+		}
+	}
+}
+
+// kick has the next change shown.
+func (i *incarnation) kick() { i.each((*stream).kick) }
+
+func (s *stream) kick() {
+	w := s.i.p.w
+	if !s.open || s.shows || s.cursor >= len(s.store.history) {
+		return
+	}
+	s.shows = true
+	w.after(showLatency, func() {
+		s.shows = false
+		var shown []member.Input
+		for s.open && s.cursor < len(s.store.history) {
+			s.cursor++
+			if e := s.store.history[s.cursor-1]; s.of(e) {
+				shown = append(shown, s.event(lock.Event{Kind: lock.Changed, Entry: e}))
+			}
+		}
+		if len(shown) > 0 {
+			s.i.do(shown...)
+		}
+	})
+}
+
+// of says whether it shows the object.
+func (s *stream) of(e lock.Entry) bool { return s.names == nil || slices.Contains(s.names, e.Name) }
+
+// event is one of this watch, of now.
+func (s *stream) event(e lock.Event) member.Input {
+	return member.Shown{Watch: s.watch, Event: e, At: s.i.p.now()}
+}
+
+// cut breaks the streams, because the API is away. They are tried again until they are through.
+func (i *incarnation) cut() {
+	i.each(func(s *stream) {
+		if s.open {
+			s.open, s.breaks = false, 0
+			s.broken()
+		}
+	})
+}
+
+// broken has it tried again after a while: at once at first.
+func (s *stream) broken() {
+	s.breaks++
+	wait := time.Duration(0)
+	if s.breaks > 1 {
+		wait = firstRetry << min(s.breaks-2, 10)
+		wait = min(wait, mostRetry)
+		wait -= time.Duration(float64(wait) / 2 * s.i.p.w.rng.Float64())
+	}
+	s.i.do(s.event(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}))
+	s.i.p.w.after(wait, s.attempt)
+}
+
+func (s *stream) attempt() {
+	switch {
+	case s.i.p.inc != s.i || s.ended || s.open:
+	case !s.listed:
+		s.list()
+	default:
+		through := false
+		s.i.course(func() { through = true }, func() {
+			switch {
+			case s.ended:
+			case !through:
+				s.broken()
+			default:
+				s.open = true
+				s.i.do(s.event(lock.Event{Kind: lock.Resumed}))
+				s.kick()
+			}
+		})
+	}
+}
+
+// list begins the stream with all there is.
+func (s *stream) list() {
+	w := s.i.p.w
+	w.count.Reads++
+	w.at(w.now, func() {
+		if s.ended || s.i.p.inc != s.i {
+			return
+		}
+		s.i.do(s.event(lock.Event{Kind: lock.Listing}))
+		var list lock.Event
+		cursor := 0
+		s.i.course(func() {
+			list = lock.Event{Kind: lock.Listed, Revision: w.realm.revision}
+			for _, e := range s.store.objects {
+				if s.of(e) {
+					list.List = append(list.List, e)
+				}
+			}
+			cursor, s.listed = len(s.store.history), true
+		}, func() {
+			switch {
+			case s.ended:
+			case !s.listed:
+				s.broken()
+			default:
+				s.open, s.cursor = true, cursor
+				s.i.do(s.event(list), s.event(lock.Event{Kind: lock.Resumed, Revision: list.Revision}))
+				s.kick()
+			}
+		})
+	})
+}

@@ -9,37 +9,48 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// better is the member that is worth a move, or nil: it outranks us, lives, is ready
-// and in good standing, and sees the same preference as we do (rules living-terms-stay, no-flapping). While the
-// preference is not synced a policy lets nobody outrank anybody.
-func (s *step) better() *Peer {
+// betters is what there is of members that are worth a move.
+type betters struct {
+	// best is the first of them; nil where there is none.
+	best *Peer
+	// divided is one that would be, if it saw the same preference as we do.
+	divided string
+	// next is when one that is passed over may be one; zero for never.
+	next record.Instant
+}
+
+// betters are those that outrank us, live, are ready and in good standing, and see the same preference
+// as we do (rules living-terms-stay, no-flapping). While the preference is not synced a policy lets
+// nobody outrank anybody.
+func (s *step) betters() (found betters) {
 	me := s.cfg.Member
-	var best *Peer
-	divided := ""
 	for i := range s.View.Peers {
 		p := &s.View.Peers[i]
-		if !p.Ready || p.Trust != Proven || !p.StandsFor(s.cfg.Election) || s.isPassedOver(p.Member) ||
-			!s.outranks(p.Member, priority.Weighed(me)) {
+		if !p.Ready || p.Trust != Proven || !p.StandsFor(s.cfg.Election) {
+			continue
+		}
+		if until := s.passedOverUntil(p.Member); s.now < until {
+			if found.next == 0 || until < found.next {
+				found.next = until
+			}
+			continue
+		}
+		if !s.outranks(p.Member, priority.Weighed(me)) {
 			continue
 		}
 		if p.Preference != s.Digest {
-			divided = p.Identity
+			found.divided = p.Identity
 			continue
 		}
-		if best == nil || s.compare(p, best) < 0 {
-			best = p
+		if found.best == nil || s.compare(p, found.best) < 0 {
+			found.best = p
 		}
 	}
-	if s.Role == Leading {
-		switch {
-		case best == nil && divided != "":
-			s.alarm(Divided, divided)
-		case s.alarmed == Divided:
-			s.alarmed = 0
-		}
-	}
-	return best
+	return found
 }
+
+// better is the member that is worth a move, or nil.
+func (s *step) better() *Peer { return s.betters().best }
 
 // successor is who should take the lock next, among the living and ourselves: every
 // member that sees the same directory names the same one (rule succession). Empty: nobody.
@@ -148,15 +159,13 @@ func (s *step) configOf(identity string) string {
 	return ""
 }
 
-// isPassedOver says whether the member let a nomination go by, or released a lock because it leaves, and
-// nothing has changed about it since.
-func (s *step) isPassedOver(m record.Member) bool {
-	p := s.passing(m.Identity)
-	if s.now >= p.until || p.config != m.Config {
-		return false
+// passedOverUntil is until when the member is passed over, since it let a nomination go by, or released a
+// lock because it leaves; zero where it is not, or something has changed about it since.
+func (s *step) passedOverUntil(m record.Member) record.Instant {
+	if p := s.succession.passing(m.Identity); p.config == m.Config {
+		return p.until
 	}
-	if s.Role == Leading {
-		s.wakeAt(p.until)
-	}
-	return true
+	return 0
 }
+
+func (s *step) isPassedOver(m record.Member) bool { return s.now < s.passedOverUntil(m) }

@@ -133,7 +133,7 @@ func init() {
 			fmt.Fprintf(e.out, "  %v\n", e.state.NeedsBeats())
 		},
 		"standing": func(e *environment, _ string, _ arguments) {
-			fmt.Fprintf(e.out, "  good from %s\n", seconds(e.state.StandDownUntil))
+			fmt.Fprintf(e.out, "  good from %s\n", seconds(e.state.standing.downUntil))
 		},
 		"panics": func(e *environment, first string, a arguments) {
 			pending := e.pending

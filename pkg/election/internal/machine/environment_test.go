@@ -202,7 +202,7 @@ func (e *environment) configure(name string, a arguments) {
 	e.cfg.ProvenAt = record.Instant(a.duration("provenAt", 0))
 	e.state = Initial()
 	e.state.Digest = "d"
-	e.state.Beat = uint64(a.number("beat", 0))
+	e.state.writes.last = uint64(a.number("beat", 0))
 	e.pending, e.wake = nil, 0
 }
 

@@ -10,7 +10,7 @@ import (
 
 // follow: no term of ours. Wait until the lock is free for certain, and for our turn.
 func (s *step) follow() {
-	if !s.Lock.Seen || s.ended {
+	if !s.Lock.Seen || s.withdrawal.ended {
 		return
 	}
 	if s.Lock.Owner == Mine {
@@ -25,8 +25,8 @@ func (s *step) follow() {
 		}
 		return
 	}
-	if s.withdrawn() != "" {
-		s.outrankedSince = 0
+	if s.withdrawal.reason() != "" {
+		s.foreign.outrankedSince = 0
 		return
 	}
 	if s.Lock.Owner == Nobody {
@@ -43,11 +43,11 @@ func (s *step) follow() {
 		return
 	}
 	if s.Lock.Owner != Foreign {
-		free = max(free, s.robbedUntil)
+		free = max(free, s.foreign.robbedUntil)
 	}
 	left := s.leftToIstio(free)
 	s.turnGone(max(free, left))
-	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.pausedUntil, left)
+	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.standing.pausedUntil, left)
 	if s.Lock.Owner == Other {
 		at = max(at, s.cfg.HolderFirst) // what it released is not its any more
 	}
@@ -79,11 +79,11 @@ func (s *step) dependsOnSessions() bool {
 // outcome that was committed after all, or a term that expired while nobody else came.
 func (s *step) answerFor() {
 	switch {
-	case s.withdrawn() != "" || s.better() != nil:
+	case s.withdrawal.reason() != "" || s.better() != nil:
 		s.Drain.Reason = ReasonReleased
 		s.release()
 		return
-	case s.preferredElsewhere() && s.now < s.stealsUntil(s.preferredAt):
+	case s.preferredElsewhere() && s.now < s.stealsUntil(s.preference.since):
 		s.Drain.Reason = ReasonYielded
 		s.release()
 		return
@@ -140,7 +140,7 @@ func (s *step) observer() record.Timing { return s.cfg.Timing.Among(s.cfg.Others
 
 // lastHolder says whether the lock lost its owner while it was validly ours: until that
 // validity ends nobody else can have taken it.
-func (s *step) lastHolder() bool { return s.Lock.Owner == Unowned && s.now < s.heldUntil }
+func (s *step) lastHolder() bool { return s.Lock.Owner == Unowned && s.now < s.validity.until }
 
 // foreignMaxDuration is the longest duration of a foreign holder that is waited out
 // without an operator.
@@ -199,84 +199,10 @@ func (s *step) mayCome(nominee string) bool {
 // answer, costs one nominateDelay.
 const lastPlace = 2
 
-// turnGone passes over the nominee of a lock that has been free for longer than its turn.
-func (s *step) turnGone(free record.Instant) {
-	if s.now >= free.Add(s.cfg.Timing.NominateDelay) {
-		s.passOver(s.Lock)
-	}
-}
-
-// turnTaken passes over the nominee of the lock that was free before, now that another
-// member of ours took that very release: so it waited for as long as the nominee's turn,
-// whether we did or not. Without this, members that take the lock from each other by
-// turns would each nominate it again and again. A nominee for which nobody waits is not passed over.
-func (s *step) turnTaken(before Lock, r *record.Record) {
-	if before.Owner == Free && before.Record.HandoverTo != r.Holder && r.Transitions == before.Record.Transitions+1 && s.mayCome(before.Record.HandoverTo) {
-		s.passOver(before)
-	}
-}
-
-// passOver remembers the nominee of the released lock l, which let its turn go by.
-func (s *step) passOver(l Lock) {
-	nominee := l.Record.HandoverTo
-	if l.Owner != Free || l.foreignRelease || nominee == "" || nominee == s.cfg.Member.Identity {
-		return
-	}
-	p := s.passing(nominee)
-	if p.until > 0 && p.since == l.since {
-		return // for this very nomination
-	}
-	p.until = s.now.Add(record.Doubled(s.cfg.Timing.StandDown, p.count))
-	p.count++
-	p.since = l.since
-	s.notePassedOver(p)
-	s.act(Report{Kind: PassedOver, Role: s.Role, Detail: nominee})
-}
-
-// leaves passes over the member that released the lock because it leaves: for a moment longer its session
-// may say that it is ready, and the next holder would hand the lock straight back. A longer passing over stands.
-func (s *step) leaves(r *record.Record) {
-	n := len(r.History)
-	if n == 0 || r.History[n-1].Why != released+string(ReasonShutdown) || r.History[n-1].Who == s.cfg.Member.Identity {
-		return
-	}
-	p := s.passing(r.History[n-1].Who)
-	if until := s.now.Add(s.cfg.Timing.LeaseDuration); until > p.until || p.config != s.configOf(p.identity) {
-		p.until = until
-		s.notePassedOver(p)
-	}
-}
-
-// passing is what is known of a member that is or was passed over; else its until is zero.
-func (s *step) passing(identity string) passedOver {
-	if i := slices.IndexFunc(s.passedOver, func(p passedOver) bool { return p.identity == identity }); i >= 0 {
-		return s.passedOver[i]
-	}
-	return passedOver{identity: identity}
-}
-
-// notePassedOver replaces what was known of that member, and forgets the oldest one if there are too many.
-func (s *step) notePassedOver(p passedOver) {
-	p.config = s.configOf(p.identity)
-	rest := slices.DeleteFunc(slices.Clone(s.passedOver), func(o passedOver) bool { return o.identity == p.identity })
-	s.passedOver = append(rest[max(0, len(rest)-maxPassedOver+1):], p)
-}
-
-// forgive forgets that a member let its turn go by, now that it took the lock.
-func (s *step) forgive(member string) {
-	named := func(p passedOver) bool { return p.identity == member }
-	if slices.ContainsFunc(s.passedOver, named) {
-		s.passedOver = slices.DeleteFunc(slices.Clone(s.passedOver), named)
-	}
-}
-
-// maxPassedOver bounds the memory of members that are passed over.
-const maxPassedOver = 16
-
 // awaitStream waits until the stream shows the version that a reply or a read showed. If
 // it does not, a read tells whether the stream is slow or the store was restored.
 func (s *step) awaitStream() {
-	if at := max(s.Lock.at.Add(s.cfg.Timing.LeaseDuration), s.retryAt); s.now < at {
+	if at := max(s.Lock.at.Add(s.cfg.Timing.LeaseDuration), s.writes.retryAt); s.now < at {
 		s.wakeAt(at)
 		return
 	}
@@ -309,7 +235,7 @@ func (s *step) take() {
 		return
 	}
 	if s.throughSession() {
-		s.session.keep(&r)
+		s.validity.session.keep(&r)
 	}
 	s.put(Take, r)
 }

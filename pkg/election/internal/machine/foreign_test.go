@@ -299,7 +299,7 @@ func TestSuspectsAreBounded(t *testing.T) {
 	for i := range 50 {
 		e.run(fmt.Sprintf("stored foreign by=f-%d", i))
 		e.run("stream")
-		if n := len(e.state.suspects); n > maxSuspects {
+		if n := len(e.state.foreign.suspects); n > maxSuspects {
 			t.Fatalf("%d suspects", n)
 		}
 	}

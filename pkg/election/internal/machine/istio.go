@@ -29,7 +29,7 @@ func (s *step) leastForeign() time.Duration {
 // yields says whether the preference left our revision since this term was asked for,
 // where Istio shares the lock: it would steal the lock at its next poll, so we release it
 // before.
-func (s *step) yields() bool { return s.preferredElsewhere() && s.preferredAt >= s.Term.asked }
+func (s *step) yields() bool { return s.preferredElsewhere() && s.preference.since >= s.Term.asked }
 
 // preferredElsewhere says whether electors of Istio's would steal the lock from us.
 func (s *step) preferredElsewhere() bool {
@@ -55,7 +55,7 @@ func (s *step) leftToIstio(free record.Instant) record.Instant {
 	}
 	if key != "" && key.Revision() != s.Preferred.Revision {
 		// They would have stolen it from its former holder, too.
-		return s.stealsUntil(s.preferredAt)
+		return s.stealsUntil(s.preference.since)
 	}
-	return s.stealsUntil(max(free, s.preferredAt))
+	return s.stealsUntil(max(free, s.preference.since))
 }

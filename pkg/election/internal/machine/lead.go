@@ -22,8 +22,8 @@ func (s *step) lead() {
 	switch {
 	case s.now >= stopAt:
 		s.stop(ReasonExpired)
-	case s.withdrawn() != "":
-		s.stop(s.withdrawn())
+	case s.withdrawal.reason() != "":
+		s.stop(s.withdrawal.reason())
 	case s.failed:
 		s.standDown()
 		s.stop(ReasonFailed)
@@ -31,7 +31,7 @@ func (s *step) lead() {
 		s.stop(ReasonPreempted)
 	case s.yields():
 		// However often the preference changes, we come back once per minHold (rule no-flapping).
-		s.pausedUntil = max(s.pausedUntil, s.Term.Started.Add(t.MinHold))
+		s.standing.pausedUntil = max(s.standing.pausedUntil, s.Term.Started.Add(t.MinHold))
 		s.stop(ReasonYielded)
 	default:
 		s.wakeAt(stopAt)
@@ -56,17 +56,24 @@ func (s *step) lost() (Reason, bool) {
 // same preference, has done so for preemptDelay, and the term is old enough (rules living-terms-stay, no-flapping).
 func (s *step) outranked() bool {
 	t := s.cfg.Timing
-	better := s.better()
-	if better == nil {
-		s.betterSince = 0
+	found := s.betters()
+	s.wakeAt(found.next)
+	switch {
+	case found.best == nil && found.divided != "":
+		s.alarm(Divided, found.divided)
+	case s.alarmed == Divided:
+		s.alarmed = 0
+	}
+	if found.best == nil {
+		s.succession.betterSince = 0
 		return false
 	}
-	if s.betterSince == 0 {
-		s.betterSince = s.now
+	if s.succession.betterSince == 0 {
+		s.succession.betterSince = s.now
 	}
-	at := max(s.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))
+	at := max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))
 	if s.Preferred.Blocked != "" && s.Preferred.Blocked == s.cfg.Member.Revision {
-		at = s.betterSince // what was taken back waits for nothing
+		at = s.succession.betterSince // what was taken back waits for nothing
 	}
 	s.wakeAt(at)
 	return s.now >= at
@@ -77,8 +84,8 @@ func (s *step) renew() {
 	if s.Lock.Record.ThroughSession() && !s.claimLasts() {
 		return // the beats of our session do; but a claim is renewed by itself
 	}
-	if s.now < s.renewAt {
-		s.wakeAt(s.renewAt)
+	if s.now < s.validity.renewAt {
+		s.wakeAt(s.validity.renewAt)
 		return
 	}
 	if !s.mayWrite() {
@@ -109,7 +116,7 @@ func (s *step) drain() {
 		s.become(Following, ReasonReleased)
 	case s.Drain.Lost:
 		s.become(Following, ReasonNotHeld)
-	case s.Drain.Reason == ReasonExpired && s.withdrawn() == "":
+	case s.Drain.Reason == ReasonExpired && s.withdrawal.reason() == "":
 		// The lock was not given up; a new term may begin on it, or a release follow.
 		s.become(Following, ReasonExpired)
 	default:
@@ -126,16 +133,16 @@ func (s *step) release() {
 	r.Holder, r.Mark.Identity = "", ""
 	r.Duration = time.Second
 	r.HandoverTo = s.nominee()
-	why := cmp.Or(s.withdrawn(), s.Drain.Reason)
+	why := cmp.Or(s.withdrawal.reason(), s.Drain.Reason)
 	r.History = remember(r.History, s.cfg.Member.Identity, released+string(why))
-	s.heldUntil = 0 // from here on another may hold it, seen by us or not
+	s.validity.until = 0 // from here on another may hold it, seen by us or not
 	s.put(Release, r)
 }
 
 // nominee is who should take what we release. Where we leave or failed, it is not us.
 func (s *step) nominee() string {
 	switch {
-	case s.withdrawn() != "" || s.Drain.Reason == ReasonFailed:
+	case s.withdrawal.reason() != "" || s.Drain.Reason == ReasonFailed:
 		return s.successor(s.cfg.Member.Identity)
 	default:
 		if better := s.better(); better != nil {

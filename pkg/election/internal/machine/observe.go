@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -9,7 +8,7 @@ import (
 
 // observe takes in what somebody showed of the lock.
 func (s *step) observe(e Observed) {
-	if s.ended {
+	if s.withdrawal.ended {
 		return
 	}
 	if !s.Lock.Seen {
@@ -89,7 +88,7 @@ func (s *step) missed(e Observed) {
 		s.Lock.since = s.now
 	}
 	if e.Source == List && e.Version != s.Lock.streamed {
-		s.heard = heard{} // a claim may be another one of the same elector
+		s.foreign.heard = heard{} // a claim may be another one of the same elector
 		s.missedForeign(e)
 	}
 }
@@ -97,7 +96,7 @@ func (s *step) missed(e Observed) {
 // wonder paces writes when the object still is what it was, although a write that was
 // conditional on just that was rejected.
 func (s *step) wonder() {
-	if s.baffled {
+	if s.writes.baffled {
 		s.backOff(0)
 	}
 }
@@ -115,7 +114,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		owner = Free
 	}
 	k.Record, k.Version, k.Owner, k.at = r, v, owner, s.now
-	s.baffled = false
+	s.writes.baffled = false
 	if before.Record == nil || r == nil || before.Record.Mark == nil || r.Mark == nil || !sameBeat(before.Record, r) {
 		k.beatAt = s.now
 	}
@@ -172,16 +171,16 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		}
 	}
 	if owner == Other {
-		s.forgive(r.Holder)
+		s.succession.forgive(r.Holder)
 		if sameObject {
 			s.turnTaken(before, r)
 		}
 	}
 	if owner != Foreign || before.Owner != Foreign || before.Record.Holder != r.Holder || before.Record.Transitions != r.Transitions {
-		s.outrankedSince = 0
+		s.foreign.outrankedSince = 0
 	}
 	if owner == Other || owner == Orphaned || owner == Foreign || owner == Free {
-		s.heldUntil = 0 // we are no longer the last holder
+		s.validity.until = 0 // we are no longer the last holder
 	}
 	if owner != before.Owner {
 		s.alarmed = 0
@@ -206,7 +205,7 @@ func (s *step) skipped(e Observed) {
 		s.robbed()
 		s.seeForeign(e.Record, nil)
 	case Orphaned: // it has certainly stopped
-		s.heldUntil = 0
+		s.validity.until = 0
 		return
 	default:
 		if !s.ofUnknownSession(e.Record) {
@@ -214,7 +213,7 @@ func (s *step) skipped(e Observed) {
 		}
 		duration = e.Record.Mark.Duration
 	}
-	s.heldUntil = 0
+	s.validity.until = 0
 	if k.Owner == Unowned || k.Owner == Nobody {
 		k.since, k.duration = s.now, duration
 	}
@@ -231,10 +230,10 @@ func (s *step) robbed() {
 		if l.Record.Mark.Renewal == record.RenewalSession {
 			from, wait = s.now, t.ObserverWait(t.LeaseDuration) // its session's age is not known here
 		}
-		s.robbedUntil = max(s.robbedUntil, from.Add(wait))
+		s.foreign.robbedUntil = max(s.foreign.robbedUntil, from.Add(wait))
 	case Unowned, Nobody:
 		if s.cfg.Bootstrap != BootstrapImmediate {
-			s.robbedUntil = max(s.robbedUntil, l.since.Add(wait))
+			s.foreign.robbedUntil = max(s.foreign.robbedUntil, l.since.Add(wait))
 		}
 	}
 }
@@ -264,45 +263,21 @@ func (s *step) ownerOf(r *record.Record, uid string) Owner {
 	return Unowned
 }
 
-// resolve finds out what became of writes without a reply, now that more is known.
-func (s *step) resolve() {
-	for _, w := range s.writes {
-		if !s.passed(w) {
-			continue
-		}
-		won := s.Lock.Owner == Mine && s.Lock.Record.Mark.Beat == w.beat
-		i := slices.IndexFunc(s.writes, func(o write) bool { return o.beat == w.beat })
-		s.writes = slices.Clone(s.writes)
-		if w.unknown {
-			s.writes = slices.Delete(s.writes, i, i+1)
-		} else {
-			s.writes[i].seen = won
-		}
-		switch {
-		case won && s.altered:
-			s.backOff(0) // it is stored, and is not what was sent: nothing follows from it (rule sending-counts)
-		case won:
-			s.retryAt = 0
-			s.committed(w, w.asked)
-		}
-	}
-}
-
 // restored: a consistent read shows an earlier state than was known, so the store was
 // reset to a backup and nothing that we hold in mind is true (rule newer-by-version). Nothing that is
 // seen from here on is acted upon: this incarnation only stops its work.
 func (s *step) restored(e Observed) {
 	wait := s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, s.Lock.duration)))
 	s.act(EndSession{Reason: ReasonRestored, NotBefore: wait})
-	s.ended = true
+	s.withdrawal.ended = true
 	s.Lock = Lock{Seen: true, Record: e.Record, Version: e.Version, Owner: Unowned, at: s.now, since: s.now}
-	s.writes = nil
-	s.heldUntil = 0
+	s.writes.open = nil
+	s.validity.until = 0
 	if s.Role == Leading {
 		s.stop(ReasonRestored)
 	}
 	s.Drain.Lost = true
-	if s.leaving == "" {
-		s.leaving, s.leavingSince = ReasonRestored, s.now
+	if s.withdrawal.leaving == "" {
+		s.withdrawal.leaving, s.withdrawal.since = ReasonRestored, s.now
 	}
 }

@@ -235,7 +235,7 @@ func (w *world) calm() {
 			w.t.Fatalf("a storm, or a livelock: %v", w.state)
 		}
 		switch {
-		case w.state.leaving != "" && w.state.Settled(w.cfg, w.now):
+		case w.state.withdrawal.leaving != "" && w.state.Settled(w.cfg, w.now):
 			return
 		case w.through && w.beat == nil && w.beatSeen < w.now:
 			w.beat = &beat{sent: w.now, after: len(w.history)}
@@ -260,7 +260,7 @@ func (w *world) calm() {
 			w.now, w.wake = max(w.now, w.wake), 0
 			w.step(Tick{})
 		default:
-			w.t.Fatalf("a wedge: nothing happens any more, %v, lock %v, leaving %q", w.state.Role, w.state.Lock.Owner, w.state.leaving)
+			w.t.Fatalf("a wedge: nothing happens any more, %v, lock %v, leaving %q", w.state.Role, w.state.Lock.Owner, w.state.withdrawal.leaving)
 		}
 	}
 }

@@ -10,15 +10,15 @@ package machine
 // for, which is when its times were made.
 func (s *step) ranged(w write) {
 	if s.cfg.Range {
-		s.rangeUntil = max(s.rangeUntil, w.asked.Add(s.cfg.Timing.LeaseDuration))
+		s.validity.rangeUntil = max(s.validity.rangeUntil, w.asked.Add(s.cfg.Timing.LeaseDuration))
 	}
 }
 
 // inRange says whether to wait with a release, and asks for a Tick when that is over.
 func (s *step) inRange() bool {
-	if s.now >= s.rangeUntil {
+	if s.now >= s.validity.rangeUntil {
 		return false
 	}
-	s.wakeAt(s.rangeUntil)
+	s.wakeAt(s.validity.rangeUntil)
 	return true
 }

@@ -52,19 +52,19 @@ func (s *step) beatSeen(e BeatSeen) {
 	if e.Sent > s.now {
 		panic(fmt.Sprintf("machine: %s: a beat was seen before it was sent", s.cfg.Election))
 	}
-	if o := s.session; o.sent != 0 && (o.name != e.Session || o.uid != e.UID) {
+	if o := s.validity.session; o.sent != 0 && (o.name != e.Session || o.uid != e.UID) {
 		panic(fmt.Sprintf("machine: %s: the session %s (%s) became %s (%s)", s.cfg.Election, o.name, o.uid, e.Session, e.UID))
 	}
-	s.session = ownSession{name: e.Session, uid: e.UID, sent: max(s.session.sent, e.Sent)}
+	s.validity.session = ownSession{name: e.Session, uid: e.UID, sent: max(s.validity.session.sent, e.Sent)}
 	if s.cfg.Sight == ApartFromSessions {
 		s.reown()
 	}
 	if s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() {
 		return
 	}
-	validUntil := s.session.validUntil(s.cfg.Timing)
-	if s.heldUntil != 0 { // else a release is on its way, and another may hold it by now
-		s.heldUntil = max(s.heldUntil, validUntil)
+	validUntil := s.validity.session.validUntil(s.cfg.Timing)
+	if s.validity.until != 0 { // else a release is on its way, and another may hold it by now
+		s.validity.until = max(s.validity.until, validUntil)
 	}
 	if s.Role == Leading && s.Lock.Record.Token == s.Term.Token && validUntil > s.Term.Deadline && s.now < s.Term.Deadline {
 		s.Term.Deadline = validUntil
@@ -86,7 +86,7 @@ func (s *step) throughSession() bool {
 
 // sessionHolds says whether our session will last beyond the time that a stop takes.
 func (s *step) sessionHolds() bool {
-	return s.now < s.session.validUntil(s.cfg.Timing).Add(-s.cfg.Timing.StopGrace)
+	return s.now < s.validity.session.validUntil(s.cfg.Timing).Add(-s.cfg.Timing.StopGrace)
 }
 
 // boundTo is whose a record is that is bound to a member of ours. Our name under a beat that
@@ -97,11 +97,11 @@ func (s *step) boundTo(r *record.Record, uid string) Owner {
 		return s.ownedThrough(r, uid)
 	}
 	m := r.Mark
-	sent := 0 < m.Beat && m.Beat <= s.Beat
+	sent := 0 < m.Beat && m.Beat <= s.writes.last
 	switch {
 	case r.ThroughSession() && s.hasDisowned(uid, m.Beat):
 		return Orphaned
-	case !r.ThroughSession() && sent, sent && m.Session == s.session.name && m.SessionUID == s.session.uid:
+	case !r.ThroughSession() && sent, sent && m.Session == s.validity.session.name && m.SessionUID == s.validity.session.uid:
 		return Mine
 	case r.ThroughSession():
 		return Unowned
@@ -144,7 +144,7 @@ func (s *step) bySession(r *record.Record, uid string) Owner {
 // are new enough once their stream has shown a beat of ours that went out after we first saw
 // the record.
 func (s *step) sessionsCaughtUp(r *record.Record) bool {
-	return s.cfg.Sight == WithSessions || s.session.sent > s.sawBeatOf(r)
+	return s.cfg.Sight == WithSessions || s.validity.session.sent > s.sawBeatOf(r)
 }
 
 // sawBeatOf is when we first saw the record's beat.
@@ -185,15 +185,15 @@ func (s *step) seemsOrphaned() bool {
 // decide.
 func (s *step) answerInTime() bool {
 	idle := s.Role == Following || s.Role == Claiming || s.Role == Draining && s.Drain.Stopped
-	blind := s.now >= s.session.validUntil(s.cfg.Timing)
-	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.cfg.Outlasts || blind && s.leaving == "" {
-		s.owedSince = 0
+	blind := s.now >= s.validity.session.validUntil(s.cfg.Timing)
+	if !idle || s.withdrawal.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.cfg.Outlasts || blind && s.withdrawal.leaving == "" {
+		s.validity.owedSince = 0
 		return false
 	}
-	if s.owedSince == 0 {
-		s.owedSince = s.now
+	if s.validity.owedSince == 0 {
+		s.validity.owedSince = s.now
 	}
-	if at := s.owedSince.Add(s.cfg.Timing.LeaseDuration); s.now < at {
+	if at := s.validity.owedSince.Add(s.cfg.Timing.LeaseDuration); s.now < at {
 		s.wakeAt(at)
 		return false
 	}
@@ -203,8 +203,8 @@ func (s *step) answerInTime() bool {
 
 // disown makes all that we wrote to the lock so far nobody's, for good (rule disowned-for-good).
 func (s *step) disown() {
-	s.owedSince = 0
-	s.Disowned = record.Disowned{Lock: s.Lock.Version.UID, Beat: s.Beat}
+	s.validity.owedSince = 0
+	s.Disowned = record.Disowned{Lock: s.Lock.Version.UID, Beat: s.writes.last}
 	s.act(Disown{s.Disowned})
 	l := s.Lock
 	s.sight(l.Record, l.Version)
@@ -220,11 +220,11 @@ func (s *step) hasDisowned(uid string, beat uint64) bool {
 // instant: then it has shown all that was stored before. The take of a lock whose owner's
 // session is unknown needs that, since its condition is the version of the lock, which its
 // owner does not change.
-func (s *step) proven(at record.Instant) bool { return s.session.sent >= at }
+func (s *step) proven(at record.Instant) bool { return s.validity.session.sent >= at }
 
 // reown finds out whose the lock is, now that the sessions have changed.
 func (s *step) reown() {
-	if l := s.Lock; !s.ended && l.Record != nil && s.ofUnknownSession(l.Record) && s.ownerOf(l.Record, l.Version.UID) != l.Owner {
+	if l := s.Lock; !s.withdrawal.ended && l.Record != nil && s.ofUnknownSession(l.Record) && s.ownerOf(l.Record, l.Version.UID) != l.Owner {
 		s.sight(l.Record, l.Version)
 		s.Lock.at = l.at // nothing was shown
 	}

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -120,7 +119,7 @@ func (r Role) String() string {
 }
 
 // State is all that a member knows of an election. It is a value: Step never writes to
-// what its argument points to.
+// what its argument points to. Each of its pieces has a file of its own.
 type State struct {
 	Role Role
 	Lock Lock
@@ -131,76 +130,33 @@ type State struct {
 	// Cycle counts the terms of ours.
 	Cycle int
 
-	// Preferred and Digest are what this member sees of the preference.
+	// View is what the directory said last of the other members.
+	View *View
+	preference
+	// jitter is the last random number that an event brought.
+	jitter float64
+
+	writes     writes
+	validity   validity
+	foreign    foreign
+	succession succession
+	standing   standing
+	withdrawal withdrawal
+	// Disowned is up to which beat our writes to the lock of that uid are nobody's.
+	Disowned record.Disowned
+	// sightless: we wanted the lock, but had not lately seen a beat of our session.
+	sightless bool
+
+	wake    record.Instant
+	alarmed ReportKind
+}
+
+// preference is what this member sees of the preference.
+type preference struct {
 	Preferred record.Preferred
 	Digest    string
-	// preferredAt is when Preferred became what it is.
-	preferredAt record.Instant
-	View        *View
-
-	// Beat is the number of the last write that was asked for.
-	Beat uint64
-	// firstBeat is the number of the first one; zero before. What a lower number stands
-	// beside, a former machine of this incarnation wrote.
-	firstBeat uint64
-	// writes are those not answered, or answered with Unknown and not yet passed.
-	writes  []write
-	reading bool
-	// baffled: a write was rejected, and what is known of the lock does not explain it.
-	baffled bool
-
-	// retryAt is the earliest instant for the next write after a failure.
-	retryAt record.Instant
-	// session is ours, as the stream showed it last.
-	session ownSession
-	// sightless: nothing was taken, for want of a beat of our session that was seen.
-	sightless bool
-	// heldUntil is the end of our own validity of the lock, whether or not a term is on.
-	heldUntil record.Instant
-	renewAt   record.Instant
-	jitter    float64
-	// rangeUntil is until when the range that our last committed write stands for lasts; zero
-	// where terms have none.
-	rangeUntil record.Instant
-	// denied: the store's last word on a renewal was a definite no.
-	denied bool
-
-	// suspects are the foreign electors that held the lock and may still be at work, the
-	// last one last (rule claim-and-wait); some may be history.
-	suspects []suspect
-	// claimed is the claim that we wrote last, and heard the one that the lock carried last.
-	claimed record.Claim
-	heard   heard
-	// claimsLost counts the claims that a foreign elector overwrote since our last term.
-	claimsLost int
-	// robbedUntil is until when a member of ours may be at work from which a foreign elector
-	// took the lock without waiting.
-	robbedUntil record.Instant
-	// outrankedSince is since when we have outranked a live foreign holder; zero while not.
-	outrankedSince record.Instant
-
-	// betterSince is since when somebody has been worth a move; zero when nobody is.
-	betterSince record.Instant
-	// StandDownUntil is until when this member's standing here is lowered.
-	StandDownUntil record.Instant
-	failures       int
-	// pausedUntil is until when this member leaves a free lock alone since its runners failed.
-	pausedUntil record.Instant
-
-	// ended: the store was restored; nothing that this incarnation knows is true.
-	ended bool
-	// owedSince is since when our session has kept a lock ours on which no work is done; zero
-	// while it keeps none.
-	owedSince record.Instant
-	// Disowned is up to which beat our writes to the lock of that uid are nobody's.
-	Disowned     record.Disowned
-	leaving      Reason
-	leavingSince record.Instant
-	// paused is why this member takes nothing for now; empty while it takes part.
-	paused     Reason
-	passedOver []passedOver
-	wake       record.Instant
-	alarmed    ReportKind
+	// since is when Preferred became what it is.
+	since record.Instant
 }
 
 // Lock is what is known of the lock object.
@@ -308,70 +264,14 @@ type Drain struct {
 	Stopped bool
 }
 
-type write struct {
-	purpose Purpose
-	beat    uint64
-	onto    record.Version
-	asked   record.Instant
-	token   record.Token
-	// unknown: the driver gave up waiting; it may be committed yet.
-	unknown bool
-	// seen: the stream or a read showed it committed before its reply came.
-	seen bool
-	// throughSession: what it keeps alive is renewed by beats of our session.
-	throughSession bool
-}
-
-// passedOver is a member that this one neither names nor moves to until then, since it let a nomination
-// go by, or leaves.
-type passedOver struct {
-	identity, config string
-	until            record.Instant
-	// since is the first sight of the release that named it, count how many nominations it let go
-	// by; both zero for one that leaves.
-	since record.Instant
-	count int
-}
-
 // Initial is the state of a member that has seen nothing yet.
 func Initial() State {
-	return State{Role: Following, Preferred: record.Preferred{State: record.PreferredNotSynced}, View: &View{}}
+	return State{Role: Following, preference: preference{Preferred: record.Preferred{State: record.PreferredNotSynced}}, View: &View{}}
 }
 
-// Settled says whether a member that resigned owes nothing any more: no work, no lock
-// that it could still release, no write under way. What cannot be released within one
-// leaseDuration is left to expire (rule answer-for-your-writes); a Tick is asked for at that instant. A claim
-// that lasts longer than that is so left at once.
-func (s *State) Settled(c Config, now record.Instant) bool {
-	switch {
-	case s.leaving == "" || s.Role == Leading || s.Role == Draining && !s.Drain.Stopped:
-		return false
-	case now >= s.givesUpAt(c):
-		// What our session keeps ours must have been answered for first: a Tick is due.
-		return s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession()
-	case s.Role != Following:
-		return false
-	case s.ended:
-		return true
-	}
-	return len(s.writes) == 0 && (s.Lock.Owner != Mine || (&step{State: *s, cfg: c, now: now}).abandons())
+// Continued is Initial for a member that wrote to this lock before, up to that beat, and disowned that.
+func Continued(beat uint64, disowned record.Disowned) State {
+	s := Initial()
+	s.writes.last, s.Disowned = beat, disowned
+	return s
 }
-
-// withdrawn is why this member takes nothing, for good or for now; empty while it does.
-func (s *State) withdrawn() Reason { return cmp.Or(s.leaving, s.paused) }
-
-// givesUpAt is when a leaving member stops trying to release.
-func (s *State) givesUpAt(c Config) record.Instant {
-	if s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() {
-		return max(s.leavingSince, s.owedSince).Add(c.Timing.LeaseDuration) // for our session may last for ever
-	}
-	// The release is the first write after the range.
-	return max(s.leavingSince.Add(c.Timing.LeaseDuration), s.heldUntil, s.rangeUntil.Add(c.Timing.RenewInterval))
-}
-
-// ValidUntil is until when the lock is certainly ours by the renewals that were committed;
-// zero while it is not. A term that fails open outlasts it.
-func (s *State) ValidUntil() record.Instant { return s.heldUntil }
-
-// Standing says whether the member's runners are in good standing here.
-func (s *State) Standing(now record.Instant) bool { return now >= s.StandDownUntil }

@@ -3,7 +3,6 @@ package machine
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -81,7 +80,7 @@ func (s *step) learn(event Event) {
 	case Observed:
 		s.jitter, s.source, s.altered = e.Jitter, e.Source, e.Altered
 		if e.Source == ReadBack {
-			s.reading = false
+			s.writes.reading = false
 		}
 		if e.View != nil {
 			s.View = e.View
@@ -89,9 +88,9 @@ func (s *step) learn(event Event) {
 		s.observe(e)
 		s.reown()
 	case ReadFailed:
-		s.reading = false
+		s.writes.reading = false
 		s.backOff(0)
-		if s.baffled {
+		if s.writes.baffled {
 			s.refusal() // a write was rejected, and nobody can say why
 		}
 	case WriteDone:
@@ -107,7 +106,7 @@ func (s *step) learn(event Event) {
 		s.beatSeen(e)
 	case PreferenceChanged:
 		if e.Preferred != s.Preferred {
-			s.preferredAt = s.now
+			s.preference.since = s.now
 		}
 		s.Preferred, s.Digest = e.Preferred, e.Digest
 	case RunnersStopped:
@@ -120,12 +119,12 @@ func (s *step) learn(event Event) {
 	case WorkExpired:
 		s.expired = true
 	case Paused:
-		s.paused = cmp.Or(e.Reason, ReasonPaused)
+		s.withdrawal.paused = cmp.Or(e.Reason, ReasonPaused)
 	case Resumed:
-		s.paused = ""
+		s.withdrawal.paused = ""
 	case Resign:
-		if s.leaving == "" {
-			s.leaving, s.leavingSince = cmp.Or(e.Reason, ReasonShutdown), s.now
+		if s.withdrawal.leaving == "" {
+			s.withdrawal.leaving, s.withdrawal.since = cmp.Or(e.Reason, ReasonShutdown), s.now
 		}
 	default:
 		panic(fmt.Sprintf("machine: unknown event %T", event))
@@ -139,7 +138,7 @@ func (s *step) decide() {
 	if s.answerInTime() {
 		s.play()
 	}
-	if s.leaving != "" && !s.Settled(s.cfg, s.now) {
+	if s.withdrawal.leaving != "" && !s.Settled(s.cfg, s.now) {
 		s.wakeAt(s.givesUpAt(s.cfg))
 	}
 }
@@ -161,173 +160,17 @@ func (s *step) play() {
 	}
 }
 
-// retryInterval paces what failed: a quarter of the renewal interval and up to as much
-// again, so that members do not retry in step.
-func (s *step) retryInterval() time.Duration {
-	quarter := s.cfg.Timing.RenewInterval / 4
-	return quarter + time.Duration(s.jitter*float64(quarter))
-}
-
-func (s *step) backOff(atLeast time.Duration) {
-	s.retryAt = s.now.Add(max(atLeast, s.retryInterval()))
-}
-
-// mayWrite says whether a write may go out now: one at a time, and paced after failures.
-// It asks for a Tick when that will change by itself.
-func (s *step) mayWrite() bool {
-	if s.reading || slices.ContainsFunc(s.writes, func(w write) bool { return !w.unknown }) {
-		return false
-	}
-	if s.now < s.retryAt {
-		s.wakeAt(s.retryAt)
-		return false
-	}
-	return true
-}
-
-// maxUnknown bounds the writes of unknown outcome that are kept in mind. To forget one
-// is safe: its commit is then recognized as ours, but extends nothing.
-const maxUnknown = 16
-
-// put asks for a write on top of the newest version known.
-func (s *step) put(p Purpose, r record.Record) {
-	s.Beat++
-	s.firstBeat = cmp.Or(s.firstBeat, s.Beat)
-	if r.Mark != nil {
-		r.Mark.Beat = s.Beat
-	}
-	w := write{purpose: p, beat: s.Beat, asked: s.now, token: r.Token, throughSession: r.ThroughSession()}
-	if r.Claim != nil {
-		s.claimed = *r.Claim
-	}
-	if s.Lock.Record != nil {
-		w.onto = s.Lock.Version
-	}
-	kept := s.writes[max(0, len(s.writes)-maxUnknown+1):]
-	s.writes = append(slices.Clone(kept), w)
-	s.act(Write{Purpose: p, Record: r, If: w.onto, Beat: w.beat})
-}
-
-func (s *step) read() {
-	if !s.reading {
-		s.reading = true
-		s.act(Read{})
-	}
-}
-
-// answered takes in the reply to a write.
-func (s *step) answered(e WriteDone) {
-	i := slices.IndexFunc(s.writes, func(w write) bool { return w.beat == e.Beat })
-	if i < 0 {
-		// Forgotten, or passed while of unknown outcome: a second answer would be a
-		// driver's bug, but there is nothing to decide.
-		return
-	}
-	w := s.writes[i]
-	if e.Outcome == Committed && (e.Record == nil || e.Sent < w.asked || e.Sent > s.now) {
-		panic(fmt.Sprintf("machine: %s: write %d committed without a record, or not sent between its request and its reply", s.cfg.Election, e.Beat))
-	}
-	drop := func() {
-		if len(s.writes) == 1 {
-			s.writes = nil // thousands of machines keep nothing
-			return
-		}
-		s.writes = slices.Delete(slices.Clone(s.writes), i, i+1)
-	}
-	switch e.Outcome {
-	case Committed:
-		drop()
-		s.retryAt = 0
-		if e.Version.Revision > s.Lock.Version.Revision {
-			s.sight(e.Record, e.Version)
-		}
-		s.resolve()
-		s.committed(w, e.Sent)
-	case Rejected:
-		drop()
-		if w.seen {
-			return
-		}
-		if s.Lock.Version == w.onto || s.Lock.Record == nil {
-			// The object has moved on and we have not seen how.
-			s.baffled = true
-			s.read()
-			if len(s.writes) == 0 {
-				s.refusal() // no write of ours can be what it met
-			}
-		}
-	case Refused:
-		drop()
-		s.backOff(e.RetryAfter)
-		if e.RetryAfter == 0 { // a throttling store says nothing about the lock
-			s.refusal()
-		}
-	case Unknown:
-		if s.passed(w) {
-			drop()
-			return
-		}
-		s.writes = slices.Clone(s.writes)
-		s.writes[i].unknown = true
-		s.backOff(0)
-		s.read()
-	default:
-		panic(fmt.Sprintf("machine: %s: outcome %d", s.cfg.Election, e.Outcome))
-	}
-}
-
-// passed says whether the version that the write was conditional on is history, so that
-// the write is either visible or will never be (rule sending-counts).
-func (s *step) passed(w write) bool {
-	if w.onto.IsZero() {
-		return s.Lock.Record != nil
-	}
-	return s.Lock.Record == nil || s.Lock.Version.UID != w.onto.UID || s.Lock.Version.Revision > w.onto.Revision
-}
-
-// committed takes in that a write of ours is stored, by its reply or by sight, and was
-// sent no earlier than the instant sent.
-func (s *step) committed(w write, sent record.Instant) {
-	if w.purpose != Claim && w.purpose != Take && w.purpose != Renew {
-		return
-	}
-	if s.Lock.Owner != Mine || s.Lock.Record.Token != w.token {
-		return // already history
-	}
-	validUntil := sent.Add(s.cfg.Timing.Validity()) // rule sending-counts: from the send time, always
-	if w.throughSession {
-		validUntil = s.session.validUntil(s.cfg.Timing)
-	}
-	s.heldUntil = max(s.heldUntil, validUntil)
-	s.renewAt = max(s.renewAt, sent.Add(s.cfg.Timing.RenewInterval))
-	s.ranged(w)
-	s.denied = false
-	switch {
-	case s.Role == Leading && s.Term.Token == w.token:
-		// Work that slept past its deadline is dead, and stays so (rule dead-by-the-deadline).
-		if validUntil > s.Term.Deadline && s.now < s.Term.Deadline {
-			s.Term.Deadline = validUntil
-			s.act(Extend{Deadline: validUntil})
-		}
-	case (s.Role == Following || s.Role == Claiming) && w.purpose == Take && s.withdrawn() == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
-		// A write whose term is over starts no second one when its reply comes in.
-		if w.token > s.Term.Token {
-			s.start(w, sent, validUntil)
-		}
-	}
-}
-
 // start begins a term on its own committed write, sent at the instant sent (rule own-take).
 func (s *step) start(w write, sent, deadline record.Instant) {
 	s.Cycle++
 	s.Term = Term{Token: w.token, UID: s.Lock.Version.UID, Started: s.now, Deadline: deadline, asked: w.asked}
 	s.Drain = Drain{}
-	s.betterSince = 0
+	s.succession.betterSince = 0
 	s.alarmed = 0
-	s.claimsLost = 0
+	s.foreign.claimsLost = 0
 	// The first interval is shortened at random so that renewals spread over it.
 	interval := s.cfg.Timing.RenewInterval
-	s.renewAt = sent.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))
+	s.validity.renewAt = sent.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))
 	s.act(Start{Token: s.Term.Token, Cycle: s.Cycle, Deadline: deadline})
 	s.become(Leading, ReasonTaken) // whoever hears of it finds it so
 }
@@ -338,18 +181,4 @@ func (s *step) stop(why Reason) {
 	s.Drain = Drain{Reason: why}
 	s.act(Stop{Reason: why, By: by})
 	s.become(Draining, why)
-}
-
-// standDown lowers this member's standing, doubling while terms stay short (rule no-flapping).
-func (s *step) standDown() {
-	if s.now.Sub(s.Term.Started) > 2*record.Doubled(s.cfg.Timing.StandDown, s.failures) {
-		s.failures = 0
-	}
-	t := s.cfg.Timing
-	s.StandDownUntil = s.now.Add(record.Doubled(t.StandDown, s.failures))
-	// Nobody is excluded from a free lock (rule succession), but neither do failing runners make
-	// it go round as fast as the store can write: all others go first.
-	pause := record.Doubled(max(2*t.NominateDelay, time.Second), s.failures)
-	s.pausedUntil = min(s.StandDownUntil, s.now.Add(pause))
-	s.failures++
 }

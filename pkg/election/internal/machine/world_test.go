@@ -136,8 +136,8 @@ func (w *world) step(event Event) {
 			e.shown, e.shownAt = true, o.Version.Revision
 		}
 	}
-	if len(after.writes) > maxUnknown+1 || len(after.passedOver) > maxPassedOver || len(after.suspects) > maxSuspects {
-		w.t.Fatalf("memory grows: %d writes, %d passed over, %d suspects", len(after.writes), len(after.passedOver), len(after.suspects))
+	if len(after.writes.open) > maxUnknown+1 || len(after.succession.passedOver) > maxPassedOver || len(after.foreign.suspects) > maxSuspects {
+		w.t.Fatalf("memory grows: %d writes, %d passed over, %d suspects", len(after.writes.open), len(after.succession.passedOver), len(after.foreign.suspects))
 	}
 	w.actionsSeen += len(actions)
 	for _, a := range actions {

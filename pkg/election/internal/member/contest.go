@@ -117,9 +117,7 @@ func (c *contest) newest() uint64 {
 
 // initialState begins with the beats that were used, and disowned, before.
 func initialState(m *Member, lock lockName) machine.State {
-	s := machine.Initial()
-	s.Beat, s.Disowned = m.gone[lock].beat, m.disowned[lock].Disowned
-	return s
+	return machine.Continued(m.gone[lock].beat, m.disowned[lock].Disowned)
 }
 
 func (c *contest) name() string { return c.election.Name }

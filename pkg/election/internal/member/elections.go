@@ -116,5 +116,5 @@ func (m *Member) drop(c *contest) {
 		m.unready.remove(c)
 	}
 	delete(m.streamOf(c.lock.store).byLock, c.lock.name)
-	m.gone[c.lock] = gone{c.state.Beat, c.election}
+	m.gone[c.lock] = gone{c.state.LastBeat(), c.election}
 }

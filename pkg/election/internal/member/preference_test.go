@@ -34,7 +34,8 @@ func TestPreferenceIsToldToWhomItConcerns(t *testing.T) {
 				m := New(Config{Group: "edge", Identity: "m1_01234567"})
 				m.now, m.beat = 10, machine.BeatSeen{Sent: 5} // whoever is told anything is told of it first
 				election := &Election{ID: 1, Name: name, Lock: name, Settings: &Settings{}}
-				c := &contest{m: m, election: election, slot: notQueued, state: machine.State{View: &machine.View{}, Preferred: blue, Digest: "1"}}
+				c := &contest{m: m, election: election, slot: notQueued, state: machine.State{View: &machine.View{}}}
+				c.state.Preferred, c.state.Digest = blue, "1"
 				m.contests.add(c)
 				m.prefer(tt.next)
 				if told := c.beatSent == 5; told != tt.told[name] {

@@ -11,7 +11,7 @@ var driverRows = []row{
 	},
 	{
 		name: "writes/altered-times-count", rule: "sending-counts: a write that is seen counts only as it was sent",
-		file: "pkg/election/internal/machine/observe.go",
+		file: "pkg/election/internal/machine/writes.go",
 		old:  "		case won && s.altered:\n",
 		new:  "		case false:\n",
 		pkg:  "pkg/election", test: "TestTimesThatAPolicyChanges",
@@ -94,15 +94,15 @@ var driverRows = []row{
 	},
 	{
 		name: "leaving/shortens-a-passing-over", rule: "no-flapping: a release that says who leaves shortens no passing over",
-		file: "pkg/election/internal/machine/follow.go",
-		old:  "until > p.until || p.config != s.configOf(p.identity) {",
+		file: "pkg/election/internal/machine/succession.go",
+		old:  "until > p.until || p.config != config {",
 		new:  "true {",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
 		name: "leaving/with-another-configuration", rule: "no-flapping: whoever leaves is passed over, also with another configuration",
-		file: "pkg/election/internal/machine/follow.go",
-		old:  "until > p.until || p.config != s.configOf(p.identity) {",
+		file: "pkg/election/internal/machine/succession.go",
+		old:  "until > p.until || p.config != config {",
 		new:  "until > p.until {",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},

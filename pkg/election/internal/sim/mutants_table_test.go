@@ -3,7 +3,7 @@ package sim
 // rows are ordered by the rule that they break.
 var rows = []mutant{
 	{
-		name: "deadline-from-the-reply", rule: "sending-counts", file: "internal/machine/step.go",
+		name: "deadline-from-the-reply", rule: "sending-counts", file: "internal/machine/validity.go",
 		old: "validUntil := sent.Add(s.cfg.Timing.Validity())",
 		new: "validUntil := s.now.Add(s.cfg.Timing.Validity())",
 	},
@@ -13,19 +13,19 @@ var rows = []mutant{
 		new: "return d",
 	},
 	{
-		name: "lost-reply-extends", rule: "sending-counts", file: "internal/machine/step.go",
-		old: "		s.writes[i].unknown = true\n",
-		new: "		s.writes[i].unknown = true\n		s.committed(w, w.asked)\n",
+		name: "lost-reply-extends", rule: "sending-counts", file: "internal/machine/writes.go",
+		old: "		s.writes.open[i].unknown = true\n",
+		new: "		s.writes.open[i].unknown = true\n		s.committed(w, w.asked)\n",
 	},
 	{
 		name: "beat-counts-when-seen", rule: "seen-not-assumed", file: "internal/machine/sessions.go",
-		old: "sent: max(s.session.sent, e.Sent)}",
+		old: "sent: max(s.validity.session.sent, e.Sent)}",
 		new: "sent: s.now}",
 	},
 	{
-		name: "session-term-counts-from-its-take", rule: "seen-not-assumed", file: "internal/machine/step.go",
+		name: "session-term-counts-from-its-take", rule: "seen-not-assumed", file: "internal/machine/validity.go",
 		old: "	if w.throughSession {\n",
-		new: "	if w.throughSession && s.session.sent == 0 {\n",
+		new: "	if w.throughSession && s.validity.session.sent == 0 {\n",
 	},
 	{
 		name: "beats-before-the-locks-of-a-list", rule: "seen-not-assumed", file: "internal/member/watching.go",
@@ -68,7 +68,7 @@ var rows = []mutant{
 		new: "		case !s.Drain.Lost:\n			s.release()",
 	},
 	{
-		name: "extends-after-the-stop", rule: "stop-before-release", file: "internal/machine/step.go",
+		name: "extends-after-the-stop", rule: "stop-before-release", file: "internal/machine/validity.go",
 		old: "case s.Role == Leading && s.Term.Token == w.token:",
 		new: "case s.Role != Following && s.Term.Token == w.token:",
 	},
@@ -83,7 +83,7 @@ var rows = []mutant{
 		new: "	s.put(Take, r)\n	s.start(write{token: r.Token}, s.now, s.now.Add(s.cfg.Timing.Validity()))\n",
 	},
 	{
-		name: "starts-on-anybodys-write", rule: "own-take", file: "internal/machine/observe.go",
+		name: "starts-on-anybodys-write", rule: "own-take", file: "internal/machine/writes.go",
 		old: "won := s.Lock.Owner == Mine && s.Lock.Record.Mark.Beat == w.beat",
 		new: "won := s.Lock.Owner == Mine || s.Lock.Owner == Other",
 	},
@@ -103,17 +103,17 @@ var rows = []mutant{
 		new: "		s.put(Take, r)\n",
 	},
 	{
-		name: "claim-is-not-waited-out", rule: "claim-and-wait", file: "internal/machine/claim.go",
-		old: "func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.robbedUntil) }",
+		name: "claim-is-not-waited-out", rule: "claim-and-wait", file: "internal/machine/foreign.go",
+		old: "func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.robbedUntil) }",
 		new: "func (s *step) heldBack() record.Instant { return 0 }",
 	},
 	{
-		name: "claim-is-released", rule: "claim-and-wait", file: "internal/machine/claim.go",
-		old: "	case s.now >= over && (s.withdrawn()",
-		new: "	case (s.withdrawn()",
+		name: "claim-is-released", rule: "claim-and-wait", file: "internal/machine/foreign.go",
+		old: "	case s.now >= over && (s.withdrawal.reason()",
+		new: "	case (s.withdrawal.reason()",
 	},
 	{
-		name: "claim-is-not-passed-on", rule: "claim-and-wait", file: "internal/machine/claim.go",
+		name: "claim-is-not-passed-on", rule: "claim-and-wait", file: "internal/machine/foreign.go",
 		old: "		s.suspect(*r.Claim, true)\n",
 		new: "",
 	},
@@ -195,7 +195,7 @@ var rows = []mutant{
 	},
 	{
 		name: "last-holder-after-release", rule: "unknown-is-waited-out", file: "internal/machine/lead.go", from: 2700,
-		old: "	s.heldUntil = 0 // from here on another may hold it, seen by us or not\n",
+		old: "	s.validity.until = 0 // from here on another may hold it, seen by us or not\n",
 		new: "",
 	},
 	{
@@ -235,12 +235,12 @@ var rows = []mutant{
 	},
 	{
 		name: "ignores-minHold", rule: "no-flapping", file: "internal/machine/lead.go",
-		old: "at := max(s.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
-		new: "at := s.betterSince.Add(t.PreemptDelay)",
+		old: "at := max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
+		new: "at := s.succession.betterSince.Add(t.PreemptDelay)",
 	},
 	{
 		name: "ignores-preemptDelay", rule: "no-flapping", file: "internal/machine/lead.go",
-		old: "at := max(s.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
+		old: "at := max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
 		new: "at := s.Term.Started.Add(t.MinHold)",
 	},
 	{
@@ -336,7 +336,7 @@ var rows = []mutant{
 	},
 	{
 		name: "open-for-longer", rule: "open-until-a-no", file: "internal/machine/outage.go", class: Outages,
-		old: "s.heldUntil.Add(s.cfg.Outage.For))",
-		new: "s.heldUntil.Add(2*s.cfg.Outage.For))",
+		old: "s.validity.until.Add(s.cfg.Outage.For))",
+		new: "s.validity.until.Add(2*s.cfg.Outage.For))",
 	},
 }

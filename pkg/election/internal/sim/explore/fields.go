@@ -57,29 +57,29 @@ type field struct {
 // fields is what is known of the fields of the machine's state beyond their types. Each
 // line is a claim that the exploration puts to the test: see Confirm.
 var fields = map[string]field{
-	"State.Beat":           {class: beat},
-	"State.Cycle":          {class: leftOut}, // told, never asked
-	"State.View":           {class: leftOut}, // follows from the slots
-	"State.alarmed":        {class: leftOut}, // keeps reports from repeating
-	"State.preferredAt":    {class: leftOut}, // for locks shared with Istio
-	"State.firstBeat":      {class: leftOut}, // for claims
-	"State.session":        {sessions: true},
-	"State.sightless":      {sessions: true},
-	"State.Disowned":       {sessions: true},
-	"Disowned.Beat":        {class: beat},
-	"State.owedSince":      {class: since, reach: lease, sessions: true},
-	"Lock.beaten":          {sessions: true, unless: ofOtherBeat},
-	"State.retryAt":        {class: until},
-	"State.heldUntil":      {class: until, as: keptUntil},
-	"State.renewAt":        {class: until, when: holds},
-	"State.pausedUntil":    {class: until},
-	"State.rangeUntil":     {class: until}, // without ranges, never
-	"State.StandDownUntil": {class: until},
-	"State.wake":           {class: due},
-	"State.failures":       {class: count},
-	"State.betterSince":    {class: since, reach: func(t record.Timing) int { return ticks(t.PreemptDelay) }, when: leading},
-	"State.Drain":          {when: func(s *machine.State) bool { return s.Role == machine.Draining }},
-	"State.leavingSince":   {class: since, reach: lease},
+	"writes.last":            {class: beat},
+	"State.Cycle":            {class: leftOut}, // told, never asked
+	"State.View":             {class: leftOut}, // follows from the slots
+	"State.alarmed":          {class: leftOut}, // keeps reports from repeating
+	"preference.since":       {class: leftOut}, // for locks shared with Istio
+	"writes.first":           {class: leftOut}, // for claims
+	"validity.session":       {sessions: true},
+	"State.sightless":        {sessions: true},
+	"State.Disowned":         {sessions: true},
+	"Disowned.Beat":          {class: beat},
+	"validity.owedSince":     {class: since, reach: lease, sessions: true},
+	"Lock.beaten":            {sessions: true, unless: ofOtherBeat},
+	"writes.retryAt":         {class: until},
+	"validity.until":         {class: until, as: keptUntil},
+	"validity.renewAt":       {class: until, when: holds},
+	"standing.pausedUntil":   {class: until},
+	"validity.rangeUntil":    {class: until}, // without ranges, never
+	"standing.downUntil":     {class: until},
+	"State.wake":             {class: due},
+	"standing.failures":      {class: count},
+	"succession.betterSince": {class: since, reach: func(t record.Timing) int { return ticks(t.PreemptDelay) }, when: leading},
+	"State.Drain":            {when: func(s *machine.State) bool { return s.Role == machine.Draining }},
+	"withdrawal.since":       {class: since, reach: lease},
 
 	"Term.Started": {class: since, when: leading, reach: func(t record.Timing) int {
 		return max(ticks(t.MinHold), 2*ticks(record.Doubled(t.StandDown, 5)))

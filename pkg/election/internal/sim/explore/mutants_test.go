@@ -24,13 +24,13 @@ type mutant struct {
 
 var rows = []mutant{
 	{
-		name: "deadline from the reply", file: "internal/machine/step.go",
+		name: "deadline from the reply", file: "internal/machine/validity.go",
 		old: "validUntil := sent.Add(s.cfg.Timing.Validity())", new: "validUntil := s.now.Add(s.cfg.Timing.Validity())",
 		world: "slow", wrong: "work",
 	},
 	{
-		name: "lost reply extends", file: "internal/machine/step.go",
-		old: "		s.writes[i].unknown = true\n", new: "		s.writes[i].unknown = true\n		s.committed(w, w.asked)\n",
+		name: "lost reply extends", file: "internal/machine/writes.go",
+		old: "		s.writes.open[i].unknown = true\n", new: "		s.writes.open[i].unknown = true\n		s.committed(w, w.asked)\n",
 		world: "any", wrong: "work",
 	},
 	{
@@ -65,7 +65,7 @@ var rows = []mutant{
 	},
 	{
 		name: "a failed read is waited for", file: "internal/machine/step.go",
-		old: "	case ReadFailed:\n		s.reading = false\n", new: "	case ReadFailed:\n",
+		old: "	case ReadFailed:\n		s.writes.reading = false\n", new: "	case ReadFailed:\n",
 		world: "alone", wrong: "no leader for ever",
 	},
 	{
@@ -76,12 +76,12 @@ var rows = []mutant{
 	},
 	{
 		name: "a beat counts from its sight (rule seen-not-assumed)", file: "internal/machine/sessions.go",
-		old: "sent: max(s.session.sent, e.Sent)}", new: "sent: s.now}",
+		old: "sent: max(s.validity.session.sent, e.Sent)}", new: "sent: s.now}",
 		world: "sessions", wrong: "more than the beats that it has seen",
 	},
 	{
-		name: "a term counts from its take (rule seen-not-assumed)", file: "internal/machine/step.go",
-		old: "	if w.throughSession {\n", new: "	if w.throughSession && s.session.sent == 0 {\n",
+		name: "a term counts from its take (rule seen-not-assumed)", file: "internal/machine/validity.go",
+		old: "	if w.throughSession {\n", new: "	if w.throughSession && s.validity.session.sent == 0 {\n",
 		world: "sessions", wrong: "more than the beats that it has seen",
 	},
 	{

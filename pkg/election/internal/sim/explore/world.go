@@ -329,7 +329,7 @@ func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect
 		if q.ofLock() {
 			w.judgeAsked(i, m, &q)
 			if s := m.state(); s != nil { // else nobody waits for what comes of it
-				q.beat = s.Beat
+				q.beat = s.LastBeat()
 			}
 		}
 		if m.cut {

@@ -15,6 +15,23 @@ import (
 // stays with the lock: whoever takes over from the claimer waits as well. While it lasts
 // the lock is not let go, so that no other foreign elector takes it meanwhile.
 
+// foreign is what this member knows of electors that are not ours and held the lock.
+type foreign struct {
+	// suspects are those that may still be at work, the last one last (rule claim-and-wait); some may
+	// be history.
+	suspects []suspect
+	// claimed is the claim that we wrote last, and heard the one that the lock carried last.
+	claimed record.Claim
+	heard   heard
+	// claimsLost counts the claims that a foreign elector overwrote since our last term.
+	claimsLost int
+	// robbedUntil is until when a member of ours may be at work from which a foreign elector
+	// took the lock without waiting.
+	robbedUntil record.Instant
+	// outrankedSince is since when we have outranked a live foreign holder; zero while not.
+	outrankedSince record.Instant
+}
+
 // suspect is a foreign elector that may still be at work, as a claim on its lock says it.
 type suspect struct {
 	record.Claim
@@ -45,12 +62,12 @@ func (s *step) suspect(c record.Claim, told bool) {
 		}
 		others = nil
 	}
-	s.suspects = append(others, suspect{Claim: c, at: s.now, told: told})
+	s.foreign.suspects = append(others, suspect{Claim: c, at: s.now, told: told})
 }
 
 // lasting is a copy of the suspects that may still be at work.
 func (s *step) lasting() []suspect {
-	return slices.DeleteFunc(slices.Clone(s.suspects), func(o suspect) bool { return s.now >= s.stopped(o) })
+	return slices.DeleteFunc(slices.Clone(s.foreign.suspects), func(o suspect) bool { return s.now >= s.stopped(o) })
 }
 
 // stopped is when a suspect has certainly stopped.
@@ -66,7 +83,7 @@ func (s *step) stopped(o suspect) record.Instant {
 // claimOver is when all suspects have certainly stopped.
 func (s *step) claimOver() record.Instant {
 	var over record.Instant
-	for _, o := range s.suspects {
+	for _, o := range s.foreign.suspects {
 		if !o.released {
 			over = max(over, s.stopped(o))
 		}
@@ -79,15 +96,15 @@ func (s *step) claimLasts() bool { return s.now < s.claimOver() }
 // claim is what our record says while suspects may be at work: the last of them, for as
 // long as the slowest. It is said unchanged until the wait is over.
 func (s *step) claim() *record.Claim {
-	at := slices.DeleteFunc(slices.Clone(s.suspects), func(o suspect) bool { return o.released })
+	at := slices.DeleteFunc(slices.Clone(s.foreign.suspects), func(o suspect) bool { return o.released })
 	last := at[len(at)-1].Claim
 	for _, o := range at {
 		if s.now < s.stopped(o) {
 			last.Duration = max(last.Duration, o.Duration)
 		}
 	}
-	if s.claimed.Identity == last.Identity && s.claimed.Transitions == last.Transitions {
-		last.Duration = max(last.Duration, s.claimed.Duration)
+	if s.foreign.claimed.Identity == last.Identity && s.foreign.claimed.Transitions == last.Transitions {
+		last.Duration = max(last.Duration, s.foreign.claimed.Duration)
 	}
 	return &last
 }
@@ -117,7 +134,7 @@ func (s *step) seeForeign(r, before *record.Record) {
 func (s *step) missedForeign(e Observed) {
 	shown := s.Lock.shown
 	if s.mayBeForeign() && s.ownerOf(e.Record, e.Version.UID) != Mine {
-		s.heldUntil = 0
+		s.validity.until = 0
 	}
 	if s.ownerOf(e.Record, e.Version.UID) != Foreign || shown != nil && s.Lock.streamed.UID == e.Version.UID &&
 		shown.Holder == e.Record.Holder && shown.Transitions == e.Record.Transitions {
@@ -129,30 +146,30 @@ func (s *step) missedForeign(e Observed) {
 // seeClaim takes in whether a record that one of us wrote carries a claim. It is called
 // for new beats only: what strangers make of it afterwards counts for nothing.
 func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
-	if owner == Mine && s.firstBeat != 0 && r.Mark.Beat >= s.firstBeat {
+	if owner == Mine && s.writes.first != 0 && r.Mark.Beat >= s.writes.first {
 		// What we wrote we know; what stands there a stranger may have edited before we saw it.
 		if s.claimLasts() {
-			s.heard = heard{claim: s.claimed, uid: v.UID}
+			s.foreign.heard = heard{claim: s.foreign.claimed, uid: v.UID}
 		}
 		return
 	}
 	if r.Claim == nil {
 		// Who wrote it knew that whoever it had told of has stopped. Whom we have seen
 		// ourselves we wait for on our own clock.
-		s.suspects = slices.DeleteFunc(slices.Clone(s.suspects), func(o suspect) bool { return o.told })
-		s.heard = heard{}
+		s.foreign.suspects = slices.DeleteFunc(slices.Clone(s.foreign.suspects), func(o suspect) bool { return o.told })
+		s.foreign.heard = heard{}
 		return
 	}
 	now := heard{claim: *r.Claim, uid: v.UID}
 	switch {
 	case s.shownUnder(*r.Claim, v):
 		// We saw its last renewal.
-	case s.heard.uid == now.uid && s.heard.claim.Identity == now.claim.Identity && s.heard.claim.Transitions == now.claim.Transitions:
+	case s.foreign.heard.uid == now.uid && s.foreign.heard.claim.Identity == now.claim.Identity && s.foreign.heard.claim.Transitions == now.claim.Transitions:
 		// Since it was claimed first its holder cannot have renewed.
 	default:
 		s.suspect(*r.Claim, true)
 	}
-	s.heard = now
+	s.foreign.heard = now
 }
 
 // seeLeftoverClaim takes in the claim that a foreign holder took over with the lock. It says
@@ -179,7 +196,7 @@ func (s *step) seeLeftoverMark(r, before *record.Record) {
 	if m.Renewal != record.RenewalSession {
 		wait = max(wait, min(m.Duration, foreignMaxDuration))
 	}
-	s.robbedUntil = max(s.robbedUntil, s.now.Add(s.observer().ObserverWait(wait)))
+	s.foreign.robbedUntil = max(s.foreign.robbedUntil, s.now.Add(s.observer().ObserverWait(wait)))
 }
 
 // shownUnder says whether the stream shows the claim right after the holder it names.
@@ -202,7 +219,7 @@ func (s *step) claiming() {
 		s.become(Following, ReasonAbandoned)
 		return
 	case s.Lock.Owner == Mine:
-	case s.lastHolder() && (s.withdrawn() == "" || s.claimLasts() && !s.abandons()):
+	case s.lastHolder() && (s.withdrawal.reason() == "" || s.claimLasts() && !s.abandons()):
 		// A foreign elector that was stopped before it noticed blanks our record.
 		s.take()
 		return
@@ -211,7 +228,7 @@ func (s *step) claiming() {
 		return
 	default:
 		if s.Lock.Owner == Foreign {
-			s.claimsLost++
+			s.foreign.claimsLost++
 		}
 		s.become(Following, ReasonNotHeld)
 		return
@@ -219,10 +236,10 @@ func (s *step) claiming() {
 	over := s.heldBack()
 	at := over
 	if s.preferredElsewhere() {
-		at = max(at, s.stealsUntil(s.preferredAt))
+		at = max(at, s.stealsUntil(s.preference.since))
 	}
 	switch {
-	case s.now >= over && (s.withdrawn() != "" || s.better() != nil):
+	case s.now >= over && (s.withdrawal.reason() != "" || s.better() != nil):
 		s.Drain.Reason = ReasonReleased
 		s.release()
 	case s.now < at:
@@ -235,7 +252,7 @@ func (s *step) claiming() {
 
 // heldBack is until when no term may start although the lock is ours: others may still
 // be at work, foreign ones or one of us from which a foreign one took the lock.
-func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.robbedUntil) }
+func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.robbedUntil) }
 
 // abandons says whether we leave before nobody else can be at work. Then the lock is not
 // released, since another foreign elector would take it at once and work beside the one
@@ -247,7 +264,7 @@ func (s *step) abandons() bool {
 	if s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() {
 		return false
 	}
-	return s.leaving != "" && s.heldBack() > max(s.now, s.leavingSince.Add(t.LeaseDuration-t.RenewInterval))
+	return s.withdrawal.leaving != "" && s.heldBack() > max(s.now, s.withdrawal.since.Add(t.LeaseDuration-t.RenewInterval))
 }
 
 // shownDuration is the plain one, by which foreign electors go. Nobody rewrites the record
@@ -292,10 +309,10 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 // another may be there this may have been that one's release, which blanks whoever holds
 // the lock; then nobody has stopped.
 func (s *step) foreignReleased(holder string) {
-	s.suspects = s.lasting()
-	if !slices.ContainsFunc(s.suspects, func(o suspect) bool { return o.Identity != holder }) {
-		for i := range s.suspects {
-			s.suspects[i].released = true
+	s.foreign.suspects = s.lasting()
+	if !slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != holder }) {
+		for i := range s.foreign.suspects {
+			s.foreign.suspects[i].released = true
 		}
 	}
 }
@@ -305,18 +322,18 @@ func (s *step) foreignReleased(holder string) {
 func (s *step) foreignMayGoAt() (record.Instant, bool) {
 	t := s.cfg.Timing
 	if !s.stands() || s.now < s.cfg.ProvenAt || !s.outranksForeign(s.Lock.Record) {
-		s.outrankedSince = 0
+		s.foreign.outrankedSince = 0
 		return 0, false
 	}
-	if s.outrankedSince == 0 {
-		s.outrankedSince = s.now
+	if s.foreign.outrankedSince == 0 {
+		s.foreign.outrankedSince = s.now
 	}
 	delay := t.PreemptDelay
-	if s.claimsLost > 0 {
+	if s.foreign.claimsLost > 0 {
 		// It, or its like, took the lock back: they and we do not prefer the same.
-		delay = max(delay, record.Doubled(max(t.MinHold, time.Second), s.claimsLost))
+		delay = max(delay, record.Doubled(max(t.MinHold, time.Second), s.foreign.claimsLost))
 	}
-	return s.outrankedSince.Add(delay), true
+	return s.foreign.outrankedSince.Add(delay), true
 }
 
 // outranksForeign says whether we outrank a foreign holder. Its key may be a leftover of

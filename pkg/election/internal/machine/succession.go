@@ -1,0 +1,99 @@
+package machine
+
+import (
+	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// succession is what this member remembers of those that may lead after it.
+type succession struct {
+	passedOver []passedOver
+	// betterSince is since when somebody has been worth a move; zero when nobody is.
+	betterSince record.Instant
+}
+
+// passedOver is a member that this one neither names nor moves to until then, since it let a nomination
+// go by, or leaves.
+type passedOver struct {
+	identity, config string
+	until            record.Instant
+	// since is the first sight of the release that named it, count how many nominations it let go
+	// by; both zero for one that leaves.
+	since record.Instant
+	count int
+}
+
+// turnGone passes over the nominee of a lock that has been free for longer than its turn.
+func (s *step) turnGone(free record.Instant) {
+	if s.now >= free.Add(s.cfg.Timing.NominateDelay) {
+		s.passOver(s.Lock)
+	}
+}
+
+// turnTaken passes over the nominee of the lock that was free before, now that another
+// member of ours took that very release: so it waited for as long as the nominee's turn,
+// whether we did or not. Without this, members that take the lock from each other by
+// turns would each nominate it again and again. A nominee for which nobody waits is not passed over.
+func (s *step) turnTaken(before Lock, r *record.Record) {
+	if before.Owner == Free && before.Record.HandoverTo != r.Holder && r.Transitions == before.Record.Transitions+1 && s.mayCome(before.Record.HandoverTo) {
+		s.passOver(before)
+	}
+}
+
+// passOver remembers the nominee of the released lock l, which let its turn go by.
+func (s *step) passOver(l Lock) {
+	nominee := l.Record.HandoverTo
+	if l.Owner != Free || l.foreignRelease || nominee == "" || nominee == s.cfg.Member.Identity {
+		return
+	}
+	p := s.succession.passing(nominee)
+	if p.until > 0 && p.since == l.since {
+		return // for this very nomination
+	}
+	p.until = s.now.Add(record.Doubled(s.cfg.Timing.StandDown, p.count))
+	p.count++
+	p.since, p.config = l.since, s.configOf(nominee)
+	s.succession.note(p)
+	s.act(Report{Kind: PassedOver, Role: s.Role, Detail: nominee})
+}
+
+// leaves passes over the member that released the lock because it leaves: for a moment longer its session
+// may say that it is ready, and the next holder would hand the lock straight back. A longer passing over stands.
+func (s *step) leaves(r *record.Record) {
+	n := len(r.History)
+	if n == 0 || r.History[n-1].Why != released+string(ReasonShutdown) || r.History[n-1].Who == s.cfg.Member.Identity {
+		return
+	}
+	p := s.succession.passing(r.History[n-1].Who)
+	config := s.configOf(p.identity)
+	if until := s.now.Add(s.cfg.Timing.LeaseDuration); until > p.until || p.config != config {
+		p.until, p.config = until, config
+		s.succession.note(p)
+	}
+}
+
+// passing is what is known of a member that is or was passed over; else its until is zero.
+func (f succession) passing(identity string) passedOver {
+	if i := slices.IndexFunc(f.passedOver, func(p passedOver) bool { return p.identity == identity }); i >= 0 {
+		return f.passedOver[i]
+	}
+	return passedOver{identity: identity}
+}
+
+// note replaces what was known of that member, and forgets the oldest one if there are too many.
+func (f *succession) note(p passedOver) {
+	rest := slices.DeleteFunc(slices.Clone(f.passedOver), func(o passedOver) bool { return o.identity == p.identity })
+	f.passedOver = append(rest[max(0, len(rest)-maxPassedOver+1):], p)
+}
+
+// forgive forgets that a member let its turn go by, now that it took the lock.
+func (f *succession) forgive(member string) {
+	named := func(p passedOver) bool { return p.identity == member }
+	if slices.ContainsFunc(f.passedOver, named) {
+		f.passedOver = slices.DeleteFunc(slices.Clone(f.passedOver), named)
+	}
+}
+
+// maxPassedOver bounds the memory of members that are passed over.
+const maxPassedOver = 16

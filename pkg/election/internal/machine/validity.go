@@ -1,0 +1,58 @@
+package machine
+
+import (
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// validity is for how long the lock is certainly ours, by our own writes and by the beats of our
+// session, whether or not a term is on.
+type validity struct {
+	until   record.Instant
+	renewAt record.Instant
+	// rangeUntil is until when the range that our last committed write stands for lasts; zero
+	// where terms have none.
+	rangeUntil record.Instant
+	// owedSince is since when our session has kept a lock ours on which no work is done; zero
+	// while it keeps none.
+	owedSince record.Instant
+	// denied: the store's last word on a renewal was a definite no.
+	denied bool
+	// session is ours, as the stream showed it last.
+	session ownSession
+}
+
+// committed takes in that a write of ours is stored, by its reply or by sight, and was
+// sent no earlier than the instant sent.
+func (s *step) committed(w write, sent record.Instant) {
+	if w.purpose != Claim && w.purpose != Take && w.purpose != Renew {
+		return
+	}
+	if s.Lock.Owner != Mine || s.Lock.Record.Token != w.token {
+		return // already history
+	}
+	validUntil := sent.Add(s.cfg.Timing.Validity()) // rule sending-counts: from the send time, always
+	if w.throughSession {
+		validUntil = s.validity.session.validUntil(s.cfg.Timing)
+	}
+	s.validity.until = max(s.validity.until, validUntil)
+	s.validity.renewAt = max(s.validity.renewAt, sent.Add(s.cfg.Timing.RenewInterval))
+	s.ranged(w)
+	s.validity.denied = false
+	switch {
+	case s.Role == Leading && s.Term.Token == w.token:
+		// Work that slept past its deadline is dead, and stays so (rule dead-by-the-deadline).
+		if validUntil > s.Term.Deadline && s.now < s.Term.Deadline {
+			s.Term.Deadline = validUntil
+			s.act(Extend{Deadline: validUntil})
+		}
+	case (s.Role == Following || s.Role == Claiming) && w.purpose == Take && s.withdrawal.reason() == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
+		// A write whose term is over starts no second one when its reply comes in.
+		if w.token > s.Term.Token {
+			s.start(w, sent, validUntil)
+		}
+	}
+}
+
+// ValidUntil is until when the lock is certainly ours by the renewals that were committed;
+// zero while it is not. A term that fails open outlasts it.
+func (s *State) ValidUntil() record.Instant { return s.validity.until }

@@ -1,0 +1,192 @@
+package machine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// writes are what this member asked to be written to the lock, one at a time, and what it does not
+// know of that yet.
+type writes struct {
+	// last is the number of the last write that was asked for.
+	last uint64
+	// first is the number of the first one; zero before. What a lower number stands beside, a former
+	// machine of this incarnation wrote.
+	first uint64
+	// open are those not answered, or answered with Unknown and not yet passed.
+	open    []write
+	reading bool
+	// baffled: a write was rejected, and what is known of the lock does not explain it.
+	baffled bool
+	// retryAt is the earliest instant for the next write after a failure.
+	retryAt record.Instant
+}
+
+type write struct {
+	purpose Purpose
+	beat    uint64
+	onto    record.Version
+	asked   record.Instant
+	token   record.Token
+	// unknown: the driver gave up waiting; it may be committed yet.
+	unknown bool
+	// seen: the stream or a read showed it committed before its reply came.
+	seen bool
+	// throughSession: what it keeps alive is renewed by beats of our session.
+	throughSession bool
+}
+
+// retryInterval paces what failed: a quarter of the renewal interval and up to as much
+// again, so that members do not retry in step.
+func (s *step) retryInterval() time.Duration {
+	quarter := s.cfg.Timing.RenewInterval / 4
+	return quarter + time.Duration(s.jitter*float64(quarter))
+}
+
+func (s *step) backOff(atLeast time.Duration) {
+	s.writes.retryAt = s.now.Add(max(atLeast, s.retryInterval()))
+}
+
+// mayWrite says whether a write may go out now: one at a time, and paced after failures.
+// It asks for a Tick when that will change by itself.
+func (s *step) mayWrite() bool {
+	if s.writes.reading || slices.ContainsFunc(s.writes.open, func(w write) bool { return !w.unknown }) {
+		return false
+	}
+	if s.now < s.writes.retryAt {
+		s.wakeAt(s.writes.retryAt)
+		return false
+	}
+	return true
+}
+
+// maxUnknown bounds the writes of unknown outcome that are kept in mind. To forget one
+// is safe: its commit is then recognized as ours, but extends nothing.
+const maxUnknown = 16
+
+// put asks for a write on top of the newest version known.
+func (s *step) put(p Purpose, r record.Record) {
+	s.writes.last++
+	s.writes.first = cmp.Or(s.writes.first, s.writes.last)
+	if r.Mark != nil {
+		r.Mark.Beat = s.writes.last
+	}
+	w := write{purpose: p, beat: s.writes.last, asked: s.now, token: r.Token, throughSession: r.ThroughSession()}
+	if r.Claim != nil {
+		s.foreign.claimed = *r.Claim
+	}
+	if s.Lock.Record != nil {
+		w.onto = s.Lock.Version
+	}
+	kept := s.writes.open[max(0, len(s.writes.open)-maxUnknown+1):]
+	s.writes.open = append(slices.Clone(kept), w)
+	s.act(Write{Purpose: p, Record: r, If: w.onto, Beat: w.beat})
+}
+
+func (s *step) read() {
+	if !s.writes.reading {
+		s.writes.reading = true
+		s.act(Read{})
+	}
+}
+
+// answered takes in the reply to a write.
+func (s *step) answered(e WriteDone) {
+	i := slices.IndexFunc(s.writes.open, func(w write) bool { return w.beat == e.Beat })
+	if i < 0 {
+		// Forgotten, or passed while of unknown outcome: a second answer would be a
+		// driver's bug, but there is nothing to decide.
+		return
+	}
+	w := s.writes.open[i]
+	if e.Outcome == Committed && (e.Record == nil || e.Sent < w.asked || e.Sent > s.now) {
+		panic(fmt.Sprintf("machine: %s: write %d committed without a record, or not sent between its request and its reply", s.cfg.Election, e.Beat))
+	}
+	drop := func() {
+		if len(s.writes.open) == 1 {
+			s.writes.open = nil // thousands of machines keep nothing
+			return
+		}
+		s.writes.open = slices.Delete(slices.Clone(s.writes.open), i, i+1)
+	}
+	switch e.Outcome {
+	case Committed:
+		drop()
+		s.writes.retryAt = 0
+		if e.Version.Revision > s.Lock.Version.Revision {
+			s.sight(e.Record, e.Version)
+		}
+		s.resolve()
+		s.committed(w, e.Sent)
+	case Rejected:
+		drop()
+		if w.seen {
+			return
+		}
+		if s.Lock.Version == w.onto || s.Lock.Record == nil {
+			// The object has moved on and we have not seen how.
+			s.writes.baffled = true
+			s.read()
+			if len(s.writes.open) == 0 {
+				s.refusal() // no write of ours can be what it met
+			}
+		}
+	case Refused:
+		drop()
+		s.backOff(e.RetryAfter)
+		if e.RetryAfter == 0 { // a throttling store says nothing about the lock
+			s.refusal()
+		}
+	case Unknown:
+		if s.passed(w) {
+			drop()
+			return
+		}
+		s.writes.open = slices.Clone(s.writes.open)
+		s.writes.open[i].unknown = true
+		s.backOff(0)
+		s.read()
+	default:
+		panic(fmt.Sprintf("machine: %s: outcome %d", s.cfg.Election, e.Outcome))
+	}
+}
+
+// passed says whether the version that the write was conditional on is history, so that
+// the write is either visible or will never be (rule sending-counts).
+func (s *step) passed(w write) bool {
+	if w.onto.IsZero() {
+		return s.Lock.Record != nil
+	}
+	return s.Lock.Record == nil || s.Lock.Version.UID != w.onto.UID || s.Lock.Version.Revision > w.onto.Revision
+}
+
+// resolve finds out what became of writes without a reply, now that more is known.
+func (s *step) resolve() {
+	for _, w := range s.writes.open {
+		if !s.passed(w) {
+			continue
+		}
+		won := s.Lock.Owner == Mine && s.Lock.Record.Mark.Beat == w.beat
+		i := slices.IndexFunc(s.writes.open, func(o write) bool { return o.beat == w.beat })
+		s.writes.open = slices.Clone(s.writes.open)
+		if w.unknown {
+			s.writes.open = slices.Delete(s.writes.open, i, i+1)
+		} else {
+			s.writes.open[i].seen = won
+		}
+		switch {
+		case won && s.altered:
+			s.backOff(0) // it is stored, and is not what was sent: nothing follows from it (rule sending-counts)
+		case won:
+			s.writes.retryAt = 0
+			s.committed(w, w.asked)
+		}
+	}
+}
+
+// LastBeat is the number of the last write that was asked for.
+func (s *State) LastBeat() uint64 { return s.writes.last }

@@ -55,7 +55,7 @@ func startCluster(ctx context.Context, o options, dir *dataDir, logs *logging) (
 		}
 		c.stop()
 	}()
-	if c.etcd, err = startEtcd(ctx, dir.file("etcd"), o.fsync, logs.etcd); err != nil {
+	if c.etcd, err = startEtcd(ctx, dir.file("etcd"), o, logs.etcd); err != nil {
 		return nil, err
 	}
 	if c.api, err = startAPIServer(ctx, ln, pki, audit); err != nil {

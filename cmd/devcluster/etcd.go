@@ -19,7 +19,7 @@ const etcdEndpoint = "unix://" + etcdSocket
 
 // startEtcd starts a cluster of one member in dir and returns once it serves.
 // It listens on its socket only, and has no port for peers.
-func startEtcd(ctx context.Context, dir string, fsync bool, log *zap.Logger) (*embed.Etcd, error) {
+func startEtcd(ctx context.Context, dir string, o options, log *zap.Logger) (*embed.Etcd, error) {
 	nowhere := url.URL{Scheme: "http", Host: "127.0.0.1:1"} // addresses that etcd wants to know of, and nobody dials
 	cfg := embed.NewConfig()
 	cfg.Name = "devcluster"
@@ -30,7 +30,7 @@ func startEtcd(ctx context.Context, dir string, fsync bool, log *zap.Logger) (*e
 	cfg.AdvertisePeerUrls = []url.URL{nowhere}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.EnableGRPCGateway = false
-	cfg.UnsafeNoFsync = !fsync
+	cfg.UnsafeNoFsync = !o.fsync
 	cfg.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration // unset, it warns of every request
 	// With no peer to wait for, a short election is a fast start.
 	cfg.TickMs, cfg.ElectionMs = 10, 100

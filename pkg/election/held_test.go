@@ -19,12 +19,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// heldUp is a log that holds the host up for as long as d says at certain entries.
+// heldUp is a log that holds the host up for so long at certain entries.
 func heldUp(d time.Duration, at func(zapcore.Entry) bool) *zap.Logger {
+	return heldUpBy(func() { time.Sleep(d) }, at)
+}
+
+// heldUpBy is a log that holds the host up until hold returns at certain entries.
+func heldUpBy(hold func(), at func(zapcore.Entry) bool) *zap.Logger {
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), nowhere{}, zap.InfoLevel)
 	return zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
 		if at(e) {
-			time.Sleep(d)
+			hold()
 		}
 		return nil
 	}))

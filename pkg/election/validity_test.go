@@ -23,10 +23,11 @@ func TestGuardEndsTheTerm(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
 		g.stop = 2 * time.Second
 		var cut atomic.Bool // the host has heard of it
+		over := make(chan struct{})
 		g.bend = func(c *election.Config, _ *election.Spec) {
-			c.Log = heldUp(7500*time.Millisecond, func(e zapcore.Entry) bool {
-				cut.Store(cut.Load() || e.Level == zap.WarnLevel)
-				return e.Level == zap.WarnLevel
+			// The host is back while the work still stops.
+			c.Log = heldUpBy(func() { <-over; time.Sleep(time.Second) }, func(e zapcore.Entry) bool {
+				return e.Level == zap.WarnLevel && !cut.Swap(true)
 			})
 			c.Abort = func(err error) { t.Error(err) }
 		}
@@ -44,7 +45,10 @@ func TestGuardEndsTheTerm(t *testing.T) {
 			return err
 		}))
 		ended := make(chan election.Stop, 1)
-		first.OnEnd(func(why election.Stop) { ended <- why })
+		first.OnEnd(func(why election.Stop) {
+			close(over)
+			ended <- why
+		})
 		if why := <-ended; why.Reason != string(machine.ReasonExpired) {
 			t.Errorf("the term ended: %v", why)
 		}

@@ -152,7 +152,7 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 		case !wanted && e.Kind == Lease && isSession(e.Entry, s.Group):
 			sessions[e.Entry.Name] = e.Entry
 			if s.picks(e.Record) {
-				r.Members = append(r.Members, member(e.Entry, expired(e.Record, now)))
+				r.Members = append(r.Members, member(e.Entry, now))
 			}
 		case slices.Contains(s.Without, e.Ref) && e.Record.Holder == "":
 		case wanted || e.Record.Group != "" && s.picks(e.Record):
@@ -276,11 +276,11 @@ func (e *Election) throughSession(lock, session lock.Entry, now time.Time) {
 	}
 }
 
-func member(e lock.Entry, stale bool) Member {
+func member(e lock.Entry, now time.Time) Member {
 	r := e.Record
 	out := Member{
 		Identity: clean(r.Holder), Group: clean(r.Group), Session: clean(e.Name),
-		Renewed: r.Renewed, Since: r.Acquired, State: memberStateOf(r, stale), Reason: cleanText(r.Unreadable),
+		Renewed: r.Renewed, Since: r.Acquired, State: memberStateOf(r, now), Reason: cleanText(r.Unreadable),
 	}
 	if out.State == Unknown && out.Reason == "" {
 		out.Reason = "the session names no member that can be believed"

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"time"
+
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -64,13 +66,13 @@ const (
 	Unknown MemberState = "unknown"
 )
 
-func memberStateOf(r *record.Record, stale bool) MemberState {
+func memberStateOf(r *record.Record, now time.Time) MemberState {
 	switch {
 	case r.Released():
 		return Ended
 	case !r.Bound() || r.Member == nil:
 		return Unknown
-	case stale:
+	case expired(r, now):
 		return Stale
 	}
 	return Live

@@ -81,6 +81,8 @@ type entry struct {
 	level   zapcore.Level
 	message string
 	fields  []zap.Field
+	// cut: its words were longer than what is kept of them.
+	cut bool
 }
 
 type dropped struct{ lines, bytes int }
@@ -96,12 +98,12 @@ func NewLimited(log *zap.Logger, budget *Budget) *Limited {
 // Say logs a message with a field that holds the program's own words; what is beyond
 // 64 KiB of those is cut off. Without a key there is no such field. It may be dropped.
 func (l *Limited) Say(level zapcore.Level, message, key, words string) {
-	cut := len(words) > maxLine
-	l.say(level, message, key, min(len(words), maxLine), cut, func() string { return Words(words) })
+	e := entry{level: level, message: message, cut: len(words) > maxLine}
+	l.say(e, key, min(len(words), maxLine), func() string { return Words(words) })
 }
 
 // say makes no string of what is dropped.
-func (l *Limited) say(level zapcore.Level, message, key string, size int, cut bool, words func() string) {
+func (l *Limited) say(e entry, key string, size int, words func() string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -114,14 +116,13 @@ func (l *Limited) say(level zapcore.Level, message, key string, size int, cut bo
 	}
 	l.left.Lines--
 	l.left.Bytes -= size
-	var fields []zap.Field
 	if key != "" {
-		fields = append(fields, zap.String(key, words()))
+		e.fields = append(e.fields, zap.String(key, words()))
 	}
-	if cut {
-		fields = append(fields, zap.Bool("cut", true))
+	if e.cut {
+		e.fields = append(e.fields, zap.Bool("cut", true))
 	}
-	l.waiting = append(l.waiting, entry{level, message, fields})
+	l.waiting = append(l.waiting, e)
 	select {
 	case l.wake <- struct{}{}:
 	default:

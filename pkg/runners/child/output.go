@@ -152,6 +152,7 @@ func (l *lines) end() {
 
 func (l *lines) flush() {
 	line := bytes.TrimSuffix(l.held, []byte{'\r'})
-	l.to.say(zap.InfoLevel, "output", "line", len(line), l.cut, func() string { return escaped(string(line)) })
+	e := entry{level: zap.InfoLevel, message: "output", cut: l.cut}
+	l.to.say(e, "line", len(line), func() string { return escaped(string(line)) })
 	l.held, l.cut = l.held[:0], false
 }

@@ -83,10 +83,10 @@ func Test(t *testing.T, k Kind) {
 			continue
 		}
 		ok := t.Run(c.name, func(t *testing.T) { c.run(t, &run{T: t, kind: k, stage: NewStage(t), act: c.act}) })
-		table.result(c.name, ok)
+		table.add(c.name, passed(ok))
 	}
 	if k.Broken != nil {
-		table.result("says why it cannot start", t.Run("says why it cannot start", func(t *testing.T) { saysWhyBroken(t, k) }))
+		table.add("says why it cannot start", passed(t.Run("says why it cannot start", func(t *testing.T) { saysWhyBroken(t, k) })))
 	}
 	t.Log(table.String())
 }

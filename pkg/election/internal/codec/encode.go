@@ -96,7 +96,7 @@ func (e *encoder) annotations(r *record.Record) {
 		e.claim(*r.Claim)
 	}
 	if r.Mark != nil {
-		e.mark(*r.Mark, r.IsSession())
+		e.mark(r)
 	}
 	if len(r.History) > 0 {
 		e.history(r.History)
@@ -113,7 +113,9 @@ func (e *encoder) annotations(r *record.Record) {
 	}
 }
 
-func (e *encoder) mark(m record.Mark, session bool) {
+// mark writes the record's mark; that of a session has its beat in an annotation of its own.
+func (e *encoder) mark(r *record.Record) {
+	m := *r.Mark
 	e.check("mark: identity", checkText(m.Identity, MaxIdentity))
 	e.check("mark: transitions", checkCount(m.Transitions, maxTransitions))
 	e.check("mark: key", checkText(string(m.Key), MaxIdentity))
@@ -132,7 +134,7 @@ func (e *encoder) mark(m record.Mark, session bool) {
 		Session: m.Session, SessionUID: m.SessionUID, Beat: m.Beat,
 		DurationSeconds: int64(m.Duration / time.Second), Renewal: string(m.Renewal),
 	}
-	if session {
+	if r.IsSession() {
 		w.Beat = 0
 		e.annotate(BeatAnnotation, strconv.FormatUint(m.Beat, 10))
 	}

@@ -48,21 +48,22 @@ type suspect struct {
 const maxSuspects = 8
 
 // suspect keeps in mind a foreign elector that was seen just now, by itself or by a claim.
-func (s *step) suspect(c record.Claim, told bool) {
-	same := func(o suspect) bool { return o.Identity == c.Identity }
+func (s *step) suspect(now suspect) {
+	same := func(o suspect) bool { return o.Identity == now.Identity }
 	others := s.lasting()
-	if i := slices.IndexFunc(others, same); i >= 0 && told {
-		c.Duration = max(c.Duration, others[i].Duration)
-		told = others[i].told // a claim that is shown late does not undo what was seen since
+	if i := slices.IndexFunc(others, same); i >= 0 && now.told {
+		now.Duration = max(now.Duration, others[i].Duration)
+		now.told = others[i].told // a claim that is shown late does not undo what was seen since
 	}
 	others = slices.DeleteFunc(others, same)
 	if len(others) >= maxSuspects {
 		for _, o := range others {
-			c.Duration = max(c.Duration, o.Duration)
+			now.Duration = max(now.Duration, o.Duration)
 		}
 		others = nil
 	}
-	s.foreign.suspects = append(others, suspect{Claim: c, at: s.now, told: told})
+	now.at = s.now
+	s.foreign.suspects = append(others, now)
 }
 
 // lasting is a copy of the suspects that may still be at work.
@@ -124,7 +125,7 @@ func (s *step) seeForeign(r, before *record.Record) {
 	s.Lock.shared = true
 	s.seeLeftoverClaim(r, before)
 	s.seeLeftoverMark(r, before)
-	s.suspect(record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)}, false)
+	s.suspect(suspect{Claim: record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)}})
 }
 
 // missedForeign: a break of the stream hid how the lock came to be what a list shows, so a
@@ -140,7 +141,7 @@ func (s *step) missedForeign(e Observed) {
 		shown.Holder == e.Record.Holder && shown.Transitions == e.Record.Transitions {
 		return
 	}
-	s.suspect(record.Claim{Identity: "unseen", Duration: s.cfg.Timing.LeaseDuration}, false)
+	s.suspect(suspect{Claim: record.Claim{Identity: "unseen", Duration: s.cfg.Timing.LeaseDuration}})
 }
 
 // seeClaim takes in whether a record that one of us wrote carries a claim. It is called
@@ -167,7 +168,7 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	case s.foreign.heard.uid == now.uid && s.foreign.heard.claim.Identity == now.claim.Identity && s.foreign.heard.claim.Transitions == now.claim.Transitions:
 		// Since it was claimed first its holder cannot have renewed.
 	default:
-		s.suspect(*r.Claim, true)
+		s.suspect(suspect{Claim: *r.Claim, told: true})
 	}
 	s.foreign.heard = now
 }
@@ -181,7 +182,7 @@ func (s *step) seeLeftoverClaim(r, before *record.Record) {
 		slices.ContainsFunc(s.lasting(), func(o suspect) bool { return o.Identity == c.Identity }) {
 		return
 	}
-	s.suspect(*c, true)
+	s.suspect(suspect{Claim: *c, told: true})
 }
 
 // seeLeftoverMark takes in which of us held the lock when a foreign elector took it. That

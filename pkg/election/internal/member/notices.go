@@ -72,26 +72,29 @@ func (c *contest) healthOf() (h Health, leads bool) {
 
 // healthChanges takes in how the present term does, and says whether the host knows otherwise. All
 // terms that the same beat renewed do alike, so one copy is enough.
-func (m *Member) healthChanges(c *contest, h Health, leads bool) bool {
-	switch was := c.health; {
-	case !leads && was != nil:
-		c.health = nil
-	case leads && (was == nil || *was != h):
-		if m.health == nil || *m.health != h {
-			kept := h // so that nothing is allocated where there is one already
-			m.health = &kept
-		}
-		c.health = m.health
-	default:
+func (m *Member) healthChanges(c *contest, h Health) bool {
+	if c.health != nil && *c.health == h {
 		return false
 	}
+	if m.health == nil || *m.health != h {
+		kept := h // so that nothing is allocated where there is one already
+		m.health = &kept
+	}
+	c.health = m.health
 	return true
+}
+
+// healthEnds takes in that no term is on, and says whether the host thinks that one is.
+func (m *Member) healthEnds(c *contest) bool {
+	had := c.health != nil
+	c.health = nil
+	return had
 }
 
 // extended has the host's work go on until another deadline.
 func (m *Member) extended(c *contest, deadline record.Instant) {
 	do := Extend{ID: c.election.ID, Deadline: deadline}
-	if h, leads := c.healthOf(); leads && m.healthChanges(c, h, leads) {
+	if h, leads := c.healthOf(); leads && m.healthChanges(c, h) {
 		do.Health = c.health // each beat renews thousands: one effect for each is enough
 	}
 	m.out.add(do)
@@ -102,7 +105,7 @@ func (m *Member) notice(c *contest) {
 	m.tendAlarm(c)
 	m.publishRange(c)
 	h, leads := c.healthOf()
-	if m.healthChanges(c, h, leads) {
+	if leads && m.healthChanges(c, h) || !leads && m.healthEnds(c) {
 		m.out.add(Renewals{c.election.ID, c.health})
 	}
 	if !leads {

@@ -50,14 +50,14 @@ func Judge(ctx context.Context, binary, root, pkg, test string, patience time.Du
 	if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
 		return 0, string(out), fmt.Errorf("run %s: %w", test, errors.Join(err, ctx.Err()))
 	}
-	return read(test, string(out), err != nil), string(out), nil
+	return read(test, string(out), err), string(out), nil
 }
 
 // pattern is what -test.run needs to run one test alone.
 func pattern(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
 
-// read reads the verdict off what a test binary printed, and whether it failed.
-func read(test, out string, failed bool) Verdict {
+// read reads the verdict off what a test binary printed, and how it ended.
+func read(test, out string, ended error) Verdict {
 	says := func(result string) bool {
 		for line := range strings.Lines(out) {
 			if strings.HasPrefix(strings.TrimSpace(line), "--- "+result+": "+test+" (") {
@@ -72,9 +72,9 @@ func read(test, out string, failed bool) Verdict {
 		return Hung
 	case !begun || says("SKIP"):
 		return NotRun
-	case failed && (says("FAIL") || strings.Contains(out, "\npanic: ")): // a panic elsewhere ends the test without a word
+	case ended != nil && (says("FAIL") || strings.Contains(out, "\npanic: ")): // a panic elsewhere ends the test without a word
 		return Killed
-	case !failed && says("PASS"):
+	case ended == nil && says("PASS"):
 		return Survived
 	}
 	return NotRun

@@ -205,7 +205,7 @@ type stream[O Object] struct {
 func (st *stream[O]) peek() error {
 	select {
 	case e, open := <-st.events.ResultChan():
-		event, err := st.event(e, open)
+		event, err := st.event(received{e, open})
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func (st *stream[O]) Next(ctx context.Context) (lock.Event, error) {
 	case <-ctx.Done():
 		return lock.Event{}, wrap(lock.ErrUnknown, ctx.Err())
 	case e, open := <-st.events.ResultChan():
-		return st.event(e, open)
+		return st.event(received{e, open})
 	}
 }
 
@@ -237,8 +237,14 @@ func (st *stream[O]) Close() {
 	}
 }
 
-func (st *stream[O]) event(e watch.Event, open bool) (lock.Event, error) {
-	if !open {
+// received is what came from a stream: an event, or that it was closed.
+type received struct {
+	watch.Event
+	open bool
+}
+
+func (st *stream[O]) event(e received) (lock.Event, error) {
+	if !e.open {
 		return lock.Event{}, wrap(lock.ErrUnknown, fmt.Errorf("watch closed: %w", io.EOF))
 	}
 	if e.Type == watch.Error {

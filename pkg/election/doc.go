@@ -1,14 +1,14 @@
 // Package election runs many named leader elections in one process.
 //
+//	client, err := lease.NewClient(kubeconfig())
+//	must(err)
 //	m, err := election.NewManager(election.Config{
-//		Group:  "edge",
-//		Member: election.Member{Revision: "1-9-0"},
-//		Locks:  lease.In(client, "edge-system"),
+//		Group: "edge", Member: election.Member{Revision: "1-9-0"}, Locks: lease.In(client, "edge-system"),
 //	})
-//	if err != nil { return err }
-//	status, err := m.Add(election.Spec{Name: "ingress-status"}, election.RunnerFunc(syncIngress))
-//	if err != nil { return err }
-//	return m.Run(ctx) // returns when every runner has stopped and every lock is released
+//	must(err)
+//	_, err = m.Add(election.Spec{Name: "ingress-status"}, election.RunnerFunc(syncIngress))
+//	must(err)
+//	must(m.Run(context.Background())) // returns when every runner has stopped and every lock is released
 //
 // A Manager hosts a member (pkg/election/internal/member), which drives the pure machines of all elections: the
 // Manager has the clock, the connections and the goroutines, and decides nothing.

@@ -78,7 +78,7 @@ func checkArchitecture(text string, g graph) (broken []string) {
 	return broken
 }
 
-var drawn = regexp.MustCompile(`^(?:(?:cmd|pkg|config)(?:/[\w{},/]+)?(?:$| +))+`)
+var drawn = regexp.MustCompile(`^(?:(?:cmd|pkg|config|internal)(?:/[\w{},/]+)?(?:$| +))+`)
 
 // picture is the line of each package in the picture.
 func picture(text string) map[string]int {

@@ -5,17 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
-	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/internal/watchfile"
 )
-
-// settle is how long a directory must be quiet before its file is read: editors and
-// kubelet write in several steps.
-const settle = 100 * time.Millisecond
 
 // What was refused, or could not be read, is tried again though nothing stirs: its cause may
 // lie outside the file. The wait doubles.
@@ -36,7 +29,7 @@ const (
 // that kubelet swaps in the mount of a ConfigMap. It returns an error when it cannot
 // watch at all: the directory is missing, or goes away.
 func Watch(ctx context.Context, path string, take func(*Configuration) error, refuse func(error)) error {
-	w := &watcher{path: path, parse: Parse, take: take, refuse: refuse, settle: settle, firstAgain: firstAgain}
+	w := &watcher{path: path, parse: Parse, take: take, refuse: refuse, settle: watchfile.Settle, firstAgain: firstAgain}
 	return w.run(ctx)
 }
 
@@ -46,7 +39,7 @@ func (p *Process) Watch(ctx context.Context, take func(*Configuration) error, re
 	if p.Configuration == nil {
 		return errors.New("watch configuration: the process has none")
 	}
-	w := &watcher{path: p.Config, parse: p.Parse, take: take, refuse: refuse, settle: settle, firstAgain: firstAgain, current: p.Configuration}
+	w := &watcher{path: p.Config, parse: p.Parse, take: take, refuse: refuse, settle: watchfile.Settle, firstAgain: firstAgain, current: p.Configuration}
 	return w.run(ctx)
 }
 
@@ -59,7 +52,6 @@ type watcher struct {
 	settle     time.Duration
 	firstAgain time.Duration
 
-	stirred time.Time      // the first event since the last look; zero if none
 	current *Configuration // what was taken last; nil at first
 	bytes   [sha256.Size]byte
 	failure string // the last error, unless ended
@@ -69,56 +61,15 @@ type watcher struct {
 	again time.Duration
 }
 
-func (w *watcher) run(ctx context.Context) (err error) {
-	notify, err := fsnotify.NewWatcher()
+func (w *watcher) run(ctx context.Context) error {
+	err := watchfile.Watch(ctx, w.path, w.settle, func() time.Time {
+		w.look()
+		return w.due
+	})
 	if err != nil {
 		return fmt.Errorf("watch configuration: %w", err)
 	}
-	defer func() { err = errors.Join(err, notify.Close()) }()
-	dir := filepath.Dir(w.path)
-	if err := notify.Add(dir); err != nil {
-		return fmt.Errorf("watch configuration: %w", err)
-	}
-	quiet := clock.NewTimer(0) // the first look
-	defer quiet.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case event, open := <-notify.Events:
-			if !open {
-				return errors.New("watch configuration: the watcher has ended")
-			}
-			if filepath.Clean(event.Name) == dir && event.Has(fsnotify.Remove|fsnotify.Rename) {
-				return fmt.Errorf("watch configuration: directory %s is gone", dir)
-			}
-			w.stir(quiet)
-		case _, open := <-notify.Errors:
-			// Events may be lost, so the file is looked at.
-			if !open {
-				return errors.New("watch configuration: the watcher has ended")
-			}
-			w.stir(quiet)
-		case <-quiet.C:
-			w.stirred = time.Time{}
-			if w.look(); !w.due.IsZero() {
-				quiet.Reset(time.Until(w.due))
-			}
-		}
-	}
-}
-
-// stir puts off the look at the file, but not for ever: others may write beside it all
-// the time.
-func (w *watcher) stir(quiet *clock.Timer) {
-	const patience = 10
-	now := time.Now()
-	if w.stirred.IsZero() {
-		w.stirred = now
-	}
-	if now.Sub(w.stirred) < patience*w.settle {
-		quiet.Reset(w.settle)
-	}
+	return nil
 }
 
 // look reads the file and offers what is new.

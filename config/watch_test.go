@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -301,19 +299,5 @@ func TestWatchDirectory(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "is gone") || got != 1 {
 		t.Error(err, got)
-	}
-}
-
-func TestWatchIsPatientOnlySoLong(t *testing.T) {
-	w := &watcher{settle: time.Hour}
-	quiet := clock.NewTimer(time.Nanosecond)
-	<-quiet.C
-	w.stirred = time.Now().Add(-11 * time.Hour)
-	if w.stir(quiet); quiet.Stop() {
-		t.Error("a busy directory puts the look off for ever")
-	}
-	w.stirred = time.Time{}
-	if w.stir(quiet); !quiet.Stop() {
-		t.Error("an event must lead to a look")
 	}
 }

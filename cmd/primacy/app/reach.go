@@ -61,11 +61,7 @@ func (i *insistence) on(ctx context.Context, ask func(context.Context) error) er
 			i.said = now
 			i.say(i.waiting)
 		}
-		timer := clock.NewTimer(askAgain)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !clock.Wait(ctx, askAgain) {
 			return i.givesUp()
 		}
 	}

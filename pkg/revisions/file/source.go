@@ -8,15 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/internal/watchfile"
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
@@ -32,14 +30,6 @@ type source struct {
 	gauge revisions.Gauge
 }
 
-// settle is how long a directory must be quiet before its file is read: a file that is
-// written in place is empty for a moment. The file is looked at after patience even if
-// others write beside it all the time.
-const (
-	settle   = 100 * time.Millisecond
-	patience = time.Second
-)
-
 // Freshness implements revisions.Dated.
 func (s *source) Freshness() revisions.Freshness { return s.gauge.Freshness() }
 
@@ -47,7 +37,7 @@ func (s *source) Freshness() revisions.Freshness { return s.gauge.Freshness() }
 func (s *source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	f := &follower{source: s, keeper: revisions.Keeper{Deliver: deliver, Log: s.log, Gauge: &s.gauge, Place: "the file"}}
 	revisions.Retry(ctx, func(ctx context.Context) {
-		if err := f.follow(ctx); err != nil && ctx.Err() == nil {
+		if err := watchfile.Watch(ctx, f.path, watchfile.Settle, f.look); err != nil && ctx.Err() == nil {
 			f.keeper.Unreadable(err.Error(), err)
 		}
 	})
@@ -60,56 +50,16 @@ type follower struct {
 	keeper revisions.Keeper
 }
 
-// follow reads the file now and after every change, until its directory is gone.
-func (f *follower) follow(ctx context.Context) (err error) {
-	notify, err := fsnotify.NewWatcher()
-	if err != nil {
-		return fmt.Errorf("watch files: %w (are there too many watches? see fs.inotify.max_user_instances)", err)
-	}
-	defer func() { err = errors.Join(err, notify.Close()) }()
-	dir := filepath.Dir(f.path)
-	if err := notify.Add(dir); err != nil {
-		return fmt.Errorf("watch directory %s: %w (it must exist, and this process must be able to read it)", dir, err)
-	}
-	f.look()
-	quiet := clock.NewTimer(settle)
-	quiet.Stop()
-	var stirred time.Time // the first event since the last look; zero if none
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-quiet.C:
-			stirred = time.Time{}
-			f.look()
-			continue
-		case event, open := <-notify.Events:
-			if !open || filepath.Clean(event.Name) == dir && event.Has(fsnotify.Remove|fsnotify.Rename) {
-				return fmt.Errorf("directory %s is gone", dir)
-			}
-		case _, open := <-notify.Errors: // events may be lost, so the file is looked at
-			if !open {
-				return fmt.Errorf("directory %s is not watched any more", dir)
-			}
-		}
-		if stirred.IsZero() {
-			stirred = time.Now()
-		}
-		if time.Since(stirred) < patience {
-			quiet.Reset(settle)
-		}
-	}
-}
-
-// look reads the file and says what it says.
-func (f *follower) look() {
+// look reads the file and says what it says. It wants no other look before something stirs.
+func (f *follower) look() (again time.Time) {
 	line, err := firstLine(f.path)
 	if err != nil {
 		f.keeper.Unreadable(err.Error(), hinted(err))
-		return
+		return time.Time{}
 	}
 	f.keeper.Readable()
 	f.keeper.Says(line)
+	return time.Time{}
 }
 
 // maxLine bounds what is read: no revision is that long.

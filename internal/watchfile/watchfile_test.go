@@ -1,0 +1,21 @@
+package watchfile
+
+import (
+	"testing"
+	"time"
+)
+
+// Others may write beside the file all the time: it is looked at all the same.
+func TestALookIsNotPutOffForEver(t *testing.T) {
+	s := stirring{settle: time.Second}
+	begin := time.Unix(1000, 0)
+	for at, want := range []bool{true, true, true, true, true, true, true, true, true, true, false, false} {
+		if got := s.putsOff(begin.Add(time.Duration(at) * time.Second)); got != want {
+			t.Errorf("after %d s of stirring the look is put off: %v, want %v", at, got, want)
+		}
+	}
+	s.since = time.Time{} // it was looked at
+	if !s.putsOff(begin.Add(time.Minute)) {
+		t.Error("the next event puts off nothing")
+	}
+}

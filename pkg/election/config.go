@@ -83,8 +83,9 @@ type Preferences interface {
 // Spec is one election. Name is required.
 type Spec struct {
 	Name string
-	// Contest says whether the election is held at all. Default: Contested.
-	Contest Contest
+	// Disabled: the election is not held. Every member leads and works for as long as it runs, whatever
+	// others do and whether the store can be reached; no lock is read or written. Its terms have no token.
+	Disabled bool
 	// Lock is the name of the lock object. Default: Name.
 	Lock string
 	// Locks is where the lock object is stored, for another kind of lock in the same
@@ -269,7 +270,7 @@ func (s *Spec) complete(c *Config) error {
 	if err := s.completeRenewal(c); err != nil {
 		return fmt.Errorf("election %s: renewal by session: %w", s.Name, err)
 	}
-	if err := s.completeContest(); err != nil {
+	if err := s.checkDisabled(); err != nil {
 		return fmt.Errorf("election %s: %w", s.Name, err)
 	}
 	if s.Policy == nil {

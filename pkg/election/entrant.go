@@ -30,7 +30,7 @@ type entrant struct {
 	// quit ends the runner's Background and Readiness, if it has one and was begun; nil
 	// otherwise.
 	quit context.CancelFunc
-	// withdraw ends the work of an election that is not contested; nil otherwise.
+	// withdraw ends the work of an election that is disabled; nil otherwise.
 	withdraw context.CancelCauseFunc
 	// work joins the runner of such an election.
 	work sync.WaitGroup
@@ -45,7 +45,7 @@ type entrant struct {
 // spec is a Spec that is complete.
 type spec struct {
 	Name        string
-	Contest     Contest
+	Disabled    bool
 	Lock        string
 	Locks       lock.Store
 	MigrateFrom *LockRef
@@ -61,7 +61,7 @@ func (m *Manager) keptLocked(s *Spec) spec {
 	if m.settings == nil || !reflect.ValueOf(s.Policy).Comparable() || *m.settings != settings {
 		m.settings = &settings
 	}
-	return spec{Name: s.Name, Contest: s.Contest, Lock: s.Lock, Locks: s.Locks, MigrateFrom: s.MigrateFrom, Settings: m.settings}
+	return spec{Name: s.Name, Disabled: s.Disabled, Lock: s.Lock, Locks: s.Locks, MigrateFrom: s.MigrateFrom, Settings: m.settings}
 }
 
 // end closes the status and ends what the runner does beyond its terms.
@@ -82,7 +82,7 @@ func (s *spec) lockName() lockName { return lockName{s.Locks, s.Lock} }
 
 // lockNames are all locks that the election uses.
 func (s *spec) lockNames() []lockName {
-	if s.Contest == Uncontested {
+	if s.Disabled {
 		return nil
 	}
 	if s.MigrateFrom == nil {
@@ -100,7 +100,7 @@ type news struct {
 
 // noteLocked hands an election that was added or removed to the host, if it has to do with it.
 func (m *Manager) noteLocked(e *entrant) {
-	if e.spec.Contest == Uncontested {
+	if e.spec.Disabled {
 		return
 	}
 	m.news = append(m.news, e)
@@ -114,14 +114,14 @@ func (m *Manager) tell() {
 	}
 }
 
-// all are the present elections that are contested, in the order of their names.
+// all are the present elections that are held, in the order of their names.
 func (m *Manager) all() []news {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.news = nil
 	all := make([]news, 0, len(m.elections))
 	for _, name := range slices.Sorted(maps.Keys(m.elections)) {
-		if e := m.elections[name]; e.spec.Contest != Uncontested {
+		if e := m.elections[name]; !e.spec.Disabled {
 			all = append(all, news{e, e.removed, e.why})
 		}
 	}

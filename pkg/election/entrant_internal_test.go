@@ -37,7 +37,7 @@ func TestSettingsAreSharedByThoseThatAreAlike(t *testing.T) {
 		{Spec{Name: "fast", Timing: fast}, false},
 		{Spec{Name: "grace", Timing: record.Timing{LeaseDuration: fast.LeaseDuration, StopGrace: time.Second}}, false},
 		{Spec{Name: "policy", Policy: priority.None{}}, false},
-		{Spec{Name: "uncontested", Policy: priority.None{}, Contest: Uncontested}, true},
+		{Spec{Name: "disabled", Policy: priority.None{}, Disabled: true}, true},
 		{Spec{Name: "own", Policy: own}, false},
 		{Spec{Name: "own-again", Policy: own}, false},
 		{Spec{Name: "none", Policy: priority.None{}}, false},

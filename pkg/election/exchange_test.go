@@ -230,9 +230,9 @@ func TestApplyAmongFaults(t *testing.T) {
 			entry := func(m *member, e string) election.Entry {
 				s := election.Spec{Name: e}
 				if random.IntN(4) == 0 {
-					s.Contest = election.Uncontested
+					s.Disabled = true
 				}
-				if e == "d" || s.Contest == election.Uncontested { // its own work: everybody does it
+				if e == "d" || s.Disabled { // its own work: everybody does it
 					return election.Entry{Spec: s}
 				}
 				return election.Entry{Spec: s, Runner: g.judge.runner(m.name, g.stop)}

@@ -37,7 +37,7 @@ type Manager struct {
 	settled  []chan struct{}
 	running  bool
 	finished bool
-	// free is for the work of elections that are not contested; Run makes it.
+	// free is for the work of elections that are disabled; Run makes it.
 	free context.Context
 	// news are the elections that were added or removed since the host last asked; changed has a
 	// value while there are some.
@@ -45,7 +45,7 @@ type Manager struct {
 	changed chan struct{}
 	// readiness has a value once an entrant became ready or unready.
 	readiness chan struct{}
-	// background joins the Background and Readiness of runners, and uncontested work.
+	// background joins the Background and Readiness of runners, and the work of disabled elections.
 	background sync.WaitGroup
 }
 
@@ -143,10 +143,10 @@ func (m *Manager) enterLocked(e *entrant) {
 }
 
 // beginLocked starts what the election's runner does beyond its terms, and its work where it
-// is not contested. The one ends when the election is forgotten, the other before; Run joins
+// is disabled. The one ends when the election is forgotten, the other before; Run joins
 // both.
 func (m *Manager) beginLocked(e *entrant) {
-	if e.spec.Contest == Uncontested && e.withdraw == nil {
+	if e.spec.Disabled && e.withdraw == nil {
 		m.beginUncontestedLocked(e)
 	}
 	background, works := e.runner.(Background)

@@ -42,7 +42,7 @@ type Term struct {
 	// Election is the election's name, Identity this member's, Revision its revision.
 	Election, Identity, Revision string
 	// Token fences what the runner writes: it is higher than that of every earlier term. It is
-	// 0, which no term of a contested election has, where the election is Uncontested.
+	// 0, which no term of an election has that is held, where the election is disabled.
 	Token record.Token
 	// Cycle counts this member's terms in this election, this one included.
 	Cycle int

@@ -29,10 +29,10 @@ func TestAFirstStartWarnsOfNothing(t *testing.T) {
 // An election that takes the place of one of its name was exchanged, and one that is taken out was
 // removed: its members are told which, and so is whoever reads the lock.
 func TestExchangedOrRemoved(t *testing.T) {
-	for _, contest := range []election.Contest{0, election.Uncontested} {
+	for _, disabled := range []bool{false, true} {
 		inBubble(t, func(t *testing.T) {
 			g := newGroup(t, "a", "b")
-			g.bend = func(_ *election.Config, s *election.Spec) { s.Contest = contest }
+			g.bend = func(_ *election.Config, s *election.Spec) { s.Disabled = disabled }
 			logs := logged(g)
 			m := g.join("m1", "stable", stable)
 			after(40 * time.Second)
@@ -43,7 +43,7 @@ func TestExchangedOrRemoved(t *testing.T) {
 			})
 			if err := m.manager.Apply(election.Change{
 				Remove: []string{"b"},
-				Put:    []election.Entry{{Spec: election.Spec{Name: "a", Contest: contest}, Runner: again}},
+				Put:    []election.Entry{{Spec: election.Spec{Name: "a", Disabled: disabled}, Runner: again}},
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestExchangedOrRemoved(t *testing.T) {
 						t.Errorf("%s: %v", name, got)
 					}
 				}
-				if contest == election.Uncontested {
+				if disabled {
 					continue
 				}
 				said := false

@@ -170,7 +170,7 @@ func (p planner) election(c *config.Configuration, e config.Election, probes *[]
 		made.spec.Policy = priority.Within(c.Member.Revision, made.spec.Policy)
 	}
 	if e.Disabled {
-		made.spec.Contest = election.Uncontested
+		made.spec.Disabled = true
 	}
 	made.runner = p.runner(c, e, &made, probes, note)
 	if known && p.locks != nil {

@@ -136,7 +136,7 @@ func playable(c *config.Configuration, p *plan, members []scenario.Member) []sce
 	all := make([]scenario.Election, 0, len(p.elections))
 	for i, e := range p.elections {
 		s := e.spec
-		if s.Contest == election.Uncontested {
+		if s.Disabled {
 			continue
 		}
 		l := c.Elections[i].Lock

@@ -74,7 +74,7 @@ func (th *theatre) specs(revision string, stores map[string]lock.Store) (all []e
 			s.Name, s.Lock, s.Policy = plain+"-"+revision, plain+"-"+revision, priority.Within(revision, priority.RevisionLocation{})
 		}
 		if e.Disabled {
-			s.Contest = election.Uncontested
+			s.Disabled = true
 		}
 		all = append(all, s)
 	}

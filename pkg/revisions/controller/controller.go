@@ -29,7 +29,7 @@ type Config struct {
 	Sessions lock.Store
 	Timing   record.Timing
 	// Elections are those of the group, the controller's own among them; it leaves alone those
-	// that are not contested. The channel is closed when they are no longer these.
+	// that are disabled. The channel is closed when they are no longer these.
 	Elections func() ([]election.Spec, <-chan struct{})
 	// Plans is what members follow. Somebody else watches it.
 	Plans *steering.Source

@@ -43,7 +43,7 @@ var kinds = []mixed{
 		s.Timing.LeaseDuration = time.Minute
 		s.Range = true
 	}},
-	{name: "disabled", bend: func(_ *citizen, s *election.Spec) { s.Contest = election.Uncontested }},
+	{name: "disabled", bend: func(_ *citizen, s *election.Spec) { s.Disabled = true }},
 }
 
 // policies are all there are, and those chains in which revisions come first, last or not.

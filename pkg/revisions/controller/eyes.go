@@ -89,7 +89,7 @@ func newEyes(cfg Config, elections []election.Spec) *eyes {
 	e := &eyes{Config: cfg, streams: map[lock.Store]*stream{}}
 	e.streamOf(cfg.Sessions)
 	for _, el := range elections {
-		if el.Contest == election.Uncontested {
+		if el.Disabled {
 			continue // every member works for it, and nothing of it moves
 		}
 		el = complete(el, cfg)

@@ -3,7 +3,6 @@ package election
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -13,45 +12,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Contest says whether an election is held.
-type Contest int
+// ReasonDisabled is why a member leads an election that is disabled.
+const ReasonDisabled Reason = "election disabled"
 
-const (
-	// Contested: whoever holds the lock leads.
-	Contested Contest = iota + 1
-	// Uncontested: the election is disabled. Every member leads and works for as long as it
-	// runs, whatever others do and whether the store can be reached; no lock is read or
-	// written. Its terms have no token.
-	Uncontested
-)
-
-func (c Contest) String() string {
-	switch c {
-	case Contested:
-		return "contested"
-	case Uncontested:
-		return "uncontested"
-	}
-	return "invalid"
-}
-
-// ReasonUncontested is why a member leads an election that is disabled.
-const ReasonUncontested machine.Reason = "election disabled"
-
-// completeContest refuses what only an election that is held can have.
-func (s *Spec) completeContest() error {
-	if s.Contest == 0 {
-		s.Contest = Contested
-	}
+// checkDisabled refuses what only an election that is held can have.
+func (s *Spec) checkDisabled() error {
 	switch {
-	case s.Contest != Contested && s.Contest != Uncontested:
-		return fmt.Errorf("unknown contest %d (want Contested or Uncontested)", s.Contest)
-	case s.Contest == Contested:
-		return nil
+	case !s.Disabled:
 	case s.Range:
-		return errors.New("uncontested: every member would have the same range (leave out one of the two)")
-	case s.Outage.Mode == machine.OutageFailOpen:
-		return errors.New("uncontested: no outage stops its work, so it cannot fail open (leave out one of the two)")
+		return errors.New("disabled: every member would have the same range (leave out one of the two)")
+	case s.Outage.Mode == OutageFailOpen:
+		return errors.New("disabled: no outage stops its work, so it cannot fail open (leave out one of the two)")
 	}
 	return nil
 }
@@ -61,7 +32,7 @@ type errWithdrawn struct{ why machine.Reason }
 
 func (e errWithdrawn) Error() string { return string(e.why) }
 
-// solo is the work of an election that is not contested, one term after another, beyond all
+// solo is the work of an election that is disabled, one term after another, beyond all
 // incarnations. It belongs to the goroutine of run.
 type solo struct {
 	cfg      *Config
@@ -116,7 +87,7 @@ func (s *solo) term(ctx context.Context) error {
 	deadline := s.deadline()
 	e.status.begin(0, deadline)
 	e.status.see(Leader{Identity: s.identity, Revision: s.cfg.Member.Revision, Location: s.cfg.Member.Location})
-	s.report(machine.Leading, ReasonUncontested)
+	s.report(machine.Leading, ReasonDisabled)
 
 	returned := make(chan error, 1)
 	var w *work

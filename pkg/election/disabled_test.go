@@ -12,14 +12,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-func uncontested(s *election.Spec) { s.Contest = election.Uncontested }
+func disabled(s *election.Spec) { s.Disabled = true }
 
 // Every member works for a disabled election, whatever becomes of its session, and no lock is
 // created (conformance 16).
 func TestUncontestedEveryMemberWorks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
-		g.differ = uncontested
+		g.differ = disabled
 		m1, m2 := g.join("m1", "stable", stable), g.join("m2", "canary", stable)
 		after(time.Second)
 		m1.store.On(memory.Put, memory.Hang()) // the session ends
@@ -53,7 +53,7 @@ func TestUncontestedDeadline(t *testing.T) {
 		g := newGroup(t)
 		m := g.join("m1", "stable", stable)
 		terms := make(chan election.Term, 1)
-		status, err := m.manager.Add(election.Spec{Name: "a", Contest: election.Uncontested}, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
+		status, err := m.manager.Add(election.Spec{Name: "a", Disabled: true}, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
 			terms <- term
 			<-ctx.Done()
 			if stop, _ := election.StopOf(ctx); stop.By != g.clock.Now().Add(5*time.Second) {
@@ -84,40 +84,40 @@ func TestUncontestedDeadline(t *testing.T) {
 
 // A disabled election that is held again stops its work before it takes part, and one that is
 // held releases before it is worked for without.
-func TestContestIsChangedCleanly(t *testing.T) {
+func TestDisabledIsChangedCleanly(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
 		m := g.join("m1", "stable", stable)
 		const stopTime = 2 * time.Second
-		turn := func(c election.Contest) *election.Status {
-			status, err := m.manager.Add(election.Spec{Name: "a", Contest: c, Bootstrap: machine.BootstrapImmediate}, g.judge.runner("m1", stopTime))
+		turn := func(disabled bool) *election.Status {
+			status, err := m.manager.Add(election.Spec{Name: "a", Disabled: disabled, Bootstrap: machine.BootstrapImmediate}, g.judge.runner("m1", stopTime))
 			if err != nil {
 				t.Fatal(err)
 			}
 			after(time.Minute)
 			if !status.IsLeader() {
-				t.Fatalf("%v: does not lead", c)
+				t.Fatalf("disabled %v: does not lead", disabled)
 			}
 			holder := ""
 			if rec := g.realm.Read("a").Record; rec != nil {
 				holder = rec.Holder
 			}
-			if (holder != "") != (c == election.Contested) {
-				t.Errorf("%v: the lock is held by %q", c, holder)
+			if (holder == "") != disabled {
+				t.Errorf("disabled %v: the lock is held by %q", disabled, holder)
 			}
 			return status
 		}
-		for _, c := range []election.Contest{election.Uncontested, election.Contested, election.Uncontested, election.Contested} {
-			status := turn(c)
+		for _, disabled := range []bool{true, false, true, false} {
+			status := turn(disabled)
 			asked := time.Now()
 			if err := m.manager.Remove(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(asked); took < stopTime || status.IsLeader() {
-				t.Errorf("%v: removed after %v while the work takes %v to stop", c, took, stopTime)
+				t.Errorf("disabled %v: removed after %v while the work takes %v to stop", disabled, took, stopTime)
 			}
 			if rec := g.realm.Read("a").Record; rec != nil && rec.Holder != "" {
-				t.Errorf("%v: removed, but the lock is held by %s", c, rec.Holder)
+				t.Errorf("disabled %v: removed, but the lock is held by %s", disabled, rec.Holder)
 			}
 		}
 		m.leave(t)
@@ -135,7 +135,7 @@ func TestUncontestedWorkFails(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
 		m := g.join("m1", "stable", stable)
-		status, err := m.manager.Add(election.Spec{Name: "a", Contest: election.Uncontested}, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
+		status, err := m.manager.Add(election.Spec{Name: "a", Disabled: true}, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
 			if term.Cycle < 3 {
 				return errors.New("broken")
 			}
@@ -170,7 +170,7 @@ func TestUncontestedWorkFails(t *testing.T) {
 func TestUncontestedWorkHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
-		g.differ, g.stop = uncontested, 8*time.Second
+		g.differ, g.stop = disabled, 8*time.Second
 		m := g.join("m1", "stable", stable)
 		after(time.Minute)
 		m.leave(t)
@@ -190,10 +190,8 @@ func TestUncontestedRefusals(t *testing.T) {
 		g := newGroup(t)
 		m := g.join("m1", "stable", stable)
 		for want, spec := range map[string]election.Spec{
-			"the same range":      {Contest: election.Uncontested, Range: true},
-			"cannot fail open":    {Contest: election.Uncontested, Outage: machine.Outage{Mode: machine.OutageFailOpen}},
-			"unknown contest 3":   {Contest: 3},
-			"unknown contest -1 ": {Contest: -1},
+			"the same range":   {Disabled: true, Range: true},
+			"cannot fail open": {Disabled: true, Outage: machine.Outage{Mode: machine.OutageFailOpen}},
 		} {
 			spec.Name = "a"
 			if _, err := m.manager.Add(spec, nil); err == nil || !strings.Contains(err.Error(), want) {

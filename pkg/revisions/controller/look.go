@@ -78,7 +78,7 @@ func sooner(a, b record.Instant) record.Instant {
 }
 
 // advance is what follows for a plan.
-func (t *tenure) advance(plan rollout.Plan, m moment, sight steering.Sight) rollout.Outcome {
+func (t *tenure) advance(plan rollout.Plan, m moment, sight steering.Sight) rollout.Next {
 	spec, wall := *plan.Rollout, t.Clock.Wall()
 	seen := m.seen(plan, sight)
 	if plan.Status.Of(&spec) {
@@ -91,12 +91,12 @@ func (t *tenure) advance(plan rollout.Plan, m moment, sight steering.Sight) roll
 
 // store reads what is stored, and writes what follows from that: it may be newer than what
 // was seen of it. A status that cannot be read is replaced by the one that is known.
-func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out rollout.Outcome, err error) {
+func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out rollout.Next, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	known, lost := sight.Plan.Status, false
 	err = steering.EditKnowing(ctx, t.Maps, t.Group, *sight.Plan, func(p *rollout.Plan, stored steering.Stored) error {
-		out = rollout.Outcome{}
+		out = rollout.Next{}
 		lost = known.Of(p.Rollout) && !stored.Readable(rollout.KeyStatus)
 		switch {
 		case !stored.Readable(rollout.KeyRollout):
@@ -113,7 +113,7 @@ func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out
 		return nil
 	})
 	if err != nil {
-		return rollout.Outcome{}, err
+		return rollout.Next{}, err
 	}
 	if lost {
 		t.Log.Warn("the status of the rollout was changed by another hand, or taken away, and counted for nobody; it was written again")
@@ -174,7 +174,7 @@ func (t *tenure) trouble(err error) {
 }
 
 // tell logs what happened.
-func (t *tenure) tell(out rollout.Outcome) {
+func (t *tenure) tell(out rollout.Next) {
 	for _, e := range out.Events {
 		fields := []zap.Field{zap.String("uid", out.Status.UID), zap.Int("step", e.Step), zap.String("phase", string(e.Phase))}
 		if len(e.Elections) > 0 {

@@ -12,7 +12,7 @@ import (
 // so that a controller goes on where the one before it stopped.
 //
 // It must not be called for a plan that is Blind.
-func Advance(spec Spec, last *Status, seen Seen, now time.Time) Outcome {
+func Advance(spec Spec, last *Status, seen Seen, now time.Time) Next {
 	l := look{spec: spec, now: At(now), seen: seen}
 	var before Phase
 	if last.Of(&spec) {
@@ -36,7 +36,7 @@ func Advance(spec Spec, last *Status, seen Seen, now time.Time) Outcome {
 	for i := range l.events {
 		l.events[i].Step, l.events[i].Phase = l.st.Step, l.st.Phase
 	}
-	return Outcome{Status: l.st, Events: l.events, Wake: l.wake.Time}
+	return Next{Status: l.st, Events: l.events, Wake: l.wake.Time}
 }
 
 // look is one call of Advance. There is one place for each thing that it decides.

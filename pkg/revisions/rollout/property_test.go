@@ -154,7 +154,7 @@ func TestSchedules(t *testing.T) {
 			if p, err := word(w.plan); err == nil {
 				w.store(p)
 			}
-			w.out = Outcome{} // nothing came into reach
+			w.out = Next{} // nothing came into reach
 			j.look(w)
 		}
 		look := func() { w.look(); j.look(w) }
@@ -194,7 +194,7 @@ func TestSchedules(t *testing.T) {
 					p.Status = &out.Status
 					w.store(p)
 				}
-				w.out = Outcome{}
+				w.out = Next{}
 				j.look(w)
 			case 11: // a controller that dies before it has written
 				Advance(*w.plan.Rollout, w.plan.Status, w.seen(), w.now)

@@ -105,8 +105,8 @@ func (m Member) LongestSilence(last time.Duration) (longest time.Duration) {
 	return max(longest, last-later)
 }
 
-// Outcome is what follows from a look.
-type Outcome struct {
+// Next is what follows from a look.
+type Next struct {
 	Status Status
 	Events []Event
 	// Wake is when to look again although nothing changed; zero for never.

@@ -28,7 +28,7 @@ type world struct {
 	ready     map[string]bool   // has the election a ready member of the canary
 	failures  []Failure
 	divided   []string
-	out       Outcome
+	out       Next
 	did       []string // events since the last look at them
 }
 

@@ -197,13 +197,13 @@ func reply(e *environment, outcome string, a arguments) {
 	switch outcome {
 	case "committed":
 		e.commit()
-		w.Outcome, w.Record, w.Version = Committed, e.content, e.stored
+		w.Answer, w.Record, w.Version = Committed, e.content, e.stored
 	case "rejected":
-		w.Outcome = Rejected
+		w.Answer = Conflicted
 	case "refused":
-		w.Outcome = Refused
+		w.Answer = Refused
 	case "unknown":
-		w.Outcome = Unknown
+		w.Answer = Unknown
 	}
 	e.pending = nil
 	e.step(w)

@@ -50,8 +50,8 @@ type ReadFailed struct{}
 // WriteDone: a Write was answered, refused or given up.
 type WriteDone struct {
 	// Beat is the number of the write.
-	Beat    uint64
-	Outcome Outcome
+	Beat   uint64
+	Answer Answer
 	// Record and Version are what a committed write stored, times included.
 	Record  *record.Record
 	Version record.Version
@@ -63,14 +63,14 @@ type WriteDone struct {
 	Jitter float64
 }
 
-// Outcome is what became of a write.
-type Outcome int
+// Answer is what is known of a write once it was answered, or given up.
+type Answer int
 
 const (
 	// Committed: it is stored.
-	Committed Outcome = iota + 1
-	// Rejected: the object is not the one the write was conditional on.
-	Rejected
+	Committed Answer = iota + 1
+	// Conflicted: the object is not the one the write was conditional on.
+	Conflicted
 	// Refused: not permitted, throttled, invalid or never sent; the object may be the same.
 	Refused
 	// Unknown: it may be stored, or may be yet.

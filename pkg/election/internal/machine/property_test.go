@@ -62,13 +62,13 @@ func (w *world) actions() map[string]func(*rapid.T) {
 				w.answer(Committed)
 				return
 			}
-			w.answer(Rejected)
+			w.answer(Conflicted)
 		},
 		"conflict with oneself": func(t *rapid.T) {
 			if w.flight == nil || w.flight.committed == nil {
 				t.Skip()
 			}
-			w.answer(Rejected)
+			w.answer(Conflicted)
 		},
 		"refuse": func(t *rapid.T) {
 			if w.flight == nil || w.flight.committed != nil {
@@ -243,7 +243,7 @@ func (w *world) calm() {
 			if w.commit(w.flight) || w.flight.committed != nil {
 				w.answer(Committed)
 			} else {
-				w.answer(Rejected)
+				w.answer(Conflicted)
 			}
 		case w.reading != nil:
 			w.answerRead()

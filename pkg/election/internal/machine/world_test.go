@@ -239,10 +239,10 @@ func (w *world) granted(token record.Token, deadline record.Instant) {
 }
 
 // answer ends the write in flight.
-func (w *world) answer(outcome Outcome) {
+func (w *world) answer(outcome Answer) {
 	f := w.flight
 	w.flight = nil
-	done := WriteDone{Beat: f.Beat, Outcome: outcome, Sent: f.sent, Jitter: w.jitter()}
+	done := WriteDone{Beat: f.Beat, Answer: outcome, Sent: f.sent, Jitter: w.jitter()}
 	switch outcome {
 	case Committed:
 		done.Record, done.Version = f.committed.record, f.committed.version

@@ -103,7 +103,7 @@ func (s *step) answered(e WriteDone) {
 		return
 	}
 	w := s.writes.open[i]
-	if e.Outcome == Committed && (e.Record == nil || e.Sent < w.asked || e.Sent > s.now) {
+	if e.Answer == Committed && (e.Record == nil || e.Sent < w.asked || e.Sent > s.now) {
 		panic(fmt.Sprintf("machine: %s: write %d committed without a record, or not sent between its request and its reply", s.cfg.Election, e.Beat))
 	}
 	drop := func() {
@@ -113,7 +113,7 @@ func (s *step) answered(e WriteDone) {
 		}
 		s.writes.open = slices.Delete(slices.Clone(s.writes.open), i, i+1)
 	}
-	switch e.Outcome {
+	switch e.Answer {
 	case Committed:
 		drop()
 		s.writes.retryAt = 0
@@ -122,7 +122,7 @@ func (s *step) answered(e WriteDone) {
 		}
 		s.resolve()
 		s.committed(w, e.Sent)
-	case Rejected:
+	case Conflicted:
 		drop()
 		if w.seen {
 			return
@@ -151,7 +151,7 @@ func (s *step) answered(e WriteDone) {
 		s.backOff(0)
 		s.read()
 	default:
-		panic(fmt.Sprintf("machine: %s: outcome %d", s.cfg.Election, e.Outcome))
+		panic(fmt.Sprintf("machine: %s: outcome %d", s.cfg.Election, e.Answer))
 	}
 }
 

@@ -145,13 +145,13 @@ func (m *Member) written(c *contest, w machine.Write, a answer) {
 	if outcome == machine.Committed {
 		c.stored(w.Beat)
 	}
-	if outcome == machine.Rejected {
+	if outcome == machine.Conflicted {
 		m.trouble.note("write", c.lock.name, nil) // another member was faster
 	} else {
 		m.trouble.note("write", c.lock.name, a.err)
 	}
 	m.handle(c, machine.WriteDone{
-		Beat: w.Beat, Outcome: outcome, Record: a.entry.Record, Version: a.entry.Version,
+		Beat: w.Beat, Answer: outcome, Record: a.entry.Record, Version: a.entry.Version,
 		// The queue leaves the store alone for all elections, and finds out when it need not.
 		Sent: a.sent, RetryAfter: min(a.retryAfter(), c.election.Timing.RenewInterval), Jitter: m.jitter(),
 	})

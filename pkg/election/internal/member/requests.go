@@ -116,7 +116,7 @@ func (a answer) retryAfter() time.Duration {
 const mostRetryAfter = 30 * time.Second
 
 // outcomeOf tells the machine what became of its write.
-func outcomeOf(a answer) machine.Outcome {
+func outcomeOf(a answer) machine.Answer {
 	switch a.outcome {
 	case lock.Committed:
 		return machine.Committed
@@ -125,7 +125,7 @@ func outcomeOf(a answer) machine.Outcome {
 	}
 	for _, passedBy := range []error{lock.ErrConflict, lock.ErrExists, lock.ErrVanished} {
 		if errors.Is(a.err, passedBy) {
-			return machine.Rejected
+			return machine.Conflicted
 		}
 	}
 	return machine.Refused

@@ -188,7 +188,7 @@ func (o *Own) ProvenAt() record.Instant {
 
 // WriteDone answers the Write with that beat. A committed record must be given to the
 // directory first.
-func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Outcome, version record.Version) {
+func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Answer, version record.Version) {
 	if beat != o.inFlight {
 		return
 	}

@@ -7,17 +7,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // frozen is a clock that goes on while its process does not.
 type frozen struct {
-	clock.Clock
+	start time.Time
 	ahead time.Duration
 }
 
-func (f *frozen) Now() record.Instant { return f.Clock.Now().Add(f.ahead) }
+func (f *frozen) Now() record.Instant { return record.Instant(time.Since(f.start) + f.ahead) }
+func (f *frozen) Wall() time.Time     { return time.Now() }
 
 // contained is a runner that returns some time after it was told to stop, or of itself. If it says when its processes
 // ended, then that was so long before the deadline.
@@ -73,7 +73,7 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 				if c.runner.first {
 					c.runner.itself = make(chan struct{})
 				}
-				boot := &frozen{Clock: clock.Boottime()}
+				boot := &frozen{start: time.Now()}
 				deadline := boot.Now().Add(10 * time.Second)
 				var mu sync.Mutex
 				aborted := false
@@ -102,6 +102,37 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 					t.Errorf("aborted %v, want %v", aborted, c.aborts)
 				}
 			})
+		})
+	}
+}
+
+// When the process goes on, the stop and the guard come at once. A guard that was on its way when the stop
+// set it anew comes twice, and the runner has its time to return all the same.
+func TestGuardThatComesTwice(t *testing.T) {
+	for returns, aborts := range map[time.Duration]bool{lateReturn / 2: false, 2 * lateReturn: true} {
+		synctest.Test(t, func(t *testing.T) {
+			boot := &frozen{start: time.Now()}
+			deadline := boot.Now().Add(10 * time.Second)
+			var mu sync.Mutex
+			aborted := false
+			abort := func(error) {
+				mu.Lock()
+				defer mu.Unlock()
+				aborted = true
+			}
+			var wg sync.WaitGroup
+			w := begin(boot, contained{says: true, returns: returns}, Term{Election: "a", Token: 1}, deadline, time.Second, abort, &wg, func(error, bool) {})
+			synctest.Wait()
+			boot.ahead = time.Minute
+			w.end(Stop{Reason: "not renewed in time", By: deadline})
+			w.keep()
+			w.keep()
+			wg.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if aborted != aborts {
+				t.Errorf("returns after %v: aborted %v, want %v", returns, aborted, aborts)
+			}
 		})
 	}
 }

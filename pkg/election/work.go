@@ -35,9 +35,9 @@ type work struct {
 	// ended is when the last process of a contained runner had ended, as far as it told; else when the
 	// runner returned.
 	ended record.Instant
-	// heldUp: a contained runner had not returned when its work had to be dead, and got lateReturn
-	// more.
-	heldUp bool
+	// returnBy is by when a contained runner must return that had not when its work had to be dead;
+	// zero while that has not come.
+	returnBy record.Instant
 }
 
 // lateReturn is how much later than its work must be dead a contained runner may return. After a freeze,
@@ -191,9 +191,11 @@ func (w *work) keep() {
 		w.endLocked(Stop{Reason: string(machine.ReasonExpired), By: deadline})
 	case now < w.stop.By:
 		w.guard.Reset(w.stop.By.Sub(now))
-	case w.contained && !w.heldUp:
-		w.heldUp = true
+	case w.contained && w.returnBy == 0:
+		w.returnBy = now.Add(lateReturn)
 		w.guard.Reset(lateReturn)
+	case now < w.returnBy: // the guard was set anew when it was already on its way
+		w.guard.Reset(w.returnBy.Sub(now))
 	default:
 		w.abortLocked("did not stop within its grace")
 	}

@@ -382,7 +382,7 @@ var driverRows = []row{
 	{
 		name: "work/contained-is-aborted", rule: "a process that was frozen goes on where its work had ended in time",
 		file: "pkg/election/work.go",
-		old:  "case w.contained && !w.heldUp:",
+		old:  "case w.contained && w.returnBy == 0:",
 		new:  "case false:",
 		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
 	},
@@ -417,8 +417,15 @@ var driverRows = []row{
 	{
 		name: "work/contained-is-awaited-forever", rule: "a process whose work does not return ends, also if others end that work",
 		file: "pkg/election/work.go",
-		old:  "		w.heldUp = true\n",
+		old:  "		w.returnBy = now.Add(lateReturn)\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestFrozenBeyondTheDeadline",
+	},
+	{
+		name: "work/guard-that-comes-twice-is-over", rule: "a contained runner has its time to return, also where the stop and the guard came at once",
+		file: "pkg/election/work.go",
+		old:  "	case now < w.returnBy: // the guard was set anew when it was already on its way\n		w.guard.Reset(w.returnBy.Sub(now))\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestGuardThatComesTwice",
 	},
 }

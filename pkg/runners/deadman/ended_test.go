@@ -80,3 +80,55 @@ func TestEndedWhenNobodySays(t *testing.T) {
 		t.Errorf("ended %v before anybody knew", heard.Sub(at))
 	}
 }
+
+// unheardStart is a start of which this process hears only when all is over, as if it were frozen.
+func unheardStart(t *testing.T, path string, kill record.Instant) (heard record.Instant, failed error) {
+	t.Helper()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	program := Program{Path: path, Args: []string{"sleep", "300"}, Files: []*os.File{null, null, null}}
+	p := newProcess()
+	if err := p.start(program); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.tell(program.job(p.Guard(), kill)); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, p.Guard())
+	heard = clock.Boottime().Now()
+	p.patience(time.Now())
+	err = p.hear()
+	p.patience(time.Time{})
+	return heard, p.failed(t.Context(), err)
+}
+
+// A start that this process took for too late may have been none. What it began ended when the
+// supervisor says.
+func TestEndedOfAStartThatFailed(t *testing.T) {
+	boot := clock.Boottime()
+	kill := boot.Now().Add(time.Second)
+	heard, err := unheardStart(t, "/bin/sleep", kill)
+	if !errors.Is(err, ErrLate) {
+		t.Errorf("the start: %v, want it too late", err)
+	}
+	if at := EndedOf(err); at < kill || at > heard {
+		t.Errorf("ended %v after it was to be killed, want between 0s and %v", at.Sub(kill), heard.Sub(kill))
+	}
+}
+
+// What never began did not end too late, whenever this process hears of it.
+func TestEndedOfWhatNeverBegan(t *testing.T) {
+	const nowhere = "/nowhere/to/be/found"
+	boot := clock.Boottime()
+	if _, err := unheardStart(t, nowhere, boot.Now().Add(time.Minute)); err == nil || EndedOf(err) != 0 {
+		t.Errorf("unheard: %v, ended at %d, want it never begun", err, EndedOf(err))
+	}
+	for path, kill := range map[string]record.Instant{"/bin/sleep": boot.Now(), nowhere: boot.Now().Add(time.Minute)} {
+		if _, err := Start(t.Context(), Program{Path: path, Args: []string{"sleep", "300"}}, kill); err == nil || EndedOf(err) != 0 {
+			t.Errorf("%s: %v, ended at %d, want it never begun", path, err, EndedOf(err))
+		}
+	}
+}

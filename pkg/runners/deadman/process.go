@@ -37,6 +37,9 @@ type Process struct {
 	status  Status
 	expired bool
 	ended   record.Instant
+	// unstarted: the program was not started, as the supervisor or its guard said. Written while it is
+	// started, and by follow.
+	unstarted bool
 }
 
 // Status is how a process ended.
@@ -129,6 +132,7 @@ func (p *Process) follow() {
 		if err != nil {
 			break
 		}
+		p.unstarted = p.unstarted || r.unstarted()
 		switch r.what {
 		case supervising:
 			p.guarded(int(r.n))

@@ -41,7 +41,7 @@ var ErrStopped = errors.New("it was stopped before it could be started")
 
 // Start starts a program that is killed at the instant unless Watch extends that. The
 // error wraps what exec(2) said, a *ConfineError, ErrCannotKill, ErrLate or ErrStopped; nothing
-// of the program lives then. When ctx ends, Start ends before half of the time is over that its
+// of the program lives then, and EndedOf says since when. When ctx ends, Start ends before half of the time is over that its
 // Stop leaves, and in a second; what it has started by then does not end with ctx.
 func Start(ctx context.Context, p Program, kill record.Instant) (*Process, error) {
 	if err := seeProcesses(); err != nil {
@@ -132,14 +132,40 @@ func (p *Process) hand(ctx context.Context, j job) error {
 	}
 	p.patience(time.Time{})
 	if err != nil {
-		p.abandon()
-		if errors.Is(err, ErrLate) && ctx.Err() != nil {
-			return ErrStopped
-		}
-		return err
+		return p.failed(ctx, err)
 	}
 	p.following.Go(p.follow)
 	return nil
+}
+
+// failed ends what a start that failed may have begun.
+func (p *Process) failed(ctx context.Context, err error) error {
+	p.abandon()
+	if errors.Is(err, ErrLate) && ctx.Err() != nil {
+		err = ErrStopped
+	}
+	if p.unstarted {
+		return err
+	}
+	return &begunError{err, p.ended}
+}
+
+// begunError is of a start that failed though the program may have begun. It had ended then.
+type begunError struct {
+	error
+	ended record.Instant
+}
+
+func (e *begunError) Unwrap() error { return e.error }
+
+// EndedOf is when nothing lived any more of a program whose start failed so, as Process.Ended says it;
+// zero if it never began.
+func EndedOf(err error) record.Instant {
+	var begun *begunError
+	if errors.As(err, &begun) {
+		return begun.ended
+	}
+	return 0
 }
 
 // finishing is how long a start may go on that is stopped. What begins meanwhile is not killed, but
@@ -158,6 +184,18 @@ func (p *Process) patience(until time.Time) {
 
 // begin hands the job over and waits until the program runs. It may run after an error, too.
 func (p *Process) begin(j job) error {
+	if clock.Boottime().Now() >= j.Kill { // this process was frozen
+		p.unstarted = true
+		return ErrLate
+	}
+	if err := p.tell(j); err != nil {
+		return err
+	}
+	return p.hear()
+}
+
+// tell hands the job over.
+func (p *Process) tell(j job) error {
 	line, err := json.Marshal(j)
 	if err != nil {
 		return err
@@ -166,12 +204,18 @@ func (p *Process) begin(j job) error {
 	if _, err := p.control.Write(append(line, '\n')); err != nil {
 		return notStarted(err)
 	}
+	return nil
+}
+
+// hear waits for what became of the job.
+func (p *Process) hear() error {
 	p.reports = bufio.NewReader(p.report)
 	r, err := readReport(p.reports)
 	if err == nil && r.what == supervising {
 		p.guarded(int(r.n))
 		r, err = readReport(p.reports)
 	}
+	p.unstarted = r.unstarted()
 	switch {
 	case err != nil:
 		return notStarted(err)

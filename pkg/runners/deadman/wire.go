@@ -155,3 +155,8 @@ func errnoOf(err error) int {
 	}
 	return 0
 }
+
+// unstarted says whether this tells that the program never began. What failed without an errno may have.
+func (r report) unstarted() bool {
+	return r.what == late || r.what == unsafe || r.what == refused || r.what == failed && r.n != 0
+}

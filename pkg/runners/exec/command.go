@@ -70,9 +70,6 @@ func (r *runner) Run(ctx context.Context, term election.Term) error {
 	}
 	log := runners.Log(r.Log, term, r.Name)
 	p, err := start(ctx, r.Command, r.budgets, term, deadline, log)
-	if err != nil {
-		term.Ended(r.Clock.Now()) // it may have begun, and is dead now
-	}
 	if errors.Is(err, deadman.ErrStopped) {
 		return nil
 	}

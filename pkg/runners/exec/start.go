@@ -40,6 +40,7 @@ func start(ctx context.Context, c Command, budgets *child.Budgets, term election
 			Path: path, Args: c.Args, Dir: c.Dir, Files: files, Confinement: c.Confinement,
 			Env: append(child.Environment(c.Env, term, deadline), child.Reserved+"EXTENSIONS_FD="+strconv.Itoa(extensionsFD)),
 		}, deadman.KillAt(c.Clock, deadline))
+		term.Ended(deadman.EndedOf(err)) // it may have begun, and is dead now
 	}
 	switch {
 	case errors.Is(err, deadman.ErrStopped):

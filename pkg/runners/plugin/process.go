@@ -36,6 +36,8 @@ type process struct {
 	started chan *deadman.Process
 
 	*deadman.Process
+	// ended is when nothing lived any more of a start that failed; zero if it never began.
+	ended           record.Instant
 	stdout          *os.File
 	first           *io.PipeReader
 	stderr, helpers *child.Output
@@ -75,6 +77,7 @@ func (p *process) start(ctx context.Context, spec *osexec.Cmd) error {
 		Env: append(slices.Clone(spec.Env), p.env...), Files: []*os.File{null, stdout, stderr}, Confinement: p.Confinement,
 	}, p.kill)
 	if err != nil {
+		p.ended = deadman.EndedOf(err)
 		return err
 	}
 	p.started <- p.Process

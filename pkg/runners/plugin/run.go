@@ -114,7 +114,7 @@ func (w *work) watch(ctx context.Context, term election.Term, t *talk, log *zap.
 		select {
 		case p = <-t.session.process.started:
 		default:
-			term.Ended(w.Clock.Now()) // it may have begun, and is dead now
+			term.Ended(t.session.process.ended) // it may have begun, and is dead now
 			return deadman.ByItself, deadman.Status{}, false
 		}
 	}

@@ -1,0 +1,135 @@
+package exec_test
+
+import (
+	"context"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/exec"
+)
+
+// A member that is frozen while a program of its starts goes on, if the program was dead in time.
+func TestFrozenWhileStarting(t *testing.T) {
+	for range 5 {
+		if frozenWhileStarting(t) {
+			return
+		}
+	}
+	t.Error("the program was always quicker")
+}
+
+// frozenWhileStarting says whether the program began while this process was frozen.
+func frozenWhileStarting(t *testing.T) bool {
+	timing, err := record.Profile("fast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	timing.LeaseDuration, timing.RenewInterval, timing.StopGrace = 2*time.Second, 300*time.Millisecond, 500*time.Millisecond
+	aborted := make(chan error, 1)
+	m, err := election.NewManager(election.Config{
+		Group: "edge", Host: "m1", Member: election.Member{Revision: "r"}, Locks: memory.New(clock.Boottime()).Store(), Timing: timing,
+		Abort: func(err error) { aborted <- err },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := filepath.Join(t.TempDir(), "began")
+	work := &once{returned: make(chan struct{}), runner: exec.New(exec.Command{
+		Args: []string{"sh", "-c", `echo > "$0"; sleep 300`, began}, StopGrace: timing.StopGrace,
+	})}
+	if _, err := m.Add(election.Spec{Name: "e", Bootstrap: election.BootstrapImmediate}, work); err != nil {
+		t.Fatal(err)
+	}
+	others := guards(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error)
+	go func() { done <- m.Run(ctx) }()
+	guard := 0
+	for guard == 0 {
+		runtime.Gosched()
+		for pid := range guards(t) {
+			if !others[pid] {
+				guard = pid
+			}
+		}
+	}
+	if err := syscall.Kill(guard, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	_, err = os.Stat(began)
+	late := err == nil
+	// It lets the guard go on once this process is frozen, and this process when the term is long over.
+	thaw := osexec.Command("sh", "-c", `until grep -q "^State:.T" /proc/$0/status; do :; done; kill -CONT $1; sleep 4; kill -CONT $0`, strconv.Itoa(os.Getpid()), strconv.Itoa(guard))
+	if err := thaw.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := thaw.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(began); err != nil {
+		t.Errorf("the program did not begin: %v", err)
+	}
+	<-work.returned
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-aborted:
+		t.Errorf("aborted: %v", err)
+	default:
+	}
+	return !late
+}
+
+// once runs a program in the first term only, and says when that is over.
+type once struct {
+	runner   election.Runner
+	returned chan struct{}
+}
+
+func (o *once) Contained() bool { return true }
+
+func (o *once) Run(ctx context.Context, term election.Term) error {
+	if term.Cycle > 1 {
+		<-ctx.Done()
+		return nil
+	}
+	defer close(o.returned)
+	return o.runner.Run(ctx, term)
+}
+
+// guards are those that this process has below it.
+func guards(t *testing.T) map[int]bool {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int]bool{}
+	for _, list := range lists {
+		pids, _ := os.ReadFile(list) // the task may have ended
+		for _, field := range strings.Fields(string(pids)) {
+			line, err := os.ReadFile(filepath.Join("/proc", field, "cmdline"))
+			if pid, no := strconv.Atoi(field); err == nil && no == nil && strings.HasPrefix(string(line), "primacy-guard") {
+				found[pid] = true
+			}
+		}
+	}
+	return found
+}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -290,15 +289,28 @@ func (m *member) bring(s syscall.Signal, name string) {
 func family(t *testing.T, from int) []int {
 	t.Helper()
 	family := []int{from}
-	parents := parents(t)
 	for i := 0; i < len(family); i++ {
-		for child, parent := range parents {
-			if parent == family[i] && !slices.Contains(family, child) {
-				family = append(family, child)
+		family = append(family, children(t, family[i])...)
+	}
+	return family[1:]
+}
+
+// children are those of a process, also if there are thousands of others.
+func children(t *testing.T, pid int) (found []int) {
+	t.Helper()
+	lists, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/children"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // the task may have ended
+		for _, field := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				found = append(found, child)
 			}
 		}
 	}
-	return family[1:]
+	return found
 }
 
 // parents are all processes with their parents.

@@ -7,6 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // A lock is watched by name, and the stream of sessions stands still meanwhile: its holder
@@ -20,7 +21,8 @@ func TestALockIsNewerThanTheSessions(t *testing.T) {
 		after(60 * time.Second)
 		m1 := g.join("m1", "canary", stable)
 		after(30 * time.Second)
-		g.bend = func(_ *election.Config, s *election.Spec) {
+		g.bend = func(c *election.Config, s *election.Spec) {
+			c.Member.Location = record.Remote // it comes after m3, whom it takes for the better one
 			s.Locks = byName{g.realm.Store()}
 			s.Foreign = machine.Foreigners{Sharing: machine.SharedWithClientGo}
 		}

@@ -236,7 +236,7 @@ func session(e *environment, name string, a arguments) {
 		shown = map[string]Session{}
 	}
 	member, _ := strings.CutPrefix(name, "s-")
-	shown[name] = Session{UID: a.text("uid", "us-"+member), Holder: identity(a.text("holder", member)), Of: identity(a.text("holder", member)), Ended: a["ended"] == "true"}
+	shown[name] = Session{UID: a.text("uid", "us-"+member), Holder: identity(a.text("holder", member)), Ended: a["ended"] == "true"}
 	if n := a.number("disowned", 0); n != 0 {
 		o := shown[name]
 		o.Disowned = []record.Disowned{{Lock: a.text("lock", e.version.UID), Beat: uint64(n)}}

@@ -141,23 +141,11 @@ type View struct {
 	Older bool
 }
 
-// knows says whether a session is or was that member's, as far as the directory still tells.
-func (v *View) knows(identity string) bool {
-	for _, s := range v.Sessions {
-		if s.Of == identity {
-			return true
-		}
-	}
-	return false
-}
-
 // Session is what a session object says of whoever held it.
 type Session struct {
 	UID string
 	// Holder is empty while nobody's mark is bound to it.
 	Holder string
-	// Of is the member that the session is of, or was; empty if it does not say.
-	Of string
 	// Ended says whether it was ended by our mark.
 	Ended bool
 	// Disowned are the locks that the holder has disowned, as written beside a beat of its own.
@@ -166,7 +154,7 @@ type Session struct {
 
 // Equal says whether both say the same.
 func (s Session) Equal(o Session) bool {
-	return s.UID == o.UID && s.Holder == o.Holder && s.Of == o.Of && s.Ended == o.Ended && slices.Equal(s.Disowned, o.Disowned)
+	return s.UID == o.UID && s.Holder == o.Holder && s.Ended == o.Ended && slices.Equal(s.Disowned, o.Disowned)
 }
 
 // Peer is another living member.

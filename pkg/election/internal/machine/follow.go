@@ -189,11 +189,9 @@ func (s *step) turn() time.Duration {
 }
 
 // mayCome says whether to wait for a nominee: it lives and says that it is ready. A member that leaves
-// says that it is not. Where the sessions have a stream of their own that may be behind, one that was
-// never seen there may have come since.
+// says that it is not.
 func (s *step) mayCome(nominee string) bool {
-	return slices.ContainsFunc(s.View.Peers, func(p Peer) bool { return p.Identity == nominee && p.Ready }) ||
-		s.cfg.Sight == ApartFromSessions && !s.View.knows(nominee)
+	return slices.ContainsFunc(s.View.Peers, func(p Peer) bool { return p.Identity == nominee && p.Ready })
 }
 
 // lastPlace is the one in line that all who come later share, so that the delay has a bound.

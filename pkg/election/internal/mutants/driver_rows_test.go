@@ -114,27 +114,6 @@ var driverRows = []row{
 		pkg:  "pkg/election", test: "TestANomineeThatLeavesIsNotWaitedFor",
 	},
 	{
-		name: "leaving/unseen-nominee-is-not-waited-for", rule: "succession: a nominee that a stream of sessions has not shown yet has its turn",
-		file: "pkg/election/internal/machine/follow.go",
-		old:  "		s.cfg.Sight == ApartFromSessions && !s.View.knows(nominee)\n",
-		new:  "		false\n",
-		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
-	},
-	{
-		name: "leaving/seen-nominee-is-waited-for", rule: "succession: nobody waits for a nominee that was seen to go",
-		file: "pkg/election/internal/machine/follow.go",
-		old:  "		s.cfg.Sight == ApartFromSessions && !s.View.knows(nominee)\n",
-		new:  "		s.cfg.Sight == ApartFromSessions\n",
-		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
-	},
-	{
-		name: "leaving/ended-session-is-nobodys", rule: "succession: a session tells whose it was after its end, too",
-		file: "pkg/election/internal/session/directory.go",
-		old:  "		shown.Of = s.record.Member.Identity\n",
-		new:  "		_ = s\n",
-		pkg:  "pkg/election/internal/session", test: "TestASessionOfAnotherGroup",
-	},
-	{
 		name: "leaving/gone-nominee-is-waited-for", rule: "succession: nobody waits for a nominee that is gone",
 		file: "pkg/election/internal/machine/follow.go",
 		old:  "		case s.mayCome(nominee):\n",

@@ -349,11 +349,7 @@ func (d *Directory) session(s *slot, now record.Instant) machine.Session {
 	if d.isAlien(s) && now >= d.endOf(s) {
 		return machine.Session{} // its owner is gone, and nobody here ends it: what it renewed is waited out
 	}
-	shown := machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released(), Disowned: s.disowned}
-	if s.record.Member != nil {
-		shown.Of = s.record.Member.Identity
-	}
-	return shown
+	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released(), Disowned: s.disowned}
 }
 
 // isOlder says whether the slot is that of another member that lives and knows nothing of locks

@@ -18,7 +18,7 @@ func TestASessionOfAGroupThatIsNotOurs(t *testing.T) {
 		t.Fatal("what a session is, is not known")
 	}
 	d.List(1*second, 1*second, 10, []Shown{{Name: name, Record: r, Version: record.Version{UID: "u", Revision: 10}}})
-	owner := machine.Session{UID: "u", Holder: "h_1", Of: "h_1"}
+	owner := machine.Session{UID: "u", Holder: "h_1"}
 	if v, _ := d.View(2*second, ""); !v.Sessions[name].Equal(owner) || len(v.Peers) != 0 {
 		t.Errorf("%+v", v)
 	}

@@ -146,7 +146,7 @@ func TestASessionOfAnotherGroup(t *testing.T) {
 	s := newSlots(t)
 	owns := func(now record.Instant) (owns bool, changes record.Instant) {
 		view, changes := s.View(now, "")
-		return view.Sessions[s.name].Equal(machine.Session{UID: "u", Holder: "h_1", Of: "h_1"}), changes
+		return view.Sessions[s.name].Equal(machine.Session{UID: "u", Holder: "h_1"}), changes
 	}
 	alien := func(now record.Instant, beat uint64) (end record.Instant) {
 		r := s.by("h_1", "h_1", beat, s.timing.LeaseDuration)

@@ -21,12 +21,12 @@ import (
 
 // A member that is frozen while a program of its starts goes on, if the program was dead in time.
 func TestFrozenWhileStarting(t *testing.T) {
-	for range 5 {
+	for range 20 {
 		if frozenWhileStarting(t) {
 			return
 		}
 	}
-	t.Error("the program was always quicker")
+	t.Error("the program never began just while this process was frozen")
 }
 
 // frozenWhileStarting says whether the program began while this process was frozen.
@@ -81,9 +81,8 @@ func frozenWhileStarting(t *testing.T) bool {
 	if err := thaw.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(began); err != nil {
-		t.Errorf("the program did not begin: %v", err)
-	}
+	_, err = os.Stat(began)
+	never := err != nil // it was frozen before its guard knew of a program
 	<-work.returned
 	cancel()
 	if err := <-done; err != nil {
@@ -94,7 +93,7 @@ func frozenWhileStarting(t *testing.T) bool {
 		t.Errorf("aborted: %v", err)
 	default:
 	}
-	return !late
+	return !late && !never
 }
 
 // once runs a program in the first term only, and says when that is over.

@@ -110,9 +110,14 @@ var lines = []line{
 		because: "a registry decodes the blocks of runners, locks and sources: a new kind is never a change here",
 	},
 	{
-		of: "./...", but: []string{"./cmd/primacy/...", "./pkg/election/internal/sim/..."},
+		of: "./...", but: []string{"./pkg/election/internal/sim/..."},
 		never:   []string{"./pkg/election/internal/sim/..."},
-		because: "the simulator is for tests and for `primacy simulate`",
+		because: "the simulator is for tests",
+	},
+	{
+		of: "./...", but: []string{"./cmd/primacy/..."},
+		never:   []string{"./pkg/election/scenario"},
+		because: "scenarios are for `primacy simulate`",
 	},
 }
 

@@ -42,7 +42,7 @@ type solo struct {
 	failures int
 }
 
-func (m *Manager) beginUncontestedLocked(e *entrant) {
+func (m *Manager) beginDisabledLocked(e *entrant) {
 	ctx, withdraw := context.WithCancelCause(m.free)
 	e.withdraw = withdraw
 	m.background.Go(func() {

@@ -17,7 +17,7 @@ func (c sinceClock) Wall() time.Time     { return time.Now() }
 
 // A process that was frozen for longer than its deadline costs no process where nobody waits
 // for the end of its work; the work can still be told to stop.
-func TestLateExtensionOfUncontestedWork(t *testing.T) {
+func TestLateExtensionOfDisabledWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sinceClock{time.Now()}
 		var wg sync.WaitGroup

@@ -16,7 +16,7 @@ func disabled(s *election.Spec) { s.Disabled = true }
 
 // Every member works for a disabled election, whatever becomes of its session, and no lock is
 // created (conformance 16).
-func TestUncontestedEveryMemberWorks(t *testing.T) {
+func TestDisabledEveryMemberWorks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
 		g.differ = disabled
@@ -48,7 +48,7 @@ func TestUncontestedEveryMemberWorks(t *testing.T) {
 
 // A disabled election's work may go on only while it is extended: its deadline is never
 // further away than that of a renewal, and comes later with each interval.
-func TestUncontestedDeadline(t *testing.T) {
+func TestDisabledDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
 		m := g.join("m1", "stable", stable)
@@ -131,7 +131,7 @@ func TestDisabledIsChangedCleanly(t *testing.T) {
 }
 
 // Work that fails is begun again after a pause that grows; the member does not lead meanwhile.
-func TestUncontestedWorkFails(t *testing.T) {
+func TestDisabledWorkFails(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
 		m := g.join("m1", "stable", stable)
@@ -167,7 +167,7 @@ func TestUncontestedWorkFails(t *testing.T) {
 }
 
 // Work that does not stop within its grace ends the process, as with any stop.
-func TestUncontestedWorkHangs(t *testing.T) {
+func TestDisabledWorkHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
 		g.differ, g.stop = disabled, 8*time.Second
@@ -185,7 +185,7 @@ func TestUncontestedWorkHangs(t *testing.T) {
 	})
 }
 
-func TestUncontestedRefusals(t *testing.T) {
+func TestDisabledRefusals(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
 		m := g.join("m1", "stable", stable)

@@ -147,7 +147,7 @@ func (m *Manager) enterLocked(e *entrant) {
 // both.
 func (m *Manager) beginLocked(e *entrant) {
 	if e.spec.Disabled && e.withdraw == nil {
-		m.beginUncontestedLocked(e)
+		m.beginDisabledLocked(e)
 	}
 	background, works := e.runner.(Background)
 	readiness, tells := e.runner.(Readiness)

@@ -17,6 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/runners/exec"
+	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
 // A member that is frozen while a program of its starts goes on, if the program was dead in time.
@@ -116,18 +117,11 @@ func (o *once) Run(ctx context.Context, term election.Term) error {
 // guards are those that this process has below it.
 func guards(t *testing.T) map[int]bool {
 	t.Helper()
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := map[int]bool{}
-	for _, list := range lists {
-		pids, _ := os.ReadFile(list) // the task may have ended
-		for _, field := range strings.Fields(string(pids)) {
-			line, err := os.ReadFile(filepath.Join("/proc", field, "cmdline"))
-			if pid, no := strconv.Atoi(field); err == nil && no == nil && strings.HasPrefix(string(line), "primacy-guard") {
-				found[pid] = true
-			}
+	for _, pid := range runnertest.Children(t, os.Getpid()) {
+		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		if err == nil && strings.HasPrefix(string(line), "primacy-guard") {
+			found[pid] = true
 		}
 	}
 	return found

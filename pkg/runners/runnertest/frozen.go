@@ -51,7 +51,7 @@ func (r *run) freezes(watcher string) bool {
 	for !frozen(pid) {                                           // it is on its way
 		runtime.Gosched()
 	}
-	if len(children(r.T, pid)) > 0 {
+	if len(Children(r.T, pid)) > 0 {
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 		return false
 	}

@@ -290,13 +290,13 @@ func family(t *testing.T, from int) []int {
 	t.Helper()
 	family := []int{from}
 	for i := 0; i < len(family); i++ {
-		family = append(family, children(t, family[i])...)
+		family = append(family, Children(t, family[i])...)
 	}
 	return family[1:]
 }
 
-// children are those of a process, also if there are thousands of others.
-func children(t *testing.T, pid int) (found []int) {
+// Children are those of a process. It looks at no other process, of which there may be thousands.
+func Children(t *testing.T, pid int) (found []int) {
 	t.Helper()
 	lists, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/children"))
 	if err != nil {

@@ -178,6 +178,20 @@ var runnersRows = []row{
 		pkg:  "pkg/runners/deadman", test: "TestNothingIsStartedWithoutAGuard",
 	},
 	{
+		name: "deadman/never-began-and-ended", rule: "what never began did not end too late",
+		file: "pkg/runners/deadman/program.go",
+		old:  "	if p.unstarted {\n		return err\n	}\n",
+		new:  "",
+		pkg:  "pkg/runners/deadman", test: "TestEndedOfWhatNeverBegan",
+	},
+	{
+		name: "deadman/failed-start-never-ended", rule: "a start that failed tells when what it had begun was dead",
+		file: "pkg/runners/deadman/program.go",
+		old:  "	return &begunError{err, p.ended}\n",
+		new:  "	return err\n",
+		pkg:  "pkg/runners/deadman", test: "TestEndedOfAStartThatFailed",
+	},
+	{
 		name: "output/each-run-begins-full", rule: "all runs of a runner share what they may log",
 		file: "pkg/runners/child/limited.go",
 		old:  "l.left, l.filled = budget.take()",

@@ -34,6 +34,8 @@ type host struct {
 	watches  map[uint64]context.CancelFunc
 	entrants map[member.ID]*entrant
 	works    map[member.ID]*work
+	// reach is what the terms go by that our session keeps alive; nil before its first beat.
+	reach *reach
 	// unready are those whose runners the member believes not to be ready.
 	unready map[member.ID]bool
 }
@@ -270,13 +272,13 @@ func (h *host) publish(effect member.Effect) {
 		h.start(do)
 	case member.Extend:
 		if e := h.entrants[do.ID]; e != nil {
-			e.status.extend(do.Deadline)
-			if do.Health != nil {
-				e.status.health.Store(do.Health)
-			}
+			h.extend(e, do)
 		}
-		if w := h.works[do.ID]; w != nil {
-			w.extend(do.Deadline)
+	case member.Beat:
+		if h.reach == nil || h.reach.since != do.Since {
+			h.reach = newReach(h.cfg.Clock, do)
+		} else {
+			h.reach.extend(do)
 		}
 	case member.Stop:
 		stop := Stop{Reason: string(do.Reason), By: do.By}
@@ -333,6 +335,28 @@ func (h *host) start(do member.Start) {
 	h.works[do.ID] = begin(h.cfg.Clock, e.runner, term, do.Deadline, e.spec.Timing.StopGrace, h.cfg.Abort, &h.helpers, func(err error, expired bool) {
 		h.post(member.Returned{ID: do.ID, Token: do.Token, Err: err, Expired: expired})
 	})
+}
+
+// extend lets a term go on, by a deadline of its own or by the beats of our session.
+func (h *host) extend(e *entrant, do member.Extend) {
+	if do.Health != nil {
+		e.status.health.Store(do.Health)
+	}
+	w := h.works[do.ID]
+	if do.Beats == 0 {
+		e.status.extend(do.Deadline)
+		if w != nil {
+			w.extend(do.Deadline)
+		}
+		return
+	}
+	if h.reach == nil || h.reach.since != do.Beats {
+		panic(fmt.Sprintf("election %s: its term goes by beats that are not there", e.spec.Name))
+	}
+	e.status.goBy(h.reach, e.spec.Timing.Jeopardy())
+	if w != nil {
+		w.goBy(h.reach)
+	}
 }
 
 // newIdentity is one that was never used before.

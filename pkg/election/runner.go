@@ -97,6 +97,8 @@ type Validity struct {
 	mu       sync.Mutex
 	deadline record.Instant
 	extended chan struct{}
+	// follows is the one that this one goes by; nil for none.
+	follows *Validity
 }
 
 // NewValidity makes a validity that ends at deadline.
@@ -109,14 +111,36 @@ func NewValidity(deadline record.Instant) *Validity {
 func (v *Validity) Deadline() (record.Instant, <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.follows != nil {
+		return v.follows.Deadline()
+	}
 	return v.deadline, v.extended
+}
+
+// follow makes the deadline that of another one, from now on.
+func (v *Validity) follow(other *Validity) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.follows = other
+	close(v.extended) // whoever waits for this one waits for the other
+	v.extended = make(chan struct{})
+}
+
+// stand follows none any more. The deadline is what it is now.
+func (v *Validity) stand() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.follows != nil {
+		v.deadline, _ = v.follows.Deadline()
+		v.follows = nil
+	}
 }
 
 // Extend grants a later deadline; an earlier one changes nothing.
 func (v *Validity) Extend(deadline record.Instant) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if deadline <= v.deadline {
+	if deadline <= v.deadline || v.follows != nil {
 		return
 	}
 	v.deadline = deadline

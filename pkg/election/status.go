@@ -78,10 +78,19 @@ func (s *Status) Leader() Leader {
 	return s.leader
 }
 
+// renewals is how well those of the present term do; nil while there is none.
+func (s *Status) renewals() *member.Health {
+	if v := s.valid.Load(); v != nil && v.reach != nil {
+		sent := v.reach.last.Load().Sent
+		return &member.Health{Renewed: sent, Jeopardy: sent.Add(v.jeopardy)}
+	}
+	return s.health.Load()
+}
+
 // SinceRenewal is how long ago the last committed renewal of the present term was sent; ok
 // is false while this member does not lead.
 func (s *Status) SinceRenewal() (since time.Duration, ok bool) {
-	h := s.health.Load()
+	h := s.renewals()
 	if h == nil || !s.IsLeader() {
 		return 0, false
 	}
@@ -91,14 +100,14 @@ func (s *Status) SinceRenewal() (since time.Duration, ok bool) {
 // InJeopardy says whether this member leads, but its renewals fail and half of the outage
 // that a term survives is over.
 func (s *Status) InJeopardy() bool {
-	h := s.health.Load()
+	h := s.renewals()
 	return h != nil && s.IsLeader() && s.clock.Now() >= h.Jeopardy
 }
 
 // FailingOpen says whether this member leads only because of `outage: failopen`: its renewals
 // have failed for so long that its work would be stopped by now.
 func (s *Status) FailingOpen() bool {
-	h := s.health.Load()
+	h := s.renewals()
 	return h != nil && h.Open != 0 && s.IsLeader() && s.clock.Now() >= h.Open
 }
 

@@ -2,6 +2,7 @@ package election
 
 import (
 	"sync"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
@@ -16,6 +17,18 @@ type ValidTerm struct {
 	Deadline record.Instant
 
 	life *life
+	// reach is what the term goes by; nil where it is extended by itself. jeopardy is how long after a
+	// beat it is in jeopardy without another one.
+	reach    *reach
+	jeopardy time.Duration
+}
+
+// until is until when the term is valid by now.
+func (v *ValidTerm) until() record.Instant {
+	if v.reach != nil {
+		return v.reach.deadline()
+	}
+	return v.Deadline
 }
 
 // OnEnd has f called once when the term begins to stop, or at its deadline unless it is
@@ -30,10 +43,23 @@ func (v *ValidTerm) OnEnd(f func(Stop)) (forget func()) { return v.life.onEnd(f)
 // one reading of the clock.
 func (s *Status) ValidTerm() *ValidTerm {
 	v := s.valid.Load()
+	if v != nil && v.until() != v.Deadline {
+		v = s.renewed()
+	}
 	if v == nil || s.clock.Now() >= v.Deadline {
 		return nil
 	}
 	return v
+}
+
+// renewed is the present term with the deadline that the last beat gave it.
+func (s *Status) renewed() *ValidTerm {
+	s.validMu.Lock()
+	defer s.validMu.Unlock()
+	if v := s.valid.Load(); v != nil {
+		s.extendLocked(v, ValidTerm{Deadline: v.until(), reach: v.reach, jeopardy: v.jeopardy})
+	}
+	return s.valid.Load()
 }
 
 // Valid is the term t while it is valid, or nil: also when a later term of this member
@@ -115,13 +141,14 @@ func (l *life) keep() {
 	if v == nil || v.life != l {
 		return // whoever ended it said why
 	}
-	if left := clock.Until(s.clock, v.Deadline); left > 0 {
+	deadline := v.until()
+	if left := clock.Until(s.clock, deadline); left > 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.timer.Reset(left)
 		return
 	}
-	l.end(Stop{Reason: string(machine.ReasonExpired), By: v.Deadline})
+	l.end(Stop{Reason: string(machine.ReasonExpired), By: deadline})
 }
 
 // begin publishes that a term is on.
@@ -137,15 +164,29 @@ func (s *Status) begin(token record.Token, deadline record.Instant) {
 func (s *Status) extend(deadline record.Instant) {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()
-	v := s.valid.Load()
-	if v == nil || v.Deadline == deadline {
+	if v := s.valid.Load(); v != nil {
+		s.extendLocked(v, ValidTerm{Deadline: deadline})
+	}
+}
+
+// goBy publishes that the present term lasts for as long as the reach.
+func (s *Status) goBy(r *reach, jeopardy time.Duration) {
+	s.validMu.Lock()
+	defer s.validMu.Unlock()
+	if v := s.valid.Load(); v != nil {
+		s.extendLocked(v, ValidTerm{Deadline: r.deadline(), reach: r, jeopardy: jeopardy})
+	}
+}
+
+func (s *Status) extendLocked(v *ValidTerm, to ValidTerm) {
+	if v.Deadline == to.Deadline && v.reach == to.reach {
 		return
 	}
-	l := v.life
-	if l.isOver() {
-		l = &life{status: s} // extended at the very deadline: what was under way was cut, what comes is not
+	to.Token, to.life = v.Token, v.life
+	if v.life.isOver() {
+		to.life = &life{status: s} // extended at the very deadline: what was under way was cut, what comes is not
 	}
-	s.valid.Store(&ValidTerm{Token: v.Token, Deadline: deadline, life: l})
+	s.valid.Store(&to)
 }
 
 // end publishes that the term is over. It is called before anybody is told to stop.

@@ -26,6 +26,8 @@ type work struct {
 	contained bool
 
 	mu sync.Mutex
+	// reach is what the term goes by, and what guards it while it is calm; nil for a deadline of its own.
+	reach *reach
 	// stop is set once the work was told to stop; it never changes after that.
 	stop *Stop
 	// gaveUp: it was the runner that wanted the stop.
@@ -62,6 +64,7 @@ func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, gra
 		err := w.run(ctx, runner)
 		w.mu.Lock()
 		w.returned = true
+		w.leaveReach()
 		w.guard.Stop()
 		if w.ended > w.deadBy() {
 			w.abortLocked("ended too late")
@@ -107,8 +110,34 @@ func (w *work) extend(deadline record.Instant) {
 	if w.stop != nil || w.returned {
 		return
 	}
+	w.leaveReach()
 	w.validity.Extend(deadline)
 	w.guard.Reset(clock.Until(w.clock, deadline.Add(-w.grace)))
+}
+
+// goBy lets the work go on for as long as the reach, unless it was told to stop.
+func (w *work) goBy(r *reach) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stop != nil || w.returned {
+		return
+	}
+	w.leaveReach()
+	w.reach = r
+	w.validity.follow(r.validity)
+	r.join(w)
+	if r.calm() {
+		w.guard.Stop()
+	}
+}
+
+// leaveReach keeps the deadline of the reach as it is now.
+func (w *work) leaveReach() {
+	if w.reach != nil {
+		w.validity.stand()
+		w.reach.leave(w)
+		w.reach = nil
+	}
 }
 
 // end tells the work to stop and be dead at s.By. Only the first call counts.
@@ -123,6 +152,7 @@ func (w *work) endLocked(s Stop) {
 		return
 	}
 	w.stop = &s
+	w.leaveReach()
 	if w.term.status != nil {
 		w.term.status.end(w.term.Token, s) // here too, since the guard asks nobody
 	}
@@ -183,6 +213,8 @@ func (w *work) keep() {
 	now := w.clock.Now()
 	deadline, _ := w.validity.Deadline()
 	switch stopAt := deadline.Add(-w.grace); {
+	case w.stop == nil && now < stopAt && w.reach != nil && w.reach.calm():
+		// It comes back when its own time has come.
 	case w.stop == nil && now < stopAt:
 		w.guard.Reset(stopAt.Sub(now))
 	case w.stop == nil && !w.term.Fenced():

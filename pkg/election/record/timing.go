@@ -121,6 +121,9 @@ func (t Timing) Among(others Bounds) Timing {
 // until work stops: leaseDuration x (1 - drift) - renewInterval - stopGrace.
 func (t Timing) Outage() time.Duration { return t.Validity() - t.RenewInterval - t.StopGrace }
 
+// Jeopardy is how long after a renewal was sent half of the outage is over that a term survives.
+func (t Timing) Jeopardy() time.Duration { return t.RenewInterval + t.Outage()/2 }
+
 // Extension is how long a term that fails open is extended at a time: long enough for the next
 // extension to be missed once.
 func (t Timing) Extension() time.Duration { return t.StopGrace + 2*t.RenewInterval }

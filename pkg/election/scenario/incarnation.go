@@ -118,6 +118,13 @@ func (i *incarnation) perform(effect member.Effect) {
 	case member.Extend:
 		if k := i.works[do.ID]; k != nil {
 			k.until = max(k.until, do.Deadline)
+			k.beats = do.Beats
+		}
+	case member.Beat:
+		for _, k := range i.works {
+			if k != nil && !k.stopping && k.beats == do.Since {
+				k.until = max(k.until, do.Deadline)
+			}
 		}
 	case member.Stop:
 		k := i.works[do.ID]

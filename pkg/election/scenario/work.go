@@ -14,7 +14,9 @@ type work struct {
 	token    record.Token
 	span     *span
 	// until is the last instant granted.
-	until    record.Instant
+	until record.Instant
+	// beats is which beats of the session it goes by; zero for none.
+	beats    record.Instant
 	stopping bool
 }
 

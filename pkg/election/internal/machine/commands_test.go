@@ -16,7 +16,9 @@ import (
 //	            renewal=session sight=apart othersLease=DURATION othersPercent=N]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	session NAME [uid= holder= ended disowned=N lock=] [later]   session NAME gone   the directory shows a session object
-//	beat [sent=]              the stream shows a beat of our own session
+//	beat [calm] [sent=]       the stream shows a beat of our own session; calm, the next one is not late yet
+//	quiet [sent=]             the same, and nothing is told
+//	late                      the next beat of our session is late
 //	newest REV                the store has shown this revision, of whatever
 //	holderfirst INSTANT       until then a lock is left to the member that holds it
 //	prefer REVISION|unset|unsynced [digest= blocked=]
@@ -72,8 +74,18 @@ func init() {
 		"holderfirst": func(e *environment, first string, _ arguments) {
 			e.cfg.HolderFirst = record.Instant(arguments{"at": first}.duration("at", 0))
 		},
-		"beat": func(e *environment, _ string, a arguments) {
-			e.step(BeatSeen{Session: "s-m1", UID: a.text("uid", "us"), Sent: e.sent(a, e.now)})
+		"beat": func(e *environment, first string, a arguments) {
+			e.seeBeat(a.text("uid", "us"), e.sent(a, e.now))
+			e.cfg.Beat.Late = first != "calm"
+			e.step(BeatSeen{})
+		},
+		"quiet": func(e *environment, _ string, a arguments) {
+			e.seeBeat(a.text("uid", "us"), e.sent(a, e.now))
+			e.cfg.Beat.Late = false
+		},
+		"late": func(e *environment, _ string, _ arguments) {
+			e.cfg.Beat.Late = true
+			e.step(Tick{})
 		},
 		"stored": func(e *environment, first string, a arguments) { e.write(e.made(first, a)) },
 		"edit":   edit,

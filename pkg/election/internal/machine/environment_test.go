@@ -100,6 +100,16 @@ func (a arguments) text(key, otherwise string) string {
 	return otherwise
 }
 
+// seeBeat is the sight of a beat of our session. The next one counts as late from then on, unless the
+// transcript says otherwise.
+func (e *environment) seeBeat(uid string, sent record.Instant) {
+	b := &e.cfg.Beat
+	if e.now >= b.validUntil(e.cfg.Timing) {
+		b.Since = e.now
+	}
+	b.Session, b.UID, b.Sent, b.Late = "s-m1", uid, max(b.Sent, sent), true
+}
+
 // step puts an event to the machine and prints what follows.
 func (e *environment) step(event Event) {
 	before := e.state

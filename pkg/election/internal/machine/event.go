@@ -80,15 +80,8 @@ const (
 // DirectoryChanged: other members came, went or published something.
 type DirectoryChanged struct{ View *View }
 
-// BeatSeen: the stream that carries the records, or the consistent list that it begins
-// with, showed a beat of our own session after all records that changed before it. Sight
-// by any other way is none (rule seen-not-assumed).
-type BeatSeen struct {
-	// Session and UID name the session object; they never change.
-	Session, UID string
-	// Sent is when that beat went out.
-	Sent record.Instant
-}
+// BeatSeen: Config.Beat is another one. Who needs to be told of it says NeedsBeats.
+type BeatSeen struct{}
 
 // PreferenceChanged: another revision should lead this election, or a source was synced.
 type PreferenceChanged struct {

@@ -235,7 +235,7 @@ func (s *step) take() {
 		return
 	}
 	if s.throughSession() {
-		s.validity.session.keep(&r)
+		s.cfg.Beat.keep(&r)
 	}
 	s.put(Take, r)
 }

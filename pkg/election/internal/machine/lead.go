@@ -34,7 +34,9 @@ func (s *step) lead() {
 		s.standing.pausedUntil = max(s.standing.pausedUntil, s.Term.Started.Add(t.MinHold))
 		s.stop(ReasonYielded)
 	default:
-		s.wakeAt(stopAt)
+		if !s.GoesByBeats() || s.cfg.Beat.Late {
+			s.wakeAt(stopAt)
+		}
 		s.renew()
 	}
 }

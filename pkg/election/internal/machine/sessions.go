@@ -11,21 +11,29 @@ import (
 // what keeps it alive are the beats of the session, and whose it is follows from the
 // record and the session together (rule owned-through-its-session).
 
-// ownSession is our own session, as the stream showed it.
-type ownSession struct {
-	name, uid string
-	// sent is when the last beat went out that the stream has shown; zero before the first.
-	sent record.Instant
+// Beat is the last one of our own session that was seen: the stream that carries the records, or the
+// consistent list that it begins with, showed it after all records that changed before it. Sight by any
+// other way is none (rule seen-not-assumed).
+type Beat struct {
+	// Session and UID name the session object; they never change.
+	Session, UID string
+	// Sent is when it went out; zero before the first.
+	Sent record.Instant
+	// Since is when the last gap ended: each beat since then was seen while terms could still rely on
+	// the one before it.
+	Since record.Instant
+	// Late: the next one should have been seen. Until it is, whoever relies on this one asks to be woken.
+	Late bool
 }
 
 // validUntil is until when what our session keeps alive is certainly ours. It counts from
 // a beat that was seen: a member that sees nothing any more stops, even while its writes
 // succeed (rule seen-not-assumed).
-func (o ownSession) validUntil(t record.Timing) record.Instant {
-	if o.sent == 0 {
+func (b Beat) validUntil(t record.Timing) record.Instant {
+	if b.Sent == 0 {
 		return 0
 	}
-	return o.sent.Add(t.Validity())
+	return b.Sent.Add(t.Validity())
 }
 
 // foreignDuration is what a foreign holder wrote as its duration; zero where it left ours,
@@ -38,44 +46,34 @@ func foreignDuration(r *record.Record) time.Duration {
 }
 
 // keep makes the beats of our session keep the record alive.
-func (o ownSession) keep(r *record.Record) {
+func (b Beat) keep(r *record.Record) {
 	r.Duration = unexpiring
-	r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalSession, o.name, o.uid
+	r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalSession, b.Session, b.UID
 }
 
 // unexpiring is the plain duration of a session-renewed record, which is written once for
 // each term: so long that no elector of client-go takes it for expired by mistake.
 const unexpiring = 365 * 24 * time.Hour
 
-// beatSeen extends the term that our session keeps alive.
-func (s *step) beatSeen(e BeatSeen) {
-	if e.Sent > s.now {
+// rely takes in what the beats of our session have kept alive since the last step.
+func (s *step) rely() {
+	if s.cfg.Beat.Sent > s.now {
 		panic(fmt.Sprintf("machine: %s: a beat was seen before it was sent", s.cfg.Election))
 	}
-	if o := s.validity.session; o.sent != 0 && (o.name != e.Session || o.uid != e.UID) {
-		panic(fmt.Sprintf("machine: %s: the session %s (%s) became %s (%s)", s.cfg.Election, o.name, o.uid, e.Session, e.UID))
+	deadline := s.Term.Deadline
+	s.State = s.Relying(s.cfg)
+	if s.Term.Deadline != deadline {
+		s.act(Extend{Deadline: s.Term.Deadline})
 	}
-	s.validity.session = ownSession{name: e.Session, uid: e.UID, sent: max(s.validity.session.sent, e.Sent)}
 	if s.cfg.Sight == ApartFromSessions {
 		s.reown()
 	}
-	if s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() {
-		return
-	}
-	validUntil := s.validity.session.validUntil(s.cfg.Timing)
-	if s.validity.until != 0 { // else a release is on its way, and another may hold it by now
-		s.validity.until = max(s.validity.until, validUntil)
-	}
-	if s.Role == Leading && s.Lock.Record.Token == s.Term.Token && validUntil > s.Term.Deadline && s.now < s.Term.Deadline {
-		s.Term.Deadline = validUntil
-		s.act(Extend{Deadline: validUntil})
-	}
 }
 
-// NeedsBeats says whether a beat of our session would change anything now. One that is
-// not needed may be told late, before the next event.
+// NeedsBeats says whether to tell of the next beat of our session when it is seen, since something may
+// have to be done then.
 func (s *State) NeedsBeats() bool {
-	return s.Role != Following || s.Lock.Owner == Mine || s.sightless
+	return s.Role == Draining || s.Role == Claiming || s.Role == Following && s.Lock.Owner == Mine || s.sightless
 }
 
 // throughSession says whether what we write now as the holder is renewed by our session.
@@ -86,7 +84,7 @@ func (s *step) throughSession() bool {
 
 // sessionHolds says whether our session will last beyond the time that a stop takes.
 func (s *step) sessionHolds() bool {
-	return s.now < s.validity.session.validUntil(s.cfg.Timing).Add(-s.cfg.Timing.StopGrace)
+	return s.now < s.cfg.Beat.validUntil(s.cfg.Timing).Add(-s.cfg.Timing.StopGrace)
 }
 
 // boundTo is whose a record is that is bound to a member of ours. Our name under a beat that
@@ -101,7 +99,7 @@ func (s *step) boundTo(r *record.Record, uid string) Owner {
 	switch {
 	case r.ThroughSession() && s.hasDisowned(uid, m.Beat):
 		return Orphaned
-	case !r.ThroughSession() && sent, sent && m.Session == s.validity.session.name && m.SessionUID == s.validity.session.uid:
+	case !r.ThroughSession() && sent, sent && m.Session == s.cfg.Beat.Session && m.SessionUID == s.cfg.Beat.UID:
 		return Mine
 	case r.ThroughSession():
 		return Unowned
@@ -144,7 +142,7 @@ func (s *step) bySession(r *record.Record, uid string) Owner {
 // are new enough once their stream has shown a beat of ours that went out after we first saw
 // the record.
 func (s *step) sessionsCaughtUp(r *record.Record) bool {
-	return s.cfg.Sight == WithSessions || s.validity.session.sent > s.sawBeatOf(r)
+	return s.cfg.Sight == WithSessions || s.cfg.Beat.Sent > s.sawBeatOf(r)
 }
 
 // sawBeatOf is when we first saw the record's beat.
@@ -185,7 +183,7 @@ func (s *step) seemsOrphaned() bool {
 // decide.
 func (s *step) answerInTime() bool {
 	idle := s.Role == Following || s.Role == Claiming || s.Role == Draining && s.Drain.Stopped
-	blind := s.now >= s.validity.session.validUntil(s.cfg.Timing)
+	blind := s.now >= s.cfg.Beat.validUntil(s.cfg.Timing)
 	if !idle || s.withdrawal.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.cfg.Outlasts || blind && s.withdrawal.leaving == "" {
 		s.validity.owedSince = 0
 		return false
@@ -220,7 +218,7 @@ func (s *step) hasDisowned(uid string, beat uint64) bool {
 // instant: then it has shown all that was stored before. The take of a lock whose owner's
 // session is unknown needs that, since its condition is the version of the lock, which its
 // owner does not change.
-func (s *step) proven(at record.Instant) bool { return s.validity.session.sent >= at }
+func (s *step) proven(at record.Instant) bool { return s.cfg.Beat.Sent >= at }
 
 // reown finds out whose the lock is, now that the sessions have changed.
 func (s *step) reown() {

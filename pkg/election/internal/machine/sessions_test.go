@@ -73,8 +73,13 @@ func (w *world) sessionActions() map[string]func(*rapid.T) {
 func (w *world) seeBeat() {
 	sent := w.beat.sent
 	w.beat, w.beatSeen = nil, max(w.beatSeen, sent)
-	needed, was := w.state.NeedsBeats() || w.wake != 0 && w.now >= w.wake, w.actionsSeen
-	w.step(BeatSeen{Session: "s-m1", UID: "us-m1", Sent: sent})
+	b := &w.cfg.Beat
+	if b.Sent == 0 || w.now >= b.Sent.Add(w.cfg.Timing.Validity()) {
+		b.Since = w.now
+	}
+	b.Session, b.UID, b.Sent, b.Late = "s-m1", "us-m1", w.beatSeen, true
+	needed, was := w.state.NeedsBeats() || w.state.GoesByBeats() || w.wake != 0 && w.now >= w.wake, w.actionsSeen
+	w.step(BeatSeen{})
 	if !needed && w.actionsSeen != was {
 		w.t.Fatal("a beat that was not needed led to something")
 	}

@@ -43,6 +43,8 @@ type Config struct {
 	Renewal record.Renewal
 	// Sight says whether the stream that shows the lock shows the sessions as well.
 	Sight Sight
+	// Beat is the last one of our session that was seen.
+	Beat Beat
 	// Newest is the newest revision that the lock's store has shown, if that was after this
 	// member began to take part; else zero.
 	Newest uint64

@@ -18,6 +18,7 @@ func Step(c Config, before State, now record.Instant, event Event) (State, []Act
 // caller must be done with them before it gives that memory to another step.
 func StepInto(room []Action, c Config, before State, now record.Instant, event Event) (State, []Action) {
 	s := &step{State: before, cfg: c, now: now, actions: room[:0]}
+	s.rely()
 	s.learn(event)
 	s.decide()
 	s.rewake()
@@ -103,7 +104,7 @@ func (s *step) learn(event Event) {
 		s.View = e.View
 		s.reown()
 	case BeatSeen:
-		s.beatSeen(e)
+		// All steps rely on the last beat.
 	case PreferenceChanged:
 		if e.Preferred != s.Preferred {
 			s.preference.since = s.now

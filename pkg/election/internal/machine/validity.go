@@ -17,8 +17,6 @@ type validity struct {
 	owedSince record.Instant
 	// denied: the store's last word on a renewal was a definite no.
 	denied bool
-	// session is ours, as the stream showed it last.
-	session ownSession
 }
 
 // committed takes in that a write of ours is stored, by its reply or by sight, and was
@@ -32,7 +30,7 @@ func (s *step) committed(w write, sent record.Instant) {
 	}
 	validUntil := sent.Add(s.cfg.Timing.Validity()) // rule sending-counts: from the send time, always
 	if w.throughSession {
-		validUntil = s.validity.session.validUntil(s.cfg.Timing)
+		validUntil = s.cfg.Beat.validUntil(s.cfg.Timing)
 	}
 	s.validity.until = max(s.validity.until, validUntil)
 	s.validity.renewAt = max(s.validity.renewAt, sent.Add(s.cfg.Timing.RenewInterval))
@@ -51,6 +49,29 @@ func (s *step) committed(w write, sent record.Instant) {
 			s.start(w, sent, validUntil)
 		}
 	}
+}
+
+// Relying is the state with what the beats of our session have kept alive since its last step. Each step
+// begins with it.
+func (s State) Relying(c Config) State {
+	if s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() {
+		return s
+	}
+	validUntil := c.Beat.validUntil(c.Timing)
+	if s.validity.until != 0 { // else a release is on its way, and another may hold it by now
+		s.validity.until = max(s.validity.until, validUntil)
+	}
+	// Work that slept past its deadline is dead, and stays so (rule dead-by-the-deadline).
+	if s.Role == Leading && s.Lock.Record.Token == s.Term.Token && c.Beat.Since < s.Term.Deadline {
+		s.Term.Deadline = max(s.Term.Deadline, validUntil)
+	}
+	return s
+}
+
+// GoesByBeats says whether a term is on that the beats of our session keep alive. It needs to be told of
+// none of them, but must be stepped once Config.Beat is late, and again when it is not any more.
+func (s *State) GoesByBeats() bool {
+	return s.Role == Leading && s.Lock.Owner == Mine && s.Lock.Record.ThroughSession()
 }
 
 // ValidUntil is until when the lock is certainly ours by the renewals that were committed;

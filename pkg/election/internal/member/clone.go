@@ -27,6 +27,7 @@ func (m *Member) Clone() *Member {
 		c.streams[i] = s.clone(copies)
 	}
 	c.going, c.lowered = copies.set(&m.going), copies.set(&m.lowered)
+	c.heedful = copies.set(&m.heedful)
 	c.unready, c.dimmed = copies.set(&m.unready), copies.set(&m.dimmed)
 	c.open = make(map[*contest]bool, len(m.open))
 	for one, on := range m.open {

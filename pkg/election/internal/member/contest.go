@@ -32,8 +32,9 @@ type contest struct {
 	over bool
 	// working: the work of the last term that the host was told to begin goes on.
 	working bool
-	// beatSent is when the last beat of our session went out that the machine was told of.
-	beatSent record.Instant
+	// beats is which beats of our session the term goes by, as the host knows it: since when there is no
+	// gap between them; zero while it goes by none.
+	beats record.Instant
 	// leader is the record from which the host was last told who leads, health what it was told of
 	// the present term, and token that of the last one.
 	leader  *record.Record
@@ -93,6 +94,7 @@ func (c *contest) config() machine.Config {
 		Outlasts:    m.outlasts(),
 		Renewal:     e.Renewal,
 		Sight:       c.sight(),
+		Beat:        c.present(),
 		Newest:      c.newest(),
 	}
 }

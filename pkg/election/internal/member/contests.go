@@ -1,7 +1,7 @@
 package member
 
 // contests are those that an incarnation takes part in; of a migration the inner one. They
-// are iterated in the order of a slice, for cache locality: each beat touches thousands.
+// are iterated in the order of a slice, for cache locality: there may be thousands.
 type contests struct {
 	of  map[ID]*contest
 	all []*contest

@@ -10,7 +10,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Effect is what a Member asks its host to do: Send, Watch, EndWatch, Start, Extend, Stop,
+// Effect is what a Member asks its host to do: Send, Watch, EndWatch, Start, Extend, Beat, Stop,
 // Forgotten, Leads, Changed, Renewals, Noticed, Within or Log. They are done in the order in
 // which they come.
 type Effect interface{ effect() }
@@ -55,6 +55,17 @@ type Extend struct {
 	Deadline record.Instant
 	// Health is how well the term's renewals do now; nil where they do as the host knows.
 	Health *Health
+	// Beats says by which beats of our session the term goes from here on, in place of Deadline; zero for
+	// none.
+	Beats record.Instant
+}
+
+// Beat: a beat of our session was seen. All terms whose Beats are its Since go on until another deadline.
+type Beat struct {
+	// Since is when the first one was seen of those that came without a gap.
+	Since, Deadline record.Instant
+	// Sent is when it went out.
+	Sent record.Instant
 }
 
 // Stop: end the term; its work must be dead at By.
@@ -118,6 +129,7 @@ func (Watch) effect()     {}
 func (EndWatch) effect()  {}
 func (Start) effect()     {}
 func (Extend) effect()    {}
+func (Beat) effect()      {}
 func (Stop) effect()      {}
 func (Forgotten) effect() {}
 func (Leads) effect()     {}

@@ -46,6 +46,7 @@ func (m *Member) add(election *Election) []*stream {
 		m.open[c] = false
 	}
 	m.setup.add(election)
+	m.longestGrace = max(m.longestGrace, election.Timing.StopGrace)
 	if from := election.MigrateFrom; from != nil {
 		m.migration(c, from)
 	}
@@ -110,6 +111,11 @@ func (m *Member) drop(c *contest) {
 	m.trouble.forget(c.lock.name)
 	m.going.remove(c)
 	m.dimmed.remove(c)
+	m.heedful.remove(c)
+	if c.beats != 0 {
+		c.beats = 0
+		m.goBy--
+	}
 	m.closed(c)
 	if m.leaving == "" { // who leaves does not stand for it again meanwhile
 		m.lowered.remove(c)

@@ -16,18 +16,12 @@ func (m *Member) handle(c *contest, event machine.Event) {
 	}
 	var first [2]happening // most events are followed by none, and cost no allocation
 	pending := first[:0]
-	if _, is := event.(machine.BeatSeen); !is && c.beatSent < m.beat.Sent {
-		pending = append(pending, happening{c, m.beat})
-	}
 	pending = append(pending, happening{c, event})
 	for len(pending) > 0 {
 		h := pending[0]
 		if h.contest.over { // of a migration one lock may be given up before the other
 			pending = pending[1:]
 			continue
-		}
-		if b, is := h.event.(machine.BeatSeen); is {
-			h.contest.beatSent = b.Sent
 		}
 		room := m.room
 		m.room = nil // it is in use
@@ -40,6 +34,7 @@ func (m *Member) handle(c *contest, event machine.Event) {
 		}
 		clear(actions)
 		m.room = actions
+		m.tendGoing(h.contest)
 		if outer := h.contest.outer; outer != nil {
 			pending = append(pending, outer.followsInner(h)...)
 		}
@@ -88,6 +83,7 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 			m.extend(c.inner)
 		case c.outer != nil:
 			m.extend(c)
+		case c.beats != 0: // the host knows
 		default: // what follows may be its Stop, which goes by that deadline
 			m.extended(c, a.Deadline)
 		}

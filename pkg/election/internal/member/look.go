@@ -15,6 +15,10 @@ func (m *Member) State(id ID) *machine.State {
 	if c == nil || c.over {
 		return nil
 	}
+	if c.beats != 0 {
+		now := c.state.Relying(c.config())
+		return &now
+	}
 	return &c.state
 }
 

@@ -2,6 +2,7 @@ package member
 
 import (
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"go.uber.org/zap"
@@ -42,6 +43,8 @@ type Member struct {
 	asked             map[uint64]asked
 	requests, watches uint64
 	timers            timers
+	// salt is odd, and another one for each incarnation.
+	salt uint64
 
 	contests contests
 	// strays counts those elections that are for locks that were left behind.
@@ -50,6 +53,12 @@ type Member struct {
 	// going are the contests that resigned and may still owe something; lowered, those
 	// in which our standing was lowered; unready, those whose runners are not ready.
 	going, lowered, unready set[*contest]
+	// heedful are the contests that need to be told of each beat of our session, and goBy how many have a
+	// term that goes by the beats without being told.
+	heedful set[*contest]
+	goBy    int
+	// longestGrace is the longest stopGrace of all elections so far.
+	longestGrace time.Duration
 	// crowded: lowered and unready are too many for the session to list.
 	crowded bool
 	// open are the contests for elections' own locks whose terms outlast an outage, each with whether
@@ -82,7 +91,9 @@ type Member struct {
 	view    *machine.View
 	trouble troubles
 	// beat is the last one of our session that its stream has shown.
-	beat machine.BeatSeen
+	beat machine.Beat
+	// telling: terms that go by the beats were told that the next one is late.
+	telling bool
 	// soundSince is when the stream began to show our beats without a gap.
 	soundSince record.Instant
 	// heardOf is when the store last answered a write of our session.
@@ -99,7 +110,7 @@ type Member struct {
 	// viewStale: the directory was shown something since the view was made.
 	viewStale bool
 	// sessionNext and the like are when each wants to be looked at again; zero for never.
-	sessionNext, viewNext, queueNext, streamNext, sightNext record.Instant
+	sessionNext, viewNext, queueNext, streamNext, sightNext, lateNext record.Instant
 
 	// failed is why a store cannot be used at all.
 	failed error
@@ -138,6 +149,9 @@ func New(cfg Config) *Member {
 		heard:      map[string]sign{},
 		view:       &machine.View{},
 	}
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(cfg.Identity)) // a hash never fails to write
+	m.salt = hash.Sum64() | 1
 	m.log = logger{to: &m.out}.With(zap.String("identity", cfg.Identity), zap.String("revision", cfg.Revision))
 	m.trouble.log = m.log
 	m.queue = newQueue(WriteTimeout(cfg.Timing), cfg.WritesPerSecond)
@@ -241,6 +255,7 @@ func (m *Member) attendOnce() (again bool) {
 	for c := m.timers.due(m.now); c != nil; c = m.timers.due(m.now) {
 		m.woken(c)
 	}
+	m.tendBeats()
 	m.tendDisowned()
 	if m.ending != "" {
 		m.leave(m.ending)
@@ -271,7 +286,7 @@ func (m *Member) attendOnce() (again bool) {
 func (m *Member) Wake() record.Instant {
 	next := record.Instant(0)
 	for _, at := range []record.Instant{
-		m.timers.next(), m.sessionNext, m.viewNext, m.queueNext, m.streamNext, m.sightNext,
+		m.timers.next(), m.sessionNext, m.viewNext, m.queueNext, m.streamNext, m.sightNext, m.lateNext,
 		m.unreadyAt, m.handedBy, m.publishAt, m.unlike.next,
 	} {
 		if at != 0 && (next == 0 || at < next) {

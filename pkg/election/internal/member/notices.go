@@ -56,6 +56,10 @@ type notices struct {
 func (c *contest) healthOf() (h Health, leads bool) {
 	t := &c.election.Timing
 	valid := c.state.ValidUntil()
+	if c.beats != 0 {
+		now := c.state.Relying(c.config())
+		valid = now.ValidUntil()
+	}
 	if c.outer != nil {
 		valid = min(valid, c.outer.state.ValidUntil())
 	}
@@ -63,7 +67,7 @@ func (c *contest) healthOf() (h Health, leads bool) {
 		return h, false
 	}
 	h.Renewed = valid.Add(-t.Validity())
-	h.Jeopardy = h.Renewed.Add(t.RenewInterval + t.Outage()/2)
+	h.Jeopardy = h.Renewed.Add(t.Jeopardy())
 	if c.failsOpen() {
 		h.Open = valid.Add(-t.StopGrace)
 	}
@@ -105,7 +109,7 @@ func (m *Member) notice(c *contest) {
 	m.tendAlarm(c)
 	m.publishRange(c)
 	h, leads := c.healthOf()
-	if leads && m.healthChanges(c, h) || !leads && m.healthEnds(c) {
+	if leads && c.beats == 0 && m.healthChanges(c, h) || !leads && m.healthEnds(c) {
 		m.out.add(Renewals{c.election.ID, c.health})
 	}
 	if !leads {
@@ -130,7 +134,9 @@ func (m *Member) notice(c *contest) {
 			*n = notices{}
 			tell(Regained)
 		}
-		n.at = h.Jeopardy
+		if c.beats == 0 || m.late() { // else it is due when a beat is late
+			n.at = h.Jeopardy
+		}
 	case !n.jeopardy:
 		n.jeopardy = true
 		tell(Jeopardy)

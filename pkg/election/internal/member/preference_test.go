@@ -32,13 +32,12 @@ func TestPreferenceIsToldToWhomItConcerns(t *testing.T) {
 		for name := range both {
 			t.Run(tt.what+": "+name, func(t *testing.T) {
 				m := New(Config{Group: "edge", Identity: "m1_01234567"})
-				m.now, m.beat = 10, machine.BeatSeen{Sent: 5} // whoever is told anything is told of it first
 				election := &Election{ID: 1, Name: name, Lock: name, Settings: &Settings{}}
-				c := &contest{m: m, election: election, slot: notQueued, state: machine.State{View: &machine.View{}}}
+				c := &contest{m: m, election: election, slot: notQueued, leader: untold, state: machine.State{View: &machine.View{}}}
 				c.state.Preferred, c.state.Digest = blue, "1"
 				m.contests.add(c)
 				m.prefer(tt.next)
-				if told := c.beatSent == 5; told != tt.told[name] {
+				if told := c.leader != untold; told != tt.told[name] {
 					t.Errorf("told: %v, want %v", told, tt.told[name])
 				}
 			})

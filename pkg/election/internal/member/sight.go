@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
-	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -39,34 +38,6 @@ func (s *sight) dims(now, reach record.Instant, t record.Timing) bool {
 		s.dimSince = 0
 	}
 	return false
-}
-
-// sawBeat takes in what the realm's own stream shows of a session. A beat of ours extends
-// all that our session renews. A contest without use for it now gets it with its next event.
-func (m *Member) sawBeat(e lock.Entry) {
-	switch {
-	case e.Record == nil:
-		delete(m.heard, e.Name)
-	case e.Record.Bound() && e.Record.Holder != "":
-		m.heard[e.Name] = sign{e.Record.Holder, m.now}
-	}
-	seen, ours := m.own.Seen(m.now, e.Name, e.Record, e.Version)
-	if !ours || seen.Sent <= m.beat.Sent {
-		return
-	}
-	if m.sight.dims(m.now, m.reach(), m.cfg.Timing) {
-		m.blind("our own beats come back too late, again and again")
-	}
-	if m.silent() {
-		m.soundSince = m.now
-	}
-	m.beat, m.answeredAt = seen, 0
-	var event machine.Event = seen // made once, for all contests
-	m.contests.each(func(c *contest) {
-		if c.state.NeedsBeats() || c.failsOpen() {
-			m.handle(c, event)
-		}
-	})
 }
 
 // tendSight gives this incarnation up when it holds locks through its session and has not

@@ -71,12 +71,56 @@ var driverRows = []row{
 		old: `	if w.stop != nil || w.returned {
 		return
 	}
-	w.validity`,
+	w.leaveReach()
+	w.validity.Extend`,
 		new: `	if w.returned {
 		return
 	}
-	w.validity`,
+	w.leaveReach()
+	w.validity.Extend`,
 		pkg: "pkg/election", test: "TestGiveUp",
+	},
+	{
+		name: "reach/guard-not-set-anew", rule: "dead-by-the-deadline: the guard of all goes by the last beat",
+		file: "pkg/election/reach.go",
+		old:  "		r.guard.Reset(left)\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestTermsGoByOneReach",
+	},
+	{
+		name: "reach/not-kept", rule: "dead-by-the-deadline: without a beat each is stopped in its own time",
+		file: "pkg/election/reach.go",
+		old:  "		w.keep()\n",
+		new:  "		_ = w\n",
+		pkg:  "pkg/election", test: "TestTermsGoByOneReach",
+	},
+	{
+		name: "reach/followed-after-stop", rule: "dead-by-the-deadline: a beat extends nothing that was told to stop",
+		file: "pkg/election/work.go",
+		old:  "	w.stop = &s\n	w.leaveReach()\n",
+		new:  "	w.stop = &s\n",
+		pkg:  "pkg/election", test: "TestABeatInTheLastMoment",
+	},
+	{
+		name: "reach/late-one-without-a-guard", rule: "dead-by-the-deadline: who joins late looks after itself",
+		file: "pkg/election/work.go",
+		old:  "	if r.calm() {",
+		new:  "	if true {",
+		pkg:  "pkg/election", test: "TestJoinsLate",
+	},
+	{
+		name: "reach/gap-bridged", rule: "dead-by-the-deadline: after a gap no term of before is extended",
+		file: "pkg/election/host.go",
+		old:  "h.reach == nil || h.reach.since != do.Since",
+		new:  "h.reach == nil",
+		pkg:  "pkg/election", test: "TestTermsOfBeforeAGap",
+	},
+	{
+		name: "reach/status-follows-its-own-lock-no-more", rule: "a term that is extended by itself goes by no beat",
+		file: "pkg/election/validity.go",
+		old:  "		s.extendLocked(v, ValidTerm{Deadline: deadline})\n",
+		new:  "		s.extendLocked(v, ValidTerm{Deadline: deadline, reach: v.reach, jeopardy: v.jeopardy})\n",
+		pkg:  "pkg/election", test: "TestStatusByBeats",
 	},
 	{
 		name: "work/gives-up-past-deadline", rule: "who gives up is dead by its deadline",

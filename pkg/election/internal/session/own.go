@@ -151,17 +151,17 @@ func (o *Own) Abandon() { o.phase = over }
 // renews lasts from when that was sent (rule seen-not-assumed). Whoever is told must have been shown, by the
 // same stream, all records that changed before. The session counts as made from here on: terms
 // may stand on it, so its end is one even where the write is never answered (rule a-session-ends-once).
-func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.Version) (machine.BeatSeen, bool) {
+func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.Version) (machine.Beat, bool) {
 	if o.phase == over || name != o.slot || r == nil || !r.Bound() || r.Holder != o.member.Identity || o.uid != "" && o.uid != v.UID {
-		return machine.BeatSeen{}, false
+		return machine.Beat{}, false
 	}
 	i := slices.IndexFunc(o.sent, func(s sentBeat) bool { return s.beat == r.Mark.Beat })
 	if i < 0 {
-		return machine.BeatSeen{}, false
+		return machine.Beat{}, false
 	}
 	o.dir.provenAt = max(o.dir.provenAt, o.sent[i].at)
 	o.join(now, v.UID)
-	return machine.BeatSeen{Session: name, UID: v.UID, Sent: o.sent[i].at}, true
+	return machine.Beat{Session: name, UID: v.UID, Sent: o.sent[i].at}, true
 }
 
 // Lost says why the session has ended without our doing; false while it has not.

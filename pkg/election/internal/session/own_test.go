@@ -52,7 +52,7 @@ func TestABeatIsWorthFromWhenItWasSent(t *testing.T) {
 	w := j.writes(2 * second)
 	j.stored(3*second, w, v)
 	seen, ours := j.Seen(4*second, w.Name, &w.Record, v)
-	if want := (machine.BeatSeen{Session: w.Name, UID: "u", Sent: 2 * second}); !ours || seen != want {
+	if want := (machine.Beat{Session: w.Name, UID: "u", Sent: 2 * second}); !ours || seen != want {
 		t.Errorf("seen %+v, ours %v, want %+v", seen, ours, want)
 	}
 }

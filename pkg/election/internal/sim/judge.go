@@ -122,6 +122,8 @@ func (j *judge) extended(m *part, until record.Instant) {
 	switch {
 	case m.work == nil || m.work.asked:
 		w.violate("rule stop-before-release", "%s: %s extends what was stopped", m.name, m.i.identity)
+	case m.work.until <= m.i.now():
+		w.violate("rule dead-by-the-deadline", "%s: %s extends what must be dead by now", m.name, m.i.identity)
 	case m.lacks && !m.i.several:
 		w.violate("rule seen-not-assumed", "%s: %s extends by what it has seen of its session, and the same list shows that the lock is not its own", m.name, m.i.identity)
 	case m.outer == nil && m.committedToken != m.work.token || until > valid.Add(m.outlasts()):

@@ -178,6 +178,14 @@ func (i *incarnation) perform(effect member.Effect) {
 		m := i.partOf(do.ID)
 		w.judge.extended(m, do.Deadline)
 		m.work.extend(do.Deadline)
+		m.work.beats = do.Beats
+	case member.Beat:
+		for _, m := range i.parts {
+			if m != nil && m.work != nil && !m.work.asked && m.work.beats == do.Since {
+				w.judge.extended(m, do.Deadline)
+				m.work.extend(do.Deadline)
+			}
+		}
 	case member.Stop:
 		if m := i.partOf(do.ID); m != nil {
 			w.judge.stopped(m, do)

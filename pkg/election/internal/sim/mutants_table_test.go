@@ -18,14 +18,29 @@ var rows = []mutant{
 		new: "		s.writes.open[i].unknown = true\n		s.committed(w, w.asked)\n",
 	},
 	{
-		name: "beat-counts-when-seen", rule: "seen-not-assumed", file: "internal/machine/sessions.go",
-		old: "sent: max(s.validity.session.sent, e.Sent)}",
-		new: "sent: s.now}",
+		name: "beat-counts-when-seen", rule: "seen-not-assumed", file: "internal/session/own.go",
+		old: "Sent: o.sent[i].at}",
+		new: "Sent: now}",
+	},
+	{
+		name: "a-gap-is-none", rule: "dead-by-the-deadline", file: "internal/member/beats.go",
+		old: "m.now >= m.beat.Sent.Add(m.cfg.Timing.Validity())",
+		new: "false",
+	},
+	{
+		name: "late-is-not-told", rule: "dead-by-the-deadline", file: "internal/member/beats.go",
+		old: "				m.handle(c, machine.Tick{})\n",
+		new: "",
+	},
+	{
+		name: "late-is-not-said", rule: "dead-by-the-deadline", file: "internal/member/beats.go",
+		old: "b.Late = c.m.late() || !c.plain()",
+		new: "b.Late = !c.plain()",
 	},
 	{
 		name: "session-term-counts-from-its-take", rule: "seen-not-assumed", file: "internal/machine/validity.go",
 		old: "	if w.throughSession {\n",
-		new: "	if w.throughSession && s.validity.session.sent == 0 {\n",
+		new: "	if w.throughSession && s.cfg.Beat.Sent == 0 {\n",
 	},
 	{
 		name: "beats-before-the-locks-of-a-list", rule: "seen-not-assumed", file: "internal/member/watching.go",

@@ -38,6 +38,8 @@ type work struct {
 	on bool
 	// until is the last instant granted, or what is left of it after a stop.
 	until record.Instant
+	// beats is which beats of the session it goes by; zero for none.
+	beats record.Instant
 	// asked: it was told to stop. answered: the member knows that it has ended.
 	asked, answered bool
 	// expired: it was killed at the last instant granted.

@@ -9,67 +9,73 @@ import (
 // driverFields says of each field of package member what becomes of it, so that none is forgotten;
 // empty for nothing: no decision depends on it, or it follows from what is in the form.
 var driverFields = map[string]string{
-	"Member.cfg":         "its heritage; all else follows from the incarnation",
-	"Member.identity":    "",
-	"Member.now":         "", // of the last step
-	"Member.wall":        "",
-	"Member.out":         "", // the caller's
-	"Member.log":         "",
-	"Member.room":        "", // memory
-	"Member.notBefore":   "", // no store is restored here
-	"Member.hushed":      "", // for the log
-	"Member.preference":  "what the process has seen",
-	"Member.published":   "plain",
-	"Member.publishAt":   "due",
-	"Member.born":        "since a lease",
-	"Member.queue":       "that nothing waits",
-	"Member.asked":       "the requests of the process",
-	"Member.requests":    "", // names
-	"Member.watches":     "",
-	"Member.timers":      "", // the only contest's
-	"Member.contests":    "the only one",
-	"Member.strays":      "", // no election is removed here
-	"Member.streams":     "all",
-	"Member.going":       "", // told by leavingSince
-	"Member.lowered":     "", // looked through before each use
-	"Member.unready":     "", // runners are always ready
-	"Member.crowded":     "",
-	"Member.open":        "", // no term fails open, and so what follows
-	"Member.openNow":     "",
-	"Member.openStale":   "",
-	"Member.health":      "", // told, never asked
-	"Member.postponed":   "", // no lock strays
-	"Member.setup":       "", // the same for all
-	"Member.others":      "", // all members have one timing
-	"Member.unlike":      "", // and so none differs
-	"Member.gone":        "", // no election is removed here
-	"Member.disowned":    "all",
-	"Member.untold":      "", // for the log
-	"Member.heard":       "", // for the log
-	"Member.dir":         "see sessionFields",
-	"Member.own":         "see sessionFields",
-	"Member.view":        "see sessionFields",
-	"Member.trouble":     "", // for the log
-	"Member.beat":        "when it went out",
-	"Member.soundSince":  "", // for terms that fail open
-	"Member.heardOf":     "whether that was since the list that is under way was asked for",
-	"Member.sight":       "as far as beats do not come back in time",
-	"Member.dimmed":      "", // for terms that fail open
-	"Member.answeredAt":  "", // for terms that fail open
-	"Member.provenAt":    "", // the session's
-	"Member.viewStale":   "", // not between steps
-	"Member.sessionNext": "due",
-	"Member.viewNext":    "due",
-	"Member.queueNext":   "", // nothing waits
-	"Member.streamNext":  "due",
-	"Member.sightNext":   "due",
-	"Member.failed":      "", // stores can always be used
-	"Member.unreadyAt":   "due",
-	"Member.handed":      "how many",
-	"Member.handedBy":    "due",
-	"Member.giveUpAt":    "until",
-	"Member.leaving":     "plain",
-	"Member.ending":      "", // not between steps
+	"Member.cfg":          "its heritage; all else follows from the incarnation",
+	"Member.identity":     "",
+	"Member.now":          "", // of the last step
+	"Member.wall":         "",
+	"Member.out":          "", // the caller's
+	"Member.log":          "",
+	"Member.room":         "", // memory
+	"Member.notBefore":    "", // no store is restored here
+	"Member.hushed":       "", // for the log
+	"Member.preference":   "what the process has seen",
+	"Member.published":    "plain",
+	"Member.publishAt":    "due",
+	"Member.born":         "since a lease",
+	"Member.queue":        "that nothing waits",
+	"Member.asked":        "the requests of the process",
+	"Member.requests":     "", // names
+	"Member.watches":      "",
+	"Member.salt":         "", // the only contest's
+	"Member.timers":       "", // the only contest's
+	"Member.contests":     "the only one",
+	"Member.strays":       "", // no election is removed here
+	"Member.streams":      "all",
+	"Member.going":        "", // told by leavingSince
+	"Member.lowered":      "", // looked through before each use
+	"Member.unready":      "", // runners are always ready
+	"Member.crowded":      "",
+	"Member.heedful":      "", // follows from the state
+	"Member.goBy":         "",
+	"Member.longestGrace": "", // the only one
+	"Member.telling":      "plain",
+	"Member.lateNext":     "due",
+	"Member.open":         "", // no term fails open, and so what follows
+	"Member.openNow":      "",
+	"Member.openStale":    "",
+	"Member.health":       "", // told, never asked
+	"Member.postponed":    "", // no lock strays
+	"Member.setup":        "", // the same for all
+	"Member.others":       "", // all members have one timing
+	"Member.unlike":       "", // and so none differs
+	"Member.gone":         "", // no election is removed here
+	"Member.disowned":     "all",
+	"Member.untold":       "", // for the log
+	"Member.heard":        "", // for the log
+	"Member.dir":          "see sessionFields",
+	"Member.own":          "see sessionFields",
+	"Member.view":         "see sessionFields",
+	"Member.trouble":      "", // for the log
+	"Member.beat":         "when it went out",
+	"Member.soundSince":   "", // for terms that fail open
+	"Member.heardOf":      "whether that was since the list that is under way was asked for",
+	"Member.sight":        "as far as beats do not come back in time",
+	"Member.dimmed":       "", // for terms that fail open
+	"Member.answeredAt":   "", // for terms that fail open
+	"Member.provenAt":     "", // the session's
+	"Member.viewStale":    "", // not between steps
+	"Member.sessionNext":  "due",
+	"Member.viewNext":     "due",
+	"Member.queueNext":    "", // nothing waits
+	"Member.streamNext":   "due",
+	"Member.sightNext":    "due",
+	"Member.failed":       "", // stores can always be used
+	"Member.unreadyAt":    "due",
+	"Member.handed":       "how many",
+	"Member.handedBy":     "due",
+	"Member.giveUpAt":     "until",
+	"Member.leaving":      "plain",
+	"Member.ending":       "", // not between steps
 
 	"contest.m":         "",
 	"contest.election":  "", // the same for all
@@ -85,7 +91,7 @@ var driverFields = map[string]string{
 	"contest.began":     "", // before every list
 	"contest.listed":    "plain",
 	"contest.over":      "it is not looked at any more",
-	"contest.beatSent":  "whether the machine knows of the last beat that was seen",
+	"contest.beats":     "", // follows from the state, and all go by the same
 	"contest.leader":    "", // told, never asked
 	"contest.health":    "",
 	"contest.token":     "the work's",
@@ -148,7 +154,8 @@ func (c *canon) driver(w *world, m *proc) {
 	d := look(m.member)
 	c.add(c.text(d.text("leaving")), plain)
 	c.add(c.text(d.text("published")), plain)
-	for _, name := range []string{"publishAt", "unreadyAt", "handedBy", "sessionNext", "viewNext", "streamNext", "sightNext"} {
+	c.flag(d.is("telling"))
+	for _, name := range []string{"publishAt", "unreadyAt", "handedBy", "sessionNext", "viewNext", "streamNext", "sightNext", "lateNext"} {
 		c.instant(d.instant(name), due)
 	}
 	c.instant(d.instant("giveUpAt"), until)
@@ -196,7 +203,7 @@ func (c *canon) driver(w *world, m *proc) {
 	for n := range all.Len() {
 		one := inside(all.Index(n).Elem())
 		notices := one.get("notices")
-		c.flag(one.is("listed"), one.is("working"), one.instant("beatSent") == beat, notices.is("jeopardy"))
+		c.flag(one.is("listed"), one.is("working"), notices.is("jeopardy"))
 		c.instant(one.instant("tickAt"), due)
 		c.instant(notices.instant("at"), due)
 		if alarm := one.get("alarm").v; alarm.IsNil() {

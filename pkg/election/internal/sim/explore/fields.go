@@ -63,7 +63,6 @@ var fields = map[string]field{
 	"State.alarmed":          {class: leftOut}, // keeps reports from repeating
 	"preference.since":       {class: leftOut}, // for locks shared with Istio
 	"writes.first":           {class: leftOut}, // for claims
-	"validity.session":       {sessions: true},
 	"State.sightless":        {sessions: true},
 	"State.Disowned":         {sessions: true},
 	"Disowned.Beat":          {class: beat},

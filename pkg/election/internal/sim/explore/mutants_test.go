@@ -75,13 +75,13 @@ var rows = []mutant{
 		world: "sessions", wrong: "more than the beats that it has seen",
 	},
 	{
-		name: "a beat counts from its sight (rule seen-not-assumed)", file: "internal/machine/sessions.go",
-		old: "sent: max(s.validity.session.sent, e.Sent)}", new: "sent: s.now}",
-		world: "sessions", wrong: "more than the beats that it has seen",
+		name: "a beat counts from its sight (rule seen-not-assumed)", file: "internal/session/own.go",
+		old: "Sent: o.sent[i].at}", new: "Sent: now}",
+		world: "stalled", wrong: "more than the beats that it has seen",
 	},
 	{
 		name: "a term counts from its take (rule seen-not-assumed)", file: "internal/machine/validity.go",
-		old: "	if w.throughSession {\n", new: "	if w.throughSession && s.validity.session.sent == 0 {\n",
+		old: "	if w.throughSession {\n", new: "	if w.throughSession && s.cfg.Beat.Sent == 0 {\n",
 		world: "sessions", wrong: "more than the beats that it has seen",
 	},
 	{
@@ -136,6 +136,7 @@ var hunts = map[string]Options{
 	"crashes":   {Members: 2, Timing: Tiny(), Faults: []Fault{Crash, Delete}, Budget: 2},
 	"stalls":    {Members: 2, Timing: Tiny(), Faults: []Fault{Stall, Delete}, Budget: 2},
 	"sessions":  beats("", Options{Beats: Prompt}),
+	"stalled":   beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Stall}, Budget: 1}),
 	"dies":      beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Crash}, Budget: 1}),
 	"cut":       beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Cut}, Budget: 1}),
 	"leaves":    beats("", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Resign}, Budget: 1}),

@@ -74,6 +74,8 @@ func (t *trace) effect(effect member.Effect) {
 		t.note("-> START token %d until %s", do.Token, when(do.Deadline))
 	case member.Extend:
 		t.note("-> extend until %s", when(do.Deadline))
+	case member.Beat:
+		t.note("-> beat until %s", when(do.Deadline))
 	case member.Stop:
 		t.note("-> STOP by %s: %s", when(do.By), do.Reason)
 	case member.Watch:

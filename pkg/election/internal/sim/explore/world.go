@@ -157,7 +157,9 @@ type work struct {
 	// the member heard of that, which it does just now.
 	expired, returned bool
 	until             record.Instant
-	token             record.Token
+	// beats is which beats of the session it goes by; zero for none.
+	beats record.Instant
+	token record.Token
 }
 
 func newWorld(x *explorer) *world {
@@ -354,11 +356,13 @@ func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect
 		m.taken = 0
 		m.work = work{on: true, until: do.Deadline, token: do.Token}
 	case member.Extend:
-		if !m.work.on || m.work.asked || do.Deadline <= m.work.until {
-			w.violate("%s extends work that is not on, or not beyond what was granted", name(i))
+		if m.work.beats = do.Beats; do.Beats == 0 {
+			w.extend(i, m, do.Deadline)
 		}
-		w.judgeGranted(i, m, do.Deadline)
-		m.work.until = do.Deadline
+	case member.Beat:
+		if m.work.on && !m.work.asked && m.work.beats == do.Since {
+			w.extend(i, m, do.Deadline)
+		}
 	case member.Stop:
 		if m.work.returned { // before it was told to
 			m.work.returned = false
@@ -372,6 +376,18 @@ func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect
 		panic(fmt.Sprintf("explore: unknown effect %T", effect))
 	}
 	return nil
+}
+
+// extend: work is granted more time.
+func (w *world) extend(i int, m *proc, until record.Instant) {
+	if !m.work.on || m.work.asked || until <= m.work.until {
+		w.violate("%s extends work that is not on, or not beyond what was granted", name(i))
+	}
+	if m.work.until <= w.local(i) {
+		w.violate("%s extends what must be dead by now", name(i))
+	}
+	w.judgeGranted(i, m, until)
+	m.work.until = until
 }
 
 // returns: the member hears that its work is over.

@@ -11,7 +11,7 @@ import (
 // not in it.
 type timers []*contest
 
-func (t timers) Len() int           { return len(t) }
+func (t timers) Len() int { return len(t) }
 func (t timers) Less(i, j int) bool {
 	if a, b := t[i], t[j]; a.wakeAt == b.wakeAt {
 		return a.lot() < b.lot()

@@ -38,7 +38,7 @@ func (s *step) betters() (found betters) {
 		if !s.outranks(p.Member, priority.Weighed(me)) {
 			continue
 		}
-		if p.Preference != s.Digest {
+		if p.Preference != s.cfg.Digest {
 			found.divided = p.Identity
 			continue
 		}
@@ -113,7 +113,7 @@ func (s *step) compare(a, b *Peer) int {
 	election := s.cfg.Election
 	return cmp.Or(
 		cmp.Compare(a.Trust, b.Trust),
-		priority.Order(s.cfg.Policy, priority.Weighed(a.Member), priority.Weighed(b.Member), s.Preferred),
+		priority.Order(s.cfg.Policy, priority.Weighed(a.Member), priority.Weighed(b.Member), s.cfg.Preferred),
 		trueFirst(a.Ready, b.Ready),
 		trueFirst(a.StandsFor(election), b.StandsFor(election)),
 		cmp.Compare(lot(election, b.Identity), lot(election, a.Identity)),
@@ -123,7 +123,7 @@ func (s *step) compare(a, b *Peer) int {
 
 // outranks says whether a member is worth a move away from the holder.
 func (s *step) outranks(m record.Member, holder priority.Candidate) bool {
-	return priority.Outranks(s.cfg.Policy, priority.Weighed(m), holder, s.Preferred)
+	return priority.Outranks(s.cfg.Policy, priority.Weighed(m), holder, s.cfg.Preferred)
 }
 
 func trueFirst(a, b bool) int {

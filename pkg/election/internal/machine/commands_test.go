@@ -198,7 +198,12 @@ func prefer(e *environment, revision string, a arguments) {
 		p = record.Preferred{State: record.PreferredNotSynced}
 	}
 	p.Blocked = a.text("blocked", "")
-	e.step(PreferenceChanged{Preferred: p, Digest: a.text("digest", "d")})
+	var event Event = Tick{}
+	if p != e.cfg.Preferred {
+		event = PreferenceChanged{}
+	}
+	e.cfg.Preferred, e.cfg.Digest = p, a.text("digest", "d")
+	e.step(event)
 }
 
 func reply(e *environment, outcome string, a arguments) {

@@ -211,7 +211,7 @@ func (e *environment) configure(name string, a arguments) {
 	e.cfg.Others = record.Bounds{LeaseDuration: a.duration("othersLease", 0), Drift: float64(a.number("othersPercent", 0)) / 100}
 	e.cfg.ProvenAt = record.Instant(a.duration("provenAt", 0))
 	e.state = Initial()
-	e.state.Digest = "d"
+	e.cfg.Preferred, e.cfg.Digest = record.Preferred{State: record.PreferredNotSynced}, "d"
 	e.state.writes.last = uint64(a.number("beat", 0))
 	e.pending, e.wake = nil, 0
 }

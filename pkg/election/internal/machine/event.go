@@ -83,13 +83,8 @@ type DirectoryChanged struct{ View *View }
 // BeatSeen: Config.Beat is another one. Who needs to be told of it says NeedsBeats.
 type BeatSeen struct{}
 
-// PreferenceChanged: another revision should lead this election, or a source was synced.
-type PreferenceChanged struct {
-	Preferred record.Preferred
-	// Digest is of everything from which preferences follow, as this member's session
-	// publishes it.
-	Digest string
-}
+// PreferenceChanged: Config.Preferred is another one than it was.
+type PreferenceChanged struct{}
 
 // RunnersStopped: after Stop, all work has stopped.
 type RunnersStopped struct{}

@@ -26,7 +26,7 @@ func (s *step) follow() {
 		return
 	}
 	if s.withdrawal.reason() != "" {
-		s.foreign.outrankedSince = 0
+		s.notOutranking()
 		return
 	}
 	if s.Lock.Owner == Nobody {
@@ -83,7 +83,7 @@ func (s *step) answerFor() {
 		s.Drain.Reason = ReasonReleased
 		s.release()
 		return
-	case s.preferredElsewhere() && s.now < s.stealsUntil(s.preference.since):
+	case s.preferredElsewhere() && s.now < s.stealsUntil(s.preferredSince):
 		s.Drain.Reason = ReasonYielded
 		s.release()
 		return

@@ -32,6 +32,38 @@ type foreign struct {
 	outrankedSince record.Instant
 }
 
+// noForeigners is what there is to know where no elector that is not ours was ever seen, as is so of
+// nearly all locks. It is shared, and never written to.
+var noForeigners = &foreign{}
+
+// isNothing says whether there is nothing to keep.
+func (f *foreign) isNothing() bool {
+	return len(f.suspects) == 0 && f.claimed == record.Claim{} && f.heard == heard{} && f.claimsLost == 0 && f.robbedUntil == 0 && f.outrankedSince == 0
+}
+
+// foreigners is what is known of foreign electors, to be changed by this step.
+func (s *step) foreigners() *foreign {
+	if !s.foreignersCopied {
+		known := *s.foreign
+		s.foreign, s.foreignersCopied = &known, true
+	}
+	return s.foreign
+}
+
+// notOutranking: we do not outrank a live foreign holder, as of now.
+func (s *step) notOutranking() {
+	if s.foreign.outrankedSince != 0 {
+		s.foreigners().outrankedSince = 0
+	}
+}
+
+// unheard: no claim is known of the lock's record.
+func (s *step) unheard() {
+	if s.foreign.heard != (heard{}) {
+		s.foreigners().heard = heard{}
+	}
+}
+
 // suspect is a foreign elector that may still be at work, as a claim on its lock says it.
 type suspect struct {
 	record.Claim
@@ -63,7 +95,7 @@ func (s *step) suspect(now suspect) {
 		others = nil
 	}
 	now.at = s.now
-	s.foreign.suspects = append(others, now)
+	s.foreigners().suspects = append(others, now)
 }
 
 // lasting is a copy of the suspects that may still be at work.
@@ -150,15 +182,18 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	if owner == Mine && s.writes.first != 0 && r.Mark.Beat >= s.writes.first {
 		// What we wrote we know; what stands there a stranger may have edited before we saw it.
 		if s.claimLasts() {
-			s.foreign.heard = heard{claim: s.foreign.claimed, uid: v.UID}
+			s.foreigners().heard = heard{claim: s.foreign.claimed, uid: v.UID}
 		}
 		return
 	}
 	if r.Claim == nil {
 		// Who wrote it knew that whoever it had told of has stopped. Whom we have seen
 		// ourselves we wait for on our own clock.
-		s.foreign.suspects = slices.DeleteFunc(slices.Clone(s.foreign.suspects), func(o suspect) bool { return o.told })
-		s.foreign.heard = heard{}
+		told := func(o suspect) bool { return o.told }
+		if slices.ContainsFunc(s.foreign.suspects, told) {
+			s.foreigners().suspects = slices.DeleteFunc(slices.Clone(s.foreign.suspects), told)
+		}
+		s.unheard()
 		return
 	}
 	now := heard{claim: *r.Claim, uid: v.UID}
@@ -170,7 +205,7 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	default:
 		s.suspect(suspect{Claim: *r.Claim, told: true})
 	}
-	s.foreign.heard = now
+	s.foreigners().heard = now
 }
 
 // seeLeftoverClaim takes in the claim that a foreign holder took over with the lock. It says
@@ -197,7 +232,7 @@ func (s *step) seeLeftoverMark(r, before *record.Record) {
 	if m.Renewal != record.RenewalSession {
 		wait = max(wait, min(m.Duration, foreignMaxDuration))
 	}
-	s.foreign.robbedUntil = max(s.foreign.robbedUntil, s.now.Add(s.observer().ObserverWait(wait)))
+	s.foreigners().robbedUntil = max(s.foreign.robbedUntil, s.now.Add(s.observer().ObserverWait(wait)))
 }
 
 // shownUnder says whether the stream shows the claim right after the holder it names.
@@ -229,7 +264,7 @@ func (s *step) claiming() {
 		return
 	default:
 		if s.Lock.Owner == Foreign {
-			s.foreign.claimsLost++
+			s.foreigners().claimsLost++
 		}
 		s.become(Following, ReasonNotHeld)
 		return
@@ -237,7 +272,7 @@ func (s *step) claiming() {
 	over := s.heldBack()
 	at := over
 	if s.preferredElsewhere() {
-		at = max(at, s.stealsUntil(s.preference.since))
+		at = max(at, s.stealsUntil(s.preferredSince))
 	}
 	switch {
 	case s.now >= over && (s.withdrawal.reason() != "" || s.better() != nil):
@@ -310,10 +345,10 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 // another may be there this may have been that one's release, which blanks whoever holds
 // the lock; then nobody has stopped.
 func (s *step) foreignReleased(holder string) {
-	s.foreign.suspects = s.lasting()
+	s.foreigners().suspects = s.lasting()
 	if !slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != holder }) {
 		for i := range s.foreign.suspects {
-			s.foreign.suspects[i].released = true
+			s.foreigners().suspects[i].released = true
 		}
 	}
 }
@@ -323,11 +358,11 @@ func (s *step) foreignReleased(holder string) {
 func (s *step) foreignMayGoAt() (record.Instant, bool) {
 	t := s.cfg.Timing
 	if !s.stands() || s.now < s.cfg.ProvenAt || !s.outranksForeign(s.Lock.Record) {
-		s.foreign.outrankedSince = 0
+		s.notOutranking()
 		return 0, false
 	}
 	if s.foreign.outrankedSince == 0 {
-		s.foreign.outrankedSince = s.now
+		s.foreigners().outrankedSince = s.now
 	}
 	delay := t.PreemptDelay
 	if s.foreign.claimsLost > 0 {

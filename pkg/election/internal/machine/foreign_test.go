@@ -100,7 +100,7 @@ func (w *world) poll(t *rapid.T, e *elector) {
 		if r.Holder == w.cfg.Member.Identity && asWritten && r.Claim != nil && !e.steals && e.until <= w.now && w.suspected() {
 			w.found("%s takes a claim of ours while another one works", e.name)
 		}
-	case e.steals && w.state.Preferred == record.Prefer(e.key.Revision()) && r.HolderKey.Revision() != e.key.Revision():
+	case e.steals && w.cfg.Preferred == record.Prefer(e.key.Revision()) && r.HolderKey.Revision() != e.key.Revision():
 	default:
 		t.Skip()
 	}
@@ -247,7 +247,7 @@ func (w *world) suspected() bool {
 
 // claimLasts says whether the member holds a claim that must stand in what it writes.
 func (w *world) claimLasts() bool {
-	s := &step{State: w.state, cfg: w.cfg, now: w.now}
+	s := newStep(w.cfg, w.state, w.now)
 	return s.Role == Claiming && s.claimLasts()
 }
 
@@ -303,7 +303,7 @@ func TestSuspectsAreBounded(t *testing.T) {
 			t.Fatalf("%d suspects", n)
 		}
 	}
-	if s := (&step{State: e.state, cfg: e.cfg, now: e.now}); s.claimOver() < slowest {
+	if s := newStep(e.cfg, e.state, e.now); s.claimOver() < slowest {
 		t.Errorf("over at %v, but one may work until %v", s.claimOver(), slowest)
 	}
 }

@@ -29,12 +29,12 @@ func (s *step) leastForeign() time.Duration {
 // yields says whether the preference left our revision since this term was asked for,
 // where Istio shares the lock: it would steal the lock at its next poll, so we release it
 // before.
-func (s *step) yields() bool { return s.preferredElsewhere() && s.preference.since >= s.Term.asked }
+func (s *step) yields() bool { return s.preferredElsewhere() && s.preferredSince >= s.Term.asked }
 
 // preferredElsewhere says whether electors of Istio's would steal the lock from us.
 func (s *step) preferredElsewhere() bool {
-	return s.cfg.Foreign.Sharing == SharedWithIstio && s.Preferred.State == record.PreferredSet &&
-		s.Preferred.Revision != s.cfg.Member.Key().Revision()
+	return s.cfg.Foreign.Sharing == SharedWithIstio && s.cfg.Preferred.State == record.PreferredSet &&
+		s.cfg.Preferred.Revision != s.cfg.Member.Key().Revision()
 }
 
 // stealsUntil is when every elector of Istio's that lives has looked at the lock.
@@ -53,9 +53,9 @@ func (s *step) leftToIstio(free record.Instant) record.Instant {
 	if l.Record.Bound() {
 		key = l.Record.Mark.Key
 	}
-	if key != "" && key.Revision() != s.Preferred.Revision {
+	if key != "" && key.Revision() != s.cfg.Preferred.Revision {
 		// They would have stolen it from its former holder, too.
-		return s.stealsUntil(s.preference.since)
+		return s.stealsUntil(s.preferredSince)
 	}
-	return s.stealsUntil(max(free, s.preference.since))
+	return s.stealsUntil(max(free, s.preferredSince))
 }

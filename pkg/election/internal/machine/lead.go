@@ -74,7 +74,7 @@ func (s *step) outranked() bool {
 		s.succession.betterSince = s.now
 	}
 	at := max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))
-	if s.Preferred.Blocked != "" && s.Preferred.Blocked == s.cfg.Member.Revision {
+	if s.cfg.Preferred.Blocked != "" && s.cfg.Preferred.Blocked == s.cfg.Member.Revision {
 		at = s.succession.betterSince // what was taken back waits for nothing
 	}
 	s.wakeAt(at)

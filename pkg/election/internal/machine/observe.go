@@ -88,7 +88,7 @@ func (s *step) missed(e Observed) {
 		s.Lock.since = s.now
 	}
 	if e.Source == List && e.Version != s.Lock.streamed {
-		s.foreign.heard = heard{} // a claim may be another one of the same elector
+		s.unheard() // a claim may be another one of the same elector
 		s.missedForeign(e)
 	}
 }
@@ -177,7 +177,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		}
 	}
 	if owner != Foreign || before.Owner != Foreign || before.Record.Holder != r.Holder || before.Record.Transitions != r.Transitions {
-		s.foreign.outrankedSince = 0
+		s.notOutranking()
 	}
 	if owner == Other || owner == Orphaned || owner == Foreign || owner == Free {
 		s.validity.until = 0 // we are no longer the last holder
@@ -230,10 +230,10 @@ func (s *step) robbed() {
 		if l.Record.Mark.Renewal == record.RenewalSession {
 			from, wait = s.now, t.ObserverWait(t.LeaseDuration) // its session's age is not known here
 		}
-		s.foreign.robbedUntil = max(s.foreign.robbedUntil, from.Add(wait))
+		s.foreigners().robbedUntil = max(s.foreign.robbedUntil, from.Add(wait))
 	case Unowned, Nobody:
 		if s.cfg.Bootstrap != BootstrapImmediate {
-			s.foreign.robbedUntil = max(s.foreign.robbedUntil, l.since.Add(wait))
+			s.foreigners().robbedUntil = max(s.foreign.robbedUntil, l.since.Add(wait))
 		}
 	}
 }

@@ -143,9 +143,10 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			w.step(DirectoryChanged{View: &View{Sessions: w.sessions}})
 		},
 		"prefer": func(t *rapid.T) {
-			w.step(PreferenceChanged{Digest: "d", Preferred: rapid.SampledFrom([]record.Preferred{
+			w.cfg.Preferred = rapid.SampledFrom([]record.Preferred{
 				record.Prefer(""), record.Prefer("stable"), record.Prefer("canary"), {State: record.PreferredNotSynced},
-			}).Draw(t, "preferred")})
+			}).Draw(t, "preferred")
+			w.step(PreferenceChanged{})
 		},
 		"stopped": func(t *rapid.T) {
 			if !w.stopping {

@@ -45,6 +45,10 @@ type Config struct {
 	Sight Sight
 	// Beat is the last one of our session that was seen.
 	Beat Beat
+	// Preferred is the revision that should lead this election, and Digest stands for everything from which
+	// preferences follow, as this member's session publishes it.
+	Preferred record.Preferred
+	Digest    string
 	// Newest is the newest revision that the lock's store has shown, if that was after this
 	// member began to take part; else zero.
 	Newest uint64
@@ -134,13 +138,14 @@ type State struct {
 
 	// View is what the directory said last of the other members.
 	View *View
-	preference
+	// preferredSince is when Config.Preferred became what it is.
+	preferredSince record.Instant
 	// jitter is the last random number that an event brought.
 	jitter float64
 
 	writes     writes
 	validity   validity
-	foreign    foreign
+	foreign    *foreign
 	succession succession
 	standing   standing
 	withdrawal withdrawal
@@ -151,14 +156,6 @@ type State struct {
 
 	wake    record.Instant
 	alarmed ReportKind
-}
-
-// preference is what this member sees of the preference.
-type preference struct {
-	Preferred record.Preferred
-	Digest    string
-	// since is when Preferred became what it is.
-	since record.Instant
 }
 
 // Lock is what is known of the lock object.
@@ -268,7 +265,7 @@ type Drain struct {
 
 // Initial is the state of a member that has seen nothing yet.
 func Initial() State {
-	return State{Role: Following, preference: preference{Preferred: record.Preferred{State: record.PreferredNotSynced}}, View: &View{}}
+	return State{Role: Following, View: &View{}, foreign: noForeigners}
 }
 
 // Continued is Initial for a member that wrote to this lock before, up to that beat, and disowned that.

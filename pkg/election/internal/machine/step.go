@@ -17,12 +17,23 @@ func Step(c Config, before State, now record.Instant, event Event) (State, []Act
 // StepInto is Step that puts the actions into the memory of room, to allocate nothing at each beat. The
 // caller must be done with them before it gives that memory to another step.
 func StepInto(room []Action, c Config, before State, now record.Instant, event Event) (State, []Action) {
-	s := &step{State: before, cfg: c, now: now, actions: room[:0]}
+	s := newStep(c, before, now)
+	s.actions = room[:0]
 	s.rely()
 	s.learn(event)
 	s.decide()
 	s.rewake()
+	if s.foreign.isNothing() {
+		s.foreign = noForeigners
+	}
 	return s.State, s.actions
+}
+
+func newStep(c Config, before State, now record.Instant) *step {
+	if before.foreign == nil {
+		before.foreign = noForeigners
+	}
+	return &step{State: before, cfg: c, now: now}
 }
 
 // step is one Step under way.
@@ -39,6 +50,8 @@ type step struct {
 	// it shows a write of ours otherwise than that was sent.
 	source  Source
 	altered bool
+	// foreignersCopied: State.foreign is this step's own.
+	foreignersCopied bool
 }
 
 func (s *step) act(a Action) { s.actions = append(s.actions, a) }
@@ -106,10 +119,7 @@ func (s *step) learn(event Event) {
 	case BeatSeen:
 		// All steps rely on the last beat.
 	case PreferenceChanged:
-		if e.Preferred != s.Preferred {
-			s.preference.since = s.now
-		}
-		s.Preferred, s.Digest = e.Preferred, e.Digest
+		s.preferredSince = s.now
 	case RunnersStopped:
 		if s.Role != Draining || s.Drain.Stopped {
 			panic(fmt.Sprintf("machine: %s: runners stopped while %v", s.cfg.Election, s.Role))
@@ -168,7 +178,9 @@ func (s *step) start(w write, sent, deadline record.Instant) {
 	s.Drain = Drain{}
 	s.succession.betterSince = 0
 	s.alarmed = 0
-	s.foreign.claimsLost = 0
+	if s.foreign.claimsLost != 0 {
+		s.foreigners().claimsLost = 0
+	}
 	// The first interval is shortened at random so that renewals spread over it.
 	interval := s.cfg.Timing.RenewInterval
 	s.validity.renewAt = sent.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))

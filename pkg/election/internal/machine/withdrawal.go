@@ -36,7 +36,7 @@ func (s *State) Settled(c Config, now record.Instant) bool {
 	case s.withdrawal.ended:
 		return true
 	}
-	return len(s.writes.open) == 0 && (s.Lock.Owner != Mine || (&step{State: *s, cfg: c, now: now}).abandons())
+	return len(s.writes.open) == 0 && (s.Lock.Owner != Mine || newStep(c, *s, now).abandons())
 }
 
 // givesUpAt is when a leaving member stops trying to release.

@@ -80,7 +80,7 @@ func newWorld(t *rapid.T) *world {
 		Bootstrap: rapid.SampledFrom([]Bootstrap{BootstrapWait, BootstrapImmediate}).Draw(t, "bootstrap"),
 	}
 	w.history = []entry{{version: record.Version{Revision: 1}}}
-	w.state.Digest = "d"
+	w.cfg.Preferred, w.cfg.Digest = record.Preferred{State: record.PreferredNotSynced}, "d"
 	w.listing, w.listSent = true, w.now
 	return w
 }

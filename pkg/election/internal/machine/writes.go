@@ -77,7 +77,7 @@ func (s *step) put(p Purpose, r record.Record) {
 	}
 	w := write{purpose: p, beat: s.writes.last, asked: s.now, token: r.Token, throughSession: r.ThroughSession()}
 	if r.Claim != nil {
-		s.foreign.claimed = *r.Claim
+		s.foreigners().claimed = *r.Claim
 	}
 	if s.Lock.Record != nil {
 		w.onto = s.Lock.Version

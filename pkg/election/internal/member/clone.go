@@ -66,6 +66,10 @@ func (m *Member) contestsOf(of *Member) map[*contest]*contest {
 		copies[c] = &to
 		to.m, to.election, to.sendings = m, c.election.clone(), slices.Clone(c.sendings)
 		to.outer, to.inner = add(c.outer), add(c.inner)
+		if c.waiting != nil {
+			waits := *c.waiting
+			to.waiting = &waits
+		}
 		if to.outer != nil {
 			to.outer.election = to.election
 		}

@@ -34,6 +34,8 @@ var sharedByClones = map[string]string{
 	"Ranges.written":       "replaced",
 	"Ranges.told":          "does not change",
 	"gone.election":        "only read, and copied before it is used",
+	"Member.preferred":     "does not change",
+	"contest.preferred":    "does not change",
 	"Member.out":           "the effects of the last step are the caller's",
 	"Election.MigrateFrom": "does not change",
 }
@@ -45,6 +47,7 @@ func everything() *Member {
 	outer := newContest(m, e, lockName{Store{ID: 1}, "old"})
 	c := newContest(m, e, e.lockName())
 	outer.inner, c.outer = c, outer
+	outer.waiting = &waiting{}
 	for _, one := range []*contest{outer, c} {
 		one.sendings = []sending{{beat: 1}, {beat: 2}}
 		s := m.streamOf(one.lock.store)
@@ -54,7 +57,7 @@ func everything() *Member {
 	m.contests.add(c)
 	over := newContest(m, &Election{ID: 2, Name: "b", Lock: "b", Ranges: &Ranges{}, Settings: &Settings{}}, lockName{Own, "b"})
 	over.over = true
-	for _, s := range []*set[*contest]{&m.going, &m.lowered, &m.unready, &m.dimmed} {
+	for _, s := range []*set[*contest]{&m.going, &m.lowered, &m.unready, &m.dimmed, &m.heedful} {
 		s.add(outer)
 		s.add(c)
 	}

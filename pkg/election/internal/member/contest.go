@@ -15,8 +15,10 @@ type contest struct {
 	outer, inner *contest
 	// innerBy is by when the inner contest's work must be dead once the outer one drains.
 	innerBy record.Instant
-	// waiting is for the new lock, in the contest for the old one.
-	waiting waiting
+	// waiting is for the new lock, in the contest for the old one; nil in others.
+	waiting *waiting
+	// preferred is what the machine knows of the preference.
+	preferred *preferred
 	// notBefore is the earliest instant at which the incarnation takes anything, and heldOff
 	// the one at which it takes this after an outage.
 	notBefore, heldOff record.Instant
@@ -64,6 +66,7 @@ func newContest(m *Member, election *Election, lock lockName) *contest {
 		notBefore: m.notBefore,
 		state:     initialState(m, lock),
 		began:     m.now,
+		preferred: unsynced,
 		leader:    untold,
 		slot:      notQueued,
 	}
@@ -95,6 +98,8 @@ func (c *contest) config() machine.Config {
 		Renewal:     e.Renewal,
 		Sight:       c.sight(),
 		Beat:        c.present(),
+		Preferred:   c.preferred.preferred,
+		Digest:      c.preferred.digest,
 		Newest:      c.newest(),
 	}
 }

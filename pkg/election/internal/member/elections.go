@@ -58,7 +58,8 @@ func (m *Member) add(election *Election) []*stream {
 		s := m.streamOf(c.lock.store)
 		s.byLock[c.lock.name] = c
 		streams = append(streams, s)
-		m.handle(c, m.preferenceOf(c))
+		c.preferred = m.preferenceOf(c)
+		m.handle(c, machine.PreferenceChanged{})
 		m.handle(c, machine.DirectoryChanged{View: m.view})
 	})
 	return streams

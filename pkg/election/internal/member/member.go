@@ -31,6 +31,8 @@ type Member struct {
 	hushed bool
 	// preference is what this incarnation knows of what is preferred.
 	preference Preference
+	// preferred is what was found preferred for an election last.
+	preferred *preferred
 	// published is the digest of what our session says that we see. It follows preference, at
 	// publishAt; zero where it has.
 	published string

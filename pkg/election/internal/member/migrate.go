@@ -16,6 +16,7 @@ import (
 func (m *Member) migration(c *contest, from *LockRef) {
 	outer := newContest(m, c.election, lockName{from.Locks, from.Lock})
 	outer.inner, c.outer = c, outer
+	outer.waiting = &waiting{}
 	m.handle(c, machine.Paused{Reason: machine.ReasonOuterLost})
 }
 

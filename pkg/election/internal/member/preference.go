@@ -29,10 +29,14 @@ func (m *Member) prefer(p Preference) {
 	m.log.Info("preferred revision", zap.String("preferred", p.Digest()))
 	gains := false
 	m.contests.each(func(c *contest) {
-		e := m.preferenceOf(c)
-		gains = gains || e.Preferred.Revision == m.cfg.Revision
-		if e.Preferred != c.state.Preferred || e.Digest != c.state.Digest {
-			m.handle(c, e)
+		before, now := c.preferred, m.preferenceOf(c)
+		gains = gains || now.preferred.Revision == m.cfg.Revision
+		c.preferred = now
+		switch {
+		case now.preferred != before.preferred:
+			m.handle(c, machine.PreferenceChanged{})
+		case now.digest != before.digest:
+			m.handle(c, machine.Tick{}) // others may see the same as we do now
 		}
 	})
 	switch {
@@ -43,9 +47,23 @@ func (m *Member) prefer(p Preference) {
 	}
 }
 
+// preferred is what is preferred for an election. Elections for which that is the same share one copy: it
+// does not change.
+type preferred struct {
+	preferred record.Preferred
+	digest    string
+}
+
+// unsynced is what is known before the source said anything.
+var unsynced = &preferred{notSynced, notSynced.Digest()}
+
 // preferenceOf is what this incarnation knows of an election's preferred revision.
-func (m *Member) preferenceOf(c *contest) machine.PreferenceChanged {
-	return machine.PreferenceChanged{Preferred: m.preference.For(c.name()), Digest: m.preference.Digest()}
+func (m *Member) preferenceOf(c *contest) *preferred {
+	now := preferred{m.preference.For(c.name()), m.preference.Digest()}
+	if m.preferred == nil || *m.preferred != now {
+		m.preferred = &now
+	}
+	return m.preferred
 }
 
 // gainersFirst is how much later a member says that it sees a changed preference by which it gains

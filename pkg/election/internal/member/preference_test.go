@@ -34,7 +34,7 @@ func TestPreferenceIsToldToWhomItConcerns(t *testing.T) {
 				m := New(Config{Group: "edge", Identity: "m1_01234567"})
 				election := &Election{ID: 1, Name: name, Lock: name, Settings: &Settings{}}
 				c := &contest{m: m, election: election, slot: notQueued, leader: untold, state: machine.State{View: &machine.View{}}}
-				c.state.Preferred, c.state.Digest = blue, "1"
+				c.preferred = &preferred{blue, "1"}
 				m.contests.add(c)
 				m.prefer(tt.next)
 				if told := c.leader != untold; told != tt.told[name] {

@@ -88,8 +88,10 @@ func (m *Member) rewake(c *contest) {
 	if c.alarm != nil && (at == 0 || c.alarm.at < at) {
 		at = c.alarm.at
 	}
-	if w := c.waiting.at(); w != 0 && (at == 0 || w < at) {
-		at = w
+	if c.waiting != nil {
+		if w := c.waiting.at(); w != 0 && (at == 0 || w < at) {
+			at = w
+		}
 	}
 	if at != c.wakeAt || at != 0 && c.slot == notQueued {
 		m.timers.set(c, at)

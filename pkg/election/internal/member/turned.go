@@ -54,7 +54,7 @@ func (c *contest) heldByAnother() (held bool, till record.Instant) {
 
 // tendMove lets go of the old lock, or comes back to it. c is the contest for it.
 func (m *Member) tendMove(c *contest) {
-	w, now := &c.waiting, m.now
+	w, now := c.waiting, m.now
 	patience := mostWaits * c.election.Timing.LeaseDuration
 	some := func(d time.Duration) record.Instant { return now.Add(d + time.Duration(m.jitter()*float64(d))) }
 	held, till := c.inner.heldByAnother()
@@ -68,7 +68,7 @@ func (m *Member) tendMove(c *contest) {
 		w.look = till
 		c.tellOpposite(m.log)
 	case c.inner.state.Role == machine.Leading:
-		c.waiting = waiting{told: w.told}
+		*w = waiting{told: w.told}
 	case c.state.Role != machine.Leading || !held:
 		w.till = 0
 	case w.till == 0:
@@ -84,7 +84,7 @@ func (m *Member) tendMove(c *contest) {
 // tellOpposite warns once, if the holder of the new lock takes the old one as well: it moves
 // the election the other way.
 func (c *contest) tellOpposite(log logger) {
-	w, l := &c.waiting, &c.state.Lock
+	w, l := c.waiting, &c.state.Lock
 	if w.told || l.Owner != machine.Other || l.Record.Holder != w.holder {
 		return
 	}

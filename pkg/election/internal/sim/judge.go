@@ -210,8 +210,8 @@ func (j *judge) knows(m *part) {
 	} else if m.betterSince == 0 {
 		m.betterSince = m.i.now()
 	}
-	if s := m.state(); s != nil && s.Preferred != m.preferred {
-		m.preferred = s.Preferred
+	if now := m.i.seen.For(m.of()); m.state() != nil && now != m.preferred {
+		m.preferred = now
 		j.preferenceChanged(m)
 	}
 }

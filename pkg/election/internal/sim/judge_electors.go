@@ -78,8 +78,8 @@ func (r *run) rest() {
 func (j *judge) preferenceChanged(m *part) {
 	s := m.state()
 	if j.w.foreign[m.election].Sharing == machine.SharedWithIstio && s.Role == machine.Leading &&
-		s.Preferred.State == record.PreferredSet && s.Preferred.Revision != m.i.p.h.revision {
-		j.w.violate("yield", "%s: %s leads on although %v is preferred", m.name, m.i.identity, s.Preferred)
+		m.preferred.State == record.PreferredSet && m.preferred.Revision != m.i.p.h.revision {
+		j.w.violate("yield", "%s: %s leads on although %v is preferred", m.name, m.i.identity, m.preferred)
 	}
 }
 

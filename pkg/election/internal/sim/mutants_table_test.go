@@ -109,7 +109,7 @@ var rows = []mutant{
 	},
 	{
 		name: "drains-for-another-preference", rule: "living-terms-stay", file: "internal/machine/candidates.go",
-		old: "if p.Preference != s.Digest {",
+		old: "if p.Preference != s.cfg.Digest {",
 		new: "if false {",
 	},
 	{

@@ -19,6 +19,7 @@ var driverFields = map[string]string{
 	"Member.notBefore":    "", // no store is restored here
 	"Member.hushed":       "", // for the log
 	"Member.preference":   "what the process has seen",
+	"Member.preferred":    "", // follows from that
 	"Member.published":    "plain",
 	"Member.publishAt":    "due",
 	"Member.born":         "since a lease",
@@ -85,6 +86,7 @@ var driverFields = map[string]string{
 	"contest.inner":     "",
 	"contest.innerBy":   "",
 	"contest.waiting":   "",
+	"contest.preferred": "", // what the process has seen
 	"contest.notBefore": "", // no store is restored here
 	"contest.heldOff":   "", // for terms that fail open
 	"contest.state":     "see fields",

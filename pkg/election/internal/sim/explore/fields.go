@@ -61,7 +61,7 @@ var fields = map[string]field{
 	"State.Cycle":            {class: leftOut}, // told, never asked
 	"State.View":             {class: leftOut}, // follows from the slots
 	"State.alarmed":          {class: leftOut}, // keeps reports from repeating
-	"preference.since":       {class: leftOut}, // for locks shared with Istio
+	"State.preferredSince":   {class: leftOut}, // for locks shared with Istio
 	"writes.first":           {class: leftOut}, // for claims
 	"State.sightless":        {sessions: true},
 	"State.Disowned":         {sessions: true},

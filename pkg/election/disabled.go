@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -40,6 +41,8 @@ type solo struct {
 	identity string
 	log      *zap.Logger
 	failures int
+	// work joins the runner.
+	work sync.WaitGroup
 }
 
 func (m *Manager) beginDisabledLocked(e *entrant) {
@@ -93,8 +96,8 @@ func (s *solo) term(ctx context.Context) error {
 	var w *work
 	if e.runner != nil {
 		term := Term{Election: e.spec.Name, Identity: s.identity, Revision: s.cfg.Member.Revision, Cycle: cycle, status: e.status}
-		w = begin(s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, s.cfg.Abort, &e.work, func(err error, _ bool) { returned <- err })
-		defer e.work.Wait()
+		w = begin(s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, s.cfg.Abort, &s.work, func(err error, _ bool) { returned <- err })
+		defer s.work.Wait()
 	}
 	extend := clock.NewTimer(timing.RenewInterval)
 	defer extend.Stop()

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sync"
 
 	"go.uber.org/atomic"
 
@@ -22,24 +21,23 @@ type entrant struct {
 	ranges *member.Ranges // nil without ranges
 	// id is what the member calls it.
 	id member.ID
-	// removed is set once the election is to be given up, and why with it; left, which is made
-	// with that, is closed when it was.
-	removed bool
-	why     machine.Reason
-	left    chan struct{}
+	// removal is nil until the election is to be given up.
+	removal *removal
 	// quit ends the runner's Background and Readiness, if it has one and was begun; nil
 	// otherwise.
 	quit context.CancelFunc
 	// withdraw ends the work of an election that is disabled; nil otherwise.
 	withdraw context.CancelCauseFunc
-	// work joins the runner of such an election.
-	work sync.WaitGroup
-	// heirs wait for this one to let go; beyond counts the goroutines of its Background and
-	// Readiness.
-	heirs  []*entrant
+	// beyond counts the goroutines of its Background and Readiness.
 	beyond int
 	// unready: its runner would not be able to work, as far as it said.
 	unready atomic.Bool
+}
+
+// removal is why an election is given up; left is closed when it was.
+type removal struct {
+	why  machine.Reason
+	left chan struct{}
 }
 
 // spec is a Spec that is complete.
@@ -94,8 +92,8 @@ func (s *spec) lockNames() []lockName {
 // news is an election that was added or removed.
 type news struct {
 	entrant *entrant
-	removed bool
-	why     machine.Reason
+	// removal is nil for one that was added.
+	removal *removal
 }
 
 // noteLocked hands an election that was added or removed to the host, if it has to do with it.
@@ -122,7 +120,7 @@ func (m *Manager) all() []news {
 	all := make([]news, 0, len(m.elections))
 	for _, name := range slices.Sorted(maps.Keys(m.elections)) {
 		if e := m.elections[name]; !e.spec.Disabled {
-			all = append(all, news{e, e.removed, e.why})
+			all = append(all, news{e, e.removal})
 		}
 	}
 	return all
@@ -134,7 +132,7 @@ func (m *Manager) unread() []news {
 	defer m.mu.Unlock()
 	found := make([]news, 0, len(m.news))
 	for _, e := range m.news {
-		found = append(found, news{e, e.removed, e.why})
+		found = append(found, news{e, e.removal})
 	}
 	m.news = nil
 	return found

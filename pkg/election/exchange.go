@@ -84,7 +84,7 @@ func (m *Manager) judgeLocked(c Change) ([]*entrant, error) {
 	var errs []error
 	goes := map[string]bool{}
 	for _, name := range c.Remove {
-		if e := m.elections[name]; m.heirs[name] == nil && (e == nil || e.removed) {
+		if e := m.elections[name]; m.heirs[name] == nil && (e == nil || e.removal != nil) {
 			errs = append(errs, fmt.Errorf("no election %s", name))
 		}
 		goes[name] = true
@@ -100,7 +100,7 @@ func (m *Manager) judgeLocked(c Change) ([]*entrant, error) {
 		}
 	}
 	for name, e := range m.elections {
-		if !goes[name] && !e.removed {
+		if !goes[name] && e.removal == nil {
 			stay(&e.spec)
 		}
 	}
@@ -137,10 +137,10 @@ func (m *Manager) giveUpLocked(name string, why machine.Reason) {
 		delete(m.heirs, name)
 	}
 	e := m.elections[name]
-	if e == nil || e.removed {
+	if e == nil || e.removal != nil {
 		return
 	}
-	e.removed, e.why, e.left = true, why, make(chan struct{})
+	e.removal = &removal{why, make(chan struct{})}
 	for _, l := range e.spec.lockNames() {
 		m.leaving[l.name] = append(m.leaving[l.name], e)
 	}
@@ -157,7 +157,7 @@ func (m *Manager) giveUpLocked(name string, why machine.Reason) {
 // placeLocked takes part in an election, or has it wait for one that has its name or a lock.
 func (m *Manager) placeLocked(e *entrant) {
 	if first := m.beforeLocked(e); first != nil {
-		first.heirs = append(first.heirs, e)
+		m.waiting[first] = append(m.waiting[first], e)
 		return
 	}
 	delete(m.heirs, e.spec.Name)
@@ -185,8 +185,8 @@ func (m *Manager) beforeLocked(e *entrant) *entrant {
 // leftLocked takes in that nothing of an election goes on any more, and places those that
 // waited for it.
 func (m *Manager) leftLocked(e *entrant) {
-	heirs := e.heirs
-	e.heirs = nil
+	heirs := m.waiting[e]
+	delete(m.waiting, e)
 	for _, h := range heirs {
 		if m.heirs[h.spec.Name] == h && !m.finished { // it may have been taken out since
 			m.placeLocked(h)

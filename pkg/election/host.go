@@ -151,9 +151,9 @@ func (h *host) news(in []member.Input, changed []news) []member.Input {
 		e := n.entrant
 		known := h.entrants[e.id] != nil
 		switch {
-		case n.removed && known:
-			removed = append(removed, member.Removed{ID: e.id, Why: n.why})
-		case n.removed:
+		case n.removal != nil && known:
+			removed = append(removed, member.Removed{ID: e.id, Why: n.removal.why})
+		case n.removal != nil:
 			h.m.forget(e)
 		case !known:
 			h.entrants[e.id] = e

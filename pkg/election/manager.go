@@ -27,7 +27,9 @@ type Manager struct {
 	// heirs are elections that wait for others to let go, by their names; leaving are elections
 	// that are given up, by the names of their locks; resting are those that were forgotten, and
 	// whose work beyond their terms has not ended yet.
-	heirs   map[string]*entrant
+	heirs map[string]*entrant
+	// waiting are the heirs that wait for an election to let go.
+	waiting map[*entrant][]*entrant
 	leaving map[string][]*entrant
 	resting map[string]*entrant
 	// ranges are what this member knew of the ranges of elections which it left, by their names:
@@ -62,6 +64,7 @@ func NewManager(cfg Config) (*Manager, error) {
 		elections: map[string]*entrant{},
 		locks:     map[lockName]string{},
 		heirs:     map[string]*entrant{},
+		waiting:   map[*entrant][]*entrant{},
 		leaving:   map[string][]*entrant{},
 		resting:   map[string]*entrant{},
 		ranges:    map[string]*member.Ranges{},
@@ -206,7 +209,7 @@ func (m *Manager) Remove(ctx context.Context, name string) error {
 		return nil
 	}
 	select {
-	case <-e.left:
+	case <-e.removal.left:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("removing election %s: %w", name, ctx.Err())
@@ -223,8 +226,8 @@ func (m *Manager) forgetLocked(e *entrant) {
 	}
 	m.unlockedLocked(e)
 	e.end()
-	if e.removed {
-		close(e.left)
+	if e.removal != nil {
+		close(e.removal.left)
 	}
 	if e.beyond > 0 {
 		m.resting[e.spec.Name] = e
@@ -295,6 +298,7 @@ func (m *Manager) finish() {
 		h.status.close()
 	}
 	clear(m.heirs)
+	clear(m.waiting)
 	clear(m.leaving)
 	m.settleLocked()
 	for name, e := range m.elections {
@@ -302,8 +306,8 @@ func (m *Manager) finish() {
 			continue // it is forgotten once its work has stopped
 		}
 		e.end()
-		if e.removed {
-			close(e.left)
+		if e.removal != nil {
+			close(e.removal.left)
 		}
 		delete(m.elections, name)
 	}

@@ -92,7 +92,7 @@ type Report struct {
 }
 
 // ReportKind is what a Report tells.
-type ReportKind int
+type ReportKind uint8
 
 const (
 	// RoleChanged: Role is the new one, Reason why.

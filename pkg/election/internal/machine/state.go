@@ -97,7 +97,7 @@ const (
 )
 
 // Role is what the member does in the election.
-type Role int
+type Role uint8
 
 const (
 	// Following: no term; it may be waiting for its turn to take the lock.
@@ -128,7 +128,11 @@ func (r Role) String() string {
 // what its argument points to. Each of its pieces has a file of its own.
 type State struct {
 	Role Role
-	Lock Lock
+	// sightless: we wanted the lock, but had not lately seen a beat of our session.
+	sightless bool
+	// alarmed is what was reported last, for as long as it lasts.
+	alarmed ReportKind
+	Lock    Lock
 	// Term is the present or last term of ours.
 	Term Term
 	// Drain is about the end of the term; meaningful while Draining.
@@ -151,21 +155,21 @@ type State struct {
 	withdrawal withdrawal
 	// Disowned is up to which beat our writes to the lock of that uid are nobody's.
 	Disowned record.Disowned
-	// sightless: we wanted the lock, but had not lately seen a beat of our session.
-	sightless bool
-
-	wake    record.Instant
-	alarmed ReportKind
+	wake     record.Instant
 }
 
 // Lock is what is known of the lock object.
 type Lock struct {
+	Owner Owner
 	// Seen says whether a list or a stream has shown the lock, or its absence, at all.
 	Seen bool
+	// foreignRelease: it is free because a foreign holder released it.
+	foreignRelease bool
+	// shared: an elector that is not ours was seen to hold it.
+	shared bool
 	// Record is nil when there is no object.
 	Record  *record.Record
 	Version record.Version
-	Owner   Owner
 
 	// streamed is the version that the stream showed last (rule unknown-is-waited-out), and shown its record.
 	streamed record.Version
@@ -184,14 +188,10 @@ type Lock struct {
 	beaten *record.Record
 	// duration is the last one that a bound record, or a foreign holder, gave.
 	duration time.Duration
-	// foreignRelease: it is free because a foreign holder released it.
-	foreignRelease bool
-	// shared: an elector that is not ours was seen to hold it.
-	shared bool
 }
 
 // Owner is whose the lock is.
-type Owner int
+type Owner uint8
 
 const (
 	// Nobody: there is no object.

@@ -13,16 +13,13 @@ type contest struct {
 	lock     lockName
 	// outer and inner are the other contest of a migration; nil without one.
 	outer, inner *contest
-	// innerBy is by when the inner contest's work must be dead once the outer one drains.
-	innerBy record.Instant
 	// waiting is for the new lock, in the contest for the old one; nil in others.
 	waiting *waiting
 	// preferred is what the machine knows of the preference.
 	preferred *preferred
-	// notBefore is the earliest instant at which the incarnation takes anything, and heldOff
-	// the one at which it takes this after an outage.
-	notBefore, heldOff record.Instant
-	state              machine.State
+	// heldOff is the earliest instant at which the lock is taken after an outage.
+	heldOff record.Instant
+	state   machine.State
 	// listed: a list that was asked for after began, when the incarnation began to take part, has
 	// shown the lock. What was shown before is not taken in: it may be as old as can be.
 	began  record.Instant
@@ -51,11 +48,11 @@ type contest struct {
 	tickAt record.Instant
 	// wakeAt and slot belong to the heap of timers.
 	wakeAt record.Instant
-	slot   int
+	slot   int32
+	// place belongs to contests.
+	place int32
 	// sendings are the writes whose answers have not come.
 	sendings []sending
-	// place belongs to contests.
-	place int
 }
 
 func newContest(m *Member, election *Election, lock lockName) *contest {
@@ -63,7 +60,6 @@ func newContest(m *Member, election *Election, lock lockName) *contest {
 		m:         m,
 		election:  election,
 		lock:      lock,
-		notBefore: m.notBefore,
 		state:     initialState(m, lock),
 		began:     m.now,
 		preferred: unsynced,
@@ -88,7 +84,7 @@ func (c *contest) config() machine.Config {
 		Others:      m.others,
 		Policy:      e.Policy,
 		Bootstrap:   e.Bootstrap,
-		NotBefore:   max(c.notBefore, c.heldOff),
+		NotBefore:   max(m.notBefore, c.heldOff),
 		HolderFirst: c.awaitsHolder(),
 		ProvenAt:    m.provenAt,
 		Foreign:     e.Foreign,

@@ -8,7 +8,7 @@ type contests struct {
 }
 
 func (cs *contests) add(c *contest) {
-	c.place = len(cs.all)
+	c.place = int32(len(cs.all)) // #nosec G115 -- as many as there are elections
 	cs.of[c.election.ID] = c
 	cs.all = append(cs.all, c)
 }

@@ -40,7 +40,7 @@ func (c *contest) mustStop() bool {
 
 // stopInner ends the inner contest's term, if there is one, for the outer one's sake.
 func (c *contest) stopInner(a machine.Stop) []happening {
-	c.innerBy = a.By
+	c.waiting.by = a.By
 	follows := []happening{{c.inner, machine.Paused{Reason: a.Reason}}}
 	if !c.inner.atWork() {
 		follows = append(follows, happening{c, machine.RunnersStopped{}})
@@ -51,7 +51,7 @@ func (c *contest) stopInner(a machine.Stop) []happening {
 // stopBy is by when the inner contest's work must be dead, for its own sake at own.
 func (c *contest) stopBy(own record.Instant) record.Instant {
 	if c.state.Role == machine.Draining {
-		return c.innerBy
+		return c.waiting.by
 	}
 	return min(own, c.state.Term.Deadline)
 }

@@ -21,16 +21,16 @@ func (t timers) Less(i, j int) bool {
 
 // lot orders what is due at one instant. Each member has an order of its own: those that wait for the
 // same locks of a dead one do not write to them one after the other in step.
-func (c *contest) lot() uint64 { return uint64(c.place+1) * c.m.salt } // #nosec G115 -- a place is small
+func (c *contest) lot() uint64 { return uint64(c.place) + 1*c.m.salt } // #nosec G115 -- a place is small
 func (t timers) Swap(i, j int) {
 	t[i], t[j] = t[j], t[i]
-	t[i].slot, t[j].slot = i, j
+	t[i].slot, t[j].slot = int32(i), int32(j) // #nosec G115 -- as many as there are elections
 }
 
 // Push and Pop are heap's; use set and due.
 func (t *timers) Push(x any) {
 	c := x.(*contest)
-	c.slot = len(*t)
+	c.slot = int32(len(*t)) // #nosec G115 -- as many as there are elections
 	*t = append(*t, c)
 }
 
@@ -51,12 +51,12 @@ func (t *timers) set(c *contest, at record.Instant) {
 	c.wakeAt = at
 	switch {
 	case at == 0 && c.slot != notQueued:
-		heap.Remove(t, c.slot)
+		heap.Remove(t, int(c.slot))
 	case at == 0:
 	case c.slot == notQueued:
 		heap.Push(t, c)
 	default:
-		heap.Fix(t, c.slot)
+		heap.Fix(t, int(c.slot))
 	}
 }
 

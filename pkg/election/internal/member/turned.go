@@ -25,6 +25,8 @@ type waiting struct {
 	holder string
 	times  int
 	told   bool
+	// by is by when the work under the new lock must be dead once the old one is let go.
+	by record.Instant
 }
 
 // mostWaits is for how many leaseDurations the old lock is held, at least, while another member
@@ -68,7 +70,7 @@ func (m *Member) tendMove(c *contest) {
 		w.look = till
 		c.tellOpposite(m.log)
 	case c.inner.state.Role == machine.Leading:
-		*w = waiting{told: w.told}
+		*w = waiting{told: w.told, by: w.by}
 	case c.state.Role != machine.Leading || !held:
 		w.till = 0
 	case w.till == 0:

@@ -151,6 +151,8 @@ func (c *canon) value(v reflect.Value, p plan, m *proc) {
 		}
 	case reflect.Bool:
 		c.flag(v.Bool())
+	case reflect.Uint8:
+		c.add(int64(v.Uint()), plain) // #nosec G115 -- small
 	case reflect.Int, reflect.Int64:
 		n := v.Int()
 		if p.field.class == count {

@@ -84,10 +84,8 @@ var driverFields = map[string]string{
 	"contest.stray":     "", // no lock strays
 	"contest.outer":     "", // nothing migrates, and so what follows
 	"contest.inner":     "",
-	"contest.innerBy":   "",
 	"contest.waiting":   "",
 	"contest.preferred": "", // what the process has seen
-	"contest.notBefore": "", // no store is restored here
 	"contest.heldOff":   "", // for terms that fail open
 	"contest.state":     "see fields",
 	"contest.began":     "", // before every list
@@ -212,7 +210,7 @@ func (c *canon) driver(w *world, m *proc) {
 			c.add(0, plain)
 		} else {
 			raised := inside(alarm.Elem())
-			c.add(raised.get("report").int("Kind"), plain)
+			c.add(int64(raised.get("report").uint("Kind")), plain) // #nosec G115 -- small
 			c.instant(raised.instant("at"), due)
 		}
 	}

@@ -32,12 +32,13 @@ func (s *step) follow() {
 	if s.Lock.Owner == Nobody {
 		// Rule tokens-rise: created empty, by anyone, at once. Waited out under its uid, so it
 		// does no harm where what we saw is no longer true.
-		if s.mayWrite() {
+		if !s.waits(s.writableAt()) {
 			s.put(Create, record.Record{Group: s.cfg.Group, Election: s.cfg.Election})
 		}
 		return
 	}
 	s.sightless = s.seemsOrphaned()
+	s.noteOwner()
 	free, ok := s.freeAt()
 	if !ok {
 		return
@@ -69,7 +70,7 @@ func (s *step) dependsOnSessions() bool {
 		return false
 	case s.ofUnknownSession(s.Lock.Record):
 		return true
-	case s.lastHolder(), s.cfg.Bootstrap == BootstrapImmediate && s.Lock.Record.Untouched():
+	case !s.waitedOut():
 		return false
 	}
 	return s.cfg.Sight == ApartFromSessions
@@ -108,24 +109,16 @@ func (s *step) freeAt() (record.Instant, bool) {
 	case Foreign:
 		// What is taken from a foreign holder is a claim first (rule claim-and-wait).
 		if l.duration > foreignMaxDuration {
-			s.alarm(ForeignTooLong, l.Record.Holder)
 			return 0, false
 		}
-		s.alarm(ForeignHolder, l.Record.Holder)
 		expired := l.changedAt.Add(s.observer().ObserverWait(max(l.duration, t.LeaseDuration)))
 		if at, outranked := s.foreignMayGoAt(); outranked {
 			return min(expired, at), true
 		}
 		return expired, true
 	default: // Unowned: rule unknown-is-waited-out
-		if s.cfg.Bootstrap == BootstrapImmediate && l.Record.Untouched() {
+		if !s.waitedOut() {
 			return l.since, true
-		}
-		if s.lastHolder() {
-			return l.since, true
-		}
-		if !s.seemsOrphaned() {
-			s.alarm(Ownerless, ownerless(l.Record))
 		}
 		wait := max(s.observer().LeaseDuration, l.duration) // who held it may have the longer one
 		if s.mayBeForeign() {
@@ -133,6 +126,24 @@ func (s *step) freeAt() (record.Instant, bool) {
 		}
 		return l.since.Add(s.observer().ObserverWait(wait)), true
 	}
+}
+
+// noteOwner tells of an owner that people may have to look at, and notes whether we outrank it.
+func (s *step) noteOwner() {
+	switch l := s.Lock; {
+	case l.Owner == Foreign && l.duration > foreignMaxDuration:
+		s.alarm(ForeignTooLong, l.Record.Holder)
+	case l.Owner == Foreign:
+		s.alarm(ForeignHolder, l.Record.Holder)
+		s.noteOutranked()
+	case l.Owner == Unowned && s.waitedOut() && !s.seemsOrphaned():
+		s.alarm(Ownerless, ownerless(l.Record))
+	}
+}
+
+// waitedOut says whether a lock without an owner is waited out, rather than taken at once.
+func (s *step) waitedOut() bool {
+	return !s.lastHolder() && !(s.cfg.Bootstrap == BootstrapImmediate && s.Lock.Record.Untouched())
 }
 
 // observer is the timing by which we wait for others.
@@ -215,7 +226,7 @@ func (s *step) take() {
 		s.awaitStream()
 		return
 	}
-	if !s.mayWrite() {
+	if s.waits(s.writableAt()) {
 		return
 	}
 	if s.throughSession() && !s.sessionHolds() {

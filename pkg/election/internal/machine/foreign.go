@@ -317,7 +317,7 @@ func (s *step) mayBeForeign() bool { return s.Lock.shared || s.cfg.Foreign.Shari
 // reassert writes our name back over a record that was blanked while our work is being
 // stopped: foreign electors would take it at once. It extends nothing.
 func (s *step) reassert() {
-	if s.mayWrite() {
+	if !s.waits(s.writableAt()) {
 		s.put(Renew, s.held(s.Term.Token))
 	}
 }
@@ -353,16 +353,22 @@ func (s *step) foreignReleased(holder string) {
 	}
 }
 
-// foreignMayGoAt is since when the foreign holder has been outranked for long enough to
-// be claimed from; false while it is not.
+// noteOutranked notes since when the foreign holder is outranked.
+func (s *step) noteOutranked() {
+	switch {
+	case !s.stands() || s.now < s.cfg.ProvenAt || !s.outranksForeign(s.Lock.Record):
+		s.notOutranking()
+	case s.foreign.outrankedSince == 0:
+		s.foreigners().outrankedSince = s.now
+	}
+}
+
+// foreignMayGoAt is from when on the foreign holder has been outranked for long enough to be claimed
+// from; false while it is not outranked.
 func (s *step) foreignMayGoAt() (record.Instant, bool) {
 	t := s.cfg.Timing
-	if !s.stands() || s.now < s.cfg.ProvenAt || !s.outranksForeign(s.Lock.Record) {
-		s.notOutranking()
-		return 0, false
-	}
 	if s.foreign.outrankedSince == 0 {
-		s.foreigners().outrankedSince = s.now
+		return 0, false
 	}
 	delay := t.PreemptDelay
 	if s.foreign.claimsLost > 0 {

@@ -3,6 +3,8 @@ package machine
 import (
 	"cmp"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // lead: a term is on. Definite loss comes first, then the deadline, then what we want.
@@ -27,11 +29,21 @@ func (s *step) lead() {
 	case s.failed:
 		s.standDown()
 		s.stop(ReasonFailed)
-	case s.outranked():
+	default:
+		s.leadOn(stopAt)
+	}
+}
+
+// leadOn keeps the lock, or drains for somebody else.
+func (s *step) leadOn(stopAt record.Instant) {
+	found := s.betters()
+	s.noteBetters(found)
+	switch {
+	case found.best != nil && !s.waits(s.drainAt()):
 		s.stop(ReasonPreempted)
 	case s.yields():
 		// However often the preference changes, we come back once per minHold (rule no-flapping).
-		s.standing.pausedUntil = max(s.standing.pausedUntil, s.Term.Started.Add(t.MinHold))
+		s.standing.pausedUntil = max(s.standing.pausedUntil, s.Term.Started.Add(s.cfg.Timing.MinHold))
 		s.stop(ReasonYielded)
 	default:
 		if !s.GoesByBeats() || s.cfg.Beat.Late {
@@ -54,11 +66,9 @@ func (s *step) lost() (Reason, bool) {
 	return "", false
 }
 
-// outranked says whether to drain for a better member: it lives, is ready and sees the
-// same preference, has done so for preemptDelay, and the term is old enough (rules living-terms-stay, no-flapping).
-func (s *step) outranked() bool {
-	t := s.cfg.Timing
-	found := s.betters()
+// noteBetters notes since when somebody has been worth a move, and tells of one that sees another
+// preference.
+func (s *step) noteBetters(found betters) {
 	s.wakeAt(found.next)
 	switch {
 	case found.best == nil && found.divided != "":
@@ -66,19 +76,22 @@ func (s *step) outranked() bool {
 	case s.alarmed == Divided:
 		s.alarmed = 0
 	}
-	if found.best == nil {
+	switch {
+	case found.best == nil:
 		s.succession.betterSince = 0
-		return false
-	}
-	if s.succession.betterSince == 0 {
+	case s.succession.betterSince == 0:
 		s.succession.betterSince = s.now
 	}
-	at := max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))
+}
+
+// drainAt is from when on to drain for the better member that there is: once it has been there for
+// preemptDelay, and the term is old enough (rules living-terms-stay, no-flapping).
+func (s *step) drainAt() record.Instant {
 	if s.cfg.Preferred.Blocked != "" && s.cfg.Preferred.Blocked == s.cfg.Member.Revision {
-		at = s.succession.betterSince // what was taken back waits for nothing
+		return s.succession.betterSince // what was taken back waits for nothing
 	}
-	s.wakeAt(at)
-	return s.now >= at
+	t := s.cfg.Timing
+	return max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))
 }
 
 // renew keeps the record ours: while leading, and while draining too (rule stop-before-release).
@@ -90,7 +103,7 @@ func (s *step) renew() {
 		s.wakeAt(s.validity.renewAt)
 		return
 	}
-	if !s.mayWrite() {
+	if s.waits(s.writableAt()) {
 		return
 	}
 	r := s.held(s.Lock.Record.Token)
@@ -128,7 +141,7 @@ func (s *step) drain() {
 
 // release gives the lock up and nominates who should take it (rule succession).
 func (s *step) release() {
-	if s.inRange() || !s.mayWrite() {
+	if s.waits(s.releasableAt()) {
 		return
 	}
 	r := s.held(s.Lock.Record.Token)

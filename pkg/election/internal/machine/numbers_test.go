@@ -24,7 +24,7 @@ func TestNumbersThatAStrangerSet(t *testing.T) {
 	} {
 		r := record.Record{Token: tt.token, Transitions: tt.transitions, Mark: &record.Mark{Transitions: tt.transitions}}
 		v := record.Version{UID: "u", Revision: 50}
-		s := newStep(Config{}, State{}, 0)
+		s := newStep(Config{}, State{}, 1)
 		s.Term.Token = tt.own
 		s.Lock = Lock{Seen: true, Record: &r, Version: v, Owner: Free, streamed: v}
 		s.take()

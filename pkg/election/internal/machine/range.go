@@ -1,5 +1,7 @@
 package machine
 
+import "github.com/primacy-dev/primacy/pkg/election/record"
+
 // Terms with ranges. What a term's range is, the record says in wall-clock times, which the
 // driver derives in each write from the record that it replaces; the machine has no wall
 // clock and knows only how long the range lasts. A lock is not released before that, so
@@ -14,11 +16,10 @@ func (s *step) ranged(w write) {
 	}
 }
 
-// inRange says whether to wait with a release, and asks for a Tick when that is over.
-func (s *step) inRange() bool {
-	if s.now >= s.validity.rangeUntil {
-		return false
+// releasableAt is from when on a release may go out; zero while only an answer can tell.
+func (s *step) releasableAt() record.Instant {
+	if s.now < s.validity.rangeUntil {
+		return s.validity.rangeUntil
 	}
-	s.wakeAt(s.validity.rangeUntil)
-	return true
+	return s.writableAt()
 }

@@ -63,6 +63,13 @@ func (s *step) wakeAt(at record.Instant) {
 	}
 }
 
+// waits asks for a Tick at the instant unless it has come, and says whether to wait: for that, or, where it
+// is zero, for something to happen.
+func (s *step) waits(at record.Instant) bool {
+	s.wakeAt(at)
+	return at == 0 || s.now < at
+}
+
 func (s *step) rewake() {
 	if s.next != s.wake {
 		s.wake = s.next

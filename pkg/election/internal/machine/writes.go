@@ -51,17 +51,13 @@ func (s *step) backOff(atLeast time.Duration) {
 	s.writes.retryAt = s.now.Add(max(atLeast, s.retryInterval()))
 }
 
-// mayWrite says whether a write may go out now: one at a time, and paced after failures.
-// It asks for a Tick when that will change by itself.
-func (s *step) mayWrite() bool {
+// writableAt is from when on a write may go out: one at a time, and paced after failures. It is zero
+// while only an answer can tell.
+func (s *step) writableAt() record.Instant {
 	if s.writes.reading || slices.ContainsFunc(s.writes.open, func(w write) bool { return !w.unknown }) {
-		return false
+		return 0
 	}
-	if s.now < s.writes.retryAt {
-		s.wakeAt(s.writes.retryAt)
-		return false
-	}
-	return true
+	return max(s.now, s.writes.retryAt)
 }
 
 // maxUnknown bounds the writes of unknown outcome that are kept in mind. To forget one

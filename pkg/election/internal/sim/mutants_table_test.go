@@ -205,8 +205,8 @@ var rows = []mutant{
 	},
 	{
 		name: "created-is-taken-at-once", rule: "unknown-is-waited-out", file: "internal/machine/follow.go",
-		old: "if s.cfg.Bootstrap == BootstrapImmediate && l.Record.Untouched() {",
-		new: "if l.Record.Untouched() {",
+		old: "!(s.cfg.Bootstrap == BootstrapImmediate && s.Lock.Record.Untouched())",
+		new: "!s.Lock.Record.Untouched()",
 	},
 	{
 		name: "last-holder-after-release", rule: "unknown-is-waited-out", file: "internal/machine/lead.go", from: 2700,
@@ -250,13 +250,13 @@ var rows = []mutant{
 	},
 	{
 		name: "ignores-minHold", rule: "no-flapping", file: "internal/machine/lead.go",
-		old: "at := max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
-		new: "at := s.succession.betterSince.Add(t.PreemptDelay)",
+		old: "return max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
+		new: "return s.succession.betterSince.Add(t.PreemptDelay)",
 	},
 	{
 		name: "ignores-preemptDelay", rule: "no-flapping", file: "internal/machine/lead.go",
-		old: "at := max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
-		new: "at := s.Term.Started.Add(t.MinHold)",
+		old: "return max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))",
+		new: "return s.Term.Started.Add(t.MinHold)",
 	},
 	{
 		name: "drains-for-the-fallen", rule: "no-flapping", file: "internal/machine/candidates.go",
@@ -265,7 +265,7 @@ var rows = []mutant{
 	},
 	{
 		name: "drains-for-nobody", rule: "no-flapping", file: "internal/machine/lead.go",
-		old: "	case s.outranked():\n		s.stop(ReasonPreempted)\n",
+		old: "	case found.best != nil && !s.waits(s.drainAt()):\n		s.stop(ReasonPreempted)\n",
 		new: "",
 	},
 	{

@@ -45,7 +45,7 @@ var rows = []mutant{
 	},
 	{
 		name: "created is taken at once", file: "internal/machine/follow.go",
-		old: "if s.cfg.Bootstrap == BootstrapImmediate && l.Record.Untouched() {", new: "if l.Record.Untouched() {",
+		old: "!(s.cfg.Bootstrap == BootstrapImmediate && s.Lock.Record.Untouched())", new: "!s.Lock.Record.Untouched()",
 		world: "stalls", wrong: "while m",
 	},
 	{

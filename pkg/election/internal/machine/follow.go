@@ -1,10 +1,6 @@
 package machine
 
 import (
-	"fmt"
-	"slices"
-	"time"
-
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -92,42 +88,6 @@ func (s *step) answerFor() {
 	s.take()
 }
 
-// freeAt is when the lock may be taken by the first in line, once it is decided on what
-// the stream showed; false while that cannot be told.
-func (s *step) freeAt() (record.Instant, bool) {
-	t, l := s.cfg.Timing, s.Lock
-	switch l.Owner {
-	case Free:
-		return l.since, true
-	case Orphaned:
-		return l.since, true
-	case Other:
-		if s.beside(l.Record).Renewal == record.RenewalSession {
-			return 0, false // it lasts for as long as its session does
-		}
-		return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock
-	case Foreign:
-		// What is taken from a foreign holder is a claim first (rule claim-and-wait).
-		if l.duration > foreignMaxDuration {
-			return 0, false
-		}
-		expired := l.changedAt.Add(s.observer().ObserverWait(max(l.duration, t.LeaseDuration)))
-		if at, outranked := s.foreignMayGoAt(); outranked {
-			return min(expired, at), true
-		}
-		return expired, true
-	default: // Unowned: rule unknown-is-waited-out
-		if !s.waitedOut() {
-			return l.since, true
-		}
-		wait := max(s.observer().LeaseDuration, l.duration) // who held it may have the longer one
-		if s.mayBeForeign() {
-			wait = max(2*max(s.leastForeign(), min(l.duration, foreignMaxDuration)), s.cfg.Foreign.Wait)
-		}
-		return l.since.Add(s.observer().ObserverWait(wait)), true
-	}
-}
-
 // noteOwner tells of an owner that people may have to look at, and notes whether we outrank it.
 func (s *step) noteOwner() {
 	switch l := s.Lock; {
@@ -141,74 +101,8 @@ func (s *step) noteOwner() {
 	}
 }
 
-// waitedOut says whether a lock without an owner is waited out, rather than taken at once.
-func (s *step) waitedOut() bool {
-	return !s.lastHolder() && !(s.cfg.Bootstrap == BootstrapImmediate && s.Lock.Record.Untouched())
-}
-
 // observer is the timing by which we wait for others.
 func (s *step) observer() record.Timing { return s.cfg.Timing.Among(s.cfg.Others) }
-
-// lastHolder says whether the lock lost its owner while it was validly ours: until that
-// validity ends nobody else can have taken it.
-func (s *step) lastHolder() bool { return s.Lock.Owner == Unowned && s.now < s.validity.until }
-
-// foreignMaxDuration is the longest duration of a foreign holder that is waited out
-// without an operator.
-const foreignMaxDuration = time.Hour
-
-func ownerless(r *record.Record) string {
-	switch {
-	case r.Unreadable != "":
-		return r.Unreadable
-	case r.Untouched():
-		return "just created"
-	case r.Mark == nil:
-		return fmt.Sprintf("holder %q without a mark of ours", r.Holder)
-	case r.Bound():
-		return fmt.Sprintf("holder %q, whose session %q is unknown", r.Holder, r.Mark.Session)
-	}
-	return fmt.Sprintf("holder %q, but our mark is for %q", r.Holder, r.Mark.Identity)
-}
-
-// turn is how long this member leaves the free lock to those before it (rule succession).
-func (s *step) turn() time.Duration {
-	t, l := s.cfg.Timing, s.Lock
-	me, former := s.cfg.Member.Identity, l.Record.Holder
-	if l.Owner == Free && !l.foreignRelease {
-		former = l.Record.HandoverTo
-		switch nominee := l.Record.HandoverTo; {
-		case nominee == me:
-			return 0
-		case nominee == "":
-			return time.Duration(s.jitter * float64(t.NominateDelay))
-		case s.mayCome(nominee):
-			return t.NominateDelay
-		}
-	}
-	if s.lastHolder() {
-		return 0
-	}
-	switch place := s.place(former); {
-	case l.Owner == Unowned:
-		// Each waits from its own first sight, so those before us may have to wait for longer.
-		return min(time.Duration(place), 1) * t.NominateDelay
-	case place < lastPlace:
-		return time.Duration(place) * t.NominateDelay
-	}
-	return lastPlace*t.NominateDelay + time.Duration(s.jitter*float64(t.NominateDelay))
-}
-
-// mayCome says whether to wait for a nominee: it lives and says that it is ready. A member that leaves
-// says that it is not.
-func (s *step) mayCome(nominee string) bool {
-	return slices.ContainsFunc(s.View.Peers, func(p Peer) bool { return p.Identity == nominee && p.Ready })
-}
-
-// lastPlace is the one in line that all who come later share, so that the delay has a bound.
-// Those before it come one by one: who does not take part in the election, or does not
-// answer, costs one nominateDelay.
-const lastPlace = 2
 
 // awaitStream waits until the stream shows the version that a reply or a read showed. If
 // it does not, a read tells whether the stream is slow or the store was restored.

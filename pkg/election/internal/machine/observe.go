@@ -247,22 +247,6 @@ func sameForeignBeat(a, b *record.Record) bool {
 		a.Renewed.Equal(b.Renewed) && a.Acquired.Equal(b.Acquired)
 }
 
-// ownerOf is whose the lock of that uid is by the record.
-func (s *step) ownerOf(r *record.Record, uid string) Owner {
-	switch {
-	case r == nil:
-		return Nobody
-	case r.Holder == "" && r.Bound():
-		return Free
-	case r.Holder != "" && r.Bound():
-		return s.boundTo(r, uid)
-	case r.Holder != "" && !record.OurForm(r.Holder):
-		// Whatever our annotations say under it means nothing (rules claim-and-wait, bound-to-the-holder).
-		return Foreign
-	}
-	return Unowned
-}
-
 // restored: a consistent read shows an earlier state than was known, so the store was
 // reset to a backup and nothing that we hold in mind is true (rule newer-by-version). Nothing that is
 // seen from here on is acted upon: this incarnation only stops its work.

@@ -227,9 +227,3 @@ func (s *step) reown() {
 		s.Lock.at = l.at // nothing was shown
 	}
 }
-
-// held says whether a member of ours holds the lock, or held it through its session.
-func (l *Lock) held() bool {
-	return l.Owner == Mine || l.Owner == Other || l.Owner == Orphaned ||
-		l.Owner == Unowned && l.Record.Holder != "" && l.Record.Bound()
-}

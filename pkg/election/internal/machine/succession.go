@@ -2,6 +2,7 @@ package machine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -97,3 +98,42 @@ func (f *succession) forgive(member string) {
 
 // maxPassedOver bounds the memory of members that are passed over.
 const maxPassedOver = 16
+
+// turn is how long this member leaves the free lock to those before it (rule succession).
+func (s *step) turn() time.Duration {
+	t, l := s.cfg.Timing, s.Lock
+	me, former := s.cfg.Member.Identity, l.Record.Holder
+	if l.Owner == Free && !l.foreignRelease {
+		former = l.Record.HandoverTo
+		switch nominee := l.Record.HandoverTo; {
+		case nominee == me:
+			return 0
+		case nominee == "":
+			return time.Duration(s.jitter * float64(t.NominateDelay))
+		case s.mayCome(nominee):
+			return t.NominateDelay
+		}
+	}
+	if s.lastHolder() {
+		return 0
+	}
+	switch place := s.place(former); {
+	case l.Owner == Unowned:
+		// Each waits from its own first sight, so those before us may have to wait for longer.
+		return min(time.Duration(place), 1) * t.NominateDelay
+	case place < lastPlace:
+		return time.Duration(place) * t.NominateDelay
+	}
+	return lastPlace*t.NominateDelay + time.Duration(s.jitter*float64(t.NominateDelay))
+}
+
+// mayCome says whether to wait for a nominee: it lives and says that it is ready. A member that leaves
+// says that it is not.
+func (s *step) mayCome(nominee string) bool {
+	return slices.ContainsFunc(s.View.Peers, func(p Peer) bool { return p.Identity == nominee && p.Ready })
+}
+
+// lastPlace is the one in line that all who come later share, so that the delay has a bound.
+// Those before it come one by one: who does not take part in the election, or does not
+// answer, costs one nominateDelay.
+const lastPlace = 2

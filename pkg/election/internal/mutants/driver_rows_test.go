@@ -152,14 +152,14 @@ var driverRows = []row{
 	},
 	{
 		name: "leaving/nominee-is-waited-for", rule: "succession: nobody waits for a nominee that leaves",
-		file: "pkg/election/internal/machine/follow.go",
+		file: "pkg/election/internal/machine/succession.go",
 		old:  "p.Identity == nominee && p.Ready })",
 		new:  "p.Identity == nominee })",
 		pkg:  "pkg/election", test: "TestANomineeThatLeavesIsNotWaitedFor",
 	},
 	{
 		name: "leaving/gone-nominee-is-waited-for", rule: "succession: nobody waits for a nominee that is gone",
-		file: "pkg/election/internal/machine/follow.go",
+		file: "pkg/election/internal/machine/succession.go",
 		old:  "		case s.mayCome(nominee):\n",
 		new:  "		default:\n",
 		pkg:  "pkg/election", test: "TestANomineeThatLeavesIsNotWaitedFor",

@@ -53,7 +53,7 @@ var rows = []mutant{
 		new: "return d",
 	},
 	{
-		name: "expiry-by-own-configuration", rule: "observers-clock", file: "internal/machine/follow.go",
+		name: "expiry-by-own-configuration", rule: "observers-clock", file: "internal/machine/lock.go",
 		old: "return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock",
 		new: "return l.changedAt.Add(t.ObserverWait(t.LeaseDuration)), true",
 	},
@@ -103,7 +103,7 @@ var rows = []mutant{
 		new: "won := s.Lock.Owner == Mine || s.Lock.Owner == Other",
 	},
 	{
-		name: "takes-a-live-lock", rule: "living-terms-stay", file: "internal/machine/follow.go",
+		name: "takes-a-live-lock", rule: "living-terms-stay", file: "internal/machine/lock.go",
 		old: "return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock",
 		new: "return l.changedAt, true",
 	},
@@ -189,7 +189,7 @@ var rows = []mutant{
 		new: "",
 	},
 	{
-		name: "session-record-expires-by-itself", rule: "owned-through-its-session", file: "internal/machine/follow.go",
+		name: "session-record-expires-by-itself", rule: "owned-through-its-session", file: "internal/machine/lock.go",
 		old: "			return 0, false // it lasts for as long as its session does\n",
 		new: "			return l.changedAt.Add(t.ObserverWait(l.duration)), true\n",
 	},
@@ -199,12 +199,12 @@ var rows = []mutant{
 		new: "	case !exists || o.UID != m.SessionUID:\n		return Orphaned\n",
 	},
 	{
-		name: "no-wait-for-the-ownerless", rule: "unknown-is-waited-out", file: "internal/machine/follow.go",
+		name: "no-wait-for-the-ownerless", rule: "unknown-is-waited-out", file: "internal/machine/lock.go",
 		old: "return l.since.Add(s.observer().ObserverWait(wait)), true",
 		new: "return l.since.Add(0 * wait), true",
 	},
 	{
-		name: "created-is-taken-at-once", rule: "unknown-is-waited-out", file: "internal/machine/follow.go",
+		name: "created-is-taken-at-once", rule: "unknown-is-waited-out", file: "internal/machine/lock.go",
 		old: "!(s.cfg.Bootstrap == BootstrapImmediate && s.Lock.Record.Untouched())",
 		new: "!s.Lock.Record.Untouched()",
 	},
@@ -244,7 +244,7 @@ var rows = []mutant{
 		new: "",
 	},
 	{
-		name: "anybodys-mark-makes-it-free", rule: "bound-to-the-holder", file: "internal/machine/observe.go",
+		name: "anybodys-mark-makes-it-free", rule: "bound-to-the-holder", file: "internal/machine/lock.go",
 		old: "case r.Holder == \"\" && r.Bound():",
 		new: "case r.Holder == \"\" && r.Mark != nil:",
 	},

@@ -34,17 +34,17 @@ var rows = []mutant{
 		world: "any", wrong: "work",
 	},
 	{
-		name: "takes a live lock", file: "internal/machine/follow.go",
+		name: "takes a live lock", file: "internal/machine/lock.go",
 		old: "return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock", new: "return l.changedAt, true",
 		world: "none", wrong: "while m",
 	},
 	{
-		name: "expires too early", file: "internal/machine/follow.go",
+		name: "expires too early", file: "internal/machine/lock.go",
 		old: "return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock", new: "return l.changedAt.Add(l.duration - 2*time.Second), true",
 		world: "any", wrong: "while m",
 	},
 	{
-		name: "created is taken at once", file: "internal/machine/follow.go",
+		name: "created is taken at once", file: "internal/machine/lock.go",
 		old: "!(s.cfg.Bootstrap == BootstrapImmediate && s.Lock.Record.Untouched())", new: "!s.Lock.Record.Untouched()",
 		world: "stalls", wrong: "while m",
 	},
@@ -85,7 +85,7 @@ var rows = []mutant{
 		world: "sessions", wrong: "more than the beats that it has seen",
 	},
 	{
-		name: "taken before the session ended (rule a-session-ends-once)", file: "internal/machine/follow.go",
+		name: "taken before the session ended (rule a-session-ends-once)", file: "internal/machine/lock.go",
 		old:   "			return 0, false // it lasts for as long as its session does\n",
 		new:   "			return l.changedAt.Add(t.ObserverWait(l.duration)), true\n",
 		world: "sessions", wrong: "takes the lock while m1",

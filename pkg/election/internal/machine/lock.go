@@ -1,0 +1,175 @@
+package machine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Lock is what is known of the lock object.
+type Lock struct {
+	Owner Owner
+	// Seen says whether a list or a stream has shown the lock, or its absence, at all.
+	Seen bool
+	// foreignRelease: it is free because a foreign holder released it.
+	foreignRelease bool
+	// shared: an elector that is not ours was seen to hold it.
+	shared bool
+	// Record is nil when there is no object.
+	Record  *record.Record
+	Version record.Version
+
+	// streamed is the version that the stream showed last (rule unknown-is-waited-out), and shown its record.
+	streamed record.Version
+	shown    *record.Record
+	// at is when the last observation came in.
+	at record.Instant
+	// changedAt is when the last beat of the holder came in (rule observers-clock).
+	changedAt record.Instant
+	// beatAt is the first sight of the present beat, whoever owns the lock.
+	beatAt record.Instant
+	// since is the first sight of the present condition: of this release, of the end of
+	// this holder's session, or of this lack of an owner.
+	since record.Instant
+	// beaten is the record as it was when its present beat was first seen: what keeps it
+	// alive counts only as written beside a beat (rule observers-clock).
+	beaten *record.Record
+	// duration is the last one that a bound record, or a foreign holder, gave.
+	duration time.Duration
+}
+
+// Owner is whose the lock is.
+type Owner uint8
+
+const (
+	// Nobody: there is no object.
+	Nobody Owner = iota + 1
+	// Free: a member of ours released it, by a bound mark, or a foreign holder was seen
+	// to release it.
+	Free
+	// Mine: this incarnation wrote it.
+	Mine
+	// Other: a member of ours holds it, or held it until it died.
+	Other
+	// Orphaned: a member of ours held it through its session, which has ended.
+	Orphaned
+	// Foreign: an elector that is not ours holds it.
+	Foreign
+	// Unowned: everything else, and it is waited out (rule unknown-is-waited-out).
+	Unowned
+)
+
+// LastSign is when the holder was last seen to live, or the lock to become free or without an
+// owner.
+func (l *Lock) LastSign() record.Instant {
+	if l.Owner == Other || l.Owner == Foreign {
+		return l.changedAt
+	}
+	return l.since
+}
+
+func (o Owner) String() string {
+	switch o {
+	case Nobody:
+		return "absent"
+	case Free:
+		return "free"
+	case Mine:
+		return "mine"
+	case Other:
+		return "held"
+	case Orphaned:
+		return "orphaned"
+	case Foreign:
+		return "foreign"
+	case Unowned:
+		return "unowned"
+	}
+	return fmt.Sprintf("Owner(%d)", int(o))
+}
+
+// held says whether a member of ours holds the lock, or held it through its session.
+func (l *Lock) held() bool {
+	return l.Owner == Mine || l.Owner == Other || l.Owner == Orphaned ||
+		l.Owner == Unowned && l.Record.Holder != "" && l.Record.Bound()
+}
+
+// ownerOf is whose the lock of that uid is by the record.
+func (s *step) ownerOf(r *record.Record, uid string) Owner {
+	switch {
+	case r == nil:
+		return Nobody
+	case r.Holder == "" && r.Bound():
+		return Free
+	case r.Holder != "" && r.Bound():
+		return s.boundTo(r, uid)
+	case r.Holder != "" && !record.OurForm(r.Holder):
+		// Whatever our annotations say under it means nothing (rules claim-and-wait, bound-to-the-holder).
+		return Foreign
+	}
+	return Unowned
+}
+
+// freeAt is when the lock may be taken by the first in line, once it is decided on what
+// the stream showed; false while that cannot be told.
+func (s *step) freeAt() (record.Instant, bool) {
+	t, l := s.cfg.Timing, s.Lock
+	switch l.Owner {
+	case Free:
+		return l.since, true
+	case Orphaned:
+		return l.since, true
+	case Other:
+		if s.beside(l.Record).Renewal == record.RenewalSession {
+			return 0, false // it lasts for as long as its session does
+		}
+		return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock
+	case Foreign:
+		// What is taken from a foreign holder is a claim first (rule claim-and-wait).
+		if l.duration > foreignMaxDuration {
+			return 0, false
+		}
+		expired := l.changedAt.Add(s.observer().ObserverWait(max(l.duration, t.LeaseDuration)))
+		if at, outranked := s.foreignMayGoAt(); outranked {
+			return min(expired, at), true
+		}
+		return expired, true
+	default: // Unowned: rule unknown-is-waited-out
+		if !s.waitedOut() {
+			return l.since, true
+		}
+		wait := max(s.observer().LeaseDuration, l.duration) // who held it may have the longer one
+		if s.mayBeForeign() {
+			wait = max(2*max(s.leastForeign(), min(l.duration, foreignMaxDuration)), s.cfg.Foreign.Wait)
+		}
+		return l.since.Add(s.observer().ObserverWait(wait)), true
+	}
+}
+
+// waitedOut says whether a lock without an owner is waited out, rather than taken at once.
+func (s *step) waitedOut() bool {
+	return !s.lastHolder() && !(s.cfg.Bootstrap == BootstrapImmediate && s.Lock.Record.Untouched())
+}
+
+// lastHolder says whether the lock lost its owner while it was validly ours: until that
+// validity ends nobody else can have taken it.
+func (s *step) lastHolder() bool { return s.Lock.Owner == Unowned && s.now < s.validity.until }
+
+// foreignMaxDuration is the longest duration of a foreign holder that is waited out
+// without an operator.
+const foreignMaxDuration = time.Hour
+
+func ownerless(r *record.Record) string {
+	switch {
+	case r.Unreadable != "":
+		return r.Unreadable
+	case r.Untouched():
+		return "just created"
+	case r.Mark == nil:
+		return fmt.Sprintf("holder %q without a mark of ours", r.Holder)
+	case r.Bound():
+		return fmt.Sprintf("holder %q, whose session %q is unknown", r.Holder, r.Mark.Session)
+	}
+	return fmt.Sprintf("holder %q, but our mark is for %q", r.Holder, r.Mark.Identity)
+}

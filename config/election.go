@@ -69,7 +69,10 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	e.Bootstrap = Bootstrap(r.oneOf(at+".bootstrap", doc.Bootstrap, string(BootstrapWait), string(BootstrapImmediate)))
 	r.outage(at, doc, &e)
 	e.Lock.Renewal = r.renewal(at, doc.Lock, &e)
-	r.enabled(at, doc, &e)
+	e.Disabled = doc.Enabled != nil && !*doc.Enabled
+	for _, clash := range r.features(&e).Clashes() {
+		r.clash(at+"."+clash.Field, clash.Hint, "%s", clash.Problem)
+	}
 	e.Runners = r.runners(at+".runners", doc.Runners)
 	return e
 }
@@ -133,21 +136,7 @@ func (r *resolver) noSession(field, lock string) {
 // the record itself.
 func (r *resolver) renewal(at string, doc lockDoc, e *Election) record.Renewal {
 	field := at + ".lock.renewal"
-	obstacle := ""
-	switch lock, of := e.Lock, r.cfg.Timing; {
-	case lock.Kind != DefaultLockKind:
-		obstacle = "only Leases are renewed by sessions"
-	case lock.SharedWith != SharedWithNobody:
-		obstacle = "the electors that share the lock know nothing of sessions"
-	case lock.MigrateFrom != nil:
-		obstacle = "a lock that is being migrated is renewed by itself"
-	case e.Range:
-		obstacle = "ranges are made of the renewals of the lock itself"
-	case e.Outage == OutageFailopen:
-		obstacle = "a session ends for all its elections alike, so none fails open by itself"
-	case e.Timing.LeaseDuration != of.LeaseDuration, e.Timing.RenewInterval != of.RenewInterval:
-		obstacle = "sessions are shared, so an election that they renew has no leaseDuration or renewInterval of its own"
-	}
+	obstacle := r.features(e).SessionObstacle()
 	if !r.given(field) {
 		if obstacle != "" {
 			return record.RenewalRecord
@@ -159,6 +148,14 @@ func (r *resolver) renewal(at string, doc lockDoc, e *Election) record.Renewal {
 		r.clash(field, "write renewal: record, or leave it out", "%s", obstacle)
 	}
 	return renewal
+}
+
+// features are those that must go together.
+func (r *resolver) features(e *Election) record.Features {
+	return record.Features{
+		Disabled: e.Disabled, Ranges: e.Range, FailsOpen: e.Outage == OutageFailopen, Migrates: e.Lock.MigrateFrom != nil,
+		SharedWith: string(e.Lock.SharedWith), Apart: e.Lock.Kind != DefaultLockKind, Timing: e.Timing, Session: r.cfg.Timing,
+	}
 }
 
 // migration resolves the lock that the election had until now.

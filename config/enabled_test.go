@@ -44,8 +44,8 @@ func TestEnabledRefusals(t *testing.T) {
 	for election, want := range map[string]string{
 		`{name: a, enabled: "false"}`:                       `f:5:32: elections[0].enabled: want true or false, got "false"`,
 		`{name: a, enable: false}`:                          `did you mean enabled?`,
-		`{name: a, enabled: false, range: true}`:            `f:5:46: elections[0].range: with enabled: false, in line 5, every member would have the same range (leave out one of the two)`,
-		`{name: a, enabled: false, outage: failopen}`:       `f:5:47: elections[0].outage: with enabled: false, in line 5, no outage stops the work, so it cannot fail open (leave out one of the two)`,
+		`{name: a, enabled: false, range: true}`:            `f:5:46: elections[0].range: with enabled: false every member would have the same range (leave out one of the two)`,
+		`{name: a, enabled: false, outage: failopen}`:       `f:5:47: elections[0].outage: with enabled: false no outage stops the work, so it cannot fail open (leave out one of the two)`,
 		`{name: a, enabled: false}, {name: a}`:              `"a" is the name of elections[0].name in line 5 too`,
 		`{name: a, enabled: false, lock: {renewal: maybe}}`: `elections[0].lock.renewal`,
 	} {

@@ -116,7 +116,7 @@ var wrongs = []struct{ field, text, want string }{
 	{"elections[0].lock.foreign.retryPeriod", "group: edge\nelections: [{name: a, lock: {sharedWith: client-go, foreign: {renewDeadline: 10s}}}]",
 		"f:4:62: elections[0].lock.foreign.retryPeriod: must be more than 0 and at most a year (both are set where the elector is made, such as 10s and 2s)"},
 	{"elections[0].lock.renewal", "group: edge\nelections: [{name: a, lock: {kind: ConfigMap, renewal: session}}]",
-		"f:4:56: elections[0].lock.renewal: only Leases are renewed by sessions (write renewal: record, or leave it out)"},
+		"f:4:56: elections[0].lock.renewal: sessions are Leases, and the lock is kept elsewhere (write renewal: record, or leave it out)"},
 	{"elections[0].priority", "group: edge\nelections: [{name: a, priority: 3}]",
 		`f:4:33: elections[0].priority: want a mapping, got "3" (write fields as name: value)`},
 	{"elections[0].priority.policy", "group: edge\nelections: [{name: a, priority: {policy: no}}]",

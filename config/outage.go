@@ -59,19 +59,4 @@ func (r *resolver) outage(at string, doc *electionDoc, e *Election) {
 		}
 		e.FailopenFor = bound.Duration
 	}
-	for _, f := range []struct {
-		field, what string
-		given       bool
-	}{
-		{at + ".range", "ranges", e.Range},
-		{at + ".outage", "a term that fails open", e.Outage == OutageFailopen},
-	} {
-		switch {
-		case !f.given:
-		case e.Lock.SharedWith != SharedWithNobody:
-			r.clash(f.field, "leave out one of the two", "%s cannot be kept on a lock that is shared with %s", f.what, e.Lock.SharedWith)
-		case e.Lock.MigrateFrom != nil:
-			r.clash(f.field, "finish the migration first", "%s cannot be kept while the lock is migrated", f.what)
-		}
-	}
 }

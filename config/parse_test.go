@@ -3,14 +3,15 @@ package config_test
 import (
 	"errors"
 	"flag"
-	"github.com/primacy-dev/primacy/config/strict"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 
 	"github.com/primacy-dev/primacy/config"
 )

@@ -270,8 +270,9 @@ func (s *Spec) complete(c *Config) error {
 	if err := s.completeRenewal(c); err != nil {
 		return fmt.Errorf("election %s: renewal by session: %w", s.Name, err)
 	}
-	if err := s.checkDisabled(); err != nil {
-		return fmt.Errorf("election %s: %w", s.Name, err)
+	if all := s.features(c).Clashes(); len(all) > 0 {
+		clash := all[0]
+		return fmt.Errorf("election %s: %s: %s (%s)", s.Name, clash.Field, clash.Problem, clash.Hint)
 	}
 	if s.Policy == nil {
 		s.Policy = priority.RevisionLocation{}
@@ -282,22 +283,24 @@ func (s *Spec) complete(c *Config) error {
 	return nil
 }
 
+// features are those that must go together.
+func (s *Spec) features(c *Config) record.Features {
+	return record.Features{
+		Disabled: s.Disabled, Ranges: s.Range, FailsOpen: s.Outage.Mode == OutageFailOpen, Migrates: s.MigrateFrom != nil,
+		SharedWith: sharedWith[s.Foreign.Sharing], Apart: s.Locks != c.Locks, Timing: s.Timing, Session: c.Timing,
+	}
+}
+
+// sharedWith names the electors that are not ours.
+var sharedWith = map[Sharing]string{SharedWithClientGo: "client-go", SharedWithIstio: "istio"}
+
 // failOpenLeases is for how many leaseDurations a term fails open where nothing is said.
 const failOpenLeases = 10
 
-// completeOutage fills in how long a term fails open, and refuses what ranges and failing
-// open cannot be combined with.
+// completeOutage fills in how long a term fails open.
 func (s *Spec) completeOutage() error {
 	open := s.Outage.Mode == OutageFailOpen
 	switch {
-	case s.Range && s.Foreign.Sharing != NotShared:
-		return errors.New("ranges: electors that are not ours share the lock, and they do not keep to ranges")
-	case s.Range && s.MigrateFrom != nil:
-		return errors.New("ranges: not while the lock is migrated: members that know only the old one do not keep to ranges")
-	case open && s.Foreign.Sharing != NotShared:
-		return errors.New("outage failopen: electors that are not ours share the lock, and they would work beside ours")
-	case open && s.MigrateFrom != nil:
-		return errors.New("outage failopen: not while the lock is migrated")
 	case s.Outage.For < 0 || s.Outage.For > OutageUnbounded:
 		return fmt.Errorf("outage: %v is not from 0 to unbounded", s.Outage.For)
 	case open && s.Outage.For == 0:
@@ -308,30 +311,18 @@ func (s *Spec) completeOutage() error {
 
 // completeRenewal chooses what keeps terms alive, or says why a session cannot.
 func (s *Spec) completeRenewal(c *Config) error {
-	var obstacle error
-	switch t, of := s.Timing, c.Timing; {
-	case s.Locks != c.Locks:
-		obstacle = errors.New("the lock is not in the store that holds the sessions")
-	case s.Foreign.Sharing != NotShared:
-		obstacle = errors.New("electors that are not ours share the lock, and know nothing of sessions")
-	case s.MigrateFrom != nil:
-		obstacle = errors.New("the lock is being migrated")
-	case s.Range:
-		obstacle = errors.New("ranges are made of the renewals of the lock itself")
-	case s.Outage.Mode == OutageFailOpen:
-		obstacle = errors.New("a session ends for all its elections alike, so none fails open by itself")
-	case t.LeaseDuration != of.LeaseDuration, t.RenewInterval != of.RenewInterval, t.Drift != of.Drift:
-		obstacle = fmt.Errorf("its leaseDuration %v, renewInterval %v and drift %v must be those of the session, %v, %v and %v",
-			t.LeaseDuration, t.RenewInterval, t.Drift, of.LeaseDuration, of.RenewInterval, of.Drift)
-	}
+	obstacle := s.features(c).SessionObstacle()
 	switch s.Renewal {
 	case record.RenewalRecord:
 		return nil
 	case record.RenewalSession:
-		return obstacle
+		if obstacle != "" {
+			return errors.New(obstacle)
+		}
+		return nil
 	case "":
 		s.Renewal = record.RenewalSession
-		if obstacle != nil {
+		if obstacle != "" {
 			s.Renewal = record.RenewalRecord
 		}
 		return nil

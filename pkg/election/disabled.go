@@ -16,18 +16,6 @@ import (
 // ReasonDisabled is why a member leads an election that is disabled.
 const ReasonDisabled Reason = "election disabled"
 
-// checkDisabled refuses what only an election that is held can have.
-func (s *Spec) checkDisabled() error {
-	switch {
-	case !s.Disabled:
-	case s.Range:
-		return errors.New("disabled: every member would have the same range (leave out one of the two)")
-	case s.Outage.Mode == OutageFailOpen:
-		return errors.New("disabled: no outage stops its work, so it cannot fail open (leave out one of the two)")
-	}
-	return nil
-}
-
 // errWithdrawn: the election was given up while the Manager runs on.
 type errWithdrawn struct{ why machine.Reason }
 

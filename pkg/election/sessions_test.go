@@ -350,8 +350,8 @@ func TestRenewalBySessionIsRefused(t *testing.T) {
 	}
 	timing, _ := record.Profile("fast")
 	for want, spec := range map[string]election.Spec{
-		"holds the sessions": {Locks: memory.New(newBubbleClock()).Store()},
-		"must be those":      {Timing: timing},
+		"sessions are Leases": {Locks: memory.New(newBubbleClock()).Store()},
+		"sessions are shared":      {Timing: timing},
 		"unknown renewal":    {Renewal: "daily"},
 		"is being migrated":  {MigrateFrom: &election.LockRef{Lock: "old", Locks: realm.Store()}},
 		"ranges are made of": {Range: true},

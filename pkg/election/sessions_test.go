@@ -351,11 +351,11 @@ func TestRenewalBySessionIsRefused(t *testing.T) {
 	timing, _ := record.Profile("fast")
 	for want, spec := range map[string]election.Spec{
 		"sessions are Leases": {Locks: memory.New(newBubbleClock()).Store()},
-		"sessions are shared":      {Timing: timing},
-		"unknown renewal":    {Renewal: "daily"},
-		"is being migrated":  {MigrateFrom: &election.LockRef{Lock: "old", Locks: realm.Store()}},
-		"ranges are made of": {Range: true},
-		"fails open by":      {Outage: machine.Outage{Mode: machine.OutageFailOpen}},
+		"sessions are shared": {Timing: timing},
+		"unknown renewal":     {Renewal: "daily"},
+		"is being migrated":   {MigrateFrom: &election.LockRef{Lock: "old", Locks: realm.Store()}},
+		"ranges are made of":  {Range: true},
+		"fails open by":       {Outage: machine.Outage{Mode: machine.OutageFailOpen}},
 	} {
 		spec.Name = "e"
 		if spec.Renewal == "" {

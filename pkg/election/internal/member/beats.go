@@ -71,12 +71,17 @@ func (m *Member) tendBeats() {
 		m.lateNext = m.lateAt()
 	default:
 		m.telling = true
-		m.contests.each(func(c *contest) {
-			if c.beats != 0 {
-				m.handle(c, machine.Tick{})
-			}
-		})
+		m.stepGoing(machine.Tick{})
 	}
+}
+
+// stepGoing steps all terms that go by the beats.
+func (m *Member) stepGoing(event machine.Event) {
+	m.contests.each(func(c *contest) {
+		if c.beats != 0 {
+			m.handle(c, event)
+		}
+	})
 }
 
 // sawBeat takes in what the realm's own stream shows of a session.
@@ -99,21 +104,17 @@ func (m *Member) sawBeat(e lock.Entry) {
 	}
 	late := m.late()
 	if seen.Since = m.beat.Since; m.beat.Sent == 0 || m.now >= m.beat.Sent.Add(m.cfg.Timing.Validity()) {
-		seen.Since = m.now // what relied on the beat before is over
+		m.stepGoing(machine.Tick{}) // what relied on the beat before is over, as of then
+		seen.Since = m.now
 	}
 	m.beat, m.answeredAt, m.telling = seen, 0, false
 	m.out.add(Beat{Since: seen.Since, Deadline: seen.Sent.Add(m.cfg.Timing.Validity()), Sent: seen.Sent})
-	told := m.heedful.all()
-	if late {
-		m.contests.each(func(c *contest) {
-			if c.beats != 0 {
-				told = append(told, c)
-			}
-		})
-	}
-	for _, c := range told {
+	for _, c := range m.heedful.all() {
 		if !c.over {
 			m.handle(c, machine.BeatSeen{})
 		}
+	}
+	if late {
+		m.stepGoing(machine.BeatSeen{})
 	}
 }

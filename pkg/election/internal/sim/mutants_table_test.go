@@ -29,8 +29,13 @@ var rows = []mutant{
 	},
 	{
 		name: "late-is-not-told", rule: "dead-by-the-deadline", file: "internal/member/beats.go",
-		old: "				m.handle(c, machine.Tick{})\n",
-		new: "",
+		old: "		m.telling = true\n		m.stepGoing(machine.Tick{})\n",
+		new: "		m.telling = true\n",
+	},
+	{
+		name: "a-gap-forgets-the-reach", rule: "dead-by-the-deadline", file: "internal/member/beats.go", from: 2100,
+		old: "		m.stepGoing(machine.Tick{}) // what relied",
+		new: "		// what relied",
 	},
 	{
 		name: "late-is-not-said", rule: "dead-by-the-deadline", file: "internal/member/beats.go",

@@ -74,27 +74,27 @@ var streamRows = []row{
 		}
 	}
 	return wrap(lock.ErrDenied, err)`,
-		pkg: "pkg/election/lock/lease", test: "TestWriteErrors",
+		pkg: "pkg/election/lock/lease", test: "TestAnswers/writes",
 	},
 	{
 		name: "store/proxy-speaks", rule: "only an API server's own answer counts",
 		file: "pkg/election/lock/apiserver/errors.go",
 		old:  " || apierrors.IsUnexpectedServerError(err)",
 		new:  "",
-		pkg:  "pkg/election/lock/lease", test: "TestReadErrors",
+		pkg:  "pkg/election/lock/lease", test: "TestAnswers/reads",
 	},
 	{
 		name: "store/any-404-is-absence", rule: "absence is said of the very object",
 		file: "pkg/election/lock/apiserver/errors.go",
 		old:  " && s.Details.Name == name",
 		new:  "",
-		pkg:  "pkg/election/lock/lease", test: "TestReadErrors/of_another_object",
+		pkg:  "pkg/election/lock/lease", test: "TestAnswers/reads/of_another_object",
 	},
 	{
 		name: "store/retried-behind-our-back", rule: "a request is sent once",
 		file: "pkg/election/lock/apiserver/objects.go",
 		old:  ".MaxRetries(0)",
 		new:  "",
-		pkg:  "pkg/election/lock/lease", test: "TestReadErrors/too_many_requests",
+		pkg:  "pkg/election/lock/lease", test: "TestAnswers/reads/too_many_requests",
 	},
 }

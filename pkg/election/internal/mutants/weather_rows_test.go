@@ -84,7 +84,7 @@ var weatherRows = []row{
 		file: "pkg/election/lock/apiserver/objects.go",
 		old:  "; changed != \"\" {",
 		new:  "; changed == \"!\" {",
-		pkg:  "pkg/election/lock/lease", test: "TestWriteErrors",
+		pkg:  "pkg/election/lock/lease", test: "TestAnswers/writes",
 	},
 	{
 		name: "alive/not-pinged", rule: "a dead connection is found in time for a term",

@@ -89,7 +89,7 @@ func TestVanished(t *testing.T) {
 	}
 	m.UID = ""
 	err = r.client.RESTClient().Put().Namespace(r.namespace).Resource("configmaps").Name("a").Body(m).Do(t.Context()).Error()
-	if !apierrors.IsNotFound(err) { // which means that it vanished: see TestWriteErrors
+	if !apierrors.IsNotFound(err) { // which means that it vanished: see TestAnswers
 		t.Errorf("without: %v", err)
 	}
 }

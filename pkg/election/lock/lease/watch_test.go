@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/scripted"
 )
 
 const (
@@ -43,7 +44,7 @@ func talk(t *testing.T, answers ...http.HandlerFunc) (asked, shown []string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var mu sync.Mutex
-	s, _ := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+	s, _ := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(answers) == 0 {
@@ -93,40 +94,40 @@ func TestWatchTalk(t *testing.T) {
 		asked, shown string
 	}{
 		"resume": {
-			[]http.HandlerFunc{object200(list5), streamOf(change6, gone7), streamOf(mark8), streamOf(stumbles)},
+			[]http.HandlerFunc{scripted.OK(list5), streamOf(change6, gone7), streamOf(mark8), streamOf(stumbles)},
 			"list, watch 5, watch 7, watch 8",
 			"listing, listed, resumed, changed, changed, broken unknown, resumed, progressed, broken unknown",
 		},
 		"expired in an event": {
-			[]http.HandlerFunc{object200(list5), streamOf(change6, expired), object200(list9)},
+			[]http.HandlerFunc{scripted.OK(list5), streamOf(change6, expired), scripted.OK(list9)},
 			"list, watch 5, list",
 			"listing, listed, resumed, changed, broken unknown, listing, listed",
 		},
 		"expired in the status": {
-			[]http.HandlerFunc{object200(list5), says(410, metav1.StatusReasonGone, "", nil), object200(list9)},
+			[]http.HandlerFunc{scripted.OK(list5), scripted.Says(410, metav1.StatusReasonGone, "", nil), scripted.OK(list9)},
 			"list, watch 5, list",
 			"listing, listed, broken unknown, listing, listed",
 		},
 		"denied": {
-			[]http.HandlerFunc{says(403, metav1.StatusReasonForbidden, "", nil), object200(list5), says(401, metav1.StatusReasonUnauthorized, "", nil), says(404, metav1.StatusReasonNotFound, "", nil)},
+			[]http.HandlerFunc{scripted.Says(403, metav1.StatusReasonForbidden, "", nil), scripted.OK(list5), scripted.Says(401, metav1.StatusReasonUnauthorized, "", nil), scripted.Says(404, metav1.StatusReasonNotFound, "", nil)},
 			"list, list, watch 5, watch 5",
 			"listing, broken denied, listing, listed, broken denied, broken denied",
 		},
 		"throttled": {
-			[]http.HandlerFunc{plain(429, "1"), object200(list5), hangUp},
+			[]http.HandlerFunc{scripted.Plain(429, "1"), scripted.OK(list5), scripted.HangUp},
 			"list, list, watch 5",
 			"listing, broken throttled, listing, listed, broken unknown",
 		},
 		"pages, the second of which has expired": {
 			[]http.HandlerFunc{
-				object200(`{"kind":"LeaseList","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"5","continue":"c"}}`),
-				says(410, metav1.StatusReasonExpired, "", nil), object200(list9), streamOf(change6),
+				scripted.OK(`{"kind":"LeaseList","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"5","continue":"c"}}`),
+				scripted.Says(410, metav1.StatusReasonExpired, "", nil), scripted.OK(list9), streamOf(change6),
 			},
 			"list, list on, list, watch 9",
 			"listing, progressed, listed, resumed, changed, broken unknown",
 		},
 		"an object without a version": {
-			[]http.HandlerFunc{object200(list5), streamOf(`{"type":"ADDED","object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a"}}}`)},
+			[]http.HandlerFunc{scripted.OK(list5), streamOf(`{"type":"ADDED","object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a"}}}`)},
 			"list, watch 5",
 			"listing, listed, resumed, broken unknown",
 		},
@@ -154,9 +155,9 @@ func TestWatchTalk(t *testing.T) {
 // only told to end is still there to be seen.
 func TestWatchLeavesNothing(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	s, _ := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+	s, _ := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("watch") == "" {
-			object200(list5)(w, r)
+			scripted.OK(list5)(w, r)
 			return
 		}
 		streamOf(change6)(w, r)

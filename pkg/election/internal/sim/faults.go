@@ -162,11 +162,11 @@ func (w *world) someElection() int {
 	return w.rng.IntN(len(w.elections))
 }
 
-// leader is the part whose machine leads the election; nil if none does.
-func (w *world) leader(e int) *part {
+// leader is the contest whose machine leads the election; nil if none does.
+func (w *world) leader(e int) *contest {
 	for _, h := range w.hosts {
 		if h.proc != nil {
-			if m := h.proc.inc.parts[e]; m != nil && m.leads() {
+			if m := h.proc.inc.contests[e]; m != nil && m.leads() {
 				return m
 			}
 		}
@@ -325,7 +325,7 @@ func (w *world) reconfigure() bool {
 		return false
 	}
 	i := h.proc.inc
-	switch m := i.parts[e]; {
+	switch m := i.contests[e]; {
 	case m == nil && !h.takesPart[e]:
 		w.logf(h.name, "%s: added", w.elections[e])
 		h.takesPart[e] = true

@@ -247,7 +247,7 @@ func (p *proc) kill(why string) {
 	p.dead = true
 	p.h.proc = nil
 	p.h.w.logf(p.h.name, "killed: %s", why)
-	for _, m := range p.inc.parts {
+	for _, m := range p.inc.contests {
 		if m != nil && m.work != nil {
 			m.work.orphan()
 		}

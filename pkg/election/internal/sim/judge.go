@@ -23,7 +23,7 @@ type judge struct {
 	// spans are the ranges of each election's terms.
 	spans [][]span
 	// taker is who took each lock last.
-	taker map[string]*part
+	taker map[string]*contest
 	// identities are all that were ever used.
 	identities []string
 	members    map[string]*memberFile
@@ -53,7 +53,7 @@ type memberFile struct {
 func newJudge(w *world) *judge {
 	n := len(w.elections)
 	return &judge{
-		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: map[string]record.Token{}, spans: make([][]span, n), taker: map[string]*part{},
+		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: map[string]record.Token{}, spans: make([][]span, n), taker: map[string]*contest{},
 		members: map[string]*memberFile{}, liveness: newLiveness(n),
 		sees: func(j *judge) bool { return !j.restored() },
 	}
@@ -68,8 +68,8 @@ func (j *judge) plant() {
 	k := newJudge(blind)
 	k.sees = j.sees
 	h := &host{w: blind, name: "nobody"}
-	first := &work{m: &part{i: &incarnation{p: &proc{h: h}, identity: "first"}}, on: true}
-	second := &work{m: &part{i: &incarnation{p: &proc{h: h}, identity: "second"}}, on: true}
+	first := &work{m: &contest{i: &incarnation{p: &proc{h: h}, identity: "first"}}, on: true}
+	second := &work{m: &contest{i: &incarnation{p: &proc{h: h}, identity: "second"}}, on: true}
 	k.atWork(first)
 	if blind.violation != "" {
 		w.violate("plant", "the judge objects to one at work: %s", blind.violation)
@@ -86,7 +86,7 @@ func (j *judge) joined(i *incarnation) {
 }
 
 // started: a machine says that a term begins.
-func (j *judge) started(m *part, a member.Start) {
+func (j *judge) started(m *contest, a member.Start) {
 	w := j.w
 	w.cov.Terms++
 	j.liveness.termStarted(w, m)
@@ -112,7 +112,7 @@ func (j *judge) started(m *part, a member.Start) {
 }
 
 // extended: the member says that work may go on.
-func (j *judge) extended(m *part, until record.Instant) {
+func (j *judge) extended(m *contest, until record.Instant) {
 	w := j.w
 	valid, rule := j.validUntil(m)
 	if m.outer != nil {
@@ -132,7 +132,7 @@ func (j *judge) extended(m *part, until record.Instant) {
 }
 
 // stopped: the member says that work must end.
-func (j *judge) stopped(m *part, a member.Stop) {
+func (j *judge) stopped(m *contest, a member.Stop) {
 	w, now, grace := j.w, m.i.now(), m.timing().StopGrace
 	better := m.betterSince
 	if better == 0 {
@@ -167,8 +167,8 @@ func (j *judge) stopped(m *part, a member.Stop) {
 	}
 }
 
-// takenBack says whether the preference names the part's own revision as one that was taken back.
-func takenBack(m *part) bool {
+// takenBack says whether the preference names the contest's own revision as one that was taken back.
+func takenBack(m *contest) bool {
 	h := m.i.p.h
 	blocked := h.seen.For(m.of()).Blocked
 	return blocked != "" && blocked == h.revision
@@ -194,7 +194,7 @@ func (j *judge) doubted(i *incarnation) {
 
 // better says whether the leader knows somebody worth a move: one that outranks it, is
 // ready, proven and in good standing, and sees the same preference.
-func (m *part) better() bool {
+func (m *contest) better() bool {
 	h := m.i.p.h
 	return slices.ContainsFunc(m.i.member.View().Peers, func(p machine.Peer) bool {
 		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == m.i.seen.Digest() &&
@@ -203,7 +203,7 @@ func (m *part) better() bool {
 }
 
 // knows: the member has been told of something.
-func (j *judge) knows(m *part) {
+func (j *judge) knows(m *contest) {
 	m.betterBefore = m.betterSince
 	if !m.better() {
 		m.betterSince = 0
@@ -218,7 +218,7 @@ func (j *judge) knows(m *part) {
 
 // stepped: the member has been told of something, and did what followed. While it leads, what it
 // knows of the lock is its term.
-func (j *judge) stepped(m *part) {
+func (j *judge) stepped(m *contest) {
 	s := m.state()
 	if s == nil || s.Role != machine.Leading {
 		return
@@ -253,7 +253,7 @@ func (j *judge) offWork(k *work) {
 }
 
 // stored: a write of a machine was committed just now.
-func (j *judge) stored(m *part, q *request) {
+func (j *judge) stored(m *contest, q *request) {
 	w, p, e := j.w, q.purpose, q.entry
 	r := e.Record
 	if r.Mark != nil {
@@ -303,7 +303,7 @@ func (j *judge) stored(m *part, q *request) {
 	}
 }
 
-func (j *judge) tokenStored(m *part, r *record.Record) {
+func (j *judge) tokenStored(m *contest, r *record.Record) {
 	if r.Token <= j.storedToken[m.name] && !j.restored() {
 		j.w.violate("rule tokens-rise", "%s: %s stores token %d after %d", m.name, m.i.identity, r.Token, j.storedToken[m.name])
 	}
@@ -311,7 +311,7 @@ func (j *judge) tokenStored(m *part, r *record.Record) {
 }
 
 // taken: a lock was taken just now. No term of another member may be alive.
-func (j *judge) taken(m *part) {
+func (j *judge) taken(m *contest) {
 	w := j.w
 	if j.restored() {
 		return
@@ -326,7 +326,7 @@ func (j *judge) taken(m *part) {
 		if h.proc == nil || h.proc.inc == m.i {
 			continue
 		}
-		o := h.proc.inc.parts[m.election]
+		o := h.proc.inc.contests[m.election]
 		if o != nil && o.outer == nil && o.needs(m.name) && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline {
 			w.violate("rule living-terms-stay", "%s: %s takes it during the term of %s", m.name, m.i.identity, o.i.identity)
 		}
@@ -396,7 +396,7 @@ func (p *pace) roll(w *world, t record.Timing) {
 }
 
 // wrote: a machine, or with nil the session, asks for a write or a read.
-func (j *judge) wrote(i *incarnation, m *part) {
+func (j *judge) wrote(i *incarnation, m *contest) {
 	p, what := &j.members[i.identity].pace, "session"
 	if m != nil {
 		p, what = &m.pace, m.name

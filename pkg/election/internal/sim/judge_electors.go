@@ -75,7 +75,7 @@ func (r *run) rest() {
 
 // preferenceChanged: who leads where Istio shares the lock gives it up as soon as it hears
 // that another revision is preferred.
-func (j *judge) preferenceChanged(m *part) {
+func (j *judge) preferenceChanged(m *contest) {
 	s := m.state()
 	if j.w.foreign[m.election].Sharing == machine.SharedWithIstio && s.Role == machine.Leading &&
 		m.preferred.State == record.PreferredSet && m.preferred.Revision != m.i.p.h.revision {

@@ -112,7 +112,7 @@ func (l *link) course(f fate) (carriedOut, answered int64) {
 type request struct {
 	i        *incarnation
 	id       uint64
-	m        *part // nil for one of the session
+	m        *contest // nil for one of the session
 	name     string
 	record   *record.Record
 	replaces record.Version
@@ -138,7 +138,7 @@ func (i *incarnation) send(do member.Send) {
 	}
 	if !w.isSession(lock.Entry{Name: do.Name}) {
 		if q.m = i.lockOf(do.Name); q.m == nil {
-			q.m = &part{i: i, election: w.electionOf(do.Name), name: do.Name} // of a lock that strayed
+			q.m = &contest{i: i, election: w.electionOf(do.Name), name: do.Name} // of a lock that strayed
 		}
 	}
 	i.requests[do.Request] = q

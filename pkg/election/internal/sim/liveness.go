@@ -102,7 +102,7 @@ type liveness struct {
 }
 
 type betterSince struct {
-	leader   *part
+	leader   *contest
 	identity string
 	at       int64
 }
@@ -119,7 +119,7 @@ func (j *judge) becalmed() {
 	}
 }
 
-func (l *liveness) termStarted(w *world, m *part) {
+func (l *liveness) termStarted(w *world, m *contest) {
 	if !w.calm {
 		return
 	}
@@ -162,7 +162,7 @@ func (w *world) anyMember(e int) bool {
 		if h.proc == nil || h.proc.leaving || !h.takesPart[e] {
 			continue
 		}
-		if m := h.proc.inc.parts[e]; m == nil || m.state() == nil || m.state().Standing(m.i.now()) {
+		if m := h.proc.inc.contests[e]; m == nil || m.state() == nil || m.state().Standing(m.i.now()) {
 			return true
 		}
 	}

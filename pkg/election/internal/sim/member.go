@@ -18,9 +18,9 @@ type incarnation struct {
 	identity string
 	member   *member.Member
 	// stream is the realm's own watch, and streams are all that there are, by their stores.
-	stream  *stream
-	streams [2]*stream
-	parts   []*part // by election; nil where it takes no part
+	stream   *stream
+	streams  [2]*stream
+	contests []*contest // by election; nil where it takes no part
 	// alarm is when the member wants to be stepped; zero while it does not.
 	alarm record.Instant
 	// requests are those under way.
@@ -38,7 +38,7 @@ func (p *proc) join() {
 	w := h.w
 	i := &incarnation{
 		p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), // #nosec G115 -- any 32 of its bits will do
-		parts: make([]*part, len(w.elections)), requests: map[uint64]*request{},
+		contests: make([]*contest, len(w.elections)), requests: map[uint64]*request{},
 	}
 	i.member = member.New(member.Config{
 		Group: group, Host: h.name, Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
@@ -53,7 +53,7 @@ func (p *proc) join() {
 	var elections []*member.Election
 	for e, yes := range h.takesPart {
 		if yes {
-			elections = append(elections, i.newPart(e).spec())
+			elections = append(elections, i.newContest(e).spec())
 		}
 	}
 	i.step(append(in, member.Elections{Added: elections})...)
@@ -73,7 +73,7 @@ func (i *incarnation) step(in ...member.Input) {
 		i.taken(one)
 	}
 	effects := i.member.Step(i.now(), w.wall().Add(i.p.h.wallOffset), in...)
-	for _, m := range i.parts {
+	for _, m := range i.contests {
 		if m != nil {
 			w.judge.knows(m)
 		}
@@ -81,7 +81,7 @@ func (i *incarnation) step(in ...member.Input) {
 	for _, effect := range effects {
 		i.perform(effect)
 	}
-	for _, m := range i.parts {
+	for _, m := range i.contests {
 		if m != nil {
 			w.judge.stepped(m)
 			m.lacks = false
@@ -114,7 +114,7 @@ func (i *incarnation) taken(in member.Input) {
 			q.m.shown(in.Entry.Version.Revision)
 		}
 	case member.Returned:
-		for _, m := range i.parts {
+		for _, m := range i.contests {
 			if m != nil && m.id == in.ID && m.work != nil && m.work.token == in.Token {
 				m.work.answered = true
 			}
@@ -170,24 +170,24 @@ func (i *incarnation) perform(effect member.Effect) {
 			}
 		}
 	case member.Start:
-		if m := i.partOf(do.ID); m != nil {
+		if m := i.contestOf(do.ID); m != nil {
 			i.p.h.terms[m.election] = do.Cycle
 			m.start(do)
 		}
 	case member.Extend:
-		m := i.partOf(do.ID)
+		m := i.contestOf(do.ID)
 		w.judge.extended(m, do.Deadline)
 		m.work.extend(do.Deadline)
 		m.work.beats = do.Beats
 	case member.Beat:
-		for _, m := range i.parts {
+		for _, m := range i.contests {
 			if m != nil && m.work != nil && !m.work.asked && m.work.beats == do.Since {
 				w.judge.extended(m, do.Deadline)
 				m.work.extend(do.Deadline)
 			}
 		}
 	case member.Stop:
-		if m := i.partOf(do.ID); m != nil {
+		if m := i.contestOf(do.ID); m != nil {
 			w.judge.stopped(m, do)
 			m.work.stop(do)
 		}
@@ -198,7 +198,7 @@ func (i *incarnation) perform(effect member.Effect) {
 	case member.Log:
 		i.note(do)
 	case member.Within:
-		if m := i.partOf(do.ID); m != nil {
+		if m := i.contestOf(do.ID); m != nil {
 			w.judge.within(m, do.Range)
 		}
 	case member.Leads, member.Renewals, member.Noticed:
@@ -275,12 +275,12 @@ func (i *incarnation) over() {
 // forgotten: the member owes nothing for an election any more.
 func (i *incarnation) forgotten(id member.ID) {
 	h := i.p.h
-	for e, m := range i.parts {
+	for e, m := range i.contests {
 		if m != nil && m.id == id {
-			i.parts[e] = nil
+			i.contests[e] = nil
 			h.w.cov.saw(Removed)
 			if h.takesPart[e] {
-				i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newPart(e).spec()}})
+				i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newContest(e).spec()}})
 			}
 		}
 	}
@@ -288,12 +288,12 @@ func (i *incarnation) forgotten(id member.ID) {
 
 // reconfigured takes in that an election was added, or removed.
 func (i *incarnation) reconfigured(e int) {
-	h, m := i.p.h, i.parts[e]
+	h, m := i.p.h, i.contests[e]
 	switch {
 	case i.p.inc != i || i.member.Leaving() != "":
 		return // the next incarnation begins with it
 	case h.takesPart[e] && m == nil:
-		i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newPart(e).spec()}})
+		i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newContest(e).spec()}})
 	case !h.takesPart[e] && m != nil && !m.removed:
 		m.removed = true
 		i.p.tell(fromTimer, i, member.Removed{ID: m.id, Why: machine.ReasonRemoved})
@@ -308,7 +308,7 @@ func (i *incarnation) prefers() {
 // ready has the member know whether its runners are.
 func (i *incarnation) ready() {
 	var in []member.Input
-	for _, m := range i.parts {
+	for _, m := range i.contests {
 		if m != nil {
 			in = append(in, member.Ready{ID: m.id, Ready: i.p.h.ready})
 		}
@@ -316,25 +316,25 @@ func (i *incarnation) ready() {
 	i.p.tell(fromTimer, i, in...)
 }
 
-func (i *incarnation) partOf(id member.ID) *part {
-	at := slices.IndexFunc(i.parts, func(m *part) bool { return m != nil && m.id == id })
+func (i *incarnation) contestOf(id member.ID) *contest {
+	at := slices.IndexFunc(i.contests, func(m *contest) bool { return m != nil && m.id == id })
 	if at < 0 {
 		return nil
 	}
-	return i.parts[at]
+	return i.contests[at]
 }
 
-func (i *incarnation) named(name string) *part {
-	at := slices.IndexFunc(i.parts, func(m *part) bool { return m != nil && m.of() == name })
+func (i *incarnation) named(name string) *contest {
+	at := slices.IndexFunc(i.contests, func(m *contest) bool { return m != nil && m.of() == name })
 	if at < 0 {
 		return nil
 	}
-	return i.parts[at]
+	return i.contests[at]
 }
 
-// lockOf is the part whose lock has that name; nil for none.
-func (i *incarnation) lockOf(name string) *part {
-	for _, m := range i.parts {
+// lockOf is the contest whose lock has that name; nil for none.
+func (i *incarnation) lockOf(name string) *contest {
+	for _, m := range i.contests {
 		switch {
 		case m == nil:
 		case m.name == name:

@@ -126,8 +126,8 @@ func (w *world) moveBack(e int) {
 	l.stage = oldOnly
 	for _, h := range w.hosts {
 		h.stages[e] = oldOnly
-		if h.proc != nil && h.proc.inc.parts[e] != nil {
-			h.proc.inc.parts[e].stage = oldOnly
+		if h.proc != nil && h.proc.inc.contests[e] != nil {
+			h.proc.inc.contests[e].stage = oldOnly
 		}
 	}
 	w.logf("world", "%s: moves back", w.elections[e])
@@ -137,10 +137,10 @@ func (w *world) moveBack(e int) {
 // settledIn says whether all processes that there are go by the locks that their hosts know.
 func (w *world) settledIn(e int) bool {
 	for _, h := range w.hosts {
-		if h.proc == nil || h.proc.between || !h.takesPart[e] && h.proc.inc.parts[e] == nil {
+		if h.proc == nil || h.proc.between || !h.takesPart[e] && h.proc.inc.contests[e] == nil {
 			continue
 		}
-		if m := h.proc.inc.parts[e]; m == nil || m.removed || m.stage != h.stages[e] {
+		if m := h.proc.inc.contests[e]; m == nil || m.removed || m.stage != h.stages[e] {
 			return false
 		}
 	}
@@ -149,7 +149,7 @@ func (w *world) settledIn(e int) bool {
 
 // exchanged takes in that an election is to have other locks.
 func (i *incarnation) exchanged(e int) {
-	m := i.parts[e]
+	m := i.contests[e]
 	if m == nil || m.removed || i.p.between || i.member.Leaving() != "" {
 		return
 	}
@@ -158,7 +158,7 @@ func (i *incarnation) exchanged(e int) {
 }
 
 // give fills in which locks the member is to use.
-func (m *part) give(s *member.Election) {
+func (m *contest) give(s *member.Election) {
 	h, e := m.i.p.h, m.election
 	l := &h.w.locks[e]
 	m.stage = h.stages[e]
@@ -168,7 +168,7 @@ func (m *part) give(s *member.Election) {
 		s.Lock, s.Locks = l.old.Name, storeOf(l.oldApart)
 	case m.stage == bothLocks:
 		s.MigrateFrom = &member.LockRef{Lock: l.old.Name, Locks: storeOf(l.oldApart)}
-		m.outer = &part{i: m.i, election: e, name: l.old.Name, id: m.id, stage: m.stage}
+		m.outer = &contest{i: m.i, election: e, name: l.old.Name, id: m.id, stage: m.stage}
 	}
 	m.name = s.Lock
 	if l.ranged {
@@ -182,7 +182,7 @@ func (m *part) give(s *member.Election) {
 // besideTheMove says whether it knows the old lock alone, and nothing of where it is kept but that.
 // Its token may be below that of a member which held both and could not renew the old one (decision
 // 24).
-func (m *part) besideTheMove() bool {
+func (m *contest) besideTheMove() bool {
 	return m.stage == oldOnly && m.i.p.h.w.locks[m.election].oldApart
 }
 
@@ -193,7 +193,7 @@ type span struct {
 }
 
 // within: a member says what the range of its term is. It shares no moment with that of another.
-func (j *judge) within(m *part, r *member.Range) {
+func (j *judge) within(m *contest, r *member.Range) {
 	if r == nil {
 		return
 	}

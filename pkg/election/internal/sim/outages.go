@@ -38,8 +38,8 @@ func (w *world) pickOutages(rng *rand.Rand) {
 	}
 }
 
-// outlasts is for how long the part's terms may outlast an outage.
-func (m *part) outlasts() time.Duration { return m.i.p.h.w.outages[m.election].For }
+// outlasts is for how long the contest's terms may outlast an outage.
+func (m *contest) outlasts() time.Duration { return m.i.p.h.w.outages[m.election].For }
 
 // silence takes the store away from everybody: it says nothing at all, and forgets what it was asked.
 func (w *world) silence() bool {

@@ -39,9 +39,9 @@ func (j *judge) shown(i *incarnation, e *lock.Entry) {
 	}
 }
 
-// validUntil is the latest deadline that a part's work may be granted now, and the rule
+// validUntil is the latest deadline that a contest's work may be granted now, and the rule
 // that says so.
-func (j *judge) validUntil(m *part) (record.Instant, string) {
+func (j *judge) validUntil(m *contest) (record.Instant, string) {
 	if m.takenThroughSession {
 		return j.members[m.i.identity].shownSent.Add(m.timing().Validity()), "rule seen-not-assumed"
 	}

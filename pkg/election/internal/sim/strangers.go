@@ -118,7 +118,7 @@ func (w *world) ambush() bool {
 }
 
 // moved is told of every release and every take of a lock.
-func (w *world) moved(m *part, p machine.Purpose) {
+func (w *world) moved(m *contest, p machine.Purpose) {
 	if !w.ambushed[m.election] || w.calm || m.i.p.dead || w.chance(0.5) {
 		return
 	}

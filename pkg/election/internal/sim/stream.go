@@ -121,7 +121,7 @@ func (s *stream) taken(e lock.Event) {
 	case lock.Changed:
 	case lock.Listed:
 		entries = e.List
-		for _, m := range s.i.parts {
+		for _, m := range s.i.contests {
 			if m != nil && w.apart[m.name] == s.apart && !slices.ContainsFunc(e.List, func(o lock.Entry) bool { return o.Name == m.name }) {
 				m.listed(lock.Entry{Version: record.Version{Revision: e.Revision}})
 			}

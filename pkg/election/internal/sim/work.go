@@ -31,7 +31,7 @@ func (k workKind) String() string {
 
 // work is that of one term.
 type work struct {
-	m     *part
+	m     *contest
 	kind  workKind
 	token record.Token
 	// on says whether it is at work in truth.
@@ -48,7 +48,7 @@ type work struct {
 }
 
 // start begins the work of a term.
-func (m *part) start(a member.Start) {
+func (m *contest) start(a member.Start) {
 	w := m.i.p.h.w
 	w.judge.started(m, a)
 	m.work = &work{m: m, kind: w.kinds[m.election], token: a.Token, on: true, until: a.Deadline}

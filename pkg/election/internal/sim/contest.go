@@ -7,9 +7,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// part is a member's part in one election, as the judge keeps it: its work, and what the store
+// contest is a member's part in one election, as the judge keeps it: its work, and what the store
 // knows of it.
-type part struct {
+type contest struct {
 	i        *incarnation
 	election int
 	name     string
@@ -19,7 +19,7 @@ type part struct {
 	// stage is which locks it knows, name that of its own, and outer is what the judge keeps of the
 	// one that it moves from; nil for none.
 	stage stage
-	outer *part
+	outer *contest
 
 	work *work // of the present or last term
 	// committedToken is the token of its newest take or renewal, committedSent when that was
@@ -48,16 +48,16 @@ type part struct {
 	preferred record.Preferred
 }
 
-func (i *incarnation) newPart(e int) *part {
+func (i *incarnation) newContest(e int) *contest {
 	h := i.p.h
 	h.ids++
-	m := &part{i: i, election: e, name: h.w.elections[e], id: h.ids}
-	i.parts[e] = m
+	m := &contest{i: i, election: e, name: h.w.elections[e], id: h.ids}
+	i.contests[e] = m
 	return m
 }
 
 // spec is the election as the member is told of it.
-func (m *part) spec() *member.Election {
+func (m *contest) spec() *member.Election {
 	h, e := m.i.p.h, m.election
 	s := &member.Election{
 		ID: m.id, Name: h.w.elections[e], Works: true, Unready: !h.ready, Before: h.terms[e],
@@ -70,25 +70,25 @@ func (m *part) spec() *member.Election {
 }
 
 // state is that of its machine; nil once it was forgotten.
-func (m *part) state() *machine.State { return m.i.member.State(m.id) }
+func (m *contest) state() *machine.State { return m.i.member.State(m.id) }
 
 // leads says whether its machine does.
-func (m *part) leads() bool {
+func (m *contest) leads() bool {
 	s := m.state()
 	return s != nil && s.Role == machine.Leading
 }
 
-func (m *part) timing() record.Timing { return m.i.p.h.timing }
+func (m *contest) timing() record.Timing { return m.i.p.h.timing }
 
 // shown: a revision of the lock is.
-func (m *part) shown(revision uint64) {
+func (m *contest) shown(revision uint64) {
 	if m.firstSeen == 0 {
 		m.firstSeen = revision
 	}
 }
 
 // listed takes in how a list shows the lock.
-func (m *part) listed(e lock.Entry) {
+func (m *contest) listed(e lock.Entry) {
 	m.shown(e.Version.Revision)
 	s := m.state()
 	m.lacks = s != nil && e.Version.Revision > s.Lock.Version.Revision &&
@@ -96,7 +96,7 @@ func (m *part) listed(e lock.Entry) {
 }
 
 // stored: a write of the machine was committed just now.
-func (m *part) stored(q *request) {
+func (m *contest) stored(q *request) {
 	m.i.p.h.w.judge.stored(m, q)
 	if q.purpose == machine.Claim || q.purpose == machine.Take || q.purpose == machine.Renew {
 		if q.entry.Record.Token != m.committedToken {
@@ -107,9 +107,9 @@ func (m *part) stored(q *request) {
 }
 
 // needs says whether its work needs the lock.
-func (m *part) needs(lock string) bool {
+func (m *contest) needs(lock string) bool {
 	return m.name == lock || m.outer != nil && m.outer.name == lock
 }
 
 // of is the name of its election.
-func (m *part) of() string { return m.i.p.h.w.elections[m.election] }
+func (m *contest) of() string { return m.i.p.h.w.elections[m.election] }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 func (r *resolver) elections(docs []*electionDoc) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // Two members that know different configurations of one election keep each other out by a

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // form is a form of names that Kubernetes knows.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/strict"
 
 	"github.com/primacy-dev/primacy/config"
 )

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // Plan is what becomes of a process when it takes up another document. It is judged whole:

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // resolver fills in what a document leaves out and checks what it says.

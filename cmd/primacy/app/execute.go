@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // Exit statuses. The election package ends a process that lost control of its work with

@@ -13,13 +13,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/config"
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 	"github.com/primacy-dev/primacy/pkg/runners"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // plan is a configuration as the registries understand it.

@@ -15,9 +15,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/primacy-dev/primacy/config"
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/runners"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // probed is a kind of runner of which something is found out.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/config"
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // draft is one election of a document that changes again and again.

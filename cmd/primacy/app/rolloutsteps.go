@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // stepFlags say what steps a rollout has: a file, or weights with pauses between them.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/config/examples"
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/priority"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // document is the configuration that all members share.

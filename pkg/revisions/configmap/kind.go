@@ -5,9 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // block is what the configuration says.

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // Read makes a plan of the data of the ConfigMap. For a key that cannot be read it keeps what

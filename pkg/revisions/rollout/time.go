@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // Time is a wall-clock time as it is stored: in UTC, in whole milliseconds.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // Bounds of what is accepted.

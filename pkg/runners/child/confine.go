@@ -9,8 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // User is whom a program runs as.

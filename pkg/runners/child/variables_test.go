@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // The value of a variable may be a secret: no error shows it, however it was written.

@@ -8,8 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // StartError is why a program could not be started.

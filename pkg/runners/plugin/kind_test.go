@@ -15,12 +15,12 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/plugin"
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 func decode(t *testing.T, kind runners.Decoder, block string) (runners.Child, error) {

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/primacy-dev/primacy/config/strict"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // Check finds one kind of trouble with the canary.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/primacy-dev/primacy/config/strict"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 func TestDocument(t *testing.T) {

@@ -143,6 +143,55 @@ func TestJoinsLate(t *testing.T) {
 	})
 }
 
+// The guard goes by the longest grace, whenever that joins.
+func TestALongerGraceJoins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := bubbleClock{time.Now()}
+		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
+		short, long := beginByBeats(t, c, r, time.Second), beginByBeats(t, c, r, 3*time.Second)
+		defer close(long.over)
+		defer close(short.over)
+		r.extend(member.Beat{Since: 1, Deadline: after(20 * time.Second)})
+		if at := <-long.told; at != after(17*time.Second) {
+			t.Errorf("told at %v", time.Duration(at))
+		}
+	})
+}
+
+// Work that was told to stop goes by no beat any more, and the reach keeps none that has returned. Whoever
+// waits for a beat is woken when the work goes by its own lock.
+func TestLeavesTheReach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := bubbleClock{time.Now()}
+		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
+		w, returns := beginByBeats(t, c, r, time.Second), beginByBeats(t, c, r, time.Second)
+		own := beginByBeats(t, c, r, time.Second)
+		defer close(own.over)
+		_, extended := own.validity.Deadline()
+		own.extend(after(12 * time.Second))
+		select {
+		case <-extended:
+		default:
+			t.Error("whoever waited for a beat waits on")
+		}
+		w.end(Stop{By: after(10 * time.Second)})
+		w.goBy(r)
+		r.extend(member.Beat{Since: 1, Deadline: after(20 * time.Second)})
+		if by := w.deadBy(); by != after(10*time.Second) {
+			t.Errorf("dead by %v", time.Duration(by))
+		}
+		returns.cancel(nil)
+		close(returns.over)
+		close(w.over)
+		synctest.Wait()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.works) != 0 {
+			t.Errorf("the reach keeps %d works", len(r.works))
+		}
+	})
+}
+
 // After a gap between the beats no term of before is extended.
 func TestTermsOfBeforeAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

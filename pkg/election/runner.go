@@ -126,6 +126,14 @@ func (v *Validity) follow(other *Validity) {
 	v.extended = make(chan struct{})
 }
 
+// wake has those look again who wait for a later deadline.
+func (v *Validity) wake() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	close(v.extended)
+	v.extended = make(chan struct{})
+}
+
 // stand follows none any more. The deadline is what it is now.
 func (v *Validity) stand() {
 	v.mu.Lock()

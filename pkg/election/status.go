@@ -78,20 +78,23 @@ func (s *Status) Leader() Leader {
 	return s.leader
 }
 
-// renewals is how well those of the present term do; nil while there is none.
-func (s *Status) renewals() *member.Health {
+// renewals is how well those of the present term do; ok is false while there is none.
+func (s *Status) renewals() (h member.Health, ok bool) {
 	if v := s.valid.Load(); v != nil && v.reach != nil {
 		sent := v.reach.last.Load().Sent
-		return &member.Health{Renewed: sent, Jeopardy: sent.Add(v.jeopardy)}
+		return member.Health{Renewed: sent, Jeopardy: sent.Add(v.jeopardy)}, true
 	}
-	return s.health.Load()
+	if own := s.health.Load(); own != nil {
+		return *own, true
+	}
+	return h, false
 }
 
 // SinceRenewal is how long ago the last committed renewal of the present term was sent; ok
 // is false while this member does not lead.
 func (s *Status) SinceRenewal() (since time.Duration, ok bool) {
-	h := s.renewals()
-	if h == nil || !s.IsLeader() {
+	h, ok := s.renewals()
+	if !ok || !s.IsLeader() {
 		return 0, false
 	}
 	return s.clock.Now().Sub(h.Renewed), true
@@ -100,15 +103,15 @@ func (s *Status) SinceRenewal() (since time.Duration, ok bool) {
 // InJeopardy says whether this member leads, but its renewals fail and half of the outage
 // that a term survives is over.
 func (s *Status) InJeopardy() bool {
-	h := s.renewals()
-	return h != nil && s.IsLeader() && s.clock.Now() >= h.Jeopardy
+	h, ok := s.renewals()
+	return ok && s.IsLeader() && s.clock.Now() >= h.Jeopardy
 }
 
 // FailingOpen says whether this member leads only because of `outage: failopen`: its renewals
 // have failed for so long that its work would be stopped by now.
 func (s *Status) FailingOpen() bool {
-	h := s.renewals()
-	return h != nil && h.Open != 0 && s.IsLeader() && s.clock.Now() >= h.Open
+	h, ok := s.renewals()
+	return ok && h.Open != 0 && s.IsLeader() && s.clock.Now() >= h.Open
 }
 
 // watchBuffer is how many transitions a watcher may lag behind.

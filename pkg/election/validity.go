@@ -39,8 +39,8 @@ func (v *ValidTerm) OnEnd(f func(Stop)) (forget func()) { return v.life.onEnd(f)
 
 // ValidTerm is the term that is valid at this moment, or nil while there is none: before
 // a term, after its deadline, and from the moment it begins to stop, which is before its
-// work is told to and long before the lock is released. Asking costs one atomic load and
-// one reading of the clock.
+// work is told to and long before the lock is released. Asking costs two atomic loads and
+// one reading of the clock, and the first time after a beat one allocation.
 func (s *Status) ValidTerm() *ValidTerm {
 	v := s.valid.Load()
 	if v != nil && v.until() != v.Deadline {

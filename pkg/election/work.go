@@ -64,7 +64,7 @@ func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, gra
 		err := w.run(ctx, runner)
 		w.mu.Lock()
 		w.returned = true
-		w.leaveReach()
+		w.leaveReach() // else the reach would keep it for ever
 		w.guard.Stop()
 		if w.ended > w.deadBy() {
 			w.abortLocked("ended too late")
@@ -110,7 +110,10 @@ func (w *work) extend(deadline record.Instant) {
 	if w.stop != nil || w.returned {
 		return
 	}
-	w.leaveReach()
+	if r := w.reach; r != nil {
+		w.leaveReach()
+		defer r.validity.wake() // whoever waits for a beat waits for this work's own deadline from here on
+	}
 	w.validity.Extend(deadline)
 	w.guard.Reset(clock.Until(w.clock, deadline.Add(-w.grace)))
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// Config is what does not change while a member takes part in an election.
+// Config is what a member has been told: how it takes part in an election, which does not change, and what
+// is true of this event alone.
 type Config struct {
 	Election string
 	Group    string

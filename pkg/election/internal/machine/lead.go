@@ -96,7 +96,7 @@ func (s *step) drainAt() record.Instant {
 
 // renew keeps the record ours: while leading, and while draining too (rule stop-before-release).
 func (s *step) renew() {
-	if s.Lock.Record.ThroughSession() && !s.claimLasts() {
+	if s.Lock.keptBySession() && !s.claimLasts() {
 		return // the beats of our session do; but a claim is renewed by itself
 	}
 	if s.now < s.validity.renewAt {

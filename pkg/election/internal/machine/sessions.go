@@ -99,7 +99,7 @@ func (s *step) boundTo(r *record.Record, uid string) Owner {
 	switch {
 	case r.ThroughSession() && s.hasDisowned(uid, m.Beat):
 		return Orphaned
-	case !r.ThroughSession() && sent, sent && m.Session == s.cfg.Beat.Session && m.SessionUID == s.cfg.Beat.UID:
+	case !r.ThroughSession() && sent, sent && m.Session != "" && m.Session == s.cfg.Beat.Session && m.SessionUID == s.cfg.Beat.UID:
 		return Mine
 	case r.ThroughSession():
 		return Unowned

@@ -1,6 +1,10 @@
 package machine
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+	"unsafe"
+)
 
 // What all states share that know of no foreign elector stays empty, whatever the other tests did.
 func TestNobodyWritesToNoForeigners(t *testing.T) {
@@ -13,5 +17,33 @@ func TestNobodyWritesToNoForeigners(t *testing.T) {
 	}
 	if !noForeigners.isNothing() {
 		t.Errorf("%+v", *noForeigners)
+	}
+}
+
+// What is known of foreign electors is kept while there is anything to know.
+func TestNothingIsKnown(t *testing.T) {
+	if !(&foreign{}).isNothing() {
+		t.Error("something is known from the start")
+	}
+	for n := range reflect.TypeFor[foreign]().NumField() {
+		f := foreign{suspects: nil}
+		v := reflect.ValueOf(&f).Elem().Field(n)
+		v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem() // #nosec G103 -- the field is ours
+		switch v.Kind() {
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		case reflect.Struct:
+			inner := v.Field(0)
+			for inner.Kind() == reflect.Struct {
+				inner = inner.Field(0)
+			}
+			inner = reflect.NewAt(inner.Type(), unsafe.Pointer(inner.UnsafeAddr())).Elem() // #nosec G103 -- the field is ours
+			inner.SetString("x")
+		default:
+			v.SetInt(1)
+		}
+		if f.isNothing() {
+			t.Errorf("%s would be forgotten", reflect.TypeFor[foreign]().Field(n).Name)
+		}
 	}
 }

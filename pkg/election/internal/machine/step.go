@@ -14,7 +14,7 @@ func Step(c Config, before State, now record.Instant, event Event) (State, []Act
 	return StepInto(nil, c, before, now, event)
 }
 
-// StepInto is Step that puts the actions into the memory of room, to allocate nothing at each beat. The
+// StepInto is Step that puts the actions into the memory of room, to allocate nothing at each step. The
 // caller must be done with them before it gives that memory to another step.
 func StepInto(room []Action, c Config, before State, now record.Instant, event Event) (State, []Action) {
 	s := newStep(c, before, now)

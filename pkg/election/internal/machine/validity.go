@@ -54,7 +54,7 @@ func (s *step) committed(w write, sent record.Instant) {
 // Relying is the state with what the beats of our session have kept alive since its last step. Each step
 // begins with it.
 func (s State) Relying(c Config) State {
-	if s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() {
+	if s.Lock.Owner != Mine || !s.Lock.keptBySession() {
 		return s
 	}
 	validUntil := c.Beat.validUntil(c.Timing)
@@ -71,7 +71,7 @@ func (s State) Relying(c Config) State {
 // GoesByBeats says whether a term is on that the beats of our session keep alive. It needs to be told of
 // none of them, but must be stepped once Config.Beat is late, and again when it is not any more.
 func (s *State) GoesByBeats() bool {
-	return s.Role == Leading && s.Lock.Owner == Mine && s.Lock.Record.ThroughSession()
+	return s.Role == Leading && s.Lock.Owner == Mine && s.Lock.keptBySession()
 }
 
 // ValidUntil is until when the lock is certainly ours by the renewals that were committed;

@@ -12,12 +12,15 @@ import (
 
 // goesByBeats says whether a term of the contest is on that need not be told of beats.
 func (c *contest) goesByBeats() bool {
-	return c.state.GoesByBeats() && c.plain()
+	return c.m.beat.Sent != 0 && c.state.GoesByBeats() && c.plain()
 }
 
-// plain says whether the contest's terms may go by the beats alone. Those of a migration go by both of its
-// locks, and those that fail open look at each beat.
-func (c *contest) plain() bool { return c.outer == nil && c.inner == nil && !c.failsOpen() }
+// plain says whether the contest's terms may go by the beats alone. Only where they are configured so is
+// their validity that of the session. Those of a migration go by both of its locks, and those that fail
+// open look at each beat.
+func (c *contest) plain() bool {
+	return c.election.Renewal == record.RenewalSession && c.outer == nil && c.inner == nil && !c.failsOpen()
+}
 
 // present is what the machine is to know of the last beat.
 func (c *contest) present() machine.Beat {
@@ -60,7 +63,7 @@ func (m *Member) lateAt() record.Instant {
 	return m.beat.Sent.Add(t.Jeopardy())
 }
 
-func (m *Member) late() bool { return m.beat.Sent != 0 && m.now >= m.lateAt() }
+func (m *Member) late() bool { return m.beat.Sent == 0 || m.now >= m.lateAt() }
 
 // tendBeats steps all terms that go by the beats when one is late.
 func (m *Member) tendBeats() {

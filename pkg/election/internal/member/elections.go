@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // enter takes up elections that were added.
@@ -46,7 +47,9 @@ func (m *Member) add(election *Election) []*stream {
 		m.open[c] = false
 	}
 	m.setup.add(election)
-	m.longestGrace = max(m.longestGrace, election.Timing.StopGrace)
+	if election.Renewal == record.RenewalSession {
+		m.longestGrace = max(m.longestGrace, election.Timing.StopGrace)
+	}
 	if from := election.MigrateFrom; from != nil {
 		m.migration(c, from)
 	}

@@ -59,7 +59,7 @@ type Member struct {
 	// term that goes by the beats without being told.
 	heedful set[*contest]
 	goBy    int
-	// longestGrace is the longest stopGrace of all elections so far.
+	// longestGrace is the longest stopGrace of those so far whose terms a session renews.
 	longestGrace time.Duration
 	// crowded: lowered and unready are too many for the session to list.
 	crowded bool
@@ -193,8 +193,8 @@ func (m *Member) Step(now record.Instant, wall time.Time, inputs ...Input) []Eff
 	return effects
 }
 
-// mostKept is for how many effects the memory is kept until the next step. A beat has one for each term,
-// so a member that leads thousands would keep much for nothing.
+// mostKept is for how many effects the memory is kept until the next step. A list that shows thousands
+// of locks has as many, which would be kept for nothing.
 const mostKept = 64
 
 // Over says whether this incarnation owes nothing any more. Its watches and requests may be

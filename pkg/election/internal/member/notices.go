@@ -99,7 +99,7 @@ func (m *Member) healthEnds(c *contest) bool {
 func (m *Member) extended(c *contest, deadline record.Instant) {
 	do := Extend{ID: c.election.ID, Deadline: deadline}
 	if h, leads := c.healthOf(); leads && m.healthChanges(c, h) {
-		do.Health = c.health // each beat renews thousands: one effect for each is enough
+		do.Health = c.health // one effect is enough
 	}
 	m.out.add(do)
 }

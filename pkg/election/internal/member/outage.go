@@ -35,14 +35,23 @@ func (m *Member) whole(s *stream) {
 // firstWrite is the time that a holder gets for its first write after an outage: of the lock, or
 // of its session, which says that it is at work. The slower of both renewal intervals counts.
 func (c *contest) firstWrite() time.Duration {
-	return 2 * max(c.election.Timing.RenewInterval, c.m.cfg.Timing.RenewInterval)
+	return max(2*max(c.election.Timing.RenewInterval, c.m.cfg.Timing.RenewInterval), c.longerLease())
+}
+
+// longerLease is the leaseDuration of a holder that has a longer one than we; else zero. Neither two of
+// its renewal intervals nor one of its extensions is longer than that (record.Timing.Check).
+func (c *contest) longerLease() time.Duration {
+	if theirs := c.state.Lock.Duration(); theirs > c.election.Timing.LeaseDuration {
+		return theirs
+	}
+	return 0
 }
 
 // lastWork is how long after an outage the work of a holder may go on that died in it, or before its
 // first write: it may have been extended just then.
 func (c *contest) lastWork() time.Duration {
 	t := c.election.Timing.Among(c.m.others)
-	return t.ObserverWait(c.firstWrite() + t.Extension())
+	return t.ObserverWait(c.firstWrite() + max(t.Extension(), c.longerLease()))
 }
 
 // tendOpen lists in the session the elections in which this member has terms that fail open. It

@@ -13,15 +13,17 @@ type timers []*contest
 
 func (t timers) Len() int { return len(t) }
 func (t timers) Less(i, j int) bool {
-	if a, b := t[i], t[j]; a.wakeAt == b.wakeAt {
+	a, b := t[i], t[j]
+	if a.wakeAt == b.wakeAt {
 		return a.lot() < b.lot()
 	}
-	return t[i].wakeAt < t[j].wakeAt
+	return a.wakeAt < b.wakeAt
 }
 
 // lot orders what is due at one instant. Each member has an order of its own: those that wait for the
 // same locks of a dead one do not write to them one after the other in step.
-func (c *contest) lot() uint64 { return uint64(c.place) + 1*c.m.salt } // #nosec G115 -- a place is small
+func (c *contest) lot() uint64 { return (uint64(c.place) + 1) * c.m.salt } // #nosec G115 -- a place is small
+
 func (t timers) Swap(i, j int) {
 	t[i], t[j] = t[j], t[i]
 	t[i].slot, t[j].slot = int32(i), int32(j) // #nosec G115 -- as many as there are elections

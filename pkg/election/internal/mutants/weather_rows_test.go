@@ -93,4 +93,11 @@ var weatherRows = []row{
 		new:  "",
 		pkg:  "pkg/election/lock/apiserver", test: "TestAliveReachesTheTransport",
 	},
+	{
+		name: "outage/longer-lease-not-waited-for", rule: "the last work of a dead holder is waited for by the holder's leaseDuration, where that is longer",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "theirs > c.election.Timing.LeaseDuration {",
+		new:  "theirs < 0 {",
+		pkg:  "pkg/election/internal/sim", test: "TestRegressions",
+	},
 }

@@ -91,7 +91,7 @@ var driverFields = map[string]string{
 	"contest.began":     "", // before every list
 	"contest.listed":    "plain",
 	"contest.over":      "it is not looked at any more",
-	"contest.beats":     "", // follows from the state, and all go by the same
+	"contest.beats":     "whether it goes by the present ones",
 	"contest.leader":    "", // told, never asked
 	"contest.health":    "",
 	"contest.token":     "the work's",
@@ -203,7 +203,8 @@ func (c *canon) driver(w *world, m *proc) {
 	for n := range all.Len() {
 		one := inside(all.Index(n).Elem())
 		notices := one.get("notices")
-		c.flag(one.is("listed"), one.is("working"), notices.is("jeopardy"))
+		beats, since := one.instant("beats"), d.get("beat").instant("Since")
+		c.flag(one.is("listed"), one.is("working"), notices.is("jeopardy"), beats != 0, beats == since, m.work.beats == since)
 		c.instant(one.instant("tickAt"), due)
 		c.instant(notices.instant("at"), due)
 		if alarm := one.get("alarm").v; alarm.IsNil() {

@@ -1,0 +1,122 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// forgeRenewal has a stranger write into a lock's mark that it is renewed through a session.
+func forgeRenewal(t *testing.T, g *group, name, session string) {
+	t.Helper()
+	g.realm.Edit(name, func(o *codec.Object) {
+		was := o.Annotations[codec.HolderAnnotation]
+		forged := strings.Replace(was, `"renewal":"record"`, `"renewal":"session"`+session, 1)
+		if was == forged {
+			t.Fatalf("this shows nothing: %s", was)
+		}
+		o.Annotations[codec.HolderAnnotation] = forged
+	})
+}
+
+func (g *group) sessionOf(name string) string {
+	return `,"session":"` + slot(name) + `","sessionUID":"` + g.realm.Read(slot(name)).Version.UID + `"`
+}
+
+// A stranger makes a lock look as if its holder's session kept it alive. The others go by what stood
+// beside the holder's beat, and so does the holder: it goes on renewing the record.
+func TestForgedToASession(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		g.stop = time.Second
+		g.renewal = func(_, e string) record.Renewal {
+			if e == "a" {
+				return record.RenewalRecord
+			}
+			return record.RenewalSession
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(40 * time.Second)
+		g.wantLeader("a", m1, m1, m2)
+		forgeRenewal(t, g, "a", g.sessionOf("m1"))
+		after(time.Minute)
+		g.wantLeader("a", m1, m1, m2)
+		g.end(m1, m2)
+	})
+}
+
+// The same where the election's lease is shorter than the session's, and the holder is cut off: its work
+// is dead before the others take the lock.
+func TestForgedToASessionWithALongerLease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		g.stop = 200 * time.Millisecond
+		g.differ = func(s *election.Spec) {
+			if s.Name == "a" {
+				s.Timing = record.Timing{LeaseDuration: 6 * time.Second, RenewInterval: time.Second, StopGrace: time.Second}
+			}
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(40 * time.Second)
+		g.wantLeader("a", m1, m1, m2)
+		forgeRenewal(t, g, "a", g.sessionOf("m1"))
+		after(100 * time.Millisecond)
+		mend := shut(m1.store, memory.Watch, memory.List, memory.Get, memory.Put)
+		after(20 * time.Second)
+		g.wantLeader("a", m2, m2)
+		mend()
+		after(time.Minute)
+		g.end(m1, m2)
+	})
+}
+
+// A mark that names no session is nobody's beat, also for a member that has no session yet.
+func TestForgedToNoSession(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a").byRecord()
+		g.bend = func(_ *election.Config, s *election.Spec) { s.Bootstrap = election.BootstrapImmediate }
+		g.stop = 200 * time.Millisecond
+		m1 := g.join("m1", "stable", stable)
+		m1.store.On(memory.Put, func(_ context.Context, c memory.Call, op func() error) error {
+			if c.Name != "a" {
+				return fmt.Errorf("no: %w", lock.ErrDenied)
+			}
+			return op()
+		})
+		after(30 * time.Second)
+		g.wantLeader("a", m1, m1)
+		forgeRenewal(t, g, "a", "")
+		after(time.Minute)
+		g.wantLeader("a", m1, m1)
+		g.end(m1)
+	})
+}
+
+// The other way round: who joins after the edit knows nothing of the session, and sees renewals of the record.
+func TestForgedToARecordBeforeSomebodyJoins(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		g.stop = time.Second
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		g.realm.Edit("a", func(o *codec.Object) {
+			o.Annotations[codec.HolderAnnotation] = strings.Replace(o.Annotations[codec.HolderAnnotation], `"renewal":"session"`, `"renewal":"record"`, 1)
+		})
+		m2 := g.join("m2", "stable", stable)
+		after(time.Minute)
+		g.wantLeader("a", m1, m1, m2)
+		g.end(m1, m2)
+	})
+}

@@ -1,0 +1,28 @@
+package member
+
+import (
+	"slices"
+	"testing"
+)
+
+// What is due at one instant comes in another order for each member, and in the same one each time.
+func TestLotsDiffer(t *testing.T) {
+	order := func(identity string) (places []int32) {
+		m := New(Config{Group: "edge", Identity: identity})
+		for n := range 50 {
+			c := &contest{m: m, slot: notQueued, place: int32(n)} // #nosec G115 -- small
+			m.timers.set(c, 5)
+		}
+		for c := m.timers.due(5); c != nil; c = m.timers.due(5) {
+			places = append(places, c.place)
+		}
+		return places
+	}
+	one, again, other := order("m1_01234567"), order("m1_01234567"), order("m2_89abcdef")
+	if len(one) != 50 || !slices.Equal(one, again) {
+		t.Errorf("%v, and then %v", one, again)
+	}
+	if slices.Equal(one, other) || slices.IsSorted(one) {
+		t.Errorf("two members have one order: %v, %v", one, other)
+	}
+}

@@ -22,4 +22,4 @@ type row struct {
 func (r row) edit() mutants.Edit { return mutants.Edit{File: r.file, Old: r.old, New: r.new} }
 
 // table is all rows; a new part of the product has a file of its own.
-var table = slices.Concat(driverRows, sessionRows, disownedRows, streamRows, steeringRows, reloadRows, weatherRows, runnersRows)
+var table = slices.Concat(driverRows, reachRows, sessionRows, disownedRows, streamRows, steeringRows, reloadRows, weatherRows, runnersRows)

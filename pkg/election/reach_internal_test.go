@@ -176,6 +176,7 @@ func TestLeavesTheReach(t *testing.T) {
 		}
 		w.end(Stop{By: after(10 * time.Second)})
 		w.goBy(r)
+		w.extend(after(25 * time.Second))
 		r.extend(member.Beat{Since: 1, Deadline: after(20 * time.Second)})
 		if by := w.deadBy(); by != after(10*time.Second) {
 			t.Errorf("dead by %v", time.Duration(by))

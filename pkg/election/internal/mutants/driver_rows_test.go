@@ -71,14 +71,12 @@ var driverRows = []row{
 		old: `	if w.stop != nil || w.returned {
 		return
 	}
-	w.leaveReach()
-	w.validity.Extend`,
+	if r := w.reach; r != nil {`,
 		new: `	if w.returned {
 		return
 	}
-	w.leaveReach()
-	w.validity.Extend`,
-		pkg: "pkg/election", test: "TestGiveUp",
+	if r := w.reach; r != nil {`,
+		pkg: "pkg/election", test: "TestLeavesTheReach",
 	},
 	{
 		name: "work/gives-up-past-deadline", rule: "who gives up is dead by its deadline",
@@ -230,8 +228,8 @@ var driverRows = []row{
 	{
 		name: "outage/first-write-by-the-election-alone", rule: "after an outage its holder gets the time for a beat of its session, too",
 		file: "pkg/election/internal/member/outage.go",
-		old:  "2 * max(c.election.Timing.RenewInterval, c.m.cfg.Timing.RenewInterval)",
-		new:  "2 * c.election.Timing.RenewInterval",
+		old:  "2*max(c.election.Timing.RenewInterval, c.m.cfg.Timing.RenewInterval)",
+		new:  "2*c.election.Timing.RenewInterval",
 		pkg:  "pkg/election", test: "TestHolderIsFirstWhoseSessionIsSlower",
 	},
 	{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -51,6 +52,35 @@ func TestForgedToASession(t *testing.T) {
 		forgeRenewal(t, g, "a", g.sessionOf("m1"))
 		after(time.Minute)
 		g.wantLeader("a", m1, m1, m2)
+		g.end(m1, m2)
+	})
+}
+
+// Writes of a lock hang whose holder fails open, and it is edited in the same way. Whoever waits for the
+// holder goes on waiting.
+func TestForgedToASessionWhileItFailsOpen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a", "b")
+		g.stop = time.Second
+		g.differ = func(s *election.Spec) {
+			if s.Name == "a" {
+				s.Renewal = record.RenewalRecord
+				s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}
+			}
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(40 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(40 * time.Second)
+		m1.store.On(memory.Put, memory.Named("a", memory.Hang()))
+		after(30 * time.Second)
+		if !m1.status["a"].FailingOpen() || m2.status["a"].IsLeader() {
+			t.Fatalf("m1 fails open: %v, m2 leads: %v", m1.status["a"].FailingOpen(), m2.status["a"].IsLeader())
+		}
+		forgeRenewal(t, g, "a", g.sessionOf("m1"))
+		after(time.Minute)
+		g.wantLeader("a", m1, m1, m2)
+		m1.store.Heal()
 		g.end(m1, m2)
 	})
 }

@@ -63,16 +63,19 @@ const (
 // Duration is the last duration that a bound record, or a foreign holder, gave beside a beat.
 func (l *Lock) Duration() time.Duration { return l.duration }
 
-// keptBySession says whether our session keeps a lock of ours alive. Those that saw its beat go by what
-// stood beside that (rule observers-clock), and those that came later by what stands there now: where a
-// stranger changed that we renew the record ourselves, which is good for both.
-func (l *Lock) keptBySession() bool {
-	beaten := l.beaten
-	if beaten == nil || !sameBeat(beaten, l.Record) {
-		beaten = l.Record
+// ThroughSession says whether the session of a lock's holder keeps it alive, by what stood beside its
+// beat when that was first seen (rule observers-clock).
+func (l *Lock) ThroughSession() bool {
+	if b := l.beaten; b != nil && sameBeat(b, l.Record) {
+		return b.ThroughSession()
 	}
-	return beaten.ThroughSession() && l.Record.ThroughSession()
+	return l.Record.ThroughSession()
 }
+
+// keptBySession says whether our session keeps a lock of ours alive. Those that saw its beat go by what
+// stood beside that, and those that came later by what stands there now: where a stranger changed that we
+// renew the record ourselves, which is good for both.
+func (l *Lock) keptBySession() bool { return l.ThroughSession() && l.Record.ThroughSession() }
 
 // LastSign is when the holder was last seen to live, or the lock to become free or without an
 // owner.

@@ -126,7 +126,7 @@ func (m *Member) silent() bool { return m.now.Sub(m.beat.Sent) > m.leastSilence(
 func (c *contest) awaitsHolder() record.Instant {
 	l, m := &c.state.Lock, c.m
 	switch {
-	case l.Owner != machine.Other || l.Record.ThroughSession():
+	case l.Owner != machine.Other || l.ThroughSession():
 		return 0
 	case c.heldOpen():
 		return m.now.Add(machine.OutageUnbounded) // what the session says brings us back

@@ -48,7 +48,7 @@ func (c *contest) heldByAnother() (held bool, till record.Instant) {
 	if l.Owner != machine.Other {
 		return false, 0
 	}
-	if !l.Record.ThroughSession() {
+	if !l.ThroughSession() {
 		till = l.LastSign().Add(c.election.Timing.Among(c.m.others).ObserverWait(l.Record.Mark.Duration))
 	}
 	return true, till

@@ -38,15 +38,15 @@ var reachRows = []row{
 	{
 		name: "forged/session-believed", rule: "observers-clock: what a stranger makes of the mark extends nothing",
 		file: "pkg/election/internal/machine/lock.go",
-		old:  "return beaten.ThroughSession() && l.Record.ThroughSession()",
+		old:  "return l.ThroughSession() && l.Record.ThroughSession()",
 		new:  "return l.Record.ThroughSession()",
 		pkg:  "pkg/election", test: "TestForgedToASession",
 	},
 	{
 		name: "forged/record-not-renewed", rule: "observers-clock: who came after the edit sees renewals, too",
 		file: "pkg/election/internal/machine/lock.go",
-		old:  "return beaten.ThroughSession() && l.Record.ThroughSession()",
-		new:  "return beaten.ThroughSession()",
+		old:  "return l.ThroughSession() && l.Record.ThroughSession()",
+		new:  "return l.ThroughSession()",
 		pkg:  "pkg/election", test: "TestForgedToARecordBeforeSomebodyJoins",
 	},
 	{

@@ -3,6 +3,13 @@ package mutants_test
 // weatherRows break rules of what a member does in bad weather.
 var weatherRows = []row{
 	{
+		name: "outage/believes-an-edited-renewal", rule: "observers-clock: who fails open is waited for, whatever a stranger makes of its lock",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "l.Owner != machine.Other || l.ThroughSession()",
+		new:  "l.Owner != machine.Other || l.Record.ThroughSession()",
+		pkg:  "pkg/election", test: "TestForgedToASessionWhileItFailsOpen",
+	},
+	{
 		name: "sight/late-is-soon-enough", rule: "who sees too late lets its locks go",
 		file: "pkg/election/internal/member/sight.go",
 		old:  "return now >= s.dimSince.Add(t.LeaseDuration)",

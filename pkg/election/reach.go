@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// reach is until when those terms go on that the beats of one session keep alive, as long as there is no
-// gap between the beats, and the guard of their work. A beat costs the same however many they are.
+// reach is the deadline of all terms that one run of beats keeps alive, and the guard of their work. A beat
+// costs the same however many they are. After a gap between the beats there is another reach.
 type reach struct {
 	clock    clock.Clock
 	since    record.Instant

@@ -217,7 +217,7 @@ func (w *work) keep() {
 	deadline, _ := w.validity.Deadline()
 	switch stopAt := deadline.Add(-w.grace); {
 	case w.stop == nil && now < stopAt && w.reach != nil && w.reach.calm():
-		// It comes back when its own time has come.
+		// The guard of the reach calls again.
 	case w.stop == nil && now < stopAt:
 		w.guard.Reset(stopAt.Sub(now))
 	case w.stop == nil && !w.term.Fenced():

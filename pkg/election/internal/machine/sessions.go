@@ -19,8 +19,8 @@ type Beat struct {
 	Session, UID string
 	// Sent is when it went out; zero before the first.
 	Sent record.Instant
-	// Since is when the last gap ended: each beat since then was seen while terms could still rely on
-	// the one before it.
+	// Since is when the present run of beats began: we saw each beat of a run before the one before it ran
+	// out. A term of before that has ended.
 	Since record.Instant
 	// Late: the next one should have been seen. Until it is, whoever relies on this one asks to be woken.
 	Late bool

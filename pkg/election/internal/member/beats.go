@@ -34,22 +34,26 @@ func (c *contest) heeds() bool {
 	return c.state.NeedsBeats() || c.failsOpen() || c.state.GoesByBeats() && !c.plain()
 }
 
-// tendGoing tells the host when a term begins to go by the beats, or no longer does.
-func (m *Member) tendGoing(c *contest) {
+// tendHeed notes whether the contest must be told of the next beat.
+func (m *Member) tendHeed(c *contest) {
 	if c.heeds() {
 		m.heedful.add(c)
 	} else {
 		m.heedful.remove(c)
 	}
+}
+
+// tendGoing tells the host when a term begins to go by the beats, or no longer does.
+func (m *Member) tendGoing(c *contest) {
 	goes := c.goesByBeats()
 	if goes == (c.beats != 0) {
 		return
 	}
 	if c.beats = 0; goes {
 		c.beats = m.beat.Since
-		m.goBy++
+		m.byBeats++
 	} else {
-		m.goBy--
+		m.byBeats--
 	}
 	if c.state.Role == machine.Leading {
 		m.out.add(Extend{ID: c.election.ID, Deadline: c.state.Term.Deadline, Beats: c.beats})
@@ -69,11 +73,11 @@ func (m *Member) late() bool { return m.beat.Sent == 0 || m.now >= m.lateAt() }
 func (m *Member) tendBeats() {
 	m.lateNext = 0
 	switch {
-	case m.goBy == 0 || m.telling:
+	case m.byBeats == 0 || m.toldLate:
 	case !m.late():
 		m.lateNext = m.lateAt()
 	default:
-		m.telling = true
+		m.toldLate = true
 		m.stepGoing(machine.Tick{})
 	}
 }
@@ -110,7 +114,7 @@ func (m *Member) sawBeat(e lock.Entry) {
 		m.stepGoing(machine.Tick{}) // what relied on the beat before is over, as of then
 		seen.Since = m.now
 	}
-	m.beat, m.answeredAt, m.telling = seen, 0, false
+	m.beat, m.answeredAt, m.toldLate = seen, 0, false
 	m.out.add(Beat{Since: seen.Since, Deadline: seen.Sent.Add(m.cfg.Timing.Validity()), Sent: seen.Sent})
 	for _, c := range m.heedful.all() {
 		if !c.over {

@@ -94,7 +94,7 @@ func (c *contest) config() machine.Config {
 		Renewal:     e.Renewal,
 		Sight:       c.sight(),
 		Beat:        c.present(),
-		Preferred:   c.preferred.preferred,
+		Preferred:   c.preferred.revision,
 		Digest:      c.preferred.digest,
 		Newest:      c.newest(),
 	}

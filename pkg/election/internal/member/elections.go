@@ -118,7 +118,7 @@ func (m *Member) drop(c *contest) {
 	m.heedful.remove(c)
 	if c.beats != 0 {
 		c.beats = 0
-		m.goBy--
+		m.byBeats--
 	}
 	m.closed(c)
 	if m.leaving == "" { // who leaves does not stand for it again meanwhile

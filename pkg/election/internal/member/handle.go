@@ -34,6 +34,7 @@ func (m *Member) handle(c *contest, event machine.Event) {
 		}
 		clear(actions)
 		m.room = actions
+		m.tendHeed(h.contest)
 		m.tendGoing(h.contest)
 		if outer := h.contest.outer; outer != nil {
 			pending = append(pending, outer.followsInner(h)...)

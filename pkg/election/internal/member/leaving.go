@@ -47,7 +47,7 @@ func (m *Member) handOver(c *contest) {
 		return
 	}
 	me, nominee := c.config().Member, m.view.Peers[i].Member
-	if !priority.Outranks(c.election.Policy, priority.Weighed(me), priority.Weighed(nominee), c.preferred.preferred) {
+	if !priority.Outranks(c.election.Policy, priority.Weighed(me), priority.Weighed(nominee), c.preferred.revision) {
 		m.handed[c.lock], m.handedBy = true, m.now.Add(stepAside)
 	}
 }

@@ -55,10 +55,10 @@ type Member struct {
 	// going are the contests that resigned and may still owe something; lowered, those
 	// in which our standing was lowered; unready, those whose runners are not ready.
 	going, lowered, unready set[*contest]
-	// heedful are the contests that need to be told of each beat of our session, and goBy how many have a
+	// heedful are the contests that need to be told of each beat of our session, and byBeats how many have a
 	// term that goes by the beats without being told.
 	heedful set[*contest]
-	goBy    int
+	byBeats int
 	// longestGrace is the longest stopGrace of those so far whose terms a session renews.
 	longestGrace time.Duration
 	// crowded: lowered and unready are too many for the session to list.
@@ -94,8 +94,8 @@ type Member struct {
 	trouble troubles
 	// beat is the last one of our session that its stream has shown.
 	beat machine.Beat
-	// telling: terms that go by the beats were told that the next one is late.
-	telling bool
+	// toldLate: terms that go by the beats were told that the next one is late.
+	toldLate bool
 	// soundSince is when the stream began to show our beats without a gap.
 	soundSince record.Instant
 	// heardOf is when the store last answered a write of our session.

@@ -30,10 +30,10 @@ func (m *Member) prefer(p Preference) {
 	gains := false
 	m.contests.each(func(c *contest) {
 		before, now := c.preferred, m.preferenceOf(c)
-		gains = gains || now.preferred.Revision == m.cfg.Revision
+		gains = gains || now.revision.Revision == m.cfg.Revision
 		c.preferred = now
 		switch {
-		case now.preferred != before.preferred:
+		case now.revision != before.revision:
 			m.handle(c, machine.PreferenceChanged{})
 		case now.digest != before.digest:
 			m.handle(c, machine.Tick{}) // others may see the same as we do now
@@ -50,8 +50,8 @@ func (m *Member) prefer(p Preference) {
 // preferred is what is preferred for an election. Elections for which that is the same share one copy: it
 // does not change.
 type preferred struct {
-	preferred record.Preferred
-	digest    string
+	revision record.Preferred
+	digest   string
 }
 
 // unsynced is what is known before the source said anything.

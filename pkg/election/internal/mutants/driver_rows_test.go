@@ -123,8 +123,8 @@ var driverRows = []row{
 	{
 		name: "leaving/waits-for-whom-it-outranks", rule: "a member that leaves and outranks its nominee does not wait for it",
 		file: "pkg/election/internal/member/leaving.go",
-		old:  "	if !priority.Outranks(c.election.Policy, priority.Weighed(me), priority.Weighed(nominee), c.preferred.preferred) {",
-		new:  "	if _ = priority.Outranks(c.election.Policy, priority.Weighed(me), priority.Weighed(nominee), c.preferred.preferred); true {",
+		old:  "	if !priority.Outranks(c.election.Policy, priority.Weighed(me), priority.Weighed(nominee), c.preferred.revision) {",
+		new:  "	if _ = priority.Outranks(c.election.Policy, priority.Weighed(me), priority.Weighed(nominee), c.preferred.revision); true {",
 		pkg:  "pkg/election", test: "TestALeaverThatOutranksItsNomineeDoesNotWaitForIt",
 	},
 	{

@@ -29,8 +29,8 @@ var rows = []mutant{
 	},
 	{
 		name: "late-is-not-told", rule: "dead-by-the-deadline", file: "internal/member/beats.go",
-		old: "		m.telling = true\n		m.stepGoing(machine.Tick{})\n",
-		new: "		m.telling = true\n",
+		old: "		m.toldLate = true\n		m.stepGoing(machine.Tick{})\n",
+		new: "		m.toldLate = true\n",
 	},
 	{
 		name: "a-gap-forgets-the-reach", rule: "dead-by-the-deadline", file: "internal/member/beats.go", from: 2100,

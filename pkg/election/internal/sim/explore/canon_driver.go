@@ -37,9 +37,9 @@ var driverFields = map[string]string{
 	"Member.unready":      "", // runners are always ready
 	"Member.crowded":      "",
 	"Member.heedful":      "", // follows from the state
-	"Member.goBy":         "",
+	"Member.byBeats":      "",
 	"Member.longestGrace": "", // the only one
-	"Member.telling":      "plain",
+	"Member.toldLate":     "plain",
 	"Member.lateNext":     "due",
 	"Member.open":         "", // no term fails open, and so what follows
 	"Member.openNow":      "",
@@ -154,7 +154,7 @@ func (c *canon) driver(w *world, m *proc) {
 	d := look(m.member)
 	c.add(c.text(d.text("leaving")), plain)
 	c.add(c.text(d.text("published")), plain)
-	c.flag(d.is("telling"))
+	c.flag(d.is("toldLate"))
 	for _, name := range []string{"publishAt", "unreadyAt", "handedBy", "sessionNext", "viewNext", "streamNext", "sightNext", "lateNext"} {
 		c.instant(d.instant(name), due)
 	}

@@ -66,10 +66,7 @@ func (l *Lock) Duration() time.Duration { return l.duration }
 // ThroughSession says whether the session of a lock's holder keeps it alive, by what stood beside its
 // beat when that was first seen (rule observers-clock).
 func (l *Lock) ThroughSession() bool {
-	if b := l.beaten; b != nil && sameBeat(b, l.Record) {
-		return b.ThroughSession()
-	}
-	return l.Record.ThroughSession()
+	return l.firstSeen(l.Record).ThroughSession()
 }
 
 // keptBySession says whether our session keeps a lock of ours alive. Those that saw its beat go by what

@@ -167,7 +167,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 			k.since = s.now
 		}
 		if s.ofUnknownSession(r) {
-			k.duration, k.beaten = s.beside(r).Duration, s.firstSeen(r)
+			k.duration, k.beaten = s.beside(r).Duration, k.firstSeen(r)
 		}
 	}
 	if owner == Other {

@@ -155,14 +155,14 @@ func (s *step) sawBeatOf(r *record.Record) record.Instant {
 
 // firstSeen is the record as it was when its beat was first seen, and beside its mark: what
 // strangers make of that afterwards counts for nothing (rule observers-clock).
-func (s *step) firstSeen(r *record.Record) *record.Record {
-	if b := s.Lock.beaten; b != nil && sameBeat(b, r) {
+func (l *Lock) firstSeen(r *record.Record) *record.Record {
+	if b := l.beaten; b != nil && sameBeat(b, r) {
 		return b
 	}
 	return r
 }
 
-func (s *step) beside(r *record.Record) *record.Mark { return s.firstSeen(r).Mark }
+func (s *step) beside(r *record.Record) *record.Mark { return s.Lock.firstSeen(r).Mark }
 
 // ofUnknownSession says whether a record without an owner is a member's whose session is
 // not known.

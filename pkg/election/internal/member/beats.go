@@ -15,6 +15,15 @@ func (c *contest) goesByBeats() bool {
 	return c.m.beat.Sent != 0 && c.state.GoesByBeats() && c.plain()
 }
 
+// now is the machine's state with what the beats have kept alive since its last step. It is only read.
+func (c *contest) now() *machine.State {
+	if c.beats == 0 {
+		return &c.state
+	}
+	now := c.state.Relying(c.config())
+	return &now
+}
+
 // plain says whether the contest's terms may go by the beats alone. Only where they are configured so is
 // their validity that of the session. Those of a migration go by both of its locks, and those that fail
 // open look at each beat.

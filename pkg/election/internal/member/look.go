@@ -15,11 +15,7 @@ func (m *Member) State(id ID) *machine.State {
 	if c == nil || c.over {
 		return nil
 	}
-	if c.beats != 0 {
-		now := c.state.Relying(c.config())
-		return &now
-	}
-	return &c.state
+	return c.now()
 }
 
 // View is what the machines know of the others.

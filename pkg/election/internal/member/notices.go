@@ -55,11 +55,7 @@ type notices struct {
 // healthOf is that of the contest's term, of both locks where there are two.
 func (c *contest) healthOf() (h Health, leads bool) {
 	t := &c.election.Timing
-	valid := c.state.ValidUntil()
-	if c.beats != 0 {
-		now := c.state.Relying(c.config())
-		valid = now.ValidUntil()
-	}
+	valid := c.now().ValidUntil()
 	if c.outer != nil {
 		valid = min(valid, c.outer.state.ValidUntil())
 	}
@@ -74,8 +70,8 @@ func (c *contest) healthOf() (h Health, leads bool) {
 	return h, true
 }
 
-// healthChanges takes in how the present term does, and says whether the host knows otherwise. All
-// terms that the same beat renewed do alike, so one copy is enough.
+// healthChanges takes in how the present term does, and says whether the host knows otherwise.
+// Terms that do alike share one copy.
 func (m *Member) healthChanges(c *contest, h Health) bool {
 	if c.health != nil && *c.health == h {
 		return false

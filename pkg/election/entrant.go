@@ -23,15 +23,19 @@ type entrant struct {
 	id member.ID
 	// removal is nil until the election is to be given up.
 	removal *removal
-	// quit ends the runner's Background and Readiness, if it has one and was begun; nil
-	// otherwise.
-	quit context.CancelFunc
+	// beyond is what its runner does beyond its terms; nil for nothing, and before that begins.
+	beyond *beyond
 	// withdraw ends the work of an election that is disabled; nil otherwise.
 	withdraw context.CancelCauseFunc
-	// beyond counts the goroutines of its Background and Readiness.
-	beyond int
 	// unready: its runner would not be able to work, as far as it said.
 	unready atomic.Bool
+}
+
+// beyond are the Background and Readiness of an election's runner.
+type beyond struct {
+	quit context.CancelFunc
+	// goroutines counts those that have not returned.
+	goroutines int
 }
 
 // removal is why an election is given up; left is closed when it was.
@@ -65,8 +69,8 @@ func (m *Manager) keptLocked(s *Spec) spec {
 // end closes the status and ends what the runner does beyond its terms.
 func (e *entrant) end() {
 	e.status.close()
-	if e.quit != nil {
-		e.quit()
+	if e.beyond != nil {
+		e.beyond.quit()
 	}
 }
 

@@ -208,8 +208,8 @@ func (m *Manager) unlockedLocked(e *entrant) {
 // restLocked takes in that one of the goroutines of an election that go on beyond its terms
 // has ended.
 func (m *Manager) restLocked(e *entrant) {
-	e.beyond--
-	if e.beyond == 0 && m.resting[e.spec.Name] == e {
+	e.beyond.goroutines--
+	if e.beyond.goroutines == 0 && m.resting[e.spec.Name] == e {
 		delete(m.resting, e.spec.Name)
 		m.leftLocked(e)
 		m.settleLocked()

@@ -21,9 +21,9 @@ type Manager struct {
 
 	mu        sync.Mutex
 	elections map[string]*entrant
-	locks     map[lockName]string // the election of each
-	ids       member.ID           // the last one that was given
-	settings  *member.Settings    // those that were kept last
+	locks     map[lockName]*entrant // whose each is
+	ids       member.ID             // the last one that was given
+	settings  *member.Settings      // those that were kept last
 	// heirs are elections that wait for others to let go, by their names; leaving are elections
 	// that are given up, by the names of their locks; resting are those that were forgotten, and
 	// whose work beyond their terms has not ended yet.
@@ -62,7 +62,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	return &Manager{
 		cfg:       cfg,
 		elections: map[string]*entrant{},
-		locks:     map[lockName]string{},
+		locks:     map[lockName]*entrant{},
 		heirs:     map[string]*entrant{},
 		waiting:   map[*entrant][]*entrant{},
 		leaving:   map[string][]*entrant{},
@@ -102,8 +102,8 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 
 // ownerLocked is the election that has a lock, or will have it; empty if none has.
 func (m *Manager) ownerLocked(l lockName) string {
-	if owner := m.locks[l]; owner != "" {
-		return owner
+	if owner := m.locks[l]; owner != nil {
+		return owner.spec.Name
 	}
 	for _, h := range m.heirs {
 		if slices.Contains(h.spec.lockNames(), l) {
@@ -137,7 +137,7 @@ func (m *Manager) enterLocked(e *entrant) {
 		e.ranges = m.ranges[e.spec.Name].Next()
 	}
 	for _, l := range e.spec.lockNames() {
-		m.locks[l] = e.spec.Name
+		m.locks[l] = e
 	}
 	if m.running {
 		m.beginLocked(e)
@@ -154,25 +154,25 @@ func (m *Manager) beginLocked(e *entrant) {
 	}
 	background, works := e.runner.(Background)
 	readiness, tells := e.runner.(Readiness)
-	if !works && !tells || e.quit != nil {
+	if !works && !tells || e.beyond != nil {
 		return
 	}
 	ctx, quit := context.WithCancel(context.Background())
-	e.quit = quit
+	e.beyond = &beyond{quit: quit}
 	rest := func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.restLocked(e)
 	}
 	if tells {
-		e.beyond++
+		e.beyond.goroutines++
 		m.background.Go(func() {
 			defer rest()
 			m.followReadiness(ctx, e, readiness)
 		})
 	}
 	if works {
-		e.beyond++
+		e.beyond.goroutines++
 		m.background.Go(func() {
 			defer rest()
 			if err := background.Background(ctx); err != nil {
@@ -229,7 +229,7 @@ func (m *Manager) forgetLocked(e *entrant) {
 	if e.removal != nil {
 		close(e.removal.left)
 	}
-	if e.beyond > 0 {
+	if e.beyond != nil && e.beyond.goroutines > 0 {
 		m.resting[e.spec.Name] = e
 	} else {
 		m.leftLocked(e)

@@ -92,9 +92,10 @@ func (p *decoder) labels(labels map[string]string) {
 		if !p.check(key, checkLabel(value)) {
 			return ""
 		}
-		return p.strings.share(value)
+		return value
 	}
-	p.r.Group, p.r.Election = label(lock.GroupLabel), label(lock.ElectionLabel)
+	p.r.Group = p.strings.share(label(lock.GroupLabel))
+	p.r.Election = label(lock.ElectionLabel) // each lock has another
 }
 
 func (p *decoder) annotations(a map[string]string) {

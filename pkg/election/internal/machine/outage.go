@@ -36,7 +36,7 @@ func (s *step) failOpen(stopAt record.Instant) record.Instant {
 	switch {
 	case s.cfg.Outage.Mode != OutageFailOpen || s.now >= stopAt:
 		return stopAt
-	case s.validity.denied: // what was granted is taken back
+	case s.writes.denied: // what was granted is taken back
 		return min(stopAt, s.validity.until.Add(-t.StopGrace))
 	}
 	// In time: at stopAt a guard of the driver stops the work by itself.
@@ -57,4 +57,4 @@ func (s *step) failOpen(stopAt record.Instant) record.Instant {
 
 // refusal takes in that the store said no to a renewal: from here on its silence is no
 // longer taken for an outage, until it said yes.
-func (s *step) refusal() { s.validity.denied = s.cfg.Outage.Mode == OutageFailOpen }
+func (s *step) refusal() { s.writes.denied = s.cfg.Outage.Mode == OutageFailOpen }

@@ -202,8 +202,8 @@ func (s *step) answerInTime() bool {
 // disown makes all that we wrote to the lock so far nobody's, for good (rule disowned-for-good).
 func (s *step) disown() {
 	s.validity.owedSince = 0
-	s.Disowned = record.Disowned{Lock: s.Lock.Version.UID, Beat: s.writes.last}
-	s.act(Disown{s.Disowned})
+	s.disowned = &record.Disowned{Lock: s.Lock.Version.UID, Beat: s.writes.last}
+	s.act(Disown{*s.disowned})
 	l := s.Lock
 	s.sight(l.Record, l.Version)
 	s.Lock.at = l.at // nothing was shown
@@ -211,7 +211,7 @@ func (s *step) disown() {
 
 // hasDisowned says whether that write of ours to the lock of that uid is nobody's.
 func (s *step) hasDisowned(uid string, beat uint64) bool {
-	return s.Disowned.Lock == uid && beat <= s.Disowned.Beat
+	return s.disowned != nil && s.disowned.Lock == uid && beat <= s.disowned.Beat
 }
 
 // proven says whether the stream has shown a beat of ours that went out at or after the

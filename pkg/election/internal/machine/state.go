@@ -63,10 +63,13 @@ type State struct {
 	succession succession
 	standing   standing
 	withdrawal withdrawal
-	// Disowned is up to which beat our writes to the lock of that uid are nobody's.
-	Disowned record.Disowned
+	// disowned is up to which beat our writes to the lock of that uid are nobody's; nil for none.
+	disowned *record.Disowned
 	wake     record.Instant
 }
+
+// WakesAt is when the machine wants a Tick; zero for never.
+func (s *State) WakesAt() record.Instant { return s.wake }
 
 // Alarm is the condition that was reported last, for as long as it lasts; zero for none.
 func (s *State) Alarm() ReportKind { return s.alarmed }
@@ -99,6 +102,9 @@ func Initial() State {
 // Continued is Initial for a member that wrote to this lock before, up to that beat, and disowned that.
 func Continued(beat uint64, disowned record.Disowned) State {
 	s := Initial()
-	s.writes.last, s.Disowned = beat, disowned
+	s.writes.last = beat
+	if disowned != (record.Disowned{}) {
+		s.disowned = &disowned
+	}
 	return s
 }

@@ -15,8 +15,6 @@ type validity struct {
 	// owedSince is since when our session has kept a lock ours on which no work is done; zero
 	// while it keeps none.
 	owedSince record.Instant
-	// denied: the store's last word on a renewal was a definite no.
-	denied bool
 }
 
 // committed takes in that a write of ours is stored, by its reply or by sight, and was
@@ -35,7 +33,7 @@ func (s *step) committed(w write, sent record.Instant) {
 	s.validity.until = max(s.validity.until, validUntil)
 	s.validity.renewAt = max(s.validity.renewAt, sent.Add(s.cfg.Timing.RenewInterval))
 	s.ranged(w)
-	s.validity.denied = false
+	s.writes.denied = false
 	switch {
 	case s.Role == Leading && s.Term.Token == w.token:
 		// Work that slept past its deadline is dead, and stays so (rule dead-by-the-deadline).

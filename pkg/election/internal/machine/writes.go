@@ -22,6 +22,8 @@ type writes struct {
 	reading bool
 	// baffled: a write was rejected, and what is known of the lock does not explain it.
 	baffled bool
+	// denied: the store's last word on a renewal was a definite no.
+	denied bool
 	// retryAt is the earliest instant for the next write after a failure.
 	retryAt record.Instant
 }

@@ -33,6 +33,10 @@ func (m *Member) Clone() *Member {
 	for one, on := range m.open {
 		c.open[copies.of[one]] = on
 	}
+	c.sendings = make(map[*contest][]sending, len(m.sendings))
+	for one, sent := range m.sendings {
+		c.sendings[copies.of[one]] = slices.Clone(sent)
+	}
 	c.postponed = nil
 	for _, e := range m.postponed {
 		c.postponed = append(c.postponed, e.clone())
@@ -64,7 +68,7 @@ func (m *Member) contestsOf(of *Member) map[*contest]*contest {
 		}
 		to := *c
 		copies[c] = &to
-		to.m, to.election, to.sendings = m, c.election.clone(), slices.Clone(c.sendings)
+		to.m, to.election = m, c.election.clone()
 		to.outer, to.inner = add(c.outer), add(c.inner)
 		if c.waiting != nil {
 			waits := *c.waiting

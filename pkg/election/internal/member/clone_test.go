@@ -49,7 +49,7 @@ func everything() *Member {
 	outer.inner, c.outer = c, outer
 	outer.waiting = &waiting{}
 	for _, one := range []*contest{outer, c} {
-		one.sendings = []sending{{beat: 1}, {beat: 2}}
+		m.sendings[one] = []sending{{beat: 1}, {beat: 2}}
 		s := m.streamOf(one.lock.store)
 		s.byLock[one.lock.name] = one
 		m.timers.set(one, 5)

@@ -44,15 +44,11 @@ type contest struct {
 	// none.
 	alarm     *alarm
 	takenOver *takeover
-	// tickAt is when the machine wants a Tick; zero for never.
-	tickAt record.Instant
 	// wakeAt and slot belong to the heap of timers.
 	wakeAt record.Instant
 	slot   int32
 	// place belongs to contests.
 	place int32
-	// sendings are the writes whose answers have not come.
-	sendings []sending
 }
 
 func newContest(m *Member, election *Election, lock lockName) *contest {

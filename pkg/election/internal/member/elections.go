@@ -110,6 +110,7 @@ func (m *Member) settle() (dropped bool) {
 // drop ends a contest: what still arrives for it changes nothing.
 func (m *Member) drop(c *contest) {
 	c.over = true
+	delete(m.sendings, c)
 	c.notices = notices{}
 	m.timers.set(c, 0)
 	m.trouble.forget(c.lock.name)

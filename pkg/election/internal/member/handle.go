@@ -101,7 +101,6 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 			return []happening{{c, machine.RunnersStopped{}}}
 		}
 	case machine.WakeAt:
-		c.tickAt = a.At
 		m.rewake(c)
 	case machine.EndSession:
 		m.notBefore = max(m.notBefore, a.NotBefore)

@@ -82,6 +82,8 @@ type Member struct {
 	gone map[lockName]gone
 	// disowned are the locks of which neither a release nor a take could be written.
 	disowned map[lockName]disowned
+	// sendings are the writes to locks whose answers have not come.
+	sendings map[*contest][]sending
 	// untold are the names of those locks that the log does not tell of yet.
 	untold []string
 	// heard is when the owner of each session was last heard of, by the session's name, for the
@@ -144,6 +146,7 @@ func New(cfg Config) *Member {
 		published:  notSynced.Digest(),
 		asked:      map[uint64]asked{},
 		contests:   contests{of: map[ID]*contest{}},
+		sendings:   map[*contest][]sending{},
 		open:       map[*contest]bool{},
 		handed:     map[lockName]bool{},
 		gone:       map[lockName]gone{},

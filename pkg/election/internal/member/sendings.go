@@ -24,18 +24,21 @@ const mostSendings = 20
 
 // sends notes a write that goes out.
 func (c *contest) sends(r *record.Record) {
-	if r.Mark != nil {
-		kept := c.sendings[max(0, len(c.sendings)-mostSendings+1):]
-		c.sendings = append(slices.Clone(kept), sending{r.Mark.Beat, r.Acquired, r.Renewed, r.Duration})
+	if r.Mark != nil && !c.over {
+		sent := c.m.sendings[c]
+		kept := sent[max(0, len(sent)-mostSendings+1):]
+		c.m.sendings[c] = append(slices.Clone(kept), sending{r.Mark.Beat, r.Acquired, r.Renewed, r.Duration})
 	}
 }
 
 // stored forgets the writes up to the beat, of which the last is known to be stored as it was sent.
 func (c *contest) stored(beat uint64) {
-	c.sendings = slices.DeleteFunc(c.sendings, func(s sending) bool { return s.beat <= beat })
-	if len(c.sendings) == 0 {
-		c.sendings = nil // thousands of contests keep nothing
+	left := slices.DeleteFunc(c.m.sendings[c], func(s sending) bool { return s.beat <= beat })
+	if len(left) == 0 {
+		delete(c.m.sendings, c)
+		return
 	}
+	c.m.sendings[c] = left
 }
 
 // altered says whether a record that somebody shows is a write of ours that is stored otherwise than
@@ -44,11 +47,12 @@ func (m *Member) altered(c *contest, r *record.Record) bool {
 	if r == nil || r.Holder != m.identity || !r.Bound() {
 		return false
 	}
-	i := slices.IndexFunc(c.sendings, func(s sending) bool { return s.beat == r.Mark.Beat })
+	sent := m.sendings[c]
+	i := slices.IndexFunc(sent, func(s sending) bool { return s.beat == r.Mark.Beat })
 	if i < 0 {
 		return false
 	}
-	if s := c.sendings[i]; s.duration == r.Duration && sameTime(s.acquired, r.Acquired) && sameTime(s.renewed, r.Renewed) {
+	if s := sent[i]; s.duration == r.Duration && sameTime(s.acquired, r.Acquired) && sameTime(s.renewed, r.Renewed) {
 		c.stored(s.beat)
 		return false
 	}

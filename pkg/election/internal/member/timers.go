@@ -83,7 +83,7 @@ func (m *Member) rewake(c *contest) {
 	if c.over {
 		return
 	}
-	at := c.tickAt
+	at := c.state.WakesAt()
 	if n := c.notices.at; n != 0 && (at == 0 || n < at) {
 		at = n
 	}
@@ -102,8 +102,7 @@ func (m *Member) rewake(c *contest) {
 
 // woken does what the contest's timer was set for.
 func (m *Member) woken(c *contest) {
-	if c.tickAt != 0 && c.tickAt <= m.now {
-		c.tickAt = 0
+	if at := c.state.WakesAt(); at != 0 && at <= m.now {
 		m.handle(c, machine.Tick{})
 	} else {
 		if c.inner != nil {

@@ -330,9 +330,9 @@ var rows = []mutant{
 		new: "		_ = stop\n",
 	},
 	{
-		name: "timers-are-forgotten", rule: "dead-by-the-deadline", file: "internal/member/handle.go",
-		old: "		c.tickAt = a.At\n",
-		new: "",
+		name: "timers-are-forgotten", rule: "dead-by-the-deadline", file: "internal/member/timers.go",
+		old: "	at := c.state.WakesAt()\n	if n :=",
+		new: "	at := record.Instant(0)\n	if n :=",
 	},
 	{
 		name: "told-what-a-list-of-before-shows", rule: "unknown-is-waited-out", file: "internal/member/watching.go",

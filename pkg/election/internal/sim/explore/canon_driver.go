@@ -41,6 +41,7 @@ var driverFields = map[string]string{
 	"Member.longestGrace": "", // the only one
 	"Member.toldLate":     "plain",
 	"Member.lateNext":     "due",
+	"Member.sendings":     "", // nobody stores other times than were sent
 	"Member.open":         "", // no term fails open, and so what follows
 	"Member.openNow":      "",
 	"Member.openStale":    "",
@@ -99,10 +100,8 @@ var driverFields = map[string]string{
 	"contest.notices":   "when it is to be told next",
 	"contest.alarm":     "when it is to be told",
 	"contest.takenOver": "", // for the log
-	"contest.tickAt":    "due",
 	"contest.wakeAt":    "", // the earliest of these
 	"contest.slot":      "",
-	"contest.sendings":  "", // nobody stores other times than were sent
 	"contest.place":     "",
 
 	"stream.store":        "",
@@ -205,7 +204,6 @@ func (c *canon) driver(w *world, m *proc) {
 		notices := one.get("notices")
 		beats, since := one.instant("beats"), d.get("beat").instant("Since")
 		c.flag(one.is("listed"), one.is("working"), notices.is("jeopardy"), beats != 0, beats == since, m.work.beats == since)
-		c.instant(one.instant("tickAt"), due)
 		c.instant(notices.instant("at"), due)
 		if alarm := one.get("alarm").v; alarm.IsNil() {
 			c.add(0, plain)

@@ -64,7 +64,7 @@ var fields = map[string]field{
 	"State.preferredSince":   {class: leftOut}, // for locks shared with Istio
 	"writes.first":           {class: leftOut}, // for claims
 	"State.sightless":        {sessions: true},
-	"State.Disowned":         {sessions: true},
+	"State.disowned":         {sessions: true},
 	"Disowned.Beat":          {class: beat},
 	"validity.owedSince":     {class: since, reach: lease, sessions: true},
 	"Lock.beaten":            {sessions: true, unless: ofOtherBeat},

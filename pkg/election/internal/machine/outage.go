@@ -44,6 +44,10 @@ func (s *step) failOpen(stopAt record.Instant) record.Instant {
 		s.wakeAt(due)
 		return stopAt
 	}
+	if silent := s.silentAt(); s.now < silent {
+		s.wakeAt(silent)
+		return stopAt
+	}
 	deadline := min(s.now.Add(t.Extension()), s.validity.until.Add(s.cfg.Outage.For))
 	if deadline <= s.Term.Deadline {
 		return stopAt
@@ -53,6 +57,19 @@ func (s *step) failOpen(stopAt record.Instant) record.Instant {
 	stopAt = deadline.Add(-t.StopGrace)
 	s.wakeAt(stopAt.Add(-t.RenewInterval))
 	return stopAt
+}
+
+// silentAt is from when on the store is taken to say nothing. A driver that was held up finds its term
+// nearly over, but has not asked the store since: it asks first.
+func (s *step) silentAt() record.Instant {
+	if s.writes.retryAt != 0 {
+		return s.now // an attempt failed since the last write was stored
+	}
+	asked := s.now // as far as nothing is open, the next renewal goes out in this step
+	for _, w := range s.writes.open {
+		asked = min(asked, w.asked)
+	}
+	return asked.Add(s.cfg.Timing.RenewInterval / 4)
 }
 
 // refusal takes in that the store said no to a renewal: from here on its silence is no

@@ -33,6 +33,8 @@ type contest struct {
 	committedSent record.Instant
 	// takenThroughSession: its newest take is renewed by its session.
 	takenThroughSession bool
+	// askedAt is when the first request for its lock went out since a write had a definite answer; zero for none.
+	askedAt record.Instant
 	// storedBeat is the highest beat of its own that the store has seen.
 	storedBeat uint64
 	pace       pace
@@ -42,6 +44,12 @@ type contest struct {
 	betterSince record.Instant
 	// betterBefore is betterSince before the present step.
 	betterBefore record.Instant
+	// judgedBy is from what it was last found whether it knows somebody worth a move.
+	judgedBy struct {
+		view   *machine.View
+		seen   *preference
+		better bool
+	}
 	// lacks: a list that the member takes in right now shows that the lock is not its own any more.
 	lacks bool
 	// preferred is what it knew of the preference.

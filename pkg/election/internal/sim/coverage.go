@@ -142,6 +142,8 @@ type Coverage struct {
 	Transitions map[string]int
 	// Terms counts those started, Moves those after faults had ended.
 	Terms, Moves int
+	// Excused counts who was at work beside another as docs/ranges.md says of terms that fail open.
+	Excused int
 	// LongestGap is the longest time for which an election had no leader though nothing
 	// went wrong any more, as a part of what livenessBound allows.
 	LongestGap float64
@@ -169,12 +171,14 @@ func (c *Coverage) Add(o Coverage) {
 	}
 	c.Terms += o.Terms
 	c.Moves += o.Moves
+	c.Excused += o.Excused
 	c.LongestGap = max(c.LongestGap, o.LongestGap)
 }
 
 func (c Coverage) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "terms %d, of them %d in calm; longest gap in calm %.0f %% of its bound\n", c.Terms, c.Moves, 100*c.LongestGap)
+	fmt.Fprintf(&b, "terms %d, of them %d in calm; longest gap in calm %.0f %% of its bound; overlaps that are the price of failing open %d\n",
+		c.Terms, c.Moves, 100*c.LongestGap, c.Excused)
 	for f, n := range c.Seen {
 		fmt.Fprintf(&b, "%-24s %d\n", Fault(f), n)
 	}

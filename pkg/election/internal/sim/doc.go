@@ -89,7 +89,9 @@
 // In the class of scenarios named Outages the store falls silent for all members alike, and the terms
 // of some elections outlast that. Nobody is cut off alone there, and no lock is edited: either gives the
 // guarantee away, as docs/ranges.md says. All judges stand; a term that fails open is granted more than
-// its last write allows, but not more than its configuration does.
+// its last write allows, but not more than its configuration does. One overlap is counted and not objected
+// to, which that page calls the price: the member of a term that failed open died or was frozen in silences
+// of which none was long enough to be noticed.
 //
 // # Faults
 //

@@ -128,6 +128,8 @@ func (j *judge) extended(m *contest, until record.Instant) {
 		w.violate("rule seen-not-assumed", "%s: %s extends by what it has seen of its session, and the same list shows that the lock is not its own", m.name, m.i.identity)
 	case m.outer == nil && m.committedToken != m.work.token || until > valid.Add(m.outlasts()):
 		w.violate(rule, "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)
+	case until > valid && !m.i.several && (m.askedAt == 0 || m.askedAt >= m.i.now()):
+		w.violate("rule open-until-a-no", "%s: %s outlasts its last committed write, and has not asked for another one", m.name, m.i.identity)
 	}
 }
 
@@ -195,11 +197,15 @@ func (j *judge) doubted(i *incarnation) {
 // better says whether the leader knows somebody worth a move: one that outranks it, is
 // ready, proven and in good standing, and sees the same preference.
 func (m *contest) better() bool {
-	h := m.i.p.h
-	return slices.ContainsFunc(m.i.member.View().Peers, func(p machine.Peer) bool {
-		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == m.i.seen.Digest() &&
-			h.policy.Outranks(p.Key(), h.key(), m.i.seen.For(m.of()))
-	})
+	h, view, seen := m.i.p.h, m.i.member.View(), m.i.seen
+	if m.judgedBy.view != view || m.judgedBy.seen != seen {
+		m.judgedBy.view, m.judgedBy.seen = view, seen
+		m.judgedBy.better = slices.ContainsFunc(view.Peers, func(p machine.Peer) bool {
+			return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == seen.Digest() &&
+				h.policy.Outranks(p.Key(), h.key(), seen.For(m.of()))
+		})
+	}
+	return m.judgedBy.better
 }
 
 // knows: the member has been told of something.
@@ -239,7 +245,7 @@ func (j *judge) outlived(k *work) {
 func (j *judge) atWork(k *work) {
 	e := k.m.election
 	for _, other := range j.working[e] {
-		if j.sees(j) {
+		if j.sees(j) && !j.w.excused(other) {
 			j.w.violate("overlap", "%s: %s (token %d) and %s (token %d) are at work at once", j.w.elections[e], other.m.i.identity, other.token, k.m.i.identity, k.token)
 		}
 	}
@@ -317,7 +323,7 @@ func (j *judge) taken(m *contest) {
 		return
 	}
 	for _, k := range j.working[m.election] {
-		if !k.m.needs(m.name) {
+		if !k.m.needs(m.name) || w.excused(k) {
 			continue
 		}
 		w.violate("rule living-terms-stay", "%s: %s takes it while %s is at work", m.name, m.i.identity, k.m.i.identity)
@@ -327,7 +333,7 @@ func (j *judge) taken(m *contest) {
 			continue
 		}
 		o := h.proc.inc.contests[m.election]
-		if o != nil && o.outer == nil && o.needs(m.name) && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline {
+		if o != nil && o.outer == nil && o.needs(m.name) && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline && !w.excused(o.work) {
 			w.violate("rule living-terms-stay", "%s: %s takes it during the term of %s", m.name, m.i.identity, o.i.identity)
 		}
 	}

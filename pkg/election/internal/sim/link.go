@@ -141,6 +141,9 @@ func (i *incarnation) send(do member.Send) {
 			q.m = &contest{i: i, election: w.electionOf(do.Name), name: do.Name} // of a lock that strayed
 		}
 	}
+	if q.m != nil && q.m.askedAt == 0 {
+		q.m.askedAt = q.sent
+	}
 	i.requests[do.Request] = q
 	w.judge.wrote(i, q.m)
 	w.at(i.p.h.clock.when(q.sent.Add(q.timeout)), func() { q.answer(lock.Entry{}, fmt.Errorf("%w: no answer in time", lock.ErrUnknown)) })

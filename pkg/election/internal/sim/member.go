@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -110,8 +112,12 @@ func (i *incarnation) taken(in member.Input) {
 			}
 		}
 	case member.Answered:
-		if q := i.requests[in.Request]; q != nil && q.m != nil && q.record == nil {
+		switch q := i.requests[in.Request]; {
+		case q == nil || q.m == nil:
+		case q.record == nil:
 			q.m.shown(in.Entry.Version.Revision)
+		case lock.OutcomeOf(in.Err) != lock.Unknown && !errors.Is(in.Err, lock.ErrThrottled):
+			q.m.askedAt = 0
 		}
 	case member.Returned:
 		for _, m := range i.contests {

@@ -355,6 +355,11 @@ var rows = []mutant{
 		new: "		return 0",
 	},
 	{
+		name: "open-unasked", rule: "open-until-a-no", file: "internal/machine/outage.go", class: Outages,
+		old: "	if silent := s.silentAt(); s.now < silent {",
+		new: "	if silent := s.silentAt(); silent < 0 {",
+	},
+	{
 		name: "open-for-longer", rule: "open-until-a-no", file: "internal/machine/outage.go", class: Outages,
 		old: "s.validity.until.Add(s.cfg.Outage.For))",
 		new: "s.validity.until.Add(2*s.cfg.Outage.For))",

@@ -41,6 +41,9 @@ func (w *world) pickOutages(rng *rand.Rand) {
 // outlasts is for how long the contest's terms may outlast an outage.
 func (m *contest) outlasts() time.Duration { return m.i.p.h.w.outages[m.election].For }
 
+// silence is a time in which the store said nothing to anybody.
+type silence struct{ from, to int64 }
+
 // silence takes the store away from everybody: it says nothing at all, and forgets what it was asked.
 func (w *world) silence() bool {
 	d := w.spell()
@@ -49,6 +52,11 @@ func (w *world) silence() bool {
 	}
 	d = min(d, time.Duration(w.calmAt-w.now))
 	w.logf("world", "silence for %v", d)
+	if n := len(w.silences); n > 0 && w.silences[n-1].to > w.now {
+		w.silences[n-1].to = w.now + int64(d) // links obey the last word
+	} else {
+		w.silences = append(w.silences, silence{from: w.now, to: w.now + int64(d)})
+	}
 	for _, h := range w.hosts {
 		h.link.out(requestLost, requestLost, d)
 		h.link.deafUntil = w.now + int64(d)
@@ -56,6 +64,32 @@ func (w *world) silence() bool {
 			h.proc.inc.each(func(s *stream) { s.stall(d) })
 		}
 	}
+	return true
+}
+
+// surelyNoticed is for how long nothing was said in a silence that each running member notices: more
+// than two renewIntervals lie between the beats of its session that came through.
+func (w *world) surelyNoticed() time.Duration {
+	return time.Duration(float64(2*w.timing.RenewInterval) * (1 + 2*drift))
+}
+
+// excused says whether work goes on beside the next leader for the reason for which docs/ranges.md says that
+// it may: its term failed open past its validity in silences too short to be noticed, and nobody was there to
+// stop it, since its process died or was frozen.
+func (w *world) excused(k *work) bool {
+	p, m := k.m.i.p, k.m
+	if w.options.Class != Outages || !p.dead && !p.paused {
+		return false
+	}
+	noticed := func(s silence) bool {
+		return s.to >= p.h.clock.when(m.committedSent) && time.Duration(s.to-s.from) > w.surelyNoticed()
+	}
+	valid, now := m.committedSent.Add(m.timing().Validity()), p.h.clock.local(w.now)
+	if now < valid || k.until <= valid || slices.ContainsFunc(w.silences, noticed) {
+		return false
+	}
+	w.cov.Excused++
+	w.logf("judge", "%s: the work of %s goes on after a silence that was too short to be noticed", m.name, m.i.identity)
 	return true
 }
 

@@ -68,7 +68,8 @@ type world struct {
 	calm          bool
 
 	// outages says of each election whether its terms outlast an outage.
-	outages []machine.Outage
+	outages  []machine.Outage
+	silences []silence
 	// meddler is nil in most runs.
 	meddler *meddler
 	// steering is nil but for the class Rollouts.

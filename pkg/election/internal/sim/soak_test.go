@@ -13,6 +13,10 @@ import (
 // soakBatch is how many seeds are run before the state is written down.
 const soakBatch = 5000
 
+// soakShares is for how many schedules of the class Judged there is one of each other class, by how long
+// those take.
+var soakShares = map[Class]uint64{Restore: 10, Moves: 20, Outages: 20, Rollouts: 50}
+
 // TestSoak runs seeds up to PRIMACY_SOAK_SEEDS and writes down in the file PRIMACY_SOAK
 // how far it came, so that it goes on from there when it is run again.
 func TestSoak(t *testing.T) {
@@ -42,7 +46,8 @@ func TestSoak(t *testing.T) {
 			t.Fatal(explain(failed))
 		}
 		for _, c := range Classes[1:] {
-			if _, _, failed := sweep(done+1, n/10, Options{Class: c}); failed != nil {
+			share := soakShares[c]
+			if _, _, failed := sweep(done/share+1, n/share, Options{Class: c}); failed != nil {
 				t.Fatal(explain(failed))
 			}
 		}

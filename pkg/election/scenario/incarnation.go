@@ -13,15 +13,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// incarnation hosts one member of production: it tells the member what happens, and does what the
-// member asks for.
+// incarnation hosts one member of production: it tells the member what happens, and performs its effects.
 type incarnation struct {
 	p        *process
 	identity string
 	member   *member.Member
 	streams  map[uint64]*stream // by watch
-	works    []*work            // by election; nil where there is none
-	// alarmAt is when the alarm goes off; zero while it is off.
+	works    []*work            // by election; nil if there is none
+	// alarmAt is when the alarm goes off; zero if it is off.
 	alarmAt record.Instant
 }
 
@@ -61,12 +60,12 @@ func (p *process) join() {
 	i.do(member.Prefer{Preference: p.preferred}, member.Elections{Added: elections})
 }
 
-// kept is where a lock is kept, as members know it.
+// kept is the store of a lock, as members know it.
 func (w *world) kept(l Lock) member.Store {
 	return member.Store{ID: w.realm.store(l.Store), ByName: l.Store != ""}
 }
 
-// do steps the member, if the incarnation is still there.
+// do steps the member, unless this incarnation is over.
 func (i *incarnation) do(in ...member.Input) {
 	if i.p.inc != i {
 		return
@@ -81,7 +80,7 @@ func (i *incarnation) do(in ...member.Input) {
 	i.setAlarm()
 }
 
-// setAlarm has the member stepped when something is due next.
+// setAlarm has the member stepped when the next thing is due.
 func (i *incarnation) setAlarm() {
 	next := i.member.Wake()
 	if next == i.alarmAt {
@@ -144,7 +143,7 @@ func (i *incarnation) perform(effect member.Effect) {
 	}
 }
 
-// note has the timeline tell what the log of a member tells of others, and of itself.
+// note copies to the timeline what a member's log says about others and itself.
 func (i *incarnation) note(line member.Log) {
 	fields := zapcore.NewMapObjectEncoder()
 	for _, f := range line.Fields {
@@ -159,7 +158,7 @@ func (i *incarnation) note(line member.Log) {
 	}
 }
 
-// nameOf is the member that has an identity; empty for none.
+// nameOf is the member with that identity; empty if there is none.
 func (w *world) nameOf(identity string) string {
 	for _, p := range w.members {
 		if p.inc != nil && p.inc.identity == identity {
@@ -169,7 +168,8 @@ func (w *world) nameOf(identity string) string {
 	return ""
 }
 
-// send sends a request. Where the API is away nothing answers, and nobody knows whether it acted.
+// send sends a request. While the API is away there is no answer, and nobody knows whether the request
+// was carried out.
 func (i *incarnation) send(do member.Send) {
 	w := i.p.w
 	switch {
@@ -201,7 +201,7 @@ func (i *incarnation) send(do member.Send) {
 	}, func() { i.do(answer) })
 }
 
-// course has the API act on a request and the incarnation hear of it.
+// course has the API act on a request, and then the incarnation hear of it.
 func (i *incarnation) course(act, heard func()) {
 	w := i.p.w
 	acts := w.now + int64(writeLatency)

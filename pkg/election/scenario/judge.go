@@ -4,10 +4,10 @@ import (
 	"slices"
 )
 
-// judge knows when whose work was on, and nothing of locks.
+// judge records when work was on, and whose. It knows nothing of locks.
 type judge struct {
 	elections []track
-	// changedAt is when any work began or ended last.
+	// changedAt is when any work last began or ended.
 	changedAt int64
 	// outlived counts work that only its guard ended.
 	outlived int
@@ -15,7 +15,7 @@ type judge struct {
 
 // track is what one election saw.
 type track struct {
-	// spans are all stretches of work, in the order in which they began.
+	// spans are all terms' work, in the order in which it began.
 	spans []*span
 }
 
@@ -66,15 +66,15 @@ func (j *judge) ledBy(member string) (led []int) {
 	return led
 }
 
-// gap is a time without any work, until end; negative end: for as long as was played.
+// gap is a time without any work. A negative end means until the end of the play.
 type gap struct {
 	begin, end int64
-	from, to   *span // to is nil where nobody came after
+	from, to   *span // to is nil if nobody came after
 }
 
-// gaps are those that end after since, and the overlaps of the same time.
+// gaps are the gaps that end after since, and the overlaps of the same time.
 func (t *track) gaps(since, now int64) (gaps []gap, overlaps []overlap) {
-	var last *span // of those so far, the one that lasts longest
+	var last *span // the one so far that lasts longest
 	for _, s := range t.spans {
 		end := now
 		if s.over() {
@@ -104,7 +104,7 @@ func till(s *span, now int64) int64 {
 	return now
 }
 
-// overlap is a stretch in which two were at work.
+// overlap is a time in which two members were at work.
 type overlap struct {
 	a, b       *span
 	begin, end int64

@@ -23,7 +23,7 @@ func TestJudge(t *testing.T) {
 	} {
 		var track track
 		for _, s := range tt.spans {
-			// Times count from 50 on, so that there is something before.
+			// Times count from 50 on, which leaves room for earlier ones.
 			end := s.end
 			if s.begin >= 0 && end >= 0 || s.begin < 0 && end != -1 {
 				end += 50

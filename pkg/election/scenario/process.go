@@ -5,18 +5,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// process is one member's process, one incarnation after the other.
+// process is the process of one member, one incarnation after the other.
 type process struct {
 	w    *world
 	spec Member
-	// offset is what its clock shows at the beginning.
+	// offset is what its clock shows at the beginning of the play.
 	offset int64
 	dead   bool
-	// preferred is what it sees of the preference.
+	// preferred is the preference that it sees.
 	preferred record.Preferred
 	inc       *incarnation
-	// left is what the last incarnation left, terms counts those of each election, and ranges is
-	// what is known of theirs.
+	// left is what the last incarnation left. terms counts the terms of each election, and ranges holds
+	// what this process knows of each election's ranges.
 	left   member.Heritage
 	terms  []int
 	ranges []*member.Ranges
@@ -40,7 +40,7 @@ func (p *process) now() record.Instant { return record.Instant(p.offset + p.w.no
 // when is the time at which the process's clock shows i.
 func (p *process) when(i record.Instant) int64 { return int64(i) - p.offset }
 
-// seePreference takes in what the source says, or will say once it can be reached.
+// seePreference takes in what the source says, or says once it can be reached.
 func (p *process) seePreference() {
 	if p.w.away(p.w.now) {
 		p.w.at(p.w.awayUntil+int64(showLatency), p.seePreference)
@@ -52,7 +52,7 @@ func (p *process) seePreference() {
 	}
 }
 
-// cut breaks the member's stream, because the API is away.
+// cut breaks the member's streams, because the API is away.
 func (p *process) cut() {
 	if i := p.inc; i != nil {
 		i.cut()
@@ -73,7 +73,7 @@ func (p *process) kill() {
 	p.inc = nil
 }
 
-// rejoin begins the next incarnation, unless the last ones came to nothing: then later.
+// rejoin begins the next incarnation, after a pause if the last ones were short.
 func (p *process) rejoin() {
 	p.left, p.inc = p.inc.member.Heritage(), nil
 	p.w.note("%s comes back under a new identity", p.spec.Name)

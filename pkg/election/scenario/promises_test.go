@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// seeds is how many seeds each promise is held to.
+// seeds is the number of seeds that each promise is checked with.
 const seeds = 25
 
 func eachSeed(t *testing.T, f func(t *testing.T, profile string, seed uint64)) {
@@ -21,10 +21,10 @@ func eachSeed(t *testing.T, f func(t *testing.T, profile string, seed uint64)) {
 	}
 }
 
-// some requests and sights, each of milliseconds.
+// prompt allows for some requests and their sight, of milliseconds each.
 const prompt = 50 * time.Millisecond
 
-// After a death others wait for what the arithmetic says, by record and by session.
+// After a death the others wait for as long as the arithmetic says, with records and with sessions.
 func TestGapAfterADeath(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		s := three(t, profile, Event{Kind: Kill, At: 10 * time.Second, Member: Leader})
@@ -44,7 +44,7 @@ func TestGapAfterADeath(t *testing.T) {
 	})
 }
 
-// A switch of the default moves everything, with no more than two writes in between.
+// A switch of the default moves everything, with at most two writes in between.
 func TestGapOfASwitch(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		s := three(t, profile, Event{Kind: Default, At: 30 * time.Second, Revision: "green"})
@@ -61,8 +61,8 @@ func TestGapOfASwitch(t *testing.T) {
 	})
 }
 
-// An outage stops nothing as long as there is time left to find out that it is over: for
-// records a retry, for sessions one of the watch, which waits for longer the longer it lasts.
+// An outage stops nothing if enough time is left to find out that it is over: for records one retry, for
+// sessions one retry of the watch, which waits longer the longer the outage lasts.
 func TestShortOutages(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		timing := timingOf(t, profile)
@@ -80,7 +80,7 @@ func TestShortOutages(t *testing.T) {
 	})
 }
 
-// An outage of two leases stops everything in time, and after it all is led again.
+// An outage of two leases stops everything in time, and after it every election is led again.
 func TestLongOutages(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		timing := timingOf(t, profile)
@@ -104,7 +104,7 @@ func TestLongOutages(t *testing.T) {
 	})
 }
 
-// What fails open goes on for as long as the API is away.
+// An election that fails open goes on for as long as the API is away.
 func TestFailOpen(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		timing := timingOf(t, profile)
@@ -123,8 +123,8 @@ func TestFailOpen(t *testing.T) {
 	})
 }
 
-// In a quiet time each member beats once for each renewInterval, and who leads renews each
-// record once for each.
+// In a quiet time each member beats once per renewInterval, and the leader renews each record once per
+// renewInterval.
 func TestRequestsOfAQuietTime(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		s := three(t, profile)

@@ -2,7 +2,7 @@ package scenario
 
 import "container/heap"
 
-// queue holds what will happen, by time and then by when it was planned.
+// queue holds what will happen, ordered by time and then by when it was planned.
 type queue struct {
 	planned plans
 	seq     uint64
@@ -22,10 +22,10 @@ func (p plans) Less(i, j int) bool {
 }
 func (p plans) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
 
-// Push and Pop are heap's; use push and pop of the queue.
+// Push and Pop implement heap.Interface; use push and pop of the queue.
 func (p *plans) Push(x any) { *p = append(*p, x.(plan)) }
 
-// Pop is heap's.
+// Pop implements heap.Interface.
 func (p *plans) Pop() any {
 	last := (*p)[len(*p)-1]
 	(*p)[len(*p)-1] = plan{}
@@ -38,7 +38,7 @@ func (q *queue) push(at int64, do func()) {
 	heap.Push(&q.planned, plan{at, q.seq, do})
 }
 
-// next is when something happens next; false when nothing will.
+// next is the time of the next event; false if there is none.
 func (q *queue) next() (at int64, ok bool) {
 	if len(q.planned) == 0 {
 		return 0, false

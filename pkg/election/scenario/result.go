@@ -10,7 +10,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 )
 
-// Seconds is a duration that is written as a number of seconds in JSON.
+// Seconds is a duration that JSON shows as a number of seconds.
 type Seconds time.Duration
 
 // MarshalJSON implements json.Marshaler.
@@ -18,7 +18,7 @@ func (s Seconds) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, time.Duration(s).Round(time.Microsecond).Seconds(), 'f', -1, 64), nil
 }
 
-// String is the duration as people read it.
+// String is the duration, rounded for people.
 func (s Seconds) String() string {
 	d := time.Duration(s)
 	switch {
@@ -32,12 +32,12 @@ func (s Seconds) String() string {
 	return d.String()
 }
 
-// Result is what came of a play. Times count from when the group had settled.
+// Result is the outcome of a play. Times count from when the group had settled.
 type Result struct {
 	Seed    uint64         `json:"seed"`
 	For     Seconds        `json:"forSeconds"`
 	Members []MemberResult `json:"members"`
-	// Settled is how long the start took, until every election was led and nobody moved.
+	// Settled is how long the start took until every election was led and nobody moved.
 	Settled   Seconds          `json:"settledAfterSeconds"`
 	Elections []ElectionResult `json:"elections"`
 	Moves     []Move           `json:"moves"`
@@ -45,9 +45,9 @@ type Result struct {
 	// Outlived counts work that went on until its guard killed it at the deadline.
 	Outlived int      `json:"outlivedTheirDeadline"`
 	Requests Requests `json:"requests"`
-	// Timeline tells what else happened.
+	// Timeline says what else happened.
 	Timeline []Line `json:"timeline"`
-	// Notes say what the result does not tell.
+	// Notes say what the result does not show.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -63,15 +63,15 @@ type MemberResult struct {
 type ElectionResult struct {
 	Name    string `json:"name"`
 	Renewal string `json:"renewal"`
-	// Leader is who leads at the end; empty for nobody.
+	// Leader is the leader at the end; empty for nobody.
 	Leader string `json:"leader"`
 	Moves  int    `json:"moves"`
-	// LongestGap is the longest time without a leader, WithoutLeader all such time.
+	// LongestGap is the longest time without a leader, and WithoutLeader is the sum of all such times.
 	LongestGap    Seconds `json:"longestGapSeconds"`
 	WithoutLeader Seconds `json:"withoutLeaderSeconds"`
 	Overlaps      int     `json:"overlaps"`
-	// Tolerates is how long the API may be away at the worst moment until work stops; it
-	// goes on for FailsOpen beyond its lease's end where that is not zero.
+	// Tolerates is how long an outage of the API that begins at the worst moment may last before work
+	// stops. With FailsOpen not zero, work goes on for that long after the end of its lease.
 	Tolerates Seconds `json:"outageToleratedSeconds"`
 	FailsOpen Seconds `json:"failsOpenSeconds,omitempty"`
 }
@@ -83,12 +83,12 @@ type Move struct {
 	Stopped Seconds `json:"stoppedAtSeconds"`
 	From    string  `json:"from"`
 	Reason  string  `json:"reason"`
-	// To is the new leader, at work since Stopped + Gap; empty where none came.
+	// To is the new leader, at work since Stopped + Gap; empty if there was none.
 	To  string  `json:"to"`
 	Gap Seconds `json:"gapSeconds"`
 }
 
-// Overlap is a time in which two were at work.
+// Overlap is a time in which two members were at work.
 type Overlap struct {
 	Election string    `json:"election"`
 	Members  [2]string `json:"members"`
@@ -96,9 +96,9 @@ type Overlap struct {
 	For      Seconds   `json:"forSeconds"`
 }
 
-// Requests are what members sent to the API from when the group had settled.
+// Requests are what members sent to the API after the group had settled.
 type Requests struct {
-	// Beats renew sessions, and end those of the dead; Renewals renew records.
+	// Beats renew sessions, and end the sessions of dead members. Renewals renew records.
 	Beats    int `json:"beats"`
 	Renewals int `json:"renewals"`
 	// Moves take, release and create locks.
@@ -107,7 +107,7 @@ type Requests struct {
 	PerSecond float64 `json:"perSecond"`
 }
 
-// Total are all of them.
+// Total is the number of all requests.
 func (r Requests) Total() int { return r.Beats + r.Renewals + r.Moves + r.Reads }
 
 // Line is one line of the timeline.
@@ -135,7 +135,7 @@ func (w *world) result() *Result {
 	return r
 }
 
-// electionResult sums one election up, and adds its moves and overlaps.
+// electionResult sums up one election, and adds its moves and overlaps to r.
 func (w *world) electionResult(n int, r *Result) ElectionResult {
 	e, t := &w.s.Elections[n], &w.judge.elections[n]
 	out := ElectionResult{Name: e.Name, Renewal: string(e.Renewal), Leader: t.leader(), Tolerates: Seconds(e.Timing.Outage())}
@@ -181,10 +181,10 @@ func (w *world) names(elections []int) string {
 	return some(names)
 }
 
-// mostNamed is how many names a line lists.
+// mostNamed is the most names that a line lists.
 const mostNamed = 6
 
-// some lists the names, or the first of many.
+// some lists the names, or the first ones of many.
 func some(names []string) string {
 	if len(names) <= mostNamed {
 		return strings.Join(names, ", ")

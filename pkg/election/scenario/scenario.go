@@ -15,7 +15,7 @@ import (
 // Scenario is what to play.
 type Scenario struct {
 	Group string
-	// Timing is that of the sessions.
+	// Timing is the timing of the sessions.
 	Timing    record.Timing
 	Elections []Election
 	Members   []Member
@@ -23,21 +23,21 @@ type Scenario struct {
 	Preferred record.Preferred
 	// Events happen at times that count from when the group has settled.
 	Events []Event
-	// For is how long is played from there on.
+	// For is how long to play from there on.
 	For  time.Duration
 	Seed uint64
 	// StopTime is how long runners take to stop.
 	StopTime time.Duration
 
-	// liar is a member that says too early that its work has stopped; for tests of the judge.
+	// liar is a member that reports too early that its work has stopped; for tests of the judge.
 	liar string
 }
 
 // Election is one election that all members take part in.
 type Election struct {
 	Name string
-	// Lock is named as the election where it has no name. MigrateFrom is the one that it had until
-	// now; nil where it does not migrate.
+	// Lock has the election's name if it has none of its own. MigrateFrom is the former lock; nil if the
+	// election does not migrate.
 	Lock        Lock
 	MigrateFrom *Lock
 	Timing      record.Timing
@@ -47,21 +47,21 @@ type Election struct {
 	Range       bool
 	Outage      machine.Outage
 	Foreign     machine.Foreigners
-	// Only is the revision whose members alone take part; empty for all.
+	// Only is the revision whose members take part; empty for all members.
 	Only string
-	// Runners says what there is to stop when a term ends.
+	// Runners says whether there is work to stop when a term ends.
 	Runners Runners
 }
 
-// Lock is one lock. Store names where it is kept, and watched by its name; empty for where the
-// sessions are.
+// Lock is one lock. Store names the store that keeps it, where it is watched by its name; empty for the
+// store of the sessions.
 type Lock struct{ Store, Name string }
 
 // Runners says whether an election has runners.
 type Runners int
 
 const (
-	// WithRunners: work is stopped, which takes StopTime.
+	// WithRunners: there is work to stop, which takes StopTime.
 	WithRunners Runners = iota + 1
 	// WithoutRunners: leadership itself is the product, and there is nothing to stop.
 	WithoutRunners
@@ -79,7 +79,7 @@ type Member struct {
 type Event struct {
 	Kind EventKind
 	At   time.Duration
-	// Member is whom Kill is about: a name, or Leader.
+	// Member is the member that Kill kills: a name, or Leader.
 	Member string
 	// For is how long the API is away.
 	For time.Duration
@@ -99,11 +99,11 @@ const (
 	Default
 )
 
-// Leader stands for the member that leads most elections when it happens, the first by
-// name among equals.
+// Leader stands for the member that leads most elections when the event happens; among equals, the first
+// by name.
 const Leader = "leader"
 
-// String is the event as the command line has it.
+// String is the event as the command line writes it.
 func (e Event) String() string {
 	switch e.Kind {
 	case Kill:
@@ -116,7 +116,7 @@ func (e Event) String() string {
 	return fmt.Sprintf("EventKind(%d)", int(e.Kind))
 }
 
-// end is when it is over.
+// end is when the event is over.
 func (e Event) end() time.Duration {
 	if e.Kind == APIAway {
 		return e.At + e.For
@@ -124,13 +124,13 @@ func (e Event) end() time.Duration {
 	return e.At
 }
 
-// MostMembers is how many members can be played, and mostFor for how long.
+// MostMembers is the most members of a scenario, and mostFor the longest time.
 const (
 	MostMembers = 100
 	mostFor     = 24 * time.Hour
 )
 
-// check says why a scenario cannot be played, for people.
+// check says, for people, why a scenario cannot be played.
 func (s *Scenario) check() error {
 	switch {
 	case len(s.Elections) == 0:

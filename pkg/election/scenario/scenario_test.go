@@ -42,7 +42,7 @@ func three(t *testing.T, profile string, events ...Event) Scenario {
 	return s
 }
 
-// play plays it, and holds it to what holds for every play.
+// play plays s, and checks what holds for every play.
 func play(t *testing.T, s Scenario) *Result {
 	t.Helper()
 	r, err := Play(s)
@@ -67,7 +67,7 @@ func text(t *testing.T, r *Result) string {
 	return b.String()
 }
 
-// TestText reads the timelines as people do; -update writes them anew.
+// TestText compares the timelines with testdata; -update rewrites it.
 func TestText(t *testing.T) {
 	kill := Event{Kind: Kill, At: 10 * time.Second, Member: Leader}
 	green := Event{Kind: Default, At: 30 * time.Second, Revision: "green"}
@@ -124,8 +124,8 @@ func TestSameSeedSamePlay(t *testing.T) {
 	}
 }
 
-// A member says that its work has stopped, and works on for a second: the next one begins
-// meanwhile, and the judge must say so.
+// A member says that its work has stopped, and works on for a second. The next member begins meanwhile,
+// and the judge must say so.
 func TestPlantedOverlapIsSeen(t *testing.T) {
 	s := three(t, "fast", Event{Kind: Default, At: 10 * time.Second, Revision: "green"})
 	planted := 0

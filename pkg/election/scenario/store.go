@@ -9,11 +9,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// store is one kind of objects: it compares and swaps at once, and keeps every change.
+// store holds one kind of objects. It compares and swaps at once, and keeps every change.
 type store struct {
-	// named is what the scenario calls it.
+	// named is its name in the scenario.
 	named string
-	// realm is what it has in common with the others.
+	// realm is what it shares with the other stores.
 	realm   *realm
 	objects []lock.Entry // by name
 	// history is every change in order; streams are cursors into it.
@@ -27,7 +27,7 @@ type realm struct {
 	stores   []*store // the first has the sessions
 }
 
-// store is the number of the store of that name.
+// store is the number of the store with that name.
 func (r *realm) store(named string) int {
 	for n, s := range r.stores {
 		if s.named == named {
@@ -49,7 +49,7 @@ func (s *store) get(name string) lock.Entry {
 	return lock.Entry{Name: name}
 }
 
-// put does what lock.Store.Put promises. The record becomes the store's.
+// put does what lock.Store.Put promises. The record belongs to the store from then on.
 func (s *store) put(name string, r *record.Record, replaces record.Version) (lock.Entry, error) {
 	i, exists := s.find(name)
 	e := lock.Entry{Name: name, Record: r}

@@ -16,19 +16,19 @@ type stream struct {
 	store *store
 	// names are the objects that it shows; nil for all.
 	names []string
-	// ended: the member wants it no more.
+	// ended: the member no longer wants it.
 	ended  bool
 	open   bool
 	cursor int
 	// listed says whether it has begun with a list.
 	listed bool
-	// shows says whether a change is under way.
+	// shows says whether a change is on its way.
 	shows bool
-	// breaks counts attempts in a row that came to nothing.
+	// breaks counts the failed attempts in a row.
 	breaks int
 }
 
-// Streams are tried again as package follow does it with its default pace.
+// The host retries streams at the default pace of package follow.
 const (
 	firstRetry = 100 * time.Millisecond
 	mostRetry  = 5 * time.Second
@@ -67,15 +67,15 @@ func (s *stream) kick() {
 	})
 }
 
-// of says whether it shows the object.
+// of says whether the stream shows the object.
 func (s *stream) of(e lock.Entry) bool { return s.names == nil || slices.Contains(s.names, e.Name) }
 
-// event is one of this watch, of now.
+// event is an event of this watch at this moment.
 func (s *stream) event(e lock.Event) member.Input {
 	return member.Shown{Watch: s.watch, Event: e, At: s.i.p.now()}
 }
 
-// cut breaks the streams, because the API is away. They are tried again until they are through.
+// cut breaks the streams, because the API is away. They retry until they are through.
 func (i *incarnation) cut() {
 	i.each(func(s *stream) {
 		if s.open {
@@ -85,7 +85,7 @@ func (i *incarnation) cut() {
 	})
 }
 
-// broken has it tried again after a while: at once at first.
+// broken schedules another attempt: the first at once, later ones after a growing wait.
 func (s *stream) broken() {
 	s.breaks++
 	wait := time.Duration(0)
@@ -119,7 +119,7 @@ func (s *stream) attempt() {
 	}
 }
 
-// list begins the stream with all there is.
+// list begins the stream with a list of everything.
 func (s *stream) list() {
 	w := s.i.p.w
 	w.count.Reads++

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// together is how close moves are that share a line.
+	// together is how close moves must be to share a line.
 	together = 100 * time.Millisecond
-	// noticeable is how long a gap is before its beginning has a line of its own.
+	// noticeable is how long a gap must be for its beginning to get a line of its own.
 	noticeable = 100 * time.Millisecond
 )
 
@@ -42,7 +42,7 @@ func (r *Result) WriteText(out io.Writer) error {
 	return err
 }
 
-// open says at the end who is without a leader.
+// open says which elections are without a leader at the end.
 func (r *Result) open() string {
 	var names []string
 	for _, m := range r.Moves {
@@ -56,7 +56,7 @@ func (r *Result) open() string {
 	return "; still without a leader: " + some(names)
 }
 
-// stops are the lines for ends of work that leave a noticeable gap; deaths have theirs.
+// stops are the lines about work that ends and leaves a noticeable gap. A death has its own line.
 func (r *Result) stops() []Line {
 	var lines []Line
 	moves := slices.Clone(r.Moves)
@@ -70,7 +70,7 @@ func (r *Result) stops() []Line {
 	return lines
 }
 
-// leads are the lines for new leaders.
+// leads are the lines about new leaders.
 func (r *Result) leads() []Line {
 	var lines []Line
 	moves := slices.DeleteFunc(slices.Clone(r.Moves), func(m Move) bool { return m.To == "" })
@@ -92,7 +92,8 @@ func (r *Result) leads() []Line {
 	return lines
 }
 
-// grouped puts together what fits the first of a group, in the order of the firsts.
+// grouped groups each move with the first group whose first move it fits, and keeps the order of the
+// first moves.
 func grouped(moves []Move, fits func(a, b Move) bool) (groups [][]Move) {
 next:
 	for _, m := range moves {

@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// work is that of one term.
+// work is the work of one term.
 type work struct {
 	i        *incarnation
 	election member.ID
@@ -15,7 +15,7 @@ type work struct {
 	span     *span
 	// until is the last instant granted.
 	until record.Instant
-	// beats is which beats of the session it goes by; zero for none.
+	// beats says which beats of the session extend it; zero for none.
 	beats    record.Instant
 	stopping bool
 }
@@ -43,7 +43,7 @@ func (k *work) guard() {
 	})
 }
 
-// stop has the work end after the scenario's StopTime, or by its deadline.
+// stop has the work end after the scenario's StopTime, but by its deadline.
 func (k *work) stop(a member.Stop) {
 	p := k.i.p
 	k.stopping = true
@@ -65,7 +65,7 @@ func (k *work) stop(a member.Stop) {
 	})
 }
 
-// off: the work has ended.
+// off ends the work.
 func (k *work) off(why string) {
 	if !k.span.over() {
 		k.i.p.w.judge.end(k.i.p.w.now, k.span, why)

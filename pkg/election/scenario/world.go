@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// writeLatency is from the sending of a request to its answer, and showLatency from a
-	// change to when everybody has seen it.
+	// writeLatency is the time between a request and its answer, and showLatency the time between a
+	// change and when everybody has seen it.
 	writeLatency = 3 * time.Millisecond
 	showLatency  = 3 * time.Millisecond
 )
@@ -26,9 +26,9 @@ type world struct {
 	members []*process
 	// preferred is what the source of the preferred revision says.
 	preferred record.Preferred
-	// awaySince and awayUntil are when the API is, or was last, away.
+	// awaySince and awayUntil bound the present or last outage of the API.
 	awaySince, awayUntil int64
-	// zero is when the group has settled; negative before.
+	// zero is when the group settled; negative before.
 	zero  int64
 	judge *judge
 	count Requests
@@ -74,7 +74,7 @@ func (w *world) settle() error {
 			return errors.New("the elections do not come to rest: somebody moves again and again, or never leads (have a look at the timings with `primacy validate`)")
 		}
 		if rested := w.judge.changedAt + int64(calm); w.judge.allLed() && at > rested {
-			// Anywhere between two renewals, so that seeds differ in what they find.
+			// A random moment between two renewals, so that seeds differ.
 			w.runUntil(rested + w.rng.Int64N(int64(w.s.Timing.RenewInterval)))
 			return nil
 		}
@@ -82,7 +82,7 @@ func (w *world) settle() error {
 	}
 }
 
-// runUntil plays all that happens up to then.
+// runUntil plays everything that happens up to end.
 func (w *world) runUntil(end int64) {
 	for {
 		at, ok := w.queue.next()
@@ -99,7 +99,7 @@ func (w *world) at(t int64, do func()) { w.queue.push(max(t, w.now), do) }
 
 func (w *world) after(d time.Duration, do func()) { w.at(w.now+int64(d), do) }
 
-// wall is what everybody's wall clock shows.
+// wall is what every wall clock shows.
 func (w *world) wall() time.Time {
 	return time.Unix(1_800_000_000, 0).UTC().Add(time.Duration(w.now).Truncate(time.Microsecond))
 }
@@ -107,17 +107,17 @@ func (w *world) wall() time.Time {
 // away says whether the API cannot be reached at time t.
 func (w *world) away(t int64) bool { return w.awaySince <= t && t < w.awayUntil }
 
-// since is the time since the group had settled.
+// since is the time since the group settled.
 func (w *world) since() Seconds { return Seconds(w.now - w.zero) }
 
-// note adds a line to the timeline, once that has begun.
+// note adds a line to the timeline, once the group has settled.
 func (w *world) note(format string, args ...any) {
 	if w.zero >= 0 {
 		w.lines = append(w.lines, Line{At: w.since(), What: fmt.Sprintf(format, args...)})
 	}
 }
 
-// happen lets one of the scenario's events happen.
+// happen performs one of the scenario's events.
 func (w *world) happen(e Event) {
 	switch e.Kind {
 	case Kill:
@@ -144,7 +144,7 @@ func (w *world) happen(e Event) {
 	}
 }
 
-// hint says when a revision that is preferred has no member.
+// hint says so if a preferred revision has no member.
 func (w *world) hint(revision string) string {
 	for _, p := range w.members {
 		if p.spec.Revision == revision && !p.dead {
@@ -154,7 +154,7 @@ func (w *world) hint(revision string) string {
 	return "; no member has it, so nothing moves for its sake"
 }
 
-// victim is the member of that name, if it lives.
+// victim is the member of that name, or Leader, if it lives; nil for none.
 func (w *world) victim(name string) *process {
 	var found *process
 	most := -1

@@ -19,7 +19,7 @@ type Write struct {
 	Beat uint64
 }
 
-// Purpose is what a write is for. Renewals go first.
+// Purpose is what a write is for. The driver sends renewals first.
 type Purpose int
 
 const (
@@ -66,7 +66,7 @@ type Stop struct {
 	By     record.Instant
 }
 
-// WakeAt: send a Tick at this instant, and no other. Zero: none is needed.
+// WakeAt: send a Tick at this instant only. Zero: none is needed.
 type WakeAt struct{ At record.Instant }
 
 // EndSession: this incarnation can no longer be trusted; it must rejoin as a new one,
@@ -76,12 +76,12 @@ type EndSession struct {
 	NotBefore record.Instant
 }
 
-// Disown: publish in our session that whatever we wrote to the lock of that uid, up to that beat, is
-// nobody's (rule disowned-for-good), for as long as the lock shows such a write; or end the session,
+// Disown: publish in our session that all we wrote to the lock of that uid, up to that beat, is nobody's
+// (rule disowned-for-good), and keep it published while the lock shows such a write. Or end the session,
 // which says the same of all locks.
 type Disown struct{ record.Disowned }
 
-// Report: something happened that people may want to know of.
+// Report: something happened that people may want to know.
 type Report struct {
 	Kind   ReportKind
 	Role   Role
@@ -99,12 +99,12 @@ const (
 	RoleChanged ReportKind = iota + 1
 	// PassedOver: the nominee Detail did not take the lock.
 	PassedOver
-	// Ownerless: the lock has no known owner and is waited out; Detail says why.
+	// Ownerless: the lock has no known owner and we wait it out; Detail says why.
 	Ownerless
 	// ForeignHolder: an elector that is not ours holds the lock; Detail is its identity.
 	ForeignHolder
-	// ForeignTooLong: the foreign holder Detail wrote a duration that is not waited out; an
-	// operator must end it (rule unknown-is-waited-out).
+	// ForeignTooLong: the foreign holder Detail wrote a duration that is too long to wait out; an operator
+	// must end it (rule unknown-is-waited-out).
 	ForeignTooLong
 	// Divided: the holder stays because the better member Detail sees another preference.
 	Divided

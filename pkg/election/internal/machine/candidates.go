@@ -9,19 +9,19 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// betters is what there is of members that are worth a move.
+// betters are the members that are worth a move of the lock.
 type betters struct {
 	// best is the first of them; nil where there is none.
 	best *Peer
-	// divided is one that would be, if it saw the same preference as we do.
+	// divided is a member that would be one if it saw the same preference as we do.
 	divided string
-	// next is when one that is passed over may be one; zero for never.
+	// next is when a member that we pass over now may become one; zero for never.
 	next record.Instant
 }
 
-// betters are those that outrank us, live, are ready and in good standing, and see the same preference
-// as we do (rules living-terms-stay, no-flapping). While the preference is not synced a policy lets
-// nobody outrank anybody.
+// betters finds the living members that outrank us, are ready and in good standing, and see the same
+// preference as we do (rules living-terms-stay, no-flapping). While the preference is not synced, a policy
+// lets nobody outrank anybody.
 func (s *step) betters() (found betters) {
 	me := s.cfg.Member
 	for i := range s.View.Peers {
@@ -52,8 +52,8 @@ func (s *step) betters() (found betters) {
 // better is the member that is worth a move, or nil.
 func (s *step) better() *Peer { return s.betters().best }
 
-// successor is who should take the lock next, among the living and ourselves: every
-// member that sees the same directory names the same one (rule succession). Empty: nobody.
+// successor is the member that should take the lock next, among the living ones and ourselves. Members that
+// see the same directory name the same one (rule succession). Empty: nobody.
 func (s *step) successor(without ...string) string {
 	var best *Peer
 	consider := func(p *Peer) {
@@ -75,8 +75,8 @@ func (s *step) successor(without ...string) string {
 	return best.Identity
 }
 
-// place is how many members come before us as the successor of the holder: none before the
-// one that successor names. Whoever bears the holder's own name is not that one.
+// place is how many members come before us as successors of the holder; zero for the one that successor
+// names. It leaves out a member with the holder's name, and puts us one place later if the name is ours.
 func (s *step) place(holder string) int {
 	me, before := s.asPeer(), 0
 	if me.Identity == holder {
@@ -107,8 +107,8 @@ func (s *step) asPeer() Peer {
 // not known to be unable to work.
 func (s *step) stands() bool { return s.Standing(s.now) && s.cfg.Member.StandsFor(s.cfg.Election) }
 
-// compare puts the better successor first: whoever fell lately last of all, then the
-// policy's order, readiness, standing, and the highest hash.
+// compare puts the better successor first. It goes by trust (members that fell lately come last of all),
+// the policy's order, readiness, standing, and the highest hash.
 func (s *step) compare(a, b *Peer) int {
 	election := s.cfg.Election
 	return cmp.Or(
@@ -136,8 +136,8 @@ func trueFirst(a, b bool) int {
 	return 1
 }
 
-// lot draws a number for a member in an election, alike everywhere, so that the
-// elections of a dead member spread over the living.
+// lot is a number for a member in an election. All members compute the same, so that the elections of a
+// dead member spread over the living.
 func lot(election, identity string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(election)) // a hash never fails to write
@@ -159,8 +159,8 @@ func (s *step) configOf(identity string) string {
 	return ""
 }
 
-// passedOverUntil is until when the member is passed over, since it let a nomination go by, or released a
-// lock because it leaves; zero where it is not, or something has changed about it since.
+// passedOverUntil is until when we pass over the member, since it let a nomination go by or released a lock
+// because it leaves. It is zero if we don't, or if the member's configuration changed since.
 func (s *step) passedOverUntil(m record.Member) record.Instant {
 	if p := s.succession.passing(m.Identity); p.config == m.Config {
 		return p.until

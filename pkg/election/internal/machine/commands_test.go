@@ -226,8 +226,8 @@ func reply(e *environment, outcome string, a arguments) {
 	e.step(w)
 }
 
-// tick lets time go by, to the next wake-up or on for a while, and wakes the machine
-// whenever it asked for that.
+// tick lets time go by, to the next wake-up or for a while, and wakes the machine whenever it asked for
+// that.
 func tick(e *environment, first string, _ arguments) {
 	if first == "" {
 		if e.wake == 0 {
@@ -246,8 +246,8 @@ func tick(e *environment, first string, _ arguments) {
 	e.now = end
 }
 
-// run lets time go by while every write is committed, answered and streamed at once. It
-// prints only what happens to terms, and stops where the machine waits for the script.
+// run lets time go by while every write is committed, answered and streamed at once. It prints only what
+// happens to terms, and stops when the machine waits for the script.
 func run(e *environment, first string, _ arguments) {
 	end, out := e.now.Add(arguments{"d": first}.duration("d", 0)), e.out
 	var quiet bytes.Buffer

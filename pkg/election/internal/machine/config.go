@@ -7,21 +7,21 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// Config is what a member has been told: how it takes part in an election, which does not change, and what
-// is true of this event alone.
+// Config is what the driver tells a member: how it takes part in an election, which does not change, and
+// what is true of this event alone.
 type Config struct {
 	Election string
 	Group    string
-	// Member is who we are: one incarnation. Of it, Standing is what may change: it names the
-	// election while our runners are not ready for a term.
+	// Member is our incarnation. Only its Standing may change: it names the election while our runners are
+	// not ready for a term.
 	Member record.Member
 	Timing record.Timing
-	// Others is what the other members say of theirs. Whoever waits for one of them waits by
-	// the longer and the larger; a term of ours lasts by Timing alone.
+	// Others bounds what the other members say of their timing. We wait for them by the longer lease and
+	// the larger drift; a term of ours lasts by Timing alone.
 	Others    record.Bounds
 	Policy    priority.Policy
 	Bootstrap Bootstrap
-	// NotBefore is the earliest instant at which anything is taken; zero for none.
+	// NotBefore is the earliest instant at which we take anything; zero for none.
 	NotBefore record.Instant
 	// ProvenAt is when this member will have lived long enough since its last fall for
 	// others to trust it (rule no-flapping); zero if it never fell.
@@ -32,21 +32,21 @@ type Config struct {
 	Range bool
 	// Outage says what becomes of a term whose renewals no longer come through.
 	Outage Outage
-	// HolderFirst is the earliest instant at which the lock may be taken from a member of ours that
-	// holds it, and may come back from an outage. What it has released may be taken at once.
+	// HolderFirst is the earliest instant at which we may take the lock from a member of ours that holds
+	// it, since it may come back from an outage. A lock that it has released we may take at once.
 	HolderFirst record.Instant
-	// Outlasts: the store says nothing, and another term of this member goes on all the same.
-	// Our session does not end then for a lock that it keeps ours.
+	// Outlasts: the store does not answer, and another term of this member goes on all the same. Then we
+	// don't disown a lock that our session keeps ours, which might end the session.
 	Outlasts bool
-	// Renewal is what keeps our terms alive: renewals of the record, which is the default,
-	// or beats of our session. A claim is always renewed by itself.
+	// Renewal is what keeps our terms alive: renewals of the record, which is the default, or beats of our
+	// session. A claim is always renewed through its record.
 	Renewal record.Renewal
 	// Sight says whether the stream that shows the lock shows the sessions as well.
 	Sight Sight
-	// Beat is the last one of our session that was seen.
+	// Beat is the last beat of our session that we saw.
 	Beat Beat
-	// Preferred is the revision that should lead this election, and Digest stands for everything from which
-	// preferences follow, as this member's session publishes it.
+	// Preferred is the revision that should lead this election. Digest is what this member's session
+	// publishes for everything that preferences follow from.
 	Preferred record.Preferred
 	Digest    string
 	// Newest is the newest revision that the lock's store has shown, if that was after this
@@ -54,7 +54,7 @@ type Config struct {
 	Newest uint64
 }
 
-// Sight is how the lock is shown beside the sessions.
+// Sight says whether the stream that shows the lock shows the sessions too.
 type Sight int
 
 const (
@@ -67,9 +67,9 @@ const (
 // Foreigners is what is known of electors that are not ours.
 type Foreigners struct {
 	Sharing Sharing
-	// Wait is how long after its last renewal such an elector may still be at work:
-	// renewDeadline + retryPeriod and a margin, at least record.LeastForeignWait. Zero where
-	// that is not known: then it is twice the duration that it wrote.
+	// Wait is how long after its last renewal such an elector may still be at work: renewDeadline +
+	// retryPeriod and a margin, at least record.LeastForeignWait. Zero if that is not known: then it is
+	// twice the duration that the elector wrote.
 	Wait time.Duration
 }
 
@@ -81,17 +81,16 @@ const (
 	NotShared Sharing = iota
 	// SharedWithClientGo: electors that keep to client-go's rules.
 	SharedWithClientGo
-	// SharedWithIstio: electors that also steal from whoever is not of the preferred
-	// revision.
+	// SharedWithIstio: electors that also steal from a holder that is not of the preferred revision.
 	SharedWithIstio
 )
 
-// Bootstrap says what a lock object that nobody ever held is worth.
+// Bootstrap says what to do with a lock object that nobody ever held.
 type Bootstrap int
 
 const (
-	// BootstrapWait: it is waited out, since it may have been deleted a moment ago.
+	// BootstrapWait: wait it out, since somebody may have deleted a held one a moment ago.
 	BootstrapWait Bootstrap = iota + 1
-	// BootstrapImmediate: it is taken at once. For locks that nobody deletes.
+	// BootstrapImmediate: take it at once. For locks that nobody deletes.
 	BootstrapImmediate
 )

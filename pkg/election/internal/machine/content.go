@@ -6,9 +6,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// held is the record that we write as the holder. All that is ours comes from our
-// configuration and never from what is stored, where a stranger may have edited it: a
-// duration counts for others as soon as it stands beside our beat (rules observers-clock, bound-to-the-holder).
+// held is the record that we write as the holder. Our own fields come from our configuration, never from
+// the stored record, which a stranger may have edited: a duration counts for others as soon as it stands
+// beside our beat (rules observers-clock, bound-to-the-holder).
 func (s *step) held(token record.Token) record.Record {
 	l, me := s.Lock.Record, s.cfg.Member
 	return record.Record{
@@ -32,12 +32,11 @@ func (s *step) held(token record.Token) record.Record {
 	}
 }
 
-// nextToken is higher than every earlier one of this lock, also when the object was
-// deleted in between: no version is used twice (rule tokens-rise). Each token was a version that its store
-// had before the write, so all of them are below the present version. The newest version that the
-// store has shown is above the tokens of other locks of the election, too, which had it before.
-// What the record says adds nothing to that: a stranger may have set it, and tokens that went on
-// from there would fall with a deletion.
+// nextToken is higher than every earlier token of this lock, even across a deletion: the store uses no
+// version twice (rule tokens-rise). Each token was a version of the store before its write, so all of them
+// are below the present version. The newest version that the store has shown is also above the tokens of
+// other locks that this election had before. We ignore the token in the record: a stranger may have set it,
+// and tokens that went on from there would fall with a deletion.
 func (s *step) nextToken() record.Token {
 	return max(record.Token(s.Lock.Version.Revision), record.Token(s.cfg.Newest), s.Term.Token+1)
 }

@@ -43,7 +43,7 @@ func describe(a Action) string {
 	return fmt.Sprintf("%#v", a)
 }
 
-// content prints what a record says, and of its mark what differs from its fields.
+// content prints a record, and of its mark what differs from the record's fields.
 func content(r *record.Record) string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
@@ -86,7 +86,7 @@ func content(r *record.Record) string {
 	return strings.Join(words, ", ")
 }
 
-// made is a record as somebody else would write it on top of what is stored.
+// made is a record as another writer would put it on top of what is stored.
 func (e *environment) made(kind string, a arguments) *record.Record {
 	r := &record.Record{}
 	if e.object != nil {
@@ -133,7 +133,7 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 				r.History = remember(r.History, identity(leaver), released+string(ReasonShutdown))
 			}
 		}
-	case "foreign": // our annotations stay as they are, and its key where it knows none
+	case "foreign": // our annotations stay, and so does the key if it knows none
 		if r.Holder != by {
 			r.Transitions = a.number("transitions", r.Transitions+1)
 		}

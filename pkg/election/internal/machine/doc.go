@@ -12,10 +12,10 @@
 //   - every event carries the instant at which the driver learned of it, never going back;
 //   - every Write is answered by exactly one WriteDone and every Read by one Observed
 //     (Source ReadBack) or ReadFailed;
-//   - after Start and before anything else may start, a Stop is answered by exactly one
-//     RunnersStopped, once all the work has stopped;
-//   - Sent is read from the clock after the action was returned and before anything leaves;
-//     of a List, before it is requested;
+//   - each Stop is answered by exactly one RunnersStopped, once all the work has stopped;
+//     nothing else starts before that;
+//   - the driver reads Sent from the clock after it got the action and before anything leaves;
+//     for a List, before it requests that;
 //   - what the stream shows comes in the order of the store; a List shows no less than was
 //     stored when it was requested;
 //   - a WakeAt replaces the former one and is answered by a Tick at or after it.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// dump prints a value with all that it points to, unexported fields and the spare
-// capacity of slices included: two dumps differ if anybody wrote anywhere in between.
+// dump prints a value with all that it points to, including unexported fields and the spare capacity of
+// slices. Two dumps differ if anybody wrote anywhere in between.
 func dump(v any) string {
 	var b strings.Builder
 	dumpValue(&b, reflect.ValueOf(v))

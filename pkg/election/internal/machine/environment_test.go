@@ -29,7 +29,7 @@ type environment struct {
 	// pending is the write that waits for its reply.
 	pending *Write
 	asked   record.Instant
-	// stored is what became of the pending write: its version once it was committed.
+	// stored is the version of the pending write once it was committed.
 	stored  record.Version
 	content *record.Record
 	readAt  record.Instant
@@ -51,8 +51,8 @@ func newEnvironment(out io.Writer) *environment {
 	return &environment{out: out, now: startOfTime, version: record.Version{Revision: 1}, jitter: 0.5, history: map[uint64]entry{}}
 }
 
-// identity makes a member's identity of a short name. A name with a dash is that of a
-// foreign elector and stays as it is.
+// identity makes a member's identity of a short name. A name with a dash is a foreign elector's and stays
+// as it is.
 func identity(name string) string {
 	if name == "" || strings.Contains(name, "-") {
 		return name
@@ -100,7 +100,7 @@ func (a arguments) text(key, otherwise string) string {
 	return otherwise
 }
 
-// seeBeat is the sight of a beat of our session. The next one counts as late from then on, unless the
+// seeBeat shows the machine a beat of our session. The next one counts as late from then on, unless the
 // transcript says otherwise.
 func (e *environment) seeBeat(uid string, sent record.Instant) {
 	b := &e.cfg.Beat
@@ -110,7 +110,7 @@ func (e *environment) seeBeat(uid string, sent record.Instant) {
 	b.Session, b.UID, b.Sent, b.Late = "s-m1", uid, max(b.Sent, sent), true
 }
 
-// step puts an event to the machine and prints what follows.
+// step gives the machine an event and prints what follows.
 func (e *environment) step(event Event) {
 	before := e.state
 	after, actions := Step(e.cfg, before, e.now, event)
@@ -232,14 +232,14 @@ func member(name string, a arguments) record.Member {
 	return m
 }
 
-// setPeer puts a peer in the directory, instead of the one of that name.
+// setPeer puts a peer in the directory, in place of the one of that name.
 func (e *environment) setPeer(p Peer) {
 	e.peers = slices.DeleteFunc(slices.Clone(e.peers), func(o Peer) bool { return o.Identity == p.Identity })
 	e.peers = append(e.peers, p)
 }
 
-// session changes what the directory shows of a session object, whose holder is that of its
-// name unless told otherwise.
+// session changes what the directory shows of a session object. Its holder is the member in its name,
+// s-MEMBER, unless the transcript says another.
 func session(e *environment, name string, a arguments) {
 	shown := maps.Clone(e.sessions)
 	if shown == nil {
@@ -265,7 +265,7 @@ func (e *environment) showDirectory() {
 	e.step(DirectoryChanged{View: &View{Peers: e.peers, Sessions: e.sessions}})
 }
 
-// write stores what somebody else wrote.
+// write stores what another writer wrote.
 func (e *environment) write(r *record.Record) {
 	if e.object == nil && r != nil {
 		e.uids++

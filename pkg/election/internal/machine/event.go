@@ -21,18 +21,18 @@ type Observed struct {
 	Version record.Version
 	// Sent is when a List or a Read was sent; unused for a Stream.
 	Sent record.Instant
-	// View is what the list that showed the lock says of the directory; nil where it says
-	// nothing new. Whatever a DirectoryChanged told or will tell, the machine must know at
-	// least the sessions that the stream showed before the lock.
+	// View is what the list that showed the lock says of the directory; nil if that is nothing new. By it
+	// or by a DirectoryChanged before, the machine must know at least the sessions that the stream showed
+	// before the lock.
 	View *View
-	// Altered says that the record is a write of ours, and is not stored as it was sent.
+	// Altered says that the record is a write of ours that is stored otherwise than it was sent.
 	Altered bool
 	// Jitter is a fresh random number in [0, 1).
 	Jitter float64
 }
 
-// Source is the way by which the lock was seen. Takes are decided on Stream and List
-// only; ReadBack resolves one's own writes (rule unknown-is-waited-out).
+// Source is how we saw the lock. We decide takes on Stream and List only; ReadBack resolves our own writes
+// (rule unknown-is-waited-out).
 type Source int
 
 const (
@@ -57,13 +57,13 @@ type WriteDone struct {
 	Version record.Version
 	// Sent is when the write went out; not before the Write action was returned.
 	Sent record.Instant
-	// RetryAfter is how long the store wants to be left alone; with Refused only.
+	// RetryAfter is how long the store wants us to wait; with Refused only.
 	RetryAfter time.Duration
 	// Jitter is a fresh random number in [0, 1).
 	Jitter float64
 }
 
-// Answer is what is known of a write once it was answered, or given up.
+// Answer is what we know of a write after its reply, or after the driver gave it up.
 type Answer int
 
 const (
@@ -71,28 +71,28 @@ const (
 	Committed Answer = iota + 1
 	// Conflicted: the object is not the one the write was conditional on.
 	Conflicted
-	// Refused: not permitted, throttled, invalid or never sent; the object may be the same.
+	// Refused: not permitted, throttled, invalid or never sent; the object may be unchanged.
 	Refused
-	// Unknown: it may be stored, or may be yet.
+	// Unknown: it may be stored, now or later.
 	Unknown
 )
 
 // DirectoryChanged: other members came, went or published something.
 type DirectoryChanged struct{ View *View }
 
-// BeatSeen: Config.Beat is another one. Who needs to be told of it says NeedsBeats.
+// BeatSeen: Config.Beat has changed. State.NeedsBeats says whether the machine wants this event.
 type BeatSeen struct{}
 
-// PreferenceChanged: Config.Preferred is another one than it was.
+// PreferenceChanged: Config.Preferred has changed.
 type PreferenceChanged struct{}
 
 // RunnersStopped: after Stop, all work has stopped.
 type RunnersStopped struct{}
 
-// RunnersFailed: during a term, work came to an end that should have gone on.
+// RunnersFailed: during a term, work ended that should have gone on.
 type RunnersFailed struct{}
 
-// WorkExpired: during a term, the driver's guard stopped the work for want of an extension.
+// WorkExpired: during a term, the driver's guard stopped the work because no extension came.
 type WorkExpired struct{}
 
 // Paused: the member gives up what it holds and takes nothing until it is Resumed.
@@ -118,25 +118,24 @@ func (Paused) event()            {}
 func (Resumed) event()           {}
 func (Resign) event()            {}
 
-// View is what the directory says of the other members that live. It is shared by all
-// machines of a member: nobody writes to it once it was handed out.
+// View is what the directory says of the other living members. All machines of a member share it: nobody
+// writes to it once it was handed out.
 type View struct {
 	Peers []Peer
 	// Sessions are all session objects there are, by name, our own too.
 	Sessions map[string]Session
-	// Older says that a living member, of whatever group, is of a version that knows nothing of
-	// locks that are disowned.
+	// Older says that a living member, of whatever group, runs a version that does not know disowned locks.
 	Older bool
 }
 
-// Session is what a session object says of whoever held it.
+// Session is what a session object says of its holder.
 type Session struct {
 	UID string
 	// Holder is empty while nobody's mark is bound to it.
 	Holder string
 	// Ended says whether it was ended by our mark.
 	Ended bool
-	// Disowned are the locks that the holder has disowned, as written beside a beat of its own.
+	// Disowned are the locks that the holder has disowned, as it wrote them beside a beat of its own.
 	Disowned []record.Disowned
 }
 
@@ -153,7 +152,7 @@ type Peer struct {
 	Trust Trust
 }
 
-// Trust is Proven for a member that may be moved to, OnProbation for one that fell lately.
+// Trust is Proven for a member that the lock may move to, OnProbation for one that fell lately.
 type Trust int
 
 const (

@@ -4,7 +4,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// follow: no term of ours. Wait until the lock is free for certain, and for our turn.
+// follow: we have no term. Wait until the lock is certainly free, and for our turn.
 func (s *step) follow() {
 	if !s.Lock.Seen || s.withdrawal.ended {
 		return
@@ -17,7 +17,7 @@ func (s *step) follow() {
 			s.become(Claiming, ReasonClaimed)
 			s.claiming()
 		default:
-			s.wakeAt(s.heldBack()) // from when on it is released after all, if we still are there
+			s.wakeAt(s.heldBack()) // then we release it after all, if we are still there
 		}
 		return
 	}
@@ -26,8 +26,8 @@ func (s *step) follow() {
 		return
 	}
 	if s.Lock.Owner == Nobody {
-		// Rule tokens-rise: created empty, by anyone, at once. Waited out under its uid, so it
-		// does no harm where what we saw is no longer true.
+		// Rule tokens-rise: anyone creates it at once, without a holder. All then wait it out under its
+		// uid, so a create that goes by an old sight does no harm.
 		if !s.waits(s.writableAt()) {
 			s.put(Create, record.Record{Group: s.cfg.Group, Election: s.cfg.Election})
 		}
@@ -46,7 +46,7 @@ func (s *step) follow() {
 	s.turnGone(max(free, left))
 	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.standing.pausedUntil, left)
 	if s.Lock.Owner == Other {
-		at = max(at, s.cfg.HolderFirst) // what it released is not its any more
+		at = max(at, s.cfg.HolderFirst) // a lock that it released is no longer its own
 	}
 	switch {
 	case s.now < at:
@@ -58,8 +58,8 @@ func (s *step) follow() {
 	}
 }
 
-// dependsOnSessions says whether our wait for the owner went by what the sessions say: of the owner
-// itself, or, where they have a stream of their own, of how long others' leases last.
+// dependsOnSessions says whether our wait went by what the sessions say: of the owner, or, where they have
+// a stream of their own, of how long others' leases last.
 func (s *step) dependsOnSessions() bool {
 	switch {
 	case s.Lock.Owner != Unowned:
@@ -72,8 +72,8 @@ func (s *step) dependsOnSessions() bool {
 	return s.cfg.Sight == ApartFromSessions
 }
 
-// answerFor: the record names us, by our own hand, but no term is on: a take of unknown
-// outcome that was committed after all, or a term that expired while nobody else came.
+// answerFor: we wrote the record as its holder, but have no term. A take of unknown outcome was committed
+// after all, or a term expired and nobody else came.
 func (s *step) answerFor() {
 	switch {
 	case s.withdrawal.reason() != "" || s.better() != nil:
@@ -88,7 +88,7 @@ func (s *step) answerFor() {
 	s.take()
 }
 
-// noteOwner tells of an owner that people may have to look at, and notes whether we outrank it.
+// noteOwner reports an owner that people may have to look at, and notes whether we outrank it.
 func (s *step) noteOwner() {
 	switch l := s.Lock; {
 	case l.Owner == Foreign && l.duration > foreignMaxDuration:
@@ -124,7 +124,7 @@ func (s *step) take() {
 		return
 	}
 	if s.throughSession() && !s.sessionHolds() {
-		s.sightless = true // the next beat that is seen brings us back
+		s.sightless = true // we try again with the next beat that we see
 		return
 	}
 	l := s.Lock.Record

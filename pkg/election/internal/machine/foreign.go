@@ -8,32 +8,31 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// Taking a lock from an elector that is not ours (rule claim-and-wait). It does not know that it lost
-// the lock until its next write is rejected, and client-go's works on until its
-// renewDeadline. So the lock is written first, with a claim that says from whom it was
-// taken, and the term starts only when that elector has certainly stopped. The claim
-// stays with the lock: whoever takes over from the claimer waits as well. While it lasts
-// the lock is not let go, so that no other foreign elector takes it meanwhile.
+// Taking a lock from an elector that is not ours (rule claim-and-wait). Such an elector notices the loss
+// only when its next write is rejected, and one of client-go works on until its renewDeadline. So we first
+// write a claim to the lock, which names the elector that we took it from. Our term starts only when that
+// elector has certainly stopped. The claim stays in the record, so a successor of the claimer waits as
+// well. Nobody releases the lock meanwhile, since another foreign elector would take it.
 
-// foreign is what this member knows of electors that are not ours and held the lock.
+// foreign is what this member knows of foreign electors, those that are not ours.
 type foreign struct {
-	// suspects are those that may still be at work, the last one last (rule claim-and-wait); some may
-	// be history.
+	// suspects are the foreign electors that may still be at work, the latest last (rule claim-and-wait).
+	// Some may have stopped by now.
 	suspects []suspect
-	// claimed is the claim that we wrote last, and heard the one that the lock carried last.
+	// claimed is the last claim that we wrote, and heard the last one that a record of ours carried.
 	claimed record.Claim
 	heard   heard
 	// claimsLost counts the claims that a foreign elector overwrote since our last term.
 	claimsLost int
-	// robbedUntil is until when a member of ours may be at work from which a foreign elector
-	// took the lock without waiting.
+	// robbedUntil: a foreign elector took the lock from a member of ours without waiting, and that member
+	// may be at work until then.
 	robbedUntil record.Instant
-	// outrankedSince is since when we have outranked a live foreign holder; zero while not.
+	// outrankedSince is when we began to outrank the live foreign holder; zero while we do not.
 	outrankedSince record.Instant
 }
 
-// noForeigners is what there is to know where no elector that is not ours was ever seen, as is so of
-// nearly all locks. It is shared, and never written to.
+// noForeigners is shared by all locks on which no foreign elector was ever seen, nearly all there are.
+// Nobody writes to it.
 var noForeigners = &foreign{}
 
 // isNothing says whether there is nothing to keep.
@@ -41,7 +40,7 @@ func (f *foreign) isNothing() bool {
 	return len(f.suspects) == 0 && f.claimed == record.Claim{} && f.heard == heard{} && f.claimsLost == 0 && f.robbedUntil == 0 && f.outrankedSince == 0
 }
 
-// foreigners is what is known of foreign electors, to be changed by this step.
+// foreigners is this step's own copy of what is known of foreign electors, to be changed.
 func (s *step) foreigners() *foreign {
 	if !s.foreignersCopied {
 		known := *s.foreign
@@ -50,42 +49,42 @@ func (s *step) foreigners() *foreign {
 	return s.foreign
 }
 
-// notOutranking: we do not outrank a live foreign holder, as of now.
+// notOutranking notes that we do not outrank a live foreign holder now.
 func (s *step) notOutranking() {
 	if s.foreign.outrankedSince != 0 {
 		s.foreigners().outrankedSince = 0
 	}
 }
 
-// unheard: no claim is known of the lock's record.
+// unheard forgets the claim that a record of ours carried last.
 func (s *step) unheard() {
 	if s.foreign.heard != (heard{}) {
 		s.foreigners().heard = heard{}
 	}
 }
 
-// suspect is a foreign elector that may still be at work, as a claim on its lock says it.
+// suspect is a foreign elector that may still be at work, described as a claim on its lock would.
 type suspect struct {
 	record.Claim
-	// at is the first sight of its last renewal, or of the claim that names it.
+	// at is when we first saw its last renewal, or the claim that names it.
 	at record.Instant
-	// told: it was never seen to hold the lock; a claim names it.
+	// told: we know it only from a claim, and never saw it hold the lock.
 	told bool
-	// released: it has stopped. But one that is started again under the same name may take
-	// the lock for its own still, and blank it when it is cancelled.
+	// released: it has stopped. But if it starts again under the same name, it may still take the lock for
+	// its own, and blank it when it is cancelled.
 	released bool
 }
 
 // maxSuspects bounds the memory of foreign electors that held the lock one after another.
 const maxSuspects = 8
 
-// suspect keeps in mind a foreign elector that was seen just now, by itself or by a claim.
+// suspect remembers a foreign elector that we saw just now, itself or in a claim.
 func (s *step) suspect(now suspect) {
 	same := func(o suspect) bool { return o.Identity == now.Identity }
 	others := s.lasting()
 	if i := slices.IndexFunc(others, same); i >= 0 && now.told {
 		now.Duration = max(now.Duration, others[i].Duration)
-		now.told = others[i].told // a claim that is shown late does not undo what was seen since
+		now.told = others[i].told // a claim that is shown late does not undo what we saw since
 	}
 	others = slices.DeleteFunc(others, same)
 	if len(others) >= maxSuspects {
@@ -107,7 +106,7 @@ func (s *step) lasting() []suspect {
 func (s *step) stopped(o suspect) record.Instant {
 	wait := s.cfg.Foreign.Wait
 	if wait <= 0 {
-		// Twice, since a renewal whose reply was slow lets it work on for longer than once.
+		// Twice: after a renewal with a slow reply it works on for longer than one duration.
 		wait = 2 * max(s.leastForeign(), min(o.Duration, foreignMaxDuration))
 	}
 	return o.at.Add(s.observer().ObserverWait(wait))
@@ -126,8 +125,8 @@ func (s *step) claimOver() record.Instant {
 
 func (s *step) claimLasts() bool { return s.now < s.claimOver() }
 
-// claim is what our record says while suspects may be at work: the last of them, for as
-// long as the slowest. It is said unchanged until the wait is over.
+// claim is the claim that our record carries while suspects may be at work. It names the last of them, with
+// the duration of the slowest, and stays the same until the wait is over.
 func (s *step) claim() *record.Claim {
 	at := slices.DeleteFunc(slices.Clone(s.foreign.suspects), func(o suspect) bool { return o.released })
 	last := at[len(at)-1].Claim
@@ -142,8 +141,8 @@ func (s *step) claim() *record.Claim {
 	return &last
 }
 
-// claimOfOurs is the claim that a record which we hold must carry; none during a term,
-// since that begins only when nobody is left. No record with a claim is ever released.
+// claimOfOurs is the claim that the record must carry while we hold the lock. There is none during a term,
+// which begins only when all suspects have stopped. We never release a record with a claim.
 func (s *step) claimOfOurs() *record.Claim {
 	if !s.claimLasts() {
 		return nil
@@ -151,8 +150,8 @@ func (s *step) claimOfOurs() *record.Claim {
 	return s.claim()
 }
 
-// seeForeign takes in that a foreign elector wrote r as the holder, where before was known
-// of the same object; nil if nothing was.
+// seeForeign notes that a foreign elector wrote r as the holder. before is the record that we knew of the
+// same object; nil if none.
 func (s *step) seeForeign(r, before *record.Record) {
 	s.Lock.shared = true
 	s.seeLeftoverClaim(r, before)
@@ -160,10 +159,9 @@ func (s *step) seeForeign(r, before *record.Record) {
 	s.suspect(suspect{Claim: record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)}})
 }
 
-// missedForeign: a break of the stream hid how the lock came to be what a list shows, so a
-// foreign elector may have held it meanwhile and be at work. What lost its owner was not
-// necessarily ours before; and of a foreign holder no release is believed to be its own
-// until who came before has certainly stopped.
+// missedForeign: a break of the stream hid how the lock came to what a list shows. A foreign elector may
+// have held it meanwhile and still be at work. So a lock without an owner was not necessarily ours before,
+// and a foreign holder's release may be that of the unseen elector until that has certainly stopped.
 func (s *step) missedForeign(e Observed) {
 	shown := s.Lock.shown
 	if s.mayBeForeign() && s.ownerOf(e.Record, e.Version.UID) != Mine {
@@ -176,19 +174,19 @@ func (s *step) missedForeign(e Observed) {
 	s.suspect(suspect{Claim: record.Claim{Identity: "unseen", Duration: s.cfg.Timing.LeaseDuration}})
 }
 
-// seeClaim takes in whether a record that one of us wrote carries a claim. It is called
-// for new beats only: what strangers make of it afterwards counts for nothing.
+// seeClaim notes the claim in a record that one of us wrote, or that it has none. It is called for new
+// beats only: what a stranger edits afterwards does not count.
 func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	if owner == Mine && s.writes.first != 0 && r.Mark.Beat >= s.writes.first {
-		// What we wrote we know; what stands there a stranger may have edited before we saw it.
+		// We know what we wrote; a stranger may have edited the record before we saw it.
 		if s.claimLasts() {
 			s.foreigners().heard = heard{claim: s.foreign.claimed, uid: v.UID}
 		}
 		return
 	}
 	if r.Claim == nil {
-		// Who wrote it knew that whoever it had told of has stopped. Whom we have seen
-		// ourselves we wait for on our own clock.
+		// The writer knew that every elector that a claim named has stopped. Those that we have seen
+		// ourselves we wait out on our own clock.
 		told := func(o suspect) bool { return o.told }
 		if slices.ContainsFunc(s.foreign.suspects, told) {
 			s.foreigners().suspects = slices.DeleteFunc(slices.Clone(s.foreign.suspects), told)
@@ -199,18 +197,18 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	now := heard{claim: *r.Claim, uid: v.UID}
 	switch {
 	case s.shownUnder(*r.Claim, v):
-		// We saw its last renewal.
+		// We saw the elector's last renewal ourselves.
 	case s.foreign.heard.uid == now.uid && s.foreign.heard.claim.Identity == now.claim.Identity && s.foreign.heard.claim.Transitions == now.claim.Transitions:
-		// Since it was claimed first its holder cannot have renewed.
+		// We know this claim: the elector that it names cannot have renewed since.
 	default:
 		s.suspect(suspect{Claim: *r.Claim, told: true})
 	}
 	s.foreigners().heard = now
 }
 
-// seeLeftoverClaim takes in the claim that a foreign holder took over with the lock. It says
-// nothing of that holder, but whom it names may be at work beside it, and a member that has
-// just started hears of that from nothing else. It counts once, however often it is seen.
+// seeLeftoverClaim notes a claim of ours that a foreign holder took over with the record. It says nothing
+// of that holder, but the elector that it names may be at work beside it. A member that has just started
+// knows of that elector from nothing else. The claim counts once, however often it is seen.
 func (s *step) seeLeftoverClaim(r, before *record.Record) {
 	c := r.Claim
 	if c == nil || c.Identity == r.Holder || before != nil && before.Claim != nil && *before.Claim == *c ||
@@ -220,9 +218,8 @@ func (s *step) seeLeftoverClaim(r, before *record.Record) {
 	s.suspect(suspect{Claim: *c, told: true})
 }
 
-// seeLeftoverMark takes in which of us held the lock when a foreign elector took it. That
-// may have been a theft, and then who was robbed works on until its deadline. A member that
-// saw the lock before knows better than that (robbed).
+// seeLeftoverMark notes which of us held the lock when a foreign elector took it. If that was a theft, the
+// robbed member works on until its deadline. A member that saw the lock before knows better (robbed).
 func (s *step) seeLeftoverMark(r, before *record.Record) {
 	m := r.Mark
 	if m == nil || m.Identity == "" || m.Identity == r.Holder || before != nil && before.Mark != nil && before.Mark.Identity == m.Identity {
@@ -248,7 +245,7 @@ type heard struct {
 	uid   string
 }
 
-// claiming: the lock is ours, its work is not yet. Keep it, and wait.
+// claiming: the lock is ours, but no work may begin yet. We keep the lock and wait.
 func (s *step) claiming() {
 	switch {
 	case s.Lock.Owner == Mine && s.abandons():
@@ -256,7 +253,7 @@ func (s *step) claiming() {
 		return
 	case s.Lock.Owner == Mine:
 	case s.lastHolder() && (s.withdrawal.reason() == "" || s.claimLasts() && !s.abandons()):
-		// A foreign elector that was stopped before it noticed blanks our record.
+		// A foreign elector that was cancelled before it noticed its loss has blanked our record.
 		s.take()
 		return
 	case s.Lock.Owner == Free:
@@ -286,15 +283,15 @@ func (s *step) claiming() {
 	}
 }
 
-// heldBack is until when no term may start although the lock is ours: others may still
-// be at work, foreign ones or one of us from which a foreign one took the lock.
+// heldBack is the instant before which no term may start although the lock is ours: a foreign elector may
+// still be at work, or one of us from which a foreign elector took the lock.
 func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.robbedUntil) }
 
-// abandons says whether we leave before nobody else can be at work. Then the lock is not
-// released, since another foreign elector would take it at once and work beside the one
-// that we claimed from: it is left to expire, for foreign electors only when that one has
-// stopped. Who can wait for that in the time that a leaving member has waits, and releases.
-// What our session renews does not expire by itself.
+// abandons says whether we leave long before everybody else has certainly stopped. Then we don't release
+// the lock: another foreign elector would take it at once and work beside the one that we claimed from. We
+// let it expire, which for foreign electors happens only when that one has stopped (shownDuration). If a
+// leaving member has the time to wait for that, it waits and releases. A session-renewed lock does not
+// expire by itself, so it is not abandoned.
 func (s *step) abandons() bool {
 	t := s.cfg.Timing
 	if s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() {
@@ -303,27 +300,27 @@ func (s *step) abandons() bool {
 	return s.withdrawal.leaving != "" && s.heldBack() > max(s.now, s.withdrawal.since.Add(t.LeaseDuration-t.RenewInterval))
 }
 
-// shownDuration is the plain one, by which foreign electors go. Nobody rewrites the record
-// of a claimer that is gone, so it lasts until nobody else can be at work. Ours go by the
-// mark, and follow sooner: they inherit the wait.
+// shownDuration is the record's plain duration, by which foreign electors go. Nobody rewrites the record of
+// a claimer that is gone, so the duration lasts until nobody else can be at work. Members of ours go by the
+// mark and take the lock sooner, since they inherit the wait.
 func (s *step) shownDuration() time.Duration {
 	left := s.heldBack().Sub(s.now) + time.Second - 1
 	return max(s.cfg.Timing.LeaseDuration, left.Truncate(time.Second))
 }
 
-// mayBeForeign says whether electors that are not ours may look at the lock.
+// mayBeForeign says whether electors that are not ours may compete for the lock.
 func (s *step) mayBeForeign() bool { return s.Lock.shared || s.cfg.Foreign.Sharing != NotShared }
 
-// reassert writes our name back over a record that was blanked while our work is being
-// stopped: foreign electors would take it at once. It extends nothing.
+// reassert writes our name back into a record that was blanked while our work is stopping: foreign electors
+// would take it at once. It extends nothing.
 func (s *step) reassert() {
 	if !s.waits(s.writableAt()) {
 		s.put(Renew, s.held(s.Term.Token))
 	}
 }
 
-// releasedByForeign says whether r shows that a foreign holder released the lock, seen to
-// replace that holder with nothing in between, or what strangers made of it since.
+// releasedByForeign says whether r is a foreign holder's release: the stream showed it right after that
+// holder. Once known, it remains one as long as strangers' edits leave it looking like one.
 func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 	released := func(from *record.Record) bool {
 		return from != nil && r.Unreadable == "" && r.Holder == "" && r.Duration == time.Second &&
@@ -336,14 +333,14 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 	case before.streamed.UID != v.UID:
 		return false
 	}
-	// A holder whose duration is one second anyway must have written the time as well.
+	// If the holder's duration was one second before, a release shows by its new renewal time.
 	return s.source == Stream && released(shown) && s.ownerOf(shown, v.UID) == Foreign &&
 		(shown.Duration != time.Second || !shown.Renewed.Equal(r.Renewed))
 }
 
-// foreignReleased takes in that the foreign holder released: it has stopped. But while
-// another may be there this may have been that one's release, which blanks whoever holds
-// the lock; then nobody has stopped.
+// foreignReleased notes that the foreign holder released, so it has stopped. But while another foreign
+// elector may be at work the release may be that one's, since it blanks a lock whoever holds it. Then we
+// take none of them to have stopped.
 func (s *step) foreignReleased(holder string) {
 	s.foreigners().suspects = s.lasting()
 	if !slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != holder }) {
@@ -353,7 +350,7 @@ func (s *step) foreignReleased(holder string) {
 	}
 }
 
-// noteOutranked notes since when the foreign holder is outranked.
+// noteOutranked notes since when we have outranked the foreign holder.
 func (s *step) noteOutranked() {
 	switch {
 	case !s.stands() || s.now < s.cfg.ProvenAt || !s.outranksForeign(s.Lock.Record):
@@ -363,8 +360,8 @@ func (s *step) noteOutranked() {
 	}
 }
 
-// foreignMayGoAt is from when on the foreign holder has been outranked for long enough to be claimed
-// from; false while it is not outranked.
+// foreignMayGoAt is when we may claim the lock from its foreign holder, since we have outranked it for long
+// enough; false while we do not outrank it.
 func (s *step) foreignMayGoAt() (record.Instant, bool) {
 	t := s.cfg.Timing
 	if s.foreign.outrankedSince == 0 {
@@ -372,15 +369,15 @@ func (s *step) foreignMayGoAt() (record.Instant, bool) {
 	}
 	delay := t.PreemptDelay
 	if s.foreign.claimsLost > 0 {
-		// It, or its like, took the lock back: they and we do not prefer the same.
+		// A foreign elector took the lock back: it does not prefer the same as we do.
 		delay = max(delay, record.Doubled(max(t.MinHold, time.Second), s.foreign.claimsLost))
 	}
 	return s.foreign.outrankedSince.Add(delay), true
 }
 
-// outranksForeign says whether we outrank a foreign holder. Its key may be a leftover of
-// ours that it knows nothing of; then we must outrank it with and without (rule bound-to-the-holder). It has
-// no weight: one beside its name is not its own.
+// outranksForeign says whether we outrank a foreign holder. Its key may be left over from our mark; then we
+// must outrank it with that key and without (rule bound-to-the-holder). It has no weight: a weight beside
+// its name is not its own.
 func (s *step) outranksForeign(r *record.Record) bool {
 	outranks := func(k record.Key) bool { return s.outranks(s.cfg.Member, priority.Unweighed(k)) }
 	if r.Mark != nil && r.HolderKey == r.Mark.Key && !outranks("") {

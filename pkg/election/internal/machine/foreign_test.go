@@ -13,24 +13,24 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// elector is one that is not ours. It keeps to what client-go's does, or Istio's: it sees
-// the lock when it polls, waits on its own clock, and does not know that it lost the lock
-// until its next write is rejected; then it works on until its renewDeadline.
+// elector is one that is not ours. It does what client-go's or Istio's does: it sees the lock when it
+// polls, and waits on its own clock. It notices the loss of the lock only when its next write is rejected,
+// and works on until its renewDeadline.
 type elector struct {
 	name     string
 	key      record.Key
 	steals   bool
 	duration time.Duration
-	// observed is what it saw last, and at is when it saw that first.
+	// observed is what it saw last, and at is when it first saw that.
 	observed record.Record
 	at       record.Instant
-	// until is when its work ends if it is not renewed.
+	// until is when its work ends without a renewal.
 	until record.Instant
 	// transitions are those of its last tenure.
 	transitions int
 	// began is the store's revision at which that work began.
 	began uint64
-	// shown: we have seen it hold the lock, at the revision shownAt the last time.
+	// shown: we have seen it hold the lock, last at the revision shownAt.
 	shown   bool
 	shownAt uint64
 }
@@ -52,7 +52,8 @@ func newForeignWorld(t *rapid.T) *world {
 			e.name, e.key = fmt.Sprintf("istiod-%d", i), rapid.SampledFrom([]record.Key{"stable", "canary", "^stable"}).Draw(t, "key")
 		}
 		if rapid.IntRange(0, 3).Draw(t, "slow") == 0 {
-			// A newcomer that sees only what such an elector leaves must have been told.
+			// A newcomer that sees only what such an elector leaves cannot know its duration: our
+			// configuration must say it.
 			e.duration = 4 * lease
 			w.cfg.Foreign.Wait = 6 * lease
 		}
@@ -65,8 +66,8 @@ func newForeignWorld(t *rapid.T) *world {
 	return w
 }
 
-// foreignActions are what may happen beside foreign electors. Who forges our records or
-// restores the store is left out: nobody could tell (see the project's guarantee).
+// foreignActions are what may happen beside foreign electors. Nobody forges our records or restores the
+// store here: no member could tell (see the project's guarantee).
 func (w *world) foreignActions() map[string]func(*rapid.T) {
 	actions := w.actions()
 	delete(actions, "restore")
@@ -93,7 +94,7 @@ func (w *world) poll(t *rapid.T, e *elector) {
 	switch {
 	case r.Holder == e.name, r.Holder == "":
 	case w.now >= e.at.Add(r.Duration):
-		asWritten := r.Bound() && r.Duration >= r.Mark.Duration // else a stranger shortened it
+		asWritten := r.Bound() && r.Duration >= r.Mark.Duration // if not, a stranger shortened it
 		if working && w.now < w.deadline && r.Holder == w.cfg.Member.Identity && asWritten {
 			w.found("%s takes what expired while we work until %v", e.name, w.deadline)
 		}
@@ -107,7 +108,7 @@ func (w *world) poll(t *rapid.T, e *elector) {
 	next := *r
 	next.Holder, next.HolderKey, next.Duration, next.Renewed = e.name, e.key, e.duration, w.stamp()
 	if e.key == "" {
-		next.HolderKey = r.HolderKey // who knows no keys leaves what there is
+		next.HolderKey = r.HolderKey // an elector that knows no keys keeps what there is
 	}
 	if r.Holder != e.name {
 		next.Transitions, next.Acquired = r.Transitions+1, next.Renewed
@@ -121,8 +122,8 @@ func (w *world) poll(t *rapid.T, e *elector) {
 	e.until = w.now.Add(e.duration * rapid.SampledFrom([]time.Duration{12, 22}).Draw(t, "reply") / 15)
 }
 
-// cancel: the elector is stopped, which ends its work at once, and it blanks whoever holds
-// the lock unless it noticed that this is somebody else.
+// cancel: the elector stops, which ends its work at once. It blanks the lock, whoever holds it, unless it
+// has noticed another holder.
 func (w *world) cancel(t *rapid.T, e *elector) {
 	r := w.latest().record
 	if e.until <= w.now || r == nil || e.observed.Holder != e.name || rapid.Bool().Draw(t, "stays") {
@@ -131,7 +132,7 @@ func (w *world) cancel(t *rapid.T, e *elector) {
 	for _, other := range w.electors {
 		blanked := other != e && other.name == r.Holder && !e.shown
 		if blanked || other != e && other.until > w.now && !other.shown {
-			t.Skip() // whom we never saw we cannot suspect when a lock is released
+			t.Skip() // at this release we could not suspect an elector that we never saw
 		}
 	}
 	next := *r
@@ -150,7 +151,7 @@ func (w *world) electorNamed(name string) *elector {
 	return nil
 }
 
-// foreignPart is what such an elector compares.
+// foreignPart is the part of a record that such an elector compares.
 func foreignPart(r *record.Record) string {
 	return fmt.Sprint(r.Holder, r.Duration, r.Transitions, r.Renewed.Unix(), r.Acquired.Unix())
 }
@@ -220,7 +221,7 @@ func (w *world) foreignStranger(t *rapid.T) {
 	w.store(&edited)
 }
 
-// found is the judge's: somebody worked while another did.
+// found notes the judge's finding: an elector worked while another did.
 func (w *world) found(format string, args ...any) {
 	if w.verdict == nil {
 		w.t.Fatalf(format, args...)
@@ -230,7 +231,7 @@ func (w *world) found(format string, args ...any) {
 	}
 }
 
-// foreignAtWork judges a start of ours, on a take that was stored at the revision. Who began
+// foreignAtWork judges a start of ours, on a take that was stored at the revision. An elector that began
 // after that stole the lock.
 func (w *world) foreignAtWork(taken uint64) {
 	for _, e := range w.electors {
@@ -240,20 +241,20 @@ func (w *world) foreignAtWork(taken uint64) {
 	}
 }
 
-// suspected says whether a foreign elector is at work that the member saw since it began.
+// suspected says whether a foreign elector is at work that the member has seen since that began.
 func (w *world) suspected() bool {
 	return slices.ContainsFunc(w.electors, func(e *elector) bool { return e.until > w.now && e.shownAt >= e.began })
 }
 
-// claimLasts says whether the member holds a claim that must stand in what it writes.
+// claimLasts says whether the member holds a claim that it must repeat in what it writes.
 func (w *world) claimLasts() bool {
 	s := newStep(w.cfg, w.state, w.now)
 	return s.Role == Claiming && s.claimLasts()
 }
 
-// TestForeignElectors holds the machine to rule claim-and-wait beside electors that keep to their own
-// rules, in every schedule: none of them works when a term of ours begins, and none finds
-// our record expired before our work is dead.
+// TestForeignElectors holds the machine to rule claim-and-wait, in every schedule, beside electors with
+// rules of their own: none of them works when a term of ours begins, and none finds our record expired
+// before our work is dead.
 func TestForeignElectors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newForeignWorld(t)
@@ -263,7 +264,7 @@ func TestForeignElectors(t *testing.T) {
 	})
 }
 
-// TestForeignJudge shows the judge machines that are too impatient, and one that is not.
+// TestForeignJudge gives the judge machines that are too impatient, and one that is not.
 func TestForeignJudge(t *testing.T) {
 	for complaint, plant := range map[string]func(*world){
 		"started at": func(w *world) { w.cfg.Foreign.Wait = time.Nanosecond },
@@ -288,8 +289,8 @@ func TestForeignJudge(t *testing.T) {
 	}
 }
 
-// TestSuspectsAreBounded: however many foreign electors hold the lock, few are kept in mind,
-// and until the slowest of all has stopped no term begins.
+// TestSuspectsAreBounded: however many foreign electors held the lock, we remember few, and no term begins
+// until the slowest of all has stopped.
 func TestSuspectsAreBounded(t *testing.T) {
 	e := newEnvironment(io.Discard)
 	e.run("member m1")

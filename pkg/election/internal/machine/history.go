@@ -19,14 +19,13 @@ type Loss struct {
 	Who string
 	// When is when the holder gave the lock up, or another took it.
 	When time.Time
-	// Orphaned: the holder released nothing, its session ended. Its own end of it is no loss;
-	// the session tells whose it was.
+	// Orphaned: the holder did not release the lock; its session ended. It is no loss if the holder ended
+	// the session itself; the session tells whose it was.
 	Orphaned bool
 }
 
-// Losses are those in a history, oldest first. What strangers and electors that are not ours do
-// to a lock is none of its holder's, and a holder that takes its own lock anew may have had no
-// term on it before: neither counts.
+// Losses are the losses in a history, oldest first. What strangers and foreign electors do to a lock does
+// not count. Nor does it count when a holder takes its own lock anew: it may have had no term before.
 func Losses(history []record.Entry) (losses []Loss) {
 	for i, h := range history {
 		if why, gaveUp := strings.CutPrefix(h.Why, released); gaveUp {
@@ -38,7 +37,7 @@ func Losses(history []record.Entry) (losses []Loss) {
 		}
 		owner, took := strings.CutPrefix(h.Why, tookOver)
 		if !took || i == 0 || !strings.HasPrefix(history[i-1].Why, tookOver) {
-			continue // who had it before said so itself, or nobody knows
+			continue // the former holder wrote its own line, or nobody knows
 		}
 		switch owner {
 		case Other.String():

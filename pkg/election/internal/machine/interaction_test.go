@@ -63,8 +63,8 @@ func play(script string) []byte {
 	return out.Bytes()
 }
 
-// try runs a line. What it panics with stands in the output, after an exclamation mark,
-// and fails the test: the script is wrong or the machine is.
+// try runs a line. If it panics, the output shows the panic after an exclamation mark and the test fails:
+// the script or the machine is wrong.
 func (e *environment) try(line string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -74,7 +74,7 @@ func (e *environment) try(line string) {
 	e.run(line)
 }
 
-// difference shows the first lines that differ, with their place.
+// difference shows the first lines that differ, and where.
 func difference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := 0; i < len(w) || i < len(g); i++ {

@@ -6,19 +6,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// An elector of Istio's steals the lock, inside its poll and at once, from whoever is not of
-// the preferred revision. What it steals it works on before we can see it, so where Istio
-// shares the lock we neither keep nor take it while such a theft is to be expected.
+// An elector of Istio's polls the lock, and steals it at once from a holder that is not of the preferred
+// revision. It begins to work before we can see the theft. So where Istio shares the lock, we neither keep
+// nor take it while we must expect a theft.
 
-// istioPoll is the longest time in which an Istio elector looks at the lock once.
+// istioPoll is the longest time between two looks of an Istio elector at the lock.
 const istioPoll = 16500 * time.Millisecond
 
 // istioLease is the duration that Istio's electors go by, whatever is written.
 const istioLease = 30 * time.Second
 
-// leastForeign is the duration that an elector which is not ours goes by at the least. One
-// of Istio's works on for up to 22.5 s after its last renewal, and twice half of its
-// duration is more.
+// leastForeign is the least duration to assume of an elector that is not ours. One of Istio's works on for
+// up to 22.5 s after its last renewal; callers double half of its lease, which is more.
 func (s *step) leastForeign() time.Duration {
 	if s.cfg.Foreign.Sharing == SharedWithIstio {
 		return max(s.cfg.Timing.LeaseDuration, istioLease/2)
@@ -26,9 +25,8 @@ func (s *step) leastForeign() time.Duration {
 	return s.cfg.Timing.LeaseDuration
 }
 
-// yields says whether the preference left our revision since this term was asked for,
-// where Istio shares the lock: it would steal the lock at its next poll, so we release it
-// before.
+// yields says whether the preference left our revision since we asked for this term, where Istio shares the
+// lock. Its elector would steal the lock at its next poll, so we release it before.
 func (s *step) yields() bool { return s.preferredElsewhere() && s.preferredSince >= s.Term.asked }
 
 // preferredElsewhere says whether electors of Istio's would steal the lock from us.
@@ -37,17 +35,17 @@ func (s *step) preferredElsewhere() bool {
 		s.cfg.Preferred.Revision != s.cfg.Member.Key().Revision()
 }
 
-// stealsUntil is when every elector of Istio's that lives has looked at the lock.
+// stealsUntil is when every living elector of Istio's has looked at the lock since that instant.
 func (s *step) stealsUntil(since record.Instant) record.Instant {
 	return since.Add(s.observer().ObserverWait(istioPoll))
 }
 
-// leftToIstio is until when a lock that may be taken from the instant free is left to
-// electors of the preferred revision that are not ours.
+// leftToIstio is until when we leave a lock that may be taken from the instant free to foreign electors of
+// the preferred revision.
 func (s *step) leftToIstio(free record.Instant) record.Instant {
 	l := s.Lock
 	if !s.preferredElsewhere() || l.Owner == Foreign {
-		return 0 // what is claimed they can steal while nobody works
+		return 0 // they may steal a claimed lock: nobody works on it
 	}
 	key := l.Record.HolderKey
 	if l.Record.Bound() {

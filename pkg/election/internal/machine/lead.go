@@ -16,7 +16,7 @@ func (s *step) lead() {
 		s.Drain.Lost = true
 		return
 	}
-	if s.expired { // whatever came in late: its work does not begin again
+	if s.expired { // a renewal that came in late does not start the work again
 		s.stop(ReasonExpired)
 		return
 	}
@@ -53,7 +53,7 @@ func (s *step) leadOn(stopAt record.Instant) {
 	}
 }
 
-// lost says whether what is known of the lock is definitely not our term (rule loss-is-definite).
+// lost says why the lock is definitely not our term's any more, if so (rule loss-is-definite).
 func (s *step) lost() (Reason, bool) {
 	switch l := s.Lock; {
 	case l.Owner == Nobody, l.Version.UID != s.Term.UID:
@@ -66,8 +66,7 @@ func (s *step) lost() (Reason, bool) {
 	return "", false
 }
 
-// noteBetters notes since when somebody has been worth a move, and tells of one that sees another
-// preference.
+// noteBetters notes since when a member has been worth a move, and reports one with another preference.
 func (s *step) noteBetters(found betters) {
 	s.wakeAt(found.next)
 	switch {
@@ -84,20 +83,20 @@ func (s *step) noteBetters(found betters) {
 	}
 }
 
-// drainAt is from when on to drain for the better member that there is: once it has been there for
-// preemptDelay, and the term is old enough (rules living-terms-stay, no-flapping).
+// drainAt is when to drain for the better member: once it has been there for preemptDelay, and the term is
+// old enough (rules living-terms-stay, no-flapping).
 func (s *step) drainAt() record.Instant {
 	if s.cfg.Preferred.Blocked != "" && s.cfg.Preferred.Blocked == s.cfg.Member.Revision {
-		return s.succession.betterSince // what was taken back waits for nothing
+		return s.succession.betterSince // a revision that was taken back gives way at once
 	}
 	t := s.cfg.Timing
 	return max(s.succession.betterSince.Add(t.PreemptDelay), s.Term.Started.Add(t.MinHold))
 }
 
-// renew keeps the record ours: while leading, and while draining too (rule stop-before-release).
+// renew keeps the record ours, also while we claim or drain (rule stop-before-release).
 func (s *step) renew() {
 	if s.Lock.keptBySession() && !s.claimLasts() {
-		return // the beats of our session do; but a claim is renewed by itself
+		return // the beats of our session keep it; but a claim is renewed through its record
 	}
 	if s.now < s.validity.renewAt {
 		s.wakeAt(s.validity.renewAt)
@@ -121,7 +120,7 @@ func (s *step) drain() {
 	case !s.Drain.Stopped:
 		switch {
 		case !s.Drain.Lost && s.cfg.Range:
-			// The work is dead by the deadline, before anybody else may take the lock.
+			// Not renewed (range.go): the work is dead by the deadline, before others may take the lock.
 		case !s.Drain.Lost:
 			s.renew()
 		case s.lastHolder() && s.mayBeForeign():
@@ -132,7 +131,7 @@ func (s *step) drain() {
 	case s.Drain.Lost:
 		s.become(Following, ReasonNotHeld)
 	case s.Drain.Reason == ReasonExpired && s.withdrawal.reason() == "":
-		// The lock was not given up; a new term may begin on it, or a release follow.
+		// We keep the lock: a new term may begin on it, or a release follow.
 		s.become(Following, ReasonExpired)
 	default:
 		s.release()
@@ -154,7 +153,7 @@ func (s *step) release() {
 	s.put(Release, r)
 }
 
-// nominee is who should take what we release. Where we leave or failed, it is not us.
+// nominee is the member that should take what we release. If we leave or failed, it is not us.
 func (s *step) nominee() string {
 	switch {
 	case s.withdrawal.reason() != "" || s.Drain.Reason == ReasonFailed:
@@ -164,7 +163,7 @@ func (s *step) nominee() string {
 			return better.Identity
 		}
 		if s.Drain.Reason == ReasonYielded {
-			return "" // all of us leave it to others for a while
+			return "" // all of us leave the lock to Istio's electors for a while
 		}
 		return s.successor()
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Lock is what is known of the lock object.
+// Lock is what we know of the lock object.
 type Lock struct {
 	Owner Owner
 	// Seen says whether a list or a stream has shown the lock, or its absence, at all.
@@ -20,22 +20,23 @@ type Lock struct {
 	Record  *record.Record
 	Version record.Version
 
-	// streamed is the version that the stream showed last (rule unknown-is-waited-out), and shown its record.
+	// streamed is the version that the stream showed last (rule unknown-is-waited-out), and shown its
+	// record.
 	streamed record.Version
 	shown    *record.Record
 	// at is when the last observation came in.
 	at record.Instant
 	// changedAt is when the last beat of the holder came in (rule observers-clock).
 	changedAt record.Instant
-	// beatAt is the first sight of the present beat, whoever owns the lock.
+	// beatAt is when we first saw the present beat, whoever owns the lock.
 	beatAt record.Instant
-	// since is the first sight of the present condition: of this release, of the end of
-	// this holder's session, or of this lack of an owner.
+	// since is when we first saw the present condition: this release, the end of this holder's session, or
+	// this lack of an owner.
 	since record.Instant
-	// beaten is the record as it was when its present beat was first seen: what keeps it
-	// alive counts only as written beside a beat (rule observers-clock).
+	// beaten is the record as it was when we first saw its present beat: what keeps it alive counts only as
+	// written beside a beat (rule observers-clock).
 	beaten *record.Record
-	// duration is the last one that a bound record, or a foreign holder, gave.
+	// duration is the last one that a bound record, or a foreign holder, gave beside a beat.
 	duration time.Duration
 }
 
@@ -56,26 +57,25 @@ const (
 	Orphaned
 	// Foreign: an elector that is not ours holds it.
 	Foreign
-	// Unowned: everything else, and it is waited out (rule unknown-is-waited-out).
+	// Unowned: everything else. We wait it out (rule unknown-is-waited-out).
 	Unowned
 )
 
 // Duration is the last duration that a bound record, or a foreign holder, gave beside a beat.
 func (l *Lock) Duration() time.Duration { return l.duration }
 
-// ThroughSession says whether the session of a lock's holder keeps it alive, by what stood beside its
-// beat when that was first seen (rule observers-clock).
+// ThroughSession says whether the session of a lock's holder keeps it alive. It goes by what stood beside
+// the holder's beat when we first saw that (rule observers-clock).
 func (l *Lock) ThroughSession() bool {
 	return l.firstSeen(l.Record).ThroughSession()
 }
 
-// keptBySession says whether our session keeps a lock of ours alive. Those that saw its beat go by what
-// stood beside that, and those that came later by what stands there now: where a stranger changed that we
-// renew the record ourselves, which is good for both.
+// keptBySession says whether our session keeps a lock of ours alive. Members that saw its beat go by what
+// stood beside it then, members that came later by what stands there now. If a stranger changed that, we
+// renew the record ourselves, which serves both.
 func (l *Lock) keptBySession() bool { return l.ThroughSession() && l.Record.ThroughSession() }
 
-// LastSign is when the holder was last seen to live, or the lock to become free or without an
-// owner.
+// LastSign is when we last saw the holder live, or when we saw the lock become free or lose its owner.
 func (l *Lock) LastSign() record.Instant {
 	if l.Owner == Other || l.Owner == Foreign {
 		return l.changedAt
@@ -109,7 +109,7 @@ func (l *Lock) held() bool {
 		l.Owner == Unowned && l.Record.Holder != "" && l.Record.Bound()
 }
 
-// ownerOf is whose the lock of that uid is by the record.
+// ownerOf says whose the lock of that uid is, by its record r.
 func (s *step) ownerOf(r *record.Record, uid string) Owner {
 	switch {
 	case r == nil:
@@ -119,14 +119,14 @@ func (s *step) ownerOf(r *record.Record, uid string) Owner {
 	case r.Holder != "" && r.Bound():
 		return s.boundTo(r, uid)
 	case r.Holder != "" && !record.OurForm(r.Holder):
-		// Whatever our annotations say under it means nothing (rules claim-and-wait, bound-to-the-holder).
+		// Our annotations under a foreign name mean nothing (rules claim-and-wait, bound-to-the-holder).
 		return Foreign
 	}
 	return Unowned
 }
 
-// freeAt is when the lock may be taken by the first in line, once it is decided on what
-// the stream showed; false while that cannot be told.
+// freeAt is when the first in line may take the lock, by what the stream showed; false while that cannot be
+// told.
 func (s *step) freeAt() (record.Instant, bool) {
 	t, l := s.cfg.Timing, s.Lock
 	switch l.Owner {
@@ -140,7 +140,7 @@ func (s *step) freeAt() (record.Instant, bool) {
 		}
 		return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock
 	case Foreign:
-		// What is taken from a foreign holder is a claim first (rule claim-and-wait).
+		// We take a lock from a foreign holder by a claim first (rule claim-and-wait).
 		if l.duration > foreignMaxDuration {
 			return 0, false
 		}
@@ -161,17 +161,16 @@ func (s *step) freeAt() (record.Instant, bool) {
 	}
 }
 
-// waitedOut says whether a lock without an owner is waited out, rather than taken at once.
+// waitedOut says whether we wait out a lock without an owner, rather than take it at once.
 func (s *step) waitedOut() bool {
 	return !s.lastHolder() && !(s.cfg.Bootstrap == BootstrapImmediate && s.Lock.Record.Untouched())
 }
 
-// lastHolder says whether the lock lost its owner while it was validly ours: until that
-// validity ends nobody else can have taken it.
+// lastHolder says whether the lock lost its owner while it was validly ours: until that validity ends
+// nobody else can have taken it.
 func (s *step) lastHolder() bool { return s.Lock.Owner == Unowned && s.now < s.validity.until }
 
-// foreignMaxDuration is the longest duration of a foreign holder that is waited out
-// without an operator.
+// foreignMaxDuration is the longest duration of a foreign holder that we wait out without an operator.
 const foreignMaxDuration = time.Hour
 
 func ownerless(r *record.Record) string {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNames holds every enumeration to a name for each value and to one that cannot be
-// taken for a name beyond them; the zero value has none.
+// TestNames: each value of an enumeration has a name of its own; the zero value and a value beyond print as
+// numbers.
 func TestNames(t *testing.T) {
 	for _, values := range [][]fmt.Stringer{
 		{Role(0), Following, Claiming, Leading, Draining, Draining + 1},

@@ -6,9 +6,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Transitions that a stranger set as high as they can be read are not counted on from: the
-// record of the next term would be one that nobody can read, and two would work. Of tokens
-// none counts but our own.
+// TestNumbersThatAStrangerSet: if a stranger set the transitions as high as they can be read, we don't
+// count on from there: nobody could read the record of the next term, and two would work. Of tokens only
+// our own count.
 func TestNumbersThatAStrangerSet(t *testing.T) {
 	for _, tt := range []struct {
 		token, own  record.Token

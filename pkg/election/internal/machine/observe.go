@@ -6,7 +6,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// observe takes in what somebody showed of the lock.
+// observe takes in a sight of the lock.
 func (s *step) observe(e Observed) {
 	if s.withdrawal.ended {
 		return
@@ -20,8 +20,8 @@ func (s *step) observe(e Observed) {
 	known := s.Lock.Version
 	switch {
 	case e.Version.Revision == 0:
-		// A read of an absent object has no version. It counts only if it was sent after
-		// all that was seen: nothing would ever correct a wrong absence.
+		// A read of an absent object has no version. It counts only if it was sent after our last sight:
+		// nothing would ever correct a wrong absence.
 		if e.Sent > s.Lock.at && s.Lock.Record != nil {
 			s.sight(nil, record.Version{Revision: known.Revision})
 			s.resolve()
@@ -36,7 +36,7 @@ func (s *step) observe(e Observed) {
 		case e.Sent > s.Lock.at:
 			s.restored(e)
 		case e.Source == List:
-			// A read ran ahead of it. The break hid what the list is about all the same.
+			// A read ran ahead of the list. Still, the break hid how the lock came to what the list shows.
 			s.missed(e)
 			if e.Version.Revision > s.Lock.streamed.Revision {
 				s.streamed(e)
@@ -67,8 +67,8 @@ func (s *step) observe(e Observed) {
 
 func (s *step) streamed(e Observed) { s.Lock.streamed, s.Lock.shown = e.Version, e.Record }
 
-// caughtUp: the stream shows what a reply or a read had shown before. What it showed of
-// the time before that is complete now.
+// caughtUp: the stream shows what a reply or a read had shown before. By now the stream has shown all that
+// it will of the time before.
 func (s *step) caughtUp(e Observed) {
 	switch s.Lock.Owner {
 	case Other, Free:
@@ -80,29 +80,29 @@ func (s *step) caughtUp(e Observed) {
 	}
 }
 
-// missed starts the wait for an unknown owner anew after a break of the stream in which
-// the object changed: what happened nobody saw, and an owner may have been among it. A
-// read that ran ahead of the stream is no sight of what it skipped (rule unknown-is-waited-out).
+// missed restarts the wait for an unknown owner if the object changed during a break of the stream: an
+// owner may have come and gone unseen. A read that ran ahead of the stream is no sight of what it skipped
+// (rule unknown-is-waited-out).
 func (s *step) missed(e Observed) {
 	if e.Source == List && s.Lock.Owner == Unowned && e.Version != s.Lock.streamed {
 		s.Lock.since = s.now
 	}
 	if e.Source == List && e.Version != s.Lock.streamed {
-		s.unheard() // a claim may be another one of the same elector
+		s.unheard() // a claim may be a new one from the same elector
 		s.missedForeign(e)
 	}
 }
 
-// wonder paces writes when the object still is what it was, although a write that was
-// conditional on just that was rejected.
+// wonder paces writes if a sight shows the object unchanged although the store rejected a write that was
+// conditional on just that version.
 func (s *step) wonder() {
 	if s.writes.baffled {
 		s.backOff(0)
 	}
 }
 
-// sight makes an object, or its absence, what is known of the lock, and starts the
-// clocks that the change starts.
+// sight makes an object, or its absence, what we know of the lock, and starts the clocks that the change
+// starts.
 func (s *step) sight(r *record.Record, v record.Version) {
 	before, owner := s.Lock, s.ownerOf(r, v.UID)
 	k := &s.Lock
@@ -122,8 +122,8 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	sameObject := before.Record != nil && r != nil && before.Version.UID == v.UID
 	switch owner {
 	case Mine, Other, Orphaned:
-		// Rule observers-clock: only a new beat of the holder is a change, and only beside it a
-		// duration counts. That its session came or went is another condition of the same.
+		// Rule observers-clock: only a new beat of the holder is a change, and a duration counts only
+		// beside it. If the holder's session came or went, the condition changes, but the beat does not.
 		if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {
 			k.changedAt, k.since = s.now, s.now
 			k.duration = r.Mark.Duration
@@ -161,8 +161,8 @@ func (s *step) sight(r *record.Record, v record.Version) {
 			k.since = s.now
 		}
 	case Unowned:
-		// Rule unknown-is-waited-out: another uid or an owner in between starts the wait anew, the edits
-		// of strangers do not.
+		// Rule unknown-is-waited-out: another uid or an owner in between starts the wait anew; strangers'
+		// edits do not.
 		if !sameObject || before.Owner != Unowned || s.ofUnknownSession(r) && (!before.held() || !sameBeat(before.Record, r)) {
 			k.since = s.now
 		}
@@ -187,8 +187,8 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	}
 }
 
-// skipped takes in what the stream shows of the time before a read or a reply. It is
-// history, but an owner among it starts the wait anew (rule unknown-is-waited-out): it may be at work.
+// skipped takes in what the stream shows of the time before a read or a reply. It is history, but an owner
+// in it may still be at work and starts the wait anew (rule unknown-is-waited-out).
 func (s *step) skipped(e Observed) {
 	k := &s.Lock
 	if e.Version.Revision <= k.streamed.Revision {
@@ -219,8 +219,8 @@ func (s *step) skipped(e Observed) {
 	}
 }
 
-// robbed: a foreign elector holds the lock. If it did not wait until the former owner, one
-// of us, had certainly stopped, then we do.
+// robbed: a foreign elector holds the lock. If it did not wait until the former owner, one of us, had
+// certainly stopped, we do.
 func (s *step) robbed() {
 	t, l := s.observer(), s.Lock
 	wait := t.ObserverWait(max(t.LeaseDuration, min(l.duration, foreignMaxDuration)))
@@ -247,9 +247,9 @@ func sameForeignBeat(a, b *record.Record) bool {
 		a.Renewed.Equal(b.Renewed) && a.Acquired.Equal(b.Acquired)
 }
 
-// restored: a consistent read shows an earlier state than was known, so the store was
-// reset to a backup and nothing that we hold in mind is true (rule newer-by-version). Nothing that is
-// seen from here on is acted upon: this incarnation only stops its work.
+// restored: a consistent read shows an earlier state than we knew. So the store was reset to a backup, and
+// nothing that we know is true (rule newer-by-version). We act on nothing that we see from here on: this
+// incarnation only stops its work.
 func (s *step) restored(e Observed) {
 	wait := s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, s.Lock.duration)))
 	s.act(EndSession{Reason: ReasonRestored, NotBefore: wait})

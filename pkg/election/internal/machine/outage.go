@@ -19,24 +19,23 @@ type OutageMode int
 const (
 	// OutageStop: the work is dead by the deadline, whatever the reason (rule dead-by-the-deadline).
 	OutageStop OutageMode = iota
-	// OutageFailOpen: the term goes on past its deadline while the store says nothing. It
-	// gives the guarantee away: whoever reaches the store takes the lock meanwhile.
+	// OutageFailOpen: the term goes on past its deadline while the store does not answer. This gives up the
+	// guarantee: another elector that reaches the store can take the lock meanwhile.
 	OutageFailOpen
 )
 
 // OutageUnbounded lets a term outlast its validity for as long as the store is away.
 const OutageUnbounded = 100 * 365 * 24 * time.Hour
 
-// failOpen lets a term outlast its validity: the store does not answer, and nothing says
-// that the lock is another's. What says so ended the term before this is called. The work
-// is given short extensions, so that it dies with its driver as ever. It returns when the
-// work is to be stopped, which was stopAt.
+// failOpen lets a term outlast its validity while the store does not answer; lead calls it only if nothing
+// says that the lock is another's. The work gets short extensions, so that it still dies with its driver.
+// failOpen returns when to stop the work; stopAt is when that would be without it.
 func (s *step) failOpen(stopAt record.Instant) record.Instant {
 	t := s.cfg.Timing
 	switch {
 	case s.cfg.Outage.Mode != OutageFailOpen || s.now >= stopAt:
 		return stopAt
-	case s.writes.denied: // what was granted is taken back
+	case s.writes.denied: // we take back what we granted
 		return min(stopAt, s.validity.until.Add(-t.StopGrace))
 	}
 	// In time: at stopAt a guard of the driver stops the work by itself.
@@ -59,19 +58,19 @@ func (s *step) failOpen(stopAt record.Instant) record.Instant {
 	return stopAt
 }
 
-// silentAt is from when on the store is taken to say nothing. A driver that was held up finds its term
-// nearly over, but has not asked the store since: it asks first.
+// silentAt is from when on we take the store to be silent. A driver that was held up finds its term nearly
+// over, but has not asked the store since: it asks first.
 func (s *step) silentAt() record.Instant {
 	if s.writes.retryAt != 0 {
 		return s.now // an attempt failed since the last write was stored
 	}
-	asked := s.now // as far as nothing is open, the next renewal goes out in this step
+	asked := s.now // if nothing is open, the next renewal goes out in this step
 	for _, w := range s.writes.open {
 		asked = min(asked, w.asked)
 	}
 	return asked.Add(s.cfg.Timing.RenewInterval / 4)
 }
 
-// refusal takes in that the store said no to a renewal: from here on its silence is no
-// longer taken for an outage, until it said yes.
+// refusal notes that the store said no to a renewal: until it says yes, we do not take its silence for an
+// outage.
 func (s *step) refusal() { s.writes.denied = s.cfg.Outage.Mode == OutageFailOpen }

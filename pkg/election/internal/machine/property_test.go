@@ -9,9 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestProperties holds the machine to what must be true of every step in every schedule
-// that a driver may produce (see world), and lets calm return in the end: then it leads,
-// or has left.
+// TestProperties checks what must be true of every step in every schedule that a driver may produce (see
+// world). In the end it lets calm return: then the machine leads, or has left.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -173,7 +172,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// stranger is whatever others do to the lock, allowed or not.
+// stranger is anything that others do to the lock, allowed or not.
 func (w *world) stranger() {
 	e := &environment{object: w.latest().record, version: w.latest().version}
 	kind := rapid.SampledFrom([]string{"held", "held", "free", "free", "foreign", "released", "claimed", "blank", "empty", "delete", "label", "duration", "token", "unreadable", "mine"}).Draw(w.t, "kind")
@@ -224,8 +223,8 @@ func (w *world) stranger() {
 	w.store(e.made(kind, a))
 }
 
-// calm: from now on everybody else is gone, the store answers at once and the work goes
-// well. The member must lead in the end, without a storm of writes, or have left.
+// calm: from now on everybody else is gone, the store answers at once and the work goes well. In the end
+// the member must lead, without a storm of writes, or have left.
 func (w *world) calm() {
 	w.limbo = nil
 	w.step(Resumed{})

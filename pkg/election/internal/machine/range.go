@@ -2,14 +2,13 @@ package machine
 
 import "github.com/primacy-dev/primacy/pkg/election/record"
 
-// Terms with ranges. What a term's range is, the record says in wall-clock times, which the
-// driver derives in each write from the record that it replaces; the machine has no wall
-// clock and knows only how long the range lasts. A lock is not released before that, so
-// that its next holder has no reason to begin in the future; and it is not renewed once
-// its work is being stopped, since that would only make the range longer.
+// Terms with ranges. The record gives a term's range in wall-clock times, which the driver derives in each
+// write from the record that it replaces. The machine has no wall clock and knows only how long the range
+// lasts. It does not release a lock before that, so that the next holder need not begin in the future. Nor
+// does it renew the lock while the work is stopping, since that would only make the range longer.
 
-// ranged takes in that a write of ours was committed: the range counts from when it was asked
-// for, which is when its times were made.
+// ranged notes that a write of ours was committed: the range counts from when we asked for the write, which
+// is when its times were made.
 func (s *step) ranged(w write) {
 	if s.cfg.Range {
 		s.validity.rangeUntil = max(s.validity.rangeUntil, w.asked.Add(s.cfg.Timing.LeaseDuration))

@@ -7,28 +7,27 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A record that is renewed through its holder's session is written once for each term:
-// what keeps it alive are the beats of the session, and whose it is follows from the
-// record and the session together (rule owned-through-its-session).
+// The holder writes a session-renewed record once for each term. The beats of its session keep the record
+// alive; the record and the session together say whose it is (rule owned-through-its-session).
 
-// Beat is the last one of our own session that was seen: the stream that carries the records, or the
-// consistent list that it begins with, showed it after all records that changed before it. Sight by any
-// other way is none (rule seen-not-assumed).
+// Beat is the last beat of our own session that we saw: the stream that carries the records, or the
+// consistent list that it begins with, showed it after all records that changed before it. No other sight
+// counts (rule seen-not-assumed).
 type Beat struct {
 	// Session and UID name the session object; they never change.
 	Session, UID string
 	// Sent is when it went out; zero before the first.
 	Sent record.Instant
 	// Since is when the present run of beats began: we saw each beat of a run before the one before it ran
-	// out. A term of before that has ended.
+	// out. A term that began before has ended.
 	Since record.Instant
-	// Late: the next one should have been seen. Until it is, whoever relies on this one asks to be woken.
+	// Late: we should have seen the next beat by now. Until we do, a term that relies on this one asks for
+	// a Tick.
 	Late bool
 }
 
-// validUntil is until when what our session keeps alive is certainly ours. It counts from
-// a beat that was seen: a member that sees nothing any more stops, even while its writes
-// succeed (rule seen-not-assumed).
+// validUntil is until when all that our session keeps alive is certainly ours. It counts from a beat that
+// we saw: a member that sees nothing any more stops, even while its writes succeed (rule seen-not-assumed).
 func (b Beat) validUntil(t record.Timing) record.Instant {
 	if b.Sent == 0 {
 		return 0
@@ -36,8 +35,8 @@ func (b Beat) validUntil(t record.Timing) record.Instant {
 	return b.Sent.Add(t.Validity())
 }
 
-// foreignDuration is what a foreign holder wrote as its duration; zero where it left ours,
-// which no elector does: then a stranger put its name there.
+// foreignDuration is the duration that a foreign holder wrote. It is zero if our unexpiring one still
+// stands there: an elector would have written its own, so a stranger put the name there.
 func foreignDuration(r *record.Record) time.Duration {
 	if r.Duration == unexpiring {
 		return 0
@@ -51,8 +50,8 @@ func (b Beat) keep(r *record.Record) {
 	r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalSession, b.Session, b.UID
 }
 
-// unexpiring is the plain duration of a session-renewed record, which is written once for
-// each term: so long that no elector of client-go takes it for expired by mistake.
+// unexpiring is the plain duration of a session-renewed record, which we write once for each term. It is so
+// long that no elector of client-go takes the record for expired by mistake.
 const unexpiring = 365 * 24 * time.Hour
 
 // rely takes in what the beats of our session have kept alive since the last step.
@@ -70,14 +69,14 @@ func (s *step) rely() {
 	}
 }
 
-// NeedsBeats says whether to tell of the next beat of our session when it is seen, since something may
-// have to be done then.
+// NeedsBeats says whether the driver must step us when it sees the next beat of our session, since we may
+// have to act then.
 func (s *State) NeedsBeats() bool {
 	return s.Role == Draining || s.Role == Claiming || s.Role == Following && s.Lock.Owner == Mine || s.sightless
 }
 
-// throughSession says whether what we write now as the holder is renewed by our session.
-// While a foreign elector may be at work it is not: such electors know nothing of sessions.
+// throughSession says whether our session renews what we write now as the holder. It does not while a
+// foreign elector may be at work: such electors know nothing of sessions.
 func (s *step) throughSession() bool {
 	return s.cfg.Renewal == record.RenewalSession && !s.claimLasts()
 }
@@ -87,9 +86,9 @@ func (s *step) sessionHolds() bool {
 	return s.now < s.cfg.Beat.validUntil(s.cfg.Timing).Add(-s.cfg.Timing.StopGrace)
 }
 
-// boundTo is whose a record is that is bound to a member of ours. Our name under a beat that
-// we never sent is somebody else (rule loss-is-definite), and bound to a session by another hand it is
-// nobody's that is known (rule answer-for-your-writes).
+// boundTo says whose a record bound to a member of ours is. Our name under a beat that we never sent is
+// somebody else (rule loss-is-definite). Our name on a record that another hand bound to a session is
+// nobody's that we know (rule answer-for-your-writes).
 func (s *step) boundTo(r *record.Record, uid string) Owner {
 	if r.Holder != s.cfg.Member.Identity {
 		return s.ownedThrough(r, uid)
@@ -107,8 +106,8 @@ func (s *step) boundTo(r *record.Record, uid string) Owner {
 	return Other
 }
 
-// ownedThrough is whose a record is that another member holds: of a session-renewed one
-// its session decides (rule owned-through-its-session), once we know that of the time of the record.
+// ownedThrough says whose a record held by another member is. For a session-renewed one its session decides
+// (rule owned-through-its-session), once what we know of the session is as new as the record.
 func (s *step) ownedThrough(r *record.Record, uid string) Owner {
 	o := s.bySession(r, uid)
 	if o == Orphaned && !s.sessionsCaughtUp(r) {
@@ -117,7 +116,7 @@ func (s *step) ownedThrough(r *record.Record, uid string) Owner {
 	return o
 }
 
-// bySession is whose a record is by the sessions as we know them.
+// bySession says whose a record is by the sessions as we know them.
 func (s *step) bySession(r *record.Record, uid string) Owner {
 	m := s.beside(r)
 	if m.Renewal != record.RenewalSession {
@@ -136,11 +135,10 @@ func (s *step) bySession(r *record.Record, uid string) Owner {
 	return Other
 }
 
-// sessionsCaughtUp says whether the sessions that we know are at least as new as the record. One
-// stream for both shows them before the record. A stream of their own may be behind: what we
-// know may be an earlier session of the same slot, and the holder may live in a later one. They
-// are new enough once their stream has shown a beat of ours that went out after we first saw
-// the record.
+// sessionsCaughtUp says whether the sessions that we know are at least as new as the record. One stream for
+// both shows them before the record. A separate stream of sessions may be behind: we may know an earlier
+// session of the same slot, while the holder lives in a later one. It has caught up once it has shown a
+// beat of ours that went out after we first saw the record.
 func (s *step) sessionsCaughtUp(r *record.Record) bool {
 	return s.cfg.Sight == WithSessions || s.cfg.Beat.Sent > s.sawBeatOf(r)
 }
@@ -153,8 +151,8 @@ func (s *step) sawBeatOf(r *record.Record) record.Instant {
 	return s.now
 }
 
-// firstSeen is the record as it was when its beat was first seen, and beside its mark: what
-// strangers make of that afterwards counts for nothing (rule observers-clock).
+// firstSeen is the record as it was when we first saw its beat, and beside is the mark of that. What
+// strangers make of it afterwards counts for nothing (rule observers-clock).
 func (l *Lock) firstSeen(r *record.Record) *record.Record {
 	if b := l.beaten; b != nil && sameBeat(b, r) {
 		return b
@@ -164,8 +162,7 @@ func (l *Lock) firstSeen(r *record.Record) *record.Record {
 
 func (s *step) beside(r *record.Record) *record.Mark { return s.Lock.firstSeen(r).Mark }
 
-// ofUnknownSession says whether a record without an owner is a member's whose session is
-// not known.
+// ofUnknownSession says whether a record without an owner belongs to a member whose session we don't know.
 func (s *step) ofUnknownSession(r *record.Record) bool {
 	return r != nil && r.Holder != "" && r.Bound() && s.beside(r).Renewal == record.RenewalSession
 }
@@ -176,11 +173,10 @@ func (s *step) seemsOrphaned() bool {
 		s.bySession(s.Lock.Record, s.Lock.Version.UID) == Orphaned
 }
 
-// answerInTime disowns a lock that our session has kept ours, with no work on it, for as long as
-// a lock without an owner is waited out: nothing else would free it (rule answer-for-your-writes).
-// So it is where a release or a take is refused again and again. It says whether it did. What a
-// blind member that stays does about its session concerns all its locks, and is the driver's to
-// decide.
+// answerInTime disowns a lock that our session has kept ours, with no work on it, for a leaseDuration:
+// nothing else would free it (rule answer-for-your-writes). That happens when the store refuses a release
+// or a take again and again. It says whether it disowned the lock. A blind member that stays does nothing
+// here: its session concerns all its locks, so the driver decides.
 func (s *step) answerInTime() bool {
 	idle := s.Role == Following || s.Role == Claiming || s.Role == Draining && s.Drain.Stopped
 	blind := s.now >= s.cfg.Beat.validUntil(s.cfg.Timing)
@@ -214,13 +210,12 @@ func (s *step) hasDisowned(uid string, beat uint64) bool {
 	return s.disowned != nil && s.disowned.Lock == uid && beat <= s.disowned.Beat
 }
 
-// proven says whether the stream has shown a beat of ours that went out at or after the
-// instant: then it has shown all that was stored before. The take of a lock whose owner's
-// session is unknown needs that, since its condition is the version of the lock, which its
-// owner does not change.
+// proven says whether the stream has shown a beat of ours that went out at or after the instant: then it
+// has shown all that was stored before. We need that before we take a lock whose owner's session is
+// unknown: the take is conditional on the lock's version, which its owner does not change.
 func (s *step) proven(at record.Instant) bool { return s.cfg.Beat.Sent >= at }
 
-// reown finds out whose the lock is, now that the sessions have changed.
+// reown finds out anew whose the lock is, since what we know of the sessions may have changed.
 func (s *step) reown() {
 	if l := s.Lock; !s.withdrawal.ended && l.Record != nil && s.ofUnknownSession(l.Record) && s.ownerOf(l.Record, l.Version.UID) != l.Owner {
 		s.sight(l.Record, l.Version)

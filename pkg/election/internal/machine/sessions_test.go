@@ -9,15 +9,15 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// beat is one of our session's, on its way through the stream that carries the records.
+// beat is a beat of our session on its way through the stream that carries the records.
 type beat struct {
 	sent record.Instant
 	// after is how many records the stream must have shown before it.
 	after int
 }
 
-// TestSessionProperties is TestProperties for a member whose session renews its terms,
-// beside others of both settings.
+// TestSessionProperties is TestProperties for a member whose session renews its terms, beside members of
+// both settings.
 func TestSessionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)

@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// What all states share that know of no foreign elector stays empty, whatever the other tests did.
+// TestNobodyWritesToNoForeigners: all states that know of no foreign elector share noForeigners, which
+// stays empty whatever the other tests did.
 func TestNobodyWritesToNoForeigners(t *testing.T) {
 	e := newEnvironment(t.Output())
 	for _, line := range []string{"member m1 sharing=client-go", "stored foreign by=other-1", "list", "tick"} {
@@ -20,7 +21,7 @@ func TestNobodyWritesToNoForeigners(t *testing.T) {
 	}
 }
 
-// What is known of foreign electors is kept while there is anything to know.
+// TestNothingIsKnown: a state keeps what it knows of foreign electors while there is anything to know.
 func TestNothingIsKnown(t *testing.T) {
 	if !(&foreign{}).isNothing() {
 		t.Error("something is known from the start")

@@ -40,7 +40,7 @@ type State struct {
 	Role Role
 	// sightless: we wanted the lock, but had not lately seen a beat of our session.
 	sightless bool
-	// alarmed is what was reported last, for as long as it lasts.
+	// alarmed is what we reported last, for as long as it lasts.
 	alarmed ReportKind
 	Lock    Lock
 	// Term is the present or last term of ours.
@@ -50,9 +50,9 @@ type State struct {
 	// Cycle counts the terms of ours.
 	Cycle int
 
-	// View is what the directory said last of the other members.
+	// View is what the directory last said of the other members.
 	View *View
-	// preferredSince is when Config.Preferred became what it is.
+	// preferredSince is when Config.Preferred last changed.
 	preferredSince record.Instant
 	// jitter is the last random number that an event brought.
 	jitter float64
@@ -63,7 +63,7 @@ type State struct {
 	succession succession
 	standing   standing
 	withdrawal withdrawal
-	// disowned is up to which beat our writes to the lock of that uid are nobody's; nil for none.
+	// disowned says up to which beat our writes to the lock of that uid are nobody's; nil for none.
 	disowned *record.Disowned
 	wake     record.Instant
 }
@@ -71,7 +71,7 @@ type State struct {
 // WakesAt is when the machine wants a Tick; zero for never.
 func (s *State) WakesAt() record.Instant { return s.wake }
 
-// Alarm is the condition that was reported last, for as long as it lasts; zero for none.
+// Alarm is the condition that we reported last, for as long as it lasts; zero for none.
 func (s *State) Alarm() ReportKind { return s.alarmed }
 
 // Term is one tenure of ours.
@@ -79,16 +79,16 @@ type Term struct {
 	Token   record.Token
 	UID     string
 	Started record.Instant
-	// asked is when the take that began it was asked for.
+	// asked is when we asked for the take that began it.
 	asked record.Instant
-	// Deadline is what the work was granted.
+	// Deadline is until when the work may run.
 	Deadline record.Instant
 }
 
 // Drain is the end of a term.
 type Drain struct {
 	Reason Reason
-	// Lost says whether the lock is no longer ours, so that nothing is to be released.
+	// Lost says whether the lock is no longer ours, so that we have nothing to release.
 	Lost bool
 	// Stopped says whether all the work has stopped.
 	Stopped bool
@@ -99,7 +99,8 @@ func Initial() State {
 	return State{Role: Following, View: &View{}, foreign: noForeigners}
 }
 
-// Continued is Initial for a member that wrote to this lock before, up to that beat, and disowned that.
+// Continued is Initial for a member that wrote to this lock before, up to that beat. disowned is what it
+// disowned there; zero for none.
 func Continued(beat uint64, disowned record.Disowned) State {
 	s := Initial()
 	s.writes.last = beat

@@ -8,13 +8,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Step takes in one event at the instant now and decides what follows from it. It
-// panics where the driver broke its contract, since to go on could mean two at work.
+// Step takes in one event at the instant now and decides what follows from it. It panics if the driver
+// broke its contract, since going on could mean two at work.
 func Step(c Config, before State, now record.Instant, event Event) (State, []Action) {
 	return StepInto(nil, c, before, now, event)
 }
 
-// StepInto is Step that puts the actions into the memory of room, to allocate nothing at each step. The
+// StepInto is Step that puts the actions into the memory of room, so that a step need not allocate. The
 // caller must be done with them before it gives that memory to another step.
 func StepInto(room []Action, c Config, before State, now record.Instant, event Event) (State, []Action) {
 	s := newStep(c, before, now)
@@ -43,11 +43,10 @@ type step struct {
 	now     record.Instant
 	actions []Action
 	next    record.Instant
-	// failed: this very event says that the runners gave up; expired, that the guard stopped
-	// the work.
+	// failed: this very event says that the runners failed; expired: that the guard stopped the work.
 	failed, expired bool
-	// source is the way by which this very event shows the lock; zero where it does not. altered:
-	// it shows a write of ours otherwise than that was sent.
+	// source is how this very event shows the lock; zero if it does not. altered: it shows a write of ours
+	// otherwise than we sent it.
 	source  Source
 	altered bool
 	// foreignersCopied: State.foreign is this step's own.
@@ -56,15 +55,15 @@ type step struct {
 
 func (s *step) act(a Action) { s.actions = append(s.actions, a) }
 
-// wakeAt asks for a Tick at the instant, or sooner if somebody else asks for that.
+// wakeAt asks for a Tick at the instant, unless the step asks for an earlier one.
 func (s *step) wakeAt(at record.Instant) {
 	if at > s.now && (s.next == 0 || at < s.next) {
 		s.next = at
 	}
 }
 
-// waits asks for a Tick at the instant unless it has come, and says whether to wait: for that, or, where it
-// is zero, for something to happen.
+// waits says whether to wait for the instant, and then asks for a Tick at it. A zero instant means to wait
+// for an event.
 func (s *step) waits(at record.Instant) bool {
 	s.wakeAt(at)
 	return at == 0 || s.now < at
@@ -90,8 +89,8 @@ func (s *step) alarm(kind ReportKind, detail string) {
 	}
 }
 
-// learn gathers facts; nothing is decided here but that a term begins or is extended,
-// which are facts of the write that did it.
+// learn gathers facts and decides nothing. A term begins or is extended here, since that is a fact of the
+// write that did it.
 func (s *step) learn(event Event) {
 	switch e := event.(type) {
 	case Tick:
@@ -124,7 +123,7 @@ func (s *step) learn(event Event) {
 		s.View = e.View
 		s.reown()
 	case BeatSeen:
-		// All steps rely on the last beat.
+		// Every step relies on the last beat (rely).
 	case PreferenceChanged:
 		s.preferredSince = s.now
 	case RunnersStopped:
@@ -149,8 +148,7 @@ func (s *step) learn(event Event) {
 	}
 }
 
-// decide is one switch over the role; it runs after every event and is a function of
-// what is known alone.
+// decide runs after every event. It goes by what we know alone.
 func (s *step) decide() {
 	s.play()
 	if s.answerInTime() {
@@ -192,7 +190,7 @@ func (s *step) start(w write, sent, deadline record.Instant) {
 	interval := s.cfg.Timing.RenewInterval
 	s.validity.renewAt = sent.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))
 	s.act(Start{Token: s.Term.Token, Cycle: s.Cycle, Deadline: deadline})
-	s.become(Leading, ReasonTaken) // whoever hears of it finds it so
+	s.become(Leading, ReasonTaken) // after Start: the term is on when the report goes out
 }
 
 // stop ends the term; there is no way back (rule stop-before-release).

@@ -7,20 +7,20 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// succession is what this member remembers of those that may lead after it.
+// succession is what this member remembers of members that may lead after it.
 type succession struct {
 	passedOver []passedOver
-	// betterSince is since when somebody has been worth a move; zero when nobody is.
+	// betterSince is since when a member has been worth a move; zero while none is.
 	betterSince record.Instant
 }
 
-// passedOver is a member that this one neither names nor moves to until then, since it let a nomination
-// go by, or leaves.
+// passedOver is a member that we neither nominate nor move to before the instant until, since it let a
+// nomination go by, or leaves.
 type passedOver struct {
 	identity, config string
 	until            record.Instant
-	// since is the first sight of the release that named it, count how many nominations it let go
-	// by; both zero for one that leaves.
+	// since is when we first saw the release that nominated it; count is how many nominations it let go by.
+	// Both are zero for a member that leaves.
 	since record.Instant
 	count int
 }
@@ -32,17 +32,17 @@ func (s *step) turnGone(free record.Instant) {
 	}
 }
 
-// turnTaken passes over the nominee of the lock that was free before, now that another
-// member of ours took that very release: so it waited for as long as the nominee's turn,
-// whether we did or not. Without this, members that take the lock from each other by
-// turns would each nominate it again and again. A nominee for which nobody waits is not passed over.
+// turnTaken passes over the nominee of the lock that was free before, now that another member of ours took
+// that very release. That member waited for the whole of the nominee's turn, whether we did or not. Without
+// this, members that take the lock from each other in turn would each nominate the same absent member again
+// and again. A nominee for which nobody waits is not passed over.
 func (s *step) turnTaken(before Lock, r *record.Record) {
 	if before.Owner == Free && before.Record.HandoverTo != r.Holder && r.Transitions == before.Record.Transitions+1 && s.mayCome(before.Record.HandoverTo) {
 		s.passOver(before)
 	}
 }
 
-// passOver remembers the nominee of the released lock l, which let its turn go by.
+// passOver remembers that the nominee of the released lock l let its turn go by.
 func (s *step) passOver(l Lock) {
 	nominee := l.Record.HandoverTo
 	if l.Owner != Free || l.foreignRelease || nominee == "" || nominee == s.cfg.Member.Identity {
@@ -59,8 +59,9 @@ func (s *step) passOver(l Lock) {
 	s.act(Report{Kind: PassedOver, Role: s.Role, Detail: nominee})
 }
 
-// leaves passes over the member that released the lock because it leaves: for a moment longer its session
-// may say that it is ready, and the next holder would hand the lock straight back. A longer passing over stands.
+// leaves passes over the member that released the lock because it leaves. Its session may say for a moment
+// longer that it is ready, and the next holder would hand the lock straight back. It never shortens an
+// earlier passing over.
 func (s *step) leaves(r *record.Record) {
 	n := len(r.History)
 	if n == 0 || r.History[n-1].Why != released+string(ReasonShutdown) || r.History[n-1].Who == s.cfg.Member.Identity {
@@ -74,7 +75,7 @@ func (s *step) leaves(r *record.Record) {
 	}
 }
 
-// passing is what is known of a member that is or was passed over; else its until is zero.
+// passing is what we know of a member that we pass over, or did; its until is zero if we never did.
 func (f succession) passing(identity string) passedOver {
 	if i := slices.IndexFunc(f.passedOver, func(p passedOver) bool { return p.identity == identity }); i >= 0 {
 		return f.passedOver[i]
@@ -82,7 +83,7 @@ func (f succession) passing(identity string) passedOver {
 	return passedOver{identity: identity}
 }
 
-// note replaces what was known of that member, and forgets the oldest one if there are too many.
+// note replaces what we knew of that member, and forgets the oldest one if there are too many.
 func (f *succession) note(p passedOver) {
 	rest := slices.DeleteFunc(slices.Clone(f.passedOver), func(o passedOver) bool { return o.identity == p.identity })
 	f.passedOver = append(rest[max(0, len(rest)-maxPassedOver+1):], p)
@@ -99,7 +100,7 @@ func (f *succession) forgive(member string) {
 // maxPassedOver bounds the memory of members that are passed over.
 const maxPassedOver = 16
 
-// turn is how long this member leaves the free lock to those before it (rule succession).
+// turn is how long this member leaves the free lock to those before it in line (rule succession).
 func (s *step) turn() time.Duration {
 	t, l := s.cfg.Timing, s.Lock
 	me, former := s.cfg.Member.Identity, l.Record.Holder
@@ -119,7 +120,7 @@ func (s *step) turn() time.Duration {
 	}
 	switch place := s.place(former); {
 	case l.Owner == Unowned:
-		// Each waits from its own first sight, so those before us may have to wait for longer.
+		// Each member waits from its own first sight, so those before us may have to wait for longer.
 		return min(time.Duration(place), 1) * t.NominateDelay
 	case place < lastPlace:
 		return time.Duration(place) * t.NominateDelay
@@ -127,13 +128,13 @@ func (s *step) turn() time.Duration {
 	return lastPlace*t.NominateDelay + time.Duration(s.jitter*float64(t.NominateDelay))
 }
 
-// mayCome says whether to wait for a nominee: it lives and says that it is ready. A member that leaves
-// says that it is not.
+// mayCome says whether to wait for a nominee: it lives and says that it is ready. A leaving member says
+// that it is not.
 func (s *step) mayCome(nominee string) bool {
 	return slices.ContainsFunc(s.View.Peers, func(p Peer) bool { return p.Identity == nominee && p.Ready })
 }
 
-// lastPlace is the one in line that all who come later share, so that the delay has a bound.
-// Those before it come one by one: who does not take part in the election, or does not
-// answer, costs one nominateDelay.
+// lastPlace is the place in line that all later members share, so that the delay has a bound. The members
+// before it come one by one: one that takes no part in the election, or does not answer, costs one
+// nominateDelay.
 const lastPlace = 2

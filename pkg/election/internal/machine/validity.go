@@ -9,16 +9,14 @@ import (
 type validity struct {
 	until   record.Instant
 	renewAt record.Instant
-	// rangeUntil is until when the range that our last committed write stands for lasts; zero
-	// where terms have none.
+	// rangeUntil is the end of the range that our last committed write stands for; zero if terms have none.
 	rangeUntil record.Instant
-	// owedSince is since when our session has kept a lock ours on which no work is done; zero
-	// while it keeps none.
+	// owedSince is when our session began to keep a lock ours with no work on it; zero while it keeps none.
 	owedSince record.Instant
 }
 
-// committed takes in that a write of ours is stored, by its reply or by sight, and was
-// sent no earlier than the instant sent.
+// committed notes that a write of ours is stored, by its reply or by sight. It was sent no earlier than the
+// instant sent.
 func (s *step) committed(w write, sent record.Instant) {
 	if w.purpose != Claim && w.purpose != Take && w.purpose != Renew {
 		return
@@ -42,14 +40,14 @@ func (s *step) committed(w write, sent record.Instant) {
 			s.act(Extend{Deadline: validUntil})
 		}
 	case (s.Role == Following || s.Role == Claiming) && w.purpose == Take && s.withdrawal.reason() == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
-		// A write whose term is over starts no second one when its reply comes in.
+		// A write whose term is over starts no second one when its late reply comes in.
 		if w.token > s.Term.Token {
 			s.start(w, sent, validUntil)
 		}
 	}
 }
 
-// Relying is the state with what the beats of our session have kept alive since its last step. Each step
+// Relying is the state plus what the beats of our session have kept alive since its last step. Each step
 // begins with it.
 func (s State) Relying(c Config) State {
 	if s.Lock.Owner != Mine || !s.Lock.keptBySession() {
@@ -66,12 +64,12 @@ func (s State) Relying(c Config) State {
 	return s
 }
 
-// GoesByBeats says whether a term is on that the beats of our session keep alive. It needs to be told of
-// none of them, but must be stepped once Config.Beat is late, and again when it is not any more.
+// GoesByBeats says whether a term is on that the beats of our session keep alive. The driver need not
+// report these beats, but must step the machine once Config.Beat is late, and again once it is not.
 func (s *State) GoesByBeats() bool {
 	return s.Role == Leading && s.Lock.Owner == Mine && s.Lock.keptBySession()
 }
 
-// ValidUntil is until when the lock is certainly ours by the renewals that were committed;
-// zero while it is not. A term that fails open outlasts it.
+// ValidUntil is until when the lock is certainly ours by our committed renewals; zero while it is not. A
+// term that fails open outlasts it.
 func (s *State) ValidUntil() record.Instant { return s.validity.until }

@@ -13,23 +13,23 @@ type withdrawal struct {
 	since   record.Instant
 	// paused is why it takes nothing for now; empty while it takes part.
 	paused Reason
-	// ended: the store was restored; nothing that this incarnation knows is true.
+	// ended: the store was restored, and nothing that this incarnation knows is true.
 	ended bool
 }
 
-// reason is why this member takes nothing, for good or for now; empty while it does.
+// reason is why this member takes nothing, for good or for now; empty while it takes part.
 func (w withdrawal) reason() Reason { return cmp.Or(w.leaving, w.paused) }
 
-// Settled says whether a member that resigned owes nothing any more: no work, no lock
-// that it could still release, no write under way. What cannot be released within one
-// leaseDuration is left to expire (rule answer-for-your-writes); a Tick is asked for at that instant. A claim
-// that lasts longer than that is so left at once.
+// Settled says whether a member that resigned owes nothing any more: no work, no lock that it could still
+// release, no write under way. What it cannot release within one leaseDuration it leaves to expire
+// (rule answer-for-your-writes), and asks for a Tick at that instant. It leaves a claim that lasts longer
+// at once.
 func (s *State) Settled(c Config, now record.Instant) bool {
 	switch {
 	case s.withdrawal.leaving == "" || s.Role == Leading || s.Role == Draining && !s.Drain.Stopped:
 		return false
 	case now >= s.givesUpAt(c):
-		// What our session keeps ours must have been answered for first: a Tick is due.
+		// A lock that our session keeps ours must have been answered for first: a Tick is due.
 		return s.withdrawal.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession()
 	case s.Role != Following:
 		return false
@@ -42,7 +42,7 @@ func (s *State) Settled(c Config, now record.Instant) bool {
 // givesUpAt is when a leaving member stops trying to release.
 func (s *State) givesUpAt(c Config) record.Instant {
 	if s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() {
-		return max(s.withdrawal.since, s.validity.owedSince).Add(c.Timing.LeaseDuration) // for our session may last for ever
+		return max(s.withdrawal.since, s.validity.owedSince).Add(c.Timing.LeaseDuration) // our session may last for ever
 	}
 	// The release is the first write after the range.
 	return max(s.withdrawal.since.Add(c.Timing.LeaseDuration), s.validity.until, s.validity.rangeUntil.Add(c.Timing.RenewInterval))

@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// world is a driver that keeps its contract, a store that answers as badly as it may,
-// and strangers. It checks whatever the machine does.
+// world is a driver that keeps its contract, a store that answers as badly as it may, and strangers. It
+// checks everything that the machine does.
 type world struct {
 	t     *rapid.T
 	cfg   Config
@@ -30,7 +30,7 @@ type world struct {
 	listSent record.Instant
 
 	flight    *flight   // the write that waits for its answer
-	limbo     []*flight // writes given up, which may be committed yet
+	limbo     []*flight // writes given up, which may still be committed
 	reading   *reading
 	lastBeat  uint64
 	lastToken record.Token
@@ -40,8 +40,8 @@ type world struct {
 	sent      map[record.Token]record.Instant // of each term, the latest committed write
 	taken     map[record.Token]uint64         // and the revision of the first
 	peers     []Peer
-	// through: our session renews our terms. beat is its last one while that is on its way,
-	// beatSeen when the last one was sent that was seen.
+	// through: our session renews our terms. beat is its last beat while that is on its way; beatSeen is
+	// when the last beat that we saw was sent.
 	through  bool
 	beat     *beat
 	beatSeen record.Instant
@@ -51,8 +51,8 @@ type world struct {
 	resigned    bool
 	events      int
 	stamps      int64
-	// electors are foreign ones; verdict, where somebody asks for it, is what they and we
-	// did wrong first.
+	// electors are the foreign ones. verdict, if a test asks for it, is the first thing that they or we did
+	// wrong.
 	electors []*elector
 	verdict  *string
 }
@@ -65,7 +65,7 @@ type flight struct {
 
 type reading struct {
 	sent record.Instant
-	shot *entry // taken before the answer is on its way
+	shot *entry // what the read found, before its answer is on its way
 }
 
 func newWorld(t *rapid.T) *world {
@@ -126,7 +126,7 @@ func (w *world) commit(f *flight) bool {
 	return true
 }
 
-// step puts an event to the machine and checks all that it answers.
+// step gives the machine an event and checks all that it answers.
 func (w *world) step(event Event) {
 	w.events++
 	after, actions := w.decided(event)
@@ -148,10 +148,10 @@ func (w *world) step(event Event) {
 	}
 }
 
-// decided is what Step makes of the event, as a function that writes to no argument.
+// decided is what Step makes of the event. It checks that Step is a function and wrote to no argument.
 func (w *world) decided(event Event) (State, []Action) {
 	if w.verdict != nil {
-		return Step(w.cfg, w.state, w.now, event) // only the judge is asked
+		return Step(w.cfg, w.state, w.now, event) // this test asks only the judge
 	}
 	before, view := dump(w.state), dump(event)
 	after, actions := Step(w.cfg, w.state, w.now, event)
@@ -285,8 +285,8 @@ func (w *world) showNext() {
 	w.step(Observed{Source: Stream, Record: e.record, Version: e.version, Jitter: w.jitter()})
 }
 
-// pass lets time go by, not beyond the instant at which the machine wants a Tick: a
-// late Tick is a case of its own.
+// pass lets time go by, but not beyond the instant at which the machine wants a Tick: a late Tick is a case
+// of its own.
 func (w *world) pass(d time.Duration) {
 	w.now = w.now.Add(d)
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// writes are what this member asked to be written to the lock, one at a time, and what it does not
-// know of that yet.
+// writes are the writes to the lock that this member asked for, one at a time, and what it does not know of
+// them yet.
 type writes struct {
-	// last is the number of the last write that was asked for.
+	// last is the number of the last write that we asked for.
 	last uint64
-	// first is the number of the first one; zero before. What a lower number stands beside, a former
-	// machine of this incarnation wrote.
+	// first is the number of the first one; zero before. A lower number stands beside a write of a former
+	// machine of this incarnation.
 	first uint64
-	// open are those not answered, or answered with Unknown and not yet passed.
+	// open are the writes without an answer, or answered with Unknown and not yet passed.
 	open    []write
 	reading bool
-	// baffled: a write was rejected, and what is known of the lock does not explain it.
+	// baffled: the store rejected a write, and what we know of the lock does not explain it.
 	baffled bool
 	// denied: the store's last word on a renewal was a definite no.
 	denied bool
@@ -34,16 +34,16 @@ type write struct {
 	onto    record.Version
 	asked   record.Instant
 	token   record.Token
-	// unknown: the driver gave up waiting; it may be committed yet.
+	// unknown: the driver gave up waiting; it may still be committed.
 	unknown bool
 	// seen: the stream or a read showed it committed before its reply came.
 	seen bool
-	// throughSession: what it keeps alive is renewed by beats of our session.
+	// throughSession: beats of our session renew what it keeps alive.
 	throughSession bool
 }
 
-// retryInterval paces what failed: a quarter of the renewal interval and up to as much
-// again, so that members do not retry in step.
+// retryInterval is the pause after a failure: a quarter of the renewal interval and up to as much again, so
+// that members do not retry in step.
 func (s *step) retryInterval() time.Duration {
 	quarter := s.cfg.Timing.RenewInterval / 4
 	return quarter + time.Duration(s.jitter*float64(quarter))
@@ -53,8 +53,8 @@ func (s *step) backOff(atLeast time.Duration) {
 	s.writes.retryAt = s.now.Add(max(atLeast, s.retryInterval()))
 }
 
-// writableAt is from when on a write may go out: one at a time, and paced after failures. It is zero
-// while only an answer can tell.
+// writableAt is when a write may go out: one at a time, and paced after failures. It is zero while we must
+// wait for an answer first.
 func (s *step) writableAt() record.Instant {
 	if s.writes.reading || slices.ContainsFunc(s.writes.open, func(w write) bool { return !w.unknown }) {
 		return 0
@@ -62,8 +62,8 @@ func (s *step) writableAt() record.Instant {
 	return max(s.now, s.writes.retryAt)
 }
 
-// maxUnknown bounds the writes of unknown outcome that are kept in mind. To forget one
-// is safe: its commit is then recognized as ours, but extends nothing.
+// maxUnknown bounds how many writes of unknown outcome we remember. To forget one is safe: we still
+// recognize its commit as ours, but it extends nothing.
 const maxUnknown = 16
 
 // put asks for a write on top of the newest version known.
@@ -96,8 +96,8 @@ func (s *step) read() {
 func (s *step) answered(e WriteDone) {
 	i := slices.IndexFunc(s.writes.open, func(w write) bool { return w.beat == e.Beat })
 	if i < 0 {
-		// Forgotten, or passed while of unknown outcome: a second answer would be a
-		// driver's bug, but there is nothing to decide.
+		// Forgotten, or passed while of unknown outcome. A second answer would be a driver's bug, but there
+		// is nothing to decide.
 		return
 	}
 	w := s.writes.open[i]
@@ -126,7 +126,7 @@ func (s *step) answered(e WriteDone) {
 			return
 		}
 		if s.Lock.Version == w.onto || s.Lock.Record == nil {
-			// The object has moved on and we have not seen how.
+			// The object has moved on, and we have not seen how.
 			s.writes.baffled = true
 			s.read()
 			if len(s.writes.open) == 0 {
@@ -153,8 +153,8 @@ func (s *step) answered(e WriteDone) {
 	}
 }
 
-// passed says whether the version that the write was conditional on is history, so that
-// the write is either visible or will never be (rule sending-counts).
+// passed says whether the version that the write was conditional on is history. Then the write is either
+// visible or will never be (rule sending-counts).
 func (s *step) passed(w write) bool {
 	if w.onto.IsZero() {
 		return s.Lock.Record != nil
@@ -186,5 +186,5 @@ func (s *step) resolve() {
 	}
 }
 
-// LastBeat is the number of the last write that was asked for.
+// LastBeat is the number of the last write that we asked for.
 func (s *State) LastBeat() uint64 { return s.writes.last }

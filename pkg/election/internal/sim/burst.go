@@ -7,33 +7,33 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 )
 
-// bursts is how a process takes in what reaches it as the product's host does: what waits is told to
-// the member at once, in the order in which it came. A process without it tells one thing at a time.
+// bursts has a process take things in as the product's host does: it tells its member at once, in order,
+// everything that waits. A process without bursts tells one thing at a time.
 type bursts struct {
 	p *proc
-	// inbox is what came by the streams, by replies and from the work; beside, what comes by
-	// ways of its own: preferences, configuration, the word to leave. due: an alarm went off.
+	// inbox holds what came from streams, replies and the work. beside holds what has a way of its own:
+	// preferences, configuration, the request to leave. due says that an alarm went off.
 	inbox, beside []told
 	due           bool
-	// held: something waits, since then.
+	// held says that something waits, and since says since when.
 	held  bool
 	since int64
-	// planned: it will wake up. awake: it just does.
+	// planned: a wake-up is scheduled. awake: wake is running.
 	planned, awake bool
 }
 
-// told is what waits for an incarnation.
+// told is input that waits for an incarnation.
 type told struct {
 	i  *incarnation
 	in []member.Input
 }
 
-// burstiness is how the processes of a run take in what reaches them. Its random numbers
-// are its own: a run without bursts is what it would be if there were none.
+// burstiness says how the processes of a run take in input. It draws from a source of its own, so a run
+// without bursts is the same as if bursts did not exist.
 type burstiness struct {
 	rng *rand.Rand
-	// share of the processes takes in bursts, and heldUp is how likely such a process is
-	// held up for longer than a moment.
+	// share is the share of processes that take in bursts. heldUp is the probability that such a process
+	// is held up for longer than a moment.
 	share, heldUp float64
 }
 
@@ -47,7 +47,8 @@ func pickBurstiness(seed uint64) burstiness {
 	return b
 }
 
-// newBursts is for a process that boots; nil if it handles one thing at a time.
+// newBursts is called for a process that boots. It returns nil if the process handles one thing at a
+// time.
 func newBursts(p *proc) *bursts {
 	if b := &p.h.w.burstiness; b.share == 0 || b.rng.Float64() >= b.share {
 		return nil
@@ -58,7 +59,7 @@ func newBursts(p *proc) *bursts {
 // moment is how long a process takes to wake up when nothing holds it up.
 const moment = 2 * time.Millisecond
 
-// delay is how long it takes until the process takes in what waits.
+// delay is how long the process takes to take in what waits.
 func (b *bursts) delay() time.Duration {
 	w := b.p.h.w
 	rng := w.burstiness.rng
@@ -71,7 +72,7 @@ func (b *bursts) delay() time.Duration {
 	return time.Duration(rng.Int64N(int64(moment)))
 }
 
-// take has it told when the process wakes up.
+// take keeps input until the process wakes up.
 func (b *bursts) take(o origin, t told) {
 	if o == fromTimer {
 		b.beside = append(b.beside, t)
@@ -81,7 +82,7 @@ func (b *bursts) take(o origin, t told) {
 	b.plan()
 }
 
-// ring: an alarm went off.
+// ring says that an alarm went off.
 func (b *bursts) ring() {
 	b.due = true
 	b.plan()
@@ -99,8 +100,7 @@ func (b *bursts) plan() {
 	w.after(b.delay(), b.wake)
 }
 
-// resumed: the process was stopped since then. What came in meanwhile is read by whoever
-// comes first.
+// resumed ends a stop that began at since. What arrived meanwhile is read in a random order of origins.
 func (b *bursts) resumed(since int64) {
 	p := b.p
 	if !b.held {
@@ -110,8 +110,8 @@ func (b *bursts) resumed(since int64) {
 	b.plan()
 }
 
-// wake takes in all that waits. What of it comes first is chance, but what came by the inbox
-// comes in its order, and not always all of it is there yet.
+// wake takes in all that waits. Chance decides between inbox, beside and the alarm. The inbox keeps its
+// order, and sometimes only its first part is there yet.
 func (b *bursts) wake() {
 	b.planned, b.awake = false, true
 	w, p := b.p.h.w, b.p
@@ -147,7 +147,7 @@ func (b *bursts) wake() {
 	b.awake = false
 }
 
-// drain tells what came in first, at once.
+// drain tells the first n of the inbox at once.
 func (b *bursts) drain(n int) {
 	w := b.p.h.w
 	if n > 1 {
@@ -173,8 +173,7 @@ func (b *bursts) drain(n int) {
 	inc.step(in...)
 }
 
-// heldUp says whether the process was held up for that long, by its clock, before it came
-// to what it does now.
+// heldUp says whether the process was held up for d or longer, by its clock, before its present step.
 func (p *proc) heldUp(d time.Duration) bool {
 	now := p.h.w.now
 	if p.bursts == nil {

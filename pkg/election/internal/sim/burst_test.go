@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// burstWorld is a run with one process that takes in bursts, and which is idle.
+// burstWorld is a run with one idle process that takes in bursts.
 func burstWorld(t *testing.T) (*world, *proc) {
 	t.Helper()
 	w := newWorld(1, Options{Class: Judged, Transcript: -1})
@@ -36,8 +36,8 @@ func elapse(w *world, d time.Duration) {
 	w.now = end
 }
 
-// mark tells the member of something that changes nothing, and taken are those that it has taken
-// in, in order.
+// mark tells the member of something that changes nothing; taken lists the marks that the member took in,
+// in order.
 func mark(p *proc, o origin, n int) {
 	p.tell(o, p.inc, member.Returned{ID: 99, Token: record.Token(n)}) // #nosec G115 -- it is not negative
 }
@@ -72,8 +72,8 @@ func TestABurstIsTakenInAsItCame(t *testing.T) {
 	}
 }
 
-// What came before the process was stopped comes first; what came meanwhile is read by whoever
-// comes first, but each in its order; nothing of it is handled while the process is stopped.
+// What came before the stop comes first. What came during it comes in a random order of origins, each in
+// its own order. A stopped process handles nothing.
 func TestAStoppedProcessTakesInABurst(t *testing.T) {
 	w, p := burstWorld(t)
 	mark(p, fromReply, 1000)
@@ -100,7 +100,7 @@ func TestAStoppedProcessTakesInABurst(t *testing.T) {
 	}
 }
 
-// Only what a process was truly held up for excuses a late stop.
+// A late stop is excused only by the time for which the process was really held up.
 func TestHowLongAProcessIsHeldUp(t *testing.T) {
 	w, p := burstWorld(t)
 	if p.heldUp(0) {

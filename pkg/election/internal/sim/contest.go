@@ -7,52 +7,53 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// contest is a member's part in one election, as the judge keeps it: its work, and what the store
-// knows of it.
+// contest is a member's part in one election, as the judge keeps it: its work, and what the store knows
+// about it.
 type contest struct {
 	i        *incarnation
 	election int
 	name     string
 	id       member.ID
-	// removed: the election is no longer configured.
+	// removed says that the election is no longer configured.
 	removed bool
-	// stage is which locks it knows, name that of its own, and outer is what the judge keeps of the
-	// one that it moves from; nil for none.
+	// stage says which locks it knows, name is that of its own lock, and outer is the judge's contest for
+	// the lock that it moves from; nil if there is none.
 	stage stage
 	outer *contest
 
 	work *work // of the present or last term
-	// committedToken is the token of its newest take or renewal, committedSent when that was
-	// sent, and takenToken the token of its newest take.
+	// committedToken is the token of its newest take or renewal, and committedSent when that was sent.
+	// takenToken is the token of its newest take.
 	committedToken record.Token
 	takenToken     record.Token
 	takenRevision  uint64
-	firstSeen      uint64 // the first revision of the lock that it was shown
-	// undisturbed: since then the store has told of nothing else.
+	firstSeen      uint64 // the first revision of the lock that the member was shown
+	// undisturbed: since its newest take no write has contradicted its term.
 	undisturbed   bool
 	committedSent record.Instant
-	// takenThroughSession: its newest take is renewed by its session.
+	// takenThroughSession: its session renews the term of its newest take.
 	takenThroughSession bool
-	// askedAt is when the first request for its lock went out since a write had a definite answer; zero for none.
+	// askedAt is when it first sent a request for its lock since a write had a definite answer; zero for
+	// never.
 	askedAt record.Instant
-	// storedBeat is the highest beat of its own that the store has seen.
+	// storedBeat is the highest of its own beats that the store has seen.
 	storedBeat uint64
 	pace       pace
-	// passedOver: it has passed over a nominee, who may be worth no move for long.
+	// passedOver: it has passed over a nominee, and may then find that nominee worth no move for long.
 	passedOver bool
-	// betterSince is since when, at least, it has known somebody worth a move.
+	// betterSince is the instant since which, at least, it has known a member worth a move.
 	betterSince record.Instant
 	// betterBefore is betterSince before the present step.
 	betterBefore record.Instant
-	// judgedBy is from what it was last found whether it knows somebody worth a move.
+	// judgedBy holds the last answer of better, and what that was derived from.
 	judgedBy struct {
 		view   *machine.View
 		seen   *preference
 		better bool
 	}
-	// lacks: a list that the member takes in right now shows that the lock is not its own any more.
+	// lacks: a list that the member takes in right now shows that it no longer owns the lock.
 	lacks bool
-	// preferred is what it knew of the preference.
+	// preferred is the preference that it knew last.
 	preferred record.Preferred
 }
 
@@ -64,7 +65,7 @@ func (i *incarnation) newContest(e int) *contest {
 	return m
 }
 
-// spec is the election as the member is told of it.
+// spec is the election as the member gets it.
 func (m *contest) spec() *member.Election {
 	h, e := m.i.p.h, m.election
 	s := &member.Election{
@@ -77,10 +78,10 @@ func (m *contest) spec() *member.Election {
 	return s
 }
 
-// state is that of its machine; nil once it was forgotten.
+// state is that of its machine; nil once the member forgot it.
 func (m *contest) state() *machine.State { return m.i.member.State(m.id) }
 
-// leads says whether its machine does.
+// leads says whether its machine leads.
 func (m *contest) leads() bool {
 	s := m.state()
 	return s != nil && s.Role == machine.Leading
@@ -88,14 +89,14 @@ func (m *contest) leads() bool {
 
 func (m *contest) timing() record.Timing { return m.i.p.h.timing }
 
-// shown: a revision of the lock is.
+// shown records that the member saw a revision of the lock.
 func (m *contest) shown(revision uint64) {
 	if m.firstSeen == 0 {
 		m.firstSeen = revision
 	}
 }
 
-// listed takes in how a list shows the lock.
+// listed records how a list shows the lock.
 func (m *contest) listed(e lock.Entry) {
 	m.shown(e.Version.Revision)
 	s := m.state()
@@ -103,7 +104,7 @@ func (m *contest) listed(e lock.Entry) {
 		(e.Record == nil || !e.Record.Bound() || e.Record.Holder != m.i.identity)
 }
 
-// stored: a write of the machine was committed just now.
+// stored is called when a write of the machine was just committed.
 func (m *contest) stored(q *request) {
 	m.i.p.h.w.judge.stored(m, q)
 	if q.purpose == machine.Claim || q.purpose == machine.Take || q.purpose == machine.Renew {

@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 )
 
-// Fault is something that went wrong, or an effect of that which must be seen.
+// Fault is something that went wrong, or an effect of it that must occur.
 type Fault int
 
 const (
@@ -134,18 +134,18 @@ func (f Fault) String() string {
 	return fmt.Sprintf("Fault(%d)", int(f))
 }
 
-// Coverage counts what a run, or many, have met.
+// Coverage counts what one run or many runs met.
 type Coverage struct {
 	// Seen counts the times that each Fault took effect.
 	Seen [faults]int
 	// Transitions counts the role changes of machines, as "role: reason".
 	Transitions map[string]int
-	// Terms counts those started, Moves those after faults had ended.
+	// Terms counts started terms, Moves those that started in calm.
 	Terms, Moves int
-	// Excused counts who was at work beside another as docs/ranges.md says of terms that fail open.
+	// Excused counts the overlaps that docs/ranges.md allows to terms that fail open.
 	Excused int
-	// LongestGap is the longest time for which an election had no leader though nothing
-	// went wrong any more, as a part of what livenessBound allows.
+	// LongestGap is the longest time in calm for which an election had no leader, as a fraction of
+	// livenessBound.
 	LongestGap float64
 }
 
@@ -158,7 +158,7 @@ func (c *Coverage) changed(to member.Changed) {
 	c.Transitions[to.Role.String()+": "+string(to.Reason)]++
 }
 
-// Add counts another run in.
+// Add adds the counts of another run.
 func (c *Coverage) Add(o Coverage) {
 	for f := range o.Seen {
 		c.Seen[f] += o.Seen[f]

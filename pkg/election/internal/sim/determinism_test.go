@@ -34,8 +34,7 @@ func TestATranscriptKeepsTheLastLines(t *testing.T) {
 	}
 }
 
-// A judge that believes itself excused from overlaps, in a run that is judged, is blind,
-// and the planted overlap must find it out.
+// A judge that does not see overlaps in a judged run is blind. The planted overlap must expose it.
 func TestABlindJudgeIsFoundOut(t *testing.T) {
 	w := newWorld(1, Options{Class: Judged})
 	if w.judge.plant(); w.violation != "" {

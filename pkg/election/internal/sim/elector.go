@@ -10,21 +10,21 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// elector takes part in one election without being one of ours. It keeps to client-go's
-// rules, or to Istio's, and knows nothing of our annotations.
+// elector is a foreign elector of one election. It follows client-go's rules, or Istio's, and does not
+// know our annotations.
 type elector struct {
 	w        *world
 	name     string
 	election int
-	// istio: it has a key, goes by its own duration, and steals from who has a lesser key.
+	// istio: it has a key, goes by its own duration, and steals from a holder with a lesser key.
 	istio bool
 	key   record.Key
 	clock clock
 	link  link
 
 	lease, renewDeadline, retryPeriod time.Duration
-	// releases: it gives the lock up when it stops (ReleaseOnCancel). rereads: its release
-	// reads the object anew, and judges by what it knew before whose it is (since 0.34).
+	// releases: it releases the lock when it stops (ReleaseOnCancel). rereads: its release reads the
+	// object again, but decides whether it holds the lock by what it knew before (since 0.34).
 	releases, rereads bool
 	// named: each of its processes has the same identity.
 	named bool
@@ -44,39 +44,40 @@ type run struct {
 
 	// object is what it read or wrote last; it writes that again with other fields.
 	object lock.Entry
-	// observed is the record that it goes by, since observedAt; raw is the last one read.
+	// observed is the record that it goes by since observedAt; raw is the last one that it read.
 	observed, raw spec
 	observedAt    record.Instant
 
-	// leading: it renews. until is when this round of tries ends; attempt numbers what a
-	// reply may still answer.
+	// leading: it renews. until is when this round of tries ends. attempt numbers what it is doing:
+	// replies to an earlier attempt no longer count.
 	leading bool
 	until   record.Instant
 	attempt int
 	// overslept: it was stopped until after its renewDeadline. It would work on for another
-	// one, which nobody else can know of: such a process ends instead.
+	// renewDeadline, which nobody else can know of; so such a process ends instead.
 	overslept bool
 
-	// working: its work is on, since the store's revision began.
+	// working: it is at work, on a lock taken at the store's revision began.
 	working bool
 	began   uint64
-	// stole: it took the lock from a living holder. freed: a release of ours let it in, or
-	// a claim of ours that nobody renewed.
+	// stole: it took the lock from a living holder. freed: it got in through a release of ours, or
+	// through a claim of ours that nobody renewed.
 	stole, freed bool
-	// over is which of us the lock is marked for that it took from another elector: who was
-	// robbed works on until it sees it. Empty where ours had it, or had released it.
+	// over is our member that the lock is still marked for, although this elector took it from another
+	// elector. Our robbed member works on until it sees the theft. Empty if the lock was bound to ours,
+	// or released by ours.
 	over string
 	// robbedAt is the revision at which another elector stole the lock from it.
 	robbedAt uint64
 	// blanked: the release of another elector wrote over its record.
 	blanked bool
-	// released: its release was stored while its work was on. givingUp: its renewDeadline
-	// has passed, and its work goes on until its release has returned.
+	// released: its release was stored while it was at work. givingUp: its renewDeadline has passed, and
+	// it works on until its release has returned.
 	released, givingUp bool
 	renewedAt          int64 // when a write of its own was carried out last
 }
 
-// spec is what electors compare: times in whole seconds, and nothing of ours.
+// spec is what electors compare: times in whole seconds, and none of our fields.
 type spec struct {
 	holder            string
 	key               record.Key
@@ -91,7 +92,7 @@ func specOf(r *record.Record) spec {
 
 func (r *run) now() record.Instant { return r.e.clock.local(r.e.w.now) }
 
-// leader is how it tells whether it leads: identity is ownership.
+// leader says whether it believes that it leads: identity is ownership.
 func (r *run) leader() bool { return r.observed.holder == r.identity }
 
 func (r *run) valid(now record.Instant) bool {
@@ -117,7 +118,7 @@ func (e *elector) boot() {
 	r.after(e.w.upTo(e.retryPeriod), r.try)
 }
 
-// deliver has the process do f: now, or after its pause.
+// deliver has the process do f now, or after its pause.
 func (r *run) deliver(f func()) {
 	switch {
 	case r.dead:
@@ -128,7 +129,7 @@ func (r *run) deliver(f func()) {
 	}
 }
 
-// after has f done unless the process is about something else by then.
+// after does f later, unless the process has begun another attempt by then.
 func (r *run) after(d time.Duration, f func()) {
 	attempt := r.attempt
 	r.e.w.at(r.e.clock.when(r.now().Add(d)), func() {
@@ -142,7 +143,7 @@ func (r *run) after(d time.Duration, f func()) {
 
 var errNoAnswer = errors.New("no answer")
 
-// call sends a request. The answer, or that there is none, comes once.
+// call sends a request. It calls then once: with the answer, or with errNoAnswer.
 func (r *run) call(f fate, act func() error, then func(error)) {
 	w := r.e.w
 	carriedOut, answered := r.e.link.course(f)
@@ -180,7 +181,7 @@ func (r *run) get(then func(lock.Entry, error)) {
 	}, func(err error) { then(e, err) })
 }
 
-// put writes the object as it is known, with other fields.
+// put writes the object as this process knows it, with other fields.
 func (r *run) put(next record.Record, then func(error)) {
 	w, name, onto := r.e.w, r.e.w.elections[r.e.election], r.object
 	next.Renewed = w.wall()
@@ -222,7 +223,7 @@ func (r *run) held() record.Record {
 	return next
 }
 
-// try is one try to take the lock, or to renew it.
+// try tries once to take the lock, or to renew it.
 func (r *run) try() {
 	now := r.now()
 	if r.e.istio || !r.leader() || !r.valid(now) {
@@ -266,7 +267,7 @@ func (r *run) look(now record.Instant) {
 	})
 }
 
-// steals says whether it takes the lock from its living holder, as Istio's does.
+// steals says whether it takes the lock from a living holder, as Istio's does.
 func (r *run) steals(held *record.Record) bool {
 	return r.e.istio && priority.RevisionLocation{}.Outranks(r.e.key, held.HolderKey, r.e.prefers)
 }
@@ -284,7 +285,7 @@ func (r *run) won() {
 	r.after(r.e.retryPeriod, r.renew)
 }
 
-// renew begins a round of tries, which lasts until its renewDeadline.
+// renew begins a round of tries, which ends at its renewDeadline.
 func (r *run) renew() {
 	r.until = r.now().Add(r.e.renewDeadline)
 	until, attempt := r.until, r.attempt

@@ -7,7 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// giveUp: it has not renewed for renewDeadline. Its work ends when its release has returned.
+// giveUp is called when it has not renewed for renewDeadline. Its work ends when its release has
+// returned.
 func (r *run) giveUp() {
 	r.e.w.logf(r.e.name, "gives up")
 	r.givingUp = true
@@ -45,7 +46,7 @@ func (r *run) release() {
 	})
 }
 
-// blank writes that nobody holds the lock, if it believes itself the holder.
+// blank writes that nobody holds the lock, if it believes that it is the holder.
 func (r *run) blank() {
 	if !r.leader() {
 		r.exit()

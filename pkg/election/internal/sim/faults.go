@@ -7,11 +7,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// planned are the faults that a plan is made of; each says whether it took effect.
+// planned are the faults that a plan is made of; do says whether the fault took effect.
 var planned = []struct {
 	fault Fault
 	class Class // zero for every class
-	// foreign: it is about electors that are not ours.
+	// foreign: it concerns foreign electors.
 	foreign bool
 	do      func(*world) bool
 }{
@@ -43,13 +43,12 @@ var planned = []struct {
 	{fault: Restored, class: Restore, do: (*world).restoreStore},
 }
 
-// notMixed are what does not happen while members have different timings: a member with
-// the shorter ones that sees a record without a duration, and never saw it with one,
-// cannot know how long to wait. The guarantee assumes one leaseDuration then.
+// notMixed are the faults that never happen while members have different timings: a member with shorter
+// timings that sees a record without a duration, and never saw it with one, cannot know how long to wait.
+// The guarantee then assumes one leaseDuration.
 var notMixed = []Fault{LockDeleted, LockEdited, Ambush, SessionDeleted, SessionEdited}
 
-// planFaults picks the kinds of fault that this run sees, how dense they are, and when
-// each happens.
+// planFaults picks the kinds of fault of this run, how dense they are, and when each happens.
 func (w *world) planFaults() {
 	var kinds []int
 	for {
@@ -74,8 +73,8 @@ func (w *world) planFaults() {
 	w.await(plan[1:], kinds)
 }
 
-// await has misfortune strike at each of the times. Only the next is in the queue, which
-// stays short so.
+// await has misfortune strike at each of the times. Only the next one is in the queue, which keeps the
+// queue short.
 func (w *world) await(plan []int64, kinds []int) {
 	if len(plan) > 0 {
 		w.at(plan[0], func() {
@@ -85,8 +84,8 @@ func (w *world) await(plan []int64, kinds []int) {
 	}
 }
 
-// misfortune is one fault, or several in close succession that meet the same member and
-// election: what is dangerous seldom comes alone.
+// misfortune is one fault, or several in close succession on the same member and election: danger seldom
+// comes alone.
 func (w *world) misfortune(kinds []int) {
 	election, times := w.rng.IntN(len(w.elections)), 1
 	var victim *host
@@ -138,7 +137,7 @@ func (w *world) becalm() {
 	w.after(lookEvery-time.Duration(w.now)%lookEvery, func() { w.every(lookEvery, w.judge.look) })
 }
 
-// someone is a host whose process runs, more often than not one that leads; nil if none.
+// someone is a host whose process runs, preferably one that leads; nil if there is none.
 func (w *world) someone() *host {
 	if w.victim != nil && w.victim.proc != nil && w.chance(0.8) {
 		return w.victim
@@ -154,7 +153,7 @@ func (w *world) someone() *host {
 	return nil
 }
 
-// someElection is one, the same again and again while misfortune strikes.
+// someElection is an election, mostly the focus of the present misfortune.
 func (w *world) someElection() int {
 	if w.chance(0.7) {
 		return w.focus
@@ -174,7 +173,7 @@ func (w *world) leader(e int) *contest {
 	return nil
 }
 
-// spell is how long a fault lasts: short ones, and ones that outlast a lease.
+// spell is how long a fault lasts: some are short, some outlast a lease.
 func (w *world) spell() time.Duration {
 	if w.chance(0.4) {
 		return w.upTo(w.timing.RenewInterval)
@@ -372,7 +371,7 @@ func (w *world) restoreStore() bool {
 	backup := w.store.snapshot()
 	w.after(w.spell(), func() {
 		if w.calm || w.store.revision < backup.revision {
-			return // it has been reset to an even earlier state
+			return // another restore has already reset it to an even earlier state
 		}
 		w.logf("world", "store is restored from revision %d to %d", w.store.revision, backup.revision)
 		w.store.restore(backup)
@@ -404,7 +403,7 @@ func held(r *record.Record) bool { return r != nil && r.Holder != "" && r.Bound(
 // pick is a random element.
 func pick[T any](w *world, of []T) T { return of[w.rng.IntN(len(of))] }
 
-// names of all sessions that there are.
+// sessions are the names of all sessions that exist.
 func (w *world) sessions() []string {
 	var names []string
 	for _, o := range w.store.objects {

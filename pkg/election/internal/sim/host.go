@@ -10,7 +10,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// host is where one member lives, one process after the other.
+// host is where one member runs, one process after the other.
 type host struct {
 	w        *world
 	name     string
@@ -20,27 +20,27 @@ type host struct {
 	policy   priority.Policy
 	revision string
 	location record.Location
-	// perSecond is how many requests its member sends in a second at most.
+	// perSecond is the most requests that its member sends per second.
 	perSecond float64
 	// takesPart says of each election whether the configuration names it.
 	takesPart []bool
 	// renewal says of each election what keeps this host's terms alive.
 	renewal []record.Renewal
 	ready   bool
-	// stages says which locks of each election it knows, ranges what this process knows of their
-	// ranges, and wallOffset how far its wall clock is off.
+	// stages says which locks of each election it knows, ranges what this process knows of their ranges,
+	// and wallOffset how far its wall clock is off.
 	stages     []stage
 	ranges     []*member.Ranges
 	wallOffset time.Duration
 	// seen is what this host has seen of the preferences so far.
 	seen *preference
-	// ids and terms are the last number of an election that was given, and how many terms each
-	// has had in this process.
+	// ids is the last election number that was given out. terms counts the terms that each election has
+	// had in this process.
 	ids   member.ID
 	terms []int
 	// proc is the process that runs; nil while none does.
 	proc *proc
-	// gone: it never comes back.
+	// gone: the host never comes back.
 	gone bool
 }
 
@@ -61,8 +61,8 @@ func newHost(w *world, n int) *host {
 	return h
 }
 
-// vary gives the host a configuration of its own, as while one is rolled out: another
-// policy, and other delays.
+// vary gives the host a configuration of its own, as during a change of configuration: another policy,
+// and other delays.
 func (h *host) vary(rng *rand.Rand) {
 	if rng.IntN(3) == 0 {
 		h.policy = priority.None{}
@@ -74,8 +74,8 @@ func (h *host) vary(rng *rand.Rand) {
 	t.StandDown = t.StandDown * time.Duration(1+rng.IntN(3)) / 2
 }
 
-// pickPace says how many requests members may send: what is usual, or in a quarter of the runs hardly
-// more than renewals need, so that all else waits in their queues.
+// pickPace decides how many requests members may send: the usual number, or in a quarter of the runs
+// hardly more than renewals need, so that everything else waits in their queues.
 func (w *world) pickPace(rng *rand.Rand) {
 	tight := rng.IntN(4) == 0
 	for _, h := range w.hosts {
@@ -89,7 +89,7 @@ func (w *world) pickPace(rng *rand.Rand) {
 // key is what the policy ranks its member by.
 func (h *host) key() record.Key { return record.NewKey(h.revision, h.location) }
 
-// preference is what is preferred for each election, by its name.
+// preference is what each election prefers, by its name.
 type preference struct {
 	digest string
 	of     map[string]record.Preferred
@@ -144,20 +144,20 @@ type proc struct {
 	h      *host
 	dead   bool
 	paused bool
-	// pausedAt and resumedAt are when it was stopped last, and when it last went on.
+	// pausedAt is when it was last stopped, and resumedAt when it last continued.
 	pausedAt, resumedAt int64
 	inbox               [origins][]func()
 	inc                 *incarnation
-	// left is what the last incarnation left; between: the next one has not begun.
+	// left is what the last incarnation left. between: the next incarnation has not begun.
 	left    member.Heritage
 	between bool
-	// bursts is nil where the member is told one thing at a time.
+	// bursts is nil if the member is told one thing at a time.
 	bursts *bursts
 	// leaving: the process exits once its member has left.
 	leaving bool
 }
 
-// origin is by which way something reaches a process. Within one origin order is kept.
+// origin is the way by which something reaches a process. Each origin keeps its order.
 type origin int
 
 const (
@@ -169,7 +169,7 @@ const (
 	origins
 )
 
-// deliver has the process do f: now, after its pause, or never.
+// deliver has the process do f now, after its pause, or never.
 func (p *proc) deliver(o origin, f func()) {
 	switch {
 	case p.dead:
@@ -180,14 +180,14 @@ func (p *proc) deliver(o origin, f func()) {
 	}
 }
 
-// tell tells an incarnation of something: now, in a burst, after a pause, or never.
+// tell tells an incarnation something now, in a burst, after a pause, or never.
 func (p *proc) tell(o origin, i *incarnation, in ...member.Input) {
 	p.deliver(o, func() {
 		switch {
 		case p.inc != i:
 		case p.bursts != nil:
 			p.bursts.take(o, told{i, in})
-		case i.stepping: // it hears of it when it is done
+		case i.stepping: // it hears of this when the step is done
 			p.h.w.after(0, func() { p.tell(o, i, in...) })
 		default:
 			i.step(in...)
@@ -195,7 +195,7 @@ func (p *proc) tell(o origin, i *incarnation, in ...member.Input) {
 	})
 }
 
-// runs says whether the process is there and not stopped.
+// runs says whether the process lives and is not stopped.
 func (p *proc) runs() bool { return !p.dead && !p.paused }
 
 // pause stops the process with SIGSTOP for a while.
@@ -206,7 +206,7 @@ func (p *proc) pause(d time.Duration) {
 	w.after(d, p.resume)
 }
 
-// resume lets a stopped process go on with SIGCONT.
+// resume continues a stopped process with SIGCONT.
 func (p *proc) resume() {
 	if p.dead || !p.paused {
 		return
@@ -220,7 +220,7 @@ func (p *proc) resume() {
 	}
 }
 
-// read has what came in during a pause handled; which origin goes first is chance.
+// read handles what arrived during a pause; chance decides which origin goes first.
 func (p *proc) read(rng *rand.Rand) {
 	for !p.dead && !p.paused {
 		var waiting []origin

@@ -10,25 +10,25 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// judge objects to whatever must never happen. What it knows is the truth: real time,
-// the store, and the work itself. With a store that was restored it cannot say what is
-// an overlap or a falling token, and is silent about those.
+// judge objects to whatever must never happen. It knows the truth: real time, the store, and the work
+// itself. After a restore of the store it cannot tell what is an overlap or a falling token, so it does
+// not judge those.
 type judge struct {
 	w *world
-	// working is whose work is on, by election.
+	// working is the work that is on, by election.
 	working [][]*work
-	// startedToken and storedToken are the highest of a started term and of a stored take.
+	// startedToken is the highest token of a started term, storedToken that of a stored take.
 	startedToken []record.Token
 	storedToken  map[string]record.Token // by lock
 	// spans are the ranges of each election's terms.
 	spans [][]span
-	// taker is who took each lock last.
+	// taker is the contest that took each lock last.
 	taker map[string]*contest
-	// identities are all that were ever used.
+	// identities are all identities that were ever used.
 	identities []string
 	members    map[string]*memberFile
 	liveness   liveness
-	// sees says whether overlaps are objected to at all.
+	// sees says whether the judge objects to overlaps at all.
 	sees func(*judge) bool
 }
 
@@ -40,11 +40,11 @@ type memberFile struct {
 	sessionUID   string // a late create may make another object of it
 	sessionBeat  uint64
 	sessionEnded bool
-	// putBack: a stranger put its session back after its end. A member that did not see the end
-	// cannot know.
+	// putBack: a stranger put its session back after its end. A member that did not see the end cannot
+	// know.
 	putBack bool
-	// sent says when each beat was sent, and shownSent when the last one was that the stream
-	// has shown to the member itself.
+	// sent says when each beat was sent. shownSent is when the newest beat was sent that the stream has
+	// shown to the member itself.
 	sent      map[uint64]record.Instant
 	shownSent record.Instant
 	pace      pace // of its session
@@ -61,7 +61,7 @@ func newJudge(w *world) *judge {
 
 func (j *judge) restored() bool { return j.w.options.Class == Restore }
 
-// plant shows the judge two at work at once. A judge that does not see them is no judge.
+// plant shows the judge two members at work at once. A judge that does not object is useless.
 func (j *judge) plant() {
 	w := j.w
 	blind := &world{options: w.options, elections: []string{"planted"}}
@@ -85,7 +85,7 @@ func (j *judge) joined(i *incarnation) {
 	j.members[i.identity] = &memberFile{i: i, sent: map[uint64]record.Instant{}}
 }
 
-// started: a machine says that a term begins.
+// started judges a machine's start of a term.
 func (j *judge) started(m *contest, a member.Start) {
 	w := j.w
 	w.cov.Terms++
@@ -111,7 +111,7 @@ func (j *judge) started(m *contest, a member.Start) {
 	j.startedToken[m.election] = a.Token
 }
 
-// extended: the member says that work may go on.
+// extended judges a member's extension of its work.
 func (j *judge) extended(m *contest, until record.Instant) {
 	w := j.w
 	valid, rule := j.validUntil(m)
@@ -133,12 +133,12 @@ func (j *judge) extended(m *contest, until record.Instant) {
 	}
 }
 
-// stopped: the member says that work must end.
+// stopped judges a member's stop of its work.
 func (j *judge) stopped(m *contest, a member.Stop) {
 	w, now, grace := j.w, m.i.now(), m.timing().StopGrace
 	better := m.betterSince
 	if better == 0 {
-		better = m.betterBefore // it may have gone within the step, after what was decided
+		better = m.betterBefore // the better member may have gone within the step, after the decision
 	}
 	var began record.Instant
 	if s := m.state(); s != nil {
@@ -158,12 +158,12 @@ func (j *judge) stopped(m *contest, a member.Stop) {
 	case m.undisturbed && m.outer == nil && !j.restored() && slices.Contains(losses, a.Reason):
 		w.violate("rule loss-is-definite", "%s: %s gives up what nobody took from it (%s)", m.name, m.i.identity, a.Reason)
 	case a.Reason == machine.ReasonPreempted && better != 0 && takenBack(m):
-		// What was taken back waits for neither.
+		// A revision that was taken back drains without minHold and preemptDelay.
 	case a.Reason == machine.ReasonPreempted && m.outer == nil && now < began.Add(m.timing().MinHold):
 		w.violate("rule no-flapping", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(began))
 	case a.Reason == machine.ReasonPreempted && (m.i.several || m.outer != nil):
-		// Whom it knew of between what it was told at once nobody can say, and the lock that it
-		// moves from may have been its for longer.
+		// With several inputs at once nobody can say whom it knew of between them. And it may have held
+		// the lock that it moves from for longer.
 	case a.Reason == machine.ReasonPreempted && (better == 0 || now < better.Add(m.timing().PreemptDelay)):
 		w.violate("rule no-flapping", "%s: %s drains for a better member that it has not seen for long enough", m.name, m.i.identity)
 	}
@@ -176,26 +176,26 @@ func takenBack(m *contest) bool {
 	return blocked != "" && blocked == h.revision
 }
 
-// losses are the reasons for which a term ends that was taken from its holder.
+// losses are the reasons of a term that ends because its holder lost the lock.
 var losses = []machine.Reason{machine.ReasonLost, machine.ReasonCorrupt, machine.ReasonDeleted}
 
-// changed: an object was written just now, by whomever. A term of which the lock no longer
-// tells is disturbed.
+// changed is called when anybody just wrote an object. A term that the lock no longer records is
+// disturbed.
 func (j *judge) changed(e lock.Entry) {
 	if m, r := j.taker[e.Name], e.Record; m != nil && (r == nil || !r.Bound() || r.Holder != m.i.identity || r.Token != m.takenToken) {
 		m.undisturbed = false
 	}
 }
 
-// doubted: a member takes the store for one that was reset.
+// doubted is called when a member believes that the store was reset.
 func (j *judge) doubted(i *incarnation) {
 	if !j.restored() {
 		j.w.violate("rule newer-by-version", "%s believes that the store was restored", i.identity)
 	}
 }
 
-// better says whether the leader knows somebody worth a move: one that outranks it, is
-// ready, proven and in good standing, and sees the same preference.
+// better says whether the leader knows a member worth a move: one that outranks it, is ready, proven and
+// in good standing, and sees the same preference.
 func (m *contest) better() bool {
 	h, view, seen := m.i.p.h, m.i.member.View(), m.i.seen
 	if m.judgedBy.view != view || m.judgedBy.seen != seen {
@@ -208,7 +208,7 @@ func (m *contest) better() bool {
 	return m.judgedBy.better
 }
 
-// knows: the member has been told of something.
+// knows notes what the member knows after a step, before the effects are performed.
 func (j *judge) knows(m *contest) {
 	m.betterBefore = m.betterSince
 	if !m.better() {
@@ -222,8 +222,8 @@ func (j *judge) knows(m *contest) {
 	}
 }
 
-// stepped: the member has been told of something, and did what followed. While it leads, what it
-// knows of the lock is its term.
+// stepped is called once the effects of a step were performed. While the member leads, what it knows of
+// the lock must be its term.
 func (j *judge) stepped(m *contest) {
 	s := m.state()
 	if s == nil || s.Role != machine.Leading {
@@ -234,14 +234,14 @@ func (j *judge) stepped(m *contest) {
 	}
 }
 
-// outlived: work reached its deadline though its manager ran and could have stopped it.
+// outlived is called when work reached its deadline although its manager ran and could have stopped it.
 func (j *judge) outlived(k *work) {
 	if !k.m.i.p.heldUp(k.m.timing().StopGrace) {
 		j.w.violate("rule dead-by-the-deadline", "%s: the work of %s was never stopped before its deadline", k.m.name, k.m.i.identity)
 	}
 }
 
-// atWork: work is on from now.
+// atWork is called when work begins.
 func (j *judge) atWork(k *work) {
 	e := k.m.election
 	for _, other := range j.working[e] {
@@ -258,7 +258,7 @@ func (j *judge) offWork(k *work) {
 	j.working[e] = slices.DeleteFunc(j.working[e], func(o *work) bool { return o == k })
 }
 
-// stored: a write of a machine was committed just now.
+// stored is called when a write of a machine was just committed.
 func (j *judge) stored(m *contest, q *request) {
 	w, p, e := j.w, q.purpose, q.entry
 	r := e.Record
@@ -271,7 +271,7 @@ func (j *judge) stored(m *contest, q *request) {
 	switch p {
 	case machine.Claim:
 		for _, o := range w.workingElectors(m.election) {
-			o.blanked = false // who follows is told to wait
+			o.blanked = false // our next holder is told to wait for it
 		}
 		j.tokenStored(m, r)
 		w.claimed(m.election)
@@ -296,7 +296,7 @@ func (j *judge) stored(m *contest, q *request) {
 		}
 	case machine.Release:
 		for _, k := range j.working[m.election] {
-			// What was sent before the store was restored may fit what it is now.
+			// A request sent before a restore of the store may happen to fit the restored store.
 			if k.m.i == m.i && k.m.needs(m.name) && q.restores == w.store.restores {
 				w.violate("rule stop-before-release", "%s: %s releases before its work has stopped", m.name, m.i.identity)
 			}
@@ -316,7 +316,7 @@ func (j *judge) tokenStored(m *contest, r *record.Record) {
 	j.storedToken[m.name] = max(j.storedToken[m.name], r.Token)
 }
 
-// taken: a lock was taken just now. No term of another member may be alive.
+// taken is called when a lock was just taken. No term of another member may be alive.
 func (j *judge) taken(m *contest) {
 	w := j.w
 	if j.restored() {
@@ -339,7 +339,7 @@ func (j *judge) taken(m *contest) {
 	}
 }
 
-// sessionStored: a write of a session was committed just now.
+// sessionStored is called when a write of a session was just committed.
 func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant) {
 	w, r := j.w, e.Record
 	if r.Holder == i.identity {
@@ -384,7 +384,7 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 	}
 }
 
-// pace counts what one machine or session asks for, in windows of ten renewal intervals.
+// pace counts the requests of one machine or session, in windows of ten renewal intervals.
 type pace struct {
 	window          int64
 	requests, ticks int
@@ -401,7 +401,7 @@ func (p *pace) roll(w *world, t record.Timing) {
 	}
 }
 
-// wrote: a machine, or with nil the session, asks for a write or a read.
+// wrote is called when a machine, or with nil the session, asks for a write or a read.
 func (j *judge) wrote(i *incarnation, m *contest) {
 	p, what := &j.members[i.identity].pace, "session"
 	if m != nil {
@@ -414,7 +414,7 @@ func (j *judge) wrote(i *incarnation, m *contest) {
 	}
 }
 
-// ticked: a member is woken up as it asked for.
+// ticked is called when a member wakes up as it asked for.
 func (j *judge) ticked(i *incarnation) {
 	t := i.p.h.timing
 	i.pace.roll(j.w, t)

@@ -6,11 +6,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Work of electors that are not ours. Ours never overlaps with it, except where the
-// guarantee says so: an elector of Istio's steals, and works before anybody can see it; and
-// client-go's releases before its work has stopped when its renewals failed.
+// This file judges work beside foreign electors. Ours never overlaps with theirs, with two exceptions in
+// the guarantee: an elector of Istio's steals, and works before anybody can see it; one of client-go's
+// whose renewals failed releases before its work has stopped.
 
-// stored: a write of the elector was committed just now, onto the record before.
+// stored is called when a write of the elector, onto the record before, was just committed.
 func (r *run) stored(before *record.Record, e lock.Entry) {
 	w := r.e.w
 	r.renewedAt = w.now
@@ -45,7 +45,7 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 	r.freed = before != nil && !r.stole && before.Bound() && (before.Holder == "" || before.Claim != nil)
 }
 
-// work begins.
+// work begins the elector's work.
 func (r *run) work() {
 	w := r.e.w
 	w.cov.saw(ForeignLed)
@@ -58,14 +58,14 @@ func (r *run) work() {
 		w.cov.saw(OverlapByTheft)
 	}
 	for _, o := range w.workingElectors(r.e.election) {
-		// Who took the lock after it stole it, which is their own affair.
+		// An elector that took the lock later than r stole it; that is between electors.
 		if o.began < r.began && r.freed && !o.released && !o.late() {
 			w.violate("freed", "%s: %s begins on a lock that we freed, while %s is at work", w.elections[r.e.election], r.identity, o.identity)
 		}
 	}
 }
 
-// rest: its work ends.
+// rest ends the elector's work.
 func (r *run) rest() {
 	if r.working {
 		r.working = false
@@ -73,8 +73,8 @@ func (r *run) rest() {
 	}
 }
 
-// preferenceChanged: who leads where Istio shares the lock gives it up as soon as it hears
-// that another revision is preferred.
+// preferenceChanged judges that a leader gives up a lock shared with Istio as soon as it hears that
+// another revision is preferred.
 func (j *judge) preferenceChanged(m *contest) {
 	s := m.state()
 	if j.w.foreign[m.election].Sharing == machine.SharedWithIstio && s.Role == machine.Leading &&
@@ -83,8 +83,8 @@ func (j *judge) preferenceChanged(m *contest) {
 	}
 }
 
-// late says whether its work goes on for longer than twice its duration, which only a
-// release that hangs can make it do.
+// late says whether its work goes on for longer than twice its duration, which only a hanging release can
+// cause.
 func (r *run) late() bool { return r.givingUp && r.e.w.now > r.renewedAt+2*int64(r.e.lease) }
 
 func (w *world) workingElectors(e int) []*run {
@@ -97,11 +97,11 @@ func (w *world) workingElectors(e int) []*run {
 	return all
 }
 
-// besideElectors: work of ours begins, on a take that was stored at the revision. Who
-// released is believed to have stopped, who took the lock later stole it, and whom another
-// elector had robbed before we saw the lock at all nobody can suspect when that one leaves. Nor
-// can anybody tell who blanked the lock, if the one that did had lost it before we saw it at
-// all (docs/interop.md, limits).
+// besideElectors judges work of ours that begins beside foreign work. It excuses electors that we cannot
+// know of (docs/interop.md, limits): one that released counts as stopped; one that took the lock later
+// stole it; one that another elector had robbed before we first saw the lock cannot be suspected when the
+// robber leaves; one that another elector blanked seems to have released, if that other one had lost the
+// lock before we first saw it.
 func (j *judge) besideElectors(k *work) {
 	for _, r := range j.w.workingElectors(k.m.election) {
 		switch {

@@ -38,15 +38,15 @@ var fateFaults = [fates]Fault{
 	requestLate: RequestLate, refused: Refused, throttled: Throttled,
 }
 
-// link is a member's way to the store. A fault gives all its requests one fate, or bars
-// its reads, until it ends.
+// link is a member's connection to the store. A fault gives all its requests one fate, or blocks its
+// reads, until it ends.
 type link struct {
 	w                       *world
 	writes, reads           fate
 	writesUntil, readsUntil int64
-	// deafUntil is until when no reply comes in, whatever became of its request.
+	// deafUntil: until then no reply comes in, whatever became of its request.
 	deafUntil int64
-	// latency is what a request and its reply take each, at least and at most.
+	// least and most bound the latency of a request, and of its reply.
 	least, most time.Duration
 }
 
@@ -101,7 +101,7 @@ func (l *link) course(f fate) (carriedOut, answered int64) {
 	case requestLate:
 		late := w.now + int64(w.timeout) + int64(w.upTo(w.timing.LeaseDuration*5/2))
 		if late > w.calmAt {
-			late = max(soon, w.calmAt) // what is under way when faults end, ends
+			late = max(soon, w.calmAt) // a request under way when faults end is carried out by then
 		}
 		return late, 0
 	}
@@ -112,7 +112,7 @@ func (l *link) course(f fate) (carriedOut, answered int64) {
 type request struct {
 	i        *incarnation
 	id       uint64
-	m        *contest // nil for one of the session
+	m        *contest // nil for a request of the session
 	name     string
 	record   *record.Record
 	replaces record.Version
@@ -120,16 +120,16 @@ type request struct {
 	timeout  time.Duration
 
 	sent record.Instant
-	// restores is how often the store had been restored by then.
+	// restores is how often the store had been restored when the request was sent.
 	restores             int
 	carriedOut, answered int64
-	// entry and err are what the store says, once it was carried out.
+	// entry and err are the store's answer, once it carried out the request.
 	entry lock.Entry
 	err   error
 	done  bool
 }
 
-// send sends a request of the member, which is told exactly once of what became of it.
+// send sends a request of the member, and tells it the outcome exactly once.
 func (i *incarnation) send(do member.Send) {
 	w := i.p.h.w
 	q := &request{
@@ -138,7 +138,7 @@ func (i *incarnation) send(do member.Send) {
 	}
 	if !w.isSession(lock.Entry{Name: do.Name}) {
 		if q.m = i.lockOf(do.Name); q.m == nil {
-			q.m = &contest{i: i, election: w.electionOf(do.Name), name: do.Name} // of a lock that strayed
+			q.m = &contest{i: i, election: w.electionOf(do.Name), name: do.Name} // a lock that strayed
 		}
 	}
 	if q.m != nil && q.m.askedAt == 0 {
@@ -154,7 +154,7 @@ func (i *incarnation) send(do member.Send) {
 	w.after(delay, func() { i.p.deliver(fromQueue, q.goOut) })
 }
 
-// goOut: the request leaves the process.
+// goOut sends the request out of the process.
 func (q *request) goOut() {
 	h := q.i.p.h
 	w := h.w
@@ -177,7 +177,7 @@ func (q *request) goOut() {
 	}
 }
 
-// carryOut: the store acts.
+// carryOut has the store act.
 func (q *request) carryOut() {
 	h := q.i.p.h
 	w := h.w
@@ -202,7 +202,7 @@ func (q *request) carryOut() {
 	}
 }
 
-// answer lets the first of reply and time-out through.
+// answer delivers the reply or the time-out, whichever comes first.
 func (q *request) answer(e lock.Entry, err error) {
 	q.i.p.deliver(fromReply, func() {
 		if q.done {

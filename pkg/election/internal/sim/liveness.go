@@ -7,13 +7,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// livenessBound is how long an election may be without a leader once nothing goes wrong
-// any more. The longest way there: a member settles with its former incarnation and
-// rejoins (two leases, and a pause of one at most), a stranger's foreign holder is waited out (two leases and drift),
-// a nominee that will never come has its turn, and requests take their time. Beside
-// electors that are not ours, one that died is waited out and then claimed from, which
-// takes twice its duration after its last renewal; to Istio's the lock is left for a poll,
-// and one may take it just then and die.
+// livenessBound is how long an election may be without a leader in calm. The longest way: a member
+// settles with its former incarnation and rejoins (two leases, and a pause of at most one), waits out a
+// stranger's foreign holder (two leases and drift) and the turn of a nominee that never comes, and its
+// requests take their time. Beside foreign electors it waits out a dead one and then claims the lock,
+// which takes twice the elector's duration after its last renewal. Istio's get the lock for one poll, and
+// one may take it just then and die.
 func (w *world) livenessBound() time.Duration {
 	t, lease := w.timing, 5*w.timing.LeaseDuration
 	for e, theirs := range w.foreignLease {
@@ -25,17 +24,17 @@ func (w *world) livenessBound() time.Duration {
 		}
 	}
 	if w.options.Class == Moves {
-		lease *= 2 // whoever has one of two locks may have to be waited out for each
+		lease *= 2 // the holder of one of two locks may have to be waited out for each
 	}
 	if w.meddler != nil && w.meddler.longest {
-		lease *= 3 // what is believed to last for two leases is waited out twice
+		lease *= 3 // members wait twice for what they believe to last two leases
 	}
 	return t.ObserverWait(t.ObserverWait(max(lease, w.strangersWait()))) + 3*t.NominateDelay + 4*w.timeout + 2*time.Second
 }
 
-// strangersWait is how long what strangers left in foreign names keeps a lock, now or before
-// in calm: its duration, and then the claim, which is twice as long. It may be that of a
-// claim of ours over which a foreign name was written.
+// strangersWait is how long foreign names written by strangers keep a lock, now or earlier in calm: the
+// duration, and then the claim, which is twice as long. The duration may be that of a claim of ours over
+// which a stranger wrote a foreign name.
 func (w *world) strangersWait() time.Duration {
 	l := &w.judge.liveness
 	for _, o := range w.store.objects {
@@ -50,8 +49,8 @@ func (w *world) strangersWait() time.Duration {
 	return l.strangers
 }
 
-// preferenceBound is how long the leader may stay though it sees a living, proven, ready
-// member that it should drain for.
+// preferenceBound is how long the leader may stay although it sees a living, proven, ready member that it
+// should drain for.
 func (w *world) preferenceBound() time.Duration {
 	t := w.timing
 	for _, h := range w.hosts {
@@ -60,12 +59,12 @@ func (w *world) preferenceBound() time.Duration {
 	return t.ObserverWait(max(t.PreemptDelay, t.MinHold)+t.PreemptDelay) + 2*w.timeout
 }
 
-// calmTerms is how many terms an election may see once nothing goes wrong any more: the
-// first, moves to those who return from a fall, and to those who were unready.
+// calmTerms is how many terms an election may see in calm: the first, and moves to members that return
+// from a fall or were unready.
 const calmTerms = 6
 
-// termsInCalm is calmTerms, and more where a nominee may need longer to answer than the
-// others wait for it: each such is tried again, at doubling intervals.
+// termsInCalm is calmTerms, or more if a nominee may need longer to answer than the others wait for it:
+// each such nominee is tried again, at doubling intervals.
 func (w *world) termsInCalm() int {
 	patience, slow := w.timing.NominateDelay, time.Duration(0)
 	for _, h := range w.hosts {
@@ -77,9 +76,9 @@ func (w *world) termsInCalm() int {
 	return calmTerms * len(w.hosts)
 }
 
-// alike says whether every living member takes part in the election. Where one does not
-// and outranks those who do, each leader drains for it in vain, at doubling intervals:
-// no member knows which elections another one takes part in.
+// alike says whether every living member takes part in the election. If one does not and outranks those
+// that do, each leader drains for it in vain, at doubling intervals: no member knows in which elections
+// another takes part.
 func (w *world) alike(e int) bool {
 	for _, h := range w.hosts {
 		if h.proc != nil && !h.takesPart[e] {
@@ -89,14 +88,14 @@ func (w *world) alike(e int) bool {
 	return !w.locks[e].moves()
 }
 
-// liveness watches over what must happen in the end.
+// liveness tracks what must happen in the end.
 type liveness struct {
 	calmAt int64
-	// strangers is strangersWait so far.
+	// strangers is the highest strangersWait so far.
 	strangers time.Duration
-	// ledAt is when each election last had a leader, or faults ended.
+	// ledAt is when each election last had a leader, or else when faults ended.
 	ledAt []int64
-	// better is since when each election's leader has seen somebody to drain for.
+	// better says since when each election's leader has seen a member to drain for.
 	better []betterSince
 	terms  []int
 }
@@ -130,10 +129,10 @@ func (l *liveness) termStarted(w *world, m *contest) {
 	}
 }
 
-// lookEvery is how often liveness is looked at.
+// lookEvery is how often look is called.
 const lookEvery = 250 * time.Millisecond
 
-// look judges liveness; it is called every now and then once nothing goes wrong any more.
+// look judges liveness in calm.
 func (j *judge) look() {
 	w, l, bound := j.w, &j.liveness, j.w.livenessBound()
 	for e, name := range w.elections {
@@ -155,8 +154,8 @@ func (j *judge) look() {
 	j.lookAtDirectories(bound)
 }
 
-// anyMember says whether a member of the election lives whose runners have not failed
-// lately; one whose runners have may leave the lock alone for a while.
+// anyMember says whether the election has a living elector, or a living member whose runners have not
+// failed lately. A member with failed runners may leave the lock alone for a while.
 func (w *world) anyMember(e int) bool {
 	for _, h := range w.hosts {
 		if h.proc == nil || h.proc.leaving || !h.takesPart[e] {
@@ -174,7 +173,7 @@ func (w *world) anyMember(e int) bool {
 	return false
 }
 
-// lookForBetter objects to a leader that stays though it sees whom to drain for.
+// lookForBetter objects to a leader that stays although it sees a member to drain for.
 func (j *judge) lookForBetter(e int) {
 	w, b := j.w, &j.liveness.better[e]
 	m := w.leader(e)
@@ -203,8 +202,8 @@ func (j *judge) lookForBetter(e int) {
 	}
 }
 
-// lookAtDirectories objects to a member that does not know of another, or knows of one that is
-// gone, when nothing has gone wrong for as long as the bound.
+// lookAtDirectories objects to a member that does not know another, or knows one that is gone, once calm
+// has lasted for the bound.
 func (j *judge) lookAtDirectories(bound time.Duration) {
 	w := j.w
 	if time.Duration(w.now-j.liveness.calmAt) < bound {
@@ -232,5 +231,5 @@ func (j *judge) lookAtDirectories(bound time.Duration) {
 	}
 }
 
-// within is a part of a whole.
+// within is part as a fraction of whole.
 func within(part, whole time.Duration) float64 { return float64(part) / float64(whole) }

@@ -19,18 +19,18 @@ type incarnation struct {
 	p        *proc
 	identity string
 	member   *member.Member
-	// stream is the realm's own watch, and streams are all that there are, by their stores.
+	// stream is the realm's own watch, and streams are all watches, by the IDs of their stores.
 	stream   *stream
 	streams  [2]*stream
-	contests []*contest // by election; nil where it takes no part
-	// alarm is when the member wants to be stepped; zero while it does not.
+	contests []*contest // by election; nil if it takes no part
+	// alarm is when the member wants to be stepped; zero for never.
 	alarm record.Instant
 	// requests are those under way.
 	requests map[uint64]*request
 	pace     pace // of its steps
-	// stepping: its effects are just being done; several: it was told of more than one thing.
+	// stepping: its effects are being performed. several: it was told more than one thing at once.
 	stepping, several bool
-	// seen is what it was told of the preferences last.
+	// seen is the preference that it was last told.
 	seen *preference
 }
 
@@ -63,7 +63,7 @@ func (p *proc) join() {
 
 func (i *incarnation) now() record.Instant { return i.p.h.clock.local(i.p.h.w.now) }
 
-// step tells the member of what has happened, and does what it asks for.
+// step tells the member what happened, and performs its effects.
 func (i *incarnation) step(in ...member.Input) {
 	w := i.p.h.w
 	if w.violation != "" || i.p.inc != i || i.p.dead || i.p.between {
@@ -96,7 +96,7 @@ func (i *incarnation) step(in ...member.Input) {
 	i.setAlarm()
 }
 
-// taken: the member is about to be told of something.
+// taken is called for each input just before the member is told.
 func (i *incarnation) taken(in member.Input) {
 	w := i.p.h.w
 	if w.tracing() {
@@ -128,7 +128,7 @@ func (i *incarnation) taken(in member.Input) {
 	}
 }
 
-// setAlarm has the member stepped when it wants to be, and no more at an earlier instant.
+// setAlarm has the member stepped at the instant that it wants, which replaces any former one.
 func (i *incarnation) setAlarm() {
 	when := i.member.Wake()
 	if when == i.alarm {
@@ -213,7 +213,7 @@ func (i *incarnation) perform(effect member.Effect) {
 	}
 }
 
-// note takes in what the log tells.
+// note takes in a line of the member's log.
 func (i *incarnation) note(line member.Log) {
 	w := i.p.h.w
 	switch line.Message {
@@ -250,7 +250,7 @@ func fieldsOf(line member.Log) map[string]any {
 	return fields.Fields
 }
 
-// over: nothing is owed any more.
+// over is called when the member owes nothing any more.
 func (i *incarnation) over() {
 	p, w := i.p, i.p.h.w
 	again, err := i.member.Again()
@@ -278,7 +278,7 @@ func (i *incarnation) over() {
 	})
 }
 
-// forgotten: the member owes nothing for an election any more.
+// forgotten is called when the member owes nothing for an election any more.
 func (i *incarnation) forgotten(id member.ID) {
 	h := i.p.h
 	for e, m := range i.contests {
@@ -292,7 +292,7 @@ func (i *incarnation) forgotten(id member.ID) {
 	}
 }
 
-// reconfigured takes in that an election was added, or removed.
+// reconfigured takes in that an election was added or removed.
 func (i *incarnation) reconfigured(e int) {
 	h, m := i.p.h, i.contests[e]
 	switch {
@@ -306,12 +306,12 @@ func (i *incarnation) reconfigured(e int) {
 	}
 }
 
-// prefers has the member know what its host has seen.
+// prefers tells the member what its host has seen.
 func (i *incarnation) prefers() {
 	i.p.tell(fromTimer, i, member.Prefer{Preference: i.p.h.seen})
 }
 
-// ready has the member know whether its runners are.
+// ready tells the member whether its runners are ready.
 func (i *incarnation) ready() {
 	var in []member.Input
 	for _, m := range i.contests {
@@ -338,7 +338,7 @@ func (i *incarnation) named(name string) *contest {
 	return i.contests[at]
 }
 
-// lockOf is the contest whose lock has that name; nil for none.
+// lockOf is the contest whose lock has that name; nil if there is none.
 func (i *incarnation) lockOf(name string) *contest {
 	for _, m := range i.contests {
 		switch {

@@ -11,24 +11,24 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Moves: elections whose locks are kept apart from the sessions and watched by their names, that
-// have ranges, or that move from one lock to another while members live, as docs/moving.md has it:
-// all members are given both locks, one after the other, before the first is given the new one
-// alone; some are given the old one again instead, and some go all the way back. Their configurations
-// change while they run.
+// The class Moves: elections with locks that are stored apart from the sessions and watched by name,
+// elections with ranges, and elections that move from one lock to another while members live, as
+// docs/moving.md describes. All members are given both locks, one after the other, before the first is
+// given the new one alone. Some moves turn back half-way, and some go all the way back. Configurations
+// change while members run.
 
 // locks are those of one election.
 type locks struct {
-	// old is where it comes from; empty where it does not move.
-	old, own lock.Entry // of which only the Name counts
-	// oldApart and ownApart: kept apart from the sessions.
+	// old is the lock that it moves from; empty if it does not move.
+	old, own lock.Entry // of these only the Name counts
+	// oldApart and ownApart: the lock is stored apart from the sessions.
 	oldApart, ownApart bool
 	ranged             bool
-	// stage is what the hosts are being given: the old lock, both, or the new one.
+	// stage says what the hosts are being given: the old lock, both, or the new one.
 	stage stage
 }
 
-// stage is which locks of an election a host knows.
+// stage says which locks of an election a host knows.
 type stage int
 
 const (
@@ -37,7 +37,7 @@ const (
 	ownOnly
 )
 
-// apart is where locks are kept that are not where the sessions are.
+// apart is the store of the locks that are not stored with the sessions.
 var apart = member.Store{ID: 1, ByName: true}
 
 func storeOf(isApart bool) member.Store {
@@ -47,7 +47,7 @@ func storeOf(isApart bool) member.Store {
 	return member.Own
 }
 
-// pickLocks says of each election where its lock is. Only those of the class Moves move.
+// pickLocks decides where the lock of each election is. Only elections of the class Moves move.
 func (w *world) pickLocks(rng *rand.Rand) {
 	w.apart = map[string]bool{}
 	for e, name := range w.elections {
@@ -82,12 +82,13 @@ func (w *world) pickLocks(rng *rand.Rand) {
 
 func (l *locks) moves() bool { return l.old.Name != "" }
 
-// electionOf is the election that has a lock of that name; negative for none.
+// electionOf is the election that has a lock of that name; negative if none has.
 func (w *world) electionOf(name string) int {
 	return slices.IndexFunc(w.locks, func(l locks) bool { return name != "" && (l.own.Name == name || l.old.Name == name) })
 }
 
-// advanceMoves gives a host the locks of the next stage, once all hosts have those of this one.
+// advanceMoves gives a host the locks of the present stage, or begins the next stage once all hosts have
+// those.
 func (w *world) advanceMoves() {
 	if w.calm {
 		return
@@ -109,7 +110,7 @@ func (w *world) advanceMoves() {
 			}
 		case !w.settledIn(e):
 		case l.stage == bothLocks && w.chance(0.2):
-			l.stage = oldOnly // somebody thinks better of it
+			l.stage = oldOnly // somebody turns the move around
 			w.cov.saw(TurnedAround)
 		case l.stage < ownOnly:
 			l.stage++
@@ -119,7 +120,7 @@ func (w *world) advanceMoves() {
 	}
 }
 
-// moveBack begins the way back, which is the same with the locks exchanged.
+// moveBack begins the way back: the same move with the locks exchanged.
 func (w *world) moveBack(e int) {
 	l := &w.locks[e]
 	l.old, l.own, l.oldApart, l.ownApart = l.own, l.old, l.ownApart, l.oldApart
@@ -134,7 +135,7 @@ func (w *world) moveBack(e int) {
 	w.cov.saw(MovedBack)
 }
 
-// settledIn says whether all processes that there are go by the locks that their hosts know.
+// settledIn says whether all running processes use the locks that their hosts know.
 func (w *world) settledIn(e int) bool {
 	for _, h := range w.hosts {
 		if h.proc == nil || h.proc.between || !h.takesPart[e] && h.proc.inc.contests[e] == nil {
@@ -147,7 +148,7 @@ func (w *world) settledIn(e int) bool {
 	return true
 }
 
-// exchanged takes in that an election is to have other locks.
+// exchanged takes in that an election gets other locks.
 func (i *incarnation) exchanged(e int) {
 	m := i.contests[e]
 	if m == nil || m.removed || i.p.between || i.member.Leaving() != "" {
@@ -179,20 +180,20 @@ func (m *contest) give(s *member.Election) {
 	}
 }
 
-// besideTheMove says whether it knows the old lock alone, and nothing of where it is kept but that.
-// Its token may be below that of a member which held both and could not renew the old one (decision
-// 24).
+// besideTheMove says whether it knows only the old lock, and that lock is stored apart. Then its token
+// may be below that of a member that held both locks and could not renew the old one (decision 24).
 func (m *contest) besideTheMove() bool {
 	return m.stage == oldOnly && m.i.p.h.w.locks[m.election].oldApart
 }
 
-// span is the range of a term, as its member says.
+// span is the range of a term, as its member reports it.
 type span struct {
 	identity string
 	member.Range
 }
 
-// within: a member says what the range of its term is. It shares no moment with that of another.
+// within judges the range that a member reports for its term: it shares no moment with another term's
+// range.
 func (j *judge) within(m *contest, r *member.Range) {
 	if r == nil {
 		return

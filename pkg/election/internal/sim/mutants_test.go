@@ -19,20 +19,20 @@ import (
 type mutant struct {
 	name string
 	rule string
-	// file is below pkg/election. What is old there must occur exactly once.
+	// file is below pkg/election. It contains old exactly once.
 	file     string
 	old, new string
-	// class of the seeds that kill it; Judged when zero.
+	// class is that of the seeds that kill it; Judged when zero.
 	class Class
-	// from is where to begin looking among the seeds, for what takes long to find.
+	// from is the first seed to try, for mutants that take long to find.
 	from uint64
 }
 
 // seedsPerMutant bounds the search for a seed that kills a mutant.
 const seedsPerMutant = 5000
 
-// TestMutantsDie compiles the simulator over each mutant, without touching the source,
-// and looks for a seed that shows a violation. The code as it is passes the same seeds.
+// TestMutantsDie compiles the simulator with each mutant, without touching the source, and looks for a
+// seed that shows a violation. The unchanged code passes the same seeds.
 func TestMutantsDie(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("compiles the simulator once for each mutant")
@@ -137,7 +137,7 @@ func (m mutant) hunt(ctx context.Context, dir string) (seed uint64, violation st
 	return 0, "", err
 }
 
-// TestRowsFit keeps each mutant true to the code: what it replaces is there exactly once.
+// TestRowsFit checks that each mutant fits the code: the text that it replaces occurs exactly once.
 func TestRowsFit(t *testing.T) {
 	root, err := mutants.Root()
 	if err != nil {
@@ -150,8 +150,8 @@ func TestRowsFit(t *testing.T) {
 	}
 }
 
-// TestHunt is what a mutant's binary runs: PRIMACY_SIM_HUNT=class:first:last looks through
-// the seeds for a violation.
+// TestHunt runs in a mutant's binary: PRIMACY_SIM_HUNT=class:first:last looks through the seeds for a
+// violation.
 func TestHunt(t *testing.T) {
 	hunt := os.Getenv("PRIMACY_SIM_HUNT")
 	if hunt == "" {

@@ -9,14 +9,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Outages: the store falls silent for all members alike, again and again, and some elections fail
-// open. A member that is cut off alone gives the guarantee away, so none is here. Where all are cut
-// off, nobody may work beside a term that fails open: after an outage its holder is the first to write.
+// The class Outages: the store falls silent for all members alike, again and again, and some elections
+// fail open. No member is cut off alone, since that gives the guarantee away. When all are cut off,
+// nobody may work beside a term that fails open: after an outage its holder is the first to write.
 
-// notOfAll are the faults that meet one member alone, or edit a lock: each gives the guarantee away.
+// notOfAll are the faults that hit one member alone, or edit a lock: each gives the guarantee away.
 var notOfAll = []Fault{WritesOut, ReadsOut, Partition, Outage, CutResumed, LockDeleted, LockEdited, Ambush, SessionDeleted, SessionEdited, LabelStorm}
 
-// pickOutages says which elections fail open. Those are renewed by their records.
+// pickOutages decides which elections fail open. Their records renew them.
 func (w *world) pickOutages(rng *rand.Rand) {
 	w.outages = make([]machine.Outage, len(w.elections))
 	if w.options.Class != Outages {
@@ -41,10 +41,10 @@ func (w *world) pickOutages(rng *rand.Rand) {
 // outlasts is for how long the contest's terms may outlast an outage.
 func (m *contest) outlasts() time.Duration { return m.i.p.h.w.outages[m.election].For }
 
-// silence is a time in which the store said nothing to anybody.
+// silence is a time in which the store answered nobody.
 type silence struct{ from, to int64 }
 
-// silence takes the store away from everybody: it says nothing at all, and forgets what it was asked.
+// silence takes the store away from everybody: it answers nothing, and drops every request.
 func (w *world) silence() bool {
 	d := w.spell()
 	if w.chance(0.5) {
@@ -53,7 +53,7 @@ func (w *world) silence() bool {
 	d = min(d, time.Duration(w.calmAt-w.now))
 	w.logf("world", "silence for %v", d)
 	if n := len(w.silences); n > 0 && w.silences[n-1].to > w.now {
-		w.silences[n-1].to = w.now + int64(d) // links obey the last word
+		w.silences[n-1].to = w.now + int64(d) // links obey the newest silence
 	} else {
 		w.silences = append(w.silences, silence{from: w.now, to: w.now + int64(d)})
 	}
@@ -67,15 +67,15 @@ func (w *world) silence() bool {
 	return true
 }
 
-// surelyNoticed is for how long nothing was said in a silence that each running member notices: more
-// than two renewIntervals lie between the beats of its session that came through.
+// surelyNoticed is the length of a silence that each running member surely notices: more than two
+// renewIntervals pass between the beats of its session that come through.
 func (w *world) surelyNoticed() time.Duration {
 	return time.Duration(float64(2*w.timing.RenewInterval) * (1 + 2*drift))
 }
 
-// excused says whether work goes on beside the next leader for the reason for which docs/ranges.md says that
-// it may: its term failed open past its validity in silences too short to be noticed, and nobody was there to
-// stop it, since its process died or was frozen.
+// excused says whether docs/ranges.md allows the work to go on beside the next leader: its term failed
+// open past its validity in silences too short to be noticed, and its process died or was frozen, so that
+// nobody could stop the work.
 func (w *world) excused(k *work) bool {
 	p, m := k.m.i.p, k.m
 	if w.options.Class != Outages || !p.dead && !p.paused {
@@ -93,7 +93,7 @@ func (w *world) excused(k *work) bool {
 	return true
 }
 
-// happens says whether faults of the kind may happen in this run.
+// happens says whether faults of this kind may happen in this run.
 func (w *world) happens(f Fault) bool {
 	switch {
 	case w.mixed && slices.Contains(notMixed, f):

@@ -1,11 +1,11 @@
 package sim
 
-// queue holds what will happen, ordered by time and then by when it was planned. What is
-// sorted has no pointers, so that moving it costs the garbage collector nothing.
+// queue holds what will happen, ordered by time and then by when it was planned. The sorted events hold
+// no pointers, so moving them costs the garbage collector nothing.
 type queue struct {
 	heap []event
 	seq  uint64
-	// todo holds what the events do, at their places; free are the places not in use.
+	// todo holds the events' functions, at their places; free are the unused places.
 	todo []func()
 	free []int32
 }
@@ -18,8 +18,8 @@ type event struct {
 
 func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
-// children is how many children a node of the heap has: with four it is half as deep as
-// with two, and they share a cache line or two.
+// children is the number of children of a heap node. With four the heap is half as deep as with two, and
+// the children share a cache line or two.
 const children = 4
 
 func (q *queue) push(at int64, do func()) {

@@ -13,11 +13,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check/all"
 )
 
-// Rollouts: what elections prefer follows from a plan that an operator and a controller
-// change. The controller is the work of the last election, so it moves like any other, is
-// paused, dies, or is deposed in the middle of its own step, and its writes may come late.
+// The class Rollouts: the elections' preferences follow from a plan that an operator and a controller
+// change. The controller is the work of the last election. It moves like any other work, is paused, dies,
+// or is deposed in the middle of its own step, and its writes may come late.
 
-// steering is the plan as it is stored, and who has seen what of it.
+// steering is the stored plan, and what each host has seen of it.
 type steering struct {
 	w   *world
 	rng *rand.Rand
@@ -25,7 +25,7 @@ type steering struct {
 	// byDefault is what the default source says.
 	byDefault record.Preferred
 	plan      rollout.Plan
-	// writes counts what was stored; a write replaces what it was made from, or nothing.
+	// writes counts stored writes. A write replaces exactly what it was made from, or fails.
 	writes int
 	shown  map[*host]shownPlan
 	checks *check.Registry
@@ -37,8 +37,8 @@ type shownPlan struct {
 	writes    int
 }
 
-// rolloutBound is how long what is left of a rollout may take in calm: five steps, each with
-// a pause, moves one after the other and those that a failed member delays.
+// rolloutBound is how long the rest of a rollout may take in calm: five steps, each with a pause, moves
+// one after the other, and moves that a failed member delays.
 func (w *world) rolloutBound() int64 {
 	each := w.timing.LeaseDuration + w.preferenceBound()
 	return int64(time.Duration(5+2*len(w.elections))*each + 32*w.timing.StandDown)
@@ -46,7 +46,7 @@ func (w *world) rolloutBound() int64 {
 
 const stable, canary = "blue", "green"
 
-// steer lets the preferences follow from a plan.
+// steer has the preferences follow from a plan.
 func (w *world) steer(rng *rand.Rand) {
 	s := &steering{
 		w: w, rng: rng, own: w.elections[len(w.elections)-1], byDefault: record.Prefer(stable),
@@ -62,7 +62,7 @@ func (w *world) steer(rng *rand.Rand) {
 	w.every(w.timing.RenewInterval/2, s.control)
 }
 
-// prefer draws the consequences of the plan for every election.
+// prefer derives the preference of every election from the plan.
 func (s *steering) prefer() {
 	for e, name := range s.w.elections {
 		s.w.preferred[e] = s.plan.Preferred(name, s.byDefault)
@@ -84,7 +84,7 @@ func (s *steering) store(next rollout.Plan, onto int) bool {
 	return true
 }
 
-// tell has everybody see the plan, some of them late.
+// tell shows everybody the plan, to some of them late.
 func (s *steering) tell() {
 	w := s.w
 	s.prefer()
@@ -98,8 +98,8 @@ func (s *steering) tell() {
 	}
 }
 
-// judge objects to a rollout that goes back, or that goes on though it was taken back: what
-// a deposed controller writes late would look like that.
+// judge objects to a rollout that goes back, or that goes on although it was taken back. Late writes of a
+// deposed controller would look like that.
 func (s *steering) judge(next rollout.Plan) {
 	was, is := s.plan.Status, next.Status
 	if next.Rollout == nil || is == nil || !was.Of(next.Rollout) || !is.Of(next.Rollout) {
@@ -138,13 +138,13 @@ func (s *steering) start() bool {
 	return s.say(func(p rollout.Plan) (rollout.Plan, error) { return p.Start(spec, s.w.wall()) })
 }
 
-// say is a word of an operator's; one that is refused has no effect.
+// say is an operator's request; a refused one has no effect.
 func (s *steering) say(word func(rollout.Plan) (rollout.Plan, error)) bool {
 	next, err := word(s.plan)
 	return err == nil && s.store(next, s.writes)
 }
 
-// word is one of the things that an operator does.
+// word is one of the requests that an operator makes.
 func (s *steering) word() bool {
 	switch s.rng.IntN(10) {
 	case 0, 1:
@@ -168,7 +168,7 @@ func (s *steering) word() bool {
 	return true
 }
 
-// control has whoever leads the controller's election look, and perhaps write.
+// control has the leader of the controller's election look, and perhaps write.
 func (s *steering) control() {
 	own := slices.Index(s.w.elections, s.own)
 	for _, k := range s.w.judge.working[own] {
@@ -254,16 +254,16 @@ func (s *steering) seen(i *incarnation, sight shownPlan) rollout.Seen {
 	return seen
 }
 
-// becalm: the operator lets go.
+// becalm has the operator resume the rollout and then leave it alone.
 func (s *steering) becalm() { s.say(rollout.Plan.Resume) }
 
-// canaryLives says whether a member of the canary lives: without one nothing is promoted.
+// canaryLives says whether a member of the canary lives; without one nothing is promoted.
 func (s *steering) canaryLives() bool {
 	return slices.ContainsFunc(s.w.hosts, func(h *host) bool { return h.revision == canary && h.proc != nil })
 }
 
-// settled objects to a rollout that is still under way at the end of the run, though there
-// is a controller and nothing to wait for.
+// settled objects to a rollout that is still under way at the end of the run, although there is a
+// controller and nothing to wait for.
 func (s *steering) settled() {
 	switch phase := s.plan.Phase(); phase {
 	case rollout.Pending, rollout.Progressing, rollout.Paused, rollout.Analysing:

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// seedsToRun is PRIMACY_SEEDS, or what suits a test run.
+// seedsToRun is PRIMACY_SEEDS, or a default that suits a test run.
 func seedsToRun(t *testing.T) uint64 {
 	t.Helper()
 	if s := os.Getenv("PRIMACY_SEEDS"); s != "" {
@@ -29,8 +29,8 @@ func seedsToRun(t *testing.T) uint64 {
 	return 2000
 }
 
-// sweep runs the seeds first..first+n-1 on all cores. It stops after the violation of the
-// lowest seed is certain, and returns the sum of the coverage, and that violation if any.
+// sweep runs the seeds first..first+n-1 on all cores. It returns the sum of the coverage, and the
+// violation of the lowest failing seed if any; it stops once that seed is certain.
 func sweep(first, n uint64, o Options) (total Coverage, simulated float64, failed *Result) {
 	var (
 		next    atomic.Uint64
@@ -63,7 +63,7 @@ func sweep(first, n uint64, o Options) (total Coverage, simulated float64, faile
 	return total, simulated, failed
 }
 
-// explain runs a failed seed again, with a transcript.
+// explain runs a failed seed again with a transcript.
 func explain(r *Result) string {
 	again := Run(r.Seed, Options{Class: r.Class, Transcript: 200})
 	return fmt.Sprintf("seed %d (%v): %s\n%s\nto see all of it: %s", r.Seed, r.Class, r.Violation, again.Transcript, r.Replay())

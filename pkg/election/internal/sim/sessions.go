@@ -8,10 +8,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What keeps terms alive (rule seen-not-assumed), and what the judge knows of it.
+// This file decides what renews terms (rule seen-not-assumed), and tells the judge.
 
-// pickRenewals says of each host and election what keeps terms alive: all alike, or hosts of both
-// settings side by side. A lock that is shared is renewed by itself.
+// pickRenewals decides for each host and election what renews terms: the same for all, or a mix of both
+// settings. The records of shared locks renew their terms.
 func (w *world) pickRenewals(rng *rand.Rand) {
 	mixed, session := rng.IntN(4) == 0, rng.IntN(4) > 0
 	for _, h := range w.hosts {
@@ -28,7 +28,7 @@ func (w *world) pickRenewals(rng *rand.Rand) {
 	}
 }
 
-// shown: the stream, or a list of it, shows a session to a member.
+// shown is called when a stream, or a list of it, shows a session to a member.
 func (j *judge) shown(i *incarnation, e *lock.Entry) {
 	f := j.members[i.identity]
 	if r := e.Record; r == nil || !r.Bound() || r.Holder != i.identity {
@@ -39,8 +39,8 @@ func (j *judge) shown(i *incarnation, e *lock.Entry) {
 	}
 }
 
-// validUntil is the latest deadline that a contest's work may be granted now, and the rule
-// that says so.
+// validUntil is the latest deadline that may be granted to a contest's work now, and the rule that says
+// so.
 func (j *judge) validUntil(m *contest) (record.Instant, string) {
 	if m.takenThroughSession {
 		return j.members[m.i.identity].shownSent.Add(m.timing().Validity()), "rule seen-not-assumed"

@@ -6,25 +6,24 @@ import (
 	"strings"
 )
 
-// Class is what kind of schedules a seed is turned into.
+// Class is the kind of schedules that seeds are turned into.
 type Class int
 
 const (
 	// Judged: everything that the guarantee covers, under every judge.
 	Judged Class = iota + 1
-	// Restore: the store is also reset to an earlier state; overlaps and tokens are not
-	// judged.
+	// Restore: the store is also reset to an earlier state. Overlaps and tokens are not judged.
 	Restore
-	// Rollouts: what Judged is, but that preferences follow from a rollout.
+	// Rollouts: like Judged, but preferences follow from a rollout.
 	Rollouts
-	// Moves: what Judged is, but that elections have locks of several kinds, move from one to
-	// another, or have ranges.
+	// Moves: like Judged, but elections have locks of several kinds, move from one lock to another, or
+	// have ranges.
 	Moves
-	// Outages: the store falls silent for all members alike, and terms outlast that.
+	// Outages: the store falls silent for all members alike, and terms outlast the silence.
 	Outages
 )
 
-// Classes are all that there are, Judged first.
+// Classes are all classes, Judged first.
 var Classes = []Class{Judged, Restore, Rollouts, Moves, Outages}
 
 func (c Class) String() string {
@@ -43,7 +42,7 @@ func (c Class) String() string {
 	return fmt.Sprintf("Class(%d)", int(c))
 }
 
-// ParseClass reads what String says of a class.
+// ParseClass reads what Class.String returns.
 func ParseClass(s string) (Class, error) {
 	for _, c := range Classes {
 		if c.String() == s {
@@ -57,12 +56,11 @@ func ParseClass(s string) (Class, error) {
 type Options struct {
 	// Class is Judged when zero.
 	Class Class
-	// Transcript is how many lines to keep, the last ones; zero keeps none, a negative
-	// number all.
+	// Transcript is how many of the last lines to keep; zero keeps none, a negative number keeps all.
 	Transcript int
 }
 
-// Result is what became of a run.
+// Result is the outcome of a run.
 type Result struct {
 	Seed  uint64
 	Class Class
@@ -76,7 +74,7 @@ type Result struct {
 	Transcript string
 }
 
-// Replay is how to see a run again.
+// Replay is the command that shows the run again.
 func (r Result) Replay() string {
 	return fmt.Sprintf("PRIMACY_SIM_REPLAY=%s:%d go test ./pkg/election/internal/sim -run TestReplay -v", r.Class, r.Seed)
 }
@@ -102,8 +100,8 @@ func Run(seed uint64, o Options) (result Result) {
 	return result
 }
 
-// ownFrames keeps of a stack the lines that name files of ours, without addresses, so
-// that they are the same in every run.
+// ownFrames keeps the lines of a stack that name our files, without addresses, so that they are the same
+// in every run.
 func ownFrames(stack []byte) string {
 	var b strings.Builder
 	for _, line := range strings.Split(string(stack), "\n") {

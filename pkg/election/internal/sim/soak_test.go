@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// soakBatch is how many seeds are run before the state is written down.
+// soakBatch is the number of seeds between two writes of the state.
 const soakBatch = 5000
 
-// soakShares is for how many schedules of the class Judged there is one of each other class, by how long
-// those take.
+// soakShares says how many schedules of the class Judged run for each one of another class, by the time
+// that those take.
 var soakShares = map[Class]uint64{Restore: 10, Moves: 20, Outages: 20, Rollouts: 50}
 
-// TestSoak runs seeds up to PRIMACY_SOAK_SEEDS and writes down in the file PRIMACY_SOAK
-// how far it came, so that it goes on from there when it is run again.
+// TestSoak runs seeds up to PRIMACY_SOAK_SEEDS. It writes its progress into the file PRIMACY_SOAK, and
+// the next run continues from there.
 func TestSoak(t *testing.T) {
 	file := os.Getenv("PRIMACY_SOAK")
 	if file == "" {

@@ -11,11 +11,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// store is the realm as it truly is. Its methods act at once; what makes them late or
-// silent is the business of links.
+// store is the realm as it truly is. Its methods act at once; links make them late or silent.
 type store struct {
-	// wholeSeconds names the objects whose times are cut to whole seconds: ConfigMaps. A
-	// write to one that is gone finds nothing, where a Lease's conflicts over its uid.
+	// wholeSeconds names the objects whose times are cut to whole seconds: ConfigMaps. A write to one
+	// that is gone finds nothing; a write to a Lease that is gone conflicts over its uid.
 	wholeSeconds map[string]bool
 	stamp        func() time.Time
 	revision     uint64
@@ -37,7 +36,7 @@ func (s *store) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(s.objects, name, func(e lock.Entry, name string) int { return strings.Compare(e.Name, name) })
 }
 
-// read is a consistent read: of an absent object no version is known.
+// read is a consistent read; an absent object has no version.
 func (s *store) read(name string) lock.Entry {
 	if i, ok := s.find(name); ok {
 		return s.objects[i]
@@ -45,8 +44,8 @@ func (s *store) read(name string) lock.Entry {
 	return lock.Entry{Name: name}
 }
 
-// put does what lock.Store.Put promises, at once. The entry is what is stored now; the
-// record becomes the store's.
+// put does at once what lock.Store.Put promises. It returns the entry that is stored now; the record
+// belongs to the store from then on.
 func (s *store) put(now int64, name string, r *record.Record, replaces record.Version) (lock.Entry, error) {
 	if wall := s.stamp(); true {
 		r.Acquired, r.Renewed = orNow(r.Acquired, wall), orNow(r.Renewed, s.visible(name, wall))
@@ -77,8 +76,8 @@ func (s *store) put(now int64, name string, r *record.Record, replaces record.Ve
 	return s.commit(now, name, r, replaces.UID), nil
 }
 
-// visible is what a member of ours writes as the time of a renewal: in a later second than
-// the one before, since that is all that electors of client-go see of it.
+// visible is the time that a member of ours writes for a renewal: in a later second than the one before,
+// since client-go's electors see only whole seconds.
 func (s *store) visible(name string, wall time.Time) time.Time {
 	if i, exists := s.find(name); exists {
 		if next := s.objects[i].Record.Renewed.Truncate(time.Second).Add(time.Second); wall.Before(next) {
@@ -97,7 +96,7 @@ func orNow(t, now time.Time) time.Time {
 
 func same(a, b *record.Record) bool {
 	if a.Mark != nil && b.Mark != nil && a.Mark.Beat != b.Mark.Beat {
-		return false // nearly always
+		return false // nearly always so
 	}
 	return reflect.DeepEqual(a, b)
 }

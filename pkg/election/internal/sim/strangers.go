@@ -8,10 +8,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A stranger edits objects past every rule of ours. What it writes is never consistent
-// with our annotation, as the guarantee says: it may break a record, not forge one.
+// A stranger edits objects without regard for our rules. What it writes is never consistent with our
+// annotation, as the guarantee says: it may break a record, not forge one.
 
-// edits are what a stranger does to a lock.
+// edits are the ways in which a stranger edits a lock.
 var edits = []struct {
 	fault Fault
 	do    func(*world, *record.Record)
@@ -35,7 +35,7 @@ var edits = []struct {
 func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool {
 	at, exists := w.store.find(name)
 	if e := w.electionOf(name); !exists || e >= 0 && w.locks[e].ranged {
-		return false // who starts anew cannot know of a range of which nothing tells (docs/ranges.md)
+		return false // a member that starts anew cannot know of a range that no object records (docs/ranges.md)
 	}
 	old := w.store.objects[at]
 	r := *old.Record
@@ -44,7 +44,7 @@ func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool
 		return false
 	}
 	if r.Bound() && (r.Holder != old.Record.Holder || !old.Record.Bound()) {
-		return false // by chance it would be consistent
+		return false // it might be consistent by chance
 	}
 	w.logf("world", "%s: a stranger edits it (%v)", name, f)
 	w.cov.saw(f)
@@ -56,7 +56,7 @@ func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool
 	return true
 }
 
-// undo takes a stranger's edit back unless something was written since.
+// undo takes back a stranger's edit unless something was written since.
 func (w *world) undo(name string, edited uint64, r *record.Record) {
 	at, exists := w.store.find(name)
 	if w.calm || !exists || w.store.objects[at].Version.Revision != edited {
@@ -73,22 +73,21 @@ func (w *world) editLock() bool {
 		return false
 	}
 	if w.foreignLease[election] > w.timing.LeaseDuration && !slices.Contains([]Fault{LabelsEdited, TokenEdited, HandoverEdited}, e.fault) {
-		return false // who comes later cannot know that it was held for longer than we would
+		return false // a member that joins later cannot know that it was held for longer than we would hold it
 	}
 	return w.edit(w.elections[election], e.fault, e.do)
 }
 
-// notShared are the edits that let an elector of client-go in at once, whoever holds the
-// lock: it goes by the plain fields.
+// notShared are the edits that let an elector of client-go in at once, since it goes by the plain fields.
 var notShared = []Fault{HolderBlanked, HolderAndMarkBlanked, DurationEdited}
 
-// labelStorm edits a label again and again, or the plain duration; a slow storm may last
-// to the end of the run.
+// labelStorm edits a label, or the plain duration, again and again. A slow storm may last to the end of
+// the run.
 func (w *world) labelStorm() bool {
 	e := w.someElection()
 	name, every, times := w.elections[e], w.between(w.timing.RenewInterval/20, w.timing.RenewInterval), 20
 	if !w.stormy && w.chance(0.1) {
-		// One at most, since edits faster than a member's way to the store starve it.
+		// At most one, since edits that are faster than a member's link starve it.
 		w.stormy = true
 		every, times = w.between(w.timing.RenewInterval, 2*w.timing.RenewInterval), 1<<30
 	}
@@ -107,9 +106,9 @@ func (w *world) storm(name string, change func(*world, *record.Record), every ti
 	}
 }
 
-// ambush waits for the next release or take. Who wrote the release learns nothing of it, or
-// of what follows, for a while, and nobody else learns of the take; a stranger breaks the
-// lock meanwhile. It is another's by then, and who looks again must not think it free.
+// ambush waits for the next release or take. After a release its writer learns nothing for a while; after
+// a take nobody else does. Meanwhile a stranger breaks the lock. Somebody else holds it by then, and a
+// member that looks again must not think it free.
 func (w *world) ambush() bool {
 	e := w.someElection()
 	armed := w.bootstrap[e] != machine.BootstrapImmediate && !w.ambushed[e] && !w.shared(e)
@@ -117,7 +116,7 @@ func (w *world) ambush() bool {
 	return armed
 }
 
-// moved is told of every release and every take of a lock.
+// moved is called after every release and every take of a lock.
 func (w *world) moved(m *contest, p machine.Purpose) {
 	if !w.ambushed[m.election] || w.calm || m.i.p.dead || w.chance(0.5) {
 		return

@@ -13,7 +13,7 @@ import (
 type stream struct {
 	i     *incarnation
 	watch uint64
-	// apart: it shows what is kept apart, of that the names; else all the rest.
+	// apart: it shows those of its names that are stored apart; else it shows all the rest.
 	apart   bool
 	names   []string
 	cursor  int
@@ -21,11 +21,11 @@ type stream struct {
 	ended   bool
 	pumping bool
 	pumpAt  int64 // when the next change is shown, while pumping
-	// stalledUntil is until when nothing comes out of an open stream.
+	// stalledUntil: until then nothing comes out of an open stream.
 	stalledUntil int64
 	// brokenAt is where the cursor stood at the last break.
 	brokenAt int
-	// next is pump, bound once.
+	// next is pump, bound once to save allocations.
 	next func()
 }
 
@@ -37,12 +37,12 @@ func newStream(i *incarnation, w member.Watch) *stream {
 
 func (s *stream) world() *world { return s.i.p.h.w }
 
-// of says whether it shows the object.
+// of says whether the stream shows the object.
 func (s *stream) of(e lock.Entry) bool {
 	return s.world().apart[e.Name] == s.apart && (!s.apart || slices.Contains(s.names, e.Name))
 }
 
-// kick has the next change shown, after a delay of its own.
+// kick has the next change shown after a delay of its own.
 func (s *stream) kick() {
 	w := s.world()
 	for s.open && s.cursor < len(w.store.history) && !s.of(w.store.history[s.cursor].entry) {
@@ -57,7 +57,7 @@ func (s *stream) kick() {
 	w.at(s.pumpAt, s.next)
 }
 
-// flow ends a stall. A stream that was begun anew meanwhile would be silent again.
+// flow ends a stall, which would otherwise outlast even a restart of the stream.
 func (s *stream) flow() {
 	s.stalledUntil, s.pumping = 0, false
 	s.kick()
@@ -66,7 +66,7 @@ func (s *stream) flow() {
 func (s *stream) pump() {
 	w := s.world()
 	if w.now != s.pumpAt {
-		return // it was to end a stall that is over
+		return // it was meant to end a stall that is over
 	}
 	s.pumping = false
 	if !s.open || s.cursor >= len(w.store.history) {
@@ -85,7 +85,7 @@ func (s *stream) pump() {
 	s.kick()
 }
 
-// each calls f for the streams that there are.
+// each calls f for all streams.
 func (i *incarnation) each(f func(*stream)) {
 	for _, s := range i.streams {
 		if s != nil {
@@ -94,7 +94,7 @@ func (i *incarnation) each(f func(*stream)) {
 	}
 }
 
-// oneOf is the realm's own stream, or another.
+// oneOf is the realm's own stream, or the other one.
 func (i *incarnation) oneOf() *stream {
 	if s := i.streams[1]; s != nil && i.p.h.w.chance(0.5) {
 		return s
@@ -102,7 +102,7 @@ func (i *incarnation) oneOf() *stream {
 	return i.stream
 }
 
-// tell tells the member what the stream says, in order.
+// tell tells the member, in order, what the stream says.
 func (s *stream) tell(events ...lock.Event) {
 	s.i.p.deliver(fromStream, func() {
 		in := make([]member.Input, len(events))
@@ -113,7 +113,7 @@ func (s *stream) tell(events ...lock.Event) {
 	})
 }
 
-// taken: the member takes in what the stream said.
+// taken is called when the member takes in what the stream said.
 func (s *stream) taken(e lock.Event) {
 	w := s.world()
 	entries := []lock.Entry{e.Entry}
@@ -146,7 +146,7 @@ func (s *stream) stall(d time.Duration) {
 	s.stalledUntil = max(s.stalledUntil, s.world().now+int64(d))
 }
 
-// end: the member wants it no more.
+// end is called when the member no longer wants the stream.
 func (s *stream) end() {
 	s.ended, s.open = true, false
 	s.i.p.deliver(fromStream, func() { s.i.p.tell(fromStream, s.i, member.WatchEnded{Watch: s.watch}) })
@@ -155,7 +155,7 @@ func (s *stream) end() {
 // gone says whether nobody listens any more.
 func (s *stream) gone() bool { return s.ended || s.i.p.dead || s.i.p.inc != s.i || s.i.p.between }
 
-// cut breaks the stream; after a while it is resumed, or starts over with a list.
+// cut breaks the stream. After d it resumes, or starts over with a list.
 func (s *stream) cut(f Fault, d time.Duration) bool {
 	if !s.open {
 		return false
@@ -180,7 +180,7 @@ func (s *stream) cut(f Fault, d time.Duration) bool {
 	return true
 }
 
-// anew asks for a list, after all that the stream has said so far.
+// anew asks for a list once the member has taken in all that the stream has said so far.
 func (s *stream) anew() {
 	s.i.p.deliver(fromStream, func() {
 		if !s.gone() {
@@ -195,7 +195,7 @@ func (s *stream) resume() {
 	s.kick()
 }
 
-// list starts the stream, or starts it over.
+// list starts the stream, or has it start over.
 func (s *stream) list() {
 	w, h := s.world(), s.i.p.h
 	s.tell(lock.Event{Kind: lock.Listing})
@@ -231,7 +231,7 @@ func (s *stream) list() {
 			s.tell(list)
 			if restores != w.store.restores {
 				s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
-				s.anew() // nothing can be watched from a revision that has yet to come
+				s.anew() // a revision that has yet to come cannot be watched from
 				return
 			}
 			s.resume()

@@ -31,7 +31,7 @@ func describe(r *record.Record, v record.Version) string {
 	return s + " " + at
 }
 
-// traceInput tells of what a member is told.
+// traceInput logs what a member is told.
 func (w *world) traceInput(i *incarnation, input member.Input) {
 	var s string
 	switch in := input.(type) {
@@ -58,7 +58,7 @@ func (w *world) traceInput(i *incarnation, input member.Input) {
 	w.logf(i.p.h.name, "<- %s", s)
 }
 
-// traceEffect tells of what a member wants done.
+// traceEffect logs what a member wants done.
 func (w *world) traceEffect(i *incarnation, effect member.Effect) {
 	when := i.p.h.clock.seconds
 	var s string

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// transcript tells what happened. It keeps the last lines only.
+// transcript records what happened. It keeps only the last lines.
 type transcript struct {
 	keep  int
 	lines []string
@@ -53,5 +53,5 @@ func (w *world) logf(who, format string, args ...any) {
 	}
 }
 
-// tracing says whether anybody reads what logf writes; ask before computing much for it.
+// tracing says whether anybody reads what logf writes; ask before doing much work for it.
 func (w *world) tracing() bool { return w.transcript != nil }

@@ -1,6 +1,6 @@
 package sim
 
-// allTransitions are all the roles that a machine takes on, with the reasons for it.
+// allTransitions are all roles that a machine takes on, with the reasons.
 var allTransitions = []string{
 	"claiming: lock claimed from a foreign holder",
 	"draining: better member is ready",
@@ -20,7 +20,7 @@ var allTransitions = []string{
 	"leading: lock taken",
 }
 
-// rareTransitions and rareFaults are not reached in a few hundred seeds.
+// rareTransitions and rareFaults do not occur in only a few hundred seeds.
 var (
 	rareTransitions = []string{"following: claim left to expire", "draining: preferred revision is another's"}
 	rareFaults      = []Fault{LeftBlind, StrayReleased, HeldOn, TakenFromEnded, ForeignStole, OverlapByTheft, ReleasedAtWork, BlankedByForeign}

@@ -12,10 +12,10 @@ import (
 type workKind int
 
 const (
-	// inProcess: functions; they die with their process.
+	// inProcess: functions, which die with their process.
 	inProcess workKind = iota + 1
-	// child: a process under a supervisor, which kills it at the deadline whatever
-	// became of the manager.
+	// child: a process under a supervisor, which kills it at the deadline whatever happens to the
+	// manager.
 	child
 )
 
@@ -29,16 +29,16 @@ func (k workKind) String() string {
 	return fmt.Sprintf("workKind(%d)", int(k))
 }
 
-// work is that of one term.
+// work is the work of one term.
 type work struct {
 	m     *contest
 	kind  workKind
 	token record.Token
-	// on says whether it is at work in truth.
+	// on says whether it is really at work.
 	on bool
-	// until is the last instant granted, or what is left of it after a stop.
+	// until is the last instant granted; a stop shortens it.
 	until record.Instant
-	// beats is which beats of the session it goes by; zero for none.
+	// beats says which beats of the session extend it; zero for none.
 	beats record.Instant
 	// asked: it was told to stop. answered: the member knows that it has ended.
 	asked, answered bool
@@ -73,7 +73,7 @@ func (k *work) guard() {
 	})
 }
 
-// expire: the last instant granted has come and the work is still on.
+// expire is called at the last instant granted while the work is still on.
 func (k *work) expire() {
 	w, p := k.m.i.p.h.w, k.m.i.p
 	w.cov.saw(KilledAtDeadline)
@@ -91,7 +91,7 @@ func (k *work) expire() {
 	}
 }
 
-// off: the work has ended, in truth; the member hears of it.
+// off ends the work; the member hears of it later.
 func (k *work) off(why string) {
 	if !k.on {
 		return
@@ -112,7 +112,7 @@ func (k *work) extend(until record.Instant) {
 	k.until = max(k.until, until)
 }
 
-// stop asks the work to end by a.By. Some of it returns soon, some late, some never.
+// stop asks the work to end by a.By. Some work returns soon, some late, some never.
 func (k *work) stop(a member.Stop) {
 	w, h := k.m.i.p.h.w, k.m.i.p.h
 	k.asked = true
@@ -145,7 +145,7 @@ func (k *work) stop(a member.Stop) {
 // fail ends the work from within.
 func (k *work) fail() { k.off("failed") }
 
-// orphan: the process is gone.
+// orphan is called when the work's process is gone.
 func (k *work) orphan() {
 	if k.kind == inProcess {
 		k.off("died with its process")

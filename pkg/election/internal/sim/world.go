@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// drift is the bound on clock rates in every run: ten times that of the profiles, so
-// that what forgets it shows.
+// drift is the bound on clock rates in every run: ten times that of the profiles, so that code which
+// ignores it fails.
 const drift = 0.02
 
 const group = "g"
@@ -25,15 +25,15 @@ type world struct {
 	now     int64
 	steps   int
 	queue   queue
-	// burstiness is how processes take in what reaches them.
+	// burstiness says how processes take in input.
 	burstiness burstiness
 
 	timing record.Timing
 	// mixed: some members have the shorter timings, as during a change of configuration.
 	mixed   bool
 	shorter record.Timing
-	// takes is how likely a member takes part in an election; varied: members differ in
-	// their policies and delays as well.
+	// takes is the probability that a member takes part in an election. varied: members also differ in
+	// their policies and delays.
 	takes     float64
 	varied    bool
 	timeout   time.Duration // of a request
@@ -44,26 +44,26 @@ type world struct {
 	preferred []record.Preferred  // of each election, as its source says
 	unsynced  []record.Preferred  // of each election, before a source has said anything
 	hosts     []*host
-	// electors are those that are not ours; foreign says of each election who shares it, and
-	// foreignLease what duration those write.
+	// electors are the foreign electors; foreign says of each election who shares it, and foreignLease
+	// which duration those write.
 	electors []*elector
-	// locks are those of each election, and apart the names of those that are kept apart.
+	// locks are those of each election; apart has the names of the locks that are stored apart.
 	locks        []locks
 	apart        map[string]bool
 	foreign      []machine.Foreigners
 	foreignLease []time.Duration
 	store        store
 
-	// noise is how likely a request meets a fate of its own, outside of any fault.
+	// noise is the probability that a request meets a fate of its own, outside of any fault.
 	noise float64
-	// victim and focus are the host and election that misfortune strikes now.
+	// victim and focus are the host and election that the present misfortune strikes.
 	victim *host
 	focus  int
 	// stormy: a storm lasts to the end of the run.
 	stormy bool
 	// ambushed says for which elections an ambush waits.
 	ambushed []bool
-	// calmAt is when faults end, endAt when the run does.
+	// calmAt is when faults end, endAt when the run ends.
 	calmAt, endAt int64
 	calm          bool
 
@@ -72,7 +72,7 @@ type world struct {
 	silences []silence
 	// meddler is nil in most runs.
 	meddler *meddler
-	// steering is nil but for the class Rollouts.
+	// steering is nil except in the class Rollouts.
 	steering *steering
 
 	judge      *judge
@@ -143,15 +143,15 @@ func newWorld(seed uint64, o Options) *world {
 		w.steer(rand.New(rand.NewPCG(seed, 0xc2b2ae3d27d4eb4f)))
 	}
 	for _, e := range w.electors {
-		// Ours lead for less than their duration by the drift, and wait for longer. Electors
-		// do neither, so that what may differ is all on our side.
+		// Our members lead for less than their duration, by the drift, and wait for longer. Electors do
+		// neither, so all difference is on our side.
 		e.clock, e.link = clock{offset: w.pickClock().offset}, w.pickLink()
 	}
 	return w
 }
 
-// pickTiming picks a profile, and one that is shorter. The tightest is not one of the
-// product's, it packs more moves into the same number of steps.
+// pickTiming picks a profile, and a shorter one. The tightest is not one of the product's: it packs more
+// moves into the same number of steps.
 func (w *world) pickTiming() (t, shorter record.Timing) {
 	tight := record.Timing{
 		LeaseDuration: 3 * time.Second, RenewInterval: 600 * time.Millisecond, StopGrace: 800 * time.Millisecond,
@@ -215,12 +215,12 @@ func (w *world) run() {
 	}
 }
 
-// at has do done at time t, or now if that has passed.
+// at schedules do for time t, or for now if t has passed.
 func (w *world) at(t int64, do func()) { w.queue.push(max(t, w.now), do) }
 
 func (w *world) after(d time.Duration, do func()) { w.at(w.now+int64(d), do) }
 
-// every has do done now and again and again.
+// every does do now, and again after each d.
 func (w *world) every(d time.Duration, do func()) {
 	var again func()
 	again = func() {

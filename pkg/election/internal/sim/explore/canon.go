@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// word is one value on its way into the canonical form.
+// word is one value of a canonical form under construction.
 type word struct {
 	value int64
 	class class
@@ -32,23 +32,22 @@ type canon struct {
 	strings map[string]int64
 	seeds   [2]maphash.Seed
 
-	// What one form is made of; kept to be used again.
+	// Parts of one form; kept for reuse.
 	words  []word
 	bytes  []byte
 	orders []int64
 	beats  []int64
 	turns  []int64
 	olds   []int64
-	// sessions: they renew the lock.
+	// sessions says that sessions renew the lock.
 	sessions bool
-	// who numbers the beats that are being added.
+	// who is the identity whose beats are being added.
 	who string
-	// revisions are those of the lock in the world of which a form is made.
+	// revisions are those of the lock in the world whose form is made.
 	revisions []uint64
 }
 
-// key stands for a canonical form. Two forms have the same one with a probability of
-// 2^-128.
+// key stands for a canonical form. Two forms share a key with a probability of 2^-128.
 type key [2]uint64
 
 func newCanon(t record.Timing, r record.Renewal) *canon {
@@ -101,7 +100,7 @@ func (c *canon) planOf(t reflect.Type) []plan {
 	return plans
 }
 
-// walk adds a struct, as part of that state.
+// walk adds a struct, as part of the state of m.
 func (c *canon) walk(v reflect.Value, m *proc) {
 	if v.Type() == reflect.TypeFor[record.Record]() {
 		c.leaver((*record.Record)(v.Addr().UnsafePointer()))
@@ -177,12 +176,12 @@ func (c *canon) value(v reflect.Value, p plan, m *proc) {
 	}
 }
 
-// isUID says whether a text is a uid, or none.
+// isUID says whether s is a uid, or empty.
 func isUID(s string) bool {
 	return s == "" || len(s) == 2 && 'A' <= s[0] && s[0] < 'A'+letters && '0' < s[1] && s[1] <= '9'
 }
 
-// uid adds one, to be compared with others of the same object only.
+// uid adds a uid, to be compared only with others of the same object.
 func (c *canon) uid(s string) {
 	if s == "" {
 		c.add(0, plain)
@@ -199,7 +198,7 @@ func (c *canon) record(r *record.Record) {
 	c.walk(reflect.ValueOf(r).Elem(), nil)
 }
 
-// leaver adds what the history tells machines: who leaves, and released the lock for that.
+// leaver adds what the history tells machines: which member released the lock because it leaves.
 func (c *canon) leaver(r *record.Record) {
 	who, last := "", len(r.History)-1
 	if last >= 0 && r.Holder == "" && strings.HasSuffix(r.History[last].Why, string(machine.ReasonShutdown)) {
@@ -218,7 +217,7 @@ func (c *canon) stored(s stored) {
 	c.record(s.record)
 }
 
-// ask adds a write to the lock of that identity.
+// ask adds a write to the lock by the identity who.
 func (c *canon) ask(q *request, who string) {
 	c.add(int64(q.purpose), plain)
 	c.grouped(beatsOfLock, who, q.beat)
@@ -226,10 +225,10 @@ func (c *canon) ask(q *request, who string) {
 	c.record(q.write)
 }
 
-// age is true time gone by, as far as it matters to moves.
+// age adds the true time since at, as far as it matters to moves.
 func (c *canon) age(w *world, at int) { c.add(int64(min(w.now-at, 2)), plain) }
 
-// proc adds one, all its instants not yet seen from now.
+// proc adds a process; its instants are not yet relative to now.
 func (c *canon) proc(w *world, i int, m *proc) {
 	c.who = m.identity
 	c.flag(m.cut, m.streams[0].stalled, m.streams[1].stalled, m.paused, m.dead, m.left, m.late, m.resigned, m.work.on, m.work.asked, m.work.expired)
@@ -262,7 +261,7 @@ func (c *canon) proc(w *world, i int, m *proc) {
 			if q.name == "" {
 				revision := q.stored.version.Revision
 				if q.stored.record == nil {
-					revision = max(revision, q.revision) // of a list: what it lacks is absent as of then
+					revision = max(revision, q.revision) // what a list lacks is absent as of its revision
 				}
 				c.flag(s != nil && q.sent > m.sighted(), s != nil && revision > s.Lock.Version.Revision)
 				c.stored(q.stored)
@@ -274,21 +273,21 @@ func (c *canon) proc(w *world, i int, m *proc) {
 	}
 }
 
-// streamed is the version that the member's stream showed last.
+// streamed is the version of the lock that the member's stream showed last.
 func (m *proc) streamed() record.Version {
 	v := reflect.ValueOf(&m.state().Lock).Elem().FieldByName("streamed")
 	return record.Version{UID: v.FieldByName("UID").String(), Revision: v.FieldByName("Revision").Uint()}
 }
 
-// sighted is when the member saw the lock last.
+// sighted is when the member last saw the lock.
 func (m *proc) sighted() record.Instant {
 	return record.Instant(reflect.ValueOf(&m.state().Lock).Elem().FieldByName("at").Int())
 }
 
-// writes adds those that await their outcome. What is certain never to be stored, whatever
-// its writer believes, differs from others of its kind in nothing but the version that it
-// was for: with which its writer drops it. How many there are matters only to a machine
-// that runs out of memory for them, which is not explored.
+// writes adds the writes that await their outcome. A write that will certainly never be stored, whatever
+// its writer believes, differs from other such writes only in the version that it replaces, by which its
+// writer drops it. Their number matters only to a machine that runs out of memory for them, which is not
+// explored.
 func (c *canon) writes(v reflect.Value, p plan, m *proc) {
 	doomed := map[record.Version]bool{}
 	for i := range v.Len() {
@@ -309,7 +308,7 @@ func (c *canon) writes(v reflect.Value, p plan, m *proc) {
 	c.add(0, plain)
 }
 
-// ages of a member's requests are of true time, and so are not among its words.
+// ages adds the ages of a member's requests. They are in true time, so they are not among its words.
 func (c *canon) ages(w *world, m *proc) {
 	for _, q := range m.streams[w.x.election.Locks.ID].queue {
 		c.age(w, q.at)
@@ -319,8 +318,8 @@ func (c *canon) ages(w *world, m *proc) {
 	}
 }
 
-// key makes the canonical form of a world. Two worlds with the same form can do the same,
-// with the same consequences: see the package's doc.
+// key makes the canonical form of a world. Two worlds with the same form can do the same, with the same
+// consequences: see the package's doc.
 func (c *canon) key(w *world) key {
 	c.orders, c.beats, c.turns, c.bytes = c.orders[:0], c.beats[:0], c.turns[:0], c.bytes[:0]
 	c.revisions = w.revisions
@@ -373,7 +372,7 @@ func (c *canon) key(w *world) key {
 	return key{maphash.Bytes(c.seeds[0], c.bytes), maphash.Bytes(c.seeds[1], c.bytes)}
 }
 
-// old finds the instants that are beyond the horizon.
+// old collects the instants beyond the horizon.
 func (c *canon) old(words []word, now record.Instant) {
 	for _, x := range words {
 		if x.class == instant && x.value != 0 && fromNow(x.value, now) < -c.horizon {
@@ -382,9 +381,8 @@ func (c *canon) old(words []word, now record.Instant) {
 	}
 }
 
-// floor is the last revision of the lock up to a revision or token. Members take a token that is newer
-// than all that they have seen, of sessions too; all of those between two changes of the lock do the
-// same.
+// floor is the last revision of the lock up to a revision or token. A token is the newest revision
+// that its member had seen, of sessions too; all numbers between two changes of the lock act alike.
 func (c *canon) floor(v int64) int64 {
 	if v == 0 {
 		return 0
@@ -414,8 +412,8 @@ func sorted(list []int64) []int64 {
 	return slices.Compact(list)
 }
 
-// fromNow is in ticks. Parts of a tick count as a whole one: all compare alike with a
-// clock that shows whole ticks only.
+// fromNow is in ticks. A part of a tick counts as a whole one in the future, and as none in the past: a
+// clock that shows only whole ticks cannot tell them apart.
 func fromNow(at int64, now record.Instant) int {
 	d := time.Duration(at - int64(now))
 	if d > 0 {
@@ -430,7 +428,7 @@ const (
 	ancient = math.MinInt16 + 2 // and above, by order
 )
 
-// write puts words into the form, instants as they are seen from now.
+// write appends words to the form, with instants relative to now.
 func (c *canon) write(words []word, now record.Instant) {
 	for _, x := range words {
 		v := x.value
@@ -456,7 +454,7 @@ func (c *canon) rank(list []int64, v int64) int64 {
 	return int64(n + 1)
 }
 
-// beatRank is a beat's incarnation and place among the beats of that.
+// beatRank is a beat's incarnation and its rank among the beats of that incarnation.
 func (c *canon) beatRank(v int64) int64 {
 	if v == 0 {
 		return 0

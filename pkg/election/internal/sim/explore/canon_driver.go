@@ -6,8 +6,8 @@ import (
 )
 
 // The canonical form of what drives machine and session is made by hand, like that of sessions.
-// driverFields says of each field of package member what becomes of it, so that none is forgotten;
-// empty for nothing: no decision depends on it, or it follows from what is in the form.
+// driverFields says of each field of package member what the form holds for it, so that none is
+// forgotten. Empty means nothing: no decision depends on the field, or it follows from the form.
 var driverFields = map[string]string{
 	"Member.cfg":          "its heritage; all else follows from the incarnation",
 	"Member.identity":     "",
@@ -148,7 +148,7 @@ var driverFields = map[string]string{
 	"Heritage.hushed":    "",
 }
 
-// driver adds what a member knows beside its machine and session.
+// driver adds what a member knows besides its machine and session.
 func (c *canon) driver(w *world, m *proc) {
 	d := look(m.member)
 	c.add(c.text(d.text("leaving")), plain)
@@ -171,7 +171,7 @@ func (c *canon) driver(w *world, m *proc) {
 
 	disowned := d.get("disowned").v
 	c.add(int64(disowned.Len()), plain)
-	for locks := disowned.MapRange(); locks.Next(); { // there is but one
+	for locks := disowned.MapRange(); locks.Next(); { // there is at most one
 		one := inside(locks.Value())
 		of := one.get("Disowned")
 		c.flag(one.is("over"))
@@ -215,7 +215,7 @@ func (c *canon) driver(w *world, m *proc) {
 	}
 }
 
-// mostListPatience is how long a list may say nothing, at most.
+// mostListPatience bounds how long a list may say nothing.
 const mostListPatience = 30 * tick
 
 func (c *canon) since(at record.Instant, reach int) {
@@ -229,11 +229,11 @@ func (c *canon) heritage(h *member.Heritage) {
 	c.sightOf(left.get("saw"), 0)
 }
 
-// shortLives adds how many incarnations in a row lived for less than a lease, up to what the pause of
-// the next one depends on.
+// shortLives adds how many incarnations in a row lived for less than a lease, capped where the pause of
+// the next incarnation no longer depends on it.
 func (c *canon) shortLives(left private) { c.add(min(left.int("short"), 2), plain) }
 
-// sightOf adds whether beats come back in time; a term could rely on the last one until reach.
+// sightOf adds whether beats come back in time. Until reach a term could rely on the last one.
 func (c *canon) sightOf(s private, reach record.Instant) {
 	dim := s.instant("dimSince")
 	c.since(max(reach, s.instant("seenAt")), lease(c.timing))

@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The canonical form of sessions is made by hand, of what package session keeps to itself.
-// sessionFields says of each field what becomes of it, so that none is forgotten.
+// The canonical form of sessions is made by hand from the private fields of package session.
+// sessionFields says of each field what the form holds for it, so that none is forgotten.
 var sessionFields = map[string]string{
 	"Own.cfg":       "", // the same for all incarnations
 	"Own.dir":       "", // the member's own
@@ -62,10 +62,10 @@ var sessionFields = map[string]string{
 	"slot.setup":     "", // all are alike
 }
 
-// private reads fields of packages session and member.
+// private reads private fields of packages session and member.
 type private struct {
 	v reflect.Value
-	// at is where they are, by their names.
+	// at maps the names of the fields to their positions.
 	at map[string]int
 }
 
@@ -73,7 +73,7 @@ func look(p any) private { return inside(reflect.ValueOf(p).Elem()) }
 
 func inside(v reflect.Value) private { return private{v, places[v.Type()]} }
 
-// places are where the fields are of all that a member has.
+// places maps each type that a member contains to the positions of its fields.
 var places = func() map[reflect.Type]map[string]int {
 	found := map[reflect.Type]map[string]int{}
 	var find func(reflect.Type)
@@ -113,7 +113,7 @@ func (p private) uint(name string) uint64            { return p.field(name).Uint
 func (p private) text(name string) string            { return p.field(name).String() }
 func (p private) instant(name string) record.Instant { return record.Instant(p.int(name)) }
 
-// member and record are shown as they are: nobody writes to them.
+// member and record alias the original: nobody writes to them.
 func (p private) member(name string) *record.Member {
 	return (*record.Member)(p.field(name).Addr().UnsafePointer())
 }
@@ -130,14 +130,13 @@ func (p private) version(name string) record.Version {
 // own is the member's session.
 func (m *proc) own() private { return look(m.member).to("own") }
 
-// dir is what it knows of all.
+// dir is what the member knows of all sessions.
 func (m *proc) dir() private { return look(m.member).to("dir") }
 
-// beat is when the last of its beats went out that its stream has shown.
+// beat is when the member sent the newest of its beats that its stream has shown.
 func (m *proc) beat() record.Instant { return look(m.member).get("beat").instant("Sent") }
 
-// sentAt is when the beat went out that is shown under a name; zero where it is none of the
-// member's own.
+// sentAt is when the member sent the beat that s shows under the name; zero if it is not its own.
 func (m *proc) sentAt(identity, name string, s stored) record.Instant {
 	r := s.record
 	if m.member == nil || r == nil || r.Holder != identity || !r.Bound() {
@@ -160,7 +159,7 @@ func sentAt(own private, beat uint64) record.Instant {
 	return 0
 }
 
-// groups of numbers that are compared among themselves only.
+// These groups hold numbers that are compared only within their group.
 const (
 	beatsOfSession     = 1000
 	revisionsOfSession = 2000
@@ -178,8 +177,8 @@ func (c *canon) grouped(group int, of string, n uint64) {
 
 func (c *canon) instant(at record.Instant, k class) { c.add(int64(at), k) }
 
-// sight is when a beat of the member's own went out that may be shown to it yet; never
-// where that would tell it nothing new.
+// sight adds when the member sent a beat of its own that it may yet be shown; never if that would tell it
+// nothing new.
 func (c *canon) sight(m *proc, at record.Instant) {
 	if at <= m.beat() {
 		at = 0
@@ -187,7 +186,7 @@ func (c *canon) sight(m *proc, at record.Instant) {
 	c.instant(at, instant)
 }
 
-// sessionRecord adds what a session says. Whose it was stays on record when it has ended.
+// sessionRecord adds what a session says. An ended session still says whose it was.
 func (c *canon) sessionRecord(r *record.Record) {
 	c.add(c.text(r.Holder), plain)
 	c.says(r.Member)
@@ -223,7 +222,7 @@ func (c *canon) session(name string, s stored) {
 	c.sessionRecord(s.record)
 }
 
-// life adds a member's session, and what it knows of all.
+// life adds a member's session, and what it knows of all sessions.
 func (c *canon) life(w *world, i int, m *proc) {
 	own, dir, seen := m.own(), m.dir(), m.beat()
 	phase := own.int("phase")
@@ -266,7 +265,7 @@ func (c *canon) life(w *world, i int, m *proc) {
 	c.instant(dir.instant("provenAt"), instant)
 	c.instant(seen, instant)
 	c.instant(m.truth.beatSent.Add(c.timing.Validity()), until)
-	// Whether the proof is there that an unknown owner is gone.
+	// Is it proven that an unknown owner is gone?
 	s := m.state()
 	c.flag(s != nil && s.Lock.Owner == machine.Unowned && seen >= m.ownerlessSince().Add(c.timing.ObserverWait(c.timing.LeaseDuration)))
 
@@ -277,7 +276,7 @@ func (c *canon) life(w *world, i int, m *proc) {
 	}
 }
 
-// joining is a session that was not made yet.
+// joining is the phase of a session that does not exist yet.
 const joining = 1
 
 func (m *proc) ownerlessSince() record.Instant { return look(&m.state().Lock).instant("since") }
@@ -312,7 +311,7 @@ func (c *canon) slot(m *proc, own, s private) {
 	c.add(next, until)
 }
 
-// request adds one.
+// request adds a request.
 func (c *canon) request(m *proc, q *request) {
 	c.add(c.text(q.name), plain)
 	c.add(int64(q.phase), plain)
@@ -351,7 +350,7 @@ func (c *canon) askSession(q *request) {
 	c.sessionRecord(q.write)
 }
 
-// knownAt is when a session was shown to the member last.
+// knownAt is when the member was last shown a session; zero for never.
 func (m *proc) knownAt(name string) record.Instant {
 	if s, known := m.known(name); known {
 		return s.instant("at")
@@ -392,7 +391,7 @@ func (c *canon) shownSession(m *proc, name string, s stored, sent record.Instant
 	c.add(c.text(name), plain)
 	c.sight(m, m.sentAt(c.who, name, s))
 	if known, is := m.known(name); is && s.version.Revision <= known.version("version").Revision {
-		// History, but what it tells of the store where it is of a list.
+		// Old news, except for what a list tells about the store.
 		c.flag(true, s.version == known.version("version"), sent != 0 && known.instant("at") < sent)
 		return
 	}
@@ -400,7 +399,7 @@ func (c *canon) shownSession(m *proc, name string, s stored, sent record.Instant
 	c.session(name, s)
 }
 
-// pending adds when beats went out that may be shown to the member by what is not its own.
+// pending adds when the member sent the beats that the stored session or strays may yet show to it.
 func (c *canon) pending(w *world, i int, m *proc) {
 	if m.member == nil {
 		return

@@ -15,23 +15,22 @@ import (
 // Result is what an exploration found.
 type Result struct {
 	Name string
-	// States and Transitions are how many there are; Depth is how many moves the farthest
-	// state is away.
+	// States and Transitions count what was found; Depth is how many moves away the farthest state is.
 	States, Transitions, Depth int
 	// Closed: nothing that can happen was left out.
 	Closed bool
 	Took   time.Duration
-	// Wrong is what must never happen and did; Path leads there by the fewest moves.
+	// Wrong is the violation; Path leads to it by the fewest moves.
 	Wrong string
 	Path  string
 	// Moves is how many moves Path has.
 	Moves int
-	// Leaderless is for how many ticks there may be no leader while a member is healthy
-	// and nothing more goes wrong.
+	// Leaderless is the most ticks without a leader while a member is healthy and nothing more goes
+	// wrong.
 	Leaderless int
 	// Worst leads to the end of such a time by the fewest moves.
 	Worst string
-	// Confirmed is how many states that were taken for known ones were examined.
+	// Confirmed is how many merged worlds were examined.
 	Confirmed int
 	// Suffered counts the transitions that were faults.
 	Suffered map[Fault]int
@@ -53,8 +52,8 @@ type explorer struct {
 	// election is the one of all members.
 	election *member.Election
 	known    map[key]uint32
-	// Of each state: the one it was first reached from, by which move, what it is like,
-	// and where its transitions begin among edges.
+	// Of each state: the state that first led to it, by which move, its traits, and where its transitions
+	// begin among edges.
 	parents []uint32
 	by      []move
 	traits  []trait
@@ -64,7 +63,7 @@ type explorer struct {
 	result  Result
 }
 
-// trait is what the judges of liveness must know of a state.
+// trait is what the judges of liveness need to know of a state.
 type trait uint8
 
 const (
@@ -72,7 +71,7 @@ const (
 	someHealthy
 )
 
-// aTick marks a transition by which time passes.
+// aTick marks a transition in which time passes.
 const aTick = 1 << 31
 
 // merged is a world that was taken for a known state.
@@ -81,8 +80,8 @@ type merged struct {
 	as    uint32
 }
 
-// Explore visits every state that the world can get into, the nearest first, and judges
-// it. It ends at the first violation.
+// Explore visits every state that the world can get into, the nearest first, and judges it. It ends at
+// the first violation.
 func Explore(o Options) Result {
 	began := time.Now()
 	x := newExplorer(o)
@@ -166,7 +165,7 @@ func (x *explorer) search() {
 	x.result.Closed = true
 }
 
-// visit looks a world up, and notes it if it is new.
+// visit looks a world up, and stores it if it is new.
 func (x *explorer) visit(w *world, from uint32, by move) (state uint32, fresh bool) {
 	k := x.canon.key(w)
 	if state, ok := x.known[k]; ok {
@@ -188,7 +187,7 @@ func (x *explorer) visit(w *world, from uint32, by move) (state uint32, fresh bo
 	return state, true
 }
 
-// sampled picks merged worlds evenly, more densely than needed at first.
+// sampled picks merged worlds evenly, at first more densely than needed.
 func (x *explorer) sampled() bool {
 	every := 1 + len(x.edges)/max(1, x.options.Confirm)
 	return x.options.Confirm > 0 && len(x.edges)%every == 0 && len(x.merged) < 4*x.options.Confirm
@@ -199,7 +198,7 @@ func (x *explorer) found(at uint32, last *move, wrong string) {
 	x.result.Path, x.result.Moves = x.path(at, last)
 }
 
-// path tells how a state is reached, and by how many moves.
+// path tells how to reach a state, and by how many moves.
 func (x *explorer) path(at uint32, last *move) (string, int) {
 	var moves []move
 	for s := at; s != 0; s = x.parents[s] {
@@ -219,11 +218,10 @@ func (x *explorer) path(at uint32, last *move) (string, int) {
 	return text.String(), len(moves)
 }
 
-// first is the world at its beginning.
+// first is the initial world.
 func (x *explorer) first() *world { return newWorld(x) }
 
-// confirm examines worlds that were taken for known states: what follows from them must
-// be what follows from those.
+// confirm examines worlds that were taken for known states: both must lead to the same states.
 func (x *explorer) confirm() {
 	var moves []move
 	for _, g := range x.merged {

@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 )
 
-// faults adds the moves by which a fault may happen now.
+// faults adds the moves by which the fault may happen now.
 func (w *world) faults(list []move, f Fault) []move {
 	add := func(which int) { list = append(list, move{fault + kind(f), uint8(which)}) } // #nosec G115 -- small
 	switch f {
@@ -57,7 +57,7 @@ func (w *world) faults(list []move, f Fault) []move {
 	return list
 }
 
-// mayFail says whether a fault may happen to a request now.
+// mayFail says whether the fault may happen to a request now.
 func (w *world) mayFail(m *proc, q *request, f Fault) bool {
 	if m.dead || q.ofLock() == (f == StrayBeat || f == LostBeatReply) || (q.write == nil) != (f == LostRead) {
 		return false
@@ -144,8 +144,8 @@ func (w *world) suffer(f Fault, i, n int) {
 
 var errGivesUp = errors.New("gives up")
 
-// lose has the member never hear of its n-th request. It keeps in mind that a write to the lock is
-// stored.
+// lose makes sure that the member never hears of its n-th request. It remembers a write to the lock that
+// is stored.
 func (m *proc) lose(n int) {
 	if q := &m.requests[n]; q.ofLock() && q.write != nil && q.phase == committed {
 		m.live = append(slices.Clip(m.live), q.beat)

@@ -11,51 +11,50 @@ import (
 type class uint8
 
 const (
-	// plain: as it is.
+	// plain: the value itself.
 	plain class = iota
-	// instant: from now, as far back as the horizon; older ones by their order alone. This
-	// is what an instant is unless the table below knows more about it.
+	// instant: relative to now, as far back as the horizon; older ones by their order alone. Every
+	// instant is of this class unless the table below knows more about it.
 	instant
-	// since: from now, as far back as the reach of what is ever added to it; older ones are
-	// all alike. For what is only ever compared with now, after an addition.
+	// since: relative to now, as far back as the reach of what is ever added to it; older ones are all
+	// alike. For instants that are only compared with now, after an addition.
 	since
-	// until: from now while it is to come, else all alike, and like never. For what is only
-	// ever compared with now.
+	// until: relative to now while in the future; else like never. For instants that are only compared
+	// with now.
 	until
-	// due: from now while it is to come, else due; and never is another thing.
+	// due: relative to now while in the future, else simply due; never is distinct.
 	due
 	// present: whether it is now.
 	present
-	// order: by its place among all tokens and revisions of the world.
+	// order: its rank among all tokens and revisions of the world.
 	order
-	// beat: by its place among all of its group: beats of one incarnation, uids or revisions of one
-	// session.
+	// beat: its rank within its group: beats of one incarnation, uids or revisions of one session.
 	beat
-	// turn: by its place among all counts of transitions.
+	// turn: its rank among all counts of transitions.
 	turn
-	// count: as it is up to 6, from where on nothing doubles any more.
+	// count: the value itself up to 6; from there on nothing doubles any more.
 	count
 	// leftOut: no decision depends on it.
 	leftOut
 )
 
-// field is what the table knows of a field.
+// field is what the table says about a field.
 type field struct {
 	class class
-	// reach is for since.
+	// reach belongs to the class since.
 	reach func(record.Timing) int
 	// when says whether anything depends on it in that state; nil for always.
 	when func(*machine.State) bool
-	// as is its class in that state, where it depends on it.
+	// as is the class in that state, if the class depends on the state.
 	as func(*canon, *proc) class
-	// sessions: only where they renew the lock; else nothing depends on it.
+	// sessions: the field matters only if sessions renew the lock.
 	sessions bool
 	// unless says that nothing depends on this value in that state.
 	unless func(reflect.Value, *machine.State) bool
 }
 
-// fields is what is known of the fields of the machine's state beyond their types. Each
-// line is a claim that the exploration puts to the test: see Confirm.
+// fields is what we know of the fields of the machine's state beyond their types. Each line is a claim
+// that the exploration tests: see Confirm.
 var fields = map[string]field{
 	"writes.last":            {class: beat},
 	"State.Cycle":            {class: leftOut}, // told, never asked
@@ -72,7 +71,7 @@ var fields = map[string]field{
 	"validity.until":         {class: until, as: keptUntil},
 	"validity.renewAt":       {class: until, when: holds},
 	"standing.pausedUntil":   {class: until},
-	"validity.rangeUntil":    {class: until}, // without ranges, never
+	"validity.rangeUntil":    {class: until}, // without ranges it is always never
 	"standing.downUntil":     {class: until},
 	"State.wake":             {class: due},
 	"standing.failures":      {class: count},
@@ -88,7 +87,7 @@ var fields = map[string]field{
 	"Lock.changedAt": {class: since, when: owned, reach: func(t record.Timing) int { return ticks(t.ObserverWait(t.LeaseDuration) + 2*t.NominateDelay) }},
 	"Lock.at":        {class: since, reach: lease, as: lastSight},
 	"Lock.since":     {when: ownerless},
-	"Lock.beatAt":    {class: leftOut}, // for locks that another stream shows than the sessions
+	"Lock.beatAt":    {class: leftOut}, // for locks that another stream shows than that of the sessions
 
 	"write.asked":      {class: since, reach: lease},
 	"write.beat":       {class: beat},
@@ -97,7 +96,7 @@ var fields = map[string]field{
 
 	"Record.Acquired":    {class: leftOut}, // for people
 	"Record.Renewed":     {class: leftOut}, // for people, and for foreign electors
-	"Record.History":     {class: leftOut}, // for people, but for who leaves: see leaver
+	"Record.History":     {class: leftOut}, // for people, except for which member leaves: see leaver
 	"Record.Rest":        {class: leftOut}, // the store's own
 	"Record.Member":      {class: leftOut}, // only on sessions
 	"Record.Transitions": {class: turn},
@@ -122,9 +121,9 @@ func ownerless(s *machine.State) bool {
 	return s.Lock.Owner == machine.Free || s.Lock.Owner == machine.Unowned || s.Lock.Owner == machine.Orphaned
 }
 
-// horizon is how far back an instant may lie and still be told from older ones: farther
-// than anything that is ever added to one. The last of three in line waits for two turns.
-// Who sees nothing of its session for two leases gives it up.
+// horizon is how far back an instant may lie and still be told from older ones: farther than anything
+// that is ever added to one. The last of three in line waits for two turns. A member that sees nothing of
+// its session for two leases gives it up.
 func horizon(t record.Timing, r record.Renewal) int {
 	farthest := ticks(t.ObserverWait(t.LeaseDuration) + 2*t.NominateDelay)
 	if r == record.RenewalSession {
@@ -133,7 +132,7 @@ func horizon(t record.Timing, r record.Renewal) int {
 	return farthest + 1
 }
 
-// plan is how values of a struct are walked.
+// plan says how to walk the values of a struct.
 type plan struct {
 	index int
 	field field
@@ -141,7 +140,7 @@ type plan struct {
 	reach int
 }
 
-// classify finds the class of a field by the table, and else by its type.
+// classify takes the class of a field from the table, or else derives it from the type.
 func classify(owner reflect.Type, f reflect.StructField) field {
 	known, listed := fields[owner.Name()+"."+f.Name]
 	if listed && known.class != plain {
@@ -161,9 +160,9 @@ func classify(owner reflect.Type, f reflect.StructField) field {
 	return known
 }
 
-// lastSight is compared with when a read or a list was sent, of which the canonical form
-// keeps the outcome; and with now while the stream is behind. What is sent from now on is
-// later, unless the sight is of this very instant.
+// lastSight: machines compare it with the sending time of a read or list, whose outcome the canonical
+// form holds, and with now while the stream is behind. What is sent from now on is later, unless the
+// sight is of this very instant.
 func lastSight(_ *canon, m *proc) class {
 	if m.streamed() != m.state().Lock.Version {
 		return since
@@ -171,7 +170,7 @@ func lastSight(_ *canon, m *proc) class {
 	return present
 }
 
-// keptUntil: what a session renews counts as given up once it is never.
+// keptUntil: if sessions renew the lock, never means that the term was given up.
 func keptUntil(c *canon, _ *proc) class {
 	if c.sessions {
 		return due
@@ -179,7 +178,7 @@ func keptUntil(c *canon, _ *proc) class {
 	return until
 }
 
-// ofOtherBeat says whether a record is not of the beat that the lock shows now.
+// ofOtherBeat says whether a record has another beat than the lock shows now.
 func ofOtherBeat(v reflect.Value, s *machine.State) bool {
 	if v.IsNil() || s.Lock.Record == nil || s.Lock.Record.Mark == nil {
 		return true

@@ -1,11 +1,10 @@
 package explore
 
-// judgeGraph judges what is a matter of the whole graph. Time passes for ever; and
-// wherever a member is healthy, it is led again after a bounded time, whoever decides
-// what happens next, as long as nothing more goes wrong.
+// judgeGraph judges the whole graph. Time always passes. From any state with a healthy member a member
+// leads again after a bounded time, whatever the order of events, as long as nothing more goes wrong.
 //
-// A fault spends some of the budget and heals at most once, so no cycle has one in it: a
-// cycle without a leader would be a livelock under steady conditions.
+// A fault spends some of the budget and heals at most once, so no cycle contains one: a cycle without a
+// leader would be a livelock under steady conditions.
 func (x *explorer) judgeGraph() {
 	all := func(uint32) bool { return true }
 	if s, _, ok := x.longest(all, func(edge uint32) bool { return edge&aTick == 0 }); !ok {
@@ -24,8 +23,8 @@ func (x *explorer) judgeGraph() {
 	}
 }
 
-// longest is the greatest number of ticks on any path through those states and edges;
-// false, with a state that a cycle can be reached from, if there are cycles.
+// longest is the greatest number of ticks on any path through those states and edges. If there are
+// cycles, ok is false, and a cycle can be reached from state.
 func (x *explorer) longest(in func(uint32) bool, through func(uint32) bool) (state uint32, most int, ok bool) {
 	n := uint32(len(x.parents)) // #nosec G115 -- memory is smaller
 	into := make([]uint32, n)
@@ -72,7 +71,7 @@ func (x *explorer) longest(in func(uint32) bool, through func(uint32) bool) (sta
 	return onCycle(n, func(s uint32) bool { return in(s) && into[s] > 0 }, each), most, false
 }
 
-// onCycle is the first of the states that can go on for ever among themselves.
+// onCycle is the first of the states from which a path can go on for ever among them.
 func onCycle(n uint32, among func(uint32) bool, each func(uint32, func(to, passed uint32))) uint32 {
 	on := make([]bool, n)
 	for s := range n {

@@ -15,7 +15,7 @@ func (w *world) violate(format string, args ...any) {
 	}
 }
 
-// atWork says whose work is on, other than that of the incarnation.
+// atWork says whose work is on, other than the work of member except in that incarnation.
 func (w *world) atWork(except, incarnation int) (who string, token record.Token) {
 	for j, m := range w.procs {
 		if m.work.on && (j != except || m.incarnation != incarnation) {
@@ -28,8 +28,8 @@ func (w *world) atWork(except, incarnation int) (who string, token record.Token)
 	return "", 0
 }
 
-// judgeStart: never two at work; tokens rise; a term starts on a take of its own that is
-// stored, once; never before the last term's work has stopped.
+// judgeStart: never two at work; tokens rise; a term starts once, on a stored take of its own, and only
+// after the last term's work has stopped.
 func (w *world) judgeStart(i int, m *proc, now record.Instant, a member.Start) {
 	if who, token := w.atWork(i, m.incarnation); who != "" {
 		w.violate("two at work: %s (token %d) starts while %s (token %d) works", name(i), a.Token, who, token)
@@ -61,8 +61,8 @@ func (w *world) judgeStop(i int, m *proc, now record.Instant, a member.Stop) {
 	}
 }
 
-// judgeAsked: nothing is written while another request is on its way, and one thing read at a time;
-// nothing is released while its work is on.
+// judgeAsked: a member writes nothing while another request is under way, reads one thing at a time, and
+// releases nothing while its work is on.
 func (w *world) judgeAsked(i int, m *proc, q *request) {
 	other := func(o request) bool { return o.ofLock() && (q.write != nil || o.write == nil) }
 	switch {
@@ -75,7 +75,7 @@ func (w *world) judgeAsked(i int, m *proc, q *request) {
 	}
 }
 
-// judgeStored: what is about to be stored takes the lock from nobody who works.
+// judgeStored: a write that is about to be stored takes the lock from no member at work.
 func (w *world) judgeStored(i, incarnation int, q *request) {
 	if q.purpose != machine.Take && q.purpose != machine.Claim {
 		return
@@ -94,7 +94,7 @@ func (w *world) judgeStored(i, incarnation int, q *request) {
 	}
 }
 
-// judgeKilled: work has reached its deadline. Its manager should have stopped it before.
+// judgeKilled: work has reached its deadline; its manager should have stopped it before.
 func (w *world) judgeKilled(i int, m *proc) {
 	if !m.work.asked && m.running() && !m.late && w.x.options.Clocks == Alike {
 		w.violate("the work of %s was not stopped before its deadline", name(i))

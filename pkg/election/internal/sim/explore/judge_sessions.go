@@ -4,7 +4,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// judgeShown takes note of the beats that the stream shows to their own member.
+// judgeShown notes the beats that a stream shows to their own member.
 func (w *world) judgeShown(i int, s shown) {
 	m := w.procs[i]
 	if s.name != "" {
@@ -15,16 +15,16 @@ func (w *world) judgeShown(i int, s shown) {
 	}
 }
 
-// judgeGranted: work may go on for as long as the last beat allows that its member has
-// seen, by the stream that carries the lock (rule seen-not-assumed).
+// judgeGranted: work goes on only for as long as the last beat allows that the member has seen on the
+// stream that carries the lock (rule seen-not-assumed).
 func (w *world) judgeGranted(i int, m *proc, until record.Instant) {
 	if w.x.options.Renewal == record.RenewalSession && until > m.truth.shownSent.Add(w.x.options.Timing.Validity()) {
 		w.violate("%s grants more than the beats that it has seen allow", name(i))
 	}
 }
 
-// judgeSession: a session that has ended never beats again; it is ended by its owner when
-// its work has stopped, and by others when it has lapsed (rule a-session-ends-once).
+// judgeSession: a session that has ended never beats again. Its owner ends it only when its work has
+// stopped, others only when it has lapsed (rule a-session-ends-once).
 func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r *record.Record) {
 	me := identity(i, incarnation)
 	m := w.procs[i]
@@ -40,7 +40,7 @@ func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r 
 	if before == nil || before.Holder == "" || before.Holder == r.Holder {
 		return
 	}
-	// It is the end of whoever held it: by its mark, or since its slot is used again.
+	// The write ends the session of its former holder, by its mark or by a new use of the slot.
 	for j, o := range w.procs {
 		if j == i && mine && before.Holder == me {
 			o = w.edit(j)
@@ -64,9 +64,9 @@ func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r 
 	}
 }
 
-// judgeTaken: a lock that a session renews is taken from another only after that session
-// has ended (rule a-session-ends-once) or has disowned the lock, and it is that session only under the uid that the lock names
-// (rule owned-through-its-session).
+// judgeTaken: a member takes a lock that a session renews from another only after that session has ended
+// (rule a-session-ends-once) or has disowned the lock. It is that session only under the uid that the
+// lock names (rule owned-through-its-session).
 func (w *world) judgeTaken(i, incarnation int) {
 	r := w.stored.record
 	if r == nil || r.Holder == "" || !r.Bound() || !r.ThroughSession() || r.Holder == identity(i, incarnation) {

@@ -7,10 +7,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 )
 
-// move is one thing that may happen next: its kind, and to whom.
+// move is one thing that may happen next, and which object it happens to.
 type move struct {
 	kind  kind
-	which uint8 // a member, a stray write, or a session; of a session's request its number, above the member
+	which uint8 // a member, a stray write, or a session; for a request of a member its number, above the member
 }
 
 type kind uint8
@@ -20,7 +20,7 @@ const (
 	clockStands          // time passes, but not for the last member's clock
 	clockCatches         // time passes, twice as much for the last member's clock
 	requestArrives       // at the store
-	requestAnswered      // or its time is over
+	requestAnswered      // or it times out
 	streamShows
 	wakesUp
 	workStops
@@ -57,7 +57,7 @@ func (m move) String() string {
 	return fmt.Sprintf("%s: %s", name(i), what)
 }
 
-// request is the member, and which of its requests is meant.
+// request is the member, and the number of its request.
 func (m move) request() (member, n int) { return int(m.which & 15), int(m.which >> 4) }
 
 // ofRequest says whether a move is about one request.
@@ -69,8 +69,8 @@ func (k kind) ofRequest() bool {
 	return k > fault && Fault(k-fault).ofRequest()
 }
 
-// moves are all that may happen next. Requests and streams take no more than a tick, and
-// whoever is to be woken up wakes up before time passes; only faults change that.
+// moves are all moves that may come next. Without a fault, requests and streams take no more than a tick,
+// and a member that is due wakes up before time passes.
 func (w *world) moves(list []move) []move {
 	list = list[:0]
 	add := func(k kind, which int) { list = append(list, move{k, uint8(which)}) } // #nosec G115 -- small
@@ -82,7 +82,7 @@ func (w *world) moves(list []move) []move {
 		for n, q := range m.requests {
 			switch {
 			case m.dead:
-			case q.phase == sent && (q.write != nil || m.running()): // it is on its way, whatever became of its sender
+			case q.phase == sent && (q.write != nil || m.running()): // it is on its way even if its sender is gone
 				add(requestArrives, i|n<<4)
 				urgent = urgent || late(q.at)
 			case m.running() && (q.phase == committed || q.phase == rejected || q.phase == refused || q.phase == lost && w.now > q.at):
@@ -201,7 +201,7 @@ func (w *world) apply(mv move) *world {
 	return w
 }
 
-// pass has time pass by a tick.
+// pass lets time pass by a tick.
 func (w *world) pass(k kind) {
 	w.now++
 	last := len(w.procs) - 1

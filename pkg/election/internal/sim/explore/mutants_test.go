@@ -14,11 +14,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/mutants"
 )
 
-// mutant is the code with one rule broken: in that file below pkg/election, what is old
-// must occur exactly once.
+// mutant is the code with one rule broken. The file, below pkg/election, contains old exactly once.
 type mutant struct {
 	name, file, old, new string
-	// world must show it, and wrong be in what it says.
+	// world is where the mutant must be found, and wrong a part of the violation.
 	world, wrong string
 }
 
@@ -128,7 +127,7 @@ var rows = []mutant{
 	},
 }
 
-// hunts are the worlds in which mutants are hunted.
+// hunts are the worlds in which TestMutantsDie explores the mutants.
 var hunts = map[string]Options{
 	"none":      {Members: 2, Timing: Tiny()},
 	"any":       {Members: 2, Timing: Tiny(), Faults: AllFaults(), Budget: 1},
@@ -144,8 +143,7 @@ var hunts = map[string]Options{
 	"slow":      {Members: 2, Timing: Tiny(), Lag: 1, Faults: []Fault{Cut}, Budget: 1},
 }
 
-// TestMutantsDie compiles the explorer over each mutant and has it find the shortest way
-// to a violation.
+// TestMutantsDie compiles the explorer with each mutant and has it find the shortest way to a violation.
 func TestMutantsDie(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("compiles the explorer once for each mutant")
@@ -200,7 +198,7 @@ func (m mutant) hunt(ctx context.Context, dir string) (found Result, err error) 
 	return found, json.Unmarshal(text, &found)
 }
 
-// TestRowsFit keeps each mutant true to the code: what it replaces is there exactly once.
+// TestRowsFit checks that each mutant fits the code: the text that it replaces occurs exactly once.
 func TestRowsFit(t *testing.T) {
 	root, err := mutants.Root()
 	if err != nil {
@@ -213,7 +211,7 @@ func TestRowsFit(t *testing.T) {
 	}
 }
 
-// TestHunt is what a mutant's binary runs.
+// TestHunt runs in a mutant's binary.
 func TestHunt(t *testing.T) {
 	world, answer := os.Getenv("PRIMACY_EXPLORE_HUNT"), os.Getenv("PRIMACY_EXPLORE_FOUND")
 	if world == "" {

@@ -13,21 +13,21 @@ type Options struct {
 	Name    string
 	Members int
 	Timing  record.Timing
-	// Faults may happen, in any order and at any moment, and Budget is how many in all.
+	// Faults may happen in any order and at any moment, at most Budget of them in all.
 	Faults []Fault
 	Budget int
-	// Lag is for how many ticks requests, their answers and what streams show may be on
-	// their way without any fault. All that arrives within a tick arrives in any order.
+	// Lag is how many ticks requests, their answers and stream events may take without any fault.
+	// Everything that arrives within a tick arrives in any order.
 	Lag    int
 	Clocks Clocks
-	// Renewal is what keeps terms alive; the record's own renewal unless said otherwise.
+	// Renewal says what renews terms; their own record by default.
 	Renewal record.Renewal
 	Beats   Beats
 	Start   Start
 	// MaxStates ends the exploration before it has closed; zero for no limit.
 	MaxStates int
-	// Confirm is how many of the states that were taken for known ones are examined after
-	// the exploration, each with all that follows from it.
+	// Confirm is how many merged states to examine after the exploration, each with all that follows from
+	// it.
 	Confirm int
 }
 
@@ -46,25 +46,24 @@ func Tiny() record.Timing {
 type Clocks int
 
 const (
-	// Alike: all show the same.
+	// Alike: all clocks show the same.
 	Alike Clocks = iota
-	// LastLags: that of the last member loses a tick and makes up for it, at any time and
-	// any number of times.
+	// LastLags: the clock of the last member loses a tick and makes up for it, at any time and any number
+	// of times.
 	LastLags
 )
 
-// Beats says how many of the orders are tried in which what concerns beats may come within a
-// tick.
+// Beats says which orders of the events around beats a world tries within a tick.
 type Beats int
 
 const (
-	// Quiet: none. What a session asks for is stored, answered and shown to all at once, but for
-	// those that are cut off or stopped. For locks that lie in another store.
+	// Quiet: one order. The store carries out a session's request, answers it and shows it to all at once,
+	// except to members that are cut off or stopped. For locks that lie in another store.
 	Quiet Beats = iota + 1
-	// Loose: all.
+	// Loose: all orders.
 	Loose
-	// Prompt: what a session asks for is answered when it reaches the store, and to others a
-	// beat that says nothing else is shown then too, if nothing is to be shown to them before.
+	// Prompt: a session's request is answered when it reaches the store. Others are then also shown a
+	// beat that says nothing new, if nothing waits to be shown to them before it.
 	Prompt
 )
 
@@ -72,22 +71,21 @@ const (
 type Start int
 
 const (
-	// Fresh: there is no object, and nobody has seen anything.
+	// Fresh: there is no object, and no member has seen anything.
 	Fresh Start = iota
-	// Settled: the first member has led since long ago, and all is known to all.
+	// Settled: the first member has led for long, and all members know everything.
 	Settled
 )
 
-// Fault is what may go wrong, or may be done by hand.
+// Fault is what may go wrong, or what people may do.
 type Fault int
 
 const (
-	// StrayWrite: a write does not arrive within its time-out. It may do so at any later
-	// time, or never.
+	// StrayWrite: a write does not arrive within its time-out. It may arrive at any later time, or never.
 	StrayWrite Fault = iota + 1
 	// SlowWrite: a write and its answer may take a tick more.
 	SlowWrite
-	// LostReply: what was written, or rejected, its writer does not hear of.
+	// LostReply: the writer does not hear whether its write was stored or rejected.
 	LostReply
 	// LostRead: a read is not answered.
 	LostRead
@@ -99,16 +97,16 @@ const (
 	Stall
 	// Cut: nothing passes between a member and the store until the link heals.
 	Cut
-	// Pause: a process is frozen until it goes on; a supervisor minds its work.
+	// Pause: a process is frozen until it goes on; a supervisor guards its work.
 	Pause
-	// Crash: a process dies; its work goes on for as long as it was granted. It may come
-	// back under a new identity at any later time.
+	// Crash: a process dies; its work goes on for as long as it was granted. It may come back under a new
+	// identity at any later time.
 	Crash
 	// Delete: a stranger deletes the object.
 	Delete
 	// Blank: a stranger removes the holder's name.
 	Blank
-	// Edit: a stranger changes something that is none of ours.
+	// Edit: a stranger changes something that is not ours.
 	Edit
 	// Flip: another revision is preferred; members hear of it one after the other.
 	Flip
@@ -116,16 +114,16 @@ const (
 	Resign
 	// Fail: runners give up.
 	Fail
-	// StrayBeat: a write of a session does not arrive within its time-out. It may do so at any
-	// later time, or never.
+	// StrayBeat: a write of a session does not arrive within its time-out. It may arrive at any later
+	// time, or never.
 	StrayBeat
-	// LostBeatReply: a session does not hear of what it wrote.
+	// LostBeatReply: a session does not hear whether its write was stored.
 	LostBeatReply
 	// DeleteSession: a stranger deletes a session.
 	DeleteSession
 )
 
-// ofRequest says whether it happens to a request.
+// ofRequest says whether the fault happens to a request.
 func (f Fault) ofRequest() bool {
 	switch f {
 	case StrayWrite, SlowWrite, LostReply, LostRead, RefusedWrite, StrayBeat, LostBeatReply:
@@ -134,7 +132,7 @@ func (f Fault) ofRequest() bool {
 	return false
 }
 
-// AllFaults are all there are where records are renewed by themselves.
+// AllFaults are all faults of worlds in which records are renewed by themselves.
 func AllFaults() []Fault {
 	var all []Fault
 	for f := StrayWrite; f <= Fail; f++ {
@@ -157,14 +155,14 @@ func (f Fault) String() string {
 	return fmt.Sprintf("Fault(%d)", int(f))
 }
 
-// mostOfLock is how many changes of the lock a stream may lag behind, and mostQueued how many of all
-// objects.
+// mostOfLock is how many changes of the lock a stream may lag behind, and mostQueued how many changes of
+// all objects.
 const (
 	mostOfLock = 3
 	mostQueued = 6
 )
 
-// settledAt is how many ticks a world is given to settle.
+// settledAt is how many ticks a world gets to settle.
 const settledAt = 30
 
 // startOfTime is the instant at which every world begins.
@@ -177,7 +175,7 @@ const (
 	revisionB = "b"
 )
 
-// electionID is that of the only election.
+// electionID is the ID of the only election.
 const electionID = member.ID(1)
 
 func identity(member, incarnation int) string {
@@ -186,5 +184,5 @@ func identity(member, incarnation int) string {
 
 func name(member int) string { return fmt.Sprintf("m%d", member+1) }
 
-// digest of a preference, as members publish it.
+// digest is the form of a preference that members publish.
 func digest(preferred string) string { return "prefers " + preferred }

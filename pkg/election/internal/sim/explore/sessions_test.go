@@ -10,7 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Each field of packages session and member has its place in the canonical form, or a reason.
+// The canonical form has a place, or a reason to have none, for each field of packages session and
+// member.
 func TestFieldsAreKnown(t *testing.T) {
 	for _, of := range []struct {
 		known map[string]string

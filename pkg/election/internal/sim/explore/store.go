@@ -10,7 +10,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// commit makes a record, or nil for its absence, what is stored of the lock, and has streams show it.
+// commit stores a record of the lock, or nil for its absence, and has streams show it.
 func (w *world) commit(r *record.Record) {
 	before := w.stored
 	w.revision++
@@ -26,15 +26,15 @@ func (w *world) commit(r *record.Record) {
 	w.show(shown{kind: lock.Changed, stored: w.stored, at: w.now})
 }
 
-// newUID is one that the object of that name has not had. It is of two letters: that of the object,
-// and which of its own it is.
+// newUID is a uid that the object of that name has not had. It has two letters: one for the object, and
+// one for which of its own it is.
 func (w *world) newUID(name string) string {
 	letter := letterOf(name)
 	w.uids[letter]++
 	return string([]byte{'A' + letter, '0' + w.uids[letter]})
 }
 
-// letters is how many objects there are: the lock, and the slots of each member's sessions.
+// letters is the number of objects: the lock, and the slots of each member's sessions.
 const (
 	letters = 1 + 3*slots
 	slots   = 4
@@ -52,7 +52,7 @@ func letterOf(object string) uint8 {
 	return letter
 }
 
-// find is where the session of that name is stored, or would be.
+// find is the place where the session of that name is stored, or would be.
 func (w *world) find(name string) (at int, exists bool) {
 	return slices.BinarySearchFunc(w.sessions, name, func(o kept, name string) int {
 		switch {
@@ -72,7 +72,7 @@ func (w *world) session(name string) stored {
 	return stored{}
 }
 
-// commitSession makes a record, or nil for its absence, what is stored of a session.
+// commitSession stores a record of a session, or nil for its absence.
 func (w *world) commitSession(name string, r *record.Record) {
 	w.revision++
 	at, exists := w.find(name)
@@ -122,8 +122,8 @@ func (s *stream) lags() bool {
 	return locks >= mostOfLock || len(s.queue) >= mostQueued
 }
 
-// saysNothingElse: a prompt beat is shown at once to other members, if it says nothing else and
-// nothing else waits.
+// saysNothingElse says whether a Prompt beat is shown to m at once: it says nothing new, and nothing else
+// waits.
 func (w *world) saysNothingElse(m *proc, s shown) bool {
 	from := &m.streams[member.Own.ID]
 	if w.x.options.Beats != Prompt || s.name == "" || from.stalled || !m.running() || len(from.queue) > 1 || s.stored.record == nil {
@@ -133,7 +133,7 @@ func (w *world) saysNothingElse(m *proc, s shown) bool {
 	return r.Holder != "" && slices.ContainsFunc(m.member.View().Peers, func(p machine.Peer) bool { return p.Identity == r.Holder && p.Equal(r.Member) })
 }
 
-// version is that of an object; zero where there is none.
+// version is the version of an object; zero if there is none.
 func (w *world) version(name string) record.Version {
 	switch {
 	case name != election:
@@ -144,7 +144,7 @@ func (w *world) version(name string) record.Version {
 	return w.stored.version
 }
 
-// put carries out a write, if its condition holds.
+// put carries out a write if its condition holds.
 func (w *world) put(i, incarnation int, q *request) bool {
 	if q.replaces != w.version(q.name) {
 		return false
@@ -159,7 +159,7 @@ func (w *world) put(i, incarnation int, q *request) bool {
 	return true
 }
 
-// read is what is stored of an object, as a read shows it.
+// read is what a read of an object shows.
 func (w *world) read(name string) stored {
 	switch {
 	case name != election:
@@ -170,7 +170,7 @@ func (w *world) read(name string) stored {
 	return w.stored
 }
 
-// requestArrives: the store acts on the n-th request.
+// requestArrives has the store act on the n-th request.
 func (w *world) requestArrives(i, n int) {
 	m := w.edit(i)
 	m.requests = slices.Clone(m.requests)
@@ -188,7 +188,7 @@ func (w *world) requestArrives(i, n int) {
 	}
 }
 
-// requestAnswered: the member hears of the n-th request, or of the end of its time.
+// requestAnswered tells the member the answer to its n-th request, or that it timed out.
 func (w *world) requestAnswered(i, n int) {
 	m := w.edit(i)
 	q := m.requests[n]
@@ -205,8 +205,8 @@ func (w *world) requestAnswered(i, n int) {
 
 var answers = map[phase]error{rejected: lock.ErrConflict, refused: lock.ErrDenied, lost: lock.ErrUnknown}
 
-// settleBeats carries out what sessions ask for at once, where beats are quiet, and shows it to all
-// who can hear of it.
+// settleBeats carries out the sessions' requests at once, if beats are Quiet, and shows the changes to
+// all members that can hear of them.
 func (w *world) settleBeats() {
 	for more := w.x.options.Beats == Quiet; more && w.wrong == ""; {
 		more = false
@@ -230,7 +230,7 @@ func (w *world) settleBeats() {
 	}
 }
 
-// onlyBeats says whether the session is what the member wants to be woken up for by now.
+// onlyBeats says whether the member wants to be woken up by now for its session only.
 func (m *proc) onlyBeats(now record.Instant) bool {
 	d := look(m.member)
 	if at := d.instant("sessionNext"); at == 0 || at > now {
@@ -240,7 +240,7 @@ func (m *proc) onlyBeats(now record.Instant) bool {
 	return timers.Len() == 0 || inside(timers.Index(0).Elem()).instant("wakeAt") > now
 }
 
-// may says whether a write can still be carried out some day.
+// may says whether the store may ever carry out a write.
 func (w *world) may(s stray) bool {
 	fault, exists := DeleteSession, !w.version(s.name).IsZero()
 	if s.ofLock() {
@@ -252,7 +252,7 @@ func (w *world) may(s stray) bool {
 	return exists && s.replaces == w.version(s.name)
 }
 
-// arrives says whether a stray would be stored now.
+// arrives says whether the store would carry out a stray now.
 func (w *world) arrives(s stray) bool { return s.replaces == w.version(s.name) }
 
 // forget drops strays that can never be carried out.
@@ -271,7 +271,7 @@ func (w *world) forget() {
 	w.strays = still
 }
 
-// strand makes a stray of the n-th request, if it is a write that is on its way.
+// strand makes a stray of the n-th request, if that is a write under way.
 func (w *world) strand(i, n int) {
 	m := w.edit(i)
 	q := m.requests[n]
@@ -284,7 +284,7 @@ func (w *world) strand(i, n int) {
 	}
 }
 
-// doom takes note that a stray will never be stored.
+// doom notes that a stray will never be stored.
 func (w *world) doom(s stray) {
 	m := w.procs[s.proc]
 	if !s.ofLock() || m.incarnation != s.incarnation {

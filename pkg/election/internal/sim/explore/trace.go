@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// trace tells a path. A nil one is silent.
+// trace describes a path. A nil trace is silent.
 type trace struct {
 	out    io.Writer
 	number int
@@ -98,7 +98,7 @@ func (t *trace) state(w *world, i int) {
 	}
 }
 
-// note tells what has no place elsewhere.
+// note writes a line.
 func (t *trace) note(format string, args ...any) {
 	if t != nil {
 		fmt.Fprintf(t.out, "          "+format+"\n", args...)

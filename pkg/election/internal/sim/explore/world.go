@@ -11,18 +11,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// world is one state of all there is. It is not written to once it was explored: a move
-// works on a copy, and copies a process before it changes it.
+// world is one state of everything. Nobody changes it once it was explored: a move works on a copy, and
+// copies a process before it changes it.
 type world struct {
 	x *explorer
 	// now is the true time in ticks.
 	now int
-	// stored is the lock; its record is nil where there is none.
+	// stored is the lock; its record is nil if there is none.
 	stored stored
 	// sessions are the other objects, by name.
 	sessions []kept
-	// revision counts what was ever stored, and revisions are those of the lock; uids count what was
-	// ever created, by the letter of its name.
+	// revision counts all changes of the store, and revisions are those of the lock; uids count the
+	// created objects, by the letter of their names.
 	revision  uint64
 	revisions []uint64
 	uids      [letters]uint8
@@ -30,11 +30,11 @@ type world struct {
 	mine      []bool // which of procs belong to this copy
 	strays    []stray
 	budget    int
-	// preferred is the revision that should lead, in truth.
+	// preferred is the revision that should really lead.
 	preferred string
 	// highest is the token of the latest term.
 	highest record.Token
-	// wrong is what must never happen and has.
+	// wrong is the violation, if any.
 	wrong string
 	trace *trace
 }
@@ -44,59 +44,59 @@ type stored struct {
 	version record.Version
 }
 
-// kept is a session as it is stored.
+// kept is a stored session.
 type kept struct {
 	name string
 	stored
 }
 
-// proc is one process, the host of a member of production. It is copied with its member: what its
-// slices hold is never written to.
+// proc is one process, the host of a member of production. It is copied with its member; nobody writes to
+// the elements of its slices.
 type proc struct {
 	incarnation int
 	identity    string
-	// member is nil while there is none; it comes back at again, if that is not zero, with the heritage.
+	// member is nil while there is none. It comes back at again, if that is not zero, with the heritage.
 	member   *member.Member
 	again    record.Instant
 	heritage member.Heritage
-	// requests are those without an answer, in the order in which they were sent.
+	// requests are those without an answer, in sending order.
 	requests []request
-	// streams are its watches, by the numbers of their stores.
+	// streams are its watches, by the IDs of their stores.
 	streams [2]stream
-	// preferred is what the member was told of the preference.
+	// preferred is the preference that the member was last told.
 	preferred string
 	work      work
-	// orphan is what a dead incarnation left at work.
+	// orphan is the deadline of the work that a dead incarnation left; zero for none.
 	orphan record.Instant
-	// taken is the token of the last take that is stored and has not started a term.
+	// taken is the token of the last stored take that has not started a term.
 	taken record.Token
 
 	cut, paused, dead, left bool
-	// resigned: it was told to leave; left: it has.
+	// resigned: it was told to leave. left: it has left.
 	resigned bool
-	// late: it went on just now after a pause.
+	// late: it has just continued after a pause.
 	late bool
 	// lag is by how many ticks its clock is behind.
 	lag int
-	// live are the beats of writes whose outcome the member does not know and that are
-	// stored, or may be yet.
+	// live are the beats of writes whose outcome the member does not know and that are stored, or may yet
+	// be.
 	live  []uint64
 	truth truth
-	// words is its canonical form, where it is known.
+	// words is its part of the canonical form; nil if not known.
 	words []word
 }
 
-// stream is a watch that is read, and what it will show; stalled, only at some later time.
+// stream is a watch in use, and what it will show; a stalled one shows it only later.
 type stream struct {
 	watch   uint64
 	stalled bool
 	queue   []shown
 }
 
-// truth is what the judges know of a session and its member may not.
+// truth is what the judges know of a session, and its member may not.
 type truth struct {
-	// beatSent is when the newest stored beat went out, shownSent the newest that the stream
-	// has shown to its member.
+	// beatSent is when the newest stored beat was sent, shownSent when the newest was sent that the
+	// stream has shown to its member.
 	beatSent, shownSent record.Instant
 	ended               bool
 }
@@ -106,58 +106,58 @@ type phase uint8
 
 const (
 	sent      phase = iota + 1
-	committed       // or, of a read, answered
+	committed       // or, for a read, answered
 	rejected
 	refused
 	lost // no answer will come
 )
 
-// request is what a member asks of the store: a write, or without one a read.
+// request is a member's request to the store: a write, or if write is nil a read.
 type request struct {
 	id       uint64
 	name     string
 	purpose  machine.Purpose
 	write    *record.Record
 	replaces record.Version
-	// beat is the number of a write to the lock, which need not be in it.
+	// beat is the number of a write to the lock, which the record need not contain.
 	beat   uint64
 	phase  phase
 	at     int            // true time of sending
-	sent   record.Instant // the same on the member's clock
+	sent   record.Instant // the same by the member's clock
 	stored stored
 }
 
 func (q *request) ofLock() bool { return q.name == election }
 
-// shown is what a stream will show: a change of one object, or a list, which was asked for at sent.
+// shown is what a stream will show: a change of one object, or a list that was requested at sent.
 type shown struct {
 	kind lock.EventKind
-	// name is that of a session; empty for the lock, and for a list.
+	// name is the name of a session; empty for the lock, and for a list.
 	name   string
 	stored stored
 	at     int
-	// Of a list: when it was asked for, the sessions in it, and the store's revision; broken, that the
-	// stream broke before.
+	// For a list: when it was requested, the sessions in it, and the store's revision. broken: the stream
+	// broke before it.
 	sent     record.Instant
 	sessions []kept
 	revision uint64
 	broken   bool
 }
 
-// stray is a write that nobody waits for any more, on its way.
+// stray is a write under way that nobody waits for any more.
 type stray struct {
 	proc, incarnation int
 	request
 }
 
-// work is that of the present or last term.
+// work is the work of the present or last term.
 type work struct {
 	on, asked bool
-	// expired: it was killed by its deadline before it was told to stop. returned: so it was over when
-	// the member heard of that, which it does just now.
+	// expired: it was killed by its deadline before it was told to stop. returned: the member is just
+	// hearing that it is over, without having stopped it.
 	expired, returned bool
 	until             record.Instant
-	// beats is which beats of the session it goes by; zero for none.
+	// beats says which beats of the session extend it; zero for none.
 	beats record.Instant
 	token record.Token
 }
@@ -176,7 +176,7 @@ func newWorld(x *explorer) *world {
 	return w
 }
 
-// settle lets all go its way, in one order, until the first member has led for long.
+// settle applies moves in one fixed order until the first member has led for long.
 func (w *world) settle() *world {
 	budget := w.budget
 	w.budget = 0
@@ -209,7 +209,7 @@ type preference string
 func (p preference) Digest() string              { return digest(string(p)) }
 func (p preference) For(string) record.Preferred { return record.Prefer(string(p)) }
 
-// lots are what is left to chance. There is none here: all jitter is 0.
+// lots is the members' source of chance. All its numbers are zero: there is no jitter.
 type lots struct{}
 
 func (lots) Uint64() uint64 { return 0 }
@@ -236,7 +236,7 @@ func (w *world) clone() *world {
 	return &c
 }
 
-// edit is the process, to be changed.
+// edit is the process, ready to be changed.
 func (w *world) edit(i int) *proc {
 	if !w.mine[i] {
 		m := *w.procs[i]
@@ -256,10 +256,10 @@ func (w *world) local(i int) record.Instant {
 
 func (w *world) wall() time.Time { return time.Unix(0, 0).Add(time.Duration(w.now) * tick) }
 
-// alive says whether there is a process that goes on.
+// alive says whether the process lives and is not stopped.
 func (m *proc) alive() bool { return !m.dead && !m.left && !m.paused }
 
-// running says whether the process has a member that takes in what happens.
+// running says whether the process runs and has a member.
 func (m *proc) running() bool { return m.alive() && m.member != nil }
 
 // healthy says whether nothing keeps the member from leading.
@@ -272,7 +272,7 @@ func (m *proc) leads() bool {
 	return m.running() && s != nil && s.Role == machine.Leading && m.work.on
 }
 
-// state is that of the machine; nil once the member owes nothing for its election any more.
+// state is the state of the machine; nil once the member owes nothing for its election.
 func (m *proc) state() *machine.State {
 	if m.member == nil {
 		return nil
@@ -280,7 +280,7 @@ func (m *proc) state() *machine.State {
 	return m.member.State(electionID)
 }
 
-// step tells a member of what has happened, and does what it asks for.
+// step tells a member what happened, and performs its effects.
 func (w *world) step(i int, in ...member.Input) {
 	m, now := w.edit(i), w.local(i)
 	for more := true; more && w.wrong == ""; more = len(in) > 0 {
@@ -323,14 +323,14 @@ func safely(m *member.Member, now record.Instant, wall time.Time, in []member.In
 	return m.Step(now, wall, in...), ""
 }
 
-// perform does one thing that the member asks for; it returns what the member is to be told at once.
+// perform performs one effect; it returns what the member is to be told at once.
 func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect) []member.Input {
 	switch do := effect.(type) {
 	case member.Send:
 		q := request{id: do.Request, name: do.Name, purpose: do.Purpose, write: do.Write, replaces: do.Replaces, phase: sent, at: w.now, sent: now}
 		if q.ofLock() {
 			w.judgeAsked(i, m, &q)
-			if s := m.state(); s != nil { // else nobody waits for what comes of it
+			if s := m.state(); s != nil { // else nobody waits for its outcome
 				q.beat = s.LastBeat()
 			}
 		}
@@ -364,7 +364,7 @@ func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect
 			w.extend(i, m, do.Deadline)
 		}
 	case member.Stop:
-		if m.work.returned { // before it was told to
+		if m.work.returned { // it returned before it was told to stop
 			m.work.returned = false
 			break
 		}
@@ -378,7 +378,7 @@ func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect
 	return nil
 }
 
-// extend: work is granted more time.
+// extend grants the work more time.
 func (w *world) extend(i int, m *proc, until record.Instant) {
 	if !m.work.on || m.work.asked || until <= m.work.until {
 		w.violate("%s extends work that is not on, or not beyond what was granted", name(i))
@@ -390,7 +390,7 @@ func (w *world) extend(i int, m *proc, until record.Instant) {
 	m.work.until = until
 }
 
-// returns: the member hears that its work is over.
+// returns tells the member that its work is over.
 func (w *world) returns(i int, why error) {
 	m := w.edit(i)
 	over := m.work
@@ -399,7 +399,7 @@ func (w *world) returns(i int, why error) {
 	m.work.returned = false
 }
 
-// over: the member owes nothing any more. One that was not told to leave comes back.
+// over ends an incarnation that owes nothing any more. A member that was not told to leave comes back.
 func (w *world) over(i int) {
 	m := w.edit(i)
 	again, err := m.member.Again()
@@ -415,7 +415,7 @@ func (w *world) over(i int) {
 	m.cut, m.heritage, m.again = cut, left, w.local(i).Add(left.Pause)
 }
 
-// depart takes a process out of the world: it asks and hears no more.
+// depart takes a process out of the world: it asks and hears nothing any more.
 func (w *world) depart(i int) {
 	m := w.edit(i)
 	for n := range m.requests {
@@ -427,7 +427,7 @@ func (w *world) depart(i int) {
 	*m = proc{incarnation: m.incarnation, identity: m.identity, preferred: m.preferred, lag: m.lag, orphan: m.orphan}
 }
 
-// list makes a stream start over with a list.
+// list has a stream start over with a list.
 func (w *world) list(i, store int) {
 	one := shown{kind: lock.Listed, at: w.now, sent: w.local(i), revision: w.revisions[len(w.revisions)-1]}
 	if store == member.Own.ID {
@@ -439,13 +439,13 @@ func (w *world) list(i, store int) {
 	w.edit(i).streams[store].queue = []shown{one}
 }
 
-// breaks has a stream break, and start over.
+// breaks has a stream break and start over.
 func (w *world) breaks(i, store int) {
 	w.list(i, store)
 	w.procs[i].streams[store].queue[0].broken = true
 }
 
-// streamShows: a member is shown what a stream has to show next.
+// streamShows shows a member the next thing of a stream.
 func (w *world) streamShows(i, store int) {
 	m := w.edit(i)
 	from := &m.streams[store]

@@ -8,13 +8,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// brief are the faults after which nothing stays out of order by itself.
+// brief are the faults that leave nothing out of order by themselves.
 func brief() []Fault {
 	return []Fault{StrayWrite, SlowWrite, LostReply, LostRead, RefusedWrite, Break, Delete, Blank, Edit, Fail}
 }
 
-// unhurried is the timing for requests that take up to a tick: a nominee needs one to hear
-// of it and one to take the lock.
+// unhurried is the timing for requests that take up to a tick: a nominee needs one tick to hear of it and
+// one to take the lock.
 func unhurried() record.Timing {
 	t := Tiny()
 	t.NominateDelay, t.MinHold = 2*tick, tick
@@ -28,14 +28,14 @@ func drifting() record.Timing {
 	return t
 }
 
-// patient is the timing of members that are not moved at once.
+// patient is the timing of members that do not move at once.
 func patient() record.Timing {
 	t := Tiny()
 	t.MinHold, t.PreemptDelay = tick, tick
 	return t
 }
 
-// beating is the timing of sessions: those that fall are soon trusted again.
+// beating is the timing of sessions: a fallen one is soon trusted again.
 func beating() record.Timing {
 	t := Tiny()
 	t.StandDown = tick / 32
@@ -49,13 +49,13 @@ func beats(name string, o Options) Options {
 	return o
 }
 
-// lapses are what may go wrong while all is settled, but for a stall, and for what concerns
-// writes of the lock: there are none.
+// lapses are the faults of a settled world with sessions, except a stall. Writes of the lock do not fail
+// there: there are none.
 func lapses() []Fault {
 	return []Fault{Crash, Cut, Pause, StrayBeat, LostBeatReply, Break, Delete, DeleteSession, Edit, Flip, Resign}
 }
 
-// small worlds close in no time, also under the race detector.
+// small worlds close in no time, even under the race detector.
 var small = []Options{
 	{Name: "2 members, no fault", Members: 2, Timing: Tiny()},
 	{Name: "2 members, delayed moves, no fault", Members: 2, Timing: patient()},
@@ -75,7 +75,7 @@ var worlds = []Options{
 	beats("1 stall", Options{Beats: Prompt, Start: Settled, Faults: []Fault{Stall}, Budget: 1}),
 }
 
-// large worlds take minutes and more, and gigabytes.
+// large worlds take minutes or more, and gigabytes.
 var large = []Options{
 	{Name: "2 members, 2 brief faults", Members: 2, Timing: Tiny(), Faults: brief(), Budget: 2},
 	{Name: "2 members, 3 brief faults", Members: 2, Timing: Tiny(), Faults: []Fault{StrayWrite, LostReply, Break, Delete, Blank, Edit}, Budget: 3},
@@ -90,8 +90,8 @@ var large = []Options{
 	beats("2 faults: stray beat, deleted session", Options{Beats: Prompt, Start: Settled, Faults: []Fault{StrayBeat, DeleteSession}, Budget: 2}),
 }
 
-// TestWorldsClose explores each world until nothing new happens in it.
-// PRIMACY_EXPLORE=large adds those that take long.
+// TestWorldsClose explores each world until nothing new happens in it. PRIMACY_EXPLORE=large adds the
+// worlds that take long.
 func TestWorldsClose(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	list := small

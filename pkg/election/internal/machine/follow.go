@@ -40,7 +40,7 @@ func (s *step) follow() {
 		return
 	}
 	if s.Lock.Owner != Foreign {
-		free = max(free, s.foreign.robbedUntil)
+		free = max(free, s.foreign.robbedUntil())
 	}
 	left := s.leftToIstio(free)
 	s.turnGone(max(free, left))

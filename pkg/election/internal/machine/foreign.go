@@ -24,9 +24,9 @@ type foreign struct {
 	heard   heard
 	// claimsLost counts the claims that a foreign elector overwrote since our last term.
 	claimsLost int
-	// robbedUntil: a foreign elector took the lock from a member of ours without waiting, and that member
+	// robbed: a foreign elector took the lock from a member of ours without waiting, and that member
 	// may be at work until then.
-	robbedUntil record.Instant
+	robbed record.Instant
 	// outrankedSince is when we began to outrank the live foreign holder; zero while we do not.
 	outrankedSince record.Instant
 }
@@ -37,7 +37,7 @@ var noForeigners = &foreign{}
 
 // isNothing says whether there is nothing to keep.
 func (f *foreign) isNothing() bool {
-	return len(f.suspects) == 0 && f.claimed == record.Claim{} && f.heard == heard{} && f.claimsLost == 0 && f.robbedUntil == 0 && f.outrankedSince == 0
+	return len(f.suspects) == 0 && f.claimed == record.Claim{} && f.heard == heard{} && f.claimsLost == 0 && f.robbed == 0 && f.outrankedSince == 0
 }
 
 // foreigners is this step's own copy of what is known of foreign electors, to be changed.
@@ -62,6 +62,29 @@ func (s *step) unheard() {
 		s.foreigners().heard = heard{}
 	}
 }
+
+// claims notes the claim that a write of ours carries; nil for none.
+func (s *step) claims(c *record.Claim) {
+	if c != nil {
+		s.foreigners().claimed = *c
+	}
+}
+
+// wonBack notes that our term begins: no claim of ours was overwritten since.
+func (s *step) wonBack() {
+	if s.foreign.claimsLost != 0 {
+		s.foreigners().claimsLost = 0
+	}
+}
+
+// worksUntil notes that a member of ours, from which a foreign elector took the lock without waiting, may be
+// at work until then.
+func (s *step) worksUntil(at record.Instant) {
+	s.foreigners().robbed = max(s.foreign.robbed, at)
+}
+
+// robbedUntil is until when such a member may be at work; zero for nobody.
+func (f *foreign) robbedUntil() record.Instant { return f.robbed }
 
 // suspect is a foreign elector that may still be at work, described as a claim on its lock would.
 type suspect struct {
@@ -88,13 +111,21 @@ func (s *step) suspect(now suspect) {
 	}
 	others = slices.DeleteFunc(others, same)
 	if len(others) >= maxSuspects {
-		for _, o := range others {
-			now.Duration = max(now.Duration, o.Duration)
-		}
-		others = nil
+		others = []suspect{s.asOne(others)}
 	}
 	now.at = s.now
 	s.foreigners().suspects = append(others, now)
+}
+
+// asOne is one suspect in place of several: it works as long as the slowest of them, and nothing that we
+// hear of another one says that it has stopped.
+func (s *step) asOne(several []suspect) suspect {
+	one := suspect{Claim: record.Claim{Identity: "several"}, at: s.now, told: true, released: true}
+	for _, o := range several {
+		one.Duration = max(one.Duration, o.Duration)
+		one.told, one.released = one.told && o.told, one.released && o.released
+	}
+	return one
 }
 
 // lasting is a copy of the suspects that may still be at work.
@@ -229,7 +260,7 @@ func (s *step) seeLeftoverMark(r, before *record.Record) {
 	if m.Renewal != record.RenewalSession {
 		wait = max(wait, min(m.Duration, foreignMaxDuration))
 	}
-	s.foreigners().robbedUntil = max(s.foreign.robbedUntil, s.now.Add(s.observer().ObserverWait(wait)))
+	s.worksUntil(s.now.Add(s.observer().ObserverWait(wait)))
 }
 
 // shownUnder says whether the stream shows the claim right after the holder it names.
@@ -285,7 +316,7 @@ func (s *step) claiming() {
 
 // heldBack is the instant before which no term may start although the lock is ours: a foreign elector may
 // still be at work, or one of us from which a foreign elector took the lock.
-func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.robbedUntil) }
+func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.robbed) }
 
 // abandons says whether we leave long before everybody else has certainly stopped. Then we don't release
 // the lock: another foreign elector would take it at once and work beside the one that we claimed from. We

@@ -308,3 +308,44 @@ func TestSuspectsAreBounded(t *testing.T) {
 		t.Errorf("over at %v, but one may work until %v", s.claimOver(), slowest)
 	}
 }
+
+// TestManySuspectsAreOne: when we remember too many foreign electors, what we hear of the latest one says
+// nothing of the others. We wait for those all the same.
+func TestManySuspectsAreOne(t *testing.T) {
+	fill := func() *environment {
+		e := newEnvironment(io.Discard)
+		e.run("member m1")
+		e.run("stored foreign by=f-slow duration=500s")
+		e.run("list")
+		for i := range maxSuspects - 1 {
+			e.run(fmt.Sprintf("stored foreign by=f-%d", i))
+			e.run("stream")
+		}
+		return e
+	}
+	waits := func(t *testing.T, e *environment, slowest record.Instant) {
+		t.Helper()
+		if s := newStep(e.cfg, e.state, e.now); s.claimOver() < slowest {
+			t.Errorf("over at %v, but one may work until %v", s.claimOver(), slowest)
+		}
+	}
+	t.Run("the latest releases", func(t *testing.T) {
+		e := fill()
+		slowest := e.now.Add(e.cfg.Timing.ObserverWait(1000 * time.Second))
+		e.run("stored foreign by=f-last")
+		e.run("stream")
+		s := newStep(e.cfg, e.state, e.now)
+		s.foreignReleased("f-last")
+		e.state = s.State
+		waits(t, e, slowest)
+	})
+	t.Run("the latest was told of", func(t *testing.T) {
+		e := fill()
+		slowest := e.now.Add(e.cfg.Timing.ObserverWait(1000 * time.Second))
+		s := newStep(e.cfg, e.state, e.now)
+		s.suspect(suspect{Claim: record.Claim{Identity: "f-told", Duration: time.Second}, told: true})
+		s.seeClaim(&record.Record{Holder: "m2", Mark: &record.Mark{Identity: "m2"}}, record.Version{UID: "u1"}, Other)
+		e.state = s.State
+		waits(t, e, slowest)
+	})
+}

@@ -230,10 +230,10 @@ func (s *step) robbed() {
 		if l.Record.Mark.Renewal == record.RenewalSession {
 			from, wait = s.now, t.ObserverWait(t.LeaseDuration) // its session's age is not known here
 		}
-		s.foreigners().robbedUntil = max(s.foreign.robbedUntil, from.Add(wait))
+		s.worksUntil(from.Add(wait))
 	case Unowned, Nobody:
 		if s.cfg.Bootstrap != BootstrapImmediate {
-			s.foreigners().robbedUntil = max(s.foreign.robbedUntil, l.since.Add(wait))
+			s.worksUntil(l.since.Add(wait))
 		}
 	}
 }

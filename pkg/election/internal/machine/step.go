@@ -183,9 +183,7 @@ func (s *step) start(w write, sent, deadline record.Instant) {
 	s.Drain = Drain{}
 	s.succession.betterSince = 0
 	s.alarmed = 0
-	if s.foreign.claimsLost != 0 {
-		s.foreigners().claimsLost = 0
-	}
+	s.wonBack()
 	// The first interval is shortened at random so that renewals spread over it.
 	interval := s.cfg.Timing.RenewInterval
 	s.validity.renewAt = sent.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))

@@ -74,9 +74,7 @@ func (s *step) put(p Purpose, r record.Record) {
 		r.Mark.Beat = s.writes.last
 	}
 	w := write{purpose: p, beat: s.writes.last, asked: s.now, token: r.Token, throughSession: r.ThroughSession()}
-	if r.Claim != nil {
-		s.foreigners().claimed = *r.Claim
-	}
+	s.claims(r.Claim)
 	if s.Lock.Record != nil {
 		w.onto = s.Lock.Version
 	}

@@ -13,7 +13,7 @@ const (
 	followPkg  = "pkg/election/internal/follow"
 )
 
-// TestJudgeBites plants mutants of which it is known what becomes of them.
+// TestJudgeBites plants mutants whose verdicts we know.
 func TestJudgeBites(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a test binary for each mutant")
@@ -90,8 +90,7 @@ func TestStaleRows(t *testing.T) {
 	}
 }
 
-// TestSurvivorsAreTold plants a row whose test does not see it, and one whose test finds the
-// code as it is wrong.
+// TestSurvivorsAreTold plants a row whose test cannot fail, and checks that hunt reports the survivor.
 func TestSurvivorsAreTold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a test binary for each mutant")

@@ -1,6 +1,6 @@
 package mutants_test
 
-// driverRows break rules of the driver in package election.
+// driverRows break rules of the host and the driver.
 var driverRows = []row{
 	{
 		name: "ranges/forgotten-with-the-lock", rule: "an election that comes back with another lock goes on after the last range",

@@ -15,12 +15,12 @@ import (
 type Edit struct {
 	// File is the file's path below the root of the repository.
 	File string
-	// Old occurs exactly once in the file. New takes its place.
+	// Old must occur exactly once in the file. New replaces it.
 	Old, New string
 }
 
-// Apply returns the file's text after the edit. The error says what to mend in the edit when
-// the code has changed under it.
+// Apply returns the file's text after the edit. If the edit no longer fits the code, the error says what
+// to change in the edit.
 func (e Edit) Apply(root string) ([]byte, error) {
 	text, err := os.ReadFile(e.path(root))
 	if err != nil {
@@ -37,9 +37,8 @@ func (e Edit) Apply(root string) ([]byte, error) {
 
 func (e Edit) path(root string) string { return filepath.Join(root, filepath.FromSlash(e.File)) }
 
-// Compile makes the test binary of the package below root over the edit, in the folder dir.
-// The zero Edit makes that of the code as it is. A mutant that does not compile is an error:
-// no test found it.
+// Compile compiles the tests of the package pkg below root with the edit, into the folder dir. The zero
+// Edit leaves the code as it is. A mutant that does not compile is an error: no test found it.
 func (e Edit) Compile(ctx context.Context, root, pkg, dir string) (binary string, err error) {
 	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w"}
 	if e != (Edit{}) {
@@ -62,7 +61,7 @@ func (e Edit) Compile(ctx context.Context, root, pkg, dir string) (binary string
 	return binary, nil
 }
 
-// overlay writes the file by which the go command takes text in the place of the edited file.
+// overlay writes the file that makes the go command use text in place of the edited file.
 func (e Edit) overlay(root, dir string, text []byte) (string, error) {
 	replaced, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
 	list, err := json.Marshal(map[string]map[string]string{"Replace": {e.path(root): replaced}})

@@ -16,17 +16,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/mutants"
 )
 
-// runs is how often a test must kill its mutant, each time in a process of its own.
+// runs is how often a test must kill its mutant, each time in a new process.
 const runs = 3
 
-// patience is how long one run may take on a machine that does much else.
+// patience is how long one run may take on a busy machine.
 const patience = 5 * time.Minute
 
-// sample are the rows that every run of the tests tries; PRIMACY_MUTANTS=all tries all.
+// sample are the rows that TestMutantsDie tries by default; PRIMACY_MUTANTS=all tries all.
 var sample = []string{"follow/expired-not-forgotten", "session/own-patience"}
 
-// TestMutantsDie has the named test of each row find the broken rule in each of its runs, and
-// pass on the code as it is. PRIMACY_MUTANTS is all, or part of the names to try.
+// TestMutantsDie checks that the named test of each row fails with the broken rule in each run, and
+// passes on the code as it is. PRIMACY_MUTANTS is "all", or a part of the names of the rows to try.
 func TestMutantsDie(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a test binary for each mutant")
@@ -44,7 +44,7 @@ func TestMutantsDie(t *testing.T) {
 	t.Logf("\n%s", try(t, chosen))
 }
 
-// try tries the rows, and the tests that they name on the code as it is. It returns the table.
+// try tries the rows, and runs their tests on the code as it is. It returns the results as a table.
 func try(t *testing.T, rows []row) string {
 	root := repository(t)
 	lines := make([]string, len(rows))
@@ -64,7 +64,7 @@ func try(t *testing.T, rows []row) string {
 	return fmt.Sprintf("%-42s | %-88s | %-70s | %s\n", "mutant", "rule", "killed by", "runs") + strings.Join(lines, "")
 }
 
-// hunt runs the row's test over the mutant. It returns how many runs killed it, and what is
+// hunt runs the row's test on the mutant. It returns how many runs killed it, and what is
 // wrong unless all did.
 func hunt(ctx context.Context, root, dir string, r row) (killed int, problem string) {
 	binary, err := r.edit().Compile(ctx, root, r.pkg, dir)
@@ -86,7 +86,7 @@ func hunt(ctx context.Context, root, dir string, r row) (killed int, problem str
 	return killed, problem
 }
 
-// twins has every test that the rows name pass on the code as it is, as often.
+// twins checks that every test that the rows name passes on the code as it is, in as many runs.
 func twins(t *testing.T, root string, rows []row) {
 	tests := map[string][]string{} // by package
 	var packages []string
@@ -147,8 +147,7 @@ func repository(t *testing.T) string {
 	return root
 }
 
-// TestRowsFit keeps every row true to the code: what it edits is there exactly once, and the
-// test that it names exists.
+// TestRowsFit checks that every row fits the code: its old text occurs exactly once, and its test exists.
 func TestRowsFit(t *testing.T) {
 	root := repository(t)
 	seen := map[string]bool{}

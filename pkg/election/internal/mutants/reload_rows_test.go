@@ -1,6 +1,6 @@
 package mutants_test
 
-// reloadRows break rules of configurations, and of those that change under a running member.
+// reloadRows break rules of configurations, and of their changes while a member runs.
 var reloadRows = []row{
 	{
 		name: "reload/changed-unseen", rule: "a changed election is taken up",

@@ -1,6 +1,6 @@
 package mutants_test
 
-// runnersRows break rules of who watches over programs.
+// runnersRows break rules of runners that start and supervise programs.
 var runnersRows = []row{
 	{
 		name: "runners/contained-but-for-one", rule: "work is contained if all of it is",

@@ -1,6 +1,6 @@
 package mutants_test
 
-// sessionRows break rules of a member's session and the directory of all.
+// sessionRows break rules of a member's session and of the directory.
 var sessionRows = []row{
 	{
 		name: "session/full-slot-again-and-again", rule: "a slot that a stranger has filled up is left alone",

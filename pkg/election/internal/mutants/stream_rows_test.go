@@ -1,6 +1,6 @@
 package mutants_test
 
-// streamRows break rules of what follows a store, and makes requests of an API server.
+// streamRows break rules of following a store, and of requests to an API server.
 var streamRows = []row{
 	{
 		name: "follow/expired-not-forgotten", rule: "a stream whose revision is gone begins with a list",

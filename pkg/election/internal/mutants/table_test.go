@@ -6,20 +6,20 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/mutants"
 )
 
-// row is one rule of the product, how it is broken, and who finds that.
+// row is one rule of the product, an edit that breaks it, and the test that finds that.
 type row struct {
-	// name is of the form part/what-goes-wrong, and rule says what should be.
+	// name is of the form part/what-goes-wrong, and rule says what should happen.
 	name, rule string
-	// file is below the root of the repository. What is old there occurs exactly once.
+	// file is the path below the root of the repository. old occurs there exactly once.
 	file     string
 	old, new string
 	// pkg and test name the test that kills the mutant every time, by itself.
 	pkg, test string
-	// equivalent proves, where no test is named, that nobody can tell the mutant from the code.
+	// equivalent proves, if there is no test, that nobody can tell the mutant from the code.
 	equivalent string
 }
 
 func (r row) edit() mutants.Edit { return mutants.Edit{File: r.file, Old: r.old, New: r.new} }
 
-// table is all rows; a new part of the product has a file of its own.
-var table = slices.Concat(driverRows, reachRows, sessionRows, disownedRows, streamRows, steeringRows, reloadRows, weatherRows, runnersRows)
+// table is all rows. Each part of the product has a file of its own.
+var table = slices.Concat(driverRows, reachRows, sessionRows, disownedRows, streamRows, foreignRows, steeringRows, reloadRows, weatherRows, runnersRows)

@@ -18,7 +18,7 @@ const (
 	Killed Verdict = iota + 1
 	// Survived: the test passed.
 	Survived
-	// Hung: the test did not end in time, which tells nothing.
+	// Hung: the test did not end in time, which proves nothing.
 	Hung
 	// NotRun: there is no such test in the binary, or it was skipped.
 	NotRun
@@ -38,11 +38,11 @@ func (v Verdict) String() string {
 	return "invalid"
 }
 
-// Judge runs one test of a binary that Compile made of the package below root. The test is
-// named as the go command prints it, and may be a subtest. What it printed comes beside the
-// verdict. An error means that the binary could not be run at all.
+// Judge runs one test of a binary that Compile made of the package pkg below root. test is a test or
+// subtest, named as the go command prints it. The string is the test's output. An error means that the
+// binary could not run at all.
 func Judge(ctx context.Context, binary, root, pkg, test string, patience time.Duration) (Verdict, string, error) {
-	// The binary ends by itself when its patience is over, and says which goroutine hung.
+	// The binary ends by itself when patience is over, and says which goroutine hung.
 	c := exec.CommandContext(ctx, binary, "-test.v", "-test.count=1", "-test.timeout="+patience.String(), "-test.run="+pattern(test))
 	c.Dir = filepath.Join(root, filepath.FromSlash(pkg)) // as the go command runs it
 	out, err := c.CombinedOutput()
@@ -56,7 +56,7 @@ func Judge(ctx context.Context, binary, root, pkg, test string, patience time.Du
 // pattern is what -test.run needs to run one test alone.
 func pattern(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
 
-// read reads the verdict off what a test binary printed, and how it ended.
+// read derives the verdict from what a test binary printed, and how it ended.
 func read(test, out string, ended error) Verdict {
 	says := func(result string) bool {
 		for line := range strings.Lines(out) {

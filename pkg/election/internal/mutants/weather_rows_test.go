@@ -1,6 +1,6 @@
 package mutants_test
 
-// weatherRows break rules of what a member does in bad weather.
+// weatherRows break rules of a member's behavior when stores, networks or clocks fail.
 var weatherRows = []row{
 	{
 		name: "outage/believes-an-edited-renewal", rule: "observers-clock: who fails open is waited for, whatever a stranger makes of its lock",

@@ -14,8 +14,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// altering is a store behind a policy that changes what members write to the lock, and behind a
-// network that loses the answers.
+// altering is a store behind a policy that changes what members write to the lock, and behind a network
+// that loses answers.
 type altering struct {
 	*memory.Store
 	mu    sync.Mutex
@@ -23,7 +23,7 @@ type altering struct {
 	puts  int
 }
 
-// by has the policy make that of records from here on.
+// by makes the policy change records from here on.
 func (s *altering) by(alter func(*record.Record)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +45,8 @@ func (s *altering) Put(ctx context.Context, name string, r record.Record, replac
 	return record.Version{}, fmt.Errorf("%w: no answer", lock.ErrUnknown)
 }
 
-// Rule sending-counts: a write that the watch shows with other times than were sent is not the one that
-// was sent. No term begins or goes on by it: electors of client-go go by those times.
+// Rule sending-counts: a write that the watch shows with other times than we sent is not the write that
+// we sent. It begins and extends no term: electors of client-go rely on those times.
 func TestTimesThatAPolicyChanges(t *testing.T) {
 	for name, change := range map[string]func(*record.Record){
 		"renew time":   func(r *record.Record) { r.Renewed = r.Renewed.Add(-time.Hour) },
@@ -67,11 +67,11 @@ func TestTimesThatAPolicyChanges(t *testing.T) {
 				g.wantLeader("a", m1, m1)
 				store.by(func(*record.Record) {})
 				after(time.Minute)
-				g.wantLeader("a", m1, m1) // answers that are lost are no loss
+				g.wantLeader("a", m1, m1) // lost answers do no harm
 				store.by(change)
 				after(time.Minute)
 				g.wantLeader("a", nil, m1)
-				if store.puts > 110 { // of beats, too
+				if store.puts > 110 { // beats included
 					t.Errorf("%d writes in a minute", store.puts)
 				}
 				store.by(nil)

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// AlwaysRunner is work that runs on every member, leader or not: a controller that keeps
-// its caches warm and writes during its terms only. What supervises it is
-// runners.Always, which makes a Runner of it.
+// AlwaysRunner is work that runs on every member, leader or not, such as a controller that
+// keeps its caches warm and writes during its terms only. runners.Always supervises it and
+// makes a Runner of it.
 type AlwaysRunner interface {
-	// RunAlways works until ctx is cancelled, which happens when the election is given up or
-	// the Manager's Run ends, never because a term does. It learns of terms from terms. It
-	// returns only when all of its work has stopped.
+	// RunAlways works until ctx is cancelled: when the election is given up or the Manager's
+	// Run ends, never because a term ends. The terms argument tells it of terms. It returns
+	// only when all of its work has stopped.
 	RunAlways(ctx context.Context, terms *Terms) error
 }
 
@@ -21,14 +21,15 @@ type AlwaysFunc func(ctx context.Context, terms *Terms) error
 // RunAlways calls f.
 func (f AlwaysFunc) RunAlways(ctx context.Context, terms *Terms) error { return f(ctx, terms) }
 
-// Background is what a Runner may be as well: it has work beyond its terms.
+// Background is a second interface of a Runner that has work beyond its terms.
 type Background interface {
-	// Background is called once, when the Manager runs and the election was added, and
-	// returns soon after ctx was cancelled: when the election's lock was let go.
+	// Background does that work. The Manager calls it once, when it runs and the election was
+	// added. It cancels ctx once the election's lock is released, and Background must return
+	// soon after.
 	Background(ctx context.Context) error
 }
 
-// Terms is how an AlwaysRunner learns of terms. Lead gives it one, Next takes it.
+// Terms tells an AlwaysRunner of terms: Lead offers one, Next takes it.
 type Terms struct {
 	mu   sync.Mutex
 	news chan struct{} // closed when something changed
@@ -36,10 +37,10 @@ type Terms struct {
 	present *Tenure
 }
 
-// NewTerms is a feed on which no term is.
+// NewTerms makes Terms without a term.
 func NewTerms() *Terms { return &Terms{news: make(chan struct{})} }
 
-// Tenure is a term as an AlwaysRunner was told of it.
+// Tenure is a term as Next returns it to an AlwaysRunner.
 type Tenure struct {
 	Term
 
@@ -52,8 +53,8 @@ type Tenure struct {
 // Context is cancelled when the term's work must stop; StopOf says why, and by when.
 func (t *Tenure) Context() context.Context { return t.ctx }
 
-// Stopped says that all work of the term has stopped: the lock is not released before. It
-// must be called for each Tenure that Next gave; a second call does nothing.
+// Stopped says that all work of the term has stopped: the lock is not released before. Call
+// it for each Tenure that Next returned; a second call does nothing.
 func (t *Tenure) Stopped() {
 	t.terms.mu.Lock()
 	defer t.terms.mu.Unlock()
@@ -68,8 +69,8 @@ func (t *Tenure) stoppedLocked() {
 	}
 }
 
-// Next waits for a term that was not taken yet, or for the end of ctx, whose error it then
-// returns. A term that ended before anybody asked for it is never shown.
+// Next waits for a term that was not taken yet. If ctx ends first it returns the error of ctx.
+// It never returns a term that had ended before the call.
 func (t *Terms) Next(ctx context.Context) (*Tenure, error) {
 	for {
 		t.mu.Lock()
@@ -88,15 +89,15 @@ func (t *Terms) Next(ctx context.Context) (*Tenure, error) {
 	}
 }
 
-// Lead tells of a term, and returns when ctx was cancelled and the work of the term has
-// stopped, if anybody took it. For those who drive an AlwaysRunner; one call at a time.
+// Lead offers a term. It returns when ctx was cancelled and, if Next took the term, its work
+// has stopped. It is for code that drives an AlwaysRunner; one call at a time.
 func (t *Terms) Lead(ctx context.Context, term Term) {
 	t.mu.Lock()
 	t.tellLocked(ctx, term)
 	t.mu.Unlock()
 	<-ctx.Done() // from here on nobody takes it
 	t.mu.Lock()
-	p := t.present // it may have been told of anew
+	p := t.present // Returned may have offered it anew
 	taken := p.taken
 	t.mu.Unlock()
 	if taken {
@@ -113,8 +114,8 @@ func (t *Terms) tellLocked(ctx context.Context, term Term) {
 	t.news = make(chan struct{})
 }
 
-// Returned takes in that the AlwaysRunner has returned: nothing of what it took is at work
-// any more, and the present term is shown again to the next run.
+// Returned says that the AlwaysRunner has returned: all work of the term that it took has
+// stopped, and its next run may take the present term again.
 func (t *Terms) Returned() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -83,8 +83,8 @@ func distribution(all []time.Duration) string {
 	return fmt.Sprintf("n=%d p50 %v p90 %v p99 %v max %v", len(all), all[len(all)/2], all[len(all)*9/10], all[len(all)*99/100], all[len(all)-1])
 }
 
-// TestOnTheAPIServer moves twenty elections to and fro between members of two revisions
-// on the real API server, and looks for a moment in which two worked.
+// TestOnTheAPIServer moves twenty elections back and forth between members of two revisions on the real
+// API server, and looks for a moment in which two worked.
 func TestOnTheAPIServer(t *testing.T) {
 	c := newCrew(t)
 	m1, m2, m3 := c.join("m1", "stable", stable), c.join("m2", "stable", stable), c.join("m3", "canary", stable)
@@ -112,8 +112,8 @@ func TestOnTheAPIServer(t *testing.T) {
 	t.Logf("%d terms; takeover %s", c.judge.terms(), distribution(latencies))
 }
 
-// TestLeavingOnTheAPIServer has the preferred member come and leave again and again: the other one, which
-// sees for a moment that the leaver is ready, does not hand anything back to it.
+// TestLeavingOnTheAPIServer has the preferred member come and leave again and again. The other member
+// sees for a moment that the leaver is ready, but hands nothing back to it.
 func TestLeavingOnTheAPIServer(t *testing.T) {
 	c := newCrew(t)
 	rest := c.join("stable", "stable", canary)

@@ -18,12 +18,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// Rules living-terms-stay and owned-through-its-session: whose a session-renewed record is follows from the sessions as they were
-// shown before it, also where all comes in one burst. m1 comes back in its slot under a new
-// identity and takes locks; m2, which was held up, must not take the slot's former owner for
-// the present one, and the locks for free.
+// Rules living-terms-stay and owned-through-its-session: the sessions as they were before a
+// session-renewed record was shown say who owns it, even if one burst brings everything. m1 comes back
+// in its slot under a new identity and takes locks. m2, which was held up, must not mistake the slot's
+// former owner for the present one and the locks for free.
 func TestBurstAfterASlotIsReused(t *testing.T) {
-	for range 4 { // in one of ten no hash lets m2 go first
+	for range 4 { // in one of ten runs the hash does not let m2 go first
 		inBubble(t, burst)
 	}
 }
@@ -33,7 +33,7 @@ func burst(t *testing.T) {
 	m3 := g.join("m3", "stable", stable)
 	after(30 * time.Second)
 	m1 := g.join("m1", "stable", stable)
-	var held chan struct{} // while set, the owner of m2's realm stops at its log
+	var held chan struct{} // while set, m2's owner goroutine stops at its log
 	g.bend = func(c *election.Config, _ *election.Spec) {
 		c.Log = zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(discard{}), zap.InfoLevel),
 			zap.Hooks(func(e zapcore.Entry) error {
@@ -71,7 +71,7 @@ func burst(t *testing.T) {
 	m2.prefs.values <- stable
 	synctest.Wait()
 	close(gate)
-	synctest.Wait() // all of it waits for the owner now
+	synctest.Wait() // everything now waits for the owner goroutine
 	close(held)
 	after(time.Minute)
 	if led := ledBy(m1) + ledBy(m2); led != len(g.names) {
@@ -97,9 +97,9 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// After a death of whoever led many elections, each of two others takes those that it comes
-// first for, then looks after the rest. The store is slow, so what one still has to write when
-// the other's turn is over is written by both: but not where the stream has shown it taken.
+// The leader of many elections dies. Each of two others first takes the elections for which it comes
+// first, then the rest. The store is slow, so both send the writes that one still has to send when the
+// other's turn is over, except for locks that the stream has shown to be taken.
 func TestManyLocksOfADeadMember(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(300)...)
@@ -133,7 +133,7 @@ func TestManyLocksOfADeadMember(t *testing.T) {
 		if led := ledBy(others[0]) + ledBy(others[1]); led != len(g.names) {
 			t.Errorf("%d elections are led again", led)
 		}
-		// What was under way in both when one was written cannot be called back.
+		// Nothing can call back what both had sent when one write was committed.
 		if most := int32(2 * poolSize); conflicts.Load() > most || takes.Load() < int32(len(g.names)) {
 			t.Errorf("%d writes, %d of them too late; want at most %d", takes.Load(), conflicts.Load(), most)
 		}
@@ -148,11 +148,11 @@ func TestManyLocksOfADeadMember(t *testing.T) {
 	})
 }
 
-// poolSize is how many takes a member has under way at most.
+// poolSize is how many takes of a member may be under way.
 const poolSize = 24
 
-// A release that waits for its turn is not sent where the lock was seen to be another version
-// by then: it would be too late, and the next one is not.
+// A release that waits for its turn is not sent if the member has seen another version of the lock by
+// then: it would be too late. The next release is sent.
 func TestReleasesThatWaitAreNotSentInVain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const atOnce, waiting = 32, 8

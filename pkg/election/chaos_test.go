@@ -18,18 +18,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// chaosSeeds is how many schedules TestChaos tries, and as many in which elections and
-// members come and go.
+// chaosSeeds is how many schedules TestChaos tries, and how many more in which elections and members
+// come and go.
 const chaosSeeds = 40
 
-// TestChaos runs whole managers, with their queues, timers, watches and write pools, in
-// virtual time against a store that fails in every way there is, while strangers edit
-// what they may. Nobody may ever work beside another, and when the trouble is over every
-// election is led again.
+// TestChaos runs whole managers, with their queues, timers, watches and write pools, in virtual time
+// against a store that fails in every way there is, while strangers edit what they may. No member may
+// ever work beside another, and once the trouble is over every election is led again.
 func TestChaos(t *testing.T) {
 	step := uint64(1)
 	if underRace {
-		step = 5 // the rest without the race detector, which takes ten times as long
+		step = 5 // all seeds only without the race detector, which takes ten times as long
 	}
 	for seed := uint64(0); seed < 2*chaosSeeds; seed += step {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { inBubble(t, func(t *testing.T) { chaos(t, seed) }) })
@@ -90,7 +89,7 @@ func chaos(t *testing.T, seed uint64) {
 			m.stop()
 			gone = append(gone, m)
 			members[i] = g.join(m.name, "stable", stable)
-		case 14: // what a stranger saved of a session is put back later
+		case 14: // a stranger later puts a saved session back
 			if o, exists := g.realm.Raw(slot(m.name)); exists {
 				saved[m.name] = o
 			}
@@ -144,9 +143,9 @@ func chaos(t *testing.T, seed uint64) {
 	}
 }
 
-// again gives an election up, if that was not done, and takes it up again, as a change of the
-// configuration does. It returns false, and the member lacks the election, where giving it up
-// takes too long.
+// again gives an election up, unless that was done, and takes it up again, as a change of the
+// configuration does. It returns false if giving it up takes too long; the member then lacks the
+// election.
 func (g *group) again(m *member, name string) bool {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -165,8 +164,8 @@ func (g *group) again(m *member, name string) bool {
 	return true
 }
 
-// putBack has a session say again what it said once of the same incarnation; of another one
-// that would be a record rewritten consistently.
+// putBack restores what a session once said under the same incarnation; for another incarnation that
+// would be a record rewritten consistently.
 func (g *group) putBack(name string, was codec.Object) {
 	now, exists := g.realm.Raw(name)
 	if was.Fields.Holder == "" || exists && !strings.Contains(now.Annotations[codec.MemberAnnotation], was.Fields.Holder) {
@@ -175,7 +174,7 @@ func (g *group) putBack(name string, was codec.Object) {
 	g.realm.Edit(name, func(o *codec.Object) { *o = was })
 }
 
-// hostileSessionEdit is what a stranger may do to a session beyond that.
+// hostileSessionEdit is what else a stranger may do to a session.
 func hostileSessionEdit(random *rand.Rand) func(*codec.Object) {
 	return func(o *codec.Object) {
 		if o.Annotations == nil || o.Labels == nil {

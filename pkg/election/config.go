@@ -25,34 +25,34 @@ type Config struct {
 	// Group names the members that share elections and a directory.
 	Group  string
 	Member Member
-	// Locks is the realm: where sessions are stored, and records unless their Spec says
-	// otherwise.
+	// Locks is the realm. It stores the sessions, and the lock of each election whose Spec
+	// names no other store.
 	Locks lock.Store
-	// Host is the Pod's or host's name, of which identities and sessions are made; two
-	// members at a time must not share one. Default: the host's name.
+	// Host is the name of the Pod or host. Identities and names of sessions contain it, so no
+	// two members may share one at a time. Default: the host's name.
 	Host string
-	// Timing is that of the session and of elections that state none. Default: the
-	// profile "default", and for single fields what Filled puts in.
+	// Timing applies to the session and to elections that state none. Default: the profile
+	// "default". Single fields that are missing are Filled.
 	Timing record.Timing
 	// Preferences says which revision should lead. Default: none.
 	Preferences Preferences
-	// WritesPerSecond bounds what is asked of the store, beats and renewals excepted. At most
-	// 24 such requests are under way at a time, which is what spares an API server that is
-	// slow; this bound is for one that is fast, against a burst without end. Where the store
-	// asks to be left alone, it is. Default: 2000.
+	// WritesPerSecond bounds the requests to the store, except beats and renewals. It keeps a
+	// fast API server from an endless burst; a slow one is spared because at most 24 such
+	// requests are under way at a time. The member also waits when the store asks it to.
+	// Default: 2000.
 	WritesPerSecond float64
-	// Version is that of the program, which the other members are told. Default: unknown.
+	// Version is the program's version; the session publishes it. Default: unknown.
 	Version string
 	// Clock is the time. Default: CLOCK_BOOTTIME.
 	Clock clock.Clock
 	// Log takes transitions and trouble. Default: nothing is logged.
 	Log *zap.Logger
-	// Abort must end the process, at once: it is called when work goes on that can no
-	// longer be stopped in time, or went on for too long. Default: log, and exit with status 70.
+	// Abort must end the process at once. The Manager calls it when work can no longer be
+	// stopped in time, or has gone on for too long. Default: log, and exit with status 70.
 	Abort func(error)
 }
 
-// Member is what a member is, beside its identity.
+// Member describes a member, apart from its identity.
 type Member struct {
 	Revision string
 	// Location defaults to record.Local.
@@ -60,23 +60,22 @@ type Member struct {
 	Weight   int
 }
 
-// Preference says which revision should lead which election at one moment. It does not
-// change, and may be asked from any goroutine. A record.Preferred is the same for all.
+// Preference says which revision should lead each election at one moment. It never changes,
+// and any goroutine may use it. A record.Preferred prefers the same in all elections.
 type Preference interface {
-	// Digest stands for everything from which For follows: two members whose digests are
-	// equal prefer the same for every election. It is what a session publishes, so it is
-	// short, and shown to people.
+	// Digest stands for everything that determines For: two members with equal digests prefer
+	// the same in every election. Sessions publish it and people read it, so it must be short.
 	Digest() string
-	// For is what is preferred for the election of that name, whether it exists or not.
+	// For returns the preference for the election of that name, which need not exist.
 	For(election string) record.Preferred
 }
 
 // Preferences is a source of the preferred revision.
 type Preferences interface {
-	// Watch delivers what is preferred, at first and whenever it changes, until ctx
-	// ends; then it returns nil. It calls deliver from its own goroutine's stack only.
-	// A source that fails keeps its last value; until it has one, nothing is delivered
-	// and nothing moves.
+	// Watch delivers the preference, at first and whenever it changes, until ctx ends; then
+	// it returns nil. It must call deliver only from the goroutine that called Watch.
+	// A source that fails keeps its last value; until it has one, it delivers nothing, and
+	// nothing moves.
 	Watch(ctx context.Context, deliver func(Preference)) error
 }
 
@@ -84,17 +83,16 @@ type Preferences interface {
 type Spec struct {
 	Name string
 	// Disabled: the election is not held. Every member leads and works for as long as it runs, whatever
-	// others do and whether the store can be reached; no lock is read or written. Its terms have no token.
+	// others do and whether or not it reaches the store. No lock is read or written; terms have no token.
 	Disabled bool
 	// Lock is the name of the lock object. Default: Name.
 	Lock string
-	// Locks is where the lock object is stored, for another kind of lock in the same
-	// realm. It must be comparable, and the same for all elections of that kind. Default:
-	// the Manager's.
+	// Locks stores the lock object, for another kind of lock in the same realm. It must be
+	// comparable, and the same for all elections of that kind. Default: the Manager's.
 	Locks lock.Store
-	// MigrateFrom is the lock that this election had until now, while there may be
-	// members that know no other. It is taken first, and the election is led only while
-	// both are held. All members that know both must be given both.
+	// MigrateFrom is the election's old lock, for as long as some members may know only that
+	// one. A member takes it first, and leads only while it holds both locks. All members that
+	// know both must be given both.
 	MigrateFrom *LockRef
 	// Timing defaults to the Manager's, single fields to what Filled puts in.
 	Timing record.Timing
@@ -105,16 +103,16 @@ type Spec struct {
 	// Foreign says which electors that are not ours share the lock. Default: none.
 	Foreign Foreigners
 	// Range gives each term a range of wall-clock time that it shares with no other; see
-	// Status.Range. A lock with ranges is not released before its range is over, so a
-	// handover takes up to leaseDuration. All members must say the same.
+	// Status.Range. The holder does not release such a lock before its range is over, so a
+	// handover takes up to leaseDuration. All members must have the same setting.
 	Range bool
-	// Outage says what becomes of a term whose renewals no longer come through. Default:
-	// its work stops. With OutageFailOpen, For defaults to 10 x leaseDuration.
+	// Outage says what happens to a term whose renewals fail. Default: its work stops. With
+	// OutageFailOpen, For defaults to 10 x leaseDuration.
 	Outage Outage
-	// Renewal is what keeps a term alive: beats of the member's session, whatever the number
-	// of elections, or renewals of the record. Default: the session, where that is possible:
-	// where the lock is in the Manager's store and shared with nobody, and has its durations.
-	// Members of both settings may live side by side.
+	// Renewal is what keeps a term alive: the beats of the member's session, which renew any
+	// number of elections at once, or renewals of the record. Default: the session, unless
+	// record.Features.SessionObstacle says why not. Members of both settings may live side by
+	// side.
 	Renewal record.Renewal
 }
 
@@ -124,7 +122,7 @@ type LockRef struct {
 	Locks lock.Store
 }
 
-// abortLogTime is how long the last words of a process that aborts may take.
+// abortLogTime is how long a process that aborts may take to log why.
 const abortLogTime = 100 * time.Millisecond
 
 // exitAborted is the exit status of a process that lost control of its work.
@@ -133,9 +131,9 @@ const exitAborted = 70
 var dns1123 = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 const (
-	// maxLabel is how long a value may be that is also written as a label.
+	// maxLabel is the greatest length of a value that is also written as a label.
 	maxLabel = 63
-	// maxObject is how long the name of an object may be.
+	// maxObject is the greatest length of an object's name.
 	maxObject = 253
 )
 
@@ -283,7 +281,7 @@ func (s *Spec) complete(c *Config) error {
 	return nil
 }
 
-// features are those that must go together.
+// features returns the settings that may rule each other out.
 func (s *Spec) features(c *Config) record.Features {
 	return record.Features{
 		Disabled: s.Disabled, Ranges: s.Range, FailsOpen: s.Outage.Mode == OutageFailOpen, Migrates: s.MigrateFrom != nil,
@@ -294,10 +292,10 @@ func (s *Spec) features(c *Config) record.Features {
 // sharedWith names the electors that are not ours.
 var sharedWith = map[Sharing]string{SharedWithClientGo: "client-go", SharedWithIstio: "istio"}
 
-// failOpenLeases is for how many leaseDurations a term fails open where nothing is said.
+// failOpenLeases is the default for how long a term fails open, in leaseDurations.
 const failOpenLeases = 10
 
-// completeOutage fills in how long a term fails open.
+// completeOutage checks how long a term fails open, or fills it in.
 func (s *Spec) completeOutage() error {
 	open := s.Outage.Mode == OutageFailOpen
 	switch {

@@ -19,16 +19,16 @@ type frozen struct {
 func (f *frozen) Now() record.Instant { return record.Instant(time.Since(f.start) + f.ahead) }
 func (f *frozen) Wall() time.Time     { return time.Now() }
 
-// contained is a runner that returns some time after it was told to stop, or of itself. If it says when its processes
-// ended, then that was so long before the deadline.
+// contained is a runner that returns some time after it was told to stop, or by itself. If it reports
+// when its processes ended, it reports a time that long before the deadline.
 type contained struct {
 	says    bool
 	returns time.Duration
 	before  time.Duration
 	isNot   bool
-	// stopped: it is told to stop at once, and to be dead long before the end of its term.
+	// stopped: the test tells it to stop at once, and to be dead long before the end of its term.
 	stopped bool
-	// first: it returns once itself is closed, and nobody told it to.
+	// first: it returns once itself is closed, without being told to stop.
 	first  bool
 	itself chan struct{}
 }
@@ -47,10 +47,9 @@ func (c contained) Run(ctx context.Context, term Term) error {
 	return nil
 }
 
-// A process that was frozen beyond a term's deadline goes on only where all of the work is known
-// to have ended by then.
-//
-// The same where its runner returns before its guard's time comes.
+// A process that was frozen past a term's deadline goes on only if all of the work is known to have
+// ended by the deadline.
+// The same holds if its runner returns before its guard's time comes.
 func TestFrozenBeyondTheDeadline(t *testing.T) {
 	for name, c := range map[string]struct {
 		runner contained
@@ -94,7 +93,7 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 					close(c.runner.itself)
 					wg.Wait()
 				}
-				w.keep() // the timer comes when the process goes on
+				w.keep() // the timer fires when the process goes on
 				wg.Wait()
 				mu.Lock()
 				defer mu.Unlock()
@@ -106,8 +105,8 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 	}
 }
 
-// When the process goes on, the stop and the guard come at once. A guard that was on its way when the stop
-// set it anew comes twice, and the runner has its time to return all the same.
+// When the process goes on, the stop and the guard come at once. A guard that was already firing when
+// the stop reset it runs twice, and the runner still has its time to return.
 func TestGuardThatComesTwice(t *testing.T) {
 	for returns, aborts := range map[time.Duration]bool{lateReturn / 2: false, 2 * lateReturn: true} {
 		synctest.Test(t, func(t *testing.T) {

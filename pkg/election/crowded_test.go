@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 )
 
-// unable is a runner that says that it is not ready, and works when it is told to.
+// unable is a runner that says that it is not ready, but works when told to.
 type unable struct{ election.Runner }
 
 func (unable) Readiness(ctx context.Context, report func(error)) error {
@@ -23,8 +23,8 @@ func (unable) Readiness(ctx context.Context, report func(error)) error {
 	return nil
 }
 
-// A member whose runners are unready in more elections than its session has room for has a
-// session all the same, of a size that its beats can carry, and takes part.
+// A member whose runners are unready in more elections than its session has room for still has a
+// session, small enough for its beats, and takes part.
 func TestMoreElectionsThanASessionCanList(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const elections = 2200

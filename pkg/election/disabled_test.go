@@ -14,8 +14,8 @@ import (
 
 func disabled(s *election.Spec) { s.Disabled = true }
 
-// Every member works for a disabled election, whatever becomes of its session, and no lock is
-// created (conformance 16).
+// Every member works for a disabled election, whatever happens to its session, and nobody creates a lock
+// (conformance 16).
 func TestDisabledEveryMemberWorks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -46,8 +46,8 @@ func TestDisabledEveryMemberWorks(t *testing.T) {
 	})
 }
 
-// A disabled election's work may go on only while it is extended: its deadline is never
-// further away than that of a renewal, and comes later with each interval.
+// A disabled election's work may go on only while it is extended: its deadline is never further away
+// than a renewal's, and each interval makes it later.
 func TestDisabledDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -82,8 +82,8 @@ func TestDisabledDeadline(t *testing.T) {
 	})
 }
 
-// A disabled election that is held again stops its work before it takes part, and one that is
-// held releases before it is worked for without.
+// A disabled election that is no longer disabled stops its work before the member takes part in it. An
+// election that becomes disabled releases its lock before work goes on without it.
 func TestDisabledIsChangedCleanly(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -130,7 +130,7 @@ func TestDisabledIsChangedCleanly(t *testing.T) {
 	})
 }
 
-// Work that fails is begun again after a pause that grows; the member does not lead meanwhile.
+// Work that fails begins again after a growing pause; the member does not lead meanwhile.
 func TestDisabledWorkFails(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)

@@ -22,8 +22,8 @@ import (
 
 var refused = memory.Reject(fmt.Errorf("%w: not this one", lock.ErrDenied))
 
-// Rules answer-for-your-writes and disowned-for-good: a lock that cannot be written is led by
-// another, and nothing else of its holder's changes.
+// Rules answer-for-your-writes and disowned-for-good: another member leads a lock that its holder cannot
+// write; the holder's other elections stay as they are.
 func TestALockThatCannotBeReleasedIsDisowned(t *testing.T) {
 	for name, giveUp := range map[string]func(t *testing.T, m *member){
 		"its election is removed": func(t *testing.T, m *member) {
@@ -72,8 +72,8 @@ func TestALockThatCannotBeReleasedIsDisowned(t *testing.T) {
 	}
 }
 
-// A member that disowned a lock and may write it again leads it again, under beats of its own
-// that nobody takes for disowned ones.
+// A member that disowned a lock leads it again once it can write it, under new beats that nobody
+// considers disowned.
 func TestADisownedLockIsTakenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -123,7 +123,7 @@ func TestADisownedLockIsTakenBack(t *testing.T) {
 	})
 }
 
-// What is too much to be listed ends the session, which frees all of it.
+// If a session cannot list all disowned locks it ends, which frees them.
 func TestTooMuchToDisownEndsTheSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(800)...)
@@ -163,8 +163,8 @@ func TestTooMuchToDisownEndsTheSession(t *testing.T) {
 	})
 }
 
-// older is the store of a member of an earlier version: it neither publishes what it understands
-// of other sessions, nor sees what they disown.
+// older is the store of a member of an earlier version: it neither publishes its protocol nor sees what
+// others disown.
 type older struct{ *memory.Store }
 
 func (s older) Put(ctx context.Context, name string, r record.Record, replaces record.Version) (record.Version, error) {
@@ -195,8 +195,8 @@ func (s older) Watch(ctx context.Context, deliver func(lock.Event)) error {
 	})
 }
 
-// Beside a member of an earlier version, there already or to come, the session ends, since
-// nothing else would free the lock for it.
+// If there is a member of an earlier version, or one joins, the session ends: nothing else would free
+// the lock for it.
 func TestWhatAnOlderMemberWaitsForEndsTheSession(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprintf("late=%v", late), func(t *testing.T) {
@@ -230,9 +230,9 @@ func TestWhatAnOlderMemberWaitsForEndsTheSession(t *testing.T) {
 	}
 }
 
-// Writes of one lock are refused, hang, are carried out late and are not answered, by turns, for
-// all members, while it is given up again and again. Nobody works beside another, and no other
-// election is touched.
+// All members' writes of one lock are refused, hang, are carried out late and get no answer, in turn,
+// while the lock is given up again and again. No member works beside another, and no other election is
+// affected.
 func TestDisownedInBadWeather(t *testing.T) {
 	for trial := range uint64(12) {
 		inBubble(t, func(t *testing.T) {

@@ -15,14 +15,14 @@
 //
 // # Goroutines
 //
-// Run owns everything: one goroutine steps the member, one reads each watch, one the preferred
-// revision; a bounded number make requests; and each term that has a runner has one goroutine for it.
-// All of them have ended when Run returns. Following an election costs no goroutine. The methods of
-// Manager and Status may be called from any goroutine.
+// Run owns all goroutines: one steps the member, one reads each watch, one reads the preferred revision;
+// a bounded number make requests; and each term with a runner has one. All of them have ended when Run
+// returns. Following an election costs no goroutine. The methods of Manager and Status may be called
+// from any goroutine.
 //
 // # Loss of control
 //
-// A runner that has not returned when its time to stop is over, and a host that was held up past a
-// deadline, end the process through Config.Abort: work that cannot be stopped must not outlive the
-// lock. A process whose work is all done by others (Contained), and had ended in time, goes on.
+// The Manager ends the process through Config.Abort if a runner has not returned when its time to stop
+// is over, or if the host was held up past a deadline: work that cannot be stopped must not outlive the
+// lock. The process goes on if other processes did all of its work (Contained) and ended in time.
 package election

@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A term that its record renews counts from when a renewal was sent, however slow the answer.
+// A term that its record renews counts from when the renewal was sent, however slow the answer is.
 func TestTermCountsFromTheSending(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -48,8 +48,8 @@ func TestTermCountsFromTheSending(t *testing.T) {
 	})
 }
 
-// A list that was asked for before an answer came says nothing against that answer: the store
-// does not look as if it had been restored, however late the list comes.
+// A list that was requested before an answer came does not contradict that answer: however late the list
+// comes, the store does not look restored.
 func TestAnswerOvertakesAList(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -70,12 +70,12 @@ func TestAnswerOvertakesAList(t *testing.T) {
 	})
 }
 
-// A request for an election that was given up is answered late, when the election that was
-// added in its place leads under the same lock: the old one writes nothing for it any more.
+// A request for an election that was given up gets its answer when the election added in its place leads
+// under the same lock. The old election writes nothing there any more.
 func TestAnswersForAnElectionThatWasGivenUp(t *testing.T) {
 	for name, late := range map[string]struct {
 		op memory.Op
-		// before is what became of the writes that came first.
+		// before is the outcome of the writes that came first.
 		before error
 		answer func(do func() error) error
 	}{
@@ -131,7 +131,7 @@ func TestAnswersForAnElectionThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// While both locks are held the work is granted what the one that is migrated from is worth.
+// While a member holds both locks, the deadline is no later than the old lock's last renewal allows.
 func TestOuterDeadlineBinds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -154,7 +154,7 @@ func TestOuterDeadlineBinds(t *testing.T) {
 	})
 }
 
-// A member of both locks begins its terms above those of the one that is migrated from.
+// A member of both locks begins its terms above the tokens of the old lock.
 func TestTokenIsAboveTheOldLocks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -23,11 +23,11 @@ type entrant struct {
 	id member.ID
 	// removal is nil until the election is to be given up.
 	removal *removal
-	// beyond is what its runner does beyond its terms; nil for nothing, and before that begins.
+	// beyond is its runner's work beyond its terms; nil if there is none, and before it begins.
 	beyond *beyond
 	// withdraw ends the work of an election that is disabled; nil otherwise.
 	withdraw context.CancelCauseFunc
-	// unready: its runner would not be able to work, as far as it said.
+	// unready: its runner could not work in a term, by its last report.
 	unready atomic.Bool
 }
 
@@ -38,7 +38,7 @@ type beyond struct {
 	goroutines int
 }
 
-// removal is why an election is given up; left is closed when it was.
+// removal is why this member gives an election up; left is closed once it has.
 type removal struct {
 	why  machine.Reason
 	left chan struct{}
@@ -54,8 +54,8 @@ type spec struct {
 	*member.Settings
 }
 
-// keptLocked is what the manager keeps of a complete Spec. Elections that follow each other with the
-// same settings share one copy: there may be ten thousand.
+// keptLocked returns what the manager keeps of a complete Spec. Elections that are added one after
+// another with the same settings share one copy: there may be ten thousand.
 func (m *Manager) keptLocked(s *Spec) spec {
 	settings := member.Settings{
 		Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Foreign: s.Foreign, Range: s.Range, Outage: s.Outage, Renewal: s.Renewal,
@@ -100,7 +100,7 @@ type news struct {
 	removal *removal
 }
 
-// noteLocked hands an election that was added or removed to the host, if it has to do with it.
+// noteLocked tells the host that an election was added or removed. Disabled ones do not concern it.
 func (m *Manager) noteLocked(e *entrant) {
 	if e.spec.Disabled {
 		return
@@ -116,7 +116,7 @@ func (m *Manager) tell() {
 	}
 }
 
-// all are the present elections that are held, in the order of their names.
+// all returns the present elections that are not disabled, in the order of their names.
 func (m *Manager) all() []news {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,7 +130,7 @@ func (m *Manager) all() []news {
 	return all
 }
 
-// unread are the elections that were added or removed since the last call.
+// unread returns the elections that were added or removed since the last call.
 func (m *Manager) unread() []news {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// ranked is a policy of somebody's own that cannot be compared.
+// ranked is a user's policy that cannot be compared.
 type ranked struct {
 	priority.Policy
 	order []string
 }
 
-// Settings are kept once for elections that have them alike, and for no others.
+// Elections with the same settings share one copy of them, and no others do.
 func TestSettingsAreSharedByThoseThatAreAlike(t *testing.T) {
 	m, err := NewManager(Config{Group: "edge", Host: "m1", Member: Member{Revision: "stable"}, Locks: memory.New(clock.Boottime()).Store()})
 	if err != nil {

@@ -15,23 +15,23 @@ type Entry struct {
 	Runner Runner
 }
 
-// Change is what becomes of a Manager's elections.
+// Change is a change of a Manager's elections.
 type Change struct {
-	// Remove names elections to be given up.
+	// Remove names elections to give up.
 	Remove []string
-	// Put are elections to take part in. Where there is one of that name, it is given up, and
-	// the new one takes its place.
+	// Put are elections to take part in. A present one of the same name is given up, and the
+	// new one takes its place.
 	Put []Entry
 }
 
-// Apply changes the elections that this member takes part in. It is judged whole: with an
-// error nothing has changed. The error names everything that is wrong with a Spec, every name
-// or lock that is taken and every election that there is not, or wraps ErrStopped.
+// Apply changes the elections that this member takes part in: all of the Change or, with an
+// error, nothing. The error names everything that is wrong with a Spec, every name or lock
+// that is taken and every election that does not exist, or wraps ErrStopped.
 //
-// Apply waits for nothing. An election that takes the place of another, or that has a lock of
-// one that is given up, is begun once that has stopped its work, has let go its locks and has
-// ended its work beyond its terms. No election waits for any other. A later change may take
-// out what still waits.
+// Apply does not block. An election that takes the place of another, or that has a lock of one
+// that is given up, begins once the other has stopped its work, released its locks and ended
+// its work beyond its terms. It waits for no further election. A later change may remove an
+// election that still waits.
 func (m *Manager) Apply(c Change) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,8 +53,8 @@ func (m *Manager) Apply(c Change) error {
 }
 
 // Settled returns a channel that is closed once the changes so far are in force: each election
-// that was given up has stopped its work and has let go its locks, and each that took a place has
-// begun to take part. Later changes put that off. The end of Run closes it too.
+// that was given up has stopped its work and released its locks, and each new one has begun to
+// take part. Later changes delay that. The end of Run closes the channel, too.
 func (m *Manager) Settled() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,7 +64,7 @@ func (m *Manager) Settled() <-chan struct{} {
 	return settled
 }
 
-// settleLocked tells who waits for that, if it is so.
+// settleLocked closes the channels of Settled if all changes are in force.
 func (m *Manager) settleLocked() {
 	if len(m.heirs) > 0 || len(m.leaving) > 0 {
 		return
@@ -75,8 +75,8 @@ func (m *Manager) settleLocked() {
 	m.settled = nil
 }
 
-// judgeLocked returns an entrant for each Entry that a change puts, or an error that names all
-// that stands against the change.
+// judgeLocked returns an entrant for each Entry that a change puts, or an error that names
+// everything that is wrong with the change.
 func (m *Manager) judgeLocked(c Change) ([]*entrant, error) {
 	if m.finished {
 		return nil, fmt.Errorf("changing elections: %w", ErrStopped)
@@ -154,7 +154,7 @@ func (m *Manager) giveUpLocked(name string, why machine.Reason) {
 	m.noteLocked(e)
 }
 
-// placeLocked takes part in an election, or has it wait for one that has its name or a lock.
+// placeLocked takes part in an election, or makes it wait for one that has its name or a lock.
 func (m *Manager) placeLocked(e *entrant) {
 	if first := m.beforeLocked(e); first != nil {
 		m.waiting[first] = append(m.waiting[first], e)
@@ -164,9 +164,9 @@ func (m *Manager) placeLocked(e *entrant) {
 	m.enterLocked(e)
 }
 
-// beforeLocked is an election that must be gone before e begins, since it has the name or a
-// lock of e; nil if there is none. A lock that is given up counts by its name alone: two stores
-// may lead to one object.
+// beforeLocked returns an election that must be gone before e begins, since it has the name or
+// a lock of e; nil if there is none. Locks of elections that are given up are compared by name
+// alone: two stores may lead to one object.
 func (m *Manager) beforeLocked(e *entrant) *entrant {
 	if first := m.elections[e.spec.Name]; first != nil {
 		return first
@@ -182,19 +182,18 @@ func (m *Manager) beforeLocked(e *entrant) *entrant {
 	return nil
 }
 
-// leftLocked takes in that nothing of an election goes on any more, and places those that
-// waited for it.
+// leftLocked places the elections that waited for e, of which nothing goes on any more.
 func (m *Manager) leftLocked(e *entrant) {
 	heirs := m.waiting[e]
 	delete(m.waiting, e)
 	for _, h := range heirs {
-		if m.heirs[h.spec.Name] == h && !m.finished { // it may have been taken out since
+		if m.heirs[h.spec.Name] == h && !m.finished { // a later change may have removed it
 			m.placeLocked(h)
 		}
 	}
 }
 
-// unlockedLocked takes in that an election has let go its locks.
+// unlockedLocked notes that an election has released its locks.
 func (m *Manager) unlockedLocked(e *entrant) {
 	for _, l := range e.spec.lockNames() {
 		delete(m.locks, l)
@@ -205,8 +204,7 @@ func (m *Manager) unlockedLocked(e *entrant) {
 	}
 }
 
-// restLocked takes in that one of the goroutines of an election that go on beyond its terms
-// has ended.
+// restLocked notes that one of the goroutines of e.beyond has ended.
 func (m *Manager) restLocked(e *entrant) {
 	e.beyond.goroutines--
 	if e.beyond.goroutines == 0 && m.resting[e.spec.Name] == e {

@@ -16,7 +16,7 @@ import (
 
 func put(entries ...election.Entry) election.Change { return election.Change{Put: entries} }
 
-// workers are who is at work for an election now.
+// workers lists who works for an election now.
 func workers(j *judge, election string) (members []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -28,7 +28,7 @@ func workers(j *judge, election string) (members []string) {
 	return members
 }
 
-// A change is judged whole: what cannot be carried out changes nothing.
+// A change is all or nothing: if any part of it is impossible, nothing changes.
 func TestApplyIsJudgedWhole(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -62,7 +62,7 @@ func TestApplyIsJudgedWhole(t *testing.T) {
 	})
 }
 
-// No election waits for another that is given up at the same time.
+// No election waits for an unrelated one that is given up at the same time.
 func TestApplyExchangesOneByOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "quick", "slow")
@@ -88,7 +88,7 @@ func TestApplyExchangesOneByOne(t *testing.T) {
 	})
 }
 
-// A later change takes out what an earlier one has not begun yet.
+// A later change removes an election that an earlier one put and that has not begun yet.
 func TestApplyInQuickSuccession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -101,7 +101,7 @@ func TestApplyInQuickSuccession(t *testing.T) {
 		for _, c := range []election.Change{
 			put(name("a", "", "a2"), name("b", "", "b2")),
 			put(name("a", "", "a3"), name("c", "l", "c3")),
-			{Remove: []string{"b", "c"}, Put: []election.Entry{name("a", "", "a4"), name("d", "b", "d4")}}, // d has the lock that b lets go
+			{Remove: []string{"b", "c"}, Put: []election.Entry{name("a", "", "a4"), name("d", "b", "d4")}}, // b releases the lock that d needs
 		} {
 			if err := m.manager.Apply(c); err != nil {
 				t.Fatal(err)
@@ -123,7 +123,7 @@ func TestApplyInQuickSuccession(t *testing.T) {
 	})
 }
 
-// beyond is a runner with work beyond its terms, which takes a while to end.
+// beyond is a runner whose work beyond its terms takes a while to end.
 type beyond struct {
 	election.Runner
 	begun, ended func()
@@ -137,7 +137,7 @@ func (b beyond) Background(ctx context.Context) error {
 	return nil
 }
 
-// An election is taken up again when all of what it was has ended, beyond its terms too.
+// An election is taken up again once all of its former work has ended, including work beyond its terms.
 func TestApplyWaitsForWorkBeyondTerms(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -168,8 +168,8 @@ func TestApplyWaitsForWorkBeyondTerms(t *testing.T) {
 	})
 }
 
-// Whoever watches an election that never begins is told that it is over: when it is taken out, and
-// when the member ends.
+// A watcher of an election that never begins learns that it is over: when a change removes it, and when
+// the member ends.
 func TestWatchOfWhatNeverBegins(t *testing.T) {
 	for what, end := range map[string]func(*member) error{
 		"taken out":       func(m *member) error { return m.manager.Remove(context.Background(), "a") },
@@ -212,8 +212,8 @@ func TestWatchOfWhatNeverBegins(t *testing.T) {
 	}
 }
 
-// Whatever is exchanged, when, and with whichever faults: no two work at once, and in the end
-// everything is led as the last change says.
+// Whatever is exchanged, at whatever time and with whatever faults, no two members work at once, and in
+// the end every election is led as the last change says.
 func TestApplyAmongFaults(t *testing.T) {
 	for seed := range uint64(30) {
 		inBubble(t, func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestApplyAmongFaults(t *testing.T) {
 				if random.IntN(4) == 0 {
 					s.Disabled = true
 				}
-				if e == "d" || s.Disabled { // its own work: everybody does it
+				if e == "d" || s.Disabled { // disabled: every member works
 					return election.Entry{Spec: s}
 				}
 				return election.Entry{Spec: s, Runner: g.judge.runner(m.name, g.stop)}

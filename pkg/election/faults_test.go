@@ -13,8 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What a member cannot renew it stops by the deadline, whatever the
-// way in which the store fails, and leads again, in its next cycle, once it can.
+// Work that a member cannot renew stops by the deadline, in whatever way the store fails. The member
+// leads again, in its next cycle, once it can.
 func TestStoreFailsUnderTheLeader(t *testing.T) {
 	denied := fmt.Errorf("%w: no", lock.ErrDenied)
 	for name, fail := range map[string]func(*memory.Store){
@@ -80,7 +80,7 @@ func TestCutOffLeaderIsReplaced(t *testing.T) {
 	})
 }
 
-// A renewal whose reply is lost was committed all the same; nobody stops.
+// A renewal whose reply is lost was committed; nobody stops.
 func TestLostRepliesOfRenewals(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -96,7 +96,7 @@ func TestLostRepliesOfRenewals(t *testing.T) {
 	})
 }
 
-// A release that meets a stranger's edit is tried again.
+// A release that conflicts with a stranger's edit is tried again.
 func TestReleaseAfterConflict(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -116,8 +116,8 @@ func TestReleaseAfterConflict(t *testing.T) {
 	})
 }
 
-// After a deletion the last holder begins a new term at
-// once, with a higher token, and nobody else does.
+// After a deletion the last holder begins a new term at once, with a higher token, and no other member
+// does.
 func TestDeletedLock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -138,8 +138,7 @@ func TestDeletedLock(t *testing.T) {
 	})
 }
 
-// Whose session object is deleted stops everything and comes
-// back under a new identity.
+// A member whose session object is deleted stops everything and comes back under a new identity.
 func TestDeletedSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -162,8 +161,7 @@ func TestDeletedSession(t *testing.T) {
 	})
 }
 
-// The sessions of members that left are ended by themselves, those of the dead by
-// others, and their slots are used again.
+// Members that leave end their sessions, others end those of the dead, and the slots are used again.
 func TestSessionsEndAndAreReused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -200,8 +198,8 @@ func TestSessionsEndAndAreReused(t *testing.T) {
 	})
 }
 
-// Rule no-flapping: a member whose earlier session fell is no reason to move a running term until
-// it has been seen alive for a while.
+// Rule no-flapping: for a member whose earlier session fell, no running term moves until others have
+// seen it alive for a while.
 func TestFallenMemberIsOnProbation(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -231,8 +229,8 @@ func TestFallenMemberIsOnProbation(t *testing.T) {
 	})
 }
 
-// A member that fell, came back, lived through its probation and left is not taken for fallen
-// again, though the session that fell still stands beside the one that it left.
+// A member that fell, came back, lived through its probation and left does not count as fallen again,
+// though the fallen session still stands beside the one that it left.
 func TestForgivenMemberLeaves(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -261,8 +259,7 @@ func TestForgivenMemberLeaves(t *testing.T) {
 	})
 }
 
-// A preference that flips every second moves an election at most once
-// per minHold.
+// A preference that flips every second moves an election at most once per minHold.
 func TestFlappingPreference(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -286,7 +283,7 @@ func TestFlappingPreference(t *testing.T) {
 	})
 }
 
-// Members of one host that share a name would write one session; they are told apart.
+// Two members that share a host name would write one session; their identities tell them apart.
 func TestTwoMembersOfOneName(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

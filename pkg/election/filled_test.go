@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 )
 
-// A slot that a stranger has filled up to the API server's limit is left alone, until it is
+// Members leave a slot alone that a stranger has filled up to the API server's limit, until it is
 // another object or says something else.
 func TestASlotThatIsFull(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// forgeRenewal has a stranger write into a lock's mark that it is renewed through a session.
+// forgeRenewal lets a stranger write into a lock's mark that a session renews it.
 func forgeRenewal(t *testing.T, g *group, name, session string) {
 	t.Helper()
 	g.realm.Edit(name, func(o *codec.Object) {
@@ -32,8 +32,8 @@ func (g *group) sessionOf(name string) string {
 	return `,"session":"` + slot(name) + `","sessionUID":"` + g.realm.Read(slot(name)).Version.UID + `"`
 }
 
-// A stranger makes a lock look as if its holder's session kept it alive. The others go by what stood
-// beside the holder's beat, and so does the holder: it goes on renewing the record.
+// A stranger makes a lock look as if its holder's session kept it alive. The others rely on what stood
+// beside the holder's beat, and so does the holder: it keeps renewing the record.
 func TestForgedToASession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -56,8 +56,8 @@ func TestForgedToASession(t *testing.T) {
 	})
 }
 
-// Writes of a lock hang whose holder fails open, and it is edited in the same way. Whoever waits for the
-// holder goes on waiting.
+// The same edit hits a lock whose holder fails open while its writes hang. Members that wait for the
+// holder keep waiting.
 func TestForgedToASessionWhileItFailsOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -85,8 +85,8 @@ func TestForgedToASessionWhileItFailsOpen(t *testing.T) {
 	})
 }
 
-// The same where the election's lease is shorter than the session's, and the holder is cut off: its work
-// is dead before the others take the lock.
+// The same, with a lease shorter than the session's and a holder that is cut off: its work is dead
+// before the others take the lock.
 func TestForgedToASessionWithALongerLease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -112,7 +112,7 @@ func TestForgedToASessionWithALongerLease(t *testing.T) {
 	})
 }
 
-// A mark that names no session is nobody's beat, also for a member that has no session yet.
+// A mark that names no session counts as nobody's beat, even for a member that has no session yet.
 func TestForgedToNoSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -134,7 +134,8 @@ func TestForgedToNoSession(t *testing.T) {
 	})
 }
 
-// The other way round: who joins after the edit knows nothing of the session, and sees renewals of the record.
+// The reverse: a member that joins after the edit knows nothing of the session, and sees renewals of the
+// record.
 func TestForgedToARecordBeforeSomebodyJoins(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")

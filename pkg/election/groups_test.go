@@ -9,8 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A group is renamed by a rolling restart, so members of two groups use one lock. The holder's
-// session keeps it from the others as long as it lives, whatever its group, and no longer.
+// A rolling restart renames a group, so members of two groups use one lock. The holder keeps it as long
+// as its session lives, whatever its group, and no longer.
 func TestARenamedGroup(t *testing.T) {
 	for _, renewal := range []record.Renewal{record.RenewalSession, record.RenewalRecord} {
 		t.Run(string(renewal), func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestARenamedGroup(t *testing.T) {
 						t.Errorf("%s is led by %v", e, l)
 					}
 				}
-				// One of the former name comes back, leads when the others are gone, and dies.
+				// A member of the former group comes back, leads once the others are gone, and dies.
 				g.bend = named("edge")
 				last := g.join("m4", "stable", stable)
 				after(10 * time.Second)

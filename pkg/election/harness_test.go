@@ -19,7 +19,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// bubbleClock is the clock of a synctest bubble: virtual time.
+// bubbleClock is the virtual clock of a synctest bubble.
 type bubbleClock struct{ start time.Time }
 
 func newBubbleClock() bubbleClock { return bubbleClock{time.Now()} }
@@ -45,7 +45,7 @@ func newJudge() *judge {
 	return &judge{spans: map[string][]*span{}, begun: make(chan string, 1024)}
 }
 
-// runner works from when it is called until it is told to stop, and for stopTime longer.
+// runner works from its call until it is told to stop, and for stopTime longer.
 func (j *judge) runner(member string, stopTime time.Duration) election.Runner {
 	return election.RunnerFunc(func(ctx context.Context, t election.Term) error {
 		s := &span{member: member, token: t.Token, from: time.Now()}
@@ -113,7 +113,7 @@ func (j *judge) terms() int {
 	return n
 }
 
-// allWith says whether the last work that began in each of so many elections is that of one of the members.
+// allWith says whether the last work that began in each of n elections belongs to one of the members.
 func (j *judge) allWith(elections int, among []*member) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -129,7 +129,7 @@ func (j *judge) allWith(elections int, among []*member) bool {
 	return true
 }
 
-// begunSince is how long after an instant each work began that began after it.
+// begunSince is how long after an instant each later work began.
 func (j *judge) begunSince(at time.Time) (took []time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -143,7 +143,7 @@ func (j *judge) begunSince(at time.Time) (took []time.Duration) {
 	return took
 }
 
-// gaps is for how long nobody worked between each two terms of an election.
+// gaps lists how long nobody worked between consecutive terms of an election.
 func (j *judge) gaps() (all []time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -197,7 +197,7 @@ type group struct {
 	bend  func(*election.Config, *election.Spec)
 	// renewal says how a member renews an election; nil for the default.
 	renewal func(member, election string) record.Renewal
-	// differ bends single elections.
+	// differ changes single elections.
 	differ func(*election.Spec)
 }
 
@@ -268,7 +268,7 @@ type zapClock struct{}
 func (zapClock) Now() time.Time                       { return time.Now() }
 func (zapClock) NewTicker(time.Duration) *time.Ticker { panic("the log writes at once") }
 
-// end lets the members leave, one after the other, and says where two were at work at once.
+// end lets the members leave, one after the other, and reports where two worked at once.
 func (g *group) end(members ...*member) {
 	g.t.Helper()
 	for _, m := range members {
@@ -288,7 +288,7 @@ func (m *member) leave(t *testing.T) {
 	}
 }
 
-// leaders is who leads each election, by the members' own word.
+// leaders says who leads each election, as the members report it.
 func leaders(members ...*member) map[string][]string {
 	found := map[string][]string{}
 	for _, m := range members {
@@ -301,14 +301,14 @@ func leaders(members ...*member) map[string][]string {
 	return found
 }
 
-// after lets virtual time pass until everything that happens in it has happened.
+// after waits until virtual time has passed and everything due in it has happened.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// holdingUp is a log that holds its writer up now and then, so that much waits for it: the
-// driver then takes it in at once.
+// holdingUp is a log that sometimes holds its writer up, so that inputs pile up: the driver then takes
+// them in at once.
 func holdingUp(random *rand.Rand) *zap.Logger {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel),
 		zap.Hooks(func(zapcore.Entry) error {

@@ -19,12 +19,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// heldUp is a log that holds the host up for so long at certain entries.
+// heldUp is a log that holds the host up for a given time at certain entries.
 func heldUp(d time.Duration, at func(zapcore.Entry) bool) *zap.Logger {
 	return heldUpBy(func() { time.Sleep(d) }, at)
 }
 
-// heldUpBy is a log that holds the host up until hold returns at certain entries.
+// heldUpBy is a log that holds the host up at certain entries, until hold returns.
 func heldUpBy(hold func(), at func(zapcore.Entry) bool) *zap.Logger {
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), nowhere{}, zap.InfoLevel)
 	return zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
@@ -40,8 +40,8 @@ type nowhere struct{}
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (nowhere) Sync() error                 { return nil }
 
-// A host that was held up learns that it took the lock that it moves to after the
-// validity of the one that it moves from has ended: no work begins (rule dead-by-the-deadline).
+// A host that was held up learns that it took the new lock after the validity of the old one has ended:
+// no work begins (rule dead-by-the-deadline).
 func TestMigrationStartsNothingTooLate(t *testing.T) {
 	for round := range 10 {
 		synctest.Test(t, func(t *testing.T) {
@@ -85,15 +85,15 @@ func TestMigrationStartsNothingTooLate(t *testing.T) {
 	}
 }
 
-// byName is a store that is watched by name.
+// byName is a store that a member watches by name.
 type byName struct{ *memory.Store }
 
 func (s byName) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
 	return s.Watch(ctx, lock.Only(names, deliver))
 }
 
-// A list that was asked for before an election was added says nothing of its lock: it
-// is not taken for absent, and the store not for restored (rule newer-by-version).
+// A list that was requested before an election was added says nothing of its lock: the lock does not
+// count as absent, nor the store as restored (rule newer-by-version).
 func TestListByNameOfOthersOnly(t *testing.T) {
 	for round := range 10 {
 		synctest.Test(t, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestListByNameOfOthersOnly(t *testing.T) {
 			named.On(memory.List, memory.Once(memory.Delay(time.Second)))
 			add("x")
 			after(500 * time.Millisecond)
-			m1.prefs.values <- canary // the host is held up while the list of x comes in
+			m1.prefs.values <- canary // holds the host up while the list of x arrives
 			after(time.Second)
 			add("y")
 			after(20 * time.Second)
@@ -131,15 +131,15 @@ func TestListByNameOfOthersOnly(t *testing.T) {
 	}
 }
 
-// heldClock is a clock that holds the host up where it asks for the time, which it does
-// before and after everything it does. All others go on: guards, runners, requests, watches.
+// heldClock is a clock that holds the host up whenever it reads the time, which it does before and after
+// everything it does. Guards, runners, requests and watches go on.
 type heldClock struct {
 	bubbleClock
 	driver atomic.Uintptr
 	hold   atomic.Pointer[func() holdUp]
 }
 
-// holdUp is for how long the host stands still. Stale: it goes on with the time of before.
+// holdUp is how long the host stands still. If stale, it gets the time from before.
 type holdUp struct {
 	d     time.Duration
 	stale bool
@@ -150,7 +150,7 @@ func newHeldClock(c bubbleClock) *heldClock { return &heldClock{bubbleClock: c} 
 // drive makes the calling goroutine the one that is held up.
 func (c *heldClock) drive() { c.driver.Store(goroutine()) }
 
-// on has f say at each look at the clock for how long the host is held up there; nil: never.
+// on lets f decide, at each reading of the clock, how long to hold the host up; nil for never.
 func (c *heldClock) on(f func() holdUp) {
 	if f == nil {
 		c.hold.Store(nil)
@@ -159,8 +159,7 @@ func (c *heldClock) on(f func() holdUp) {
 	c.hold.Store(&f)
 }
 
-// once holds the host up at its next look at the clock in a function of that name; empty for
-// any.
+// once holds the host up at the next reading of the clock in a function of that name; empty for any.
 func (c *heldClock) once(within string, h holdUp) {
 	var done atomic.Bool
 	c.on(func() holdUp {
@@ -189,11 +188,11 @@ func (c *heldClock) Now() record.Instant {
 	return c.bubbleClock.Now()
 }
 
-// underLock says whether the caller looks at the clock inside the lock of a work or a status:
-// who waits for a lock does not let virtual time pass.
+// underLock says whether the caller reads the clock inside the lock of a work or a status: a goroutine
+// that waits for a mutex keeps virtual time from passing.
 func underLock() bool { return inside("(*work)") || inside("(*Status)") || inside("election.begin") }
 
-// inside says whether a function whose name contains that looks at the clock.
+// inside says whether a function whose name contains the text reads the clock.
 func inside(name string) bool {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -208,13 +207,13 @@ func inside(name string) bool {
 	}
 }
 
-// goroutine is the function that the calling goroutine began with. A member has one host, so
-// among its goroutines that tells it from all others; and it costs much less than their numbers.
+// goroutine is the function that the calling goroutine began with. A member has one host, so this
+// distinguishes the host's goroutine from all others, and costs much less than goroutine numbers.
 func goroutine() uintptr {
 	var pcs [128]uintptr
 	n := runtime.Callers(1, pcs[:])
 	if n == len(pcs) {
 		panic("the stack is deeper than that")
 	}
-	return runtime.FuncForPC(pcs[n-2]).Entry() // the last one is the runtime's
+	return runtime.FuncForPC(pcs[n-2]).Entry() // the outermost one is the runtime's
 }

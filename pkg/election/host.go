@@ -16,7 +16,7 @@ import (
 )
 
 // host runs one incarnation: it tells the member what happens, and does what the member asks for. It
-// decides nothing. What it has belongs to the goroutine of run; the others post to the inbox.
+// decides nothing. The goroutine of run owns its fields; the others post to the inbox.
 type host struct {
 	m      *Manager
 	cfg    *Config
@@ -29,18 +29,18 @@ type host struct {
 	inbox  chan member.Input
 	// helpers are the requests, the watches and the runners.
 	helpers sync.WaitGroup
-	// stores are what the member knows by numbers; watches end the watches.
+	// stores are indexed by the member's numbers for them; watches cancel the watches.
 	stores   []lock.Store
 	watches  map[uint64]context.CancelFunc
 	entrants map[member.ID]*entrant
 	works    map[member.ID]*work
-	// reach is what the terms go by that our session keeps alive; nil before its first beat.
+	// reach is the deadline of the terms that our session keeps alive; nil before its first beat.
 	reach *reach
-	// unready are those whose runners the member believes not to be ready.
+	// unready are the elections whose runners the member believes not to be ready.
 	unready map[member.ID]bool
 }
 
-// newHost is that of a new incarnation, which has what an earlier one left.
+// newHost makes the host of a new incarnation, which inherits what an earlier one left.
 func newHost(m *Manager, left member.Heritage) *host {
 	cfg := &m.cfg
 	identity, chance := newIdentity(cfg.Host), random(16)
@@ -62,8 +62,8 @@ func newHost(m *Manager, left member.Heritage) *host {
 	}
 }
 
-// run takes part until ctx ends or the session does. again says that the member is to come back as a
-// new incarnation.
+// run takes part until ctx or the session ends. again says that the member must come back as a new
+// incarnation.
 func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool, err error) {
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer h.drain()
@@ -110,7 +110,7 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 	return again && ctx.Err() == nil, err
 }
 
-// gather takes what else is in the inbox, so that a burst costs one step.
+// gather empties the inbox, so that a burst costs one step.
 func (h *host) gather(in []member.Input) []member.Input {
 	for range cap(h.inbox) {
 		select {
@@ -123,7 +123,7 @@ func (h *host) gather(in []member.Input) []member.Input {
 	return in
 }
 
-// drain ends all helpers, waits for them, and throws away what they still had to say.
+// drain ends all helpers, waits for them, and discards what they still post.
 func (h *host) drain() {
 	h.cancel()
 	gone := make(chan struct{})
@@ -143,7 +143,7 @@ func (h *host) drain() {
 // post tells the member of something at its next step.
 func (h *host) post(in member.Input) { h.inbox <- in }
 
-// news are the elections that were added and removed.
+// news appends to in the elections that were added and removed.
 func (h *host) news(in []member.Input, changed []news) []member.Input {
 	var added []*member.Election
 	var removed []member.Input
@@ -182,7 +182,7 @@ func (h *host) election(e *entrant) *member.Election {
 	return election
 }
 
-// store is what a store is for the member.
+// store returns a store as the member sees it: by a number.
 func (h *host) store(s lock.Store) member.Store {
 	at := slices.Index(h.stores, s)
 	if at < 0 {
@@ -359,7 +359,7 @@ func (h *host) extend(e *entrant, do member.Extend) {
 	}
 }
 
-// newIdentity is one that was never used before.
+// newIdentity returns an identity that was never used before.
 func newIdentity(host string) string {
 	return record.NewIdentity(host, binary.BigEndian.Uint32(random(4)))
 }

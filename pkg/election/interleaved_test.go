@@ -18,10 +18,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// interleaved is a world in which all that one member does comes between everything else:
-// elections whose locks are in two stores of one realm, with timings of their own, some of
-// them on the move; members whose hosts are held up between any two steps; elections,
-// members and stores that come and go. The runners' own clocks judge it.
+// interleaved is a world in which each step of one member may fall between any others. Elections have
+// locks in two stores of one realm and timings of their own, and some of them move. Hosts are held up
+// between any two steps. Elections, members and stores come and go. The runners' own clocks judge it.
 type interleaved struct {
 	*group
 	random  *rand.Rand
@@ -29,26 +28,26 @@ type interleaved struct {
 	wrong   []string
 	members []*interleavedMember
 	quit    chan struct{}
-	// revisions are what members are of, and which one is preferred in the end.
+	// revisions are the members' revisions; one of them is preferred in the end.
 	revisions []string
 }
 
 func (w *interleaved) revision() string { return w.revisions[w.random.IntN(len(w.revisions))] }
 
-// interleavedMember is a member with its ways to both stores.
+// interleavedMember is a member with its access to both stores.
 type interleavedMember struct {
 	*member
 	clock  *heldClock
 	other  byName
 	random *rand.Rand
-	unsaid map[string]chan error // what runners are to say of their readiness
+	unsaid map[string]chan error // what the runners have yet to report of their readiness
 	kinds  map[string]moving
 	away   map[string]bool // elections that it lacks for now
 }
 
 func interleave(t *testing.T, seed uint64, noise time.Duration, revisions ...string) *interleaved {
 	w := &interleaved{group: newGroup(t), random: rand.New(rand.NewPCG(seed, 7)), quit: make(chan struct{}), revisions: revisions}
-	go func() { // what nobody waits for: drivers hear of it all the time
+	go func() { // not awaited: drivers receive from it all the time
 		for n := 0; ; n++ {
 			select {
 			case <-w.quit:
@@ -62,14 +61,14 @@ func interleave(t *testing.T, seed uint64, noise time.Duration, revisions ...str
 	return w
 }
 
-// fail notes what went wrong on whatever goroutine.
+// fail notes an error from any goroutine.
 func (w *interleaved) fail(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
 }
 
-// join starts a member with the elections that specs lists, each as its kind of member.
+// join starts a member with the elections in specs, each configured as its kind of member has it.
 func (w *interleaved) join(name string, kinds map[string]moving, specs func(*interleavedMember) []election.Spec, timing record.Timing) *interleavedMember {
 	m := &interleavedMember{
 		clock: newHeldClock(w.clock), other: byName{w.realm.Store()}, kinds: kinds,
@@ -90,7 +89,7 @@ func (w *interleaved) join(name string, kinds map[string]moving, specs func(*int
 	return m
 }
 
-// take has the member take part in an election.
+// take makes the member take part in an election.
 func (w *interleaved) take(m *interleavedMember, s election.Spec) {
 	w.t.Helper()
 	says := make(chan error, 64)
@@ -104,7 +103,7 @@ func (w *interleaved) take(m *interleavedMember, s election.Spec) {
 	m.status[s.Name] = status
 }
 
-// runner works as its term allows; now and then it takes its time to stop.
+// runner works as its term allows; sometimes it is slow to stop.
 func (w *interleaved) runner(m *interleavedMember, s election.Spec) election.Runner {
 	random := rand.New(rand.NewPCG(m.random.Uint64(), 5))
 	return election.RunnerFunc(func(ctx context.Context, t election.Term) error {
@@ -123,7 +122,7 @@ func (w *interleaved) runner(m *interleavedMember, s election.Spec) election.Run
 	})
 }
 
-// again gives an election up and takes it up again; not, where giving it up takes too long.
+// again gives an election up and takes it up again, unless giving it up takes too long.
 func (w *interleaved) again(m *interleavedMember, s election.Spec) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(w.random.IntN(20_000))*time.Millisecond)
 	defer cancel()
@@ -135,7 +134,7 @@ func (w *interleaved) again(m *interleavedMember, s election.Spec) {
 	w.take(m, s)
 }
 
-// holdUps has the member's host held up now and then, for up to d.
+// holdUps holds the member's host up now and then, for up to d.
 func (m *interleavedMember) holdUps(one int, d time.Duration) {
 	random := rand.New(rand.NewPCG(m.random.Uint64(), 9))
 	m.clock.on(func() holdUp {
@@ -146,12 +145,12 @@ func (m *interleavedMember) holdUps(one int, d time.Duration) {
 	})
 }
 
-// stores are the member's ways to the two kinds of lock.
+// stores are the member's access to the two kinds of lock.
 func (m *interleavedMember) stores() []*memory.Store {
 	return []*memory.Store{m.store, m.other.Store}
 }
 
-// finish heals everything, wants each election led by one, and judges.
+// finish heals everything, expects one leader for each election, and judges.
 func (w *interleaved) finish(names []string, specs func(*interleavedMember) []election.Spec, patience time.Duration) {
 	w.t.Helper()
 	for _, m := range w.members {
@@ -189,7 +188,7 @@ func (w *interleaved) finish(names []string, specs func(*interleavedMember) []el
 	w.verdict()
 }
 
-// verdict says what the runners' own clocks and the members say went wrong.
+// verdict reports what went wrong, by the runners' own clocks and by what the members say.
 func (w *interleaved) verdict() {
 	w.t.Helper()
 	said := 0
@@ -203,8 +202,8 @@ func (w *interleaved) verdict() {
 	}
 }
 
-// starve has all writes of the lock fail by which the member leads an election, until its work
-// was to be stopped for want of a renewal. The host is held up right then.
+// starve makes all writes fail to the lock by which the member leads an election, until its work should
+// stop because it was not renewed. At that moment it holds the host up.
 func (w *interleaved) starve(m *interleavedMember, s election.Spec, lock string) {
 	for _, store := range m.stores() {
 		store.On(memory.Put, memory.Named(lock, memory.Hang()))
@@ -217,7 +216,7 @@ func (w *interleaved) starve(m *interleavedMember, s election.Spec, lock string)
 		guard := v.Deadline.Add(-s.Timing.StopGrace)
 		after(guard.Add(-time.Duration(w.random.IntN(40)) * time.Millisecond).Sub(w.clock.Now()))
 		if now := m.status[s.Name].ValidTerm(); now != nil && now.Deadline == v.Deadline {
-			// It learns that the runner has returned before it looks at what is due.
+			// It learns that the runner has returned before it sees what is due.
 			m.clock.once("(*host).run", holdUp{d: time.Duration(50+w.random.IntN(200)) * time.Millisecond, stale: true})
 			w.realm.Edit("noise", hostileEdit(w.random))
 			after(2 * s.Timing.LeaseDuration)
@@ -229,7 +228,7 @@ func (w *interleaved) starve(m *interleavedMember, s election.Spec, lock string)
 	}
 }
 
-// trouble makes the member's writes of one lock, or one operation, fail for a while.
+// trouble makes the member's writes to one lock, or one operation, fail for a while.
 func (m *interleavedMember) trouble(locks []string) {
 	s := m.stores()[m.random.IntN(2)]
 	if m.random.IntN(2) == 0 {

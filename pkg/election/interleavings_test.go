@@ -14,13 +14,13 @@ import (
 // interleavingSeeds are the schedules that TestInterleavings tries.
 var interleavingSeeds = []uint64{1, 2, 3, 10, 14}
 
-// TestInterleavings lets everything that a driver does come between everything else: it is
-// held up anywhere, while elections move from lock to lock, come and go, change their
-// preference and their readiness, and both stores fail for one member or another.
+// TestInterleavings lets every step of a driver fall between any others: it is held up anywhere, while
+// elections move from lock to lock, come and go, change their preference and their readiness, and both
+// stores fail for one member or another.
 func TestInterleavings(t *testing.T) {
 	seeds := interleavingSeeds
 	if underRace {
-		seeds = seeds[:1] // the rest without the race detector, which takes ten times as long
+		seeds = seeds[:1] // all seeds only without the race detector, which takes ten times as long
 	}
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { inBubble(t, func(t *testing.T) { interleavings(t, seed) }) })
@@ -117,7 +117,7 @@ func locksOf(s election.Spec) []string {
 	return []string{s.Lock, s.MigrateFrom.Lock}
 }
 
-// moved makes s the election as a member of that kind sees it.
+// moved returns s as a member of that kind has it.
 func moved(s election.Spec, kind moving, to, from lockIn) election.Spec {
 	s.Locks, s.Lock = to.store, to.name
 	switch kind {

@@ -15,9 +15,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// P1, P2: how many writes, one after the other, leadership takes to move. Here a write takes
-// a fixed time and is seen at once, and nothing else takes any: so few writes, and no wait.
-// No other write holds these up: the store performs one at a time.
+// P1, P2: how many consecutive writes leadership takes to move. Here a write takes a fixed time and is
+// seen at once, and nothing else takes time: so there are that few writes and no waits. No other write
+// delays these: the store performs one at a time.
 func TestWritesOfAMove(t *testing.T) {
 	const write = 3 * time.Millisecond
 	inBubble(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestWritesOfAMove(t *testing.T) {
 			for _, m := range members {
 				m.prefs.values <- to
 			}
-			sight := map[string]int{"canary": 1, "stable": 2} // whoever is preferred says that it sees it
+			sight := map[string]int{"canary": 1, "stable": 2} // the preferred member says that it sees the preference
 			moved("a switch to "+to.Revision, since, sight[to.Revision]+2)
 			if want := to.Revision; revision[leader] != want {
 				t.Errorf("switch %d: %s leads, want one of %s", i, leader, want)
@@ -87,8 +87,8 @@ func TestWritesOfAMove(t *testing.T) {
 	})
 }
 
-// A member that leaves while its work takes its time says soon that it is not ready, so that
-// nobody moves to it meanwhile; where its work stops at once, the releases go first.
+// A leaving member whose work is slow to stop soon says that it is not ready, so that nobody moves to it
+// meanwhile. If its work stops at once, the releases come first.
 func TestWhenALeavingMemberIsNotReady(t *testing.T) {
 	for _, stopTime := range []time.Duration{0, 2 * time.Second} {
 		inBubble(t, func(t *testing.T) {
@@ -121,8 +121,8 @@ func TestWhenALeavingMemberIsNotReady(t *testing.T) {
 	}
 }
 
-// Nobody hands a lock back to a member that has just left it: its release says that it leaves, however long
-// its session says that it is ready.
+// Nobody hands a lock back to a member that has just left it: the release says that the member leaves,
+// however long its session still says that it is ready.
 func TestWhoLeavesIsNotPreferredAgain(t *testing.T) {
 	for _, write := range []struct{ leaver, nominee time.Duration }{
 		{time.Millisecond, 10 * time.Millisecond},
@@ -152,7 +152,7 @@ func TestWhoLeavesIsNotPreferredAgain(t *testing.T) {
 	}
 }
 
-// handsOverAtOnce is for members that wait for nothing before they hand over.
+// handsOverAtOnce configures members that wait for nothing before they hand over.
 func handsOverAtOnce(c *election.Config, s *election.Spec) {
 	c.Timing, _ = record.Profile("fast")
 	c.Timing.PreemptDelay, c.Timing.MinHold = 0, 0
@@ -162,7 +162,7 @@ func handsOverAtOnce(c *election.Config, s *election.Spec) {
 // Nobody waits for a nominee that leaves before it has taken the lock: its session says that it is not
 // ready any more, or ends.
 func TestANomineeThatLeavesIsNotWaitedFor(t *testing.T) {
-	for _, stopTime := range []time.Duration{0, 800 * time.Millisecond} { // of the nominee's other work, b
+	for _, stopTime := range []time.Duration{0, 800 * time.Millisecond} { // of b, the nominee's other work
 		inBubble(t, func(t *testing.T) {
 			g := newGroup(t, "a")
 			g.bend = handsOverAtOnce
@@ -190,8 +190,8 @@ func TestANomineeThatLeavesIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Who leaves waits for its nominee, but not for one that hangs: its session ends all the
-// same, and nobody works meanwhile.
+// A leaver waits for its nominee, but not for one that hangs: its session ends all the same, and nobody
+// works meanwhile.
 func TestALeaverDoesNotWaitForANomineeThatHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -222,8 +222,8 @@ func TestALeaverDoesNotWaitForANomineeThatHangs(t *testing.T) {
 	})
 }
 
-// A leaver that outranks its nominee ends its session at once: a nominee of an earlier version would hand the
-// lock back while the session lives.
+// A leaver that outranks its nominee ends its session at once: a nominee of an earlier version would
+// hand the lock back while the session lives.
 func TestALeaverThatOutranksItsNomineeDoesNotWaitForIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -243,8 +243,8 @@ func TestALeaverThatOutranksItsNomineeDoesNotWaitForIt(t *testing.T) {
 	})
 }
 
-// A preference that changes again and again is published all the same by who gains nothing
-// by it, and the last one is what everybody publishes in the end.
+// Members to which a changing preference makes no difference publish it, too, and in the end all publish
+// the last one.
 func TestAPreferenceThatFlickers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -9,9 +9,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A lock is deleted whose holder is cut off and has a longer lease than the others. Its kind has a
-// stream of its own. Who sees the lock and not the sessions cannot know of that lease, and must
-// not take the lock by its own.
+// Somebody deletes a lock whose holder is cut off and has a longer lease than the others. Its kind of
+// lock has a stream of its own. A member that sees the lock but not the sessions cannot know of that
+// lease, and must not wait only for its own before it takes the lock.
 func TestALongerLeaseThatIsNotSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

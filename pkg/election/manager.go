@@ -21,25 +21,25 @@ type Manager struct {
 
 	mu        sync.Mutex
 	elections map[string]*entrant
-	locks     map[lockName]*entrant // whose each is
-	ids       member.ID             // the last one that was given
-	settings  *member.Settings      // those that were kept last
-	// heirs are elections that wait for others to let go, by their names; leaving are elections
-	// that are given up, by the names of their locks; resting are those that were forgotten, and
-	// whose work beyond their terms has not ended yet.
+	locks     map[lockName]*entrant // the election that uses each
+	ids       member.ID             // the last ID that was given out
+	settings  *member.Settings      // see keptLocked
+	// heirs, by name, are elections that wait until another one is gone.
 	heirs map[string]*entrant
-	// waiting are the heirs that wait for an election to let go.
+	// waiting lists, for an election that must be gone first, the heirs that wait for it.
 	waiting map[*entrant][]*entrant
+	// leaving, by the names of their locks, are elections that this member is giving up.
 	leaving map[string][]*entrant
+	// resting, by name, are forgotten elections whose work beyond their terms has not ended yet.
 	resting map[string]*entrant
-	// ranges are what this member knew of the ranges of elections which it left, by their names:
-	// they may come back with other locks.
+	// ranges, by name, is what this member knew of the ranges of elections that it left: they may
+	// come back with other locks.
 	ranges map[string]*member.Ranges
 	// settled are closed once no election waits, and none is being given up.
 	settled  []chan struct{}
 	running  bool
 	finished bool
-	// free is for the work of elections that are disabled; Run makes it.
+	// free is the context of disabled elections' work; Run makes it.
 	free context.Context
 	// news are the elections that were added or removed since the host last asked; changed has a
 	// value while there are some.
@@ -73,10 +73,10 @@ func NewManager(cfg Config) (*Manager, error) {
 	}, nil
 }
 
-// Add makes this member take part in an election, with the work to do during its terms;
-// a nil runner means that leadership itself is the product. It may be called before Run
-// and during it. The error names what is wrong with the Spec, a name or lock that is
-// taken, or wraps ErrStopped.
+// Add makes this member take part in an election. The runner works during its terms; it is
+// nil if leadership itself is the product. Add may be called before Run and during it. The
+// error names what is wrong with the Spec, or a name or lock that is taken, or wraps
+// ErrStopped.
 func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +100,7 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	return e.status, nil
 }
 
-// ownerLocked is the election that has a lock, or will have it; empty if none has.
+// ownerLocked names the election that uses a lock, or will use it; empty for none.
 func (m *Manager) ownerLocked(l lockName) string {
 	if owner := m.locks[l]; owner != nil {
 		return owner.spec.Name
@@ -113,7 +113,7 @@ func (m *Manager) ownerLocked(l lockName) string {
 	return ""
 }
 
-// newEntrantLocked checks what an election is to be.
+// newEntrantLocked checks an Entry and makes an entrant of it.
 func (m *Manager) newEntrantLocked(entry Entry) (*entrant, error) {
 	m.ids++
 	if err := entry.Spec.complete(&m.cfg); err != nil {
@@ -130,7 +130,7 @@ func (m *Manager) newEntrantLocked(entry Entry) (*entrant, error) {
 	return e, nil
 }
 
-// enterLocked takes part in an election that nothing stands in the way of.
+// enterLocked takes part in an election whose name and locks are free.
 func (m *Manager) enterLocked(e *entrant) {
 	m.elections[e.spec.Name] = e
 	if e.ranges != nil {
@@ -145,9 +145,8 @@ func (m *Manager) enterLocked(e *entrant) {
 	m.noteLocked(e)
 }
 
-// beginLocked starts what the election's runner does beyond its terms, and its work where it
-// is disabled. The one ends when the election is forgotten, the other before; Run joins
-// both.
+// beginLocked starts the runner's work beyond its terms, and the work of a disabled election.
+// The former ends when the election is forgotten, the latter before that; Run joins both.
 func (m *Manager) beginLocked(e *entrant) {
 	if e.spec.Disabled && e.withdraw == nil {
 		m.beginDisabledLocked(e)
@@ -182,7 +181,7 @@ func (m *Manager) beginLocked(e *entrant) {
 	}
 }
 
-// Statuses are those of the present elections, in no order.
+// Statuses returns the Status of each present election, in no order.
 func (m *Manager) Statuses() []*Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,9 +192,9 @@ func (m *Manager) Statuses() []*Status {
 	return all
 }
 
-// Remove gives an election up: it stops the runner, then releases the lock, then tells a runner
-// that is a Background to end, which Run joins. It returns nil once that is done, or the error
-// of ctx if that ends first; the removal goes on.
+// Remove gives an election up: it stops the runner, releases the lock, then tells a runner that
+// is a Background to end, which Run joins. It returns nil once that is done. If ctx ends first
+// it returns the error of ctx, and the removal goes on.
 func (m *Manager) Remove(ctx context.Context, name string) error {
 	m.mu.Lock()
 	e := m.elections[name]
@@ -243,9 +242,9 @@ func (m *Manager) forget(e *entrant) {
 	m.forgetLocked(e)
 }
 
-// Run takes part in all elections until ctx ends, then stops every runner, releases every lock
-// and leaves; last, runners that are a Background end. It returns nil after that, or an error
-// where the realm cannot be used at all. It runs once; a second call returns ErrStopped.
+// Run takes part in all elections until ctx ends. Then it stops every runner, releases every lock
+// and leaves; last, it ends runners that are a Background. It returns nil after that, or an error
+// if the realm cannot be used at all. It runs once; a second call returns ErrStopped.
 func (m *Manager) Run(ctx context.Context) error {
 	m.mu.Lock()
 	if m.running || m.finished {

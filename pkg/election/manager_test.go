@@ -15,14 +15,14 @@ import (
 
 var stable, canary = record.Prefer("stable"), record.Prefer("canary")
 
-// inBubble runs a test in virtual time. A goroutine that is left behind fails it.
+// inBubble runs a test in virtual time. A leaked goroutine fails it.
 func inBubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, test)
 }
 
-// verdict fails the test for every moment in which two worked, and wants a number of
-// terms, so that a test in which nothing happened does not pass.
+// verdict fails the test for every moment in which two worked. It also expects a number of terms, so
+// that a test in which nothing happened fails.
 func (g *group) verdict(terms int) {
 	g.t.Helper()
 	for _, o := range g.judge.overlaps() {
@@ -89,8 +89,7 @@ func TestPreferredRevisionLeads(t *testing.T) {
 	})
 }
 
-// The handover of a member that leaves costs no waiting: the nominee takes the lock at
-// once.
+// When a member leaves, the handover involves no wait: the nominee takes the lock at once.
 func TestPlannedHandoverTakesNoTime(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -109,7 +108,7 @@ func TestPlannedHandoverTakesNoTime(t *testing.T) {
 	})
 }
 
-// Who never led writes nothing and stops nothing.
+// A member that never led writes nothing and stops nothing.
 func TestLeavingWithoutHavingLed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -128,7 +127,7 @@ func TestLeavingWithoutHavingLed(t *testing.T) {
 	})
 }
 
-// A source that has not answered moves nothing, but free locks are taken.
+// A source that has not answered moves nothing, but members take free locks.
 func TestNotSyncedMovesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -147,8 +146,8 @@ func TestNotSyncedMovesNothing(t *testing.T) {
 	})
 }
 
-// A panic costs the term, not the process; rule no-flapping: the failed member
-// stands down and another leads.
+// A panic ends the term, not the process. Rule no-flapping: the failed member stands down and another
+// leads.
 func TestPanicGivesTheTermUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -177,8 +176,8 @@ func TestPanicGivesTheTermUp(t *testing.T) {
 	})
 }
 
-// A function that does not stop ends the process, at the end of
-// its grace, and its lock is not released before.
+// A function that does not stop ends the process, at the end of its grace; its lock is not released
+// before.
 func TestStubbornRunnerEndsTheProcess(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -13,9 +13,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// The lock that is migrated from is not renewed any more, and the guard stops the work before
-// the host, which is held up, hears of either. The host then learns first that the runner
-// has returned: nothing begins again, though the other lock is renewed as ever.
+// Nothing renews the old lock any more, and the guard stops the work before the host, which is held up,
+// learns of either. The host then first learns that the runner has returned: no work begins again,
+// though the other lock is still renewed.
 func TestGuardStopsAMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -37,11 +37,11 @@ func TestGuardStopsAMigration(t *testing.T) {
 
 		m1.store.On(memory.Put, memory.Named("a", memory.Delay(100*time.Millisecond)))
 		oldOfM1.On(memory.Put, memory.Hang())
-		after(4 * time.Second) // what was under way is over
+		after(4 * time.Second) // requests that were under way have ended
 		guard := m1.status["a"].ValidTerm().Deadline.Add(-profile("default").StopGrace)
 		after(guard.Add(-20 * time.Millisecond).Sub(g.clock.Now()))
 		hold.Store(true)
-		m1.store.CutWatches() // which it logs
+		m1.store.CutWatches() // it logs this
 		after(15 * time.Second)
 		g.wantLeader("a", m2, m1, m2)
 		select {

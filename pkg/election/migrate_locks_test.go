@@ -13,8 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A member that holds both locks leaves while its work takes its time to stop. One that knows
-// the old lock alone does not get that before.
+// A member that holds both locks leaves while its work is slow to stop. A member that knows only the old
+// lock does not get it before the work has stopped.
 func TestTheOldLockIsHeldUnderWork(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -33,8 +33,8 @@ func TestTheOldLockIsHeldUnderWork(t *testing.T) {
 	})
 }
 
-// The new lock is taken long after the old one, whose renewals fail: the term is valid for as
-// long as both are, from its beginning.
+// A member takes the new lock long after the old one, whose renewals fail. From its beginning, the term
+// is valid only as long as both locks are.
 func TestATermBeginsWithTheEarlierDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -42,9 +42,9 @@ func TestATermBeginsWithTheEarlierDeadline(t *testing.T) {
 		m1 := g.join("m1", "stable", stable)
 		after(5 * time.Second)
 		oldStore := old.Store()
-		var terms atomic.Int32 // from the first one on all writes succeed
+		var terms atomic.Int32 // once a term began all writes succeed
 		var asked atomic.Int64 // when the old lock was last written to
-		var tried atomic.Bool  // the new lock was to be taken
+		var tried atomic.Bool  // the member tried to take the new lock
 		oldStore.On(memory.Put, memory.Named("a", func(_ context.Context, _ memory.Call, op func() error) error {
 			if tried.Load() && terms.Load() == 0 {
 				return fmt.Errorf("%w: not renewed", lock.ErrDenied)

@@ -10,12 +10,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// Who is not ready comes last for the lock that is migrated from as well: else it would hold
-// that one while others, which are ready, hold the other.
+// A member that is not ready comes last for the old lock, too: otherwise it would hold that one while
+// ready members hold the other.
 func TestReadinessOfAMigration(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		inBubble(t, func(t *testing.T) {
-			const elections = 12 // by lot, some would go to either
+			const elections = 12 // by lot, each member would get some
 			g := newGroup(t)
 			old := g.realm.Beside()
 			stores := map[string]*memory.Store{}

@@ -37,9 +37,9 @@ func (g *group) joinMoving(name, revision string, kind moving, old *memory.Realm
 	return g.join(name, revision, stable), oldStore
 }
 
-// A rolling update from members that know the old lock to members that know both, and
-// from those to members that know only the new one: nobody works beside another, and
-// somebody always does but for the handovers.
+// A rolling update goes from members that know the old lock to members that know both, and from those to
+// members that know only the new one. No two members work at once, and except during handovers one
+// always works.
 func TestMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -79,15 +79,15 @@ func TestMigration(t *testing.T) {
 		for _, o := range g.judge.overlaps() {
 			t.Error(o)
 		}
-		// By then leadership has been with members of each of the three kinds: who leads
-		// among equals is drawn by lot, so that more terms are possible.
+		// By then members of each of the three kinds have led. A lot decides among equals, so more terms
+		// are possible.
 		if got := g.judge.terms(); got < 3 {
 			t.Errorf("%d terms", got)
 		}
 	})
 }
 
-// While both locks are held, a better member gets both of them.
+// A better member gets both locks while one member holds both.
 func TestMigrationMovesToTheBetter(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -112,7 +112,7 @@ func TestMigrationMovesToTheBetter(t *testing.T) {
 	})
 }
 
-// The same mixture while both stores fail in every way there is.
+// The same mixture of members, while both stores fail in every way there is.
 func TestMigrationInChaos(t *testing.T) {
 	for seed := range uint64(20) {
 		inBubble(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 )
 
-// On the real API server an election moves from a Lease to a ConfigMap and back, and nobody leads
-// in the steps between. Its tokens rise all the same.
+// On the real API server an election moves from a Lease to a ConfigMap and back, with nobody leading in
+// between. Its tokens rise all the same.
 func TestTokensRiseOverMovesOnTheAPIServer(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)

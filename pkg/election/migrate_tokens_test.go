@@ -18,8 +18,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// pairs are where the two locks of an election lie that moves from one to the other: own is the
-// store with the sessions, other has the objects of another kind.
+// pairs says where the two locks of a moving election are: own is the store with the sessions, other has
+// objects of another kind.
 var pairs = map[string]func(own, other *memory.Store) [2]election.LockRef{
 	"two kinds": func(own, other *memory.Store) [2]election.LockRef {
 		return [2]election.LockRef{{Lock: "a", Locks: own}, {Lock: "a", Locks: byName{other}}}
@@ -39,13 +39,13 @@ type roaming struct {
 	locks [2]election.LockRef
 }
 
-// roam starts a member that takes part in nothing yet.
+// roam starts a member without elections.
 func (g *group) roam(name, pair string, other *memory.Realm) *roaming {
 	m := g.join(name, "stable", stable)
 	return &roaming{m, g, pairs[pair](m.store, other.Store())}
 }
 
-// has gives the member the election, with the lock of that number, moved from the other one or not.
+// has gives the member the election with lock number n, moved from the other lock or not.
 func (m *roaming) has(lock int, from ...election.LockRef) {
 	m.g.t.Helper()
 	spec := election.Spec{Name: "e", Lock: m.locks[lock].Lock, Locks: m.locks[lock].Locks, Bootstrap: machine.BootstrapImmediate}
@@ -57,8 +57,8 @@ func (m *roaming) has(lock int, from ...election.LockRef) {
 	}
 }
 
-// step takes the member to a step of the way round: the first lock, the second from the first,
-// the second, the first from the second, and so on.
+// step takes the member one step around: the first lock; the second, moved from the first; the second;
+// the first, moved from the second; and so on.
 func (m *roaming) step(n int) {
 	to := (n + 1) / 2 % 2
 	if n%2 == 1 {
@@ -68,8 +68,8 @@ func (m *roaming) step(n int) {
 	m.has(to)
 }
 
-// An election moves from lock to lock and back, by restarts and without them, whoever leads in
-// the steps between, or nobody: its tokens rise over all its locks.
+// An election moves from lock to lock and back, with and without restarts, whoever leads in between, or
+// nobody. Its tokens rise across all its locks.
 func TestTokensRiseOverMovesThereAndBack(t *testing.T) {
 	for pair := range pairs {
 		t.Run(pair, func(t *testing.T) {
@@ -89,17 +89,17 @@ func moveThereAndBack(t *testing.T, pair string, seed uint64) {
 	members := []*roaming{g.roam("m1", pair, other), g.roam("m2", pair, other)}
 	for n := range 16 {
 		for i, m := range members {
-			if n > 0 && random.IntN(3) == 0 { // it takes this up by a restart
+			if n > 0 && random.IntN(3) == 0 { // it takes this step by a restart
 				m.leave(t)
 				members[i] = g.roam(m.name, pair, other)
 			}
 			members[i].step(n)
 		}
-		for range random.IntN(20) { // the store is written for others too
+		for range random.IntN(20) { // writes that are not ours
 			name := fmt.Sprintf("other-%d", random.Uint32())
 			_, _ = other.Write(name, record.Record{Group: "else"}, record.Version{})
 		}
-		// The work of before has stopped by the end of this; whether somebody leads by then is chance.
+		// The earlier work has stopped by the end of this; whether a member leads by then is chance.
 		after(500*time.Millisecond + time.Duration(random.IntN(2)*random.IntN(20_000))*time.Millisecond)
 	}
 	after(time.Minute)
@@ -114,7 +114,7 @@ func moveThereAndBack(t *testing.T, pair string, seed uint64) {
 	}
 }
 
-// lieIdle makes a lock that anybody may take at once.
+// lieIdle makes a lock that any member may take at once.
 func lieIdle(t *testing.T, r *memory.Realm, name string) {
 	t.Helper()
 	if _, err := r.Write(name, record.Record{Group: "edge", Election: "e"}, record.Version{}); err != nil {
@@ -122,8 +122,8 @@ func lieIdle(t *testing.T, r *memory.Realm, name string) {
 	}
 }
 
-// A list that was asked for before an election was added may be older than its last term under
-// another lock: its lock is not taken by what such a list says.
+// A list that was requested before an election was added may be older than the election's last term
+// under another lock: members do not take its lock by what such a list says.
 func TestAListOfBeforeAnElectionWasAdded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -155,8 +155,8 @@ func TestAListOfBeforeAnElectionWasAdded(t *testing.T) {
 	})
 }
 
-// Who holds both locks dies before it has renewed the one that it moves from. Whoever takes that,
-// and knows nothing of the other lock, has a higher token.
+// A member that holds both locks dies before it has renewed the old one. Whoever takes the old one, and
+// knows nothing of the new one, has a higher token.
 func TestTheOldLockGoesOnAboveATermOfBoth(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -173,16 +173,16 @@ func TestTheOldLockGoesOnAboveATermOfBoth(t *testing.T) {
 			}
 			return memory.DelayReply(50*time.Millisecond)(ctx, c, func() error {
 				err := op()
-				for i := range 10 { // much else is written before it is answered
+				for i := range 10 { // many other writes come before its answer
 					_, _ = g.realm.Write(fmt.Sprintf("other-%d", i), record.Record{Group: "else"}, record.Version{})
 				}
 				return err
 			})
 		}))
-		old[m1].On(memory.Deliver, memory.Delay(50*time.Millisecond)) // and before it is seen
+		old[m1].On(memory.Deliver, memory.Delay(50*time.Millisecond)) // and before the member sees it
 		old[m2].On(memory.Put, memory.Reject(lock.ErrDenied))
 		m2.has(1)
-		after(100 * time.Millisecond) // its list is of before
+		after(100 * time.Millisecond) // its list is from before
 		m1.has(0, m1.locks[1])
 		after(2500 * time.Millisecond)
 		g.wantTerms(t, 1)

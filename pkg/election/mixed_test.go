@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// beside makes a group in which "open" fails open and "b" is renewed by sessions.
+// beside makes a group in which "open" fails open and sessions renew "b".
 func beside(t *testing.T) *group {
 	g := newGroup(t, "open", "b")
 	g.differ = func(s *election.Spec) {
@@ -20,8 +20,8 @@ func beside(t *testing.T) *group {
 	return g
 }
 
-// A term that fails open outlives an outage although its member also holds locks through a
-// session, whose beats it cannot see meanwhile.
+// A term that fails open outlives an outage although its member also holds locks through a session,
+// whose beats it does not see meanwhile.
 func TestFailOpenBesideSessions(t *testing.T) {
 	for _, out := range []struct {
 		name string
@@ -71,8 +71,8 @@ func TestFailOpenBesideSessions(t *testing.T) {
 	}
 }
 
-// A member that does not see while the store answers lets go what needs its sight, and the term
-// that fails open goes on.
+// A member that sees nothing while the store answers gives up what depends on its sight; the term that
+// fails open goes on.
 func TestBlindBesideFailOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := beside(t)
@@ -96,7 +96,7 @@ func TestBlindBesideFailOpen(t *testing.T) {
 	})
 }
 
-// silent lets all that a member asks of the store, and the stream, hang.
+// silent makes all of a member's requests to the store, and the stream, hang.
 func silent(m *member) {
 	for _, op := range []memory.Op{memory.Get, memory.Put, memory.List, memory.Watch, memory.Deliver} {
 		m.store.On(op, memory.Hang())

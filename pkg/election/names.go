@@ -16,36 +16,36 @@ const (
 	Draining = machine.Draining
 )
 
-// Bootstrap says what a lock object that nobody ever held is worth.
+// Bootstrap says when a member takes a lock object that nobody ever held.
 type Bootstrap = machine.Bootstrap
 
 const (
-	// BootstrapWait: it is waited out, since it may have been deleted a moment ago.
+	// BootstrapWait: after a wait, as for a holder's lock, since it may have been deleted a moment ago.
 	BootstrapWait = machine.BootstrapWait
-	// BootstrapImmediate: it is taken at once. For locks that nobody deletes.
+	// BootstrapImmediate: at once. For locks that nobody deletes.
 	BootstrapImmediate = machine.BootstrapImmediate
 )
 
-// Outage is what becomes of a term whose renewals no longer come through: its Mode, and For, how long a
-// term may outlast its validity where that is OutageFailOpen.
+// Outage says what happens to a term whose renewals fail: its Mode, and For, how long a term may outlast
+// its validity if the Mode is OutageFailOpen.
 type Outage = machine.Outage
 
-// OutageMode says whether work stops when the store is away.
+// OutageMode says whether work stops when the store does not answer.
 type OutageMode = machine.OutageMode
 
 const (
 	// OutageStop: the work is dead by the deadline, whatever the reason.
 	OutageStop = machine.OutageStop
-	// OutageFailOpen: the term goes on past its deadline while the store says nothing. It gives the
-	// guarantee away: whoever reaches the store takes the lock meanwhile.
+	// OutageFailOpen: the term goes on past its deadline while the store does not answer. This gives up
+	// the guarantee: a member that reaches the store takes the lock meanwhile.
 	OutageFailOpen = machine.OutageFailOpen
-	// OutageUnbounded, as Outage.For, lets a term outlast its validity for as long as the store is away.
+	// OutageUnbounded, as Outage.For, lets a term outlast its validity until the store answers again.
 	OutageUnbounded = machine.OutageUnbounded
 )
 
-// Foreigners is what is known of electors that are not ours: their Sharing, and Wait, how long after its
-// last renewal such an elector may still be at work: its renewDeadline + retryPeriod and a margin. Where
-// that is not known Wait is zero, and means twice the duration that the elector wrote.
+// Foreigners describes electors that are not ours. Sharing is their kind. Wait is how long such an elector
+// may still be at work after its last renewal: its renewDeadline + retryPeriod and a margin of another
+// renewDeadline. Zero means unknown, and stands for twice the duration that the elector wrote.
 type Foreigners = machine.Foreigners
 
 // Sharing says who else may hold a lock.
@@ -56,7 +56,7 @@ const (
 	NotShared = machine.NotShared
 	// SharedWithClientGo: electors that keep to client-go's rules.
 	SharedWithClientGo = machine.SharedWithClientGo
-	// SharedWithIstio: electors that also steal from whoever is not of the preferred revision.
+	// SharedWithIstio: electors that also steal from a holder that is not of the preferred revision.
 	SharedWithIstio = machine.SharedWithIstio
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// After an outage that all had, the holder of an election that fails open is the first to
-// write, also where the election's timing is slower than that of the members' sessions.
+// After an outage that hit all members, the holder of an election that fails open writes first, even if
+// the election's timing is slower than that of the members' sessions.
 func TestHolderIsFirstAfterAnOutage(t *testing.T) {
 	for trial := range 40 {
 		inBubble(t, func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestHolderIsFirstAfterAnOutage(t *testing.T) {
 	}
 }
 
-// An election is given up while the store is away: what cannot be released then does not end
-// the term of another one that fails open, neither then nor when the store is back.
+// A member gives an election up while the store is away. That it cannot release the lock does not end
+// the term of another election that fails open, neither then nor when the store is back.
 func TestElectionIsGivenUpInAnOutage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "open", "other")
@@ -81,8 +81,8 @@ func TestElectionIsGivenUpInAnOutage(t *testing.T) {
 	})
 }
 
-// Locks in another store are as much left alone while the store says nothing: nothing of its
-// own shows there that it is away.
+// Members do not take locks in another store either while the store does not answer: nothing in that
+// store itself shows that it is away.
 func TestSilenceHoldsForEveryStore(t *testing.T) {
 	for trial := range 4 {
 		inBubble(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestSilenceHoldsForEveryStore(t *testing.T) {
 					s.On(op, frozen(back, rand.New(rand.NewPCG(uint64(trial), uint64(i)))))
 				}
 			}
-			after(17 * time.Second) // longer than the lock lasts, and shorter than a watch is silent
+			after(17 * time.Second) // longer than the lock lasts, but shorter than the time after which a watch counts as silent
 			for _, s := range stores {
 				s.Heal()
 			}
@@ -121,8 +121,8 @@ func TestSilenceHoldsForEveryStore(t *testing.T) {
 	}
 }
 
-// A member that gives up in an outage, since it sees nothing, does not end the session of one
-// whose term fails open: that one was away for as long.
+// A member that gives up in an outage, because it sees nothing, does not end the session of a member
+// whose term fails open: that one was away just as long.
 func TestWhoLeavesSparesWhoFailsOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "open")
@@ -143,12 +143,12 @@ func TestWhoLeavesSparesWhoFailsOpen(t *testing.T) {
 		for _, op := range []memory.Op{memory.Put, memory.Get, memory.Deliver} {
 			m2.store.On(op, memory.Hang())
 		}
-		beats := session.Prefix("edge") + "m2-0" // its beats are stored, and it does not see them
+		beats := session.Prefix("edge") + "m2-0" // its beats are stored, but it does not see them
 		m2.store.On(memory.Put, exceptFor(beats, memory.Lose(), memory.Hang()))
 		m2.store.On(memory.Get, exceptFor(beats, memory.Delay(0), memory.Hang()))
 		after(33 * time.Second)
 		m2.store.Heal()
-		m2.store.On(memory.Put, memory.Named("s", memory.Hang())) // so it takes its time to leave
+		m2.store.On(memory.Put, memory.Named("s", memory.Hang())) // so leaving takes it a while
 		after(5 * time.Second)
 		m1.store.Heal()
 		m2.store.Heal()
@@ -160,7 +160,7 @@ func TestWhoLeavesSparesWhoFailsOpen(t *testing.T) {
 	})
 }
 
-// exceptFor lets one hook act on calls for the name and the other one on all the rest.
+// exceptFor lets one hook act on calls for the name and the other hook on all others.
 func exceptFor(name string, its, others memory.Hook) memory.Hook {
 	return func(ctx context.Context, c memory.Call, op func() error) error {
 		if c.Name == name {
@@ -170,8 +170,8 @@ func exceptFor(name string, its, others memory.Hook) memory.Hook {
 	}
 }
 
-// After an outage the holder gets the time for a beat of its session, too, where that is the
-// slower one: it may be all that it can say.
+// After an outage the holder also gets the time for a beat of its session, if that is the slower one: a
+// beat may be all that it can write.
 func TestHolderIsFirstWhoseSessionIsSlower(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -187,8 +187,8 @@ func TestHolderIsFirstWhoseSessionIsSlower(t *testing.T) {
 		away(m2)
 		after(40 * time.Second)
 		m2.store.Heal()
-		// By then the last work that a holder left, and two intervals of the election, are over, but not two of
-		// the session.
+		// By then the last work that a holder left is over, and two intervals of the election have
+		// passed, but not two of the session.
 		after(8500 * time.Millisecond)
 		m1.store.Heal()
 		after(30 * time.Second)
@@ -199,8 +199,8 @@ func TestHolderIsFirstWhoseSessionIsSlower(t *testing.T) {
 	})
 }
 
-// A member alone cannot write its lock, and its session goes on: nobody works beside its term
-// that fails open, nor beside what is left of it when its time is over. Then another leads.
+// One member alone cannot write its lock, while its session goes on. Nobody works beside its term that
+// fails open, nor beside what is left of that work when its time is over. Then another member leads.
 func TestWorkOfAFailOpenTermIsListedWhileItStops(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()

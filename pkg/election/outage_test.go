@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write what members do now into testdata
 
 func failsOpen(_ *election.Config, s *election.Spec) { s.Outage.Mode = machine.OutageFailOpen }
 
-// away makes the store unreachable for a member, at once where others hang.
+// away makes the store unreachable for a member: requests fail at once instead of hanging.
 func away(m *member) {
 	gone := fmt.Errorf("%w: connection refused", lock.ErrUnknown)
 	for _, op := range []memory.Op{memory.Get, memory.Put, memory.List, memory.Watch} {
@@ -42,7 +42,7 @@ func atRenewal(m *member, election string, f func()) {
 	f()
 }
 
-// show is a member's part in an election, in a word.
+// show describes a member's part in an election in a word.
 func show(s *election.Status) string {
 	switch {
 	case s.FailingOpen():
@@ -55,8 +55,8 @@ func show(s *election.Status) string {
 	return "-"
 }
 
-// The API server is away for 3 x leaseDuration: what each member does, second by second, is
-// testdata/outage_*.txt. Regenerate with -update, and read it.
+// The API server is away for 3 x leaseDuration. testdata/outage_*.txt lists what each member does,
+// second by second. Regenerate with -update, and read it.
 func TestOutage(t *testing.T) {
 	for name, mode := range map[string]machine.Outage{
 		"stop":             {Mode: machine.OutageStop},
@@ -93,7 +93,7 @@ func TestOutage(t *testing.T) {
 					m.store.Heal()
 				}
 				after(25 * time.Second)
-				fmt.Fprintf(&out, "70 s  %d of them leads", len(leaders(all...)["a"])) // whoever: that is chance
+				fmt.Fprintf(&out, "70 s  %d of them leads", len(leaders(all...)["a"])) // which one is chance
 				if m1.status["a"].IsLeader() && m1.status["a"].Cycle() == 1 {
 					fmt.Fprint(&out, ": m1, still in its first term")
 				}
@@ -126,8 +126,8 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// A member that fails open stops as soon as it sees that another one took the lock, and
-// neither its supervisor nor its process dies of that.
+// A member that fails open stops as soon as it sees that another one took the lock; neither its
+// supervisor nor its process dies.
 func TestFailingOpenEndsAtFirstSight(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -188,7 +188,7 @@ func TestRangeFailsOpen(t *testing.T) {
 	})
 }
 
-// Where the holder does not come back after an outage, another member takes the lock.
+// If the holder does not come back after an outage, another member takes the lock.
 func TestHolderDoesNotComeBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -205,7 +205,7 @@ func TestHolderDoesNotComeBack(t *testing.T) {
 		if m2.status["a"].IsLeader() {
 			t.Error("it does not leave the holder the time to come back")
 		}
-		after(20 * time.Second) // 11 s of it are for the work of a holder that died in the outage
+		after(20 * time.Second) // 11 s of it are in case a dead holder's work still goes on
 		if !m2.status["a"].IsLeader() {
 			t.Error("nobody leads")
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// part is what may be away of one kind of lock: of all, or of some by their names.
+// part says what is away of one kind of lock: operations on all of them, or on some by name.
 type part struct {
 	ops   []memory.Op
 	names []string
@@ -25,8 +25,8 @@ var (
 	everything = append([]memory.Op{memory.Put}, reads...)
 )
 
-// parted is what is away for all members alike. Leases carry the sessions, maps are the other
-// kind of lock.
+// parted says what is away, for all members alike. Leases hold the sessions; maps are the other kind of
+// lock.
 type parted struct{ leases, maps part }
 
 var parts = map[string]parted{
@@ -44,7 +44,7 @@ var parts = map[string]parted{
 	"some locks, by their names": {part{requests, []string{"l", "ol", "dl"}}, part{requests, []string{"c", "dc", "oc"}}},
 }
 
-// on has what is away of a member's two stores answered by hooks.
+// on lets hooks answer the operations of a member's two stores that are away.
 func (p parted) on(leases, maps *memory.Store, hook func() memory.Hook) {
 	for s, p := range map[*memory.Store]part{leases: p.leases, maps: p.maps} {
 		for _, op := range p.ops {
@@ -68,12 +68,12 @@ func among(names []string, h memory.Hook) memory.Hook {
 }
 
 // TestOutagesInPart takes a part of the store away from all members alike, for up to some
-// leaseDurations. What was asked for meanwhile is done when it is back, or never. A term that
-// fails open is not touched by that.
+// leaseDurations. Requests sent meanwhile are carried out when it is back, or never. A term that fails
+// open goes on through that.
 func TestOutagesInPart(t *testing.T) {
 	trials := uint64(6)
 	if underRace {
-		trials = 1 // the rest without the race detector, which takes ten times as long
+		trials = 1 // all trials only without the race detector, which takes ten times as long
 	}
 	for name := range parts {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func outagesInPart(t *testing.T, name string, trial uint64) {
 	g := newGroup(t, "l", "c", "s")
 	g.stop = time.Second
 	timing := profile([]string{"default", "fast"}[trial%2])
-	maps := map[*memory.Store]*memory.Store{} // each member's, by its store of leases
+	maps := map[*memory.Store]*memory.Store{} // each member's maps, by its store of leases
 	g.bend = func(c *election.Config, s *election.Spec) {
 		other := byName{g.realm.Store()}
 		maps[c.Locks.(*memory.Store)] = other.Store

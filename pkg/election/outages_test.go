@@ -20,14 +20,14 @@ import (
 // outageSeeds is how many schedules TestOutagesOfAll tries.
 const outageSeeds = 18
 
-// TestOutagesOfAll takes the store away from all members alike, again and again, for up to
-// some leaseDurations: it refuses, or says nothing at all and does later what it was asked
-// for. Elections are given up and taken up meanwhile. A term that fails open is then never
-// touched: its holder is the first to write, and nothing else ends it.
+// TestOutagesOfAll takes the store away from all members alike, again and again, for up to some
+// leaseDurations: it refuses requests, or does not answer and carries them out later. Elections are
+// given up and taken up meanwhile. A term that fails open always goes on: its holder writes first, and
+// nothing else ends it.
 func TestOutagesOfAll(t *testing.T) {
 	seeds := uint64(outageSeeds)
 	if underRace {
-		seeds = 1 // the rest without the race detector, which takes ten times as long
+		seeds = 1 // all seeds only without the race detector, which takes ten times as long
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { inBubble(t, func(t *testing.T) { outagesOfAll(t, seed) }) })
@@ -36,7 +36,7 @@ func TestOutagesOfAll(t *testing.T) {
 
 func outagesOfAll(t *testing.T, seed uint64) {
 	w := interleave(t, seed, time.Second, "stable")
-	// The session's timing, and those of elections: the same, slower and faster.
+	// The session's timing, and those of the elections: the same, slower and faster.
 	own := profile([]string{"default", "fast"}[seed%2])
 	differs := profile([]string{"relaxed", "default", "fast"}[seed/2%3])
 	open := machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}
@@ -91,7 +91,7 @@ func outagesOfAll(t *testing.T, seed uint64) {
 	w.finish(names, specs, 2*patience)
 }
 
-// outage takes the store away from everybody, or a part of it, until end is called.
+// outage takes the store, or a part of it, away from all members until end is called.
 func (w *interleaved) outage(long time.Duration) (end func()) {
 	back := make(chan struct{})
 	silent := w.random.IntN(2) == 0
@@ -127,8 +127,8 @@ func (w *interleaved) outage(long time.Duration) (end func()) {
 	}
 }
 
-// frozen is a server that stands still until back is closed: it then does what it was asked
-// for, in any order, also for some who have given up waiting.
+// frozen is a server that stands still until back is closed. It then carries out what it was asked, in
+// any order, also requests whose callers have given up.
 func frozen(back <-chan struct{}, random *rand.Rand) memory.Hook {
 	var mu sync.Mutex // many requests wait for back
 	draw := func(n int) int {

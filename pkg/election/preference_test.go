@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// each prefers a revision of its own for some elections, and stable for all others.
+// each prefers certain revisions for some elections, and stable for all others.
 type each map[string]record.Preferred
 
 func (e each) Digest() string {
@@ -30,7 +30,7 @@ func (e each) For(name string) record.Preferred {
 	return stable
 }
 
-// Each election follows its own preferred revision, and no other one moves for it.
+// Each election follows its own preferred revision, and no other election moves for it.
 func TestPreferencePerElection(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -55,8 +55,8 @@ func TestPreferencePerElection(t *testing.T) {
 	})
 }
 
-// An election that is added later gets its own preferred revision, and so does every
-// election of a member that comes back under a new identity.
+// An election that is added later gets its own preferred revision, and so does every election of a
+// member that comes back under a new identity.
 func TestPreferenceOfLateElections(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -96,8 +96,8 @@ func TestPreferenceOfLateElections(t *testing.T) {
 	})
 }
 
-// Members that see different preferences move nothing, not even those elections for which
-// they prefer the same.
+// Members that see different preferences move nothing, not even elections for which they prefer the
+// same.
 func TestPreferenceOfOnePiece(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -119,8 +119,8 @@ func TestPreferenceOfOnePiece(t *testing.T) {
 	})
 }
 
-// For each election: a preference that flips every second for a minute moves
-// the elections that it is about at most once per minHold, and the others never.
+// A preference flips every second for a minute: it moves the elections that it concerns at most once per
+// minHold, and never moves the others.
 func TestFlappingPerElection(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "flips", "follows", "rests")

@@ -25,8 +25,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/webhook"
 )
 
-// stage is one election on the real API server, whose members read the preferred revision
-// off a label of a MutatingWebhookConfiguration, and say what happens in order.
+// stage is one election on the real API server. Its members read the preferred revision from a label of
+// a MutatingWebhookConfiguration, and report what happens, in order.
 type stage struct {
 	*testing.T
 	cluster   *devcluster.Cluster
@@ -37,11 +37,11 @@ type stage struct {
 	client    *admissionclient.AdmissionregistrationV1Client
 	label     webhook.Label
 	judge     *judge
-	// began are the names of members whose work began, draining of those told to stop, and
-	// seen what any of them saw as preferred.
+	// began receives the names of members whose work began, draining those of members told to stop, and
+	// seen the preferences that any of them saw.
 	began, draining chan string
 	seen            chan string
-	// hold keeps work from ending while it is not nil; it ends when it is closed.
+	// hold, unless nil, keeps work from ending until it is closed.
 	mu   sync.Mutex
 	hold chan struct{}
 }
@@ -75,7 +75,7 @@ func newStage(t *testing.T, kind string) *stage {
 	return s
 }
 
-// prefer sets the label; an empty revision takes it away.
+// prefer sets the label; an empty revision removes it.
 func (s *stage) prefer(revision string) {
 	s.Helper()
 	hook, err := s.hooks.Get(s.Context(), s.label.Name, metav1.GetOptions{})
@@ -166,7 +166,7 @@ func (s *stage) join(name, revision string, at record.Location, source election.
 	return m
 }
 
-// next is whose work begins next.
+// next returns whose work begins next.
 func (s *stage) next(want string) {
 	s.Helper()
 	select {
@@ -179,7 +179,7 @@ func (s *stage) next(want string) {
 	}
 }
 
-// same says that nobody began since the last that was asked for.
+// same says that nobody's work has begun since the last call of next.
 func (s *stage) same() {
 	s.Helper()
 	select {
@@ -189,8 +189,7 @@ func (s *stage) same() {
 	}
 }
 
-// With locks of both kinds and the preferred revision on a label
-// of an object of the cluster.
+// With locks of both kinds, and the preferred revision on a label of a cluster object.
 func TestPriorityOnTheAPIServer(t *testing.T) {
 	for _, kind := range []string{"Lease", "ConfigMap"} {
 		t.Run(kind, func(t *testing.T) {
@@ -284,7 +283,7 @@ func TestPriorityOnTheAPIServer(t *testing.T) {
 	}
 }
 
-// sees waits until so many members have seen it.
+// sees waits until n members have seen the preference.
 func (s *stage) sees(revision string, members int) {
 	s.Helper()
 	for members > 0 {
@@ -299,8 +298,8 @@ func (s *stage) sees(revision string, members int) {
 	}
 }
 
-// On the real API server: a default that changes every second moves an election
-// at most once per minHold. It takes a minute, so only PRIMACY_LONG runs it.
+// On the real API server, a default that changes every second moves an election at most once per
+// minHold. It takes a minute, so only PRIMACY_LONG runs it.
 func TestFlappingOnTheAPIServer(t *testing.T) {
 	if os.Getenv("PRIMACY_LONG") == "" {
 		t.Skip("takes a minute; PRIMACY_LONG=1 runs it")
@@ -323,8 +322,8 @@ func TestFlappingOnTheAPIServer(t *testing.T) {
 	m2.leave(t)
 }
 
-// Members that read different files see different preferences, and none takes anything from
-// the other; once the files agree leadership moves.
+// Members that read different files see different preferences, and none takes anything from the other.
+// Once the files agree leadership moves.
 func TestDifferentFiles(t *testing.T) {
 	s := newStage(t, "Lease")
 	dir := t.TempDir()

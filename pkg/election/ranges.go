@@ -2,13 +2,13 @@ package election
 
 import "time"
 
-// Range is the stretch of wall-clock time that is this member's in an election with ranges
-// (Spec.Range), both ends included: from the time at which the term was acquired to
-// leaseDuration after its last committed renewal. Ranges of different terms share no
-// moment, whosever they are and whatever the members' clocks say. A renewal that fails, or
-// of which nobody knows, leaves it as it was. ok is false while this member does not lead.
+// Range returns the stretch of wall-clock time that belongs to this member in an election
+// with ranges (Spec.Range), both ends included. It begins when the term was acquired and ends
+// leaseDuration after the last committed renewal. Ranges of different terms never overlap,
+// whichever members lead and whatever their clocks say. A renewal that fails, or whose
+// outcome is unknown, does not change it. ok is false while this member does not lead.
 //
-// While a term fails open its range grows with the wall clock, and the promise is off.
+// While a term fails open its range grows with the wall clock, and may overlap with others.
 func (s *Status) Range() (start, end time.Time, ok bool) {
 	r, v := s.rng.Load(), s.ValidTerm()
 	if r == nil || v == nil || v.Token != r.Token {

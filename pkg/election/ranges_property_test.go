@@ -30,10 +30,10 @@ func rangeRuns(t *testing.T) int {
 	return runs
 }
 
-// Over random lifetimes, faults and wall clocks: ranges share no moment,
-// whatever the wall clocks say; and where they agree no more than leaseDuration + 2
-// renewIntervals are left uncovered, since one member lives and reaches the store always. A
-// seed says what befalls the members; their own chances are other ones each time.
+// With random lifetimes, faults and wall clocks, ranges never overlap, whatever the wall clocks say.
+// Where the clocks agree, at most leaseDuration + 2 renewIntervals are left uncovered, since one member
+// lives and always reaches the store. A seed decides what happens to the members; their own random
+// choices differ each time.
 func TestRangesNeverOverlap(t *testing.T) {
 	runs := rangeRuns(t)
 	began := time.Now()
@@ -70,9 +70,9 @@ type rangeWorld struct {
 	alive  []*member
 	gone   []*member
 	joined int
-	// deleted is when the lock was deleted last.
+	// deleted is when the lock was last deleted.
 	deleted time.Time
-	// stored and told are the ranges by token, from the records and from the members' words.
+	// stored and told are the ranges by token, from the records and as the members report them.
 	stored, told map[record.Token][2]time.Time
 }
 
@@ -107,7 +107,7 @@ func (w *rangeWorld) joins() *member {
 	return m
 }
 
-// run lets members come, suffer and go for four minutes. The first one has no faults.
+// run lets members come, fail and go for four minutes. The first one has no faults.
 func (w *rangeWorld) run() {
 	watch, stopWatch := context.WithCancel(context.Background())
 	watching := make(chan struct{})
@@ -145,12 +145,12 @@ func (w *rangeWorld) run() {
 	<-watching
 }
 
-// chance is what befalls the members in a second.
+// chance decides what happens to the members in a second.
 func (w *rangeWorld) chance(most int) {
 	if len(w.alive) < most && w.rnd.IntN(max(1, 200/most)) == 0 {
 		w.joins()
 	}
-	// Who deletes a lock that is waited out makes everybody wait anew; that is no gap of ours.
+	// Deleting a lock that members are waiting for makes them all wait anew; that gap is not our fault.
 	if now := time.Now(); w.rnd.IntN(100) == 0 && now.Sub(w.deleted) > time.Minute {
 		w.deleted = now
 		w.realm.Delete("a")
@@ -204,7 +204,7 @@ func (w *rangeWorld) tell(token record.Token, start, end time.Time) {
 	w.told[token] = [2]time.Time{start, end}
 }
 
-// overlaps lists terms that share a moment, and words that go beyond what is stored.
+// overlaps lists terms whose ranges overlap, and reported ranges that go beyond the stored ones.
 func (w *rangeWorld) overlaps() []string {
 	var found []string
 	for token, told := range w.told {

@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// offsetClock has a wall clock that is wrong by an offset which a test may change.
+// offsetClock has a wall clock that is wrong by an offset, which a test may change.
 type offsetClock struct {
 	bubbleClock
 	by *atomic.Int64
@@ -27,8 +27,8 @@ func ranged(c *election.Config, s *election.Spec) { s.Range = true }
 
 func second(t time.Time) int64 { return t.Unix() }
 
-// From the time of the acquisition to the last committed renewal +
-// leaseDuration; failed renewals and those of unknown outcome leave it as it was.
+// A range extends from the time of the acquisition to the last committed renewal + leaseDuration. Failed
+// renewals, and those of unknown outcome, do not change it.
 func TestRange(t *testing.T) {
 	for name, fail := range map[string]func(*memory.Store){
 		"denied":       func(s *memory.Store) { s.On(memory.Put, memory.Reject(fmt.Errorf("%w: no", lock.ErrDenied))) },
@@ -108,7 +108,7 @@ func TestInRange(t *testing.T) {
 	})
 }
 
-// Without ranges there are none.
+// Without Spec.Range there are no ranges.
 func TestNoRange(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -121,8 +121,8 @@ func TestNoRange(t *testing.T) {
 	})
 }
 
-// A drained holder keeps the lock until its range is over, and leaves a session behind that
-// is ended in order. The next term starts right after it.
+// A drained holder keeps the lock until its range is over, and its session still ends in an orderly way.
+// The next term starts right after the range.
 func TestRangeIsOverBeforeTheRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -150,8 +150,8 @@ func TestRangeIsOverBeforeTheRelease(t *testing.T) {
 	})
 }
 
-// Wall clocks that step backwards make no range shorter, and none begins before the last
-// one is over, also when the lock was deleted or blanked meanwhile.
+// Wall clocks that step back make no range shorter, and no range begins before the last one is over,
+// even if the lock was deleted or blanked meanwhile.
 func TestRangesWithStrangeClocks(t *testing.T) {
 	for name, wrong := range map[string]func(g *group){
 		"dies":    func(*group) {},
@@ -204,8 +204,8 @@ func TestRangesWithStrangeClocks(t *testing.T) {
 	}
 }
 
-// An election that is taken out and put back with another lock goes on after the last range that this
-// member saw, whoever's it was.
+// An election that is removed and put back with another lock continues after the last range that this
+// member saw, whichever member's it was.
 func TestRangesGoOnInAnotherLock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -237,7 +237,8 @@ func TestRangesGoOnInAnotherLock(t *testing.T) {
 	})
 }
 
-// A take whose reply is lost, and one that is tried twice, begin where the stored one does.
+// A take whose reply is lost, and one that is tried twice, begin their range where the stored one
+// begins.
 func TestRangeOfALostTake(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -261,7 +262,7 @@ func TestRangeOfALostTake(t *testing.T) {
 	})
 }
 
-// What ranges and failing open cannot be combined with is refused.
+// A Spec that combines ranges or failing open with what rules them out is refused.
 func TestRangesAreRefused(t *testing.T) {
 	m, err := election.NewManager(election.Config{Group: "edge", Host: "m", Member: election.Member{Revision: "r"}, Locks: memory.New(newBubbleClock()).Store()})
 	if err != nil {
@@ -284,8 +285,8 @@ func TestRangesAreRefused(t *testing.T) {
 	}
 }
 
-// Watch tells of trouble while it lasts: in jeopardy at half of the outage, regained when
-// renewed, lost when not; and ends with its context.
+// Watch tells of trouble while it lasts: jeopardy at half of the outage, regained when the term is
+// renewed, lost when it is not. It ends with its context.
 func TestWatchTellsOfTrouble(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -336,8 +337,8 @@ func TestWatchTellsOfTrouble(t *testing.T) {
 	})
 }
 
-// Who releases after its wall clock was set back still says when its range ended, so that
-// who comes next starts after it though it never saw that range.
+// A member that releases after its wall clock was set back still says when its range ended, so that the
+// next holder starts after it though it never saw that range.
 func TestReleaseSaysWhenTheRangeEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

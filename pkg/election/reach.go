@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// reach is the deadline of all terms that one run of beats keeps alive, and the guard of their work. A beat
-// costs the same however many they are. After a gap between the beats there is another reach.
+// reach is the common deadline of all terms that one run of beats keeps alive, and the guard of their work.
+// The cost of a beat does not depend on their number. A gap between the beats begins another reach.
 type reach struct {
 	clock    clock.Clock
 	since    record.Instant
@@ -32,7 +32,7 @@ func newReach(c clock.Clock, beat member.Beat) *reach {
 	return r
 }
 
-// extend takes in another beat.
+// extend notes another beat.
 func (r *reach) extend(beat member.Beat) {
 	r.last.Store(&beat)
 	r.validity.Extend(beat.Deadline)
@@ -41,10 +41,10 @@ func (r *reach) extend(beat member.Beat) {
 	r.setGuard(beat.Deadline)
 }
 
-// deadline is until when all of them may go on.
+// deadline is until when the terms may go on.
 func (r *reach) deadline() record.Instant { return r.last.Load().Deadline }
 
-// join has the guard look after a work, too.
+// join puts a work under the guard.
 func (r *reach) join(w *work) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +55,7 @@ func (r *reach) join(w *work) {
 	}
 }
 
-// leave has it look after that work no more.
+// leave takes the work out again.
 func (r *reach) leave(w *work) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +66,7 @@ func (r *reach) leave(w *work) {
 	}
 }
 
-// calm says whether the guard looks after the works by itself.
+// calm says whether the guard's time has not come yet: until then the works need no guards of their own.
 func (r *reach) calm() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *reach) setGuard(deadline record.Instant) {
 	}
 }
 
-// keep runs when the time of the guard has come. If no beat came meanwhile each work looks after itself.
+// keep runs when the time of the guard has come. If no beat came meanwhile, each work keeps its own deadline.
 func (r *reach) keep() {
 	r.mu.Lock()
 	if r.clock.Now() < r.deadline().Add(-r.grace) {

@@ -17,7 +17,7 @@ type bubbleClock struct{ start time.Time }
 func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.start)) }
 func (c bubbleClock) Wall() time.Time     { return time.Now() }
 
-// byBeats is the work of a term that goes by the beats of a session, and when it was told to stop.
+// byBeats is the work of a term that the beats of a session extend; it records when it was told to stop.
 type byBeats struct {
 	*work
 	told chan record.Instant
@@ -52,8 +52,8 @@ func (b byBeats) ended(t *testing.T) {
 
 func after(d time.Duration) record.Instant { return record.Instant(d) }
 
-// All terms that go by the beats are extended by one beat, and each is stopped in its own time when
-// none comes any more.
+// One beat extends all terms that beats keep alive. Without further beats each is stopped in its own
+// time.
 func TestTermsGoByOneReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -82,7 +82,7 @@ func TestTermsGoByOneReach(t *testing.T) {
 			if at := <-w.told; at != after(w.at) {
 				t.Errorf("told at %v, want %v", time.Duration(at), w.at)
 			}
-			w.end(Stop{}) // a second one changes nothing
+			w.end(Stop{}) // a second call changes nothing
 			if by := w.deadBy(); by != after(30*time.Second) {
 				t.Errorf("dead by %v", time.Duration(by))
 			}
@@ -95,7 +95,8 @@ func TestTermsGoByOneReach(t *testing.T) {
 	})
 }
 
-// A beat that comes when the longest grace has begun saves those that were not told to stop, and no other.
+// A beat that comes when the longest grace has begun saves the works that were not told to stop, and no
+// others.
 func TestABeatInTheLastMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -114,7 +115,7 @@ func TestABeatInTheLastMoment(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
 		short.ended(t)
-		short.extend(after(25 * time.Second)) // it goes by its own lock from here on
+		short.extend(after(25 * time.Second)) // from here on its own lock gives its deadline
 		if at := <-joins.told; at != after(17*time.Second) {
 			t.Errorf("told at %v", time.Duration(at))
 		}
@@ -126,7 +127,7 @@ func TestABeatInTheLastMoment(t *testing.T) {
 	})
 }
 
-// Whoever joins when the guard of all has run already looks after itself.
+// A work that joins after the common guard has run keeps its own deadline.
 func TestJoinsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -143,7 +144,7 @@ func TestJoinsLate(t *testing.T) {
 	})
 }
 
-// The guard goes by the longest grace, whenever that joins.
+// The common guard uses the longest grace, whenever that work joins.
 func TestALongerGraceJoins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -158,8 +159,8 @@ func TestALongerGraceJoins(t *testing.T) {
 	})
 }
 
-// Work that was told to stop goes by no beat any more, and the reach keeps none that has returned. Whoever
-// waits for a beat is woken when the work goes by its own lock.
+// Beats no longer extend work that was told to stop, and the reach keeps no work that has returned. A
+// waiter for a beat wakes up when the work's own lock gives its deadline.
 func TestLeavesTheReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -193,7 +194,7 @@ func TestLeavesTheReach(t *testing.T) {
 	})
 }
 
-// After a gap between the beats no term of before is extended.
+// After a gap between the beats no earlier term is extended.
 func TestTermsOfBeforeAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -209,7 +210,7 @@ func TestTermsOfBeforeAGap(t *testing.T) {
 	})
 }
 
-// What is published of a term that goes by the beats is as new as the last beat.
+// The published deadline of a term that beats extend follows the last beat.
 func TestStatusByBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -234,7 +235,7 @@ func TestStatusByBeats(t *testing.T) {
 			t.Errorf("ended at %v, and %v is valid", time.Duration(at), s.ValidTerm())
 		}
 		r.extend(member.Beat{Since: 1, Deadline: after(20 * time.Second)})
-		s.ValidTerm().OnEnd(func(Stop) { ended <- c.Now() }) // at the very deadline: what comes is not cut
+		s.ValidTerm().OnEnd(func(Stop) { ended <- c.Now() }) // at the very deadline: later requests are not cut
 		s.extend(after(18 * time.Second))                    // by its own lock
 		r.extend(member.Beat{Since: 1, Deadline: after(40 * time.Second)})
 		if at := <-ended; at != after(18*time.Second) {

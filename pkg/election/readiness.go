@@ -9,28 +9,27 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Readiness is what a Runner may be as well: it knows beforehand whether a term would find it
-// able to work.
+// Readiness is a second interface of a Runner that knows before a term whether it could work.
 //
-// A member whose runner is not ready says so in its session, as it does of one that failed
+// A member says in its session if its runner is not ready, as it does for one that failed
 // lately: no holder drains for it, it claims nothing from a living foreign holder, and among
-// equals others come first. It is never kept from a free lock, and a term that is on is not
-// touched.
+// equals others come first. It may still take a free lock, and a term that is on goes on.
 type Readiness interface {
-	// Readiness tells report at first, and whenever it changes, why a term could not be
-	// worked; nil for that it could. Until the first report it is not ready; once Readiness
-	// has returned, the last one stands. It is called once, when the Manager runs and the
-	// election was added, and returns soon after ctx was cancelled: when the election's lock
-	// was let go. Run waits for it no longer than the election's stopGrace; then it logs that it
-	// leaves it behind, and hears no report of it any more. Readiness calls report from its own
-	// goroutine's stack only.
+	// Readiness reports, at first and at every change, why the runner could not work in a
+	// term; nil means that it could. Before the first report the runner is not ready; once
+	// Readiness has returned, its last report stands. The Manager calls it once, when it runs
+	// and the election was added. It cancels ctx once the election's lock is released, and
+	// Readiness must return soon after. Run waits at most the election's stopGrace for that;
+	// then it logs that it leaves the goroutine behind, and ignores its reports. Readiness must
+	// call report only from the goroutine on which it was called.
 	Readiness(ctx context.Context, report func(problem error)) error
 }
 
 var errNotAsked = errors.New("it has not said anything yet")
 
-// followReadiness has the runner report until ctx ends. A runner that does not return within
-// the grace after that is left behind: it does no work, and must not keep Run from returning.
+// followReadiness takes the runner's reports until ctx ends. If the runner does not return
+// within the grace after that, followReadiness leaves it behind: it does no work, and must not
+// keep Run from returning.
 func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readiness) {
 	log := m.cfg.Log.With(zap.String("election", e.spec.Name))
 	last := errNotAsked

@@ -9,8 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// An election that was given up while its lock could not be released leaves nothing
-// behind that releases the lock under the work of its next term (rule stop-before-release).
+// A member gives up an election whose lock it cannot release. Nothing stays behind that would release
+// the lock under the work of its next term (rule stop-before-release).
 func TestRemovedElectionReleasesNothingLater(t *testing.T) {
 	for round := range 20 {
 		inBubble(t, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestRemovedElectionReleasesNothingLater(t *testing.T) {
 	}
 }
 
-// A member that follows, and whose session is lost, comes back at once: nothing else is to be waited for.
+// A member that follows and loses its session comes back at once: it has nothing else to wait for.
 func TestAFollowerThatLosesItsSessionComesBackAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -59,8 +59,8 @@ func TestAFollowerThatLosesItsSessionComesBackAtOnce(t *testing.T) {
 	})
 }
 
-// An election that migrates is removed as one, and the others go on as they were: beats
-// extend their terms, a change of the preference moves them, and they are released in the end.
+// An election that migrates is removed as a whole, and the others go on as before: beats extend their
+// terms, a change of the preference moves them, and they are released in the end.
 func TestRemovingAMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "m", "z")

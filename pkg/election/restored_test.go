@@ -12,11 +12,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// restoring is a way to a store whose place a backup takes.
+// restoring is access to a store that a backup replaces.
 type restoring struct {
 	now    atomic.Pointer[memory.Store]
 	backup *memory.Store
-	// done is closed when the backup has taken its place.
+	// done is closed once the backup has replaced it.
 	done chan struct{}
 }
 
@@ -55,9 +55,9 @@ func (r *restoring) Watch(ctx context.Context, deliver func(lock.Event)) error {
 	return r.backup.Watch(ctx, deliver)
 }
 
-// A store is restored to an earlier state, of which a holder that is cut off knows nothing: a
-// member that notices takes no lock before that holder has certainly stopped, also none of an
-// election that it takes up only then (rule newer-by-version).
+// A store is restored to an earlier state, unknown to a holder that is cut off. A member that notices
+// takes no lock before that holder has certainly stopped, not even of an election that it takes up only
+// then (rule newer-by-version).
 func TestARestoredStoreIsWaitedOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "x")
@@ -65,7 +65,7 @@ func TestARestoredStoreIsWaitedOut(t *testing.T) {
 		g.bend = func(c *election.Config, _ *election.Spec) { c.Locks = backup.Store() }
 		before := g.join("m0", "stable", stable)
 		after(40 * time.Second)
-		before.leave(t) // the backup knows x as released
+		before.leave(t) // the backup shows x as released
 		g.bend = nil
 		holder := g.join("m2", "stable", stable)
 		after(200 * time.Second)

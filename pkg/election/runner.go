@@ -20,14 +20,15 @@ type Runner interface {
 	Run(ctx context.Context, term Term) error
 }
 
-// Contained is a Runner that may say that code of this process does no harm in its name beyond the
-// deadline: its work is done by other processes, which somebody ends in time even while this one cannot
-// run, or the store rejects what it writes too late, by its token or by a conflict. After a freeze beyond
-// the deadline this process goes on if such a runner then returns within two seconds, and none of its
-// processes ended too late (Term.Ended). For any other runner it ends.
+// Contained is a Runner whose work does no harm past the deadline, even if this process is frozen. Either
+// other processes do the work, and something ends them in time even while this process cannot run; or the
+// store rejects what it writes too late, by its token or by a conflict. After a freeze past the deadline
+// this process goes on if such a runner then returns within two seconds, and none of its processes ended
+// too late (Term.Ended). With any other runner the process ends.
 type Contained interface {
 	Runner
-	// Contained is asked once for each term, before Run; false makes it a Runner like any other.
+	// Contained says whether that holds for the coming term; false makes it a Runner like any
+	// other. The Manager calls it once for each term, before Run.
 	Contained() bool
 }
 
@@ -42,7 +43,7 @@ type Term struct {
 	// Election is the election's name, Identity this member's, Revision its revision.
 	Election, Identity, Revision string
 	// Token fences what the runner writes: it is higher than that of every earlier term. It is
-	// 0, which no term of an election has that is held, where the election is disabled.
+	// 0 only where the election is disabled.
 	Token record.Token
 	// Cycle counts this member's terms in this election, this one included.
 	Cycle int
@@ -53,31 +54,30 @@ type Term struct {
 	ended    func(record.Instant) // nil where there is no Manager
 }
 
-// NewTerm makes a term for whoever drives runners without a Manager, such as the tests
-// of a runner kind. The term's validity is the caller's to extend.
+// NewTerm makes a term for code that drives runners without a Manager, such as the tests
+// of a runner kind. The caller extends the term's validity.
 func NewTerm(t Term, validity *Validity) Term {
 	t.validity = validity
 	return t
 }
 
-// Fenced says whether the term has a token. Without one others may be at work as well.
+// Fenced says whether the term has a token. Without one, other members may be at work too.
 func (t Term) Fenced() bool { return t.Token != 0 }
 
-// GiveUp says that the work cannot go on, for a runner of several parts that must stop the
-// others before it can return. The runner's context is cancelled before GiveUp returns, and
-// the work must be dead within stopGrace, as with any Stop: what does not stop ends the
-// process. Once the runner has returned, the lock is released and the member stands down for
-// a while. It does nothing where the term is ending already, and for a Term that no Manager
-// began.
+// GiveUp says that the work cannot go on. It is for a runner of several parts, which must stop
+// the others before it can return. GiveUp cancels the runner's context before it returns. The
+// work must be dead within stopGrace, as with any Stop, or the process ends. Once the runner
+// has returned, the member releases the lock and stands down for a while. GiveUp does nothing
+// if the term is ending already, and for a Term that no Manager began.
 func (t Term) GiveUp(why string) {
 	if t.giveUp != nil {
 		t.giveUp(why)
 	}
 }
 
-// Ended is for a Contained runner, before Run returns: it says when the last of some processes that did
-// its work had ended. The time must come from a process that watched over them and was not frozen with
-// this one; without one it is the time at which Run found out. The latest of several calls counts. It
+// Ended reports when processes that did a Contained runner's work ended; the runner calls it before Run
+// returns. The time must come from a process that watched over them and was not frozen with this one;
+// if there is none, it is the time at which Run found out. Of several calls the latest time counts. Ended
 // does nothing for a Term that no Manager began.
 func (t Term) Ended(at record.Instant) {
 	if t.ended != nil {
@@ -85,19 +85,19 @@ func (t Term) Ended(at record.Instant) {
 	}
 }
 
-// Deadline is the instant by which the work must be dead unless the term is extended,
-// on CLOCK_BOOTTIME, and a channel that is closed when a later one is granted.
+// Deadline returns the instant on CLOCK_BOOTTIME by which the work must be dead unless the
+// term is extended, and a channel that is closed when a later one is granted.
 func (t Term) Deadline() (deadline record.Instant, extended <-chan struct{}) {
 	return t.validity.Deadline()
 }
 
-// Validity is the deadline of a term while it is extended. Its methods may be called
+// Validity is the deadline of a term, which may be extended. Its methods may be called
 // from any goroutine.
 type Validity struct {
 	mu       sync.Mutex
 	deadline record.Instant
 	extended chan struct{}
-	// follows is the one that this one goes by; nil for none.
+	// follows is another Validity whose deadline counts instead; nil for none.
 	follows *Validity
 }
 
@@ -106,7 +106,7 @@ func NewValidity(deadline record.Instant) *Validity {
 	return &Validity{deadline: deadline, extended: make(chan struct{})}
 }
 
-// Deadline is the present deadline and a channel that is closed when a later one is
+// Deadline returns the present deadline and a channel that is closed when a later one is
 // granted.
 func (v *Validity) Deadline() (record.Instant, <-chan struct{}) {
 	v.mu.Lock()
@@ -117,16 +117,16 @@ func (v *Validity) Deadline() (record.Instant, <-chan struct{}) {
 	return v.deadline, v.extended
 }
 
-// follow makes the deadline that of another one, from now on.
+// follow makes another Validity's deadline count from now on.
 func (v *Validity) follow(other *Validity) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.follows = other
-	close(v.extended) // whoever waits for this one waits for the other
+	close(v.extended) // waiters for this deadline must wait for the other one
 	v.extended = make(chan struct{})
 }
 
-// wake has those look again who wait for a later deadline.
+// wake makes those who wait for a later deadline look again.
 func (v *Validity) wake() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -134,7 +134,7 @@ func (v *Validity) wake() {
 	v.extended = make(chan struct{})
 }
 
-// stand follows none any more. The deadline is what it is now.
+// stand stops following, and keeps the present deadline.
 func (v *Validity) stand() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -19,12 +19,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// scale is for looking closer: -scale 10000 prints what so many elections cost, and asserts
-// nothing.
+// scale is for a closer look: -scale 10000 prints the cost of that many elections, and asserts nothing.
 var scale = flag.Int("scale", 0, "print what this many elections cost")
 
-// wire is a member's way to a realm that counts requests, and shows records of the member's
-// own making, as a store does that decodes what a server sends.
+// wire is a member's access to a realm. It counts requests, and decodes records for each member, as a
+// store does with what a server sends.
 type wire struct {
 	*memory.Store
 	decoder  codec.Decoder
@@ -73,7 +72,7 @@ func (w *wire) decoded(e lock.Entry) lock.Entry {
 	return e
 }
 
-// crowd are managers of many elections without runners in a bubble.
+// crowd is a set of managers with many elections without runners, in a bubble.
 type crowd struct {
 	t        *testing.T
 	clock    bubbleClock
@@ -90,7 +89,7 @@ func newCrowd(t *testing.T, n int) *crowd {
 	return &crowd{t: t, clock: c, realm: memory.New(c), n: n}
 }
 
-// join adds a member, and returns once it has seen all that there is.
+// join adds a member, and returns once that has seen everything.
 func (c *crowd) join() {
 	c.t.Helper()
 	w := newWire(c.realm)
@@ -128,7 +127,7 @@ func (c *crowd) leave() {
 	}
 }
 
-// requests are those of all members so far.
+// requests counts those of all members so far.
 func (c *crowd) requests() (n int64) {
 	for _, w := range c.wires {
 		n += w.requests.Load()
@@ -136,7 +135,7 @@ func (c *crowd) requests() (n int64) {
 	return n
 }
 
-// usage is what the process has used up.
+// usage is what the process has used so far.
 type usage struct {
 	cpu         time.Duration
 	heap        uint64
@@ -155,8 +154,8 @@ func used() usage {
 	return usage{time.Duration(r.Utime.Nano() + r.Stime.Nano()), m.HeapAlloc, m.Mallocs}
 }
 
-// goroutines is how many there are that stay: the least of many readings, since one that ends, or
-// that cleans up after the garbage collector, counts for a moment longer.
+// goroutines counts goroutines that stay: the least of many readings, since one that ends, or that
+// cleans up after the garbage collector, counts for a moment longer.
 func goroutines() int {
 	n := runtime.NumGoroutine()
 	for range 1000 {
@@ -166,8 +165,8 @@ func goroutines() int {
 	return n
 }
 
-// rest is how many goroutines there are at the quietest of several moments: at any one of them a
-// request may be under way.
+// rest counts the goroutines at the quietest of several moments: a request may be under way at any one
+// of them.
 func rest() int {
 	n := goroutines()
 	for range 20 {
@@ -177,7 +176,7 @@ func rest() int {
 	return n
 }
 
-// cost is what elections cost while nothing happens.
+// cost is the cost of elections while nothing happens.
 type cost struct {
 	// perLeader and perFollower are bytes of the heap for each election.
 	perLeader, perFollower float64
@@ -185,7 +184,7 @@ type cost struct {
 	goroutines int
 	// requests and allocations are those of three members in one renewal interval.
 	requests, allocations float64
-	// share is that of one core that three members use.
+	// share is the share of one core that three members use.
 	share       float64
 	start, join time.Duration
 }
@@ -199,7 +198,7 @@ func (c cost) String() string {
 func costs(t *testing.T, n int) (c cost) {
 	inBubble(t, func(t *testing.T) {
 		crowd := newCrowd(t, n)
-		crowd.join() // warms up what all share, the realm too
+		crowd.join() // warms up what all share, including the realm
 		crowd.leave()
 		crowd.realm.Compact()
 		crowd.wires, crowd.stops, crowd.seen = nil, nil, nil
@@ -246,8 +245,8 @@ func TestCostsOfManyElections(t *testing.T) {
 	if few.requests != many.requests || many.requests > 4.5 {
 		t.Errorf("%.2f requests for each renewInterval with 10 elections, %.2f with %d", few.requests, many.requests, n)
 	}
-	// A request may be under way whenever they are counted. One goroutine for each election, or for
-	// each tenth, would show.
+	// A request may be under way at each count. A goroutine for each election, or for each tenth, would
+	// show.
 	if many.goroutines > few.goroutines+5 || many.goroutines > 50 {
 		t.Errorf("%d goroutines with 10 elections, %d with %d", few.goroutines, many.goroutines, n)
 	}
@@ -263,8 +262,7 @@ func TestCostsOfManyElections(t *testing.T) {
 	}
 }
 
-// The locks are listed once when a member starts, and not once more for each election that
-// is added later.
+// A starting member lists the locks once, and not again for each election that is added later.
 func TestAddingElectionsSharesLists(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		crowd := newCrowd(t, 20)
@@ -295,7 +293,7 @@ func TestAddingElectionsSharesLists(t *testing.T) {
 	})
 }
 
-// A store that throttles one election's write is left alone by all, but for renewals.
+// When a store throttles one election's write, all writes to it wait, except renewals.
 func TestThrottlingHoldsAllWrites(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(300)...)
@@ -322,8 +320,8 @@ func TestThrottlingHoldsAllWrites(t *testing.T) {
 	})
 }
 
-// What is added while a stream of named locks waits for its first list is not among the
-// names: that list does not show it.
+// An election added while a stream of named locks waits for its first list is not among the names: that
+// list does not show it.
 func TestAddingToNamedLocksThatAreBeingListed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// One word of a lock's annotation is edited. Nobody works beside another, and the lock is led
+// A stranger edits one word of a lock's annotation. No two members work at once, and the lock is led
 // again.
 func TestForgedMarks(t *testing.T) {
 	sub := func(from, to string) func(*memory.Realm) {
@@ -54,7 +54,7 @@ func TestForgedMarks(t *testing.T) {
 	}
 }
 
-// A copy of a lock under another name, without its labels, is nothing to its holder.
+// A copy of a lock under another name, without its labels, does not concern its holder.
 func TestCopyOfALock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -72,7 +72,7 @@ func TestCopyOfALock(t *testing.T) {
 	})
 }
 
-// The renewal in the annotation is edited, and the holder is slow to mend it: others go by
+// A stranger edits the renewal in the annotation, and the holder is slow to repair it: others rely on
 // what stood beside the beat.
 func TestForgedRenewal(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestForgedRenewal(t *testing.T) {
 	})
 }
 
-// A session is blanked and put back while its owner sees nothing. Another member sees only
+// A stranger blanks a session and puts it back while its owner sees nothing. Another member sees only
 // the blanking, and may take what the session renews no sooner than it has seen the rest.
 func TestSessionBlankedAndMended(t *testing.T) {
 	for name, settings := range map[string]record.Renewal{"mixed": record.RenewalRecord, "session": record.RenewalSession} {
@@ -127,7 +127,7 @@ func TestSessionBlankedAndMended(t *testing.T) {
 	}
 }
 
-// However often the stream is cut, the session of the dead is ended.
+// However often the stream is cut, others end a dead member's session.
 func TestStreamThatIsCutAgainAndAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -148,7 +148,7 @@ func TestStreamThatIsCutAgainAndAgain(t *testing.T) {
 	})
 }
 
-// A member that comes back to find that all has moved writes nothing.
+// A member that comes back to find that everything has moved writes nothing.
 func TestNothingIsTakenFromAnOldView(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(200)...)
@@ -172,7 +172,7 @@ func TestNothingIsTakenFromAnOldView(t *testing.T) {
 	})
 }
 
-// shut holds the operations back until they are mended.
+// shut blocks the operations until they are mended.
 func shut(s *memory.Store, ops ...memory.Op) (mend func()) {
 	mended := make(chan struct{})
 	for _, op := range ops {

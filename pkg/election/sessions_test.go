@@ -18,7 +18,7 @@ import (
 
 func slot(member string) string { return "primacy-edge-" + member + "-0" }
 
-// What sessions renew is written once for each term.
+// A lock that sessions renew is written once for each term.
 func TestRecordsAreLeftAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -62,7 +62,7 @@ func countPuts(s *memory.Store, each time.Duration) *puts {
 	return p
 }
 
-// to counts those to names that begin with the prefix.
+// to counts writes to names that begin with the prefix.
 func (p *puts) to(prefix string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,9 +82,8 @@ func many(n int) []string {
 	return names
 }
 
-// The session of a member that is cut off is ended first, then its
-// locks are taken once each, spread over the living; it has stopped before, and comes back
-// as another.
+// Others first end the session of a member that is cut off, then take each of its locks once, spread
+// over the living members. It has stopped before that, and comes back as a new incarnation.
 func TestDeadMember(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(60)...)
@@ -129,8 +128,8 @@ func TestDeadMember(t *testing.T) {
 	})
 }
 
-// A member that no longer sees, while its writes succeed, stops by
-// the deadline of the last beat that it saw, and does not keep others from its locks.
+// A member that no longer sees, while its writes succeed, stops by the deadline of the last beat that it
+// saw, and does not keep others from its locks.
 func TestBlindHolder(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -162,8 +161,8 @@ func TestBlindHolder(t *testing.T) {
 	})
 }
 
-// Rule answer-for-your-writes: a take that is carried out after its election was removed leaves a lock that
-// this member holds for as long as its session lives. It is released.
+// Rule answer-for-your-writes: a take that is carried out after its election was removed leaves a lock
+// that this member holds for as long as its session lives. The member releases it.
 func TestStrayLockIsReleased(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -192,8 +191,8 @@ func TestStrayLockIsReleased(t *testing.T) {
 	})
 }
 
-// joinLosing starts a member that is removed from an election while its take of the lock is under
-// way; late carries it out.
+// joinLosing starts a member from which the test removes an election while its take of the lock is under
+// way; late carries the take out.
 func (g *group) joinLosing(name, lost string) (m *member, late func() error) {
 	g.t.Helper()
 	m = g.join(name, "stable", stable)
@@ -211,8 +210,8 @@ func (g *group) joinLosing(name, lost string) (m *member, late func() error) {
 	return m, late
 }
 
-// An election that waits until its lock, a stray, is released begins with the readiness that its
-// runner told meanwhile.
+// An election that waits until its lock, a stray, is released begins with the readiness that its runner
+// reported meanwhile.
 func TestReadinessIsHeardWhileAStrayIsReleased(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -269,8 +268,8 @@ func TestManyLocksAreLetGoAtOnce(t *testing.T) {
 	})
 }
 
-// The way from renewal by record to sessions and back: members of both settings take
-// part, whoever holds the lock decides, and no step lets two work or nobody.
+// Elections go from renewal by record to sessions and back. Members of both settings take part,
+// the holder's setting decides, and in no step do two members work, or none.
 func TestBothRenewals(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -307,8 +306,8 @@ func TestBothRenewals(t *testing.T) {
 	})
 }
 
-// A session that is blanked or recreated by hand: its owner stops and comes
-// back, and others wait before they take.
+// A stranger blanks or recreates a session: its owner stops and comes back, and others wait before they
+// take.
 func TestSessionIsTamperedWith(t *testing.T) {
 	for name, tamper := range map[string]func(*memory.Realm){
 		"deleted": func(r *memory.Realm) { r.Delete(slot("m1")) },

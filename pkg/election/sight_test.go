@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// late shows all that was stored as late as lag says, by its time of writing.
+// late shows each stored change late, by what lag says for the time of its writing.
 func late(lag func() time.Duration) memory.Hook {
 	return func(ctx context.Context, c memory.Call, op func() error) error {
 		if c.Record != nil {
@@ -29,13 +29,13 @@ func late(lag func() time.Duration) memory.Hook {
 	}
 }
 
-// rising is a lag that comes little by little, and stays.
+// rising is a lag that grows little by little, and stays.
 func rising(to time.Duration) func() time.Duration {
 	began := time.Now()
 	return func() time.Duration { return min(to, time.Since(began)/2) }
 }
 
-// bursts is a watch that shows what happened once in a while only.
+// bursts is a watch that shows events only once in a while.
 func bursts(every time.Duration) func() time.Duration {
 	began := time.Now()
 	return func() time.Duration {
@@ -46,7 +46,7 @@ func bursts(every time.Duration) func() time.Duration {
 	}
 }
 
-// lags are the ways in which a watch may be late, however long that lasts.
+// lags are the ways in which a watch may be late for any length of time.
 var lags = map[string]func() func() time.Duration{
 	"by less than a lease":       func() func() time.Duration { return rising(8 * time.Second) },
 	"by a lease":                 func() func() time.Duration { return rising(15 * time.Second) },
@@ -58,7 +58,8 @@ var lags = map[string]func() func() time.Duration{
 	"in bursts, of two and more": func() func() time.Duration { return bursts(33 * time.Second) },
 }
 
-// secondsLed counts in how many of the next n seconds the member leads the election; of are all members.
+// secondsLed counts the seconds, of the next n, in which the member leads the election; of are all
+// members.
 func secondsLed(n int, election string, by *member, of ...*member) (led int) {
 	for range n {
 		after(time.Second)
@@ -69,9 +70,9 @@ func secondsLed(n int, election string, by *member, of ...*member) (led int) {
 	return led
 }
 
-// A leader whose watch lags, however much, or shows all in bursts, keeps its locks from the
-// others for a bounded time: another leads, and it does not come back into the lead while it
-// sees no better, though it is preferred.
+// A leader whose watch lags, by however much, or shows events in bursts, keeps its locks from the others
+// for a bounded time. Then another leads, and the former leader does not lead again while it sees no
+// better, though it is preferred.
 func TestLeaderWhoseWatchLags(t *testing.T) {
 	for name, lag := range lags {
 		t.Run(name, func(t *testing.T) {
@@ -98,8 +99,8 @@ func TestLeaderWhoseWatchLags(t *testing.T) {
 	}
 }
 
-// So it is beside a term that fails open, which goes on: it needs no sight, and its renewals are
-// answered.
+// The same holds beside a term that fails open. That term goes on: it needs no sight, and its renewals
+// get answers.
 func TestLeaderWhoseWatchLagsFailsOpen(t *testing.T) {
 	for name, lag := range lags {
 		t.Run(name, func(t *testing.T) {

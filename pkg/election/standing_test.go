@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// standing lists the elections in which the member says that it does not stand.
+// standing lists the elections for which the member publishes that it is not in good standing.
 func (g *group) standing(member string) []string {
 	return g.realm.Read(slot(member)).Record.Member.Standing
 }
@@ -33,9 +33,9 @@ func (m *member) late(t *testing.T, name string, runner election.Runner) *electi
 	return status
 }
 
-// Rule no-flapping: the member whose runner failed says so in its session for
-// standDown, doubling, and for as long the holder does not drain for it, though it is of the
-// preferred revision. Then the lock comes back, by itself.
+// Rule no-flapping: a member whose runner failed says so in its session for standDown, doubling. For as
+// long the holder does not drain for it, though it is of the preferred revision. Then the lock comes
+// back without further help.
 func TestFailuresLowerTheStanding(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -68,8 +68,7 @@ func TestFailuresLowerTheStanding(t *testing.T) {
 			if got := g.standing("m1"); !slices.Equal(got, []string{"a"}) {
 				t.Errorf("m1's session says %q", got)
 			}
-			// It publishes that it stands again; preemptDelay is 2 s, and what is published
-			// goes out with the next beat.
+			// It publishes its good standing again with the next beat; preemptDelay is 2 s.
 			if back := became(machine.Leading).Sub(failed); back < lowered || back > lowered+10*time.Second {
 				t.Errorf("it came back after %v, want %v and a little", back, lowered)
 			}
@@ -88,8 +87,8 @@ func TestFailuresLowerTheStanding(t *testing.T) {
 	})
 }
 
-// A runner that gives its term up is told to stop, by the end of its grace; the term counts
-// as over at once, nothing is extended, and the member stands down once it has returned.
+// A runner that gives its term up is told to stop by the end of its grace. The term counts as over at
+// once, nothing extends it, and the member stands down once the runner has returned.
 func TestGiveUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -134,7 +133,7 @@ func TestGiveUp(t *testing.T) {
 	})
 }
 
-// readied is a runner that is ready when a test says so.
+// readied is a runner that is ready when the test says so.
 type readied struct {
 	election.Runner
 	say chan error
@@ -153,8 +152,8 @@ func (r *readied) Readiness(ctx context.Context, report func(error)) error {
 
 var errUnready = errors.New("no data yet")
 
-// A member whose runner is not ready says so, and no holder drains for it; once it is ready
-// the lock moves. A term that is on is left alone, whatever becomes of the readiness.
+// A member whose runner is not ready says so, and no holder drains for it; once it is ready the lock
+// moves. A running term goes on, whatever the runner reports.
 func TestNobodyDrainsForWhoIsNotReady(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "other")
@@ -164,7 +163,7 @@ func TestNobodyDrainsForWhoIsNotReady(t *testing.T) {
 		m2 := g.join("m2", "canary", canary)
 		runner := &readied{g.judge.runner("m2", 0), make(chan error)}
 		m2.late(t, "a", runner)
-		after(time.Minute) // it has not said anything
+		after(time.Minute) // it has not reported anything
 		g.wantLeader("other", m2, m1, m2)
 		for _, problem := range []error{nil, errUnready, errUnready} {
 			g.wantLeader("a", m1, m1, m2)
@@ -192,12 +191,12 @@ func TestNobodyDrainsForWhoIsNotReady(t *testing.T) {
 	})
 }
 
-// Among equals the ready one is nominated, and comes first after a death, by its own count
-// and by everybody else's. But whoever is not ready takes what nobody else does.
+// Among equals the ready one is nominated, and comes first after a death, by its own count and by
+// everybody else's. But a member that is not ready takes what no other takes.
 func TestReadyOnesComeFirst(t *testing.T) {
 	for _, dies := range []string{"leaves", "dies"} {
 		inBubble(t, func(t *testing.T) {
-			const elections = 12 // by lot, some would go to either
+			const elections = 12 // by lot, each member would get some
 			g := newGroup(t)
 			var members []*member
 			var runners []*readied
@@ -237,7 +236,7 @@ func TestReadyOnesComeFirst(t *testing.T) {
 			}
 			members[2].leave(t)
 			if dies == "dies" {
-				members[0].leave(t) // nothing comes through, so it abandons its session
+				members[0].leave(t) // no request gets through, so it abandons its session
 			}
 			for _, o := range g.judge.overlaps() {
 				t.Error(o)
@@ -246,7 +245,7 @@ func TestReadyOnesComeFirst(t *testing.T) {
 	}
 }
 
-// What a runner says of its readiness outlives an incarnation, and ends with the election.
+// A runner's report of its readiness outlives an incarnation, and ends with the election.
 func TestReadinessAcrossIncarnations(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -286,8 +285,8 @@ func (l leaves) Readiness(ctx context.Context, report func(error)) error {
 	return l.readied.Readiness(ctx, report)
 }
 
-// Who leaves and is not ready for an election does not look as if it were once that is
-// dropped: its holder would drain for a member that is gone.
+// A leaver that is not ready for an election does not look ready once the election is dropped: its
+// holder would drain for a member that is gone.
 func TestWhoLeavesDoesNotStandAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "other")

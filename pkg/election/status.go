@@ -12,13 +12,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Status is what is known of one election, as of now. It outlives terms and
-// incarnations, and may be asked from any goroutine.
+// Status is what this member knows of one election, as of now. It outlives terms and
+// incarnations. Its methods may be called from any goroutine.
 type Status struct {
 	name    string
 	clock   clock.Clock
 	valid   atomic.Pointer[ValidTerm]     // of the present term; nil while there is none
-	validMu sync.Mutex                    // whoever stores into valid holds it
+	validMu sync.Mutex                    // held to store into valid
 	health  atomic.Pointer[member.Health] // of the present term; nil while there is none
 	rng     atomic.Pointer[member.Range]  // the same, of elections with ranges
 	cycle   atomic.Int64
@@ -26,7 +26,7 @@ type Status struct {
 
 	mu       sync.Mutex
 	leader   Leader
-	watchers map[chan Transition]func() bool // with what ends the wait for its context; nil until the first
+	watchers map[chan Transition]func() bool // each with what detaches it from its context; nil until the first
 	closed   bool
 }
 
@@ -78,7 +78,7 @@ func (s *Status) Leader() Leader {
 	return s.leader
 }
 
-// renewals is how well those of the present term do; ok is false while there is none.
+// renewals returns the health of the present term's renewals; ok is false while there is no term.
 func (s *Status) renewals() (h member.Health, ok bool) {
 	if v := s.valid.Load(); v != nil && v.reach != nil {
 		sent := v.reach.last.Load().Sent
@@ -101,14 +101,14 @@ func (s *Status) SinceRenewal() (since time.Duration, ok bool) {
 }
 
 // InJeopardy says whether this member leads, but its renewals fail and half of the outage
-// that a term survives is over.
+// that a term survives has passed.
 func (s *Status) InJeopardy() bool {
 	h, ok := s.renewals()
 	return ok && s.IsLeader() && s.clock.Now() >= h.Jeopardy
 }
 
 // FailingOpen says whether this member leads only because of `outage: failopen`: its renewals
-// have failed for so long that its work would be stopped by now.
+// have failed for so long that otherwise its work would have to stop by now.
 func (s *Status) FailingOpen() bool {
 	h, ok := s.renewals()
 	return ok && h.Open != 0 && s.IsLeader() && s.clock.Now() >= h.Open

@@ -9,8 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// A term whose product is leadership itself has no runner that could be told to stop: its
-// Status says that it is over before the write that lets the lock go is sent.
+// A term without a runner has no work that could be told to stop: its Status says that it is over before
+// the write that releases the lock is sent.
 func TestATermWithoutARunnerIsOverBeforeItsRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -42,8 +42,8 @@ func TestATermWithoutARunnerIsOverBeforeItsRelease(t *testing.T) {
 	})
 }
 
-// What an earlier incarnation knew of a leader is not said any more once the next one sees that
-// there is no lock.
+// What an earlier incarnation knew of a leader no longer counts once the next one sees that there is no
+// lock.
 func TestNobodyLeadsWhereThereIsNoLock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -10,9 +10,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A lock is watched by name, and the stream of sessions stands still meanwhile: its holder
-// restarts into the same slot and leads again. What is known of the slot is of before, so
-// nobody takes the lock for that; once the holder is really gone, they do.
+// A lock is watched by name, and the stream of sessions stands still meanwhile. The lock's holder
+// restarts into the same slot and leads again. What the others know of the slot is outdated, so none of
+// them takes the lock for that; once the holder is really gone, they do.
 func TestALockIsNewerThanTheSessions(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -22,7 +22,7 @@ func TestALockIsNewerThanTheSessions(t *testing.T) {
 		m1 := g.join("m1", "canary", stable)
 		after(30 * time.Second)
 		g.bend = func(c *election.Config, s *election.Spec) {
-			c.Member.Location = record.Remote // it comes after m3, whom it takes for the better one
+			c.Member.Location = record.Remote // it comes after m3, which it considers better
 			s.Locks = byName{g.realm.Store()}
 			s.Foreign = machine.Foreigners{Sharing: machine.SharedWithClientGo}
 		}
@@ -52,7 +52,7 @@ func TestALockIsNewerThanTheSessions(t *testing.T) {
 	})
 }
 
-// blind stalls what a store shows, and lets it ask and write.
+// blind stalls what a store shows, but lets requests through.
 func blind(s *memory.Store) {
 	for _, op := range []memory.Op{memory.Deliver, memory.List, memory.Watch} {
 		s.On(op, memory.Hang())

@@ -18,8 +18,8 @@ import (
 
 var forHalfAMinute = memory.Reject(&lock.ThrottledError{RetryAfter: 30 * time.Second})
 
-// One answer that asks to be left alone for long holds up neither the release of all locks
-// nor the renewals of the one that it was for.
+// An answer that asks to wait for long delays neither the release of all locks nor the renewals of the
+// lock that it was for.
 func TestOneThrottledWrite(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -32,7 +32,7 @@ func TestOneThrottledWrite(t *testing.T) {
 		after(time.Second)
 		g.wantLeader("b", m2, m1, m2)
 		g.wantLeader("c", m2, m1, m2)
-		after(6 * time.Second) // its own lock is tried again within two renewal intervals
+		after(6 * time.Second) // the member tries its own lock again within two renewal intervals
 		g.wantLeader("a", m2, m1, m2)
 		g.end(m1, m2)
 	})
@@ -51,8 +51,8 @@ func TestOneThrottledRenewal(t *testing.T) {
 	})
 }
 
-// While a store asks to be left alone it is asked now and then, and no more, however many
-// elections want to write; once it answers again, all of them are led.
+// While a store asks to wait, members try it now and then, and no more often, however many elections
+// want to write. Once it answers again, all of them are led.
 func TestThrottlingStoreIsLeftAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(300)...)
@@ -60,7 +60,7 @@ func TestThrottlingStoreIsLeftAlone(t *testing.T) {
 		m1 := g.join("m1", "stable", stable)
 		var asked atomic.Int64
 		m1.store.On(memory.Put, func(ctx context.Context, c memory.Call, op func() error) error {
-			if c.Name[0] != 'e' { // sessions go their own way
+			if c.Name[0] != 'e' { // sessions do not count here
 				return op()
 			}
 			asked.Add(1)
@@ -79,7 +79,7 @@ func TestThrottlingStoreIsLeftAlone(t *testing.T) {
 	})
 }
 
-// A watch that is refused once, however long it is to be left alone, costs no term.
+// A watch that is refused once ends no term, however long the refusal asks to wait.
 func TestThrottledWatch(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -96,7 +96,7 @@ func TestThrottledWatch(t *testing.T) {
 	})
 }
 
-// A list that takes longer than a lease is waited for.
+// A member waits for a list that takes longer than a lease.
 func TestSlowLists(t *testing.T) {
 	for _, d := range []time.Duration{14 * time.Second, 16 * time.Second, 29 * time.Second} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -114,8 +114,8 @@ func TestSlowLists(t *testing.T) {
 	}
 }
 
-// Where no beat of ours can be stored, none can be shown: the watch is left alone, and nobody
-// is told that it is silent.
+// While no beat of ours can be stored, the watch can show none: the member does not restart the watch,
+// and does not log that it is silent.
 func TestWatchWithNothingToShow(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

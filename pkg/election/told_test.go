@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// logged makes the members of a group log into one place.
+// logged gives the members of a group one common log.
 func logged(g *group) *observer.ObservedLogs {
 	core, logs := observer.New(zapcore.InfoLevel)
 	bend := g.bend
@@ -26,7 +26,7 @@ func logged(g *group) *observer.ObservedLogs {
 	return logs
 }
 
-// leadings are the terms that members told of since they were asked last.
+// leadings lists the terms that members logged since the last call.
 func leadings(logs *observer.ObservedLogs) (all []map[string]any) {
 	for _, e := range logs.TakeAll() {
 		if e.Message == "leading" {
@@ -36,8 +36,8 @@ func leadings(logs *observer.ObservedLogs) (all []map[string]any) {
 	return all
 }
 
-// A takeover is logged with the member that the lock was taken from, why, and how long ago
-// that was seen last.
+// The log of a takeover names the member from which the lock was taken, the reason, and how long ago
+// that member was last seen.
 func TestTakeoverIsExplained(t *testing.T) {
 	for name, renewal := range map[string]record.Renewal{"session": record.RenewalSession, "record": record.RenewalRecord} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestTakeoverIsExplained(t *testing.T) {
 	}
 }
 
-// A group that starts, changes its preference and moves warns of nothing.
+// A group that starts, changes its preference and moves logs no warning.
 func TestNothingToWarnOf(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -94,7 +94,7 @@ func TestNothingToWarnOf(t *testing.T) {
 		after(60 * time.Second)
 		for range 3 {
 			for _, next := range []record.Preferred{canary, stable} {
-				m2.prefs.values <- next // members never see a change at one moment
+				m2.prefs.values <- next // members never see a change at the same moment
 				after(500 * time.Millisecond)
 				m1.prefs.values <- next
 				after(60 * time.Second)
@@ -107,7 +107,7 @@ func TestNothingToWarnOf(t *testing.T) {
 	})
 }
 
-// Members that never come to see the same do warn, once.
+// Members that never come to see the same preference do warn, once.
 func TestDividedForLong(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -125,7 +125,7 @@ func TestDividedForLong(t *testing.T) {
 	})
 }
 
-// A member whose session expired in an outage says that it counts as fallen.
+// A member whose session expired in an outage logs that it counts as fallen.
 func TestFallenIsTold(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -8,18 +8,17 @@ type Event int
 const (
 	// EventRole: this member's role changed, for the Reason.
 	EventRole Event = iota + 1
-	// EventLeader: another leader, or none, is seen.
+	// EventLeader: this member sees another leader, or none.
 	EventLeader
-	// EventJeopardy: renewals fail, and half of the outage that a term survives is over. What
-	// is cached on the strength of the term should not be relied on from here on.
+	// EventJeopardy: renewals fail, and half of the outage that a term survives has passed. From
+	// here on, do not rely on what you cached because of the term.
 	EventJeopardy
-	// EventFailOpen: renewals fail, and the term goes on although its work would be stopped by
-	// now without `outage: failopen`.
+	// EventFailOpen: renewals fail, and the term goes on only because of `outage: failopen`.
 	EventFailOpen
 	// EventRegained: after EventJeopardy the term was renewed; it was never interrupted.
 	EventRegained
-	// EventLost: the term ended, for the Reason, and this member did not give it up. What was
-	// cached during it must be dropped.
+	// EventLost: the term ended, for the Reason, and this member did not give it up. Drop what
+	// you cached during it.
 	EventLost
 )
 
@@ -41,7 +40,7 @@ func (e Event) String() string {
 	return "invalid"
 }
 
-// eventOf is what tells of what became of a term's renewals.
+// eventOf returns the event for a notice about a term's renewals.
 func eventOf(n member.Notice) Event {
 	switch n {
 	case member.Jeopardy:

@@ -14,7 +14,7 @@ import (
 )
 
 // Members that were restarted with opposite moves come to hold one lock each. One after the other
-// lets go, and somebody leads within some leaseDurations; the log says what is wrong.
+// releases its lock, and one leads within some leaseDurations; the log says what is wrong.
 func TestOppositeMovesEndUpLed(t *testing.T) {
 	const bound = 20 * 15 * time.Second
 	for _, moves := range [][]int{{0, 1}, {1, 0}, {0, 0, 1}, {0, 1, 1}, {1, 0, 0, 1}, {0, 1, 1, 1}} {
@@ -32,14 +32,14 @@ func TestOppositeMovesEndUpLed(t *testing.T) {
 						members = append(members, g.roam(fmt.Sprintf("m%d", n), "two kinds", other))
 					}
 					after(20 * time.Second)
-					inner := func(n int) *memory.Store { // where the lock lies that a member takes last
+					inner := func(n int) *memory.Store { // the store of the lock that a member takes last
 						return []*memory.Store{members[n].store, members[n].locks[1].Locks.(byName).Store}[moves[n]]
 					}
 					for n, to := range moves {
 						inner(n).On(memory.Put, memory.Named("a", memory.Reject(lock.ErrDenied)))
 						members[n].has(to, members[n].locks[1-to])
 					}
-					after(10 * time.Second) // by then each of the locks is held by who takes it first
+					after(10 * time.Second) // by then the member that takes each lock first holds it
 					for n := range moves {
 						inner(n).Heal()
 					}
@@ -62,8 +62,8 @@ func TestOppositeMovesEndUpLed(t *testing.T) {
 	}
 }
 
-// Who has let go of the old lock, since the new one is another's for long, comes back once that
-// one is gone: it is then the only one to lead.
+// A member that released the old lock, since another had held the new one for long, comes back once that
+// other is gone: it is then the only one that can lead.
 func TestWhoLetGoComesBackAtOnce(t *testing.T) {
 	for to := range 2 {
 		inBubble(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestWhoLetGoComesBackAtOnce(t *testing.T) {
 			m1.has(to)
 			after(20 * time.Second)
 			m2.has(to, m2.locks[1-to])
-			after(time.Hour) // m2 lets go for ever longer
+			after(time.Hour) // m2 stays away longer each time
 			for _, s := range []*memory.Store{m1.store, m1.locks[1].Locks.(byName).Store} {
 				hangAll(s)
 			}

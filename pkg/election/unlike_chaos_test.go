@@ -14,12 +14,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestUnlikeMembers is TestChaos for members that differ: in how they watch a lock, in their
-// group, or in their timing. Either stream of one that has two stands still by itself.
+// TestUnlikeMembers is TestChaos for members that differ in how they watch a lock, in their group, or in
+// their timing. If a member has two streams, either may stand still alone.
 func TestUnlikeMembers(t *testing.T) {
 	seeds := uint64(chaosSeeds)
 	if underRace {
-		seeds /= 4 // the rest without the race detector, which takes ten times as long
+		seeds /= 4 // all seeds only without the race detector, which takes ten times as long
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { inBubble(t, func(t *testing.T) { unlikeChaos(t, seed) }) })

@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// longer has a member's lease last for 30 s.
+// longer makes a member's lease last for 30 s.
 func longer(c *election.Config, _ *election.Spec) {
 	c.Timing, _ = record.Profile(record.DefaultProfile)
 	c.Timing.LeaseDuration = 30 * time.Second
@@ -23,9 +23,9 @@ func longer(c *election.Config, _ *election.Spec) {
 
 func quick(c *election.Config, _ *election.Spec) { c.Timing, _ = record.Profile("fast") }
 
-// A stranger breaks a lock whose holder sees nothing of it and has a longer lease than the
-// others. Who comes then knows that from its session alone, and waits for as long as it may be
-// at work.
+// A stranger breaks a lock whose holder does not see it and has a longer lease than the others. A member
+// that joins then knows the lease from the holder's session alone, and waits for as long as the holder
+// may be at work.
 func TestABrokenLockOfAMemberWithALongerLease(t *testing.T) {
 	for name, breaks := range map[string]func(*group){
 		"deleted": func(g *group) { g.realm.Delete("a") },
@@ -89,12 +89,12 @@ func TestALargerDriftOfAnother(t *testing.T) {
 	})
 }
 
-// What differs is told once, when it has lasted; and that it is over.
+// A member logs what differs once, when it has lasted, and logs when it is over.
 func TestMembersThatDiffer(t *testing.T) {
 	plain := func(*election.Config, *election.Spec) {}
 	for what, c := range map[string]struct {
 		other  func(*election.Config, *election.Spec)
-		differ string // empty where nothing is to be said
+		differ string // empty if nothing should be logged
 	}{
 		"nothing":                     {plain, ""},
 		"another revision":            {func(c *election.Config, _ *election.Spec) { c.Version, c.Member.Revision = "v2", "canary" }, ""},

@@ -9,21 +9,21 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// ValidTerm is a term of this member that was valid when it was asked for. It does not
-// change: once the term is extended, Status.ValidTerm is another one.
+// ValidTerm is a term of this member that was valid when Status.ValidTerm returned it. It does
+// not change: once the term is extended, Status.ValidTerm returns another one.
 type ValidTerm struct {
 	Token record.Token
 	// Deadline is when the validity ends unless it is extended, on CLOCK_BOOTTIME.
 	Deadline record.Instant
 
 	life *life
-	// reach is what the term goes by; nil where it is extended by itself. jeopardy is how long after a
-	// beat it is in jeopardy without another one.
+	// reach gives the term its deadline while our session keeps it alive, else nil. jeopardy is how long
+	// after a beat, without another one, the term is in jeopardy.
 	reach    *reach
 	jeopardy time.Duration
 }
 
-// until is until when the term is valid by now.
+// until returns the deadline as of now.
 func (v *ValidTerm) until() record.Instant {
 	if v.reach != nil {
 		return v.reach.deadline()
@@ -31,16 +31,16 @@ func (v *ValidTerm) until() record.Instant {
 	return v.Deadline
 }
 
-// OnEnd has f called once when the term begins to stop, or at its deadline unless it is
-// extended before that; at once if that has happened. f is called before the work is told
-// to stop, by whoever ends the term, so it must not block. forget makes that f is not
-// called any more, though it may be under way.
+// OnEnd calls f once: when the term begins to stop, or at its deadline unless it is extended
+// before that; at once if that has happened already. f runs before the work is told to stop,
+// on the goroutine that ends the term, so it must not block. forget cancels the callback; a
+// call in progress is not awaited.
 func (v *ValidTerm) OnEnd(f func(Stop)) (forget func()) { return v.life.onEnd(f) }
 
-// ValidTerm is the term that is valid at this moment, or nil while there is none: before
-// a term, after its deadline, and from the moment it begins to stop, which is before its
-// work is told to and long before the lock is released. Asking costs two atomic loads and
-// one reading of the clock, and the first time after a beat one allocation.
+// ValidTerm returns the term that is valid at this moment. It returns nil before a term, after
+// its deadline, and from the moment the term begins to stop, which is before its work is told
+// to stop and long before the lock is released. A call costs two atomic loads and one reading
+// of the clock; the first one after a beat also costs one allocation.
 func (s *Status) ValidTerm() *ValidTerm {
 	v := s.valid.Load()
 	if v != nil && v.until() != v.Deadline {
@@ -52,7 +52,7 @@ func (s *Status) ValidTerm() *ValidTerm {
 	return v
 }
 
-// renewed is the present term with the deadline that the last beat gave it.
+// renewed returns the present term with the deadline that the last beat gave it.
 func (s *Status) renewed() *ValidTerm {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()
@@ -62,8 +62,8 @@ func (s *Status) renewed() *ValidTerm {
 	return s.valid.Load()
 }
 
-// Valid is the term t while it is valid, or nil: also when a later term of this member
-// is. It is nil for a Term that no Manager began.
+// Valid returns the term t while it is valid, else nil, even if a later term of this member
+// is valid. It returns nil for a Term that no Manager began.
 func (t Term) Valid() *ValidTerm {
 	if t.status == nil {
 		return nil
@@ -74,7 +74,7 @@ func (t Term) Valid() *ValidTerm {
 	return nil
 }
 
-// life is what all that is published of one term has in common.
+// life is what all ValidTerms of one term share.
 type life struct {
 	status *Status
 
@@ -82,7 +82,7 @@ type life struct {
 	ended   *Stop // nil until then
 	waiting map[int]func(Stop)
 	waited  int
-	// timer watches the deadline from when somebody wants to know; before, it costs nothing.
+	// timer watches the deadline from the first OnEnd on; before, it costs nothing.
 	timer *clock.Timer
 }
 
@@ -96,7 +96,7 @@ func (l *life) onEnd(f func(Stop)) (forget func()) {
 	defer l.mu.Unlock()
 	if l.timer == nil {
 		l.waiting = map[int]func(Stop){}
-		l.timer = clock.AfterFunc(0, l.keep) // it finds out how long there is left
+		l.timer = clock.AfterFunc(0, l.keep) // keep sets it to the time that is left
 	}
 	l.waited++
 	n := l.waited
@@ -139,7 +139,7 @@ func (l *life) keep() {
 	defer s.validMu.Unlock()
 	v := s.valid.Load()
 	if v == nil || v.life != l {
-		return // whoever ended it said why
+		return // its end was reported
 	}
 	deadline := v.until()
 	if left := clock.Until(s.clock, deadline); left > 0 {
@@ -159,7 +159,7 @@ func (s *Status) begin(token record.Token, deadline record.Instant) {
 	s.valid.Store(&ValidTerm{Token: token, Deadline: deadline, life: &life{status: s}})
 }
 
-// extend publishes another deadline of the present term. One that ended stays so: the
+// extend publishes another deadline of the present term. A term that ended stays ended: the
 // member may not know yet that its work was stopped.
 func (s *Status) extend(deadline record.Instant) {
 	s.validMu.Lock()
@@ -169,7 +169,7 @@ func (s *Status) extend(deadline record.Instant) {
 	}
 }
 
-// goBy publishes that the present term lasts for as long as the reach.
+// goBy publishes that the present term has the deadline of the reach.
 func (s *Status) goBy(r *reach, jeopardy time.Duration) {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()
@@ -184,12 +184,12 @@ func (s *Status) extendLocked(v *ValidTerm, to ValidTerm) {
 	}
 	to.Token, to.life = v.Token, v.life
 	if v.life.isOver() {
-		to.life = &life{status: s} // extended at the very deadline: what was under way was cut, what comes is not
+		to.life = &life{status: s} // extended at the very deadline: OnEnd was called, so a new life begins
 	}
 	s.valid.Store(&to)
 }
 
-// end publishes that the term is over. It is called before anybody is told to stop.
+// end publishes that the term is over. Callers call it before they tell the work to stop.
 func (s *Status) end(token record.Token, why Stop) {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()

@@ -15,14 +15,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// A host that was held up while the guard stopped the work takes in a renewal late. The
-// term is over all the same: the flag stays down while the work stops, nothing counts as
-// failed, and the next term begins at once.
+// A host that was held up while the guard stopped the work sees a renewal late. The term is over all the
+// same: IsLeader stays false while the work stops, nothing counts as failed, and the next term begins at
+// once.
 func TestGuardEndsTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
 		g.stop = 2 * time.Second
-		var cut atomic.Bool // the host has heard of it
+		var cut atomic.Bool // the host has learned of it
 		over := make(chan struct{})
 		g.bend = func(c *election.Config, _ *election.Spec) {
 			// The host is back while the work still stops.
@@ -38,8 +38,8 @@ func TestGuardEndsTheTerm(t *testing.T) {
 		first := status.ValidTerm()
 		m1.store.On(memory.Put, memory.Named("a", func(_ context.Context, _ memory.Call, op func() error) error {
 			err := op()
-			if !cut.Load() { // a watch that is just being opened is not cut
-				m1.store.CutWatches() // the host is held up before it hears of this renewal
+			if !cut.Load() { // a watch that is just opening is not cut
+				m1.store.CutWatches() // holds the host up before it learns of this renewal
 				time.Sleep(500 * time.Millisecond)
 			}
 			return err
@@ -65,8 +65,8 @@ func TestGuardEndsTheTerm(t *testing.T) {
 	})
 }
 
-// The flag has fallen before the work is told to stop, whatever ends the term, and what
-// watches the term hears of it.
+// IsLeader is false before the work is told to stop, whatever ends the term, and watchers of the term
+// learn of it.
 func TestFlagFallsFirst(t *testing.T) {
 	for name, end := range map[string]func(g *group, m *member){
 		"leaves":       func(_ *group, m *member) { m.stop() },

@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// A group that starts for the first time, all members at once, warns of nothing: whoever waits for
-// a lock that was just made waits as it should.
+// A group whose members all start at once for the first time logs no warning: a member that waits for a
+// lock that was just made waits as it should.
 func TestAFirstStartWarnsOfNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -26,8 +26,8 @@ func TestAFirstStartWarnsOfNothing(t *testing.T) {
 	})
 }
 
-// An election that takes the place of one of its name was exchanged, and one that is taken out was
-// removed: its members are told which, and so is whoever reads the lock.
+// An election that takes the place of one of the same name was exchanged, and an election taken out was
+// removed: the reason says which, to the members and in the lock.
 func TestExchangedOrRemoved(t *testing.T) {
 	for _, disabled := range []bool{false, true} {
 		inBubble(t, func(t *testing.T) {
@@ -73,8 +73,8 @@ func TestExchangedOrRemoved(t *testing.T) {
 	}
 }
 
-// A watch that shows nothing is warned of once, however often it is begun anew, also by the next
-// incarnation of the member; once it shows something again that is told as well.
+// A watch that shows nothing is logged as a warning once, however often it begins anew, and also in the
+// member's next incarnation. Once it shows something again the member logs that as well.
 func TestASilentWatchIsToldOfOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -26,29 +26,28 @@ type work struct {
 	contained bool
 
 	mu sync.Mutex
-	// reach is what the term goes by, and what guards it while it is calm; nil for a deadline of its own.
+	// reach gives the term its deadline, and guards it while it is calm; nil for a deadline of its own.
 	reach *reach
 	// stop is set once the work was told to stop; it never changes after that.
 	stop *Stop
-	// gaveUp: it was the runner that wanted the stop.
+	// gaveUp: the runner itself wanted the stop.
 	gaveUp   bool
 	returned bool
 	guard    *clock.Timer
-	// ended is when the last process of a contained runner had ended, as far as it told; else when the
-	// runner returned.
+	// ended is when the last process of a contained runner ended, as far as it reported; for other
+	// runners, when the runner returned.
 	ended record.Instant
-	// returnBy is by when a contained runner must return that had not when its work had to be dead;
-	// zero while that has not come.
+	// returnBy is when a contained runner must have returned if it had not when its work had to be dead;
+	// zero before that.
 	returnBy record.Instant
 }
 
-// lateReturn is how much later than its work must be dead a contained runner may return. After a freeze,
-// or on a busy machine, the work may be dead, and the runner not know it yet.
+// lateReturn is how long after its work must be dead a contained runner may still return. After a freeze,
+// or on a busy machine, the work may be dead before the runner knows it.
 const lateReturn = 2 * time.Second
 
-// begin starts the runner on a goroutine that wg joins. returned is called from there
-// once the runner has returned, with its error or what it panicked with, and
-// with whether the guard had stopped it.
+// begin starts the runner on a goroutine that wg joins. That goroutine calls returned once
+// the runner has returned, with its error or what it panicked with, and with expired.
 func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort func(error), wg *sync.WaitGroup, returned func(err error, expired bool)) *work {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	w := &work{clock: c, grace: grace, validity: NewValidity(deadline), cancel: cancel, abort: abort}
@@ -91,7 +90,7 @@ func (w *work) run(ctx context.Context, runner Runner) (err error) {
 	return runner.Run(ctx, w.term)
 }
 
-// tooLate says whether the guard's time has come before the runner was called: then it never is.
+// tooLate says whether the guard's time has come before the runner was called: then it must not be.
 func (w *work) tooLate() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,13 +111,13 @@ func (w *work) extend(deadline record.Instant) {
 	}
 	if r := w.reach; r != nil {
 		w.leaveReach()
-		defer r.validity.wake() // whoever waits for a beat waits for this work's own deadline from here on
+		defer r.validity.wake() // waiters for a beat must wait for this work's own deadline from here on
 	}
 	w.validity.Extend(deadline)
 	w.guard.Reset(clock.Until(w.clock, deadline.Add(-w.grace)))
 }
 
-// goBy lets the work go on for as long as the reach, unless it was told to stop.
+// goBy gives the work the deadline of the reach, unless it was told to stop.
 func (w *work) goBy(r *reach) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +133,7 @@ func (w *work) goBy(r *reach) {
 	}
 }
 
-// leaveReach keeps the deadline of the reach as it is now.
+// leaveReach leaves the reach, and keeps its present deadline.
 func (w *work) leaveReach() {
 	if w.reach != nil {
 		w.validity.stand()
@@ -157,14 +156,14 @@ func (w *work) endLocked(s Stop) {
 	w.stop = &s
 	w.leaveReach()
 	if w.term.status != nil {
-		w.term.status.end(w.term.Token, s) // here too, since the guard asks nobody
+		w.term.status.end(w.term.Token, s) // here too, since the guard stops work without the host
 	}
 	w.guard.Reset(clock.Until(w.clock, s.By))
 	w.cancel(&s)
 }
 
-// giveUp is for the runner itself: nothing is extended from here on, though the lock is
-// renewed until the runner has returned.
+// giveUp stops the work because its runner asks for it. The deadline is not extended from here
+// on, though the lock is renewed until the runner has returned.
 func (w *work) giveUp(why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,8 +178,8 @@ func (w *work) giveUp(why string) {
 	w.endLocked(Stop{Reason: why, By: by})
 }
 
-// deadBy is until when work may have lived without harm: until the end of its term, though it
-// was told to stop earlier, or by nobody.
+// deadBy is until when the work may live without harm: until the end of its term, even if it was
+// told to stop earlier. Without a token it is the time of its Stop, if it has one.
 func (w *work) deadBy() record.Instant {
 	switch deadline, _ := w.validity.Deadline(); {
 	case w.term.Fenced():
@@ -191,14 +190,15 @@ func (w *work) deadBy() record.Instant {
 	return math.MaxInt64
 }
 
-// hasEnded notes when processes of a contained runner had ended, or another runner returned.
+// hasEnded notes when processes of a contained runner ended, or another runner returned.
 func (w *work) hasEnded(at record.Instant) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = max(w.ended, at)
 }
 
-// expired says whether the guard stopped the work, and nobody else wanted that.
+// expired says whether the work was stopped, but not by its runner: by its guard, if the member
+// did not ask for it.
 func (w *work) expired() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -217,7 +217,7 @@ func (w *work) keep() {
 	deadline, _ := w.validity.Deadline()
 	switch stopAt := deadline.Add(-w.grace); {
 	case w.stop == nil && now < stopAt && w.reach != nil && w.reach.calm():
-		// The guard of the reach calls again.
+		// The reach's guard calls keep again.
 	case w.stop == nil && now < stopAt:
 		w.guard.Reset(stopAt.Sub(now))
 	case w.stop == nil && !w.term.Fenced():

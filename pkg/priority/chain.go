@@ -9,13 +9,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// ChainKey is one of the total preorders that a chain compares by.
+// ChainKey is one of the total preorders by which a chain compares.
 type ChainKey int
 
 const (
 	// ByPreferred puts the preferred revision before all others.
 	ByPreferred ChainKey = iota + 1
-	// ByLocation puts local before remote, of whatever revisions.
+	// ByLocation puts local before remote, whatever the revisions.
 	ByLocation
 	// ByWeight puts the heavier before the lighter.
 	ByWeight
@@ -35,16 +35,16 @@ func (k ChainKey) String() string {
 	return fmt.Sprintf("ChainKey(%d)", int(k))
 }
 
-// chain compares by one key after another: the first in which two differ decides, both
-// whether one outranks the other and which comes first. If what decides is something that
-// is not known of the holder, it is left alone, whatever the keys after that say: else
-// two that each outrank a third could be outranked by it in turn.
+// chain compares by one key after another: the first in which two candidates differ decides,
+// both whether one outranks the other and which comes first. If the deciding key is unknown of
+// the holder, nobody outranks the holder, whatever the later keys say: otherwise two candidates
+// that each outrank a third could be outranked by it in turn.
 //
-// Its keys stand in an array so that two chains can be compared; zero ends them.
+// Its keys are in an array so that two chains can be compared; zero ends them.
 type chain [3]ChainKey
 
-// By is the chain of the keys. One that stands there twice decides nothing the second
-// time, and no key at all is None. By(ByWeight) is the policy "weight".
+// By makes the chain of the keys. It ignores a key's repetition. Without keys it returns None.
+// By(ByWeight) is the policy "weight".
 func By(keys ...ChainKey) Policy {
 	var c chain
 	n := 0
@@ -63,7 +63,7 @@ func By(keys ...ChainKey) Policy {
 	return c
 }
 
-// Keys are the names of the keys that a chain may have.
+// Keys returns the names of the keys that a chain may have.
 func Keys() (names []string) {
 	for _, k := range chainKeys {
 		names = append(names, k.String())
@@ -71,8 +71,7 @@ func Keys() (names []string) {
 	return names
 }
 
-// ParseChain makes the chain of the keys with these names. The error lists the names
-// there are.
+// ParseChain makes the chain of the keys with these names. The error lists the known names.
 func ParseChain(names []string) (Policy, error) {
 	keys := make([]ChainKey, len(names))
 	for i, name := range names {
@@ -107,12 +106,12 @@ func (c chain) String() string {
 	return ByWeight.String()
 }
 
-// Outranks implements Policy. Of no one the weight is known here.
+// Outranks implements Policy. Nobody's weight is known here.
 func (c chain) Outranks(challenger, holder record.Key, preferred record.Preferred) bool {
 	return c.OutranksWeighed(Unweighed(challenger), Unweighed(holder), preferred)
 }
 
-// Order implements Policy. Of no one the weight is known here.
+// Order implements Policy. Nobody's weight is known here.
 func (c chain) Order(a, b record.Key, preferred record.Preferred) int {
 	return c.OrderWeighed(Unweighed(a), Unweighed(b), preferred)
 }
@@ -140,8 +139,8 @@ func (c chain) OrderWeighed(a, b Candidate, preferred record.Preferred) int {
 	return 0
 }
 
-// knows says whether the candidate has what the key compares. Nobody is preferred without
-// a key, so of that enough is always known.
+// knows says whether the candidate has what the key compares. ByPreferred always knows enough:
+// a candidate without a record.Key is not preferred.
 func (k ChainKey) knows(c Candidate) bool {
 	switch k {
 	case ByLocation:
@@ -152,7 +151,7 @@ func (k ChainKey) knows(c Candidate) bool {
 	return true
 }
 
-// order is the total preorder: who is not known comes last.
+// order is the total preorder: candidates of which the key is unknown come last.
 func (k ChainKey) order(a, b Candidate, preferred record.Preferred) int {
 	if known := first(k.knows(a), k.knows(b)); known != 0 {
 		return known

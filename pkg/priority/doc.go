@@ -1,37 +1,37 @@
-// Package priority says who outranks whom. A Policy is two relations over keys, and
-// no state: Outranks decides who is worth moving a running term for, Order decides
-// among several who may take a free lock.
+// Package priority says which member outranks which. A Policy is two relations over keys,
+// without state: Outranks decides whether a running term should move to a challenger, Order
+// decides which of several candidates may take a free lock first.
 //
 // Both relations depend on the preferred revision, which the caller passes in. While
 // that is not synced, nobody outranks anybody.
 //
 // # Absent keys
 //
-// A key without a revision is absent: a foreign elector wrote none, or what is written
-// is not bound to its holder, and then callers pass the empty key. An absent key says
-// nothing about its holder's revision or location, so
+// A key without a revision is absent: a foreign elector wrote none, or wrote one that is not
+// bound to the holder; callers then pass the empty key. An absent key says nothing about
+// its holder's revision or location, so
 //
-//   - who has no key outranks nobody;
+//   - a challenger without a key outranks nobody;
 //   - a holder without a key yields to the preferred revision, as it does to Istio,
 //     and to nothing else;
 //   - in order it is neither preferred nor local.
 //
-// It is not read as revision "default": that is what an unnamed revision is written as
-// (record.NewKey), not what a missing key means. Since what outranks it carries a key
-// from then on, an absent key moves a lock once and never back.
+// An absent key does not mean revision "default": record.NewKey writes an unnamed revision
+// that way. A member that outranks an absent key has a key itself, so an absent key moves a
+// lock once and never back.
 //
 // # Weights
 //
-// A policy that is Weighing compares weights too, which members publish in their sessions.
-// A foreign elector has none: nobody outranks it by weight, and nobody by a key of a chain
-// that stands after weight.
+// A policy that is Weighing also compares weights, which members publish in their sessions.
+// A foreign elector has none: nobody outranks it by weight, nor by a key of a chain that
+// comes after weight.
 //
 // # Pins
 //
-// An election can be pinned to a member (record.Preferred.Member). The functions Outranks and
-// Order put it before everybody else under any policy, foreign electors among them; between
-// others, and between two incarnations of it, the policy decides. Keys tell nothing of
-// members, so the methods of a Policy know no pins.
+// An election can be pinned to a member (record.Preferred.Member). Under any policy, the
+// functions Outranks and Order put it before everybody else, including foreign electors. The
+// policy decides between others, and between two incarnations of the pinned member. Keys do
+// not identify members, so the methods of a Policy know no pins.
 //
 // Policies are values without state, safe for concurrent use.
 package priority

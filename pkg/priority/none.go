@@ -2,7 +2,7 @@ package priority
 
 import "github.com/primacy-dev/primacy/pkg/election/record"
 
-// None is the policy "none": all members are equal and nothing ever moves for rank.
+// None is the policy "none": all members are equal and nothing ever moves because of rank.
 type None struct{}
 
 // Outranks implements Policy.

@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// pinning are the preferences with a pinned member, synced or not.
+// pinning are preferences with a pinned member, synced or not.
 func pinning() []record.Preferred {
 	var all []record.Preferred
 	for _, d := range preferences {
@@ -17,8 +17,8 @@ func pinning() []record.Preferred {
 	return all
 }
 
-// people are members of three hosts, one with two incarnations, and whoever has no identity
-// of ours.
+// people are members of three hosts, one with two incarnations, and candidates without an identity of
+// ours.
 func people() []Candidate {
 	var all []Candidate
 	for _, identity := range []string{"web-0_00000001", "web-0_00000002", "web-1_00000003", "web_00000004"} {
@@ -36,15 +36,15 @@ func people() []Candidate {
 
 func everyPolicy() []Policy { return append(chains(), RevisionLocation{}, None{}) }
 
-// TestPinnedLaws holds Outranks and Order to what a policy promises of its own relations,
-// over all triples, whatever is pinned.
+// TestPinnedLaws checks that Outranks and Order keep the promises of Policy, over all triples, whatever
+// is pinned.
 func TestPinnedLaws(t *testing.T) {
 	all := people()
 	for _, p := range everyPolicy() {
 		for _, d := range pinning() {
 			told := map[string]bool{}
 			check := func(ok bool, law string, who ...Candidate) {
-				if !ok && !told[law] { // of each kind the first
+				if !ok && !told[law] { // the first of each kind
 					told[law] = true
 					t.Errorf("%v, %v preferred: %s: %v", p, d, law, who)
 				}
@@ -77,8 +77,8 @@ func TestPinnedLaws(t *testing.T) {
 	}
 }
 
-// TestPinDecides says what a pin changes: the pinned member is before all that are not it, and
-// between all others everything is as without it.
+// TestPinDecides checks what a pin changes: the pinned member comes before all others, and between
+// others nothing changes.
 func TestPinDecides(t *testing.T) {
 	for _, p := range everyPolicy() {
 		for _, d := range pinning() {

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// keys are all combinations of revision and location, and every way to have no key.
+// keys are all combinations of revision and location, and every kind of absent key.
 func keys() []record.Key {
 	ks := []record.Key{"", "^"}
 	for _, revision := range []string{"", "default", "red", "green"} {
@@ -20,7 +20,7 @@ func keys() []record.Key {
 	return ks
 }
 
-// preferences are all states, also those that no source should give.
+// preferences are all states, including those that no source should give.
 var preferences = []record.Preferred{
 	{},
 	{State: record.PreferredNotSynced},
@@ -33,7 +33,7 @@ var preferences = []record.Preferred{
 	record.Prefer("blue"),
 }
 
-// TestRelations holds every policy to what Policy promises, over all triples of keys.
+// TestRelations checks that every policy keeps the promises of Policy, over all triples of keys.
 func TestRelations(t *testing.T) {
 	for _, p := range policies {
 		for _, d := range preferences {
@@ -46,7 +46,7 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-// laws tells which promises of Policy do not hold while d is preferred.
+// laws lists the promises of Policy that do not hold while d is preferred.
 func laws(p Policy, d record.Preferred) (broken []string) {
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -76,8 +76,8 @@ func laws(p Policy, d record.Preferred) (broken []string) {
 	return broken
 }
 
-// circles says whether one step of the relation after another leads from a to a. It
-// follows from irreflexive and transitive; here it does not rely on them.
+// circles says whether repeated steps of the relation lead from a back to a. It follows from irreflexive
+// and transitive; this check does not rely on them.
 func circles(a record.Key, outranks func(a, b record.Key) bool) bool {
 	seen := map[record.Key]bool{}
 	for next := []record.Key{a}; len(next) > 0; {
@@ -107,7 +107,7 @@ func sign(n int) int {
 	return 0
 }
 
-// whoever is any function as a policy.
+// whoever makes a policy of any function.
 type whoever struct {
 	Policy
 	outranks func(a, b record.Key) bool
@@ -128,7 +128,7 @@ func (w whoever) Order(a, b record.Key, d record.Preferred) int {
 	return w.order(a, b)
 }
 
-// TestLawsBite shows the laws policies that break one each.
+// TestLawsBite gives the laws policies that break one each.
 func TestLawsBite(t *testing.T) {
 	red := record.Prefer("red")
 	for _, tt := range []struct {
@@ -164,9 +164,8 @@ func TestLawsBite(t *testing.T) {
 	}
 }
 
-// TestOutranksLikeIstio compares with Istio's rule, stated over strings as Istio has it:
-// a challenger that knows its revision and place, a holder's raw key, and a default
-// revision of which "" means that there is none.
+// TestOutranksLikeIstio compares with Istio's rule, stated over strings as in Istio: a challenger that
+// knows its revision and place, a holder's raw key, and a default revision, of which "" means none.
 func TestOutranksLikeIstio(t *testing.T) {
 	steals := func(revision string, remote bool, leader, defaultRevision string) bool {
 		leaderRemote := false
@@ -209,7 +208,7 @@ func TestOrder(t *testing.T) {
 	const byLocation = "default=red=green > =^=^default=^red=^green"
 	for _, tt := range []struct {
 		preferred record.Preferred
-		want      string // from best to worst, level ones joined by =
+		want      string // from best to worst; = joins equal ones
 	}{
 		{record.Prefer("red"), "red > ^red > default=green > =^=^default=^green"},
 		{record.Prefer(""), byLocation},
@@ -236,13 +235,13 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestSequences plays members that arrive and leave, one by one. Whoever outranks the
-// leader leads next; a free lock goes to the first in order.
+// TestSequences plays members that arrive and leave, one by one. A member that outranks the leader leads
+// next; a free lock goes to the first in order.
 func TestSequences(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		preferred record.Preferred
-		steps     string // +key arrives, -key leaves, then :leader after it
+		steps     string // +key arrives, -key leaves, then :leader after that
 	}{
 		{"no preference: remote, local of its revision, second remote", record.Prefer(""),
 			"+^red:^red +red:red +^red:red"},
@@ -295,7 +294,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestNone says that no key is a reason under the policy "none".
+// TestNone checks that no key is a reason to move under the policy "none".
 func TestNone(t *testing.T) {
 	for _, d := range preferences {
 		for _, a := range keys() {

@@ -8,12 +8,12 @@ import (
 
 // RevisionLocation is the default policy, "revision-location". The preferred revision
 // outranks every other one, and within any one revision a local member outranks a
-// remote one. Two revisions of which neither is preferred leave each other alone, local
-// or not: which of them is newer is not for a lock to guess.
+// remote one. Between two revisions of which neither is preferred nobody outranks anybody,
+// local or not: a lock should not guess which of them is newer.
 //
 // With a synced preference and a challenger that has a key, Outranks is Istio's rule
-// for stealing. Istio knows no "not synced" and goes on stealing by location then; here
-// nothing moves.
+// for stealing. Istio has no "not synced" and keeps stealing by location then; here nothing
+// moves.
 type RevisionLocation struct{}
 
 // Outranks implements Policy.
@@ -49,7 +49,7 @@ func isPreferred(k record.Key, p record.Preferred) bool {
 
 func isLocal(k record.Key) bool { return !absent(k) && k.Location() == record.Local }
 
-// first orders what has a property before what has not.
+// first orders whatever has a property before whatever lacks it.
 func first(a, b bool) int {
 	switch {
 	case a == b:

@@ -2,16 +2,16 @@ package priority
 
 import "github.com/primacy-dev/primacy/pkg/election/record"
 
-// Weighing is what a Policy is besides if it looks at weights. The relations keep to what
-// Policy promises of its own, over candidates instead of keys.
+// Weighing is a second interface of a Policy that compares weights. Its relations keep the
+// promises of Policy, over candidates instead of keys.
 type Weighing interface {
 	OutranksWeighed(challenger, holder Candidate, preferred record.Preferred) bool
 	OrderWeighed(a, b Candidate, preferred record.Preferred) int
 }
 
-// Candidate is who is compared: a key, and the weight and identity if they are known. Of
-// foreign electors neither is, and what strangers leave beside their names counts for
-// nothing.
+// Candidate is what a policy compares: a key, and the weight and identity if they are known.
+// For foreign electors neither is, and what strangers write beside those electors' names does
+// not count.
 type Candidate struct {
 	Key      record.Key
 	weight   int
@@ -19,16 +19,16 @@ type Candidate struct {
 	identity string
 }
 
-// Unweighed is a candidate whose weight nobody knows.
+// Unweighed makes a candidate of unknown weight.
 func Unweighed(k record.Key) Candidate { return Candidate{Key: k} }
 
-// Weighed is a member of ours, as its session shows it.
+// Weighed makes the candidate for a member of ours, as its session shows it.
 func Weighed(m record.Member) Candidate {
 	return Candidate{Key: m.Key(), weight: m.Weight, known: true, identity: m.Identity}
 }
 
-// Outranks says whether the challenger is pinned and the holder is not; else it asks the
-// policy, with weights if it looks at them.
+// Outranks decides by pins if exactly one of the two is pinned; else it asks the policy, with
+// weights if the policy compares them.
 func Outranks(p Policy, challenger, holder Candidate, preferred record.Preferred) bool {
 	if w, ok := p.(within); ok {
 		return w.admits(challenger) && Outranks(w.Policy, challenger, holder, preferred)
@@ -42,8 +42,8 @@ func Outranks(p Policy, challenger, holder Candidate, preferred record.Preferred
 	return p.Outranks(challenger.Key, holder.Key, preferred)
 }
 
-// Order puts the pinned member first, and asks the policy then, with weights if it looks
-// at them.
+// Order puts the pinned member first; among others it asks the policy, with weights if the
+// policy compares them.
 func Order(p Policy, a, b Candidate, preferred record.Preferred) int {
 	if w, ok := p.(within); ok {
 		if admitted := first(w.admits(a), w.admits(b)); admitted != 0 {
@@ -60,8 +60,8 @@ func Order(p Policy, a, b Candidate, preferred record.Preferred) int {
 	return p.Order(a.Key, b.Key, preferred)
 }
 
-// pin orders the member that the election is pinned to before all others. Two incarnations
-// of it are level.
+// pin orders the member to which the election is pinned before all others. Two incarnations
+// of it are equal.
 func pin(a, b Candidate, preferred record.Preferred) int {
 	if preferred.Member == "" {
 		return 0

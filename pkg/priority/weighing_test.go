@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// candidates are all keys with no weight that is known, and with three that are.
+// candidates are all keys, without a known weight and with three known ones.
 func candidates() []Candidate {
 	var all []Candidate
 	for _, k := range keys() {
@@ -20,7 +20,7 @@ func candidates() []Candidate {
 	return all
 }
 
-// chains are all lists of keys without repetition, the empty one too.
+// chains are all lists of keys without repetition, including the empty one.
 func chains() []Policy {
 	var all []Policy
 	var grow func(keys []ChainKey)
@@ -40,7 +40,7 @@ func chains() []Policy {
 	return all
 }
 
-// TestChains holds every chain to what Policy promises, over all triples of keys without
+// TestChains checks that every chain keeps the promises of Policy, over all triples of keys without
 // weights and of candidates.
 func TestChains(t *testing.T) {
 	if n := len(chains()); n != 16 {
@@ -60,8 +60,8 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// weighedLaws tells which promises do not hold over candidates while d is preferred. Of
-// each kind it tells the first.
+// weighedLaws lists the promises that do not hold over candidates while d is preferred, the first of
+// each kind.
 func weighedLaws(p Weighing, d record.Preferred) (broken []string) {
 	told := map[string]bool{}
 	check := func(ok bool, law string, who ...Candidate) {
@@ -101,8 +101,8 @@ func weighedLaws(p Weighing, d record.Preferred) (broken []string) {
 	return broken
 }
 
-// TestWeight: the heavier outranks the lighter, equals never do, whatever their keys; and
-// nobody outranks who has no weight.
+// TestWeight: the heavier outranks the lighter, equals never outrank each other, whatever their keys;
+// and nobody outranks a candidate without weight.
 func TestWeight(t *testing.T) {
 	p := By(ByWeight)
 	for _, d := range preferences {
@@ -117,7 +117,7 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// TestChainDecides says which key decides, and what follows from what is not known.
+// TestChainDecides checks which key decides, and what follows if it is unknown.
 func TestChainDecides(t *testing.T) {
 	of := func(key record.Key, weight int) Candidate { return Candidate{Key: key, weight: weight, known: true} }
 	red := record.Prefer("red")

@@ -8,8 +8,9 @@ type within struct {
 	revision string
 }
 
-// Within is the policy among members of a revision, for an election that each revision has for
-// itself: others, who take no part in it, are worth no move and come last, pinned or not.
+// Within restricts a policy to members of one revision, for an election that each revision has
+// for itself. Other members do not take part in it: they outrank nobody and come last, pinned
+// or not.
 func Within(revision string, p Policy) Policy { return within{p, revision} }
 
 func (w within) String() string { return w.Policy.String() + " within " + w.revision }

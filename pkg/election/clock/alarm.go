@@ -13,20 +13,20 @@ import (
 )
 
 // Alarm wakes one goroutine at an instant. A timer of package time stands still while
-// the machine sleeps; the Alarm of Boottime does not, so what is due then is done as
-// soon as the machine is awake again.
+// the machine sleeps. The Alarm of Boottime does not: it rings as soon as the machine is
+// awake again.
 type Alarm interface {
 	// C receives a value at, or shortly after, the instant that was set.
 	C() <-chan struct{}
-	// Set replaces the instant; zero or one that has passed rings at once. What was in C
-	// before may still be received.
+	// Set replaces the instant; zero, or one that has passed, rings at once. An earlier value
+	// may still be in C.
 	Set(at record.Instant)
-	// Stop ends the alarm and all that it started. Nothing may be called after it.
+	// Stop ends the alarm and all that it started. No method may be called after it.
 	Stop()
 }
 
-// NewAlarm makes an alarm by the clock. Who made it must stop it. The error says that
-// the system has no more timers to give.
+// NewAlarm makes an alarm that follows the clock. The caller must Stop it. The error says
+// that the system has no timers left.
 func NewAlarm(c Clock) (Alarm, error) {
 	if c != Boottime() {
 		return newRuntimeAlarm(c), nil

@@ -1,4 +1,4 @@
-// Package clock is the only way to the time: an Instant on CLOCK_BOOTTIME, which goes
+// Package clock is the only source of the time: an Instant on CLOCK_BOOTTIME, which goes
 // on while the machine sleeps and ignores changes of the wall clock.
 package clock
 
@@ -12,13 +12,13 @@ import (
 
 // Clock tells the time. Its methods may be called from any goroutine.
 type Clock interface {
-	// Now is the present instant.
+	// Now returns the present instant.
 	Now() record.Instant
-	// Wall is the present wall-clock time, for people and foreign electors only.
+	// Wall returns the present wall-clock time, for people and foreign electors only.
 	Wall() time.Time
 }
 
-// Boottime is the clock of production.
+// Boottime returns the clock for production.
 func Boottime() Clock { return boottime{} }
 
 type boottime struct{}
@@ -33,5 +33,5 @@ func (boottime) Now() record.Instant {
 
 func (boottime) Wall() time.Time { return time.Now() }
 
-// Until is the time left until at; negative once it has passed.
+// Until returns the time left until at; negative once it has passed.
 func Until(c Clock, at record.Instant) time.Duration { return at.Sub(c.Now()) }

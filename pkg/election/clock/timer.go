@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Timer does what time.Timer does, and may be due at once in a testing/synctest bubble.
-// There a timer of package time that is due when it is set, or when its channel is read,
-// runs on the thread of whoever set or read it. All of a bubble share one context of the
-// race detector, and two threads in it corrupt the detector's memory. This one asks
-// package time only for calls that lie ahead, and these the bubble runs one by one.
+// Timer does what time.Timer does, but may be due at once in a testing/synctest bubble.
+// In a bubble a timer of package time that is due when a goroutine sets it, or reads its
+// channel, runs on that goroutine's thread. All goroutines of a bubble share one context of
+// the race detector, and two threads in it corrupt the detector's memory. This Timer asks
+// package time only for calls that lie ahead, and the bubble runs those one by one.
 type Timer struct {
 	// C receives a value when the timer is due. It is nil if AfterFunc made the timer.
 	C <-chan struct{}
@@ -39,7 +39,7 @@ func AfterFunc(d time.Duration, f func()) *Timer {
 	return t
 }
 
-// Reset sets the timer anew, and says whether it was set. What waited in C is gone.
+// Reset sets the timer anew, and says whether it was set. It drops a value that waits in C.
 func (t *Timer) Reset(d time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +59,7 @@ func (t *Timer) Reset(d time.Duration) bool {
 	return was
 }
 
-// Stop takes the timer back, and says whether it was set. What waited in C is gone.
+// Stop stops the timer, and says whether it was set. It drops a value that waits in C.
 func (t *Timer) Stop() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -95,8 +95,8 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestTimersOfManyThreads sets and reads timers that are due at once, on many threads of a
-// bubble. With the timers of package time the race detector dies of it.
+// TestTimersOfManyThreads sets and reads timers that are due at once, on many threads of a bubble. With
+// timers of package time the race detector crashes.
 func TestTimersOfManyThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	for _, tt := range []struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// request is one kind of request of a client of client-go.
+// request is one kind of request that a client of client-go sends.
 type request struct {
 	name string
 	send func(ctx context.Context, c *coreclient.CoreV1Client, namespace string) error
@@ -55,7 +55,7 @@ var reads = []request{
 	}},
 }
 
-// The order matters: each finds what the one before left.
+// The order matters: each request needs what the one before left.
 var writes = []request{
 	{"create", func(ctx context.Context, c *coreclient.CoreV1Client, ns string) error {
 		_, err := c.ConfigMaps(ns).Create(ctx, configMap("w"), metav1.CreateOptions{})
@@ -105,15 +105,16 @@ var writes = []request{
 	}},
 }
 
-// beyondTheServer cannot succeed on an API server without nodes; that they reach it is enough.
+// beyondTheServer lists requests that cannot succeed on an API server without nodes; it is enough that
+// they reach it.
 var beyondTheServer = map[string]bool{"proxy of a service": true, "proxy of a node": true, "exec": true, "unknown verb": true, "non-resource write": true}
 
 func configMap(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// On the real API server, through client-go: a follower reads and writes
-// nothing, and client-go does not try again; the leader does both.
+// On the real API server, through client-go: a follower reads and writes nothing, and client-go does not
+// retry. The leader does both.
 func TestGateOnTheAPIServer(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
@@ -163,7 +164,7 @@ func TestGateOnTheAPIServer(t *testing.T) {
 	}
 }
 
-// broken is a store whose writes fail once it was told so.
+// broken is a store whose writes fail once the test says so.
 type broken struct {
 	lock.Store
 	now chan struct{}
@@ -178,8 +179,8 @@ func (b *broken) Put(ctx context.Context, name string, r record.Record, replaces
 	}
 }
 
-// On the real API server: a write that the server waits for is cut when
-// the term is not renewed, and is not carried out.
+// On the real API server: a write for which the server waits is cut when the term is not renewed, and is
+// not carried out.
 func TestCutOnTheAPIServer(t *testing.T) {
 	for _, by := range []record.Renewal{record.RenewalSession, record.RenewalRecord} {
 		t.Run(string(by), func(t *testing.T) {

@@ -13,12 +13,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// null answers at once, so that what is measured is the gate.
+// null answers at once, so that the benchmark measures the gate.
 type null struct{ resp *http.Response }
 
 func (n null) RoundTrip(*http.Request) (*http.Response, error) { return n.resp, nil }
 
-// lead makes a member that leads an election by the clock of production.
+// lead makes a member that leads an election by the production clock.
 func lead(tb testing.TB) *election.Status {
 	tb.Helper()
 	m, err := election.NewManager(election.Config{
@@ -49,7 +49,7 @@ func lead(tb testing.TB) *election.Status {
 	return status
 }
 
-// following is the gate of a member that does not lead.
+// following makes the gate of a member that does not lead.
 func following(tb testing.TB) *fence.Gate {
 	tb.Helper()
 	m, err := election.NewManager(election.Config{Group: "edge", Member: election.Member{Revision: "stable"}, Locks: memory.New(clock.Boottime()).Store()})
@@ -110,8 +110,8 @@ func BenchmarkGate(b *testing.B) {
 	})
 }
 
-// What is asked all the time allocates nothing: the check, reads, and refusals, of which
-// a member that does not lead may have very many.
+// The frequent paths allocate nothing: the check, reads, and refusals, of which a member that does not
+// lead may have very many.
 func TestAllocations(t *testing.T) {
 	g, err := fence.New(lead(t))
 	if err != nil {

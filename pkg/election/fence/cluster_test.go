@@ -27,7 +27,7 @@ type party struct {
 	gate   *fence.Gate
 	http   *http.Client
 	core   *coreclient.CoreV1Client
-	// asked counts what came to the gate; trail is what left it.
+	// asked counts requests that came to the gate; trail lists those that left it.
 	asked *counter
 	trail *trail
 	prefs chan record.Preferred
@@ -35,13 +35,13 @@ type party struct {
 	done  chan error
 }
 
-// partyConfig bends a party: its store of locks, its timing and its runner, which may be nil.
+// partyConfig changes a party: its store of locks, its timing and its runner, which may be nil.
 type partyConfig struct {
 	locks  func(lock.Store) lock.Store
 	timing record.Timing
 	runner election.Runner
 	trail  *trail
-	// renewal is what renews its terms; nothing is the default.
+	// renewal is how its terms are renewed; empty for the default.
 	renewal record.Renewal
 }
 
@@ -98,7 +98,7 @@ func joinCluster(t *testing.T, cluster *devcluster.Cluster, namespace, name, rev
 	return p
 }
 
-// wantRenewed says what must renew the present term.
+// wantRenewed checks how the present term is renewed.
 func (p *party) wantRenewed(t *testing.T, by record.Renewal) {
 	t.Helper()
 	e, err := p.locks.Get(t.Context(), "a")
@@ -169,7 +169,7 @@ func (t *trail) take() []event {
 	return e
 }
 
-// recorder stands behind the gate: what it notes is sent.
+// recorder is behind the gate: what it notes was sent.
 type recorder struct {
 	party *party
 	next  http.RoundTripper

@@ -7,10 +7,10 @@
 //	client, err := kubernetes.NewForConfig(config)
 //
 // Reads through such a client always pass, so that every member keeps its caches warm.
-// Everything else fails with ErrNotLeading, and is not sent, unless the term is valid at
-// that moment; what is under way when the term begins to stop, or at its deadline unless
-// it is extended, is cut. Gate.Do holds back work that is not an HTTP request. For makes
-// a gate for one term only, for goroutines that may outlive it.
+// Every other request fails with ErrNotLeading, and is not sent, unless the term is valid
+// at that moment. The gate cuts requests that are under way when the term begins to stop,
+// or at its deadline unless it is extended. Gate.Do holds back work that is not an HTTP
+// request. For makes a gate for one term only, for goroutines that may outlive it.
 //
 // A read is a GET, HEAD or OPTIONS that does not ask for another protocol and is not for
 // a subresource that reaches through to something else: proxy, exec, attach, portforward.
@@ -19,9 +19,9 @@
 //
 // # Limits
 //
-// Between the check and the moment at which the server takes the write in, time passes:
-// a process that is frozen there sends a write of an earlier term. What was cut may have
-// been carried out. Only tokens help against both.
+// Time passes between the check and the moment at which the server accepts the write: a
+// process that is frozen in between sends a write of an earlier term. A write that was cut
+// may have been carried out. Only tokens help against both.
 //
 // Gates may be used from any goroutine, and start none.
 package fence

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// ErrNotLeading is what every refusal is: errors.Is finds it through the wrapping of
-// net/http and client-go. The error is a *NotLeadingError.
+// ErrNotLeading is in every refusal: errors.Is finds it through the wrapping of net/http and
+// client-go. The error itself is a *NotLeadingError.
 var ErrNotLeading = errors.New("not leading")
 
-// NotLeadingError is a write that was held back, or cut.
+// NotLeadingError says that a write was held back, or cut.
 type NotLeadingError struct {
-	// Election is the one that is not led.
+	// Election is the one that this member does not lead.
 	Election string
 	// Progress says how far the write had come.
 	Progress Progress
-	// Cause is why the term ended, or what became of the request; nil for one that was
-	// held back.
+	// Cause is why the term ended, and the request's own error if there was one; nil for a
+	// write that the gate held back.
 	Cause error
 }
 
@@ -24,9 +24,9 @@ type NotLeadingError struct {
 type Progress int
 
 const (
-	// NotSent: it was held back, and nothing was sent.
+	// NotSent: the gate held the write back, and nothing was sent.
 	NotSent Progress = iota + 1
-	// Cut: it was under way when the term ended, and may have been carried out.
+	// Cut: the write was under way when the term ended, and may have been carried out.
 	Cut
 )
 
@@ -47,7 +47,7 @@ func (e *NotLeadingError) Error() string {
 	return fmt.Sprintf("election %s: %v, so the write was not sent (leave it to the leader, and try again only in a term of your own; fence.Ungated is for requests that need no leader)", e.Election, ErrNotLeading)
 }
 
-// Unwrap is ErrNotLeading and the cause.
+// Unwrap returns ErrNotLeading and the cause.
 func (e *NotLeadingError) Unwrap() []error {
 	if e.Cause == nil {
 		return []error{ErrNotLeading}

@@ -17,7 +17,7 @@ type guarded struct {
 	name string
 	// valid is the term under which writes may pass now, or nil.
 	valid func() *election.ValidTerm
-	// refusal is made beforehand: a refused write may be one of very many.
+	// refusal is made beforehand, since there may be very many refusals.
 	refusal *NotLeadingError
 }
 
@@ -25,8 +25,8 @@ func newGuarded(name string, valid func() *election.ValidTerm) guarded {
 	return guarded{name: name, valid: valid, refusal: &NotLeadingError{Election: name, Progress: NotSent}}
 }
 
-// New makes a gate for one election, or for several: then all of them must be led. The
-// error says that there is none.
+// New makes a gate for one election, or for several: then this member must lead all of them.
+// The error says that a Status is missing.
 func New(statuses ...*election.Status) (*Gate, error) {
 	if len(statuses) == 0 {
 		return nil, errors.New("fence: a gate needs an election (give it the Status that Manager.Add returned)")
@@ -41,15 +41,15 @@ func New(statuses ...*election.Status) (*Gate, error) {
 	return g, nil
 }
 
-// For makes a gate for one term: once that is over it lets nothing pass any more, also
-// not in a later term of this member. A Term that no Manager began is never valid.
+// For makes a gate for one term: once that is over the gate lets nothing pass, not even in a
+// later term of this member. A Term that no Manager began is never valid.
 func For(term election.Term) *Gate {
 	return &Gate{[]guarded{newGuarded(term.Election, term.Valid)}}
 }
 
-// Check says whether a write may pass at this moment: nil, or a *NotLeadingError. It is
-// one atomic load and one reading of the clock for each election, and nothing that is
-// done after it is stopped when the term ends: Do and RoundTripper do that.
+// Check says whether a write may pass at this moment: nil, or a *NotLeadingError. It costs
+// one Status.ValidTerm for each election. It does not stop what you do afterwards when the
+// term ends: Do and RoundTripper do that.
 func (g *Gate) Check() error {
 	for i := range g.elections {
 		if e := &g.elections[i]; e.valid() == nil {
@@ -59,12 +59,12 @@ func (g *Gate) Check() error {
 	return nil
 }
 
-// Do calls fn if this member leads, with a context that ends when ctx does, when a term
-// begins to stop, and at its deadline unless it is extended. TokenOf tells fn the tokens
+// Do calls fn if this member leads. The context that it gives fn ends when ctx does, when a
+// term begins to stop, and at its deadline unless it is extended. TokenOf tells fn the tokens
 // of the terms. Requests with that context pass a gate under those terms only.
 //
-// The error is that of fn, or a *NotLeadingError: with NotSent fn was not called, with
-// Cut fn failed after its context had ended. Do returns when fn has returned, so fn must
+// The error is that of fn, or a *NotLeadingError: NotSent means that fn was not called, Cut
+// that fn failed after its context had ended. Do returns when fn has returned, so fn must
 // heed its context.
 func (g *Gate) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	before, _ := ctx.Value(key{}).(*pass)
@@ -73,7 +73,7 @@ func (g *Gate) Do(ctx context.Context, fn func(ctx context.Context) error) error
 		return err
 	}
 	if before != nil {
-		p.under = append(p.under, before.under...) // what is within both belongs to both
+		p.under = append(p.under, before.under...) // nested in another Do: the terms of both count
 	}
 	ctx, leave := p.bind(ctx)
 	defer leave()
@@ -83,9 +83,9 @@ func (g *Gate) Do(ctx context.Context, fn func(ctx context.Context) error) error
 	return asCut(ctx, fn(context.WithValue(ctx, key{}, p)))
 }
 
-// pass is what one write passed under.
+// pass holds the terms under which one write passed.
 type pass struct {
-	// ungated passes are under nothing.
+	// ungated passes need no term.
 	ungated bool
 	under   []term
 }
@@ -95,7 +95,7 @@ type term struct {
 	*election.ValidTerm
 }
 
-// enter lets a write pass, or not. One that belongs to what passed before passes only
+// enter lets a write pass, or returns the refusal. A write within an earlier pass passes only
 // under the same terms.
 func (g *Gate) enter(before *pass) (*pass, error) {
 	var p *pass
@@ -128,8 +128,8 @@ func (p *pass) tokenOf(name string) (record.Token, bool) {
 	return 0, false
 }
 
-// bind makes a context that ends with ctx and with the first of the terms. leave must be
-// called when what passed is over.
+// bind makes a context that ends with ctx and with the first of the terms. The caller must
+// call leave when the write is over.
 func (p *pass) bind(ctx context.Context) (bound context.Context, leave func()) {
 	bound, cancel := context.WithCancelCause(ctx)
 	forget := make([]func(), len(p.under))
@@ -146,7 +146,7 @@ func (p *pass) bind(ctx context.Context) (bound context.Context, leave func()) {
 	}
 }
 
-// notBegun is why nothing may begin with ctx any more, if it has ended.
+// notBegun returns why nothing may begin with ctx any more; nil while it has not ended.
 func notBegun(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -158,7 +158,7 @@ func notBegun(ctx context.Context) error {
 	return err
 }
 
-// asCut makes of an error that came after the end of the term one that says so.
+// asCut turns an error that came after the end of the term into one that says so.
 func asCut(ctx context.Context, err error) error {
 	var cut, already *NotLeadingError
 	if err == nil || !errors.As(context.Cause(ctx), &cut) || errors.As(err, &already) {
@@ -170,14 +170,14 @@ func asCut(ctx context.Context, err error) error {
 type key struct{}
 
 // Ungated marks requests that need no leader, such as reviews of access: a gate lets them
-// pass, and does not cut them. It does not concern Do, and not what fn does within Do.
+// pass, and does not cut them. It has no effect on Do, nor on requests of fn within Do.
 func Ungated(ctx context.Context) context.Context {
 	return context.WithValue(ctx, key{}, &pass{ungated: true})
 }
 
-// TokenOf is the token of the election's term under which Do called a function, given
-// that function's context. It is false in any other context, and for an election that is
-// not among the gate's. What is written may carry it, as the annotation primacy.dev/token.
+// TokenOf returns the token of the election's term under which Do called a function, given
+// that function's context. It returns false for any other context, and for an election that
+// is not among the gate's. Writes may carry the token, as the annotation primacy.dev/token.
 func TokenOf(ctx context.Context, election string) (record.Token, bool) {
 	p, _ := ctx.Value(key{}).(*pass)
 	return p.tokenOf(election)

@@ -29,8 +29,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A refusal says which election, and what to do; its type survives net/http, and the
-// body of the request is closed.
+// A refusal names the election and says what to do; its type survives net/http, and the gate closes the
+// body of the request.
 func TestRefusal(t *testing.T) {
 	w := &wire{}
 	body := &closer{Reader: strings.NewReader("{}")}
@@ -59,8 +59,7 @@ type closer struct {
 
 func (c *closer) Close() error { c.closed = true; return nil }
 
-// The leader's writes pass, the follower's do not; when leadership moves
-// so does this.
+// The leader's writes pass, the follower's do not; when leadership moves this changes with it.
 func TestLeaderWrites(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, realm *memory.Realm) {
 		m2 := join(t, realm, m1.clock, "m2", nil, "a")
@@ -74,7 +73,7 @@ func TestLeaderWrites(t *testing.T) {
 			t.Errorf("check of the leader: %v; of the follower: %v", err1, err2)
 		}
 		m1.leave(t)
-		m1.done <- nil // leading leaves again
+		m1.done <- nil // m1's work in leading ends again
 		after(10 * time.Second)
 		if err1, err2 := write(t.Context(), g1, w), write(t.Context(), g2, w); !errors.Is(err1, fence.ErrNotLeading) || err2 != nil || len(w.seen()) != 2 {
 			t.Errorf("former leader: %v; leader: %v; sent %v", err1, err2, w.seen())
@@ -83,7 +82,7 @@ func TestLeaderWrites(t *testing.T) {
 	}, "a")
 }
 
-// A gate over several elections passes only while all of them are led.
+// A gate over several elections passes writes only while this member leads all of them.
 func TestAllMustBeLed(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, realm *memory.Realm) {
 		w := &wire{}
@@ -115,7 +114,7 @@ func TestAllMustBeLed(t *testing.T) {
 	}, "a", "b")
 }
 
-// What belongs to one term does not pass in the next one of the same member.
+// A write that belongs to one term does not pass in the next term of the same member.
 func TestLateWritesOfAnEarlierTerm(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, realm *memory.Realm) {
 		w := &wire{}
@@ -167,7 +166,7 @@ func TestLateWritesOfAnEarlierTerm(t *testing.T) {
 	}, "a")
 }
 
-// What is marked passes a closed gate, but not within Do, and not by being marked around it.
+// A marked request passes a closed gate, but not within Do, and not by marking the context around it.
 func TestUngated(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, _ *memory.Realm) {
 		w := &wire{}

@@ -19,11 +19,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// releases notes on the trail when a release leaves, and whether the flag is down then.
+// releases notes on the trail when a release leaves, and whether IsLeader is false by then.
 type releases struct {
 	lock.Store
 	of *party
-	// fail lets the first try of each release fail, sent or not.
+	// fail makes the first attempt of each release fail, sent or not.
 	fail  bool
 	tried bool
 }
@@ -50,9 +50,8 @@ func (s *releases) Put(ctx context.Context, name string, r record.Record, replac
 	return s.Store.Put(ctx, name, r, replaces)
 }
 
-// On the real API server: while leadership goes to and fro, writes of the
-// work and of a goroutine that knows nothing of terms always end before the release
-// leaves; also where the release fails at first.
+// On the real API server: while leadership moves back and forth, writes of the work, and of a goroutine
+// that knows nothing of terms, always end before the release leaves, even if the release fails at first.
 func TestClosedBeforeRelease(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -77,7 +76,7 @@ func closedBeforeRelease(t *testing.T, handovers int, fail bool) {
 	began := make(chan string, 16)
 	timing, _ := record.Profile(record.DefaultProfile)
 	timing.PreemptDelay, timing.MinHold = 0, 0
-	timing.RenewInterval = 200 * time.Millisecond // and a quarter of it until what failed is tried again
+	timing.RenewInterval = 200 * time.Millisecond // a quarter of it passes before a failed write is tried again
 	join := func(name, revision string) *party {
 		var p *party
 		made := make(chan struct{})
@@ -104,7 +103,7 @@ func closedBeforeRelease(t *testing.T, handovers int, fail bool) {
 		})
 		s.of = p
 		close(made)
-		// What runs beside the election tries all the time.
+		// The work beside the election tries all the time.
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan struct{})
 		go func() {
@@ -145,7 +144,7 @@ func closedBeforeRelease(t *testing.T, handovers int, fail bool) {
 	judgeTrail(t, trail.take(), handovers)
 }
 
-// judgeTrail wants of each member: work begins, writes, work ends, release, in this order.
+// judgeTrail checks for each member that work begins, writes, work ends and release come in this order.
 func judgeTrail(t *testing.T, events []event, handovers int) {
 	t.Helper()
 	working, released := map[string]bool{}, map[string]record.Token{}
@@ -159,7 +158,7 @@ func judgeTrail(t *testing.T, events []event, handovers int) {
 		case flagUp:
 			t.Errorf("event %d: %s releases with its flag up", i, e.member)
 		case release:
-			if released[e.member] != e.token { // else it is tried again
+			if released[e.member] != e.token { // else it is another attempt
 				n++
 			}
 			released[e.member] = e.token

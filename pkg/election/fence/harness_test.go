@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { devcluster.Main(m) }
 
-// bubbleClock is the clock of a synctest bubble: virtual time.
+// bubbleClock is the virtual clock of a synctest bubble.
 type bubbleClock struct{ start time.Time }
 
 func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.start)) + 1 }
@@ -39,7 +39,7 @@ type member struct {
 	done   chan error
 }
 
-// join starts a member that takes part in the elections, which have no runner.
+// join starts a member that takes part in the elections, without runners.
 func join(t *testing.T, realm *memory.Realm, clock bubbleClock, name string, log *zap.Logger, elections ...string) *member {
 	t.Helper()
 	m := &member{clock: clock, store: realm.Store(), done: make(chan error, 1)}
@@ -90,7 +90,7 @@ func leading(t *testing.T, log *zap.Logger, test func(t *testing.T, m1 *member, 
 	})
 }
 
-// after lets virtual time pass until everything that happens in it has happened.
+// after waits until virtual time has passed and everything due in it has happened.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -105,10 +105,10 @@ func gateOf(t *testing.T, statuses ...*election.Status) *fence.Gate {
 	return g
 }
 
-// closed is a gate that lets nothing pass.
+// closed makes a gate that lets nothing pass.
 func closed() *fence.Gate { return fence.For(election.Term{Election: "shut"}) }
 
-// wire is a transport that notes what is sent.
+// wire is a transport that notes the requests that it sends.
 type wire struct {
 	mu     sync.Mutex
 	sent   []string

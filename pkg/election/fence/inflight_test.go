@@ -25,7 +25,7 @@ type slow struct{ ctx context.Context }
 func (s slow) Read([]byte) (int, error) { <-s.ctx.Done(); return 0, s.ctx.Err() }
 func (slow) Close() error               { return nil }
 
-// hangAndTell fails as HTTP/1 does, with the cause.
+// hangAndTell hangs, then fails as HTTP/1 does, with the cause.
 func hangAndTell(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, context.Cause(req.Context())
@@ -35,7 +35,7 @@ func answerSlowly(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: slow{req.Context()}, Request: req}, nil
 }
 
-// upgraded is a connection that heeds no context.
+// upgraded is a connection that ignores contexts.
 type upgraded struct {
 	closed chan struct{}
 	once   *sync.Once
@@ -51,8 +51,8 @@ func upgrade(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Body: upgraded{make(chan struct{}), &sync.Once{}}, Request: req}, nil
 }
 
-// What is under way lives on while the term is extended, and is cut when
-// the term begins to stop; the error says so, and why.
+// A write under way goes on while the term is extended, and is cut when the term begins to stop; the
+// error says so, and why.
 func TestCutWhenTheTermStops(t *testing.T) {
 	for name, answer := range map[string]func(*http.Request) (*http.Response, error){"no answer": hang, "told why": hangAndTell, "body": answerSlowly, "upgraded": upgrade} {
 		t.Run(name, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestCutWhenTheTermStops(t *testing.T) {
 	}
 }
 
-// At the deadline what is under way is cut even though the driver is held up, and nothing
-// passes any more; not a moment earlier.
+// At the deadline the gate cuts what is under way even though the driver is held up, and lets nothing
+// pass any more; not a moment earlier.
 func TestCutAtTheDeadline(t *testing.T) {
 	var hold atomic.Bool
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel)
@@ -130,7 +130,7 @@ func TestCutAtTheDeadline(t *testing.T) {
 	}, "a")
 }
 
-// Errors that have nothing to do with the term stay what they are, and so does success.
+// Errors that have nothing to do with the term stay unchanged, and so does success.
 func TestOtherErrorsPassUnchanged(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, _ *memory.Realm) {
 		g := gateOf(t, m1.status...)

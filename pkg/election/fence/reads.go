@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// isRead says whether the request changes nothing, as far as it shows. What is not known
-// to be a read is none. It allocates nothing.
+// isRead says whether the request is known to change nothing. It allocates nothing.
 func isRead(req *http.Request) bool {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions: // "" is GET
@@ -14,9 +13,9 @@ func isRead(req *http.Request) bool {
 		return false
 	}
 	if req.URL == nil || req.URL.Opaque != "" {
-		return false // the path is not where we look
+		return false // the path is not in URL.Path
 	}
-	for name := range req.Header { // it may be written in any case
+	for name := range req.Header { // in upper or lower case
 		if len(name) == len(upgrade) && strings.EqualFold(name, upgrade) {
 			return false
 		}
@@ -26,8 +25,8 @@ func isRead(req *http.Request) bool {
 
 const upgrade = "Upgrade"
 
-// reachesThrough says whether the path is that of a subresource behind which anything may
-// happen, whatever the method. The API may stand below a prefix.
+// reachesThrough says whether the path names a subresource behind which anything may happen,
+// whatever the method. The API may be below a prefix.
 func reachesThrough(path string) bool {
 	p := segments{rest: path}
 	if !p.mention() {
@@ -36,7 +35,7 @@ func reachesThrough(path string) bool {
 	if !p.canonical() {
 		return true // servers differ in how they read it
 	}
-	for p.rest != "" { // the API may stand anywhere, and a prefix may look like it
+	for p.rest != "" { // the API may begin anywhere, and a prefix may look like it
 		inside := p
 		switch inside.next() {
 		case "api":
@@ -55,11 +54,11 @@ func reachesThrough(path string) bool {
 	return false
 }
 
-// reachThrough says so of what follows the group and version.
+// reachThrough says the same of what follows the group and version.
 func (p segments) reachThrough() bool {
 	s := p.next()
 	switch s {
-	case "proxy": // a verb of old
+	case "proxy": // a former verb
 		return true
 	case "watch":
 		s = p.next()
@@ -84,22 +83,22 @@ func isConnection(subresource string) bool {
 	return false
 }
 
-// segments are those of a path that are still to be read.
+// segments are the segments of a path that remain to be read.
 type segments struct{ rest string }
 
-// next is the next segment; empty once there is none.
+// next takes the next segment; empty once there is none.
 func (p *segments) next() string {
 	s, rest, _ := strings.Cut(strings.TrimPrefix(p.rest, "/"), "/")
 	p.rest = rest
 	return s
 }
 
-// canonical says whether every server reads the path alike.
+// canonical says whether all servers read the path the same way.
 func (p *segments) canonical() bool {
 	return !strings.Contains(p.rest, "//") && !strings.Contains(p.rest, "/.")
 }
 
-// mention says whether a segment is named like a subresource that reaches through.
+// mention says whether any segment has the name of a subresource that reaches through.
 func (p segments) mention() bool {
 	for p.rest != "" {
 		if isConnection(p.next()) {

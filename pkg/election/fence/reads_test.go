@@ -9,8 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/fence"
 )
 
-// What is a read passes without leading; everything else does not, and
-// nothing of it is sent.
+// Reads pass without leadership; everything else does not, and nothing of it is sent.
 func TestWhatIsARead(t *testing.T) {
 	const pod = "/api/v1/namespaces/x/pods/p"
 	reads := []string{
@@ -67,8 +66,7 @@ func cut(line string) (method, path string, ok bool) {
 	return "", line, false
 }
 
-// A GET that asks for another protocol may do anything, and one whose path is not where
-// a server looks for it too.
+// A GET that asks for another protocol may do anything, and so may one whose path is not in URL.Path.
 func TestDisguisedReads(t *testing.T) {
 	for name, disguise := range map[string]func(*http.Request){
 		"upgrade":       func(r *http.Request) { r.Header.Set("Connection", "Upgrade"); r.Header.Set("Upgrade", "websocket") },

@@ -10,9 +10,9 @@ import (
 // RoundTripper puts the gate before a transport: rest.Config.Wrap takes this method, and
 // http.Client its result. A nil next is http.DefaultTransport, as it is to http.Client.
 //
-// What does not pass fails with a *NotLeadingError before anything is sent. What passes
-// has a context that ends when the term begins to stop or at its deadline, until its
-// response's body was read to its end or closed.
+// A request that does not pass fails with a *NotLeadingError before anything is sent. Until
+// the body of its response was read to the end or closed, a write that passes has a context
+// that ends when the term begins to stop or at its deadline.
 func (g *Gate) RoundTripper(next http.RoundTripper) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
@@ -59,17 +59,17 @@ func refuse(req *http.Request, why error) (*http.Response, error) {
 	return nil, why
 }
 
-// WrappedRoundTripper lets client-go find the connections.
+// WrappedRoundTripper lets client-go find the transport beneath.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// CloseIdleConnections lets http.Client close them.
+// CloseIdleConnections lets http.Client close idle connections.
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// gatedBody makes leave follow the end of a response's body.
+// gatedBody calls leave at the end of a response's body.
 func gatedBody(ctx context.Context, of io.ReadCloser, leave func()) io.ReadCloser {
 	if of == nil || of == http.NoBody {
 		leave()
@@ -80,7 +80,7 @@ func gatedBody(ctx context.Context, of io.ReadCloser, leave func()) io.ReadClose
 	if !upgraded {
 		return &b
 	}
-	// A connection that became another protocol's heeds no context any more.
+	// A connection that switched protocols ignores the context.
 	stop := context.AfterFunc(ctx, func() { _ = of.Close() })
 	b.leave = func() {
 		stop()
@@ -89,7 +89,7 @@ func gatedBody(ctx context.Context, of io.ReadCloser, leave func()) io.ReadClose
 	return &connection{body: b, w: w}
 }
 
-// body is a response's body that says why it was cut.
+// body is a response's body whose errors say why it was cut.
 type body struct {
 	of    io.ReadCloser
 	ctx   context.Context

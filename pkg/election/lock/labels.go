@@ -5,7 +5,7 @@ const (
 	// ElectionLabel names the election; sessions have none.
 	ElectionLabel = "primacy.dev/election"
 	GroupLabel    = "primacy.dev/group"
-	// ManagedByLabel is ManagedBy for what Primacy created. Another value is somebody else's label.
+	// ManagedByLabel has the value ManagedBy on objects that Primacy created. Another value is a stranger's.
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	ManagedBy      = "primacy"
 )

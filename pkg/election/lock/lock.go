@@ -15,9 +15,9 @@ type Entry struct {
 	// Record is what the object says; nil when there is no object.
 	// It is shared: nobody may write to it.
 	Record *record.Record
-	// Version is the handle for a Put that replaces what is shown. Of an absent object
-	// it has no uid, and the revision at which the absence was seen where the Store
-	// knows one (a watch or a list does, a Get does not).
+	// Version is the handle for a Put that replaces what is shown. For an absent object it has
+	// no uid, and the revision at which the Store saw the absence, if it knows one (a watch or
+	// a list does, a Get does not).
 	Version record.Version
 }
 
@@ -26,33 +26,32 @@ func (e Entry) Absent() bool { return e.Record == nil }
 
 // Store holds the records of one realm.
 type Store interface {
-	// Get is a consistent read: it sees every write that was answered before it was
+	// Get is a consistent read: it sees every write that was answered before the Get was
 	// sent. An absent object is not an error. Errors wrap one of the sentinels.
 	Get(ctx context.Context, name string) (Entry, error)
 
-	// Put writes the record if the object is still the one that `replaces` stands for,
-	// uid and revision both, or, with a Version without uid, such as an absent Entry
-	// has, if there is no object. It returns the version that it wrote: the old one if
-	// the object says the same already, since nothing changes then, and no watch sees
-	// anything. Zero times in the record are written as the present wall-clock time.
-	// Record.Rest must be that of the entry replaced.
+	// Put writes the record if the object still has the uid and the revision of `replaces`.
+	// A Version without uid, such as that of an absent Entry, means that there must be no
+	// object. Put returns the version that it wrote. If the object says the same already,
+	// that is the old version: nothing changes, and no watch sees anything. Put writes zero
+	// times in the record as the present wall-clock time. Record.Rest must be that of the
+	// entry replaced.
 	//
-	// An error that is one of the sentinels of "rejected" (see Outcome) means that
-	// nothing was written and never will be. Every other error, a time-out or a
-	// cancelled context above all, is an unknown outcome: the write may have been
-	// committed, or may be yet. So is ErrAltered: an answer is a success only if it shows
-	// what was sent.
+	// An error that wraps a "rejected" sentinel (see Outcome) means that nothing was written
+	// and never will be. Every other error, such as a time-out or a cancelled context, is an
+	// unknown outcome: the write may have been committed, or may be yet. So is ErrAltered: an
+	// answer is a success only if it shows what was sent.
 	Put(ctx context.Context, name string, r record.Record, replaces record.Version) (record.Version, error)
 
 	// Watch reports what is stored and every change to it, until ctx ends; then it
-	// returns nil. It calls deliver from its own goroutine's stack only, one call at a
-	// time, in the order of the store. After a break it resumes from its last version
+	// returns nil. It calls deliver only from the goroutine that called Watch, one call at
+	// a time, in the order of the store. After a break it resumes from its last version
 	// or starts over with a consistent list; it paces its retries itself. It returns an
-	// error only where retrying is pointless.
+	// error only if retrying is pointless.
 	Watch(ctx context.Context, deliver func(Event)) error
 }
 
-// NameWatcher is a Store whose realm is shared with others, so that it is watched by name.
+// NameWatcher is a Store whose realm is shared with others, so members watch it by name.
 type NameWatcher interface {
 	Store
 	// WatchNames is Watch for the named objects only; a list lacks all others. It keeps
@@ -63,9 +62,9 @@ type NameWatcher interface {
 // Event is one message of a watch.
 type Event struct {
 	Kind EventKind
-	// Entry is what changed; of a deletion, the absence and its revision.
+	// Entry is what changed; for a deletion, the absence and its revision.
 	Entry Entry
-	// List is all there is, and Revision the store's revision at which that was so.
+	// List is everything that is stored, and Revision the store's revision of that list.
 	List     []Entry
 	Revision uint64
 	// Err is why the stream broke, wrapping a sentinel.
@@ -80,14 +79,14 @@ const (
 	Changed EventKind = iota + 1
 	// Listing: a consistent list is about to be requested.
 	Listing
-	// Listed: the answer; List replaces all that was known, what it lacks is absent.
+	// Listed: the answer. List replaces all that was known; what it lacks is absent.
 	Listed
 	// Resumed: a stream is open and will show every change from here on.
 	Resumed
-	// Progressed: nothing to see here, but the stream is alive up to Revision; while a list
-	// is read, a piece of it has come, and Revision is zero.
+	// Progressed: no change, but the stream is alive and complete up to Revision. While a list
+	// is read it means that a piece of the list has come; Revision is then zero.
 	Progressed
-	// Broken: the stream is cut; what happens now is not seen until Resumed.
+	// Broken: the stream is cut; it shows nothing until Resumed.
 	Broken
 )
 
@@ -109,7 +108,7 @@ func (k EventKind) String() string {
 	return "unknown"
 }
 
-// Sentinels. Those of a rejected write are marked so; see Outcome.
+// Sentinels. Those that mean a rejected write are marked "rejected"; see Outcome.
 var (
 	// ErrConflict: the object has another version or uid (rejected).
 	ErrConflict = errors.New("conflict")
@@ -123,14 +122,14 @@ var (
 	ErrInvalid = errors.New("invalid")
 	// ErrThrottled: the store asks to come back later (rejected). See ThrottledError.
 	ErrThrottled = errors.New("throttled")
-	// ErrUnknown: nobody can say whether the write was committed.
+	// ErrUnknown: it is unknown whether the write was committed.
 	ErrUnknown = errors.New("outcome unknown")
-	// ErrAltered: the store answered that the write is done, and keeps another record than was
-	// sent, or the one that it had. What is stored is known only once it is read.
+	// ErrAltered: the store answered that the write is done, but it keeps another record than was
+	// sent, or its old one. Only a read shows what is stored.
 	ErrAltered = fmt.Errorf("%w: stored otherwise than sent", ErrUnknown)
 )
 
-// Outcome is what became of a Put.
+// Outcome is the outcome of a Put.
 type Outcome int
 
 const (
@@ -138,7 +137,7 @@ const (
 	Committed Outcome = iota + 1
 	// Rejected: the record is not stored and never will be.
 	Rejected
-	// Unknown: it may be stored, or may be yet.
+	// Unknown: the record may be stored, or may be yet.
 	Unknown
 )
 
@@ -154,7 +153,7 @@ func (o Outcome) String() string {
 	return "invalid"
 }
 
-// OutcomeOf reads the outcome of a Put off its error.
+// OutcomeOf returns the outcome of a Put that returned err.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return Committed
@@ -167,7 +166,7 @@ func OutcomeOf(err error) Outcome {
 	return Unknown
 }
 
-// Kind is what errors of a Store have in common whose texts differ in names, ports and times.
+// Kind returns one text for all errors of a Store that differ only in names, ports and times.
 func Kind(err error) string {
 	for _, kind := range []error{
 		ErrConflict, ErrExists, ErrVanished, ErrDenied, ErrInvalid, ErrThrottled,
@@ -180,7 +179,7 @@ func Kind(err error) string {
 	return err.Error()
 }
 
-// ThrottledError wraps ErrThrottled and says how long the store wants to be left alone.
+// ThrottledError wraps ErrThrottled and says how long the store asks callers to wait.
 type ThrottledError struct {
 	RetryAfter time.Duration
 	Err        error

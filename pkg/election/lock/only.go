@@ -2,7 +2,7 @@ package lock
 
 import "slices"
 
-// Only delivers what is about the names; of others' changes it tells the progress.
+// Only delivers events about the names. It turns changes of other objects into Progressed.
 func Only(names []string, deliver func(Event)) func(Event) {
 	wanted := make(map[string]bool, len(names))
 	for _, name := range names {

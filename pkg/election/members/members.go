@@ -1,6 +1,6 @@
-// Package members says from the sessions of a group who lives, who leads, and whose terms ended
-// although their holder did not want that. It is for programs that look on and take no part in
-// an election; members themselves know more.
+// Package members tells from the sessions of a group which members live, which one leads, and
+// which members lost terms that they did not give up. It is for programs that observe elections
+// without taking part; members themselves know more.
 package members
 
 import (
@@ -12,19 +12,19 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// SessionName is the name of the first session of a host or Pod.
+// SessionName returns the name of the first session of a host or Pod.
 func SessionName(group, host string) string { return session.SlotName(group, host, 0) }
 
-// Directory knows the sessions of a group, by what a watch showed of them. It starts no goroutine, and
-// belongs to the one that calls it.
+// Directory knows the sessions of a group, from what a watch showed of them. It starts no goroutine.
+// Only one goroutine may use it.
 type Directory struct{ sessions *session.Directory }
 
-// New makes a Directory that has seen nothing. timing is that of the group's members.
+// New makes a Directory that has seen no session. timing is that of the group's members.
 func New(group string, timing record.Timing) *Directory {
 	return &Directory{session.NewDirectory(group, timing)}
 }
 
-// Observe takes in what the watch showed at that instant. It returns false for what is no session of
+// Observe notes what the watch showed at that instant. It returns false if the entry is no session of
 // the group.
 func (d *Directory) Observe(at record.Instant, entry lock.Entry) bool {
 	if !d.sessions.Owns(entry.Name) {
@@ -34,7 +34,7 @@ func (d *Directory) Observe(at record.Instant, entry lock.Entry) bool {
 	return true
 }
 
-// Living are the members that live at that instant.
+// Living returns the members that live at that instant.
 func (d *Directory) Living(at record.Instant) Living {
 	view, changes := d.sessions.View(at, "")
 	l := Living{Changes: changes, sessions: view.Sessions}
@@ -44,7 +44,7 @@ func (d *Directory) Living(at record.Instant) Living {
 	return l
 }
 
-// Lost are the times at which members of the revision lost a lock although they did not want that, by
+// Lost returns the times at which members of the revision lost a lock that they did not give up, by
 // the lock's history. The earliest comes first.
 func (d *Directory) Lost(history []record.Entry, revision string) (lost []time.Time) {
 	for _, l := range machine.Losses(history) {
@@ -58,13 +58,13 @@ func (d *Directory) Lost(history []record.Entry, revision string) (lost []time.T
 // Living are the members of a group that live.
 type Living struct {
 	Members []record.Member
-	// Changes is when they are others although nothing more is shown; zero for never.
+	// Changes is when the list changes by time alone, if the watch shows nothing more; zero for never.
 	Changes record.Instant
 
 	sessions map[string]machine.Session
 }
 
-// Member is the one with that identity; nil if none lives.
+// Member returns the member with that identity; nil if it does not live.
 func (l Living) Member(identity string) *record.Member {
 	for i := range l.Members {
 		if l.Members[i].Identity == identity {

@@ -1,9 +1,9 @@
-// Package metrics shows the elections of a manager to Prometheus.
+// Package metrics exports the elections of a manager to Prometheus.
 //
 //	registry.MustRegister(metrics.Of(manager))
 //
-// Values are read when they are asked for, so each is true at that moment: a term that
-// lapses, or fails open, is seen to at once and not with its next event.
+// A Collector reads the values at each scrape, so they are true at that moment: a scrape shows
+// at once that a term lapsed or fails open, without waiting for an event.
 //
 // The package starts no goroutine. A Collector may be used from any.
 package metrics
@@ -16,9 +16,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 )
 
-// Source is a manager, or whoever else knows elections.
+// Source is a manager, or another source of elections.
 type Source interface {
-	// Statuses are those of the present elections.
+	// Statuses returns the Status of each present election.
 	Statuses() []*election.Status
 }
 
@@ -27,7 +27,7 @@ type Collector struct{ source Source }
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// Of is the collector of a source's elections; each has the label `election`.
+// Of makes the collector of a source's elections; each metric has the label `election`.
 func Of(source Source) *Collector { return &Collector{source: source} }
 
 func desc(name, help string) *prometheus.Desc {

@@ -23,7 +23,7 @@ type bubble struct{ began time.Time }
 func (b bubble) Now() record.Instant { return record.Instant(1 + time.Since(b.began)) }
 func (b bubble) Wall() time.Time     { return time.Now() }
 
-// scrape is what a registry shows, one metric a line.
+// scrape returns what a registry shows, one metric a line.
 func scrape(t *testing.T, r prometheus.Gatherer) string {
 	t.Helper()
 	families, err := r.Gather()
@@ -40,7 +40,7 @@ func scrape(t *testing.T, r prometheus.Gatherer) string {
 	return b.String()
 }
 
-// Every metric is true when it is asked for, though nothing has happened since.
+// Every metric is true at the time of the scrape, even if nothing has happened since the last one.
 func TestTrueAtEveryMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := bubble{time.Now()}

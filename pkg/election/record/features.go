@@ -2,7 +2,7 @@ package record
 
 import "fmt"
 
-// Features are those of an election that do not all go together.
+// Features are the settings of an election that may rule each other out.
 type Features struct {
 	Disabled, Ranges, FailsOpen, Migrates bool
 	// SharedWith names the electors that are not ours and share the lock; empty for none.
@@ -27,7 +27,7 @@ const (
 	FieldOutage = "outage"
 )
 
-// Clashes are the features that cannot be kept; nil when all can.
+// Clashes returns the features that others rule out; nil for none.
 func (f Features) Clashes() (all []Clash) {
 	const oneOfTwo = "leave out one of the two"
 	for _, one := range []struct {
@@ -52,7 +52,7 @@ func (f Features) Clashes() (all []Clash) {
 	return all
 }
 
-// SessionObstacle says why beats of a session cannot keep the election's terms alive; empty where they can.
+// SessionObstacle says why beats of a session cannot keep the election's terms alive; empty if they can.
 func (f Features) SessionObstacle() string {
 	t, of := f.Timing, f.Session
 	switch {

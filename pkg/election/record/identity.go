@@ -6,7 +6,7 @@ import "fmt"
 // The number must be random, so that no identity is ever used twice.
 func NewIdentity(host string, random uint32) string { return fmt.Sprintf("%s_%08x", host, random) }
 
-// HostOf is the host that an identity of ours names; empty for one that is not ours.
+// HostOf returns the host that an identity of ours names; empty for one that is not ours.
 func HostOf(identity string) string {
 	at := len(identity) - len("_00000000")
 	if at < 1 || identity[at] != '_' {
@@ -16,8 +16,8 @@ func HostOf(identity string) string {
 }
 
 // OurForm says whether an identity has the form that members of ours use. A holder of
-// that form is never taken for a foreign elector. It is asked at each sight of a lock, so there is no
-// regular expression here; a test compares it with one.
+// that form never counts as a foreign elector. It runs at each sight of a lock, so it uses no
+// regular expression; a test compares it with one.
 func OurForm(identity string) bool {
 	host := HostOf(identity)
 	if host == "" || !alphanumeric(host[0]) || !alphanumeric(host[len(host)-1]) {

@@ -53,20 +53,20 @@ func (k Key) Location() Location {
 	return Local
 }
 
-// Preferred is the revision that should lead an election right now. Its three states
-// are told apart: not synced (nothing moves), unset (no preference), and set.
+// Preferred is the revision that should lead an election right now. It has three states:
+// not synced (nothing moves), unset (no preference), and set.
 type Preferred struct {
 	State    PreferredState
 	Revision string // only with PreferredSet
 	// Member is the host name of the member that comes before all others, whatever its
 	// revision; empty for none. It counts only while the preference is synced.
 	Member string
-	// Blocked is a revision that was taken back: a holder of it hands over to a better member
-	// at once, whatever preemptDelay and minHold say. Empty for none.
+	// Blocked is a revision that was taken back: a holder of that revision hands over to a
+	// better member at once, whatever preemptDelay and minHold say. Empty for none.
 	Blocked string
 }
 
-// PreferredState tells what is known of a preference.
+// PreferredState is the state of a preference.
 type PreferredState int
 
 const (
@@ -113,7 +113,7 @@ func (p Preferred) String() string {
 	return s
 }
 
-// Pins says whether the identity is one of the member that comes before all others.
+// Pins says whether the identity belongs to the member that comes before all others.
 func (p Preferred) Pins(identity string) bool {
 	return p.Member != "" && (p.State == PreferredUnset || p.State == PreferredSet) && HostOf(identity) == p.Member
 }
@@ -125,17 +125,17 @@ type Member struct {
 	Location Location
 	Weight   int
 	Ready    bool
-	// Preference is a digest of everything from which preferred revisions follow.
+	// Preference is a digest of everything that determines the preferred revisions.
 	Preference string
 	// Config is a digest of the elections that the member takes part in.
 	Config string
-	// Setup is what members of a group should have alike.
+	// Setup should be equal in all members of a group.
 	Setup
-	// Fallen counts the earlier sessions of the same Pod or host that ended without
-	// their owner; zero again after the member has lived twice its probation.
+	// Fallen counts the earlier sessions of the same Pod or host that their owners did not
+	// end; zero again after the member has lived twice its probation.
 	Fallen int
 	// Standing lists elections in which the member's runners failed lately, or are not ready
-	// for a term; or it is EveryElection alone, where they are too many to list.
+	// for a term. EveryElection alone stands for too many to list.
 	Standing []string
 	// Open lists elections in which the member has a term that fails open once its renewals no
 	// longer come through. While this session lives such a lock is not free, however old its
@@ -146,16 +146,16 @@ type Member struct {
 	Disowned []Disowned
 }
 
-// Disowned says of a lock that whatever a member wrote there, up to a beat, is nobody's.
+// Disowned says that nobody holds a lock by what a member wrote there, up to a beat.
 type Disowned struct {
 	// Lock is the uid of the lock's object: unlike a name, it means one object of one kind.
 	Lock string
-	// Beat is that of the last write that the member asked for there.
+	// Beat is that of the last write that the member sent there.
 	Beat uint64
 }
 
-// HasDisowned says whether the member disowned what it wrote to the lock of that uid under the
-// beat. While it publishes that, it does for good: it never goes back to such a write.
+// HasDisowned says whether the member disowned what it wrote to the lock of that uid with that
+// beat. A member that publishes this never holds the lock by such a write again.
 func (m *Member) HasDisowned(lock string, beat uint64) bool {
 	return m != nil && Disowns(m.Disowned, lock, beat)
 }
@@ -165,19 +165,19 @@ func Disowns(list []Disowned, lock string, beat uint64) bool {
 	return slices.ContainsFunc(list, func(d Disowned) bool { return d.Lock == lock && beat <= d.Beat })
 }
 
-// Protocol is what members of this version understand of other sessions: 1, that locks may be
-// disowned. Earlier versions publish none.
+// Protocol says what members of this version understand of other sessions: 1 means disowned
+// locks. Earlier versions publish none.
 const Protocol = 1
 
-// EveryElection stands in a list of a Member's for more elections than it can list. No election
+// EveryElection, in a list of a Member, stands for more elections than it can list. No election
 // has that name.
 const EveryElection = "*"
 
 // StandsForNone says whether the member is in good standing for no election at all.
 func (m Member) StandsForNone() bool { return len(m.Standing) == 1 && m.Standing[0] == EveryElection }
 
-// Setup is what members of a group should have alike, as far as one can tell from outside. A
-// member of an earlier version publishes none of it: then it is unknown.
+// Setup is the part of a configuration that should be equal in all members of a group, as far
+// as others can see it. A member of an earlier version publishes none of it: it is unknown.
 type Setup struct {
 	// Version is that of the member's program.
 	Version string
@@ -188,8 +188,8 @@ type Setup struct {
 	DriftPPM int
 	// LongestLease is the longest leaseDuration of its elections and its session, in seconds.
 	LongestLease int
-	// Rules and Timings are digests of how its elections are decided, and of how long
-	// everything lasts in them. They can be compared where Config is the same.
+	// Rules is a digest of how its elections are decided, Timings one of their durations. They
+	// can be compared only if Config is equal.
 	Rules, Timings string
 }
 
@@ -199,7 +199,7 @@ func (s Setup) Drift() float64 { return float64(s.DriftPPM) / 1e6 }
 // Longest is LongestLease as a duration.
 func (s Setup) Longest() time.Duration { return time.Duration(s.LongestLease) * time.Second }
 
-// Equal says whether both publish the same.
+// Equal says whether m and o publish the same.
 func (m *Member) Equal(o *Member) bool {
 	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&
 		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.Setup == o.Setup &&
@@ -224,8 +224,7 @@ func lists(list []string, election string) bool {
 	return false
 }
 
-// Doubled is base x 2^n, at most 32 x base: the back-off that every "doubling" of the
-// rules means.
+// Doubled is base x 2^n, at most 32 x base: the back-off that the rules mean by "doubling".
 func Doubled(base time.Duration, n int) time.Duration {
 	return base << uint(min(max(n, 0), 5))
 }

@@ -1,7 +1,7 @@
 package record
 
-// Digest stands for the preference in the session of whoever sees it.
+// Digest stands for the preference in a member's session.
 func (p Preferred) Digest() string { return p.String() }
 
-// For is the preference of an election: the same for each.
+// For returns the preference for an election: the same for each.
 func (p Preferred) For(string) Preferred { return p }

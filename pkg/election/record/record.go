@@ -8,7 +8,7 @@ import "time"
 type Token uint64
 
 // MaxToken and MaxTransitions are the highest numbers that a record may carry. Only a
-// stranger's edit comes near them; who would count beyond starts anew.
+// stranger's edit comes near them; a count that would pass them starts anew.
 const (
 	MaxToken       = 1 << 62
 	MaxTransitions = 1 << 30
@@ -36,7 +36,7 @@ type Renewal string
 const (
 	// RenewalRecord: the holder rewrites the record itself.
 	RenewalRecord Renewal = "record"
-	// RenewalSession: the holder's session is renewed, the record is left alone.
+	// RenewalSession: the holder renews its session and does not write the record.
 	RenewalSession Renewal = "session"
 )
 
@@ -58,7 +58,7 @@ type Record struct {
 
 	// HolderKey is the holder's key as other electors write and read it; empty when there
 	// is none. A ConfigMap always has room for it, a Lease only where its store was asked
-	// to keep it. It says nothing by itself about whose the record is.
+	// to keep it. By itself it does not say who holds the lock.
 	HolderKey Key
 
 	// Mark is our annotation; nil when there is none. See Bound.
@@ -102,8 +102,8 @@ type Mark struct {
 	Renewal  Renewal
 }
 
-// Claim is what a lock was taken from: the foreign holder that may still be at work.
-// Whoever holds the record copies it unchanged until the wait is over.
+// Claim names the foreign holder from which a lock was taken, and which may still be at work.
+// Each holder of the record copies it unchanged until the wait is over.
 type Claim struct {
 	Identity    string
 	Transitions int
@@ -145,8 +145,7 @@ func (r *Record) ThroughSession() bool { return r.Mark != nil && r.Mark.Renewal 
 func (r *Record) IsSession() bool { return r.Member != nil }
 
 // RangeEnd is the end, a whole second, of the last range of wall-clock time that the record
-// stands for; zero for none. Where the record was edited by strangers it is the latest that
-// it may mean.
+// stands for; zero for none. If strangers edited the record, it is the latest possible end.
 func (r *Record) RangeEnd() time.Time {
 	end := r.Renewed
 	switch {

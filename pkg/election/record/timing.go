@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Timing is how long everything lasts in one election. PreemptDelay and MinHold may be zero; of
-// the others zero is no value, and Filled puts one in.
+// Timing holds the durations of one election. PreemptDelay and MinHold may be zero. In the other
+// fields zero means that the value is missing, and Filled fills it in.
 type Timing struct {
 	// LeaseDuration is the validity of one renewal; whole seconds.
 	LeaseDuration time.Duration
@@ -16,14 +16,14 @@ type Timing struct {
 	RenewInterval time.Duration
 	// StopGrace is what runners get to stop before they are killed.
 	StopGrace time.Duration
-	// NominateDelay is how long everybody else leaves a free lock to its nominee, and after a
-	// death the next in line to the one before.
+	// NominateDelay is how long all others leave a free lock to its nominee. After a death, the
+	// next in line leaves it for as long to the one before.
 	NominateDelay time.Duration
 	// PreemptDelay is how long a member must have been better before the holder drains.
 	PreemptDelay time.Duration
 	// MinHold is the age before which a term is not drained for a better member.
 	MinHold time.Duration
-	// StandDown is how long a member that failed is passed over; doubles up to 32 x.
+	// StandDown is how long others pass over a member that failed; doubles up to 32 x.
 	StandDown time.Duration
 	// Drift bounds how far the rates of two members' clocks differ (0.005 = 0.5 %).
 	Drift float64
@@ -32,8 +32,8 @@ type Timing struct {
 // DefaultDrift is the bound on clock rates that every profile assumes.
 const DefaultDrift = 0.005
 
-// LeastForeignWait is the shortest time after which a foreign elector may be said to have
-// stopped. Such electors' locks last whole seconds; less is a mistake in units.
+// LeastForeignWait is the shortest wait for a foreign elector that can be configured. Such
+// electors' locks last whole seconds, so less is a mistake in units.
 const LeastForeignWait = time.Second
 
 // DefaultProfile is the name of the profile that applies where none is named.
@@ -49,7 +49,7 @@ var profiles = []struct {
 	{"single-node", Timing{270 * time.Second, 60 * time.Second, 30 * time.Second, 5 * time.Second, 10 * time.Second, 60 * time.Second, 300 * time.Second, DefaultDrift}},
 }
 
-// Profile finds a named set of timings. The error lists the names there are.
+// Profile finds a named set of timings. The error lists the known names.
 func Profile(name string) (Timing, error) {
 	var names []string
 	for _, p := range profiles {
@@ -61,13 +61,14 @@ func Profile(name string) (Timing, error) {
 	return Timing{}, fmt.Errorf("unknown timing profile %q (want one of %s)", name, strings.Join(names, ", "))
 }
 
-// MaxLeaseDuration is the longest leaseDuration. What states more was edited by a stranger, so
-// nobody waits for longer than this.
+// MaxLeaseDuration is the longest leaseDuration. An object that states more was edited by a
+// stranger, so nobody waits for longer than this.
 const MaxLeaseDuration = time.Hour
 
-// Filled is the timing with a value for each field that must have one. What is left out is that
-// of otherwise; beside a leaseDuration of its own, it is that of the profile with the longest
-// leaseDuration that is not longer. Drift is about the clocks, so it is always otherwise's.
+// Filled returns the timing with a value for each field that must have one. A missing field comes
+// from otherwise; if t has a leaseDuration of its own, it comes from the profile with the longest
+// leaseDuration that is not longer, or from the shortest profile. Drift is about the clocks, so it
+// always comes from otherwise.
 func (t Timing) Filled(otherwise Timing) Timing {
 	from := otherwise
 	if t.LeaseDuration != 0 && t.LeaseDuration != otherwise.LeaseDuration {
@@ -102,30 +103,31 @@ func (t Timing) ObserverWait(d time.Duration) time.Duration {
 	return d + time.Duration(float64(d)*t.Drift)
 }
 
-// Bounds are what other members say of their timings.
+// Bounds are the largest values that other members publish of their timings.
 type Bounds struct {
 	// LeaseDuration is the longest of an election, and Drift the largest; zero where nobody
-	// says more than we do.
+	// publishes more than we do.
 	LeaseDuration time.Duration
 	Drift         float64
 }
 
-// Among is the timing by which one waits for others: by the longer and the larger.
+// Among returns the timing for waits for others: with the longer duration and the larger drift.
 func (t Timing) Among(others Bounds) Timing {
 	t.LeaseDuration = max(t.LeaseDuration, others.LeaseDuration)
 	t.Drift = max(t.Drift, others.Drift)
 	return t
 }
 
-// Outage is how long the API may be away at the worst moment, just before a renewal,
-// until work stops: leaseDuration x (1 - drift) - renewInterval - stopGrace.
+// Outage is how long an outage of the API may last until work stops, if it begins at the worst
+// moment, just before a renewal: leaseDuration x (1 - drift) - renewInterval - stopGrace.
 func (t Timing) Outage() time.Duration { return t.Validity() - t.RenewInterval - t.StopGrace }
 
-// Jeopardy is how long after a renewal was sent half of the outage is over that a term survives.
+// Jeopardy is how long after its last renewal was sent a term is in jeopardy: half of the outage
+// that it survives has then passed.
 func (t Timing) Jeopardy() time.Duration { return t.RenewInterval + t.Outage()/2 }
 
-// Extension is how long a term that fails open is extended at a time: long enough for the next
-// extension to be missed once.
+// Extension is by how much a term that fails open is extended at a time: enough to miss the next
+// extension once.
 func (t Timing) Extension() time.Duration { return t.StopGrace + 2*t.RenewInterval }
 
 // Check says which timings cannot be kept, each with its arithmetic; nil when all can.

@@ -36,8 +36,8 @@ func TestFilled(t *testing.T) {
 	}
 }
 
-// A field for which zero is no value is refused where nothing fills it in, and so is a
-// leaseDuration that is longer than what anybody waits for.
+// Check refuses a zero in a field that must not be zero, if nothing fills it in, and a leaseDuration
+// longer than any wait.
 func TestCheckRefuses(t *testing.T) {
 	for field, change := range map[string]func(*Timing){
 		"leaseDuration": func(t *Timing) { t.LeaseDuration = MaxLeaseDuration + time.Second },

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Changes finds out what is new in one report after another, beside ages and renewals.
-// The zero Changes has seen nothing. It may be used by one goroutine at a time.
+// Changes finds what is new from one report to the next, except ages and renewals. The zero
+// Changes has seen no report. Only one goroutine at a time may use it.
 type Changes struct {
 	elections map[string]Election
 	members   map[string]Member
 }
 
-// Since leaves of a report what is not as it was in the last one. What is gone from the
-// realm is not reported.
+// Since returns what of a report differs from the last one. It does not report what is gone
+// from the realm.
 func (c *Changes) Since(r Report) Report {
 	elections, members := map[string]Election{}, map[string]Member{}
 	news := Report{At: r.At, Elections: []Election{}, Members: []Member{}, Notes: r.Notes, severalGroups: r.severalGroups, severalKinds: r.severalKinds}

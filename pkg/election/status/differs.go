@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// traits are what members of a group should have alike. One looks at a member and says what it
-// has, empty where it does not say, and beside whom that can be compared.
+// traits are settings that should be equal in the members of a group. Each returns a member's
+// value, empty if the member does not publish it; members can be compared if beside is equal.
 var traits = []struct {
 	what string
 	of   func(*Member) (value, beside string)
@@ -27,8 +27,8 @@ func nonZero[T comparable](v T, format string) string {
 	return fmt.Sprintf(format, v)
 }
 
-// compare says of each living member in what it is not as most of its group, or in what there is
-// no most.
+// compare notes for each living member the traits in which it differs from most of its group, or
+// for which no value is the most frequent.
 func (r *Report) compare() {
 	for _, t := range traits {
 		type place struct{ group, beside string }
@@ -53,7 +53,7 @@ func (r *Report) compare() {
 				continue
 			}
 			most := slices.Max(slices.Collect(maps.Values(of)))
-			usual := 0 // how many values most have: with several nobody can tell who is right
+			usual := 0 // how many values are the most frequent; with several it is unknown which is right
 			for _, n := range of {
 				if n == most {
 					usual++

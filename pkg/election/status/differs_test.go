@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// Whoever is not as most of its group stands out, and who says nothing does not.
+// A member that differs from most of its group stands out; one that publishes nothing does not.
 func TestWhoDiffers(t *testing.T) {
 	setup := record.Setup{Version: "v1", DriftPPM: 5000, LongestLease: 15, Rules: "r", Timings: "t"}
 	for want, change := range map[string]func(*record.Record){
@@ -53,7 +53,7 @@ func TestWhoDiffers(t *testing.T) {
 	}
 }
 
-// Of two members that differ nobody can tell which is right.
+// If two members differ it is unknown which is right.
 func TestTwoDiffer(t *testing.T) {
 	var all []lock.Entry
 	for i, host := range []string{"a", "b"} {

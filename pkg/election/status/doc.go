@@ -1,5 +1,5 @@
-// Package status tells people who leads what, from nothing but what the API shows: the
-// records of locks and sessions in one realm.
+// Package status shows people who leads what. It uses only what the API shows: the records
+// of locks and sessions in one realm.
 //
 //	report, err := status.Look(ctx, status.Realm{Leases: locks}, status.Selection{Group: "edge"})
 //	if err != nil { return err }
@@ -7,14 +7,14 @@
 //
 // # What one look cannot know
 //
-// Whether a holder lives is decided by watching its beats with one's own clock, for as
-// long as its lease lasts. A single look has only the time that the holder wrote. So
-// what looks expired is called stale, with a question mark; nothing may be decided by it.
+// To know whether a holder lives, one must watch its beats with one's own clock for as long
+// as its lease lasts. A single look has only the time that the holder wrote. So a lock that
+// looks expired is called stale, with a question mark; decide nothing by that.
 //
 // # Strings
 //
-// Anybody who may edit a lock chooses what is in it. In every string of a Report, what
-// cannot be printed is escaped as in Go's string literals, and so is the backslash.
+// Anybody who may edit a lock chooses what is in it. Every string of a Report has
+// unprintable characters and backslashes escaped, as in Go's string literals.
 //
 // Only Look and Follow start goroutines, and join them.
 package status

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// clean escapes what cannot be printed, or would change how the rest looks: control
-// sequences of terminals, marks of writing direction, bytes that are no text.
+// clean escapes what cannot be printed or would change how the rest looks: control sequences
+// of terminals, marks of writing direction, bytes that are not text.
 func clean(s string) string {
 	if !strings.ContainsFunc(s, unsafe) && utf8.ValidString(s) {
 		return s
@@ -19,7 +19,7 @@ func clean(s string) string {
 
 func unsafe(r rune) bool { return r == '\\' || !unicode.IsPrint(r) }
 
-// cleanText is clean for text of ours, in which what others wrote is escaped already.
+// cleanText is clean for our own texts, in which others' strings are escaped already.
 func cleanText(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r != '\\' && unsafe(r) }) && utf8.ValidString(s) {
 		return s

@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// Look reports what the realm shows now. The error is why it could not be listed; nothing
-// is tried twice. Where ConfigMaps may not be listed, the report's notes say so.
+// Look reports what the realm shows now. The error says why Look could not list the realm; it
+// does not retry. If you may not list ConfigMaps, the report's notes say so.
 func Look(ctx context.Context, realm Realm, s Selection) (Report, error) {
 	looking, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -41,11 +41,11 @@ type shown struct {
 	lock.Event
 }
 
-// Follow delivers a report at first, after every change in the realm, and every second,
-// since ages move and what looks expired changes by itself; until ctx ends, then it
-// returns nil. When a stream is cut it delivers why, and goes on by itself. It calls
-// deliver from its own goroutine's stack only; it starts one goroutine for each stream, which
-// have ended when it returns.
+// Follow delivers a report at first, after every change in the realm, and every second: with
+// time alone ages grow and locks begin to look expired. When ctx ends it returns nil. When a
+// stream is cut it delivers why, and goes on by itself. It calls deliver only from the
+// goroutine that called Follow. It starts one goroutine for each stream; they have ended when
+// it returns.
 func Follow(ctx context.Context, realm Realm, s Selection, deliver func(Report, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var streams sync.WaitGroup
@@ -88,13 +88,13 @@ func Follow(ctx context.Context, realm Realm, s Selection, deliver func(Report, 
 	}
 }
 
-// follower is what the streams have shown. It belongs to the goroutine of Follow.
+// follower collects what the streams have shown. The goroutine of Follow owns it.
 type follower struct {
 	parts   []*part
 	trouble error
 }
 
-// take takes in an event and all that wait behind it, and says whether there is news.
+// take notes an event and all that wait behind it, and says whether there is news.
 func (f *follower) take(e shown, more <-chan shown) (news bool) {
 	for {
 		news = f.takeOne(e) || news
@@ -134,7 +134,7 @@ func (f *follower) takeOne(e shown) (news bool) {
 	return true
 }
 
-// complete says whether every stream has shown what there is, or may not.
+// complete says whether every stream has shown its list, or was denied.
 func (f *follower) complete() bool {
 	for _, p := range f.parts {
 		if !p.listed && !p.refused {
@@ -144,7 +144,8 @@ func (f *follower) complete() bool {
 	return true
 }
 
-// seen is what there is. A ConfigMap that two streams show counts once, as it is newest.
+// seen returns everything that the streams showed. A ConfigMap that two streams show counts once,
+// in its newest version.
 func (f *follower) seen() (all Seen) {
 	maps := map[string]lock.Entry{}
 	for _, p := range f.parts {

@@ -12,7 +12,7 @@ type Kind string
 const (
 	// Lease is the usual one.
 	Lease Kind = "Lease"
-	// ConfigMap is that of electors from before there were Leases, and of Istio's.
+	// ConfigMap is the kind of electors from before there were Leases, and of Istio's.
 	ConfigMap Kind = "ConfigMap"
 )
 
@@ -22,26 +22,26 @@ type Ref struct {
 	Name string `json:"name"`
 }
 
-// Realm is where a look goes.
+// Realm holds the stores to look at.
 type Realm struct {
 	// Leases has the locks that are Leases, and the sessions.
 	Leases lock.Store
-	// ConfigMaps shows those that are locks of the group. By name it shows others too: an
-	// elector that is not Primacy labels nothing. Nil where nobody asks for them.
+	// ConfigMaps shows those that are locks of the group. Watched by name it shows others too:
+	// an elector that is not Primacy sets no labels. Nil to leave ConfigMaps out.
 	ConfigMaps lock.NameWatcher
 }
 
-// What is said where ConfigMaps may not be seen.
+// Notes for people who may not list ConfigMaps.
 const (
 	deniedAll   = "elections whose locks are ConfigMaps are not shown: you may not list and watch configmaps in this namespace"
 	deniedOther = "of elections whose locks are ConfigMaps only those of the configuration are shown: you may not list and watch all configmaps in this namespace"
 )
 
-// part is one stream of a look, and what it has shown. It belongs to the goroutine of Follow.
+// part is one stream of a look, and what it has shown. The goroutine of Follow owns it.
 type part struct {
 	kind  Kind
 	watch func(context.Context, func(lock.Event)) error
-	// denied is what to say where it may not be seen; empty for one that must be.
+	// denied is the note to give if access is denied; empty if that is an error.
 	denied string
 
 	known   map[string]lock.Entry
@@ -49,7 +49,7 @@ type part struct {
 	refused bool
 }
 
-// parts are the streams that a selection needs.
+// parts returns the streams that a selection needs.
 func (r Realm) parts(s Selection) []*part {
 	parts := []*part{{kind: Lease, watch: r.Leases.Watch}}
 	if r.ConfigMaps == nil {
@@ -65,7 +65,7 @@ func (r Realm) parts(s Selection) []*part {
 	return append(parts, &part{kind: ConfigMap, watch: r.ConfigMaps.Watch, denied: other})
 }
 
-// configMaps are the names of those that the selection expects.
+// configMaps returns the names of the ConfigMaps that the selection expects.
 func (s Selection) configMaps() (names []string) {
 	seen := map[string]bool{}
 	for _, e := range s.Expected {

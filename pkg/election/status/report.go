@@ -18,14 +18,14 @@ type Report struct {
 	At        time.Time  `json:"at"`
 	Elections []Election `json:"elections"`
 	Members   []Member   `json:"members"`
-	// Notes say what could not be seen.
+	// Notes say what the report could not include.
 	Notes []string `json:"notes,omitempty"`
 
-	// severalGroups and severalKinds make tables say which.
+	// severalGroups and severalKinds add a column for the group or the kind to tables.
 	severalGroups, severalKinds bool
 }
 
-// Election is what is seen of one election.
+// Election is what the realm shows of one election.
 type Election struct {
 	Name  string `json:"name"`
 	Group string `json:"group,omitempty"`
@@ -33,7 +33,7 @@ type Election struct {
 	Lock  string `json:"lock"`
 	Kind  Kind   `json:"kind"`
 	State State  `json:"state"`
-	// Reason says why the state is not a good one.
+	// Reason explains a bad state.
 	Reason string `json:"reason,omitempty"`
 	// Stale says that the lock is held but looks expired; see the package.
 	Stale bool `json:"stale,omitempty"`
@@ -48,16 +48,16 @@ type Election struct {
 	Renewed  time.Time `json:"renewed,omitzero"`
 	// Transitions counts how often the holder changed to a new one.
 	Transitions int `json:"transitions"`
-	// HandoverTo is the member that a released lock is left to.
+	// HandoverTo is the nominee of a released lock.
 	HandoverTo string `json:"handoverTo,omitempty"`
 	// Others are further locks of the election.
 	Others []OtherLock `json:"otherLocks,omitempty"`
 
-	// migrates: it is configured with a lock that it is migrated from.
+	// migrates: its configuration has a lock from which it migrates.
 	migrates bool
 }
 
-// Member is what is seen of one member.
+// Member is what the realm shows of one member.
 type Member struct {
 	Identity string      `json:"identity"`
 	Group    string      `json:"group,omitempty"`
@@ -79,29 +79,29 @@ type Member struct {
 	// Session is the name of the session object.
 	Session string    `json:"session"`
 	Renewed time.Time `json:"renewed,omitzero"`
-	// Version is that of its program, Drift how far it takes clocks to differ, and LeaseSeconds
-	// how long its session lasts; empty where it does not say.
+	// Version is its program's version, Drift its bound on clock rates, and LeaseSeconds how long
+	// its session lasts; empty if it does not publish that.
 	Version      string  `json:"version,omitempty"`
 	Drift        float64 `json:"drift,omitempty"`
 	LeaseSeconds int     `json:"leaseSeconds,omitempty"`
-	// Differs names what is not as it is with most living members of its group.
+	// Differs names the settings in which it differs from most living members of its group.
 	Differs []string `json:"differs,omitempty"`
-	// Duration is how long the session lasts without a renewal; zero where nobody can tell. Since
-	// is when it began, by its owner's clock.
+	// Duration is how long the session lasts without a renewal; zero if unknown. Since is when it
+	// began, by its owner's clock.
 	Duration time.Duration `json:"-"`
 	Since    time.Time     `json:"-"`
-	// says is what it publishes of itself.
+	// says is what it publishes about itself.
 	says record.Member
 }
 
-// Selection says what to report. The zero Selection is everything that is Primacy's.
+// Selection says what to report. The zero Selection selects everything that belongs to Primacy.
 type Selection struct {
-	// Group leaves other groups out; empty means all.
+	// Group is the only group to report; empty means all.
 	Group string
-	// Expected are elections that are reported even where they have no lock yet.
+	// Expected are elections to report even if they have no lock yet.
 	Expected []Expected
 	// Without are locks that nobody should hold, since their elections are disabled: they are
-	// reported only where somebody does.
+	// reported only if somebody does.
 	Without []Ref
 }
 
@@ -110,17 +110,17 @@ type Expected struct {
 	Election, Lock string
 	// Kind is that of the lock; empty for a Lease.
 	Kind Kind
-	// MigrateFrom is the lock that the election is migrated from.
+	// MigrateFrom is the lock from which the election migrates.
 	MigrateFrom Ref
 }
 
 func (e Expected) lock() Ref { return Ref{cmp.Or(e.Kind, Lease), e.Lock} }
 
-// Seen is all there is of each kind.
+// Seen holds all objects of each kind.
 type Seen struct {
 	Leases, ConfigMaps []lock.Entry
 
-	// notes say what of it was not seen; blind, that no ConfigMap was.
+	// notes say what is missing; blind: all ConfigMaps are.
 	notes []string
 	blind bool
 }
@@ -130,8 +130,8 @@ func Of(s Selection, leases []lock.Entry, now time.Time) Report {
 	return Seen{Leases: leases}.Report(s, now)
 }
 
-// Report reports what is seen, by the wall-clock time now. An election has one row, however many
-// locks it has.
+// Report reports what the objects show, by the wall-clock time now. An election has one row,
+// however many locks it has.
 func (all Seen) Report(s Selection, now time.Time) Report {
 	r := Report{At: now.UTC(), Elections: []Election{}, Members: []Member{}, Notes: all.notes}
 	expected := make(map[Ref]Expected, len(s.Expected))
@@ -187,8 +187,8 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 	return r
 }
 
-// living finds locks that look expired though their holders live. Members keep a lock without a
-// renewal until its range of time is over.
+// living finds locks that look expired though their holders live: members keep a lock without
+// renewing it until its range of time is over.
 func (r *Report) living() {
 	for i := range r.Elections {
 		e := &r.Elections[i]
@@ -199,7 +199,7 @@ func (r *Report) living() {
 	}
 }
 
-// entries are all objects with their kinds.
+// entries returns all objects with their kinds.
 func (all Seen) entries() (entries []seenLock) {
 	for _, e := range all.Leases {
 		entries = append(entries, seenLock{Ref: Ref{Lease, e.Name}, Entry: e})
@@ -212,7 +212,7 @@ func (all Seen) entries() (entries []seenLock) {
 
 func (s Selection) picks(r *record.Record) bool { return s.Group == "" || r.Group == s.Group }
 
-// isSession says whether an object is a session, also where it is broken.
+// isSession says whether an object is a session, even a broken one.
 func isSession(e lock.Entry, group string) bool {
 	if e.Record.IsSession() {
 		return true
@@ -221,8 +221,8 @@ func isSession(e lock.Entry, group string) bool {
 	return of != "" && strings.HasPrefix(e.Name, session.Prefix(of))
 }
 
-// expired says whether the record was not renewed for as long as it says that it lasts,
-// as far as the wall clocks of its writer and of whoever looks agree.
+// expired says whether the record was not renewed for its duration, provided that the wall
+// clocks of writer and reader agree.
 func expired(r *record.Record, now time.Time) bool {
 	duration := r.Duration
 	if r.Bound() {
@@ -257,7 +257,7 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 	return out
 }
 
-// throughSession says what the holder's session makes of an election that it renews. The
+// throughSession completes an election that its holder's session renews, by that session. The
 // record itself was written when the term began.
 func (e *Election) throughSession(lock, session lock.Entry, now time.Time) {
 	r, s := lock.Record, session.Record
@@ -301,7 +301,7 @@ func member(e lock.Entry, now time.Time) Member {
 	return out
 }
 
-// sort puts everything into a fixed order, and counts who leads how much.
+// sort puts everything into a fixed order, and counts the elections of each member.
 func (r *Report) sort() {
 	slices.SortFunc(r.Elections, func(a, b Election) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Kind, b.Kind))

@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// OtherLock is a lock of an election beside the one that its row is about: that which it
+// OtherLock is a lock of an election beside the one of its row: the lock that the election
 // migrates from, or one that it had.
 type OtherLock struct {
 	Ref
@@ -19,24 +19,24 @@ type OtherLock struct {
 type seenLock struct {
 	Ref
 	lock.Entry
-	election string // as configured; empty where it is not
-	// main: the configuration has it as the election's lock.
+	election string // as configured; empty if the lock is not
+	// main: it is the election's lock by the configuration, not the one that it migrates from.
 	main bool
 	row  Election
 }
 
-// key is alike for the locks of one election.
+// key is equal for the locks of one election.
 func (l seenLock) key() any {
 	type election struct{ group, name string }
 	if l.election == "" && l.Record.Election == "" {
-		return l.Ref // nobody says whose it is
+		return l.Ref // its election is unknown
 	}
 	return election{l.row.Group, l.row.Name}
 }
 
-// one makes the row of an election that has these locks: it is about the first of them by rank.
-// Of two that are equal the one that was taken last comes first: a migration takes the lock that
-// it leaves before the other.
+// one makes the row of an election that has these locks: the row shows the first of them by rank.
+// Of two with equal rank the one that was taken last comes first: in a migration a member takes
+// the old lock before the new one.
 func one(locks []seenLock) Election {
 	slices.SortFunc(locks, func(a, b seenLock) int {
 		return cmp.Or(
@@ -64,7 +64,7 @@ func (l seenLock) rank() (rank int) {
 	return rank
 }
 
-// besides says what there is to know of an election's other locks.
+// besides returns notes on an election's other locks.
 func (e Election) besides() (notes []string) {
 	for _, o := range e.Others {
 		name := string(o.Kind) + " " + o.Name

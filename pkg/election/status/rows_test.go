@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// An election with two locks has one row, which tells of both; its holder leads it once.
+// An election with two locks has one row, which mentions both; its holder leads it once.
 func TestOneRowForEachElection(t *testing.T) {
 	old := func(name string, e lock.Entry) lock.Entry { e.Name = name; return e }
 	free := func(e lock.Entry) lock.Entry {
@@ -64,7 +64,7 @@ func TestOneRowForEachElection(t *testing.T) {
 	}
 }
 
-// mapStream is ConfigMaps that a test scripts, all of a kind and by name.
+// mapStream is a store of ConfigMaps whose events the test scripts, for all of them and by name.
 type mapStream struct {
 	stream
 	named stream
@@ -78,7 +78,7 @@ func (m *mapStream) WatchNames(ctx context.Context, names []string, deliver func
 
 func listed(entries ...lock.Entry) lock.Event { return lock.Event{Kind: lock.Listed, List: entries} }
 
-// Whoever may not list ConfigMaps sees the rest, and a note; any other error is one.
+// A user who may not list ConfigMaps sees the rest, and a note; any other failure is an error.
 func TestConfigMapsThatAreNotSeen(t *testing.T) {
 	denied := lock.Event{Kind: lock.Broken, Err: lock.ErrDenied}
 	lease, labelled := held("a", alice, "1-9-0", 1, time.Second), held("b", alice, "1-9-0", 1, time.Second)

@@ -6,13 +6,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// State is what the lock of an election says.
+// State is the state of an election, as its lock says.
 type State string
 
 const (
 	// Absent: there is no lock object.
 	Absent State = "absent"
-	// Waiting: the lock was created empty and is being waited out; it has no first term yet.
+	// Waiting: the lock was created empty, and members wait before they take it for a first term.
 	Waiting State = "waiting"
 	// Led: a member of ours holds the lock.
 	Led State = "led"
@@ -23,13 +23,13 @@ const (
 	Released State = "released"
 	// Foreign: an elector that is not Primacy holds the lock.
 	Foreign State = "foreign"
-	// Unowned: the record names no holder that can be believed. It is waited out.
+	// Unowned: the record names no credible holder. Members wait before they take the lock.
 	Unowned State = "unowned"
-	// Corrupt: the record cannot be read. It is waited out, and then repaired.
+	// Corrupt: the record cannot be read. Members wait, and then repair it.
 	Corrupt State = "corrupt"
 )
 
-// stateOf reads the state off a record, and why where it is a bad one.
+// stateOf returns the state of a record, and the reason for a bad one.
 func stateOf(r *record.Record) (state State, reason string) {
 	switch {
 	case r == nil:
@@ -52,13 +52,13 @@ func stateOf(r *record.Record) (state State, reason string) {
 	return Unowned, "its mark belongs to another holder or term"
 }
 
-// MemberState is what the session of a member says.
+// MemberState is the state of a member, as its session says.
 type MemberState string
 
 const (
 	// Live: the session was renewed within its duration, by the writer's clock.
 	Live MemberState = "live"
-	// Stale: it was not; the member may be gone.
+	// Stale: the session was not renewed; the member may be gone.
 	Stale MemberState = "stale"
 	// Ended: the session is over for good.
 	Ended MemberState = "ended"

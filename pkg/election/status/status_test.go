@@ -31,7 +31,7 @@ var now = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-// held is a lock that a member holds, renewed so long ago.
+// held is a lock that a member holds, renewed that long ago.
 func held(election, holder string, key record.Key, token record.Token, renewed time.Duration) lock.Entry {
 	return lock.Entry{Name: election, Record: &record.Record{
 		Holder: holder, Duration: 15 * time.Second, Acquired: ago(time.Hour), Renewed: ago(renewed), Transitions: 2,
@@ -62,7 +62,7 @@ const (
 	evil  = "evil\x1b[2J\u009b2J\u202egnp\xff\\"
 )
 
-// realm shows every state there is.
+// realm shows every state.
 func realm() []lock.Entry {
 	led := held("led", alice, "1-9-0", 206, 2*time.Second)
 	return []lock.Entry{
@@ -198,7 +198,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// stream is a store that shows what a test says.
+// stream is a store that shows the events that the test sends.
 type stream struct {
 	lock.Store
 	events chan lock.Event
@@ -304,7 +304,7 @@ func TestFollow(t *testing.T) {
 		expect("a:led,b:waiting")
 		s.events <- lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "b"}}
 		expect("a:led")
-		time.Sleep(16500 * time.Millisecond) // nothing happens, but time passes
+		time.Sleep(16500 * time.Millisecond) // only time passes
 		synctest.Wait()
 		if got := heard(); len(got) != 16 || got[14] != "a:led" || got[15] != "a:stale" {
 			t.Errorf("said %q", got)

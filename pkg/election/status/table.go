@@ -13,15 +13,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Columns of the tables. Their order is stable; one with the group stands before them
-// where there are several groups, and one with the kind of the lock before the note where not all
-// are Leases.
+// Columns of the tables. Their order is stable. With several groups a column with the group
+// comes first; if not all locks are Leases, one with the lock's kind comes before the note.
 var (
 	electionColumns = []string{"ELECTION", "HOLDER", "REVISION", "LOCATION", "STATE", "TOKEN", "AGE", "NOTE"}
 	memberColumns   = []string{"MEMBER", "REVISION", "LOCATION", "READY", "STATE", "PREFERS", "LEADS", "RENEWED", "NOTE"}
 )
 
-// table shows elections, and below them the members that are not gone for good.
+// table shows elections, and below them the members whose sessions have not ended.
 func (r Report) table() string {
 	elections, members := r.Rows()
 	var b strings.Builder
@@ -32,7 +31,7 @@ func (r Report) table() string {
 	return b.String()
 }
 
-// Rows are the cells of both tables, columns' names first.
+// Rows returns the cells of both tables; the first row has the names of the columns.
 func (r Report) Rows() (elections, members [][]string) {
 	row := func(group string, cells []string) []string {
 		if r.severalGroups {
@@ -103,7 +102,7 @@ func (m Member) cells(now time.Time) []string {
 	return []string{m.Identity, m.Revision, m.Location, ready, state, m.Preference, strconv.Itoa(m.Leads), since(m.Renewed, now), note}
 }
 
-// since is the time from then to now, for people; clocks may differ a little.
+// since returns the time from then to now, for people; clocks may differ a little.
 func since(then, now time.Time) string {
 	if then.IsZero() {
 		return ""
@@ -111,13 +110,13 @@ func since(then, now time.Time) string {
 	return duration.HumanDuration(max(0, now.Sub(then)))
 }
 
-// Aligner writes rows so that their cells stand in columns. It remembers how wide these
-// are, so that rows that come later fit below. The zero Aligner is ready.
+// Aligner writes rows with aligned columns. It remembers how wide the columns are, so that
+// later rows fit below. The zero Aligner is ready for use.
 type Aligner struct {
 	widths []int
 }
 
-// Lines is one line for each row.
+// Lines returns one line for each row.
 func (a *Aligner) Lines(rows [][]string) string {
 	for _, row := range rows {
 		for i, cell := range row {

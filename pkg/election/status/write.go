@@ -11,23 +11,23 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Format is a form in which a Report is written.
+// Format is an output format of a Report.
 type Format string
 
 const (
 	// Table is for people.
 	Table Format = "table"
-	// JSON is one document with all that a Report has.
+	// JSON is one document with everything in a Report.
 	JSON Format = "json"
 	// YAML is the same in YAML.
 	YAML Format = "yaml"
-	// Names is the name of each election, one in each line.
+	// Names is the name of each election, one a line.
 	Names Format = "name"
 )
 
 var formats = []string{string(Table), string(JSON), string(YAML), string(Names)}
 
-// ParseFormat reads the name of a format. The error lists the names there are.
+// ParseFormat reads the name of a format. The error lists the known names.
 func ParseFormat(s string) (Format, error) {
 	for _, f := range formats {
 		if f == s {

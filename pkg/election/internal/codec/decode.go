@@ -18,7 +18,7 @@ var (
 	errNoTransitions = errors.New("no transitions")
 )
 
-// Decoder reads objects. Records that it makes share equal strings, so a store keeps one.
+// Decoder decodes objects. Its records share equal strings, so each store should use one Decoder.
 // The zero Decoder is ready.
 type Decoder struct {
 	strings interner
@@ -42,7 +42,7 @@ type decoder struct {
 	problem string
 }
 
-// check says whether all is well.
+// check notes err as the problem, if it is the first, and says whether err is nil.
 func (p *decoder) check(what string, err error) bool {
 	if err != nil && p.problem == "" {
 		p.problem = what + ": " + err.Error()
@@ -60,7 +60,7 @@ func (p *decoder) fields(f Fields) {
 		r.Duration = time.Duration(f.DurationSeconds) * time.Second
 	}
 	if f.DurationSeconds > int64(MaxDuration/time.Second) {
-		r.Duration = MaxDuration // a foreign holder's is never shortened to nothing
+		r.Duration = MaxDuration // never shorten a foreign holder's duration to zero
 	}
 	r.Acquired = p.time("acquire time", f.Acquired)
 	r.Renewed = p.time("renew time", f.Renewed)
@@ -70,8 +70,8 @@ func (p *decoder) fields(f Fields) {
 	r.HolderKey = record.Key(p.identity("holder key", f.HolderKey))
 }
 
-// identity reads an identity that anybody may have written. One that is too long or no
-// text becomes one that can be written, in a claim from it, and that no elector has.
+// identity reads an identity that anybody may have written. If it is too long or not valid text, identity
+// returns another one, which no elector has and which we can write into a claim.
 func (p *decoder) identity(what, s string) string {
 	if p.check(what, checkText(s, maxForeignIdentity)) {
 		return p.strings.share(s)
@@ -95,7 +95,7 @@ func (p *decoder) labels(labels map[string]string) {
 		return value
 	}
 	p.r.Group = p.strings.share(label(lock.GroupLabel))
-	p.r.Election = label(lock.ElectionLabel) // each lock has another
+	p.r.Election = label(lock.ElectionLabel) // not shared: each lock has another
 }
 
 func (p *decoder) annotations(a map[string]string) {
@@ -152,7 +152,7 @@ func (p *decoder) count(what, s string) uint64 {
 	return n
 }
 
-// mark is nil when the annotation is no mark at all.
+// mark returns nil if the annotation is not a valid mark.
 func (p *decoder) mark(s string) *record.Mark {
 	const what = HolderAnnotation
 	var w wireMark
@@ -188,7 +188,7 @@ func (p *decoder) mark(s string) *record.Mark {
 	}
 }
 
-// claim is nil when the annotation is no claim at all. Whom it names is a stranger.
+// claim returns nil if the annotation is not a valid claim. The identity in it is a stranger's.
 func (p *decoder) claim(s string) *record.Claim {
 	const what = ClaimAnnotation
 	var w wireClaim
@@ -213,7 +213,7 @@ func (p *decoder) claim(s string) *record.Claim {
 	}
 }
 
-// member is nil when the annotation is no member at all.
+// member returns nil if the annotation is not a valid member.
 func (p *decoder) member(s string) *record.Member {
 	const what = MemberAnnotation
 	var w wireMember
@@ -240,7 +240,7 @@ func (p *decoder) member(s string) *record.Member {
 		Fallen:     w.Fallen,
 		Setup: record.Setup{
 			Version: p.text(what+": version", w.Version), Rules: p.text(what+": rules", w.Rules), Timings: p.text(what+": timings", w.Timings),
-			// A stranger's numbers are cut to what a member may say.
+			// Clamp a stranger's numbers to what a member may publish.
 			DriftPPM: min(max(w.DriftPPM, 0), maxDrift), LongestLease: min(max(w.Longest, 0), longestLease),
 			Protocol: min(max(w.Protocol, 0), maxWeight),
 		},
@@ -284,7 +284,7 @@ func (p *decoder) history(s string) []record.Entry {
 	return entries
 }
 
-// text reads what our own writers keep short.
+// text reads a text that our own members keep short.
 func (p *decoder) text(what, s string) string {
 	if !p.check(what, checkText(s, MaxIdentity)) {
 		return ""
@@ -292,13 +292,12 @@ func (p *decoder) text(what, s string) string {
 	return p.strings.share(s)
 }
 
-// json reads an annotation into the value that into points to.
+// json reads an annotation into *into.
 func (p *decoder) json(what, s string, into any) bool {
 	return p.check(what, ReadJSON(s, into))
 }
 
-// ReadJSON reads the JSON of an annotation into the value that into points to, as far as
-// it can be read. The error is one short line without line breaks.
+// ReadJSON reads the JSON of an annotation into *into, as far as possible. The error is one short line.
 func ReadJSON(s string, into any) error {
 	if len(s) > MaxAnnotation {
 		return fmt.Errorf("%d bytes are more than %d", len(s), MaxAnnotation)
@@ -312,7 +311,7 @@ func ReadJSON(s string, into any) error {
 	return nil
 }
 
-// problemOf is a short form of an error of encoding/json, without what a stranger wrote.
+// problemOf is a short form of an error of encoding/json, without a stranger's text but for a field's name.
 func problemOf(err error) string {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if t.Field == "" {

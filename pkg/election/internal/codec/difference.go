@@ -6,8 +6,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// Difference says, in a few words, what of a record that was sent is stored otherwise; empty
-// if nothing is. What the record has no field for may differ.
+// Difference says, in a few words, the first thing in which the stored object differs from the one that we
+// sent; empty if there is none. It ignores what a Record has no field for.
 func Difference(sent, stored Object) string {
 	a, b := sent.Fields, stored.Fields
 	for _, f := range []struct {

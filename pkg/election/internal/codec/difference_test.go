@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// Whatever of a record is stored otherwise is named, and what is others' is left alone.
+// Difference names each part of a record that was stored otherwise, and ignores what is not ours.
 func TestDifference(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	sent := func() Object {

@@ -1,11 +1,11 @@
 // Package codec maps a record.Record to the fields, annotations and labels of a
-// Kubernetes object, and back, byte for byte. Every store on Kubernetes shares it; what
-// differs between kinds is only where the plain fields stand.
+// Kubernetes object, and back, byte for byte. Every store on Kubernetes shares it; kinds
+// differ only in where the plain fields stand.
 //
-// Writing is strict: what the object could not say again is refused with
-// lock.ErrInvalid. Reading is tolerant: it never fails and never trusts. What it does
-// not understand it reports in Record.Unreadable, and it fills the rest as far as it
-// can. Unknown JSON fields are skipped, since a later version may add some.
+// Encode is strict: it refuses a record that would not read back the same, with
+// lock.ErrInvalid. Decode is tolerant: it never fails and trusts nothing. It reports what it
+// does not understand in Record.Unreadable, and fills the rest as far as it can. It skips
+// unknown JSON fields, since a later version may add some.
 //
 // # What is ours
 //
@@ -18,9 +18,9 @@
 //	primacy.dev/beat         decimal, on a session, in place of the holder's `beat`
 //
 // and the labels primacy.dev/election, primacy.dev/group and
-// app.kubernetes.io/managed-by: primacy, the last one only beside a group. What of these
-// a record does not say vanishes from the object. Everything else an object carries,
-// other annotations under primacy.dev/ included, is kept in Record.Rest and written back.
+// app.kubernetes.io/managed-by: primacy, the last one only beside a group. Encode removes
+// those of them that a record does not set. Everything else in an object, including other
+// annotations under primacy.dev/, stays in Record.Rest, and Encode writes it back.
 //
 // Functions and methods of this package are safe for concurrent use.
 package codec

@@ -12,9 +12,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Encode makes the object that says what the record says, and carries its Rest. Zero
-// times are written as now; times are cut to microseconds, those of the history to
-// seconds. Record.Unreadable is not looked at. The error wraps lock.ErrInvalid.
+// Encode makes the object for the record, including its Rest. It writes zero times as now, and
+// truncates times to microseconds, those of the history to seconds. It ignores Record.Unreadable.
+// The error wraps lock.ErrInvalid.
 func Encode(r record.Record, now time.Time) (Object, error) {
 	o, err := object(&r)
 	if err != nil {
@@ -45,7 +45,7 @@ func (e *encoder) check(what string, err error) {
 
 func (e *encoder) fields(r *record.Record) {
 	e.check("holder", checkText(r.Holder, MaxIdentity))
-	// An object that nobody ever held states no duration.
+	// An object that nobody ever held has no duration.
 	if r.Duration != 0 || r.Holder != "" {
 		e.check("duration", checkDuration(r.Duration))
 	}
@@ -113,7 +113,7 @@ func (e *encoder) annotations(r *record.Record) {
 	}
 }
 
-// mark writes the record's mark; that of a session has its beat in an annotation of its own.
+// mark writes the record's mark. A session's beat goes to an annotation of its own.
 func (e *encoder) mark(r *record.Record) {
 	m := *r.Mark
 	e.check("mark: identity", checkText(m.Identity, MaxIdentity))
@@ -145,7 +145,7 @@ func (e *encoder) claim(c record.Claim) {
 	if c.Identity == "" {
 		e.check("claim", errNoIdentity)
 	}
-	// It names whom we read, so what could be read can be written.
+	// A claim names a holder that we read, so the limit is that of reading.
 	e.check("claim: identity", checkText(c.Identity, maxForeignIdentity))
 	e.check("claim: transitions", checkCount(c.Transitions, maxTransitions))
 	e.check("claim: duration", checkDuration(c.Duration))

@@ -40,7 +40,7 @@ func heldLock() record.Record {
 	}
 }
 
-// claimingLock is one that was taken from a foreign holder, who may still be at work.
+// claimingLock is a lock that we took from a foreign holder that may still be at work.
 func claimingLock() record.Record {
 	r := heldLock()
 	r.HolderKey, r.HandoverTo, r.History = "^1-9-0", "", nil
@@ -67,7 +67,7 @@ func memberSession() record.Record {
 	}
 }
 
-// The form of what is stored changes only by intent.
+// The stored format must not change by accident.
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]record.Record{
 		"held":     heldLock(),
@@ -100,7 +100,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// text is an object, byte for byte.
+// text shows an object, byte for byte.
 func text(o codec.Object) string {
 	f := o.Fields
 	s := fmt.Sprintf("holder: %s\nduration: %d\nacquired: %s\nrenewed: %s\ntransitions: %d\n", f.Holder, f.DurationSeconds,
@@ -117,7 +117,7 @@ func text(o codec.Object) string {
 	return s
 }
 
-// What a later version adds is skipped; what other programs write is read.
+// Decode skips what a later version adds, and reads what other programs write.
 func TestTolerate(t *testing.T) {
 	for what, c := range map[string]struct {
 		object codec.Object
@@ -156,7 +156,7 @@ func TestTolerate(t *testing.T) {
 	}
 }
 
-// What is readable of an unreadable object is read all the same.
+// Decode reads the readable parts of an unreadable object.
 func TestUnreadable(t *testing.T) {
 	good, err := codec.Encode(heldLock(), moment)
 	if err != nil {
@@ -238,7 +238,7 @@ func annotate(key, value string) func(*codec.Object) {
 	return func(o *codec.Object) { o.Annotations[key] = value }
 }
 
-// What is written is as coarse, and as short, as what is read.
+// Encode truncates times and reasons as Decode does.
 func TestCut(t *testing.T) {
 	r := heldLock()
 	r.Renewed = moment.Add(789 * time.Nanosecond).In(time.FixedZone("", 3600))
@@ -272,7 +272,7 @@ func TestLongReason(t *testing.T) {
 	}
 }
 
-// An object's annotations have a common limit, which others' use up too.
+// An object's annotations have a common limit; those of others count, too.
 func TestTotalSize(t *testing.T) {
 	var d codec.Decoder
 	r := *d.Decode(codec.Object{Annotations: map[string]string{"example.com/huge": strings.Repeat("x", codec.MaxAnnotations-500)}})
@@ -306,7 +306,7 @@ func TestRestIsOwn(t *testing.T) {
 	}
 }
 
-// A claim is read as it stands, whoever holds the lock, and goes when a record has none.
+// Decode reads a claim whoever holds the lock. Encode removes it if the record has none.
 func TestClaim(t *testing.T) {
 	o, err := codec.Encode(claimingLock(), moment)
 	if err != nil {
@@ -331,7 +331,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// Whoever could be read can be named by a claim; nothing else is one.
+// A claim may name every identity that Decode returns; any other claim is invalid.
 func TestClaimLimits(t *testing.T) {
 	for what, c := range map[string]struct {
 		claim record.Claim

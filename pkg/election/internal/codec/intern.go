@@ -2,7 +2,7 @@ package codec
 
 import "sync"
 
-// interner keeps one copy of strings that many records share: identities, sessions,
+// interner keeps one copy of strings that many records have: identities, sessions,
 // groups, reasons. It forgets all when it is full, so strangers cannot make it grow.
 type interner struct {
 	mu   sync.Mutex

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What can be written. A record beyond one of these limits is refused.
+// Limits of what we write. Encode refuses a record beyond one of them.
 const (
 	// MaxIdentity is how many bytes an identity of ours may have: a host name twice over.
 	MaxIdentity = 2 * 253
@@ -18,7 +18,7 @@ const (
 	MaxDuration = 366 * 24 * time.Hour
 	// MaxLabel is how many characters a label's value may have.
 	MaxLabel = 63
-	// MaxWhy is how many bytes of a reason the history keeps; what is longer is cut.
+	// MaxWhy is how many bytes of a reason the history keeps; the rest is cut.
 	MaxWhy = 200
 	// MaxAnnotation is how many bytes one annotation of ours may have.
 	MaxAnnotation = 128 << 10
@@ -27,11 +27,10 @@ const (
 	MaxAnnotations = 256 << 10
 )
 
-// What can be read. Counters are refused long before they overflow, so that a stranger
-// who sets one cannot leave us without a next number.
+// Limits of what we read. Decode refuses counters long before they overflow: otherwise a stranger
+// could set one so high that we have no next number.
 const (
-	// maxForeignIdentity is more than MaxIdentity: a foreign elector that lives must not
-	// look unreadable.
+	// maxForeignIdentity is more than MaxIdentity: a living foreign elector must not look unreadable.
 	maxForeignIdentity = 4096
 	maxTransitions     = record.MaxTransitions
 	maxCount           = record.MaxToken
@@ -40,8 +39,8 @@ const (
 	longestLease       = int(record.MaxLeaseDuration / time.Second)
 )
 
-// Sensible times. Nothing is decided by them, but a year outside says that the writer is
-// no elector.
+// Years of plausible times. No decision depends on a time, but a year outside shows that no elector wrote
+// it.
 const (
 	firstYear = 1970
 	lastYear  = 9998
@@ -61,7 +60,7 @@ func checkDuration(d time.Duration) error {
 	return checkSeconds(int64(d / time.Second))
 }
 
-// checkLease is checkDuration for how long a record of ours lasts.
+// checkLease is checkDuration for records of ours, with the lower limit of our leases.
 func checkLease(d time.Duration) error {
 	if d > record.MaxLeaseDuration {
 		return fmt.Errorf("%v is more than %v", d, record.MaxLeaseDuration)
@@ -109,7 +108,7 @@ func checkLocation(l record.Location) error {
 	return fmt.Errorf("unknown location %s", quote(string(l)))
 }
 
-// checkLabel is Kubernetes' rule for the value of a label.
+// checkLabel checks Kubernetes' rule for the value of a label.
 func checkLabel(s string) error {
 	if len(s) > MaxLabel {
 		return fmt.Errorf("%s has %d characters, and a label's value may have %d", quote(s), len(s), MaxLabel)
@@ -127,7 +126,7 @@ func alphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// CheckName is Kubernetes' rule for the name of an object: a DNS-1123 subdomain.
+// CheckName checks Kubernetes' rule for the name of an object: a DNS-1123 subdomain.
 func CheckName(name string) error {
 	if name == "" || len(name) > 253 {
 		return fmt.Errorf("name of %d characters is not from 1 to 253", len(name))
@@ -147,7 +146,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// quote shows what a stranger may have written: escaped and short.
+// quote escapes and shortens text that a stranger may have written.
 func quote(s string) string {
 	const most = 20
 	if len(s) > most {

@@ -7,12 +7,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// ownAnnotations are those that a Record has fields for, the most telling ones first.
+// ownAnnotations are those that a Record has fields for. Difference reports the first that differs, so the
+// most telling ones come first.
 var ownAnnotations = []string{
 	HolderAnnotation, MemberAnnotation, BeatAnnotation, TokenAnnotation, ClaimAnnotation, HandoverAnnotation, HistoryAnnotation,
 }
 
-// Annotations of ours.
+// Our annotations.
 const (
 	TokenAnnotation    = prefix + "token"
 	HolderAnnotation   = prefix + "holder"
@@ -39,26 +40,26 @@ func ownLabel(key, value string) bool {
 	return false
 }
 
-// Object is what a Kubernetes object says, in plain data, without what its kind adds.
+// Object is the content of a Kubernetes object as plain data, independent of its kind.
 type Object struct {
 	Fields              Fields
 	Annotations, Labels map[string]string
-	// Extra is what else a store wants preserved from reading to writing. It must not
-	// change any more. Nil when there is nothing.
+	// Extra is what else a store wants to preserve from reading to writing; nil for nothing. Nobody
+	// may change it.
 	Extra any
 }
 
 // Fields are the fields that every elector on Kubernetes knows.
 type Fields struct {
 	Holder string
-	// DurationSeconds is 0 where the object states none.
+	// DurationSeconds is 0 if the object has none.
 	DurationSeconds int64
-	// Acquired and Renewed are zero where the object states none.
+	// Acquired and Renewed are zero if the object has none.
 	Acquired, Renewed time.Time
 	Transitions       int64
-	// HolderKey is empty where the object states none, or has no room for one.
+	// HolderKey is empty if the object has none, or no field for one.
 	HolderKey string
-	// Problem says, in one short line, why the fields could not be read; a store that
-	// keeps them in text of its own may find them broken.
+	// Problem says, in one short line, why a store could not read the fields; it may keep
+	// them in text of its own, which somebody broke.
 	Problem string
 }

@@ -65,7 +65,7 @@ var entries = rapid.Custom(func(t *rapid.T) record.Entry {
 	}
 })
 
-// records are those that an object can say.
+// records generates records that an object can hold.
 var records = rapid.Custom(func(t *rapid.T) record.Record {
 	r := record.Record{
 		Holder:      words.Draw(t, "holder"),
@@ -100,7 +100,7 @@ var records = rapid.Custom(func(t *rapid.T) record.Record {
 
 var others = rapid.MapOfN(rapid.StringMatching(`(example\.com|primacy\.dev/x|[a-z]+)-[a-z]{1,9}`), words, 0, 4)
 
-// What can be written reads back the same, and others' part with it.
+// A record that Encode accepts reads back the same, including the part that is not ours.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var d codec.Decoder
@@ -132,7 +132,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// anything is a record that says what no object can say, mostly.
+// anything generates records, most of which no object can hold.
 var anything = rapid.Custom(func(t *rapid.T) record.Record {
 	r := records.Draw(t, "record")
 	bytes := rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })
@@ -159,7 +159,7 @@ var anything = rapid.Custom(func(t *rapid.T) record.Record {
 	return r
 })
 
-// Whatever the record, Encode refuses it or writes something readable.
+// Encode refuses a record, or writes a readable object.
 func TestEncodeAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := anything.Draw(t, "anything")
@@ -217,8 +217,8 @@ func FuzzDecode(f *testing.F) {
 		if r.Duration < 0 || r.Transitions < 0 || r.Mark != nil && r.Mark.Identity != "" && r.Mark.Duration < time.Second {
 			t.Errorf("readable: %+v %+v", r, r.Mark)
 		}
-		// What reads well can be written again, unless a stranger's name is too long for us
-		// or states no duration, and then reads the same.
+		// A readable record can be written again, and then reads the same, unless a stranger's name is too
+		// long for us or there is no duration.
 		written, err := codec.Encode(*r, moment)
 		if err != nil {
 			if len(r.Holder) > codec.MaxIdentity || len(r.HolderKey) > codec.MaxIdentity || len(r.HandoverTo) > codec.MaxIdentity || r.Duration == 0 ||

@@ -8,13 +8,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// rest is what a Record carries of an object that is not ours. It never changes.
+// rest is the part of an object that is not ours, as a Record carries it. It is immutable.
 type rest struct {
 	annotations, labels map[string]string
 	extra               any
 }
 
-// restOf is nil when there is nothing to preserve.
+// restOf returns the object's rest; nil if there is nothing to preserve.
 func restOf(o Object) any {
 	r := rest{extra: o.Extra}
 	for k, v := range o.Annotations {
@@ -33,7 +33,7 @@ func restOf(o Object) any {
 	return &r
 }
 
-// object is a new object that says what the rest says.
+// object returns a new object with the record's Rest only.
 func object(r *record.Record) (Object, error) {
 	switch r := r.Rest.(type) {
 	case nil:

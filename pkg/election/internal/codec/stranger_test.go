@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Whoever a stranger names as the holder, a claim from it can be written and read: else
-// nobody would ever lead again.
+// Whatever identity a stranger sets as the holder, we can write and read a claim from it: otherwise nobody
+// would ever lead again.
 func TestWhoeverHoldsCanBeClaimedFrom(t *testing.T) {
 	for what, holder := range map[string]string{
 		"too long":          strings.Repeat("x", 5000),
@@ -38,7 +38,7 @@ func TestWhoeverHoldsCanBeClaimedFrom(t *testing.T) {
 	}
 }
 
-// A duration beyond all bounds is long, not none: a foreign holder's is never shortened.
+// A duration beyond the limit becomes the longest one, not zero: we must not cut a foreign holder short.
 func TestEndlessDurationIsLong(t *testing.T) {
 	for seconds, want := range map[int64]time.Duration{
 		math.MaxInt32: codec.MaxDuration, math.MaxInt64: codec.MaxDuration, 7200: 2 * time.Hour, -5: 0,
@@ -50,8 +50,8 @@ func TestEndlessDurationIsLong(t *testing.T) {
 	}
 }
 
-// What may be written may be read: a record that only its writer understands would be
-// taken from under it.
+// Decode accepts the highest numbers that Encode accepts: if others could not read a record, they would
+// take the lock while its holder relies on it.
 func TestHighestNumbers(t *testing.T) {
 	for _, tt := range []struct {
 		token       record.Token

@@ -1,10 +1,9 @@
 package codec
 
-// The JSON in our annotations. The order of fields is the order in which they are
-// written, and part of the format.
+// The JSON in our annotations. Its fields stand in this order, which is part of the format.
 
 type wireMark struct {
-	// Both bind the annotation, so neither may be missing.
+	// Identity and Transitions bind the annotation to the object's fields, so neither may be missing.
 	Identity        *string `json:"identity"`
 	Transitions     *int64  `json:"transitions"`
 	Key             string  `json:"key,omitempty"`

@@ -1,9 +1,8 @@
 // Package follow turns a store's list and watch calls into the stream of events that
-// lock.Store.Watch promises: list, watch, resume after a break, list again when the
-// store has forgotten, and come back ever more slowly while it does not answer.
+// lock.Store.Watch promises. It lists, watches, resumes after a break, lists again if the store no longer
+// knows the revision, and backs off while the store does not answer.
 //
-// Run starts no goroutine. A stream of several names has one for each, which its Close
-// joins.
+// Run starts no goroutine. A stream of several names has one for each; its Close joins them.
 package follow
 
 import (
@@ -21,11 +20,11 @@ var ErrExpired = errors.New("revision expired")
 
 // Source is a store as Run needs it.
 type Source interface {
-	// List is a consistent read of all there is, and the revision at which that was so. One
-	// that is read in pieces calls goesOn after each.
+	// List is a consistent read of all objects, and its revision. A list in pieces calls goesOn after
+	// each.
 	List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error)
-	// Open starts a stream of what happens after the revision. The error, like that of
-	// Stream.Next, wraps ErrExpired when only a new list helps.
+	// Open starts a stream of the changes after the revision. The error, like that of
+	// Stream.Next, wraps ErrExpired if only a new list helps.
 	Open(ctx context.Context, after uint64) (Stream, error)
 }
 
@@ -33,26 +32,25 @@ type Source interface {
 type Stream interface {
 	// Next waits for the next event, Changed or Progressed. Any error ends the stream.
 	Next(ctx context.Context) (lock.Event, error)
-	// Close ends the stream; when it returns, nothing of it is left.
+	// Close ends the stream, and returns once all its goroutines have ended.
 	Close()
 }
 
-// Pace says how fast a source is asked again after a break. The first time is at once;
-// then First, doubling up to Most, until a stream has lived for Settled.
+// Pace says how long Run waits after a break. The first retry is at once; later ones wait for First,
+// doubling up to Most, until a stream has lived for Settled.
 type Pace struct {
 	First, Most, Settled time.Duration
 	// Patience is how long a piece of a list, or the opening of a stream, may take.
 	Patience time.Duration
-	// Jitter is a number from 0 up to 1, drawn for each wait, that shortens it by up to
+	// Jitter returns a random number from 0 up to 1 for each wait, which shortens it by up to
 	// half. Nil for no jitter.
 	Jitter func() float64
-	// RetryAfter is how long the source asked to be left alone; else 0. It is heeded for ten
-	// times First, twice as long each time, up to Most: who leaves a source alone is blind
-	// meanwhile. Nil where sources never ask.
+	// RetryAfter is how long the source asked us to wait; else 0. Run waits for at most ten times First,
+	// doubling each time, up to Most: while it waits, it is blind. Nil if sources never ask.
 	RetryAfter func(error) time.Duration
 }
 
-// DefaultPace waits 100 ms to 5 s, and gives every answer 30 s.
+// DefaultPace waits from 100 ms up to 5 s between retries, and 30 s for an answer.
 func DefaultPace() Pace {
 	return Pace{First: 100 * time.Millisecond, Most: 5 * time.Second, Settled: time.Second, Patience: 30 * time.Second}
 }
@@ -106,17 +104,17 @@ type follower struct {
 	source   Source
 	deliver  func(lock.Event)
 	patience time.Duration
-	// at is the revision up to which all is known; it counts only once listed.
+	// at is the revision up to which we know all changes; it counts only once listed.
 	at     uint64
 	listed bool
-	// barren counts streams in a row that were opened and showed nothing at all.
+	// barren counts streams in a row that opened and showed nothing at all.
 	barren int
 }
 
-// mostBarren streams in a row mean that something after the revision cannot be shown.
+// mostBarren streams in a row mean that the source cannot show some change after the revision.
 const mostBarren = 3
 
-// attempt lists if need be, and follows one stream to its end. It says how long the
+// attempt lists if necessary, and follows one stream to its end. It returns how long the
 // stream lived.
 func (f *follower) attempt(ctx context.Context) (time.Duration, error) {
 	err := f.list(ctx)
@@ -181,7 +179,7 @@ func (f *follower) list(ctx context.Context) error {
 	return nil
 }
 
-// hurry cancels what takes longer than the patience there is.
+// hurry cancels a call that takes longer than patience.
 func (f *follower) hurry(cancel context.CancelCauseFunc) *clock.Timer {
 	return clock.AfterFunc(f.patience, func() { cancel(fmt.Errorf("%w: no answer within %v", lock.ErrUnknown, f.patience)) })
 }

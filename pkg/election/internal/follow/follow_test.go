@@ -15,15 +15,15 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// script is a source that answers as it is told, then hangs.
+// script is a source that answers by its steps, then hangs.
 type script struct {
 	steps []step
 	open  int
 }
 
 type step struct {
-	revision uint64        // that a list answers with
-	events   []lock.Event  // that a stream shows before it ends
+	revision uint64        // the answer of a list
+	events   []lock.Event  // what a stream shows before it ends
 	lives    time.Duration // how long a stream lives
 	err      error
 	list     bool
@@ -103,7 +103,7 @@ var (
 	errExpired = fmt.Errorf("gone: %w", follow.ErrExpired)
 )
 
-// pieces is a source whose list comes in three, each of which takes a while.
+// pieces is a source whose list comes in three slow pieces.
 type pieces struct {
 	script
 	each time.Duration
@@ -121,7 +121,7 @@ func (p *pieces) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64,
 	return nil, 7, nil
 }
 
-// However long a list takes, it is waited for while it goes on.
+// Run waits for a list, however long it takes, as long as each piece comes in time.
 func TestListInPieces(t *testing.T) {
 	for each, want := range map[time.Duration]lock.EventKind{29 * time.Second: lock.Listed, 31 * time.Second: lock.Broken} {
 		synctest.Test(t, func(t *testing.T) {

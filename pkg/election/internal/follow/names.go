@@ -11,18 +11,17 @@ import (
 
 // Named is a store that can show one object at a time.
 type Named interface {
-	// ListName shows one object, or none, and the revision at which that was so: the
-	// present one if at is 0, in a consistent read, else at itself. The error wraps
-	// ErrExpired when the store no longer knows what was there.
+	// ListName returns one object, or none, and the revision of the answer. If at is 0, it is a
+	// consistent read of the present; else the revision is at. The error wraps ErrExpired if the
+	// store no longer knows that revision.
 	ListName(ctx context.Context, name string, at uint64) ([]lock.Entry, uint64, error)
 	// OpenName is Source.Open for one object.
 	OpenName(ctx context.Context, name string, after uint64) (Stream, error)
 }
 
-// Names is a source of the named objects and no others, for one Run. Its lists show all
-// of them at one revision. Its streams are made of one stream for each name, which end
-// together and resume each from its own position: they keep the order of the store for
-// each object, not across objects.
+// Names is a source of the named objects only, for one Run. A list shows all of them at one revision. A
+// stream merges one stream for each name. These end together, and each resumes from its own position: the
+// order of the store holds for each object, not across objects.
 func Names(store Named, names []string) Source {
 	names = slices.Clone(names)
 	slices.Sort(names)
@@ -33,12 +32,11 @@ func Names(store Named, names []string) Source {
 type several struct {
 	store Named
 	names []string
-	// at is up to where each name's changes were shown.
+	// at is the revision up to which each name's changes were shown.
 	at map[string]uint64
 }
 
-// List implements Source. The first name's read is the consistent one, and the others
-// are shown as they were at its revision.
+// List implements Source. It reads the first name consistently, and the others at that revision.
 func (s *several) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error) {
 	var all []lock.Entry
 	var at uint64
@@ -62,7 +60,7 @@ func (s *several) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64
 	return all, at, nil
 }
 
-// Open implements Source. Each name's own position takes the place of after.
+// Open implements Source. It uses each name's own position in place of after.
 func (s *several) Open(ctx context.Context, _ uint64) (Stream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	m := &merged{several: s, cancel: cancel, shown: make(chan shown)}
@@ -78,7 +76,7 @@ func (s *several) Open(ctx context.Context, _ uint64) (Stream, error) {
 	return m, nil
 }
 
-// merged is one stream made of several. Its readers are joined by Close.
+// merged is one stream made of several. Close joins its readers.
 type merged struct {
 	*several
 	cancel  context.CancelFunc
@@ -93,7 +91,7 @@ type shown struct {
 	err   error
 }
 
-// read hands on what one name's stream shows, until it ends.
+// read forwards the events of one name's stream until it ends.
 func (m *merged) read(ctx context.Context, name string, stream Stream) {
 	for {
 		e, err := stream.Next(ctx)
@@ -130,7 +128,7 @@ func (m *merged) Next(ctx context.Context) (lock.Event, error) {
 	return e, nil
 }
 
-// least is up to where all names' changes were shown.
+// least is the revision up to which all names' changes were shown.
 func (m *merged) least() uint64 {
 	least := m.at[m.names[0]]
 	for _, name := range m.names {

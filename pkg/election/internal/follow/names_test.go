@@ -17,18 +17,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// shelf is a store whose objects are shown one by one. What it is asked it writes down.
+// shelf is a store that shows its objects one by one. It records its calls in asked.
 type shelf struct {
 	asked []string
-	// revision is what a consistent read shows; gone are names of which the past is lost,
-	// once, and drift answers at another revision than asked for.
+	// revision is the revision of the last consistent read. gone are names whose past the store has lost,
+	// once each. drift: it answers at another revision than asked for.
 	revision uint64
 	gone     map[string]bool
 	drift    bool
-	// streams are what each name's streams show, one after the other.
+	// streams are the successive streams of each name.
 	streams map[string][]step
 	open    int
-	// torn counts streams that were closed while somebody read them.
+	// torn counts streams that were closed during a read.
 	torn int
 }
 
@@ -93,8 +93,7 @@ func (p *part) Close() {
 	}
 }
 
-// run follows the names for an hour, and tells what was shown, in the order of time and
-// of names.
+// run follows the names for an hour, and returns the events as lines, in order of time.
 func run(t *testing.T, s *shelf, names ...string) (shown []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +174,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// settle orders what different names' streams show at one moment.
+// settle sorts events of different names' streams that came at the same time.
 func settle(shown []string) {
 	news := func(l string) bool { return strings.Contains(l, "changed") || strings.Contains(l, "progressed") }
 	for i := range shown {
@@ -187,7 +186,7 @@ func settle(shown []string) {
 	}
 }
 
-// A store that answers at another revision than asked for has no consistent list.
+// If the store answers at another revision than asked for, the list fails: it would not be consistent.
 func TestNamesDrift(t *testing.T) {
 	s := &shelf{revision: 4, drift: true}
 	if _, _, err := follow.Names(s, []string{"a", "b"}).List(t.Context(), func() {}); !errors.Is(err, lock.ErrUnknown) {
@@ -195,7 +194,7 @@ func TestNamesDrift(t *testing.T) {
 	}
 }
 
-// The stream is alive up to where the slowest name is.
+// The merged stream progresses only as far as its slowest name.
 func TestNamesProgress(t *testing.T) {
 	s := &shelf{revision: 4, streams: map[string][]step{
 		"a": {{events: []lock.Event{progress(9), progress(11)}, lives: 24 * time.Hour}},

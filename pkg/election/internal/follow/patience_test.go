@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// slow is a source whose answers take their time.
+// slow is a source with slow answers.
 type slow struct{ list, open time.Duration }
 
 func (s *slow) List(ctx context.Context, _ func()) ([]lock.Entry, uint64, error) {
@@ -27,7 +27,7 @@ func (s *slow) Open(ctx context.Context, _ uint64) (follow.Stream, error) {
 	return &stream{script: &script{}, step: step{lives: time.Hour}}, nil
 }
 
-// pass lets d pass, and later calls answer at once. The error is why it was given up.
+// pass waits for d, the first time only. The error is the cause if ctx ended first.
 func pass(ctx context.Context, d *time.Duration) error {
 	is := *d
 	*d = 0
@@ -39,8 +39,8 @@ func pass(ctx context.Context, d *time.Duration) error {
 	}
 }
 
-// A list is told of when it is asked for, not when it comes: what was stored meanwhile it may
-// lack. An answer that never comes is given up, and asked for again.
+// Run delivers Listing when it requests a list, not when the answer comes: the list may lack what was
+// stored meanwhile. If an answer does not come, Run gives up and asks again.
 func TestSlowAnswers(t *testing.T) {
 	for _, c := range []struct {
 		what   string

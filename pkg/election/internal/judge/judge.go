@@ -1,4 +1,4 @@
-// Package judge finds out, for tests, whether two members were ever at work at once, by the
+// Package judge finds out, for tests, whether two members ever worked at the same time, by the
 // clocks of the work itself.
 package judge
 
@@ -11,15 +11,15 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Span is one stretch of work, by its own clock. Told and Till are zero until it was told to
-// stop, and until it had stopped.
+// Span is one stretch of work, by its own clock. Told is when it was told to stop, Till when it had
+// stopped; both are zero before that.
 type Span struct {
 	Member            string
 	Token             record.Token
 	Begin, Told, Till record.Instant
 }
 
-// Overlapping is how long, in all, two of the spans were at work.
+// Overlapping is the total time during which two of the spans were at work.
 func Overlapping(spans []Span) time.Duration {
 	var sum time.Duration
 	for i, a := range spans {
@@ -30,7 +30,7 @@ func Overlapping(spans []Span) time.Duration {
 	return sum
 }
 
-// end of a span that goes on is later than that of any other.
+// end is Till, or later than any other end if the span goes on.
 func (s Span) end() record.Instant {
 	if s.Till == 0 {
 		return 1 << 62

@@ -9,18 +9,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Some of what a machine reports is over a moment later: members see a new preference one
-// after the other, and a session may be shown after the lock that it renews. Such a condition
-// is an alarm only if it lasts.
+// Some conditions that a machine reports are over a moment later: members see a new preference one
+// after the other, and the watch may show a session after the lock that it renews. We log such a
+// condition only if it lasts.
 
-// alarm is a condition that was reported and not logged yet.
+// alarm is a reported condition that has not been logged yet.
 type alarm struct {
 	report machine.Report
-	// at is when it is logged, if it still lasts then.
+	// at is when to log it, if it still lasts then.
 	at record.Instant
 }
 
-// patience is how long a condition may last in normal operation; zero for not at all.
+// patience is how long a condition may last in normal operation; zero if it never occurs then.
 func (c *contest) patience(kind machine.ReportKind) time.Duration {
 	lease := c.election.Timing.LeaseDuration
 	switch rec := c.state.Lock.Record; {
@@ -45,7 +45,7 @@ func (m *Member) raise(c *contest, a machine.Report) {
 	c.sound(m.log, a)
 }
 
-// tendAlarm logs the condition once it has lasted for too long, and forgets one that is over.
+// tendAlarm logs a condition that lasted too long, and forgets one that is over.
 func (m *Member) tendAlarm(c *contest) {
 	a := c.alarm
 	switch {

@@ -6,16 +6,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A beat of our session keeps thousands of terms alive, and touches none of them: a term that goes by
-// the beats finds out how long it lasts when somebody asks. Only when a beat is late is each of them
-// stepped, so that it is told and stopped at its own time, and once more when a beat is seen again.
+// A beat of our session keeps thousands of terms alive without a step for each: a term that goes by the
+// beats computes its validity when somebody asks. We step these terms only when a beat is late, so that
+// each notifies and stops at its own time, and again when the next beat comes.
 
-// goesByBeats says whether a term of the contest is on that need not be told of beats.
+// goesByBeats says whether the contest has a term that needs no step at each beat.
 func (c *contest) goesByBeats() bool {
 	return c.m.beat.Sent != 0 && c.state.GoesByBeats() && c.plain()
 }
 
-// now is the machine's state with what the beats have kept alive since its last step. It is only read.
+// now is the machine's state, with its validity extended by the beats since its last step. It is
+// read-only.
 func (c *contest) now() *machine.State {
 	if c.beats == 0 {
 		return &c.state
@@ -24,26 +25,25 @@ func (c *contest) now() *machine.State {
 	return &now
 }
 
-// plain says whether the contest's terms may go by the beats alone. Only where they are configured so is
-// their validity that of the session. Those of a migration go by both of its locks, and those that fail
-// open look at each beat.
+// plain says whether the contest's terms may go by the beats alone: the election has `renewal: session`,
+// does not migrate (else two locks count), and does not fail open (such terms look at each beat).
 func (c *contest) plain() bool {
 	return c.election.Renewal == record.RenewalSession && c.outer == nil && c.inner == nil && !c.failsOpen()
 }
 
-// present is what the machine is to know of the last beat.
+// present is the last beat, as the machine needs it.
 func (c *contest) present() machine.Beat {
 	b := c.m.beat
 	b.Late = c.m.late() || !c.plain()
 	return b
 }
 
-// heeds says whether the contest must be told of the next beat.
+// heeds says whether the contest needs a step at the next beat.
 func (c *contest) heeds() bool {
 	return c.state.NeedsBeats() || c.failsOpen() || c.state.GoesByBeats() && !c.plain()
 }
 
-// tendHeed notes whether the contest must be told of the next beat.
+// tendHeed keeps heedful up to date.
 func (m *Member) tendHeed(c *contest) {
 	if c.heeds() {
 		m.heedful.add(c)
@@ -52,7 +52,7 @@ func (m *Member) tendHeed(c *contest) {
 	}
 }
 
-// tendGoing tells the host when a term begins to go by the beats, or no longer does.
+// tendGoing tells the host when a term begins or ceases to go by the beats.
 func (m *Member) tendGoing(c *contest) {
 	goes := c.goesByBeats()
 	if goes == (c.beats != 0) {
@@ -69,7 +69,7 @@ func (m *Member) tendGoing(c *contest) {
 	}
 }
 
-// lateAt is from when on the next beat is late: when the first term would be in jeopardy.
+// lateAt is when the next beat becomes late: when the first term would be in jeopardy.
 func (m *Member) lateAt() record.Instant {
 	t := m.cfg.Timing
 	t.StopGrace = m.longestGrace
@@ -78,7 +78,7 @@ func (m *Member) lateAt() record.Instant {
 
 func (m *Member) late() bool { return m.beat.Sent == 0 || m.now >= m.lateAt() }
 
-// tendBeats steps all terms that go by the beats when one is late.
+// tendBeats steps all terms that go by the beats once the next beat is late.
 func (m *Member) tendBeats() {
 	m.lateNext = 0
 	switch {
@@ -100,7 +100,7 @@ func (m *Member) stepGoing(event machine.Event) {
 	})
 }
 
-// sawBeat takes in what the realm's own stream shows of a session.
+// sawBeat handles a session that the realm's own stream shows, ours or another's.
 func (m *Member) sawBeat(e lock.Entry) {
 	switch {
 	case e.Record == nil:
@@ -120,7 +120,7 @@ func (m *Member) sawBeat(e lock.Entry) {
 	}
 	late := m.late()
 	if seen.Since = m.beat.Since; m.beat.Sent == 0 || m.now >= m.beat.Sent.Add(m.cfg.Timing.Validity()) {
-		m.stepGoing(machine.Tick{}) // what relied on the beat before is over, as of then
+		m.stepGoing(machine.Tick{}) // terms that relied on the last beat ended with it
 		seen.Since = m.now
 	}
 	m.beat, m.answeredAt, m.toldLate = seen, 0, false

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Clone is a copy that goes on as the Member would. Neither changes what the other sees, but for
-// Config.Chance, which they share. Package explore clones a Member to go on from one state in several ways.
+// Clone returns a copy that continues as the Member would. They share only Config.Chance: else neither
+// changes what the other sees. Package explore clones a Member to try several continuations of one state.
 func (m *Member) Clone() *Member {
 	c := *m
 	c.out.list, c.room = nil, nil // the effects are still the caller's, and the next Step writes to the room
@@ -51,14 +51,14 @@ func (m *Member) Clone() *Member {
 	return &c
 }
 
-// copied are the copies of contests, and the Member to which they belong.
+// copied maps contests to their copies; to is the Member to which the copies belong.
 type copied struct {
 	of map[*contest]*contest
 	to *Member
 }
 
-// contestsOf gives m copies of another Member's contests, and returns which is the copy of which. Those
-// that are over are copied, too: an answer may be on its way to one.
+// contestsOf gives m copies of another Member's contests, and returns the copy of each. It copies those
+// that are over, too: an answer may be on its way to one.
 func (m *Member) contestsOf(of *Member) map[*contest]*contest {
 	copies := make(map[*contest]*contest, len(of.contests.all))
 	var add func(c *contest) *contest
@@ -145,7 +145,7 @@ func (s *stream) clone(c copied) *stream {
 	return &to
 }
 
-// clone is the election itself, which does not change, but where ranges are kept in it.
+// clone returns the election itself, which does not change, unless it has Ranges, which do.
 func (e *Election) clone() *Election {
 	if e.Ranges == nil {
 		return e

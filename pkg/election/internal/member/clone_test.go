@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// sharedByClones are the fields of which a clone has what the Member has: nobody writes to that.
+// sharedByClones are the fields that a clone shares with the Member, because nobody writes to their values.
 var sharedByClones = map[string]string{
 	"Config.Chance":        "the clone's host sees to it",
 	"Election.Settings":    "does not change",
@@ -40,7 +40,7 @@ var sharedByClones = map[string]string{
 	"Election.MigrateFrom": "does not change",
 }
 
-// everything is a Member of which each field that could be shared holds something.
+// everything is a Member that has something in each field that a clone could share.
 func everything() *Member {
 	m := New(Config{Group: "edge", Identity: "m1_01234567", Host: "m1", WritesPerSecond: 1})
 	e := &Election{ID: 1, Name: "a", Lock: "a", Ranges: &Ranges{}, Settings: &Settings{}}
@@ -75,8 +75,8 @@ func everything() *Member {
 	return m
 }
 
-// What a clone does must not show in the Member that it was cloned from: they share nothing but what
-// nobody writes to. This test fails for a new field that they share, unless the list above has it.
+// A clone must not change its Member: they share only what nobody writes to. This test fails for a new
+// field that they share, unless sharedByClones has it.
 func TestClonesShareNothing(t *testing.T) {
 	m := everything()
 	c := m.Clone()
@@ -114,7 +114,7 @@ func TestClonesShareNothing(t *testing.T) {
 	}
 }
 
-// places calls f for all that can be written to through v, and notes in fields which of them hold
+// places calls f for each pointer, map and slice reachable from v, and notes in fields which fields hold
 // anything.
 func places(v reflect.Value, path string, fields map[string]bool, f func(at unsafe.Pointer, path string)) {
 	seen := map[unsafe.Pointer]bool{}
@@ -169,7 +169,7 @@ func places(v reflect.Value, path string, fields map[string]bool, f func(at unsa
 	look(v, path)
 }
 
-// A clone goes on as the Member does.
+// A clone continues as the Member does.
 func TestACloneGoesOn(t *testing.T) {
 	m := New(Config{Group: "edge", Identity: "m1_01234567", Host: "m1", Timing: record.Timing{LeaseDuration: 4 * time.Second, RenewInterval: time.Second}})
 	e := &Election{ID: 1, Name: "a", Lock: "a", Works: true, Settings: &Settings{}}

@@ -7,35 +7,35 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Config is what does not change about a Member.
+// Config is the part of a Member that does not change.
 type Config struct {
 	// Group names the members that share elections and a directory.
 	Group string
-	// Host is the Pod's or host's name, of which its session is made.
+	// Host is the Pod's or host's name. The session's name is made of it.
 	Host            string
 	Identity        string
 	Revision        string
 	Location        record.Location
 	Weight          int
-	Version         string // of the program, which the others are told
+	Version         string // of the program; our session publishes it
 	Timing          record.Timing
 	WritesPerSecond float64
-	Chance          rand.Source // all that is left to chance; this Member's own
+	Chance          rand.Source // the only source of randomness; this Member's own
 	Heritage        Heritage
 }
 
 // Heritage is what one incarnation leaves to the next.
 type Heritage struct {
-	// Pause is how long the next one is to wait until it begins: sessions that are lost as soon
-	// as they are made must not be made in a loop.
+	// Pause is how long the host waits before the next one begins: if sessions are lost as soon as we
+	// make them, we must not make them in a loop.
 	Pause time.Duration
-	// short counts the incarnations in a row that lived for less than a lease.
+	// short counts the incarnations in a row that lived for less than a leaseDuration.
 	short int
-	// notBefore is the earliest instant at which the next one takes anything.
+	// notBefore is the earliest instant at which the next one may take a lock.
 	notBefore record.Instant
-	// saw is whether its beats came back in time: a member that saw too late still does.
+	// saw says whether beats came back in time: if they did not, they still won't for the next one.
 	saw sight
-	// hushed is whether the log says that the watch is silent.
+	// hushed says whether we logged that the watch is silent.
 	hushed bool
 }
 
@@ -44,5 +44,5 @@ func WriteTimeout(t record.Timing) time.Duration {
 	return min(max(t.RenewInterval, time.Second), 5*time.Second)
 }
 
-// WritesPerSecond is the limit where nothing is said.
+// WritesPerSecond is the default limit.
 const WritesPerSecond = 2000

@@ -6,42 +6,42 @@ import (
 )
 
 // contest is one incarnation's part in the contest for one lock. An election has one, or
-// two while it migrates: the work of the outer one's terms is to let the inner one lead.
+// two while it migrates: while the outer one leads, the inner one may lead (migrate.go).
 type contest struct {
 	m        *Member
 	election *Election
 	lock     lockName
 	// outer and inner are the other contest of a migration; nil without one.
 	outer, inner *contest
-	// waiting is for the new lock, in the contest for the old one; nil in others.
+	// waiting is the old lock's wait for the new one (turned.go); nil except in the outer contest.
 	waiting *waiting
-	// preferred is what the machine knows of the preference.
+	// preferred is the preference that the machine knows.
 	preferred *preferred
-	// heldOff is the earliest instant at which the lock is taken after an outage.
+	// heldOff is the earliest instant at which the lock may be taken after an outage.
 	heldOff record.Instant
 	state   machine.State
-	// listed: a list that was asked for after began, when the incarnation began to take part, has
-	// shown the lock. What was shown before is not taken in: it may be as old as can be.
+	// began is when the incarnation began to take part. listed: a list that we asked for after that has
+	// shown the lock. We ignore what the stream showed before: it may be arbitrarily old.
 	began  record.Instant
 	listed bool
 	// stray: no election here has the lock, but this member holds it. It is being released.
 	stray bool
-	// over: it was given up, and what still arrives for it changes nothing: the lock may be
-	// that of a new contest by now.
+	// over: it was given up. We ignore what still arrives for it: the lock may belong to a new contest
+	// by now.
 	over bool
-	// working: the work of the last term that the host was told to begin goes on.
+	// working: the work of the last term that we told the host to start goes on.
 	working bool
-	// beats is which beats of our session the term goes by, as the host knows it: since when there is no
-	// gap between them; zero while it goes by none.
+	// beats is the Since of the beats that the term goes by, as the host knows it; zero while it goes by
+	// none.
 	beats record.Instant
-	// leader is the record from which the host was last told who leads, health what it was told of
-	// the present term, and token that of the last one.
+	// leader is the record that we last reported to the host as the leader's, health what we told it of
+	// the present term, and token that of the last Start.
 	leader  *record.Record
 	health  *Health
 	token   record.Token
 	notices notices
-	// alarm is what may have to be logged, and takenOver from whom the lock was taken; nil for
-	// none.
+	// alarm is a condition to log if it lasts. takenOver describes from whom we are taking the lock, for
+	// the log. Both nil for none.
 	alarm     *alarm
 	takenOver *takeover
 	// wakeAt and slot belong to the heap of timers.
@@ -64,12 +64,12 @@ func newContest(m *Member, election *Election, lock lockName) *contest {
 	}
 }
 
-// untold is unlike all that a lock may show, nothing included: the host may know of a leader from
-// before this incarnation.
+// untold differs from every record of a lock, and from nil: the first step must report the leader, since
+// the host may know another one from before this incarnation.
 var untold = &record.Record{}
 
-// config is what the machine is told with each event. It is put together each time: kept, it
-// would be half as much again as all else that an election costs.
+// config is the machine's configuration for one event. It is built each time: to keep it would raise the
+// memory of an election by half.
 func (c *contest) config() machine.Config {
 	m, e := c.m, c.election
 	own := &m.cfg
@@ -96,7 +96,7 @@ func (c *contest) config() machine.Config {
 	}
 }
 
-// sight is how the lock is shown beside the sessions.
+// sight says whether one stream shows both the lock and the sessions.
 func (c *contest) sight() machine.Sight {
 	if c.lock.store == Own {
 		return machine.WithSessions
@@ -104,9 +104,9 @@ func (c *contest) sight() machine.Sight {
 	return machine.ApartFromSessions
 }
 
-// newest is a revision of the lock's own store: another one may count for itself. The lock that a
-// migration goes to has none, for who knows the other lock alone is to go on from there: what both
-// of them say is enough.
+// newest is the newest revision that we saw of the lock's own store; each store may count by itself. It
+// is zero for the new lock of a migration: a member that knows only the old lock goes on from that lock's
+// version, and must reach our token. The old lock's token is as new as its store already.
 func (c *contest) newest() uint64 {
 	if c.outer != nil {
 		return 0
@@ -114,7 +114,7 @@ func (c *contest) newest() uint64 {
 	return c.m.streamOf(c.lock.store).newest
 }
 
-// initialState begins with the beats that were used, and disowned, before.
+// initialState continues from the beats that we used, and disowned, in this lock before.
 func initialState(m *Member, lock lockName) machine.State {
 	return machine.Continued(m.gone[lock].beat, m.disowned[lock].Disowned)
 }
@@ -124,7 +124,7 @@ func (c *contest) name() string { return c.election.Name }
 // each calls f for the election's contests, the outer one first.
 func (c *contest) each(f func(*contest)) {
 	for _, one := range []*contest{c.outer, c} {
-		if one != nil && !one.over { // of a migration that is removed one may be over before the other
+		if one != nil && !one.over { // a removed migration may end one before the other
 			f(one)
 		}
 	}

@@ -1,7 +1,7 @@
 package member
 
-// contests are those that an incarnation takes part in; of a migration the inner one. They
-// are iterated in the order of a slice, for cache locality: there may be thousands.
+// contests are all that an incarnation takes part in; of a migration, only the inner one. They
+// are iterated in a slice's order, for cache locality: there may be thousands.
 type contests struct {
 	of  map[ID]*contest
 	all []*contest
@@ -13,7 +13,7 @@ func (cs *contests) add(c *contest) {
 	cs.all = append(cs.all, c)
 }
 
-// remove takes an election's out; the last takes its place.
+// remove removes the contest of c's election; the last one takes its place.
 func (cs *contests) remove(c *contest) {
 	c, end := cs.of[c.election.ID], len(cs.all)-1
 	last := cs.all[end]
@@ -28,7 +28,7 @@ func (cs *contests) clear() {
 	cs.all = nil
 }
 
-// each calls f for all contests, of a migration the outer one first.
+// each calls f for all contests; in a migration, for the outer one first.
 func (cs *contests) each(f func(*contest)) {
 	for _, c := range cs.all {
 		c.each(f)

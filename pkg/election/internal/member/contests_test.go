@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever is added and removed, all others are walked once each, and found.
+// each visits every contest once, and of finds it, whatever was added and removed before.
 func TestContestsAreWalkedOnceEach(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	cs := contests{of: map[ID]*contest{}}

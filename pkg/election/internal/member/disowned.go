@@ -11,18 +11,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A lock that this member holds and cannot write is disowned: our session says that what we wrote
-// there is nobody's, and whoever can write the lock takes it. Nothing else of ours is touched.
+// We disown a lock that we hold and cannot write: our session says that what we wrote there is nobody's,
+// so another member that can write the lock takes it. Our other locks stay ours.
 
 // disowned is a lock that this incarnation disowned.
 type disowned struct {
 	record.Disowned
-	// over: the lock has been seen to show something else since, so no write that was disowned
-	// can be stored any more, and our session lists it no longer.
+	// over: the lock has shown another record since, so the store cannot carry out a disowned write any
+	// more. Our session no longer lists it.
 	over bool
 }
 
-// disown takes in that what we wrote to a lock is nobody's from here on.
+// disown declares that what we wrote to a lock is nobody's from here on.
 func (m *Member) disown(lock lockName, d record.Disowned) {
 	m.disowned[lock] = disowned{Disowned: d}
 	m.untold = append(m.untold, lock.name)
@@ -40,11 +40,11 @@ func (m *Member) disownedNow() []record.Disowned {
 	return list
 }
 
-// mostTold is how many locks one line of the log names.
+// mostTold is how many locks one log line names.
 const mostTold = 10
 
-// tendDisowned tells what was disowned just now. It ends the session where it cannot say what was
-// disowned: a member of an earlier version would not heed it, or it is too much to be listed.
+// tendDisowned logs what was disowned just now. It ends the session if listing disowned locks there does
+// not suffice: a member of an earlier version would ignore the list, or the list is too long.
 func (m *Member) tendDisowned() {
 	if n := len(m.untold); n > 0 {
 		m.log.Warn(Disowns,
@@ -66,10 +66,10 @@ func (m *Member) tendDisowned() {
 	}
 }
 
-// disownedBytes is what a lock that was disowned takes in our session, beside its uid.
+// disownedBytes is the size of a disowned lock in our session, beside its uid.
 const disownedBytes = 48
 
-// showsDisowned takes in what is stored of a lock now.
+// showsDisowned ends the disowning of a lock that now shows anything else.
 func (m *Member) showsDisowned(lock lockName, e lock.Entry) {
 	d, found := m.disowned[lock]
 	if found && !d.over && !m.isDisowned(lock, e) {

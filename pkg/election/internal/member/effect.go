@@ -11,19 +11,17 @@ import (
 )
 
 // Effect is what a Member asks its host to do: Send, Watch, EndWatch, Start, Extend, Beat, Stop,
-// Forgotten, Leads, Changed, Renewals, Noticed, Within or Log. They are done in the order in
-// which they come.
+// Forgotten, Leads, Changed, Renewals, Noticed, Within or Log. The host does them in order.
 type Effect interface{ effect() }
 
-// Send: ask a store for an object, or write it. The answer is an Answered, which comes after
-// Timeout at the latest.
+// Send: read an object from a store, or write it. The host answers with an Answered, within Timeout.
 type Send struct {
 	Request uint64
 	Store   Store
 	Name    string
 	// Purpose is what a write to a lock is for; zero for one to a session.
 	Purpose machine.Purpose
-	// Write is nil for a read; Replaces is what it replaces.
+	// Write is nil for a read; Replaces is the version that it replaces.
 	Write    *record.Record
 	Replaces record.Version
 	Timeout  time.Duration
@@ -33,15 +31,15 @@ type Send struct {
 type Watch struct {
 	Watch uint64
 	Store Store
-	// Names are the objects to watch, of a store that is watched by name.
+	// Names are the objects to watch, if the store is ByName.
 	Names []string
 }
 
-// EndWatch: end a watch. It is over with its WatchEnded.
+// EndWatch: end a watch. The host answers with a WatchEnded.
 type EndWatch struct{ Watch uint64 }
 
 // Start: begin a term, and its work if the election has some. The work must be dead at
-// Deadline, unless the term is extended. It ends with a Returned.
+// Deadline, unless the term is extended. The host answers with a Returned when the work is over.
 type Start struct {
 	ID       ID
 	Token    record.Token
@@ -53,18 +51,18 @@ type Start struct {
 type Extend struct {
 	ID       ID
 	Deadline record.Instant
-	// Health is how well the term's renewals do now; nil where they do as the host knows.
+	// Health is how well the term's renewals do now; nil if nothing changed.
 	Health *Health
-	// Beats says by which beats of our session the term goes from here on, in place of Deadline; zero for
-	// none.
+	// Beats is the Since of the beats that extend the term from here on, in place of Deadline; zero if none
+	// do.
 	Beats record.Instant
 }
 
-// Beat: a beat of our session was seen. All terms whose Beats are its Since go on until another deadline.
+// Beat: we saw a beat of our session. All terms whose Beats equal its Since go on until its Deadline.
 type Beat struct {
-	// Since is when the first one was seen of those that came without a gap.
+	// Since is when we saw the first of the beats that came without a gap.
 	Since, Deadline record.Instant
-	// Sent is when it went out.
+	// Sent is when we sent the beat.
 	Sent record.Instant
 }
 
@@ -75,7 +73,7 @@ type Stop struct {
 	By     record.Instant
 }
 
-// Forgotten: an election that was given up owes nothing any more.
+// Forgotten: an election that was given up is over: no work, no lock, no write is left of it.
 type Forgotten struct{ ID ID }
 
 // Leads tells who holds an election's lock.
@@ -93,12 +91,12 @@ type Changed struct {
 	Token  record.Token
 	Cycle  int
 	Leader Leader
-	// Lost: it was a term that ends though this member did not give it up.
+	// Lost: a term ends although this member did not give it up.
 	Lost bool
 }
 
-// Renewals tells how well those of the present term do where no Extend does; nil while there is
-// none.
+// Renewals tells how well the renewals of the present term do, when no Extend tells it; Health is nil
+// without a term.
 type Renewals struct {
 	ID     ID
 	Health *Health
@@ -111,13 +109,13 @@ type Noticed struct {
 	Role   machine.Role
 }
 
-// Within tells of the range of the present term; nil while there is none.
+// Within tells the range of the present term; nil while there is none.
 type Within struct {
 	ID    ID
 	Range *Range
 }
 
-// Log is a line of the log.
+// Log is a log line.
 type Log struct {
 	Level   zapcore.Level
 	Message string
@@ -139,7 +137,7 @@ func (Noticed) effect()   {}
 func (Within) effect()    {}
 func (Log) effect()       {}
 
-// effects are those of the step that is under way.
+// effects are those of the current step.
 type effects struct{ list []Effect }
 
 func (e *effects) add(one Effect) { e.list = append(e.list, one) }
@@ -162,14 +160,14 @@ func (l logger) Info(message string, fields ...zap.Field) { l.Log(zap.InfoLevel,
 
 func (l logger) Warn(message string, fields ...zap.Field) { l.Log(zap.WarnLevel, message, fields...) }
 
-// What the log says of some things that people look for in a simulation.
+// Log messages that people look for in a simulation.
 const (
-	// Leaving: everything is being given up, for the field reason.
+	// Leaving: this member gives up everything; the field reason says why.
 	Leaving = "leaving"
-	// Stray: a lock is released that was written although its election had been given up.
+	// Stray: we release a lock that a late write took after its election had been given up.
 	Stray = "releasing a lock of an election that this member does not take part in"
-	// Disowns: locks are left to others that can be neither released nor used.
+	// Disowns: we leave locks to others because we can neither release nor use them.
 	Disowns = "locks that this member holds can be neither released nor used; they are left to whoever can write them (is there a policy on these objects?)"
-	// Silent: the realm's own watch is begun anew.
+	// Silent: we begin the realm's own watch anew.
 	Silent = "the watch is silent although our own beats should show; it is begun anew, until it shows something"
 )

@@ -6,14 +6,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// ID stands for an election of a host, which uses none twice. Those below zero are the
-// Member's own.
+// ID stands for an election. A host uses none twice. IDs below zero are the Member's own.
 type ID int
 
-// Store stands for a place where locks are kept.
+// Store stands for a place that keeps locks.
 type Store struct {
 	ID int
-	// ByName: it is watched by name, and shows nothing else.
+	// ByName: a watch of it names objects, and shows no others.
 	ByName bool
 }
 
@@ -26,12 +25,12 @@ type LockRef struct {
 	Locks Store
 }
 
-// Election is one to take part in. It does not change.
+// Election is an election to take part in. It does not change, except for its Ranges.
 type Election struct {
 	ID   ID
 	Name string
-	// Lock is the name of the lock object, and Locks where it is kept. MigrateFrom is the one
-	// that the election had until now; nil where it does not migrate.
+	// Lock is the name of the lock object, and Locks is its store. MigrateFrom is the lock
+	// that the election had until now; nil if it does not migrate.
 	Lock        string
 	Locks       Store
 	MigrateFrom *LockRef
@@ -39,16 +38,16 @@ type Election struct {
 
 	// Works: there is work to do during its terms.
 	Works bool
-	// Unready: as far as is known, the work could not be done.
+	// Unready: the runner is not ready, as far as the host knows.
 	Unready bool
 	// Before is how many terms earlier incarnations had.
 	Before int
-	// Ranges is what earlier incarnations know of its ranges, and goes on to be kept by this
-	// one; nil without ranges.
+	// Ranges is what earlier incarnations know of its ranges. This one keeps it up to date; nil
+	// without ranges.
 	Ranges *Ranges
 }
 
-// Settings are what most elections have in common. Elections may share one value, so nobody writes to it.
+// Settings are what many elections have in common. Elections may share one value, so nobody writes to it.
 type Settings struct {
 	Timing    record.Timing
 	Policy    priority.Policy
@@ -59,7 +58,7 @@ type Settings struct {
 	Renewal   record.Renewal
 }
 
-// lockName is a lock object.
+// lockName identifies a lock object.
 type lockName struct {
 	store Store
 	name  string

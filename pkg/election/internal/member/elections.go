@@ -7,13 +7,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// enter takes up elections that were added.
+// enter takes part in elections that the host added.
 func (m *Member) enter(added []*Election) {
 	var fresh set[*stream]
 	for _, e := range added {
 		switch {
 		case m.releasesStray(e):
-			m.postponed = append(m.postponed, e) // settle comes back to it
+			m.postponed = append(m.postponed, e) // settle enters it later
 		case m.leaving == "":
 			for _, s := range m.add(e) {
 				fresh.add(s)
@@ -68,8 +68,7 @@ func (m *Member) add(election *Election) []*stream {
 	return streams
 }
 
-// settle drops the elections that were given up and owe nothing any more, and says whether it dropped
-// any.
+// settle drops the resigned elections whose machines are settled, and says whether it dropped any.
 func (m *Member) settle() (dropped bool) {
 	stray := false
 	for _, c := range m.going.all() {
@@ -77,7 +76,7 @@ func (m *Member) settle() (dropped bool) {
 			continue
 		}
 		if c.inner != nil && m.going.has(c.inner) {
-			continue // its work is the inner one
+			continue // the inner one is its work
 		}
 		m.handOver(c)
 		m.drop(c)
@@ -88,7 +87,7 @@ func (m *Member) settle() (dropped bool) {
 		m.contests.remove(c)
 		stray = stray || c.stray
 		if m.leaving != "" {
-			continue // what the session says of it goes with the session
+			continue // no need to update the session: it ends, too
 		}
 		if !c.stray {
 			m.setup.remove(c.election)
@@ -96,7 +95,7 @@ func (m *Member) settle() (dropped bool) {
 		}
 	}
 	if dropped && len(m.contests.all) == 0 {
-		// Locks with ranges may have taken all the time that there was.
+		// Locks with ranges may have used up the time, so this leaves some for the session's end.
 		m.giveUpAt = max(m.giveUpAt, m.now.Add(m.cfg.Timing.RenewInterval))
 	}
 	if stray { // an election may be waiting for this lock
@@ -107,7 +106,7 @@ func (m *Member) settle() (dropped bool) {
 	return dropped
 }
 
-// drop ends a contest: what still arrives for it changes nothing.
+// drop ends a contest. We ignore what still arrives for it.
 func (m *Member) drop(c *contest) {
 	c.over = true
 	delete(m.sendings, c)
@@ -122,7 +121,7 @@ func (m *Member) drop(c *contest) {
 		m.byBeats--
 	}
 	m.closed(c)
-	if m.leaving == "" { // who leaves does not stand for it again meanwhile
+	if m.leaving == "" { // a leaving member must not seem to stand for it again
 		m.lowered.remove(c)
 		m.unready.remove(c)
 	}

@@ -9,22 +9,22 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 )
 
-// handle lets the contest's machine take in an event and does what it asks for.
+// handle steps the contest's machine with an event, performs its actions, and handles what follows.
 func (m *Member) handle(c *contest, event machine.Event) {
 	if c.outer != nil && c.outer.mustStop() {
-		m.handle(c.outer, machine.Tick{}) // before anything begins inside
+		m.handle(c.outer, machine.Tick{}) // first: the inner contest must not begin a term now
 	}
-	var first [2]happening // most events are followed by none, and cost no allocation
+	var first [2]happening // avoids an allocation: few events have others follow
 	pending := first[:0]
 	pending = append(pending, happening{c, event})
 	for len(pending) > 0 {
 		h := pending[0]
-		if h.contest.over { // of a migration one lock may be given up before the other
+		if h.contest.over { // a migration may give up one lock before the other
 			pending = pending[1:]
 			continue
 		}
 		room := m.room
-		m.room = nil // it is in use
+		m.room = nil // in use; a nested step must not write to it
 		next, actions := machine.StepInto(room, h.contest.config(), h.contest.state, m.now, h.event)
 		pending = pending[1:]
 		h.contest.state = next
@@ -60,13 +60,13 @@ func (m *Member) handle(c *contest, event machine.Event) {
 	}
 }
 
-// happening is an event that one contest's machine is to take in.
+// happening is an event for one contest's machine.
 type happening struct {
 	contest *contest
 	event   machine.Event
 }
 
-// perform does one action; it returns what follows from it at once, if anything.
+// perform does one action. It returns the events that follow from it at once, if any.
 func (m *Member) perform(c *contest, action machine.Action) []happening {
 	switch a := action.(type) {
 	case machine.Write:
@@ -84,8 +84,8 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 			m.extend(c.inner)
 		case c.outer != nil:
 			m.extend(c)
-		case c.beats != 0: // the host knows
-		default: // what follows may be its Stop, which goes by that deadline
+		case c.beats != 0: // the Beat has told the host
+		default: // at once: the next action may be a Stop that goes by this deadline
 			m.extended(c, a.Deadline)
 		}
 	case machine.Stop:
@@ -120,7 +120,7 @@ func (m *Member) write(c *contest, w machine.Write) {
 		c.takenOver = m.takeover(c)
 	}
 	var renewed time.Time
-	if before := c.state.Lock.Record; before != nil && before.Holder == w.Record.Holder { // another holder shows by itself
+	if before := c.state.Lock.Record; before != nil && before.Holder == w.Record.Holder { // else the change of holder is visible by itself
 		renewed = before.Renewed
 	}
 	if g := c.election.Ranges; g != nil {
@@ -148,7 +148,7 @@ func (m *Member) written(c *contest, w machine.Write, a answer) {
 	}
 	m.handle(c, machine.WriteDone{
 		Beat: w.Beat, Answer: outcome, Record: a.entry.Record, Version: a.entry.Version,
-		// The queue leaves the store alone for all elections, and finds out when it need not.
+		// RetryAfter is bounded: the queue keeps the store's wait for all elections, and probes its end.
 		Sent: a.sent, RetryAfter: min(a.retryAfter(), c.election.Timing.RenewInterval), Jitter: m.jitter(),
 	})
 }
@@ -165,7 +165,7 @@ func (m *Member) readBack(c *contest, a answer) {
 	})
 }
 
-// start begins the work of a term.
+// start tells the host to begin a term.
 func (m *Member) start(c *contest, a machine.Start) {
 	token, deadline := a.Token, a.Deadline
 	if c.outer != nil {
@@ -179,7 +179,7 @@ func (m *Member) start(c *contest, a machine.Start) {
 	m.out.add(Start{ID: c.election.ID, Token: token, Cycle: c.election.Before + a.Cycle, Deadline: deadline})
 }
 
-// returned takes in that a term's runner has returned.
+// returned handles the return of a term's runner.
 func (m *Member) returned(in Returned) {
 	c := m.contests.of[in.ID]
 	if c == nil || !c.working || c.token != in.Token {
@@ -187,15 +187,14 @@ func (m *Member) returned(in Returned) {
 	}
 	log := m.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(in.Token)))
 	if c.state.Role == machine.Leading && in.Expired {
-		// Its guard stopped it while the host was held up, and a renewal came in late: the
-		// term is over all the same, and nothing failed. Whether another one may begin is as it
-		// was: of a migration the outer contest says.
+		// The guard stopped the work while the host was held up, and a renewal arrived too late. The term
+		// is over all the same, and nothing failed. A new one may begin as before; in a migration the
+		// outer contest decides that.
 		m.handle(c, machine.WorkExpired{})
 	}
 	c.working = false
 	if c.state.Role == machine.Leading {
-		// Nobody but itself told it to stop: the machine gives the term up, and its Stop finds
-		// the work gone.
+		// The runner stopped by itself. The machine gives the term up; its Stop finds no work any more.
 		log.Warn("runner returned during its term; the term is given up", zap.Error(in.Err))
 		m.handle(c, machine.RunnersFailed{})
 		return
@@ -229,7 +228,7 @@ func (m *Member) report(c *contest, a machine.Report) {
 	})
 }
 
-// givenUp are the reasons for which a member ends its own term while the lock is its.
+// givenUp are the reasons for which a member ends its own term while it still holds the lock.
 var givenUp = map[machine.Reason]bool{
 	machine.ReasonPreempted: true, machine.ReasonYielded: true, machine.ReasonFailed: true,
 	machine.ReasonShutdown: true, machine.ReasonPaused: true, machine.ReasonRemoved: true, machine.ReasonExchanged: true,

@@ -6,20 +6,20 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Input is what a Member is told: Elections, Removed, Prefer, Ready, Shown, WatchEnded,
-// Answered, Returned or Leave. Nobody writes to what an input points to, from then on.
+// Input is what a host tells a Member: Elections, Removed, Prefer, Ready, Shown, WatchEnded,
+// Answered, Returned or Leave. From then on nobody writes to what it points to.
 type Input interface{ input() }
 
-// Elections are to be taken part in.
+// Elections: take part in these.
 type Elections struct{ Added []*Election }
 
-// Removed: an election is to be given up, for a reason. Forgotten says that it was.
+// Removed: give up an election, for a reason. The Member answers with Forgotten once that is done.
 type Removed struct {
 	ID  ID
 	Why machine.Reason
 }
 
-// Prefer says what is preferred from now on.
+// Prefer says which revisions are preferred from now on.
 type Prefer struct{ Preference Preference }
 
 // Ready says whether the runner of an election would be able to work.
@@ -28,22 +28,22 @@ type Ready struct {
 	Ready bool
 }
 
-// Shown is an event of a watch, which left the store at the instant At.
+// Shown is an event of a watch, which came out of the store at the instant At.
 type Shown struct {
 	Watch uint64
 	Event lock.Event
 	At    record.Instant
 }
 
-// WatchEnded: a watch is not read any more. Without EndWatch that is the Err for which the
-// store cannot be used at all, or nil for that it may be begun anew.
+// WatchEnded: a watch is over. If no EndWatch asked for that, Err says why the store cannot be used at
+// all; nil means that the Member may begin the watch anew.
 type WatchEnded struct {
 	Watch uint64
 	Err   error
 }
 
-// Answered is what came of a request: what was read, or the Version that was written. Each
-// request is answered once.
+// Answered is the answer to a request: the object that was read, or the Version that was written. Each
+// request gets one answer.
 type Answered struct {
 	Request uint64
 	Entry   lock.Entry // of a write, its Version alone
@@ -55,11 +55,11 @@ type Returned struct {
 	ID    ID
 	Token record.Token
 	Err   error
-	// Expired: it was its guard that had stopped the work.
+	// Expired: the guard had stopped the work.
 	Expired bool
 }
 
-// Leave: everything is to be given up.
+// Leave: give up everything.
 type Leave struct{}
 
 func (Elections) input()  {}

@@ -5,16 +5,16 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Leader is who holds an election's lock, as this member last saw it.
+// Leader is the holder of an election's lock, as this member last saw it.
 type Leader struct {
-	// Identity is empty while nobody is known to hold the lock.
+	// Identity is empty without a known holder.
 	Identity string
 	Revision string
 	Location record.Location
 	Token    record.Token
 }
 
-// leaderOf is who holds the lock, as the machine knows it.
+// leaderOf is the lock's holder, as the machine knows it.
 func leaderOf(s *machine.State) Leader {
 	rec := s.Lock.Record
 	if rec == nil || rec.Holder == "" {

@@ -11,13 +11,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// stepAside is for how long at most a write that nobody waits for makes way for those that
-// move leadership: a store syncs one after the other. A leaving member says so late that it is
-// not ready any more, since a release says more where work stops at once; its session ends only
-// when the nominees have taken what it released.
+// stepAside is how long at most we delay a write that nobody waits for, to let writes that move
+// leadership go first: a store syncs one write after the other. A leaving member waits that long before
+// it publishes that it is not ready: if work stops at once, its releases say that earlier. It also waits
+// that long for nominees to take the released locks before it ends its session.
 const stepAside = 50 * time.Millisecond
 
-// leave gives up everything: each election stops and is released, then the session ends.
+// leave gives up everything: each contest stops its work and releases its lock, then the session ends.
 func (m *Member) leave(why machine.Reason) {
 	if m.leaving != "" {
 		return
@@ -33,10 +33,9 @@ func (m *Member) resign(c *contest, why machine.Reason) {
 	m.handle(c, machine.Resign{Reason: why})
 }
 
-// handOver takes in that a contest is over: a member that leaves for good waits a moment for
-// the nominee of the lock that it released. Skipped if we outrank the nominee: one of an earlier
-// version ignores that our release says we leave, and would hand the lock straight back while our
-// session says that we are ready.
+// handOver makes a member that leaves for good wait a moment until the nominee has taken the released
+// lock. Skipped if we outrank the nominee: one of an earlier version ignores that our release says we
+// leave, and would hand the lock straight back while our session says that we are ready.
 func (m *Member) handOver(c *contest) {
 	l := &c.state.Lock
 	if m.leaving != machine.ReasonShutdown || l.Owner != machine.Free {
@@ -52,7 +51,7 @@ func (m *Member) handOver(c *contest) {
 	}
 }
 
-// takenOver takes in what the stream shows of a lock that was given up.
+// takenOver ends the wait for a nominee if the stream shows that another member took the lock.
 func (m *Member) takenOver(s *stream, e lock.Entry) {
 	if len(m.handed) > 0 && (e.Record == nil || e.Record.Holder != "" && e.Record.Holder != m.identity) {
 		delete(m.handed, lockName{s.store, e.Name})
@@ -68,16 +67,15 @@ func (m *Member) endsSession() bool {
 	return m.leaving != "" && (len(m.contests.all) == 0 && len(m.handed) == 0 || m.letGo())
 }
 
-// releasedOneByOne is up to how many locks a leaving member releases each by itself, which
-// names a successor for each. The end of its session frees all at once.
+// releasedOneByOne is how many locks at most a leaving member releases one by one, each to a named
+// successor. The end of its session frees all at once.
 const releasedOneByOne = laneSize
 
-// letGo says whether the end of the session may stand for the releases that are still to
-// be written: nothing is at work any more, and what is left are many locks that it holds
-// through its session.
+// letGo says whether the session may end in place of the releases that we have not written yet: no work
+// goes on any more, and we still hold many locks through our session. It drops these contests then.
 func (m *Member) letGo() bool {
 	if len(m.contests.all) <= releasedOneByOne || !m.own.Joined() {
-		return false // a session that was lost frees nothing
+		return false // to end a lost session frees nothing
 	}
 	held := 0
 	for _, c := range m.contests.all {

@@ -6,10 +6,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What a Member knows, for those who judge it. Nothing of it is to be written to, and it is as it
-// is until the next Step.
+// These show what a Member knows, for simulations that judge it. The results are read-only, and valid
+// until the next Step.
 
-// State is that of the machine of an election's own lock; nil where it takes no part.
+// State is the machine's state for an election's own lock; nil if the member takes no part.
 func (m *Member) State(id ID) *machine.State {
 	c := m.contests.of[id]
 	if c == nil || c.over {
@@ -21,11 +21,11 @@ func (m *Member) State(id ID) *machine.State {
 // View is what the machines know of the others.
 func (m *Member) View() *machine.View { return m.view }
 
-// Directory is what was seen of all sessions.
+// Directory is what the member saw of all sessions.
 func (m *Member) Directory() *session.Directory { return m.dir }
 
 // Says is what the session says of this member.
 func (m *Member) Says() record.Member { return m.says() }
 
-// Leaving is why everything is being given up; empty while nothing is.
+// Leaving is why this member leaves; empty while it does not.
 func (m *Member) Leaving() machine.Reason { return m.leaving }

@@ -12,91 +12,91 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Member is one incarnation of a member in its realm: a value that is stepped, by one goroutine at a
-// time. The package says what a step promises.
+// Member is one incarnation of a member in its realm. One goroutine at a time steps it. The package doc
+// has the contract of a step.
 type Member struct {
 	cfg      Config
 	identity string
-	// now and wall are the instant of the step that is under way.
+	// now and wall are the instant and the wall-clock time of the current step.
 	now  record.Instant
 	wall time.Time
 	out  effects
 	log  logger
-	// room is for the actions of the next machine that is stepped.
+	// room is memory for the actions of the next machine's step.
 	room []machine.Action
 
-	// notBefore is the earliest instant at which this incarnation takes anything.
+	// notBefore is the earliest instant at which this incarnation may take a lock.
 	notBefore record.Instant
-	// hushed: the log says that the realm's own watch is silent, which has shown no change since.
+	// hushed: we logged that the realm's own watch is silent, and it has shown no change since.
 	hushed bool
-	// preference is what this incarnation knows of what is preferred.
+	// preference is the latest one that the host gave us.
 	preference Preference
-	// preferred is what was found preferred for an election last.
+	// preferred is the result of the last look-up, shared by elections that prefer the same.
 	preferred *preferred
-	// published is the digest of what our session says that we see. It follows preference, at
-	// publishAt; zero where it has.
+	// published is the digest of the preference that our session publishes. It follows preference at
+	// publishAt; zero once it has.
 	published string
 	publishAt record.Instant
 
-	// born is when the first step was made; zero before.
+	// born is the instant of the first step; zero before.
 	born  record.Instant
 	queue queue
-	// asked are the requests without an answer. requests and watches count them.
+	// asked are the requests without an answer. requests and watches are the last numbers given out.
 	asked             map[uint64]asked
 	requests, watches uint64
 	timers            timers
-	// salt is odd, and another one for each incarnation.
+	// salt is odd, and differs between incarnations.
 	salt uint64
 
 	contests contests
-	// strays counts those elections that are for locks that were left behind.
+	// strays is the ID of the last election that we made up to release a stray lock, counting down.
 	strays  int
 	streams []*stream
-	// going are the contests that resigned and may still owe something; lowered, those
+	// going are the contests that resigned and may still have writes or work to finish; lowered, those
 	// in which our standing was lowered; unready, those whose runners are not ready.
 	going, lowered, unready set[*contest]
-	// heedful are the contests that need to be told of each beat of our session, and byBeats how many have a
-	// term that goes by the beats without being told.
+	// heedful are the contests to step at each beat of our session. byBeats counts the contests with a
+	// term that goes by the beats and needs no step.
 	heedful set[*contest]
 	byBeats int
-	// longestGrace is the longest stopGrace of those so far whose terms a session renews.
+	// longestGrace is the longest stopGrace so far among elections with `renewal: session`.
 	longestGrace time.Duration
 	// crowded: lowered and unready are too many for the session to list.
 	crowded bool
-	// open are the contests for elections' own locks whose terms outlast an outage, each with whether
-	// a term is on. openNow are the names of those with a term, for the session, and openStale says
-	// that they have changed.
+	// open are the contests whose terms fail open (of a migration the inner one), each with whether a
+	// term is on. openNow are the names of those with a term, as the session lists them; openStale says
+	// that openNow is out of date.
 	open      map[*contest]bool
 	openNow   []string
 	openStale bool
-	// health is what was published of a term last.
+	// health is the last Health that a term got; terms with the same share it.
 	health *Health
-	// postponed are elections whose locks are being released first.
+	// postponed are added elections that wait until one of their locks, a stray, is released.
 	postponed []*Election
-	// setup sums up the elections that this member takes part in, others is what the other
-	// members say of their timings, and unlike in what they differ from us.
+	// setup sums up the elections that this member takes part in. others are the timings that the
+	// other members publish, and unlike is how they differ from us.
 	setup  setup
 	others record.Bounds
 	unlike unlike
 	// gone are the locks of elections that were given up.
 	gone map[lockName]gone
-	// disowned are the locks of which neither a release nor a take could be written.
+	// disowned are the locks for which we could write neither a release nor a take.
 	disowned map[lockName]disowned
 	// sendings are the writes to locks whose answers have not come.
 	sendings map[*contest][]sending
-	// untold are the names of those locks that the log does not tell of yet.
+	// untold are the names of disowned locks that were not logged yet.
 	untold []string
-	// heard is when the owner of each session was last heard of, by the session's name, for the
-	// log.
+	// heard is when the owner of each session last gave a sign of life, by the session's name. It is
+	// for the log.
 	heard map[string]sign
 
 	dir     *session.Directory
 	own     *session.Own
 	view    *machine.View
 	trouble troubles
-	// beat is the last one of our session that its stream has shown.
+	// beat is the last beat of our session that the stream has shown.
 	beat machine.Beat
-	// toldLate: terms that go by the beats were told that the next one is late.
+	// toldLate: the terms that go by the beats were stepped because the next beat is late.
 	toldLate bool
 	// soundSince is when the stream began to show our beats without a gap.
 	soundSince record.Instant
@@ -104,16 +104,17 @@ type Member struct {
 	heardOf record.Instant
 	// sight says whether our beats come back in time.
 	sight sight
-	// dimmed are the contests that are paused while they do not, beside a term that fails open.
+	// dimmed are the contests that are paused until our beats come back in time. Only a member with a
+	// term that fails open pauses contests so; see blind.
 	dimmed set[*contest]
 	// answeredAt is when we sent the first session request that got an answer after the watch had
 	// been silent for a leaseDuration; zero while none did.
 	answeredAt record.Instant
-	// provenAt is when the others will trust this member again after a fall.
+	// provenAt is when the others will trust this member again after a fall (rule no-flapping).
 	provenAt record.Instant
-	// viewStale: the directory was shown something since the view was made.
+	// viewStale: the directory has changed since the view was made.
 	viewStale bool
-	// sessionNext and the like are when each wants to be looked at again; zero for never.
+	// sessionNext and the others say when to look at each part again; zero for never.
 	sessionNext, viewNext, queueNext, streamNext, sightNext, lateNext record.Instant
 
 	// failed is why a store cannot be used at all.
@@ -121,20 +122,20 @@ type Member struct {
 	// unreadyAt is when a leaving member tells the others that it is not ready any more; zero
 	// once it has.
 	unreadyAt record.Instant
-	// handed are the locks that a leaving member released to a nominee that has not been seen to
-	// take them, and handedBy is until when it waits for that.
+	// handed are the locks that a leaving member released and that their nominees have not taken yet.
+	// It waits for that until handedBy.
 	handed   map[lockName]bool
 	handedBy record.Instant
 	// giveUpAt is until when a leaving member tries to end its session.
 	giveUpAt record.Instant
-	// leaving is why everything is being given up; empty while nothing is.
+	// leaving is why this member leaves; empty while it does not.
 	leaving machine.Reason
-	// ending is why everything is to be given up, found while something else was taken in: that
-	// touches every contest, so it waits for attend.
+	// ending is why this member must leave, set in the middle of another transition. Leaving touches
+	// every contest, so attend does it.
 	ending machine.Reason
 }
 
-// New is an incarnation that has not joined yet.
+// New returns an incarnation that has not joined yet.
 func New(cfg Config) *Member {
 	m := &Member{
 		cfg:        cfg,
@@ -165,11 +166,11 @@ func New(cfg Config) *Member {
 	return m
 }
 
-// jitter is left to chance, from 0 to 1.
+// jitter is a random number from 0 to 1.
 func (m *Member) jitter() float64 { return float64(m.cfg.Chance.Uint64()>>11) / (1 << 53) }
 
-// Step takes in what has happened by now, of which wall is the time on the wall, does what is due,
-// and returns what the host is to do, in order. The effects are the caller's until the next Step.
+// Step handles the inputs, does what is due at now, and returns what the host must do, in order. wall is
+// the wall-clock time at now. The effects are the caller's until the next Step.
 func (m *Member) Step(now record.Instant, wall time.Time, inputs ...Input) []Effect {
 	m.now, m.wall = now, wall
 	clear(m.out.list)
@@ -196,16 +197,16 @@ func (m *Member) Step(now record.Instant, wall time.Time, inputs ...Input) []Eff
 	return effects
 }
 
-// mostKept is for how many effects the memory is kept until the next step. A list that shows thousands
-// of locks has as many, which would be kept for nothing.
+// mostKept is the largest capacity of the list of effects that the next step reuses. A list of thousands
+// of locks needs as many effects once; keeping that memory would be waste.
 const mostKept = 64
 
-// Over says whether this incarnation owes nothing any more. Its watches and requests may be
-// dropped then.
+// Over says whether this incarnation has left for good: no work, lock or session remains. The host may
+// then drop its watches and requests.
 func (m *Member) Over() bool { return m.leaving != "" && len(m.contests.all) == 0 && m.own.Over() }
 
-// Again says whether the member is to come back as another incarnation once this one is over,
-// and the error for which a store cannot be used at all.
+// Again says whether the member comes back as another incarnation once this one is over. The error is
+// why a store cannot be used at all, if so.
 func (m *Member) Again() (bool, error) { return m.leaving != machine.ReasonShutdown, m.failed }
 
 // Heritage is what the next incarnation needs to know of this one, which is over.
@@ -247,15 +248,15 @@ func (m *Member) take(in Input) {
 	}
 }
 
-// attend does all that is due now, and what that makes due: else that would wait until something
-// wakes the member.
+// attend does all that is due now, and all that becomes due by that: otherwise it would wait for the
+// next wake-up.
 func (m *Member) attend() {
 	for m.attendOnce() {
 	}
 }
 
-// attendOnce says whether to attend again: it dropped an election, began to leave, or lost the session,
-// which may make more due.
+// attendOnce says whether to attend again: if it dropped an election, began to leave, or lost the
+// session, more may be due.
 func (m *Member) attendOnce() (again bool) {
 	for c := m.timers.due(m.now); c != nil; c = m.timers.due(m.now) {
 		m.woken(c)
@@ -286,8 +287,7 @@ func (m *Member) attendOnce() (again bool) {
 	return dropped || m.leaving != leaving || m.leaving == "" && m.ending != ""
 }
 
-// Wake is the earliest instant at which something is due, by which the next Step should be; zero
-// for never.
+// Wake is the earliest instant at which something is due. The host should Step by then; zero for never.
 func (m *Member) Wake() record.Instant {
 	next := record.Instant(0)
 	for _, at := range []record.Instant{

@@ -5,14 +5,15 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A migration moves an election from one lock to another while members of both kinds
-// live: both locks are held, the old one first, and the election is led only while both
-// are. The contest for the old lock is the outer one. Its work is that the inner one, for
-// the election's own lock, may lead: the inner one is paused until the outer one's term
-// starts, and again when it stops; and the outer one's work has stopped when the inner
-// one's has. Whoever knows only one of the two locks is thus kept out by that one.
+// A migration moves an election from one lock to another while some members know only one of them. A
+// member leads only while it holds both locks; it takes the old one first. So a member that knows only
+// one lock is kept out by that one.
+//
+// The contest for the old lock is the outer one, that for the election's own lock the inner one. The
+// inner contest is the outer one's work: it is paused except during the outer one's term, and the outer
+// one's work has stopped when the inner one's has.
 
-// migration is the contest for the old lock of c's election.
+// migration adds the contest for the old lock of c's election.
 func (m *Member) migration(c *contest, from *LockRef) {
 	outer := newContest(m, c.election, lockName{from.Locks, from.Lock})
 	outer.inner, c.outer = c, outer
@@ -20,7 +21,7 @@ func (m *Member) migration(c *contest, from *LockRef) {
 	m.handle(c, machine.Paused{Reason: machine.ReasonOuterLost})
 }
 
-// extend lets the work go on for as long as every lock that it needs is valid.
+// extend lets the work go on for as long as both locks are valid.
 func (m *Member) extend(c *contest) {
 	if c.state.Role != machine.Leading {
 		return
@@ -32,13 +33,13 @@ func (m *Member) extend(c *contest) {
 	m.extended(c, deadline)
 }
 
-// mustStop says whether a term is on that is to be stopped by now for want of a renewal.
-// Its Tick may be late where the host was held up.
+// mustStop says whether the contest has a term that must stop by now because no renewal came. Its Tick
+// may be late: the host may have been held up.
 func (c *contest) mustStop() bool {
 	return c.state.Role == machine.Leading && c.m.now >= c.state.Term.Deadline.Add(-c.election.Timing.StopGrace)
 }
 
-// stopInner ends the inner contest's term, if there is one, for the outer one's sake.
+// stopInner ends the inner contest's term, if any, because the outer one's ends.
 func (c *contest) stopInner(a machine.Stop) []happening {
 	c.waiting.by = a.By
 	follows := []happening{{c.inner, machine.Paused{Reason: a.Reason}}}
@@ -48,7 +49,7 @@ func (c *contest) stopInner(a machine.Stop) []happening {
 	return follows
 }
 
-// stopBy is by when the inner contest's work must be dead, for its own sake at own.
+// stopBy is by when the inner contest's work must be dead; own is its own lock's instant for that.
 func (c *contest) stopBy(own record.Instant) record.Instant {
 	if c.state.Role == machine.Draining {
 		return c.waiting.by
@@ -61,7 +62,7 @@ func (c *contest) atWork() bool {
 	return c.state.Role == machine.Leading || c.state.Role == machine.Draining && !c.state.Drain.Stopped
 }
 
-// followsInner is what follows for an outer contest from what happened to its inner one.
+// followsInner returns the events for an outer contest that follow from an event of its inner one.
 func (c *contest) followsInner(h happening) []happening {
 	switch h.event.(type) {
 	case machine.RunnersStopped:
@@ -70,7 +71,7 @@ func (c *contest) followsInner(h happening) []happening {
 		}
 	case machine.RunnersFailed:
 		if c.state.Role == machine.Leading {
-			return []happening{{c, machine.RunnersFailed{}}} // never a lock held by nobody working
+			return []happening{{c, machine.RunnersFailed{}}} // do not hold a lock without work
 		}
 	}
 	return nil

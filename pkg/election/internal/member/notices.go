@@ -9,18 +9,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What happens to a term while nobody answers: nothing is decided here, it is told.
+// Notices tell the host what becomes of a term while its renewals fail. They decide nothing.
 
-// Notice is what may become of the renewals of a term.
+// Notice is a change in how the renewals of a term do.
 type Notice int
 
 const (
 	// Jeopardy: renewals fail, and half of the outage that a term survives is over.
 	Jeopardy Notice = iota + 1
-	// FailOpen: renewals fail, and the term goes on although its work would be stopped by now
-	// without `outage: failopen`.
+	// FailOpen: renewals fail, and the term goes on only because of `outage: failopen`; else its work
+	// would have to stop now.
 	FailOpen
-	// Regained: after Jeopardy the term was renewed; it was never interrupted.
+	// Regained: the term was renewed after Jeopardy, without interruption.
 	Regained
 )
 
@@ -40,19 +40,19 @@ func (n Notice) String() string {
 type Health struct {
 	// Renewed is when the last committed renewal was sent.
 	Renewed record.Instant
-	// Jeopardy is when half of the outage is over; Open, when stopping would begin that does
-	// not in a term that fails open, else zero.
+	// Jeopardy is when half of the outage that the term survives is over. Open is when a term that fails
+	// open would otherwise begin to stop; zero for other terms.
 	Jeopardy, Open record.Instant
 }
 
-// notices are what was told of the present term.
+// notices says which Notices of the present term the host got.
 type notices struct {
 	jeopardy, open bool
 	// at is when to look again; zero for never.
 	at record.Instant
 }
 
-// healthOf is that of the contest's term, of both locks where there are two.
+// healthOf is the health of the contest's term: that of both locks in a migration.
 func (c *contest) healthOf() (h Health, leads bool) {
 	t := &c.election.Timing
 	valid := c.now().ValidUntil()
@@ -70,28 +70,28 @@ func (c *contest) healthOf() (h Health, leads bool) {
 	return h, true
 }
 
-// healthChanges takes in how the present term does, and says whether the host knows otherwise.
-// Terms that do alike share one copy.
+// healthChanges notes the present term's health, and says whether it is news for the host. Terms of
+// equal health share one copy.
 func (m *Member) healthChanges(c *contest, h Health) bool {
 	if c.health != nil && *c.health == h {
 		return false
 	}
 	if m.health == nil || *m.health != h {
-		kept := h // so that nothing is allocated where there is one already
+		kept := h // escapes in place of h: no allocation unless we get here
 		m.health = &kept
 	}
 	c.health = m.health
 	return true
 }
 
-// healthEnds takes in that no term is on, and says whether the host thinks that one is.
+// healthEnds notes that there is no term, and says whether that is news for the host.
 func (m *Member) healthEnds(c *contest) bool {
 	had := c.health != nil
 	c.health = nil
 	return had
 }
 
-// extended has the host's work go on until another deadline.
+// extended tells the host the term's new deadline.
 func (m *Member) extended(c *contest, deadline record.Instant) {
 	do := Extend{ID: c.election.ID, Deadline: deadline}
 	if h, leads := c.healthOf(); leads && m.healthChanges(c, h) {
@@ -100,7 +100,7 @@ func (m *Member) extended(c *contest, deadline record.Instant) {
 	m.out.add(do)
 }
 
-// notice publishes how the contest's term does, and what changed about that.
+// notice tells the host how the renewals of the contest's term do, and what changed about that.
 func (m *Member) notice(c *contest) {
 	m.tendAlarm(c)
 	m.publishRange(c)
@@ -115,7 +115,7 @@ func (m *Member) notice(c *contest) {
 	}
 	n, now := &c.notices, m.now
 	tell := func(what Notice) {
-		level := zap.InfoLevel // what fails was logged as it failed
+		level := zap.InfoLevel // the failures were logged as they came
 		if what == FailOpen {
 			level = zap.WarnLevel
 		}
@@ -130,7 +130,7 @@ func (m *Member) notice(c *contest) {
 			*n = notices{}
 			tell(Regained)
 		}
-		if c.beats == 0 || m.late() { // else it is due when a beat is late
+		if c.beats == 0 || m.late() { // else tendBeats comes here once a beat is late
 			n.at = h.Jeopardy
 		}
 	case !n.jeopardy:

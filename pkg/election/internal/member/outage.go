@@ -9,22 +9,22 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// After an outage the holder of a term that fails open must be the first to write, or two
-// would work until it saw who was faster. So the others leave such a lock alone while they
-// see nothing, and for two of its renewal intervals after that. What they see are beats of
-// their own session: nothing else shows in time that a store says nothing any more, and
-// streams of other kinds of lock may be quiet for as long as they like.
+// After an outage the holder of a term that fails open must be the first to write. Otherwise another
+// member could take the lock, and both would work until the holder saw that. So the others leave such a
+// lock alone while they see no beats of their own session, and for two renewIntervals after that. Only
+// their own beats show in time that the store is away: streams of other kinds of lock may be quiet for any
+// time.
 
 // failsOpen says whether the election's terms outlast an outage.
 func (c *contest) failsOpen() bool { return c.election.Outage.Mode == machine.OutageFailOpen }
 
-// broken takes in that a stream shows nothing any more.
+// broken handles a stream that shows nothing any more.
 func (m *Member) broken(s *stream) {
 	s.cut = true
 	m.holdOff(s, func(*contest) time.Duration { return machine.OutageUnbounded })
 }
 
-// whole takes in that it shows everything again.
+// whole handles a stream that shows everything again.
 func (m *Member) whole(s *stream) {
 	if s.cut {
 		s.cut = false
@@ -32,14 +32,14 @@ func (m *Member) whole(s *stream) {
 	}
 }
 
-// firstWrite is the time that a holder gets for its first write after an outage: of the lock, or
-// of its session, which says that it is at work. The slower of both renewal intervals counts.
+// firstWrite is the time that a holder gets for its first write after an outage: to the lock, or
+// to its session, which lists its term. The longer of both renewIntervals counts.
 func (c *contest) firstWrite() time.Duration {
 	return max(2*max(c.election.Timing.RenewInterval, c.m.cfg.Timing.RenewInterval), c.longerLease())
 }
 
-// longerLease is the leaseDuration of a holder that has a longer one than we; else zero. Neither two of
-// its renewal intervals nor one of its extensions is longer than that (record.Timing.Check).
+// longerLease is the holder's leaseDuration if it is longer than ours; else zero. It covers two of the
+// holder's renewIntervals, and one of its extensions (record.Timing.Check).
 func (c *contest) longerLease() time.Duration {
 	if theirs := c.state.Lock.Duration(); theirs > c.election.Timing.LeaseDuration {
 		return theirs
@@ -47,16 +47,16 @@ func (c *contest) longerLease() time.Duration {
 	return 0
 }
 
-// lastWork is how long after an outage the work of a holder may go on that died in it, or before its
-// first write: it may have been extended just then.
+// lastWork is how long after an outage the work of a holder may go on if its member died during the
+// outage or before its first write: the holder may have extended its term just before.
 func (c *contest) lastWork() time.Duration {
 	t := c.election.Timing.Among(c.m.others)
 	return t.ObserverWait(c.firstWrite() + max(t.Extension(), c.longerLease()))
 }
 
-// tendOpen lists in the session the elections in which this member has terms that fail open. It
-// says so from the beginning of a term: it may not be able to once renewals fail. Who leaves
-// changes nothing any more: the list goes with the session.
+// tendOpen keeps the session's list of elections in which this member has terms that fail open. The
+// session lists a term from its beginning: once renewals fail, it may be too late. A leaving member leaves
+// the list as it is: it ends with the session.
 func (m *Member) tendOpen(c *contest) {
 	listed, fails := m.open[c]
 	if on := c.atWork(); fails && on != listed && m.leaving == "" {
@@ -71,8 +71,8 @@ func (m *Member) closed(c *contest) {
 	m.openStale = m.openStale || listed && m.leaving == ""
 }
 
-// openTerms is what our session lists of the terms that fail open. Many may begin at once, so the
-// list is made when it is published.
+// openTerms is our session's list of terms that fail open. Many may begin at once, so we build the
+// list only when we publish it.
 func (m *Member) openTerms() []string {
 	if !m.openStale {
 		return m.openNow
@@ -93,9 +93,9 @@ func (m *Member) openTerms() []string {
 	return list
 }
 
-// heldOpen says whether the lock's holder lives, and says that its term of this election fails
-// open: what hangs may be writes of this lock alone, for all of us. A holder with too many such
-// terms to list says so of all of them; that counts only where terms fail open.
+// heldOpen says whether the lock's holder lives, and its session lists a term of this election that fails
+// open: maybe it does not renew because writes to this lock alone hang, for all members. A holder with too
+// many such terms lists EveryElection; that counts only if the election fails open in our configuration.
 func (c *contest) heldOpen() bool {
 	holder := c.state.Lock.Record.Holder
 	return slices.ContainsFunc(c.m.view.Peers, func(p machine.Peer) bool {
@@ -103,33 +103,33 @@ func (c *contest) heldOpen() bool {
 	})
 }
 
-// holdOff keeps the stream's locks whose terms fail open from being taken for a while.
+// holdOff forbids us for d to take those locks of the stream whose terms fail open.
 func (m *Member) holdOff(s *stream, d func(*contest) time.Duration) {
 	for _, name := range slices.Sorted(maps.Keys(s.byLock)) {
 		if c := s.byLock[name]; c.failsOpen() {
 			c.heldOff = m.now.Add(d(c))
-			m.handle(c, machine.Tick{}) // it may be waiting for another instant
+			m.handle(c, machine.Tick{}) // it may have set its timer by the old instant
 		}
 	}
 }
 
-// leastSilence is without a beat of ours for how long the store may be away: one may fail.
+// leastSilence is for how long our beats must stay away before the store may be: one beat may fail.
 func (m *Member) leastSilence() time.Duration { return 2 * m.cfg.Timing.RenewInterval }
 
 // silent says whether the store may be away.
 func (m *Member) silent() bool { return m.now.Sub(m.beat.Sent) > m.leastSilence() }
 
-// awaitsHolder is the earliest instant at which a lock may be taken whose holder may fail
-// open: the holder's session has ended or lists no such term, beats have come through without a
-// gap for as long as its work may have gone on after that, and it wrote nothing. An outage that is
-// too short to be noticed must be over, too.
+// awaitsHolder is the earliest instant at which we may take a lock whose holder may fail open; zero for
+// at once. The holder's session must have ended or list no such term. After that, our beats must have come
+// without a gap for as long as the holder's work may go on, and the holder must have written nothing. The
+// wait also covers an outage too short to be noticed.
 func (c *contest) awaitsHolder() record.Instant {
 	l, m := &c.state.Lock, c.m
 	switch {
 	case l.Owner != machine.Other || l.ThroughSession():
 		return 0
 	case c.heldOpen():
-		return m.now.Add(machine.OutageUnbounded) // what the session says brings us back
+		return m.now.Add(machine.OutageUnbounded) // a change of its session brings us back
 	case !c.failsOpen():
 		return 0
 	}
@@ -140,13 +140,13 @@ func (c *contest) awaitsHolder() record.Instant {
 	return wrote.Add(c.firstWrite() + m.leastSilence())
 }
 
-// outlasts says whether a term of ours outlasts an outage that is on: our session must not end
-// then for what cannot be released.
+// outlasts says whether the store may be away and a term of ours goes on all the same. Our session must
+// not end then because of a lock that we cannot release.
 func (m *Member) outlasts() bool { return m.silent() && m.outlasting() }
 
-// spares says whether the session of that name is not to be ended yet: its owner holds a lock
-// whose terms fail open, and may have been away for as long as we were. It gets the same time
-// to come back as for its first write of such a lock.
+// spares says whether we must not end the session of that name yet: its owner holds a lock whose terms
+// fail open, and may have been cut off as we were. It may come back until our own beats have come without
+// a gap for leastSilence.
 func (m *Member) spares(name string) bool {
 	if m.beat.Sent >= m.soundSince.Add(m.leastSilence()) {
 		return false

@@ -9,21 +9,20 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Preference says which revision should lead which election at one moment. It does not
-// change.
+// Preference says which revision should lead each election at one moment. It is immutable.
 type Preference interface {
-	// Digest stands for everything from which For follows.
+	// Digest is a digest of all that For depends on.
 	Digest() string
-	// For is what is preferred for the election of that name.
+	// For is the preferred revision of the election with that name.
 	For(election string) record.Preferred
 }
 
-// notSynced is what is preferred before the source said anything.
+// notSynced is the preference before the source said anything.
 var notSynced = record.Preferred{State: record.PreferredNotSynced}
 
-// prefer takes in what is preferred; the session publishes that we see it: at once, where our
-// revision is preferred in an election, since its holder waits for that; else a moment later.
-// An election for which nothing changed is not told.
+// prefer handles a new preference. The session publishes that we see it: at once if an election prefers
+// our revision, since the holder waits for that; else a moment later. It steps only the contests for
+// which something changed.
 func (m *Member) prefer(p Preference) {
 	m.preference = p
 	m.log.Info("preferred revision", zap.String("preferred", p.Digest()))
@@ -36,28 +35,27 @@ func (m *Member) prefer(p Preference) {
 		case now.revision != before.revision:
 			m.handle(c, machine.PreferenceChanged{})
 		case now.digest != before.digest:
-			m.handle(c, machine.Tick{}) // others may see the same as we do now
+			m.handle(c, machine.Tick{}) // others may see the same preference as we do now
 		}
 	})
 	switch {
 	case gains || !m.own.Joined() || m.published == notSynced.Digest():
 		m.publishAt = m.now
-	case m.publishAt == 0: // however often it changes, the others hear of it
+	case m.publishAt == 0: // do not postpone it again: the preference may change all the time
 		m.publishAt = m.now.Add(gainersFirst)
 	}
 }
 
-// preferred is what is preferred for an election. Elections for which that is the same share one copy: it
-// does not change.
+// preferred is the preference for one election. It is immutable, so elections with the same one share it.
 type preferred struct {
 	revision record.Preferred
 	digest   string
 }
 
-// unsynced is what is known before the source said anything.
+// unsynced is the contests' preference before the source said anything.
 var unsynced = &preferred{notSynced, notSynced.Digest()}
 
-// preferenceOf is what this incarnation knows of an election's preferred revision.
+// preferenceOf looks up the preference for an election.
 func (m *Member) preferenceOf(c *contest) *preferred {
 	now := preferred{m.preference.For(c.name()), m.preference.Digest()}
 	if m.preferred == nil || *m.preferred != now {
@@ -66,6 +64,6 @@ func (m *Member) preferenceOf(c *contest) *preferred {
 	return m.preferred
 }
 
-// gainersFirst is how much later a member says that it sees a changed preference by which it gains
-// nothing: the holder waits to hear that of those who gain.
+// gainersFirst is how long a member waits before it publishes a preference that does not prefer its
+// revision: the holder waits only for members whose revision is preferred.
 const gainersFirst = 25 * time.Millisecond

@@ -16,7 +16,7 @@ type perElection struct {
 func (p perElection) Digest() string                   { return p.digest }
 func (p perElection) For(name string) record.Preferred { return p.preferred[name] }
 
-// Only an election whose preferred revision or digest changed is told.
+// prefer steps only those contests whose preferred revision or digest changed.
 func TestPreferenceIsToldToWhomItConcerns(t *testing.T) {
 	blue, green := record.Prefer("blue"), record.Prefer("green")
 	both := map[string]record.Preferred{"a": blue, "b": blue}

@@ -9,33 +9,33 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// queue is what waits to be asked of the stores: a bounded number goes out at a time for each of
-// them, renewals before releases, those before reads, takes and creates, and not faster than the
-// limit allows.
+// queue holds the requests that wait to go out. Each store has a bounded number of them under way at a
+// time. Renewals go first, then releases, then reads and takes, then the rest; all but renewals go no
+// faster than the limit allows.
 type queue struct {
 	timeout time.Duration
 	limit   limit
-	// heldAt is when the store asked to be left alone, and heldUntil until when. Meanwhile one
-	// request goes out at probeAt, to find out whether it still wants that.
+	// heldAt is when the store asked us to wait, and heldUntil is until when. Meanwhile one request at a
+	// time goes out at probeAt, to find out whether it still wants that.
 	heldAt, heldUntil, probeAt record.Instant
 	lanes                      []*lane
 }
 
-// lane is what waits for one store, and how much is under way there. A store that does not answer
-// holds up no other.
+// lane holds the requests that wait for one store, and counts those under way there. A store that does
+// not answer thus holds up no other.
 type lane struct {
 	store  Store
 	busy   int
 	queues [4][]asked // by class
 }
 
-// limit is a bucket of tokens, of which each request takes one.
+// limit is a token bucket; each request takes one.
 type limit struct {
 	perSecond, most, left float64
 	at                    record.Instant
 }
 
-// take takes a token, or says how long it will be until there is one.
+// take takes a token, or returns how long to wait for one.
 func (l *limit) take(now record.Instant) time.Duration {
 	l.left, l.at = min(l.most, l.left+now.Sub(l.at).Seconds()*l.perSecond), now
 	if l.left < 1 {
@@ -45,12 +45,12 @@ func (l *limit) take(now record.Instant) time.Duration {
 	return 0
 }
 
-// laneSize is how many requests are under way in one store at most, beats excepted. An API server
-// answers a write in milliseconds, so this is thousands a second.
+// laneSize is how many requests at most are under way in one store, beats excepted. An API server
+// answers a write in milliseconds, so this allows thousands a second.
 const laneSize = 32
 
-// renewalSlots are those of a lane that only renewals and releases may use, so that other
-// requests that hang hold up neither.
+// renewalSlots is how many slots of a lane only renewals and releases may use, so that other requests
+// that hang hold up neither.
 const renewalSlots = 8
 
 func newQueue(timeout time.Duration, perSecond float64) queue {
@@ -86,7 +86,7 @@ func (q *queue) lane(store Store) *lane {
 	return q.lanes[i]
 }
 
-// first is the queue of the request that goes first, by its lane and class; nil if none may go.
+// first returns the lane and class of the request that goes next; nil if none may go.
 func (q *queue) first() (*lane, int) {
 	for class := range 4 {
 		for _, l := range q.lanes {
@@ -102,13 +102,13 @@ func (q *queue) first() (*lane, int) {
 	return nil, 0
 }
 
-// passed says whether the object has been seen to be another version than the one to be replaced.
+// passed says whether we already saw another version of the object than the one that the write replaces.
 func (a *asked) passed() bool {
 	return a.write != nil && a.contest != nil && a.replaces.UID != "" && a.contest.state.Lock.Version != a.replaces
 }
 
-// next takes out the request that is to go out now. Without one, it says when to try again; zero
-// for when there is another answer. A passed one is not to be sent.
+// next takes out the request that goes out now. If there is none, next says when to try again; zero
+// means after the next answer. Do not send a passed request: the store would refuse it.
 func (q *queue) next(now record.Instant) (a asked, passed bool, next record.Instant) {
 	l, class := q.first()
 	if l == nil {
@@ -116,7 +116,7 @@ func (q *queue) next(now record.Instant) (a asked, passed bool, next record.Inst
 	}
 	a = l.queues[class][0]
 	passed = a.passed()
-	if class > 0 && !passed { // renewals are not held up
+	if class > 0 && !passed { // nothing holds up a renewal
 		if now < q.heldUntil {
 			if now < q.probeAt {
 				return asked{}, false, q.probeAt
@@ -129,7 +129,7 @@ func (q *queue) next(now record.Instant) (a asked, passed bool, next record.Inst
 	}
 	l.queues[class][0] = asked{}
 	if l.queues[class] = l.queues[class][1:]; len(l.queues[class]) == 0 {
-		l.queues[class] = nil // what a burst needed is not kept
+		l.queues[class] = nil // free the memory that a burst needed
 	}
 	l.busy++
 	return a, passed, 0
@@ -142,9 +142,9 @@ func (q *queue) forget() {
 	}
 }
 
-// finished takes in the answer to a request that went out to a store. One that asks for it has the
-// queue leave the store alone, renewals excepted: what it told one election holds for all. An answer
-// of the store to a request that was sent since ends that wait.
+// finished handles the answer to a request that went out to a store. If the store asks us to wait, the
+// queue holds back all elections' requests, renewals excepted. The wait ends early when the store answers
+// a request that we sent since.
 func (q *queue) finished(now record.Instant, store Store, a answer) {
 	q.lane(store).busy--
 	switch after := a.retryAfter(); {
@@ -156,7 +156,7 @@ func (q *queue) finished(now record.Instant, store Store, a answer) {
 	}
 }
 
-// tendQueue sends what may be sent.
+// tendQueue sends all that may go out now.
 func (m *Member) tendQueue() {
 	for {
 		a, passed, next := m.queue.next(m.now)

@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A store that asks to be left alone is asked again only when its time is over, or when it has
-// answered something that was sent since. The queue's own answers say nothing of the store.
+// If a store asks us to wait, the queue waits until that time is over, or until the store answers a
+// request that we sent since. The queue's own refusals say nothing about the store.
 func TestWhoEndsTheWaitForAStore(t *testing.T) {
 	throttled := fmt.Errorf("a: %w", &lock.ThrottledError{RetryAfter: 20 * time.Second, Err: lock.ErrThrottled})
 	for name, tt := range map[string]struct {
@@ -42,7 +42,7 @@ func TestWhoEndsTheWaitForAStore(t *testing.T) {
 	}
 }
 
-// refused is the queue's answer to a write that somebody else was faster than.
+// refused is the queue's answer to a passed write.
 func refused(t *testing.T) answer {
 	t.Helper()
 	q := newQueue(time.Second, 1000)

@@ -8,9 +8,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Ranges are a matter of data: a term's range begins after the end of the range that stood
-// in the record which its first write replaced, whatever anybody's clock says. Times are
-// whole seconds, so that what is stored is what is reported in every kind of lock.
+// Ranges follow from the stored records alone: a term's range begins after the end of the range in the
+// record that its first write replaced, whatever any clock says. Times are whole seconds, since some
+// kinds of lock store no more: so we report what is stored.
 
 // Range is the range of a term, both ends included. It does not change.
 type Range struct {
@@ -18,21 +18,21 @@ type Range struct {
 	Start, End time.Time
 }
 
-// Ranges is what a member keeps of the ranges of an election, beyond one incarnation. The
+// Ranges is what a member knows of the ranges of an election, across its incarnations. The
 // Member that has it owns it.
 type Ranges struct {
-	// known is the latest end of a range that any record showed, also of one that is gone.
+	// known is the latest end of a range that any record showed, even if its object was deleted since.
 	known time.Time
-	// current is that of our last write that is known to be committed; written are those of
-	// the writes that were asked for since, the last one last.
+	// current is the range of our last write that we know to be committed. written are those of the
+	// later writes, in order.
 	current writtenRange
 	written []writtenRange
-	// told is what the host was told of the present term; nil without one.
+	// told is the present term's range as we told it to the host; nil without one.
 	told *Range
 }
 
-// Next is what an election begins with that comes back, maybe with another lock: nothing but the end
-// of the last range. It may be called on nil, where nothing is known.
+// Next returns what a removed election begins with when it comes back, maybe with another lock: only the
+// end of the last range. g may be nil.
 func (g *Ranges) Next() *Ranges {
 	if g == nil {
 		return &Ranges{}
@@ -50,10 +50,10 @@ type writtenRange struct {
 	duration time.Duration
 }
 
-// mostWritten bounds the memory of writes without a reply; the machine keeps no more.
+// mostWritten bounds the memory of writes without an answer; the machine keeps no more.
 const mostWritten = 20
 
-// saw takes in what somebody showed.
+// saw raises known to the end of a record's range.
 func (g *Ranges) saw(r *record.Record) {
 	if r == nil {
 		return
@@ -63,15 +63,15 @@ func (g *Ranges) saw(r *record.Record) {
 	}
 }
 
-// lastRangeYear is from when on a time is nonsense rather than a range's end.
+// lastRangeYear: a time in this year or later is nonsense, not a range's end.
 const lastRangeYear = 9000
 
-// stamp gives a write, asked for at the wall-clock time now, the times that ranges need.
+// stamp sets the times that ranges need in a write; now is the wall-clock time.
 func (g *Ranges) stamp(w *machine.Write, identity string, now time.Time) {
 	r, floor := &w.Record, now.UTC().Truncate(time.Second)
 	switch w.Purpose {
 	case machine.Create:
-		r.Renewed = latestTime(floor, g.known) // who takes it may know less than we do
+		r.Renewed = latestTime(floor, g.known) // the taker may know less than we do
 	case machine.Claim:
 		r.Acquired, r.Renewed = latestTime(floor, g.known), floor
 	case machine.Take:
@@ -106,7 +106,7 @@ func (g *Ranges) write(w *machine.Write, identity string, start, renewed time.Ti
 	})
 }
 
-// last is the latest write of a term of ours, whatever became of it.
+// last is the latest write of a term of ours, committed or not.
 func (g *Ranges) last(identity string, token record.Token) (writtenRange, bool) {
 	for _, w := range slices.Backward(append([]writtenRange{g.current}, g.written...)) {
 		if w.identity == identity && w.token == token {
@@ -116,9 +116,9 @@ func (g *Ranges) last(identity string, token record.Token) (writtenRange, bool) 
 	return writtenRange{}, false
 }
 
-// settle takes in what the lock shows of our writes. Those before the one that it shows
-// are history: they were conditional on what that one replaced, or on less. The range is
-// what we wrote: what is stored a stranger may have edited.
+// settle notes which of our writes the lock shows. The others cannot be stored any more: each would have
+// replaced the version that the shown one replaced, or an older one. The range is the one that we wrote,
+// not the stored one: a stranger may have edited that.
 func (g *Ranges) settle(s *machine.State, identity string) {
 	g.saw(s.Lock.Record)
 	if s.Lock.Owner != machine.Mine {
@@ -147,19 +147,19 @@ func latestTime(a, b time.Time) time.Time {
 	return a
 }
 
-// settleRange takes in what an event showed of the lock.
+// settleRange updates the election's Ranges after an event.
 func (c *contest) settleRange(e machine.Event) {
 	g := c.election.Ranges
 	if g == nil {
 		return
 	}
 	if o, ok := e.(machine.Observed); ok {
-		g.saw(o.Record) // the machine may pass over what is history
+		g.saw(o.Record) // the machine may skip an outdated record
 	}
 	g.settle(&c.state, c.m.identity)
 }
 
-// publishRange tells the host of the present term's range.
+// publishRange tells the host the present term's range.
 func (m *Member) publishRange(c *contest) {
 	g := c.election.Ranges
 	if g == nil {

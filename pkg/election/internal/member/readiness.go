@@ -7,10 +7,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// tendReadiness takes in that a runner has become ready, or is not any more.
+// tendReadiness handles a runner that has become ready, or unready.
 func (m *Member) tendReadiness(in Ready) {
 	if i := slices.IndexFunc(m.postponed, func(e *Election) bool { return e.ID == in.ID }); i >= 0 {
-		known := *m.postponed[i] // the host's own does not change
+		known := *m.postponed[i] // a copy: the host's own must not change
 		known.Unready = !in.Ready
 		m.postponed[i] = &known
 	}
@@ -26,8 +26,8 @@ func (m *Member) tendReadiness(in Ready) {
 	c.each(func(c *contest) { m.handle(c, machine.Tick{}) })
 }
 
-// unready is the election's name while its runner is not ready, as the machine wants to know:
-// what the others read of us, we go by ourselves.
+// unready lists the election while its runner is not ready, as the session does: we judge ourselves by
+// what the others read of us.
 func (c *contest) unready() []string {
 	if c.m.crowded {
 		return []string{record.EveryElection}

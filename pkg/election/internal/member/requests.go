@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// request is one thing to ask of a store.
+// request is one read or write of an object in a store.
 type request struct {
 	store   Store
 	name    string
@@ -19,24 +19,24 @@ type request struct {
 	// write is nil for a read.
 	write    *record.Record
 	replaces record.Version
-	// renewed is the renewal time of the record that the write replaces; zero if that has
+	// renewed is the renewal time of the record that the write replaces; zero if that record has
 	// another holder.
 	renewed time.Time
 }
 
-// asked is a request, and who wants to hear its answer.
+// asked is a request, and where its answer goes.
 type asked struct {
 	request
-	// contest is whose lock it is about, and by the Write that its machine asked for; nil and
-	// zero where it is about a session, which asked for session.
+	// contest gets the answer to a request for a lock, and by is the Write that its machine asked for.
+	// They are nil and zero for a request for a session; session is the action that asked for that.
 	contest *contest
 	by      machine.Write
 	session session.Action
-	// sent is when it was.
+	// sent is when we sent it.
 	sent record.Instant
 }
 
-// answer is what came of a request.
+// answer is the answer to a request.
 type answer struct {
 	sent    record.Instant // zero for one that was never sent
 	entry   lock.Entry
@@ -44,7 +44,7 @@ type answer struct {
 	outcome lock.Outcome
 }
 
-// send asks the store now. Beats come here directly: they wait for nobody.
+// send sends a request now. Beats come here directly, past the queue.
 func (m *Member) send(a asked) {
 	m.requests++
 	a.sent = m.now
@@ -59,7 +59,7 @@ func (m *Member) send(a asked) {
 	m.out.add(Send{Request: m.requests, Store: a.store, Name: a.name, Purpose: a.purpose, Write: a.write, Replaces: a.replaces, Timeout: m.queue.timeout})
 }
 
-// answered takes in what came of a request.
+// answered handles the answer to a request.
 func (m *Member) answered(in Answered) {
 	a, is := m.asked[in.Request]
 	if !is {
@@ -76,14 +76,13 @@ func (m *Member) answered(in Answered) {
 	m.conclude(a, ans)
 }
 
-// refusal answers a write in the store's place, as the store would: while it waited, somebody else
-// was faster.
+// refusal answers a passed write as the store would: while it waited, somebody else was faster.
 func refusal(a asked) answer {
 	err := fmt.Errorf("%s: seen to be another version: %w", a.name, lock.ErrConflict)
 	return answer{err: err, outcome: lock.OutcomeOf(err)}
 }
 
-// conclude tells who asked. A contest that was given up hears nothing of it.
+// conclude passes an answer on, except to a contest that was given up.
 func (m *Member) conclude(a asked, ans answer) {
 	switch by := a.session.(type) {
 	case session.Write:
@@ -103,7 +102,7 @@ func (m *Member) conclude(a asked, ans answer) {
 	}
 }
 
-// retryAfter is for how long the store asked to be left alone; zero if it did not.
+// retryAfter is how long the store asked us to wait; zero if it did not.
 func (a answer) retryAfter() time.Duration {
 	if throttled, is := errors.AsType[*lock.ThrottledError](a.err); is {
 		return min(throttled.RetryAfter, mostRetryAfter)
@@ -111,11 +110,10 @@ func (a answer) retryAfter() time.Duration {
 	return 0
 }
 
-// mostRetryAfter bounds for how long a store, or whatever stands before it, can silence a
-// member.
+// mostRetryAfter bounds how long a store, or a proxy before it, can silence a member.
 const mostRetryAfter = 30 * time.Second
 
-// outcomeOf tells the machine what became of its write.
+// outcomeOf is the answer to a write in the machine's terms.
 func outcomeOf(a answer) machine.Answer {
 	switch a.outcome {
 	case lock.Committed:

@@ -6,8 +6,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// says is what our session says of this member now. It forgets whose standing is restored, and finds
-// out whether the member is crowded.
+// says is what our session publishes of this member now. It also drops contests from lowered whose
+// standing is restored, and sets crowded.
 func (m *Member) says() record.Member {
 	for _, c := range m.lowered.all() {
 		if c.state.Standing(m.now) {
@@ -27,11 +27,11 @@ func (m *Member) says() record.Member {
 	return says
 }
 
-// maxListed is how many bytes a session spends on each list of elections. All of it goes out
-// with each beat, and is shown to every member.
+// maxListed bounds each list of elections in a session, in bytes. Each beat carries all of it, to every
+// member.
 const maxListed = 32 << 10
 
-// standing is what our session lists, and whether that is too much to be listed.
+// standing is the session's list of elections for which we do not stand. crowded: it would be too long.
 func (m *Member) standing() (list []string, crowded bool) {
 	bytes := 0
 	for _, some := range [][]*contest{m.lowered.list, m.unready.list} {

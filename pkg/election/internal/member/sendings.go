@@ -9,10 +9,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A write of ours counts only if it is stored as it was sent: electors of client-go go by its times,
-// and so do ranges. The answer to it says so; where that is lost, what is seen of it does.
+// A write of ours counts only if the store keeps it as we sent it: electors of client-go go by its times,
+// and so do ranges. The answer says whether it did. If the answer is lost, the stream or a read shows it.
 
-// sending is a write to a lock that went out, with the times that other electors go by.
+// sending is a write that went out to a lock, with the times that other electors go by.
 type sending struct {
 	beat              uint64
 	acquired, renewed time.Time
@@ -31,7 +31,7 @@ func (c *contest) sends(r *record.Record) {
 	}
 }
 
-// stored forgets the writes up to the beat, of which the last is known to be stored as it was sent.
+// stored forgets the writes up to the beat: the store is known to have kept that one as we sent it.
 func (c *contest) stored(beat uint64) {
 	left := slices.DeleteFunc(c.m.sendings[c], func(s sending) bool { return s.beat <= beat })
 	if len(left) == 0 {
@@ -41,8 +41,7 @@ func (c *contest) stored(beat uint64) {
 	c.m.sendings[c] = left
 }
 
-// altered says whether a record that somebody shows is a write of ours that is stored otherwise than
-// it was sent.
+// altered says whether the record is a write of ours that the store did not keep as we sent it.
 func (m *Member) altered(c *contest, r *record.Record) bool {
 	if r == nil || r.Holder != m.identity || !r.Bound() {
 		return false
@@ -60,7 +59,7 @@ func (m *Member) altered(c *contest, r *record.Record) bool {
 	return true
 }
 
-// sameTime says whether a time is stored as it was sent; some kinds of lock keep whole seconds only.
+// sameTime says whether a stored time is the one that we sent; some kinds of lock keep whole seconds only.
 func sameTime(sent, stored time.Time) bool {
 	return sent.Truncate(time.Microsecond).Equal(stored) || sent.Truncate(time.Second).Equal(stored)
 }

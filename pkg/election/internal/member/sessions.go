@@ -27,7 +27,7 @@ func (m *Member) tendSession() {
 		switch a := a.(type) {
 		case session.Write:
 			if a.Beat == 0 && (m.leaving != "" || m.spares(a.Name)) {
-				continue // it is asked for again; who leaves does not know any more whom to spare
+				continue // Step asks again; a leaving member no longer knows whom to spare
 			}
 			m.send(asked{session: a, request: request{store: Own, name: a.Name, write: &a.Record, replaces: a.If}})
 		case session.Read:
@@ -83,9 +83,8 @@ func (m *Member) sessionRead(name string, a answer) {
 	m.own.ReadDone(name)
 }
 
-// answeredFor takes in whether the store answered a request for our session. An answer counts
-// once the watch has been silent for a leaseDuration; a request without an answer makes all
-// earlier answers count for nothing.
+// answeredFor sets answeredAt after a request for our session. An answer counts if the watch had been
+// silent for a leaseDuration when we sent the request. A request without an answer cancels earlier ones.
 func (m *Member) answeredFor(a answer) {
 	silence := a.sent.Sub(m.beat.Sent)
 	switch {
@@ -96,8 +95,8 @@ func (m *Member) answeredFor(a answer) {
 	}
 }
 
-// restored gives this incarnation up: the store shows less than it did, so it was reset to
-// an earlier state (rule newer-by-version).
+// restored gives this incarnation up: the store shows an older revision than before, so somebody reset it
+// to an earlier state (rule newer-by-version).
 func (m *Member) restored() {
 	if m.leaving != "" {
 		return
@@ -106,7 +105,7 @@ func (m *Member) restored() {
 	m.leave(machine.ReasonRestored)
 }
 
-// tendView tells every election when the living members, or what they publish, changed.
+// tendView steps every contest when the living members, or what they publish, changed.
 func (m *Member) tendView() {
 	if !m.viewStale && (m.viewNext == 0 || m.now < m.viewNext) {
 		return

@@ -2,7 +2,7 @@ package member
 
 import "slices"
 
-// set is a set in an order that follows from what was done to it alone.
+// set is a set with a deterministic order: it depends only on the calls of add and remove.
 type set[T comparable] struct {
 	list []T
 	at   map[T]int // in the list
@@ -38,5 +38,5 @@ func (s *set[T]) remove(t T) {
 	delete(s.at, t)
 }
 
-// all are those that are in it now, whatever is added or removed while they are walked.
+// all returns a copy, so the caller may add and remove while it iterates.
 func (s *set[T]) all() []T { return slices.Clone(s.list) }

@@ -7,21 +7,21 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// sight is whether the beats of our session come back in time to be of use. A watch that lags,
-// or that shows what happened in bursts, leaves gaps between them in which no term can go on,
-// while others see that we live and leave our locks to us.
+// sight says whether the beats of our session come back in time to be of use. If the watch lags, or
+// delivers in bursts, it leaves gaps in which no term can rely on a beat. Meanwhile others see that we
+// live, and leave our locks to us.
 type sight struct {
-	// dimSince is when the first of the gaps began; zero while there are none.
+	// dimSince is when the first of the recent gaps began; zero if there are none.
 	dimSince record.Instant
-	// seenAt is when the last beat came back, and clearAt when the last gap is forgotten.
+	// seenAt is when the last beat came back, and clearAt is when we forget the last gap.
 	seenAt, clearAt record.Instant
 }
 
 func (s *sight) clear() bool { return s.dimSince == 0 }
 
-// dims takes in that a beat has come back. A term could rely on the beat before until reach,
-// which is zero if there was none. dims returns true if a gap ends now that is not the first,
-// and the first began a leaseDuration ago or earlier.
+// dims notes that a beat has come back. A term could rely on the beat before until reach; zero if there
+// was none. dims returns true if a gap ends now that is not the first, and the first began at least a
+// leaseDuration ago.
 func (s *sight) dims(now, reach record.Instant, t record.Timing) bool {
 	from := max(reach, s.seenAt)
 	gap := reach != 0 && now.Sub(from) >= t.RenewInterval/10 // beats of one burst leave none
@@ -40,10 +40,10 @@ func (s *sight) dims(now, reach record.Instant, t record.Timing) bool {
 	return false
 }
 
-// tendSight gives this incarnation up when it holds locks through its session and has not
-// seen a beat for so long that others would have taken them, had the beats not been
-// stored: a member that is blind does no work, and must not keep others from it. Where a
-// term fails open it may be the store that is away, so the store must have answered.
+// tendSight gives this incarnation up if it holds locks through its session and saw no beat for two
+// leaseDurations: without our beats in the store, others would have taken these locks by then. A blind
+// member does no work, and must not keep others from it. Beside a term that fails open, we must rule out
+// that the store is away: it must have answered, too.
 func (m *Member) tendSight() {
 	m.sightNext = 0
 	if m.leaving != "" || m.beat.Sent == 0 {
@@ -71,8 +71,8 @@ func (m *Member) tendSight() {
 	}
 }
 
-// blind gives this incarnation up for want of sight, if it holds locks through its session. A term
-// that fails open would end with it, so beside one the locks are let go one by one.
+// blind gives this incarnation up because its beats do not come back, if it holds locks through its
+// session. That would end a term that fails open, so beside one it only lets other locks go (dim).
 func (m *Member) blind(why string) {
 	if m.leaving != "" || m.ending != "" || !slices.ContainsFunc(m.contests.all, (*contest).holdsThroughSession) {
 		return
@@ -85,8 +85,9 @@ func (m *Member) blind(why string) {
 	m.ending = machine.ReasonBlind // leaving touches every contest, so it waits for attend
 }
 
-// dim lets go what our session keeps ours without work: no beat is needed for that, only answers to
-// writes. It takes none of it back before a beat comes back in time to work by; then others come first.
+// dim releases the locks that our session holds without a term. That needs no beats, only answers to
+// writes. It pauses their contests until a beat comes back in time to work by, so others can take them
+// first.
 func (m *Member) dim(why string) {
 	for _, c := range m.contests.all {
 		if c.holdsThroughSession() && c.outer == nil && c.state.Role != machine.Leading && !m.dimmed.has(c) {
@@ -99,7 +100,7 @@ func (m *Member) dim(why string) {
 	}
 }
 
-// brighten has this member take part again in what was let go for want of sight.
+// brighten resumes the contests that dim paused.
 func (m *Member) brighten() {
 	for _, c := range m.dimmed.all() {
 		m.dimmed.remove(c)
@@ -107,7 +108,7 @@ func (m *Member) brighten() {
 	}
 }
 
-// reach is until when a term may rely on the last beat that was seen.
+// reach is until when a term may rely on the last beat that we saw.
 func (m *Member) reach() record.Instant {
 	if m.beat.Sent == 0 {
 		return 0
@@ -115,7 +116,7 @@ func (m *Member) reach() record.Instant {
 	return m.beat.Sent.Add(m.cfg.Timing.Validity() - m.cfg.Timing.StopGrace)
 }
 
-// outlasting says whether a term is on that an outage does not end.
+// outlasting says whether we have a term that fails open.
 func (m *Member) outlasting() bool {
 	for c := range m.open {
 		if c.state.Role == machine.Leading {

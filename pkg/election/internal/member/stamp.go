@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// stamp puts the time of sending where a record says "now".
+// stamp returns the record with the time of sending in place of each zero time.
 func stamp(r record.Record, wall, renewed time.Time) record.Record {
 	wall = wall.UTC().Truncate(time.Microsecond)
 	if r.Mark != nil {
@@ -28,8 +28,8 @@ func stamp(r record.Record, wall, renewed time.Time) record.Record {
 }
 
 // visible is a renewal time that electors of client-go can tell from the one before. They
-// see whole seconds: a renewal within the same one would extend our term and not their
-// patience, so they would lead before we have stopped.
+// see whole seconds: a renewal within the same second would extend our term but not their wait, so one
+// of them would lead before we have stopped.
 func visible(wall, before time.Time) time.Time {
 	next := before.Truncate(time.Second).Add(time.Second)
 	if before.IsZero() || !wall.Before(next) || next.Sub(wall) > mostAhead {
@@ -38,6 +38,6 @@ func visible(wall, before time.Time) time.Time {
 	return next.UTC()
 }
 
-// mostAhead bounds how far a renewal time may be ahead of the wall clock. One that is
-// further ahead was set by a stranger, or by a clock that was set back since.
+// mostAhead bounds how far a renewal time may be ahead of the wall clock. If it is further ahead, a
+// stranger wrote it, or somebody set the clock back since.
 const mostAhead = time.Minute

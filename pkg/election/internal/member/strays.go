@@ -7,9 +7,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// stray takes up a lock that this incarnation holds although it takes part in no election for it: a
-// write that was given up was carried out after all. It is released (rule answer-for-your-writes):
-// nothing else would free it while our session lives.
+// stray releases a lock that this incarnation holds although it takes part in no election for it: the
+// store carried out a write late, after we had given the election up (rule answer-for-your-writes).
+// Nothing else would free the lock while our session lives. stray returns the contest that releases it.
 func (m *Member) stray(s *stream, e lock.Entry) *contest {
 	rec := e.Record
 	if rec == nil || rec.Holder != m.identity || !rec.Bound() || !rec.ThroughSession() || m.leaving != "" {
@@ -19,7 +19,7 @@ func (m *Member) stray(s *stream, e lock.Entry) *contest {
 	if m.isDisowned(name, e) {
 		return nil
 	}
-	// Only what we wrote ourselves: a stranger's copy of one of our locks is none of ours.
+	// Only what we wrote ourselves: a stranger may have copied one of our records.
 	was := m.gone[name]
 	if b := rec.Mark.Beat; b == 0 || b > was.beat || rec.Mark.SessionUID != m.beat.UID {
 		return nil
@@ -28,7 +28,7 @@ func (m *Member) stray(s *stream, e lock.Entry) *contest {
 	m.strays--
 	election := *was.election
 	election.ID, election.Lock, election.Locks, election.MigrateFrom = ID(m.strays), name.name, name.store, nil
-	election.Works, election.Ranges = false, nil // what its session renews has no range
+	election.Works, election.Ranges = false, nil // a lock that a session renews has no range
 	c := newContest(m, &election, name)
 	c.stray = true
 	m.contests.add(c)
@@ -37,8 +37,8 @@ func (m *Member) stray(s *stream, e lock.Entry) *contest {
 	return c
 }
 
-// gone is what is kept of a lock whose election was given up: the number of the last write to it,
-// since none is used twice should the election come back, and what that election was.
+// gone is what we keep of a lock whose election was given up: the election, and the number of our last
+// write to the lock. If the election comes back, it must not use a number twice.
 type gone struct {
 	beat     uint64
 	election *Election

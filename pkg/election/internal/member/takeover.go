@@ -10,10 +10,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// takeover is from whom a lock was taken, and why it could be: for the log.
+// takeover says, for the log, from whom we took a lock, and why we could.
 type takeover struct {
 	from, why string
-	// seen is when that holder was last seen to live, or to release; zero for never.
+	// seen is when that holder last gave a sign of life, or released; zero for never.
 	seen record.Instant
 }
 
@@ -23,7 +23,7 @@ type sign struct {
 	at record.Instant
 }
 
-// takeover describes the lock before we take it; nil if it is ours already, or nobody had it.
+// takeover describes the lock before we take it; nil if it is ours already, or had no holder.
 func (m *Member) takeover(c *contest) *takeover {
 	l := &c.state.Lock
 	rec := l.Record
@@ -56,7 +56,7 @@ func (m *Member) takeover(c *contest) *takeover {
 	return t
 }
 
-// fields are those of the log line for a term that begins now.
+// fields are the fields for the log line of a term that begins now.
 func (t *takeover) fields(now record.Instant) []zap.Field {
 	if t == nil {
 		return nil

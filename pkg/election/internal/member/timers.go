@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// timers is one heap of what every contest waits for. Those that wait for nothing are
+// timers is a heap of contests by the instant that each waits for. A contest that waits for nothing is
 // not in it.
 type timers []*contest
 
@@ -20,8 +20,8 @@ func (t timers) Less(i, j int) bool {
 	return a.wakeAt < b.wakeAt
 }
 
-// lot orders what is due at one instant. Each member has an order of its own: those that wait for the
-// same locks of a dead one do not write to them one after the other in step.
+// lot orders contests that are due at one instant. The order differs between members: otherwise all that
+// wait for a dead member's locks would write to each lock at the same moment.
 func (c *contest) lot() uint64 { return (uint64(c.place) + 1) * c.m.salt } // #nosec G115 -- a place is small
 
 func (t timers) Swap(i, j int) {
@@ -62,7 +62,7 @@ func (t *timers) set(c *contest, at record.Instant) {
 	}
 }
 
-// due takes a contest whose instant has come, or nil.
+// due takes out a contest whose instant has come; nil if there is none.
 func (t *timers) due(now record.Instant) *contest {
 	if len(*t) == 0 || (*t)[0].wakeAt > now {
 		return nil
@@ -70,7 +70,7 @@ func (t *timers) due(now record.Instant) *contest {
 	return heap.Pop(t).(*contest)
 }
 
-// next is the earliest instant that anybody waits for; zero for none.
+// next is the earliest instant that a contest waits for; zero for none.
 func (t timers) next() record.Instant {
 	if len(t) == 0 {
 		return 0
@@ -78,7 +78,7 @@ func (t timers) next() record.Instant {
 	return t[0].wakeAt
 }
 
-// rewake sets the contest's timer to what comes first.
+// rewake sets the contest's timer to the earliest instant at which it has something to do.
 func (m *Member) rewake(c *contest) {
 	if c.over {
 		return

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is due at one instant comes in another order for each member, and in the same one each time.
+// The order of contests due at one instant differs between members, and is always the same for one member.
 func TestLotsDiffer(t *testing.T) {
 	order := func(identity string) (places []int32) {
 		m := New(Config{Group: "edge", Identity: identity})

@@ -6,26 +6,26 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// troubles logs what goes wrong once for each operation and kind of error, however many
-// objects it concerns, and once more when it is over for all of them.
+// troubles logs failures: once for each operation and kind of error, however many objects fail, and once
+// more when all of them have recovered.
 type troubles struct {
 	log logger
 	of  map[string]*trouble // by operation
 }
 
-// trouble is that of one operation.
+// trouble is the trouble of one operation.
 type trouble struct {
-	// failing are the objects, and all those that ever were since the trouble began.
+	// failing are the objects that fail now, concerned all that have failed since the trouble began.
 	failing, concerned map[string]bool
 	told               map[string]bool // kinds of errors
-	// summary is at how many objects it is told again.
+	// summary is the number of objects at which we log a summary.
 	summary int
 }
 
-// firstSummary is the number of objects that is told of; then each tenfold one.
+// firstSummary is the number of objects for the first summary; each later one takes ten times as many.
 const firstSummary = 10
 
-// note takes in how an operation on an object went.
+// note records how an operation on an object went.
 func (t *troubles) note(what, name string, err error) {
 	is := t.of[what]
 	if err == nil {
@@ -57,7 +57,7 @@ func (t *troubles) note(what, name string, err error) {
 	}
 }
 
-// forget drops what is known of an object that nobody asks for any more.
+// forget drops an object that we no longer read or write.
 func (t *troubles) forget(name string) {
 	for what, is := range t.of {
 		delete(is.failing, name)

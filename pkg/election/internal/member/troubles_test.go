@@ -10,8 +10,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// An outage of many elections is told in a few lines, whatever the errors say, and so is
-// its end.
+// An outage of many elections takes a few log lines, whatever the errors say, and so does its end.
 func TestTroublesAreToldOnce(t *testing.T) {
 	var out effects
 	trouble := troubles{log: logger{to: &out}}

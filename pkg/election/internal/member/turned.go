@@ -9,27 +9,27 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Members that move an election in opposite directions may hold one lock each and wait for the
-// other. A reload refuses to turn a move round, but a process that starts cannot know. So whoever
-// has held the old lock for long, while another member holds the new one, lets go of the old one for a
-// while. Nobody works beside another by that: the old lock is released as ever, and it had no work.
+// Two members that migrate an election in opposite directions may hold one lock each and wait for the
+// other. A reload refuses to reverse a migration, but a process that starts cannot know. So a member that
+// has held the old lock for long, while another member holds the new one, releases the old one for a
+// while. That is safe: it is an ordinary release, of a lock without work.
 
-// waiting is what the contest for the old lock of a migration keeps of its wait for the new one.
+// waiting is the state of the wait for the new lock, in the contest for the old lock of a migration.
 type waiting struct {
-	// till is when this member lets go, and until is till when it leaves the old lock alone then;
-	// zero while it does neither.
+	// till is when this member releases the old lock. until is when it comes back for it after that. Each
+	// is zero while it does not apply.
 	till, until record.Instant
-	// look is when the holder of the new lock will have been silent for as long as it may be.
+	// look is when the holder of the new lock counts as gone, if it stays silent.
 	look record.Instant
-	// holder had the new lock when this member let go, which it did that many times.
+	// holder held the new lock when this member last let go; times counts how often it let go.
 	holder string
 	times  int
 	told   bool
-	// by is by when the work under the new lock must be dead once the old one is let go.
+	// by is by when the inner contest's work must be dead once the outer one's term ends.
 	by record.Instant
 }
 
-// mostWaits is for how many leaseDurations the old lock is held, at least, while another member
+// mostWaits is for how many leaseDurations, at least, a member holds the old lock while another member
 // holds the new one.
 const mostWaits = 2
 
@@ -41,8 +41,8 @@ func (w *waiting) at() record.Instant {
 	return max(w.till, w.until)
 }
 
-// heldByAnother says whether a member other than this one holds the lock, and until when it
-// does if nothing more is heard of it; zero where its session tells.
+// heldByAnother says whether another member holds the lock, and until when if it stays silent; zero if
+// its session decides that.
 func (c *contest) heldByAnother() (held bool, till record.Instant) {
 	l := &c.state.Lock
 	if l.Owner != machine.Other {
@@ -54,7 +54,7 @@ func (c *contest) heldByAnother() (held bool, till record.Instant) {
 	return true, till
 }
 
-// tendMove lets go of the old lock, or comes back to it. c is the contest for it.
+// tendMove pauses c, the contest for the old lock, or resumes it.
 func (m *Member) tendMove(c *contest) {
 	w, now := c.waiting, m.now
 	patience := mostWaits * c.election.Timing.LeaseDuration
@@ -83,7 +83,7 @@ func (m *Member) tendMove(c *contest) {
 	m.rewake(c)
 }
 
-// tellOpposite warns once, if the holder of the new lock takes the old one as well: it moves
+// tellOpposite warns once if the holder of the new lock takes the old one as well: that member migrates
 // the election the other way.
 func (c *contest) tellOpposite(log logger) {
 	w, l := c.waiting, &c.state.Lock

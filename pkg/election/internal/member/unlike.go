@@ -14,18 +14,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A member compares what the others publish of themselves with its own. Where they differ in
-// what the rules go by, it waits by the longer lease and the larger drift at once; and it says
-// so, once, when that is no update under way.
+// A member compares the configuration that the others publish with its own. If timings differ, it goes by
+// the longer lease and the larger drift at once. It warns, once, if a difference lasts longer than an
+// update of the members takes.
 
-// setup sums up a member's elections: each digest is a sum over all of them, which costs
-// nothing to keep when one comes or goes.
+// setup sums up a member's elections: each digest is a sum over all of them, so it is cheap to update when
+// one comes or goes.
 type setup struct {
 	names, rules, timings uint64
 	// leases counts the elections of each leaseDuration.
 	leases map[time.Duration]int
-	// config and said are what the session says of it, kept until an election comes or goes (stale):
-	// each step asks.
+	// config and said are what the session publishes, cached since each step asks; stale once an election
+	// comes or goes.
 	config string
 	said   record.Setup
 	stale  bool
@@ -52,7 +52,7 @@ func (s *setup) remove(e *Election) {
 	s.stale = true
 }
 
-// published is what the session says of it: which elections there are, and the rest.
+// published is what the session publishes: a digest of the elections' names, and the rest.
 func (s *setup) published(c *Config) (config string, rest record.Setup) {
 	if s.config != "" && !s.stale {
 		return s.config, s.said
@@ -69,19 +69,19 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 	return s.config, s.said
 }
 
-// rulesOf is how an election is decided. What members may have each their own is not in it:
-// the renewal, and the store of a lock whose name is the same.
+// rulesOf is all that members must agree on about an election, except for timings. Members may differ in
+// the renewal, and in the store of a lock of the same name.
 func rulesOf(e *Election) string {
 	return fmt.Sprint(e.Lock, e.Policy, e.Bootstrap, e.Foreign.Sharing, e.Range, e.Outage.Mode, e.Outage.For)
 }
 
 func timingsOf(e *Election) string {
 	t := e.Timing
-	t.Drift = 0 // it is published by itself
+	t.Drift = 0 // the session publishes it by itself
 	return fmt.Sprint(t)
 }
 
-// hash is alike in every member, of earlier versions too.
+// hash must never change: members of different versions compare its results.
 func hash(name string, of ...string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // a hash never fails to write
@@ -97,10 +97,10 @@ func hash(name string, of ...string) uint64 {
 
 func digest(sum uint64) string { return strconv.FormatUint(sum, 36) }
 
-// unlike are the differences that were found.
+// unlike are the present differences to other members.
 type unlike struct {
 	known []noted
-	// next is when one of them has lasted for so long that somebody should look.
+	// next is when to warn of one of them, if it still lasts.
 	next record.Instant
 }
 
@@ -110,11 +110,11 @@ type noted struct {
 	warned bool
 }
 
-// lasting is how long a difference lasts that is no update under way.
+// lasting is how long an update of the members may cause a difference; then we warn.
 const lasting = 3 * time.Minute
 
-// compare takes up the timings that the others publish, and logs each difference that begins or
-// ends.
+// compare adopts the bounds of the timings that the others publish, and logs each difference that begins
+// or ends.
 func (m *Member) compare() {
 	own := m.says()
 	m.others = m.dir.Bounds(m.now, own)
@@ -139,7 +139,7 @@ func (m *Member) compare() {
 	})
 }
 
-// tendUnlike warns of what differs for too long, once.
+// tendUnlike warns once of each difference that lasts too long.
 func (m *Member) tendUnlike() {
 	m.unlike.next = 0
 	for i := range m.unlike.known {
@@ -161,7 +161,7 @@ func about(d session.Difference) []zap.Field {
 		zap.Int("members", len(d.Members)), zap.Strings("some", d.Members[:min(3, len(d.Members))])}
 }
 
-// groups are the differences to other groups whose members hold locks of ours.
+// groups returns a difference for each other group whose members hold locks of our elections.
 func (m *Member) groups() []session.Difference {
 	alive := m.dir.OtherGroups(m.now)
 	if len(alive) == 0 {

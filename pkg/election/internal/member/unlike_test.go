@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What the session says of the elections is what it would say had there never been others.
+// The published digests depend only on the present elections, not on those that were removed.
 func TestPublishedFollowsTheElections(t *testing.T) {
 	cfg := &Config{}
 	cfg.Timing.LeaseDuration = 2 * time.Second

@@ -17,36 +17,36 @@ import (
 // that of another kind of lock.
 type stream struct {
 	store Store
-	// names are the objects that are watched; nil for all that there are.
+	// names are the objects that we watch; nil for all.
 	names []string
 	// byLock are the contests whose locks are in the store.
 	byLock map[string]*contest
-	// watch is the one that is being read; zero for none.
+	// watch is the number of the current watch; zero for none.
 	watch uint64
-	// listSent is when the list that is under way was asked for.
+	// listSent is when the latest list was requested.
 	listSent record.Instant
-	// view is told beside each lock of the list that is being taken in; else nil.
+	// view goes with each lock of the list that we are handling; nil at other times.
 	view *machine.View
-	// restart: the stream is to be begun anew, with a list.
+	// restart: we ended the watch to begin it anew, with a list.
 	restart bool
-	// listing: its list has not come yet. begunAt is when it was begun, and beginAt when it is to be
-	// begun anew; zero for never.
+	// listing: its list has not come yet. begunAt is when we began it, and beginAt is when to begin it
+	// anew; zero for never.
 	listing          bool
 	begunAt, beginAt record.Instant
-	// heardAt is when it last said anything.
+	// heardAt is when it last showed anything.
 	heardAt record.Instant
-	// listPatience is how long a list may say nothing, once one was cut for that.
+	// listPatience is how long to wait for a list, set once we gave up on one; else zero.
 	listPatience time.Duration
 	// cut: it broke, and has not shown anything since.
 	cut bool
-	// newest is the newest revision of the store that this member was shown, by whatever.
+	// newest is the newest revision of the store that this member saw, in the stream or in an answer.
 	newest uint64
 }
 
-// reaches takes in that the store has come as far as the revision.
+// reaches notes that the store has reached the revision.
 func (s *stream) reaches(revision uint64) { s.newest = max(s.newest, revision) }
 
-// late says whether an election was added too late for the list that is or was read last.
+// late says whether an election was added after the latest list was requested.
 func (s *stream) late() bool {
 	for _, c := range s.byLock {
 		if !c.listed && c.began > s.listSent {
@@ -56,7 +56,7 @@ func (s *stream) late() bool {
 	return false
 }
 
-// streamOf is the stream of the store, which may not have begun yet.
+// streamOf is the stream of the store; it may not have begun yet.
 func (m *Member) streamOf(store Store) *stream {
 	for _, s := range m.streams {
 		if s.store == store {
@@ -81,8 +81,8 @@ func (m *Member) watchOf(watch uint64) *stream {
 // carriesSessions says whether the stream is that of the realm's own store.
 func (m *Member) carriesSessions(s *stream) bool { return s.store == Own }
 
-// begin has the stream watched. One that is being watched is begun anew, so that a list shows
-// everything there is.
+// begin begins the stream's watch. It ends a current one first, and begins again once that has ended: a new
+// watch lists everything.
 func (m *Member) begin(s *stream) {
 	s.heardAt, s.beginAt = m.now, 0
 	if s.watch != 0 {
@@ -102,16 +102,16 @@ func (m *Member) begin(s *stream) {
 	m.out.add(Watch{Watch: s.watch, Store: s.store, Names: slices.Clone(s.names)})
 }
 
-// leastBetweenLists is the time between two lists that show locks of new elections. What is
-// added meanwhile shares one, which may be of many thousand objects.
+// leastBetweenLists is the least time between two lists for new elections. A list may have many thousand
+// objects, so elections that are added meanwhile share one.
 const leastBetweenLists = time.Second
 
-// include sees to it that a list shows the locks of elections that were just added.
+// include makes sure that a list will show the locks of elections that were just added.
 func (m *Member) include(s *stream) {
 	at := s.begunAt.Add(leastBetweenLists)
 	switch {
 	case s.listing && s.names == nil && s.watch != 0:
-		// The list that is under way comes first, and then the one that it is too early for.
+		// The current list comes first. It is too early for these elections, so watched asks for another.
 	case s.watch == 0 || m.now >= at:
 		m.begin(s)
 	default:
@@ -119,8 +119,7 @@ func (m *Member) include(s *stream) {
 	}
 }
 
-// tendStreams begins those streams anew whose time has come, and the realm's when it has
-// gone silent.
+// tendStreams begins streams anew at their beginAt, and the realm's own when it has gone silent.
 func (m *Member) tendStreams() {
 	m.tendStream()
 	for _, s := range m.streams {
@@ -134,8 +133,8 @@ func (m *Member) tendStreams() {
 	}
 }
 
-// tendStream begins the realm's own stream anew when it has gone silent: it would show
-// our own beats at the least, so a member that hears nothing is blind.
+// tendStream begins the realm's own stream anew when it has gone silent: it should show at least our own
+// beats, so a silent one leaves us blind.
 func (m *Member) tendStream() {
 	s := m.streamOf(Own)
 	silent := s.heardAt.Add(m.patience(s))
@@ -144,22 +143,22 @@ func (m *Member) tendStream() {
 		return
 	}
 	if s.listing && (!m.own.Joined() || m.heardOf > s.begunAt) {
-		s.listPatience = 2 * m.patience(s) // it is slow; else the store is away, and may have lost it
+		s.listPatience = 2 * m.patience(s) // the list is slow; else the store is away, and may have lost it
 	}
 	if !m.hushed {
 		m.hushed = true
 		m.log.Warn(Silent)
 	}
-	m.broken(s) // whoever is away may be as alive as we are
+	m.broken(s) // holders that we do not hear may live as we do
 	m.begin(s)
 	m.streamNext = s.heardAt.Add(m.patience(s))
 }
 
-// mostListPatience bounds how long a list may say nothing; a store gives one up by then.
+// mostListPatience bounds how long to wait for a list; a store gives up on one by then.
 const mostListPatience = 30 * time.Second
 
-// patience is how long the realm's own stream may say nothing. A list takes as long as it
-// takes: each that is cut leaves the next one twice the time.
+// patience is how long the realm's own stream may be silent. A list may need long: after each that we
+// cut for silence, the next one gets twice the time.
 func (m *Member) patience(s *stream) time.Duration {
 	lease := m.cfg.Timing.LeaseDuration
 	if !s.listing {
@@ -168,14 +167,14 @@ func (m *Member) patience(s *stream) time.Duration {
 	return max(lease, min(s.listPatience, mostListPatience))
 }
 
-// excuse takes in that a beat of ours was refused: the realm's stream has none to show.
+// excuse resets the silence of the realm's stream after the store refused a beat: there is none to show.
 func (m *Member) excuse() {
 	s := m.streamOf(Own)
 	s.heardAt = max(s.heardAt, m.now)
 }
 
-// shows says whether the object is among those that are watched. One whose election was
-// added since then is not: its lack in a list says nothing.
+// shows says whether the stream watches the object. If its election was added later, it does not: then
+// the object's absence from a list means nothing.
 func (s *stream) shows(name string) bool {
 	if s.names == nil {
 		return true
@@ -184,7 +183,7 @@ func (s *stream) shows(name string) bool {
 	return found
 }
 
-// ended takes in that a stream is no longer read.
+// ended handles the end of a stream's watch.
 func (m *Member) ended(s *stream, err error) {
 	s.watch = 0
 	switch {
@@ -196,7 +195,7 @@ func (m *Member) ended(s *stream, err error) {
 	}
 }
 
-// watched takes in one event of a stream; at is when it came out of the store.
+// watched handles one event of a stream; at is when it came out of the store.
 func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 	s.heardAt = max(s.heardAt, at)
 	s.reaches(max(e.Revision, e.Entry.Version.Revision))
@@ -232,10 +231,10 @@ func (m *Member) isSession(s *stream, e lock.Entry) bool {
 	return m.carriesSessions(s) && s.byLock[e.Name] == nil && m.dir.Shows(e.Name, e.Record)
 }
 
-// listed takes in all that there is; what is not among it is absent.
+// listed handles a list of all objects. A lock that is not in it is absent.
 func (m *Member) listed(s *stream, e lock.Event) {
 	if m.carriesSessions(s) {
-		m.listedSessions(s, e) // first: whose a record is may follow from them
+		m.listedSessions(s, e) // first: a lock's owner may follow from the sessions
 		defer func() { s.view = nil }()
 	}
 	seen := make(map[string]bool, len(e.List))
@@ -253,7 +252,7 @@ func (m *Member) listed(s *stream, e lock.Event) {
 	for _, entry := range e.List {
 		if m.isSession(s, entry) {
 			seen[entry.Name] = true
-			m.sawBeat(entry) // last: it is worth what was shown before it
+			m.sawBeat(entry) // last: a beat counts only after all that the stream showed before it
 		}
 	}
 	if m.carriesSessions(s) {
@@ -272,8 +271,8 @@ func (m *Member) listedSessions(s *stream, e lock.Event) {
 	if !m.dir.List(m.now, s.listSent, e.Revision, sessions) {
 		m.restored()
 	}
-	// The view is told with each lock: beside an older record of it, others that have moved
-	// on meanwhile look as if they were gone.
+	// The new view goes with each lock of the list: beside an older record of a lock, a holder that has
+	// moved on since would look as if it were gone.
 	m.compare()
 	s.view, m.viewNext = m.dir.View(m.now, m.identity)
 	m.view, m.viewStale = s.view, false
@@ -284,7 +283,7 @@ func (m *Member) listedSessions(s *stream, e lock.Event) {
 	})
 }
 
-// shown gives one object to whom it concerns.
+// shown passes one object on to the directory, or to the contest for the lock.
 func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 	if m.isSession(s, e) {
 		m.viewStale = true
@@ -294,8 +293,8 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 		}
 		return
 	}
-	if s.view == nil { // else the view is that of the list
-		m.tendView() // whose the record is follows from the sessions shown before it
+	if s.view == nil { // else the list's view counts
+		m.tendView() // the record's owner follows from the sessions shown before it
 	}
 	m.showsDisowned(lockName{s.store, e.Name}, e)
 	c := s.byLock[e.Name]
@@ -312,14 +311,14 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 	}
 }
 
-// mayHear says whether what the stream shows of the lock is as new as the contest.
+// mayHear says whether the stream already shows the lock as of when the contest began, or later.
 func (c *contest) mayHear(s *stream, by machine.Source) bool {
 	c.listed = c.listed || c.stray || by == machine.List && c.began <= s.listSent
 	return c.listed
 }
 
-// known is what is shown, made of what the machine keeps already where that is the same: one
-// copy is enough of what a reply told first.
+// known returns the entry, with the record that the machine already has if that is the same. So we keep
+// one copy of a record that both an answer and the stream showed.
 func (c *contest) known(e lock.Entry) lock.Entry {
 	l := &c.state.Lock
 	if e.Record != nil && l.Record != nil && l.Record != e.Record && l.Version == e.Version && reflect.DeepEqual(l.Record, e.Record) {

@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What the machine keeps stands for what is shown only where both say the same: an
-// admission webhook may have changed what we wrote.
+// The machine's copy replaces the shown record only if both are equal: an admission webhook may have
+// changed what we wrote.
 func TestOneCopyOfWhatIsTheSame(t *testing.T) {
 	version := record.Version{UID: "u", Revision: 7}
 	wrote := func(token record.Token) *record.Record {

@@ -7,9 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A break of the stream hides what happened to a session. A stranger who broke it twice, or who put
-// back what it said before, makes the list show what was known: yet somebody may live (rule
-// unknown-is-waited-out).
+// A break of the stream hides changes of a session. If a stranger edits it twice, or restores an earlier
+// record, the list shows what we knew before. Yet its owner may live (rule unknown-is-waited-out).
 func TestABreakStartsTheWaitAnew(t *testing.T) {
 	for what, said := range map[string]*record.Mark{
 		"broken":   nil,
@@ -38,8 +37,8 @@ func TestABreakStartsTheWaitAnew(t *testing.T) {
 	}
 }
 
-// A store that was restored may reach the same revision again, with another history: the
-// same revision of another object says so, in a list and in a read alike.
+// A restored store may reach the same revision again, with another history. We detect that if another
+// object has the same revision, in a list and in a read alike.
 func TestTheSameRevisionOfAnotherObject(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {
@@ -63,8 +62,8 @@ func TestTheSameRevisionOfAnotherObject(t *testing.T) {
 	}
 }
 
-// A session that was shown unbound stays tampered with until its owner beats again, though
-// what was taken from it is put back before anybody looks.
+// A session that the stream showed unbound counts as tampered until its owner beats again, even if a
+// stranger restores the record before anybody looks.
 func TestPutBackIsNotUntouched(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

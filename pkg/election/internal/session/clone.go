@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Clone is a copy that shares nothing with the directory that either of them changes. What
-// explores every state goes on from one in more than one way.
+// Clone returns a copy; the two share only what neither changes. Package explore clones to try several
+// continuations of one state.
 func (d *Directory) Clone() *Directory {
 	c := *d
 	c.slots = slices.Clone(d.slots) // a slot is never written to
 	return &c
 }
 
-// Clone is a copy of the session, with a copy of its directory.
+// Clone returns a copy of the session; dir is the copy of its directory.
 func (o *Own) Clone(dir *Directory) *Own {
 	c := *o
 	c.dir = dir

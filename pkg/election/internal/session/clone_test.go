@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What a copy does must not be seen in what it was copied from.
+// A clone must not change its original.
 func TestCloneSharesNothing(t *testing.T) {
 	d := NewDirectory("edge", record.Timing{})
 	d.slots = slices.Grow([]*slot{{name: "a"}, {name: "b"}}, 4)
@@ -41,7 +41,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 }
 
-// Clone must know all that is not copied with the struct.
+// Clone must handle every field that an assignment of the struct does not copy.
 func TestCloneKnowsAllThatIsShared(t *testing.T) {
 	known := []string{"Own.dir", "Own.fallen", "Own.ending", "Own.unfit", "Own.sent", "Directory.slots", "Directory.view"}
 	for _, of := range []reflect.Type{reflect.TypeFor[Own](), reflect.TypeFor[Directory]()} {

@@ -10,31 +10,31 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// common is how the names of all sessions begin.
+// common is the prefix of the names of all sessions.
 const common = "primacy-"
 
-// Prefix is how the names of a group's sessions begin.
+// Prefix is the prefix of the names of a group's sessions.
 func Prefix(group string) string { return common + group + "-" }
 
-// SlotName is the n-th name that a host or Pod has for its sessions.
+// SlotName is the n-th name that a host or Pod may use for a session.
 func SlotName(group, host string, n int) string {
 	return Prefix(group) + host + "-" + strconv.Itoa(n)
 }
 
-// Directory is what the sessions of a group show, as this member has seen them. It keeps those
-// of other groups, too: one of their members may hold a lock that ours take part in.
+// Directory holds the sessions of a group, as this member has seen them. It holds those of other groups,
+// too: one of their members may hold a lock of our elections.
 type Directory struct {
 	group  string
 	prefix string // of the names of our group's sessions
 	timing record.Timing
 	slots  []*slot // ordered by name
-	// synced says whether a list has been seen.
+	// synced: we have seen a list.
 	synced bool
-	// provenAt is when the last beat of our own went out that the stream has shown: it has
-	// shown all that was stored before.
+	// provenAt is when we sent the last of our own beats that the stream has shown. The stream has also
+	// shown everything that was stored before that.
 	provenAt record.Instant
-	// goneTo is the newest revision at which a session was shown to be absent, and goneAt when
-	// that was: what is older, and not known, was deleted since.
+	// goneTo is the newest revision at which we saw a session absent, and goneAt is when. An older
+	// session that we do not know was deleted since.
 	goneTo uint64
 	goneAt record.Instant
 	// others is what Bounds returned last.
@@ -47,36 +47,36 @@ type slot struct {
 	name    string
 	record  *record.Record
 	version record.Version
-	// at is when it was last shown, changedAt when its owner last beat.
+	// at is when we last saw it, changedAt when we last saw its owner beat.
 	at, changedAt record.Instant
-	// bornAt is the first sight of the member that holds it.
+	// bornAt is when we first saw its present holder.
 	bornAt record.Instant
-	// owner is who held it last by a bound record, and beat the highest one of its. duration and
-	// setup are what stood beside that beat (rule observers-clock).
+	// owner is the last holder in a bound record, and beat is its highest beat. duration and
+	// setup are what the owner wrote with that beat (rule observers-clock).
 	owner    string
 	beat     uint64
 	duration time.Duration
 	setup    record.Setup
-	// disowned are the locks that the owner disowned, as it said beside that beat.
+	// disowned are the locks that the owner disowned, as it wrote with that beat.
 	disowned []record.Disowned
-	// ended: it was shown ended since that owner had it. A session ends once (rule a-session-ends-once).
+	// ended: we saw the owner's session ended. A session ends once (rule a-session-ends-once).
 	ended bool
-	// tampered: since that beat the session was shown unbound, though it may be bound again; or
-	// it is its owner's again after its end.
+	// tampered: since that beat we saw the session unbound, though it may be bound again; or it shows its
+	// owner again after its end.
 	tampered bool
 }
 
-// NewDirectory is an empty directory; timing is that of the sessions.
+// NewDirectory returns an empty directory; timing is that of the sessions.
 func NewDirectory(group string, timing record.Timing) *Directory {
 	return &Directory{group: group, prefix: Prefix(group), timing: timing, view: &machine.View{}}
 }
 
-// find is where the slot of that name is, or would be.
+// find returns the index at which the slot of that name is, or would be.
 func (d *Directory) find(name string) (at int, exists bool) {
 	return slices.BinarySearchFunc(d.slots, name, func(s *slot, name string) int { return strings.Compare(s.name, name) })
 }
 
-// slot of that name; nil where there is none.
+// slot returns the slot of that name; nil if there is none.
 func (d *Directory) slot(name string) *slot {
 	if at, exists := d.find(name); exists {
 		return d.slots[at]
@@ -93,14 +93,14 @@ func (d *Directory) remove(name string) {
 // Owns says whether an object of that name belongs among the sessions: a lock never does.
 func (d *Directory) Owns(name string) bool { return strings.HasPrefix(name, d.prefix) }
 
-// Shows says whether an object that is no lock of ours belongs among the sessions: one of our
-// group by its name, one of another group by what it says, or said, of itself.
+// Shows says whether an object that is no lock of ours belongs among the sessions: in our group its name
+// tells, in another group its record, or an earlier one.
 func (d *Directory) Shows(name string, r *record.Record) bool {
 	return d.Owns(name) || strings.HasPrefix(name, common) && (r != nil && r.IsSession() || d.slot(name) != nil)
 }
 
-// Observe takes in one object, or its absence, as a stream, a read or the reply to a
-// write showed it. What is not newer than what is known changes nothing.
+// Observe records one object, or its absence, as a stream, a read or the answer to a write showed it. It
+// ignores what is not newer than what the directory knows.
 func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v record.Version) {
 	at, exists := d.find(name)
 	switch {
@@ -117,22 +117,21 @@ func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v
 	}
 }
 
-// absent takes in that the stream has shown all deletions up to the revision.
+// absent notes that we know all deletions up to the revision.
 func (d *Directory) absent(now record.Instant, revision uint64) {
 	if revision > d.goneTo {
 		d.goneTo, d.goneAt = revision, now
 	}
 }
 
-// returned says whether a request that was sent at the instant sent showed an object that had
-// been deleted before: then the store was restored to an earlier state.
+// returned says whether a request, sent at the instant sent, showed an object that had been deleted
+// before: then the store was restored to an earlier state.
 func (d *Directory) returned(name string, v record.Version, sent record.Instant) bool {
 	return d.slot(name) == nil && v.Revision <= d.goneTo && d.goneAt < sent
 }
 
-// Read takes in what a consistent read, sent at the instant sent, showed of one session.
-// It returns false where that is less than was known before: the store was restored to an
-// earlier state.
+// Read records what a consistent read, sent at the instant sent, showed of one session. It returns false
+// if that is older than what we knew then: the store was restored to an earlier state.
 func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record, v record.Version) bool {
 	if r == nil {
 		d.Vanished(name, sent)
@@ -144,19 +143,19 @@ func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record
 	}
 	d.Observe(now, name, r, v)
 	if s := d.slot(name); known != nil && s != known {
-		s.changedAt = now // what it ran ahead of may show a beat, and is not looked at any more (rule unknown-is-waited-out)
+		s.changedAt = now // the read may have skipped a beat (rule unknown-is-waited-out)
 	}
 	return true
 }
 
-// outlived says whether an object of that version is history, or of another one: a revision
-// stands for one version only, unless the store was restored.
+// outlived says whether that version is older than the known one, or shows another history of the store: a
+// revision stands for one version only, unless the store was restored.
 func (s *slot) outlived(v record.Version) bool {
 	return v.Revision < s.version.Revision || v.Revision == s.version.Revision && v != s.version
 }
 
-// Vanished takes in that a consistent read, sent at the instant sent, found no object. It
-// counts unless something was shown since.
+// Vanished records that a consistent read, sent at the instant sent, found no object. It
+// counts unless we saw the object since.
 func (d *Directory) Vanished(name string, sent record.Instant) {
 	if s := d.slot(name); s != nil && s.at <= sent {
 		d.remove(name)
@@ -170,9 +169,8 @@ type Shown struct {
 	Version record.Version
 }
 
-// List takes in all the sessions there are, as a consistent list sent at the instant
-// sent showed them. It returns false where the list shows less than was known before:
-// the store was restored to an earlier state.
+// List records all sessions, as a consistent list requested at the instant sent showed them. It returns
+// false if the list is older than what we knew then: the store was restored to an earlier state.
 func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown) bool {
 	consistent := revision >= d.goneTo || sent <= d.goneAt
 	shown := make(map[string]bool, len(all))
@@ -184,7 +182,7 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 		}
 		d.Observe(now, e.Name, e.Record, e.Version)
 		if s := d.slot(e.Name); known != nil && s != known {
-			s.changedAt = now // its owner may have beaten during a break of the stream, whatever is shown now (rule unknown-is-waited-out)
+			s.changedAt = now // it may have beaten while the stream was broken (rule unknown-is-waited-out)
 		}
 	}
 	d.slots = slices.DeleteFunc(d.slots, func(s *slot) bool {
@@ -192,7 +190,7 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 			return false
 		}
 		if s.version.Revision > revision && s.at < sent {
-			consistent = false // it was never deleted, it has not been made yet
+			consistent = false // nobody deleted it: the list is from before it was made
 		}
 		return s.version.Revision <= revision
 	})
@@ -201,7 +199,7 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 	return consistent
 }
 
-// after is the slot once it shows r: the clocks that the change starts are started.
+// after is the slot once it shows r. It starts the clocks that the change starts.
 func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
 	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
 	if r.Bound() {
@@ -216,13 +214,13 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 	switch bound := r.Bound(); {
 	case bound && r.Holder == "":
 		s.owner, s.beat, s.ended = before.owner, before.beat, s.ended || before.ended
-		if before.duration != 0 { // an end does not change how long others wait for its terms
+		if before.duration != 0 { // an end does not change how long others wait for the owner's terms
 			s.duration, s.setup = before.duration, before.setup
 		}
-	case bound && s.owner != before.owner: // the slot is used again
+	case bound && s.owner != before.owner: // another member uses the slot now
 	case bound && s.beat > before.beat:
 		s.ended, s.tampered = before.ended, before.ended
-	default: // a stranger's edit, which shortens nothing
+	default: // a stranger's edit: it must not shorten the wait
 		s.tampered = before.tampered || !bound || before.ended
 		s.owner, s.beat, s.ended = before.owner, before.beat, before.ended
 		s.duration, s.setup, s.disowned = before.duration, before.setup, before.disowned
@@ -236,9 +234,9 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 	return s
 }
 
-// durationOf is how long a session lasts. A live one says so twice, and its member's longest lease is no
-// shorter. So the middle one of the three is long enough though a stranger edited one, and no longer than
-// that lease. Members of an earlier version publish no longest lease.
+// durationOf is how long a session lasts. A live one has that in two fields, and its member's longest lease
+// in a third is no shorter. If a stranger edited one of them, the middle one is still long enough, and no
+// longer than that lease. Members of an earlier version publish no longest lease.
 func durationOf(r *record.Record) time.Duration {
 	if r.Member == nil || r.Member.LongestLease == 0 {
 		return r.Mark.Duration
@@ -262,19 +260,18 @@ func beatOf(r *record.Record) uint64 {
 	return r.Mark.Beat
 }
 
-// state is what a slot is worth.
+// state is the state of a slot's session.
 type state int
 
 const (
 	live state = iota + 1
 	expired
 	ended
-	// alien: another group's.
+	// alien: it belongs to another group.
 	alien
 )
 
-// endOf is when a session stops being live unless it beats again. One that cannot be
-// read is waited out like one that can.
+// endOf is when a session expires unless it beats again, whether or not we can read it.
 func (d *Directory) endOf(s *slot) record.Instant {
 	t := d.timing.Among(d.others)
 	if s.duration != 0 {
@@ -299,8 +296,9 @@ func (d *Directory) stateOf(s *slot, now record.Instant) state {
 	return live
 }
 
-// View is the living members but one, in a fixed order, all sessions, and the instant at
-// which it changes by itself; zero for never. While nothing changes it is the same view.
+// View returns the living members except without, in a fixed order, and all sessions. changes is the
+// instant at which the view changes by itself; zero for never. While nothing changes, View returns the same
+// pointer.
 func (d *Directory) View(now record.Instant, without string) (view *machine.View, changes record.Instant) {
 	var few [16]living
 	all := few[:0]
@@ -344,16 +342,16 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 	return d.view, changes
 }
 
-// session is what the slot says of whoever held it.
+// session is the slot in the machine's terms.
 func (d *Directory) session(s *slot, now record.Instant) machine.Session {
 	if d.isAlien(s) && now >= d.endOf(s) {
-		return machine.Session{} // its owner is gone, and nobody here ends it: what it renewed is waited out
+		return machine.Session{} // its owner is gone, but we may not end it: others wait out its locks
 	}
 	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released(), Disowned: s.disowned}
 }
 
-// isOlder says whether the slot is that of another member that lives and knows nothing of locks
-// that are disowned.
+// isOlder says whether the slot is that of another living member whose version does not know disowned
+// locks.
 func (d *Directory) isOlder(s *slot, now record.Instant, without string) bool {
 	holder := holderOf(s.record)
 	return holder != "" && holder != without && s.record.Member != nil && s.record.Member.Protocol < 1 && now < d.endOf(s)
@@ -377,10 +375,10 @@ func (l living) shownBy(p machine.Peer) bool {
 	return l.identity == p.Identity && l.trust == p.Trust && l.member.Equal(&p.Member)
 }
 
-// Expired are the sessions whose owners are gone but did not end them, once that is
-// certain: the stream has shown a beat of ours that went out after the session's end, so it
-// would have shown one of its owner's that was stored before. next is when there may be one
-// more, zero for never; and unproven the end of a session that only the proof is lacking for.
+// Expired returns in dead the sessions that expired without an end, once that is proven: the stream has
+// shown a beat that we sent after the session expired, so it would have shown an earlier beat of the owner.
+// next is when another one may expire; zero for never. unproven is the latest end of a session for which
+// only the proof is missing.
 func (d *Directory) Expired(now record.Instant) (dead []Shown, next, unproven record.Instant) {
 	for _, s := range d.slots {
 		if is := d.stateOf(s, now); is == ended || is == alien {
@@ -400,13 +398,12 @@ func (d *Directory) Expired(now record.Instant) (dead []Shown, next, unproven re
 	return dead, next, unproven
 }
 
-// probation is how long a member that fell must be seen alive before it is worth a move.
+// probation is how long we must see a fallen member alive before a lock may move to it.
 func (d *Directory) probation(fallen int) time.Duration {
 	return record.Doubled(d.timing.StandDown, fallen-1)
 }
 
-// Ending says how a session ended, in the words of the member that ended it; empty while it has
-// not.
+// Ending says how a session ended, in the words of the member that ended it; empty if it has not ended.
 func (d *Directory) Ending(name string) string {
 	s := d.slot(name)
 	if s == nil || s.record == nil || !s.record.Released() || len(s.record.History) == 0 {
@@ -415,8 +412,8 @@ func (d *Directory) Ending(name string) string {
 	return s.record.History[len(s.record.History)-1].Why
 }
 
-// EndedRecord is the record that ends a session for good: nobody holds it, and our mark
-// says so too. by is who ends it; the member it belonged to stays on record.
+// EndedRecord is the record that ends a session for good: it has no holder, and the mark agrees. by is the
+// identity of the member that ends it. The Member of the session stays in the record.
 func EndedRecord(r *record.Record, by, why string) record.Record {
 	e := *r
 	e.Holder = ""
@@ -456,8 +453,8 @@ func (d *Directory) hostSlots(host string) []*slot {
 	return found
 }
 
-// freeSlot is the first slot of the host that may be used: absent (then the version is
-// zero), ended, or expired; and not at the version at which it is unfit.
+// freeSlot is the first slot of the host that a new session may use: absent (then the version is
+// zero), ended, or expired. It skips a slot that is still at its unfit version.
 func (d *Directory) freeSlot(host string, now record.Instant, unfit map[string]record.Version) Shown {
 	for n := 0; ; n++ {
 		name := SlotName(d.group, host, n)

@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What a session disowns counts as its owner wrote it, beside a beat of its own, and so does what
-// a living member, of whatever group, understands of that.
+// Only the owner's own beats decide what a session disowns, and whether a living member, of whatever group,
+// knows disowned locks.
 func TestDisownedBesideABeat(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package session is about the members of a group: each has a session, a Lease of its
-// own that it renews by numbered beats, and all sessions together are the Directory of
-// who lives and what they publish. A session ends once, for good (rule a-session-ends-once).
+// Package session keeps the sessions of a group's members. Each member has one, a Lease of its own that it
+// renews by numbered beats. All sessions together are the Directory: it shows which members live and what
+// they publish. A session ends once, for good (rule a-session-ends-once).
 //
-// Own keeps this member's session, Directory knows everybody's. Both are plain state:
-// they are told what happened and when, and say what to do; they have no clock, no I/O
-// and no goroutine. One goroutine owns both.
+// Own is this member's session, Directory everybody's. Both are plain state: a caller passes in what
+// happened and when, and gets back what to do. They have no clock, no I/O and no goroutine. One goroutine
+// owns both.
 package session

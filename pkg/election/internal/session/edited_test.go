@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Rule observers-clock: a session says in three places how long it lasts. Whichever of them a stranger
-// edited before anybody saw it, others wait for as long as its owner meant, and no longer than for the
+// Rule observers-clock: a session says in three fields how long it lasts. If a stranger edits one of them
+// before anybody saw it, others still wait at least as long as its owner meant, and no longer than for the
 // owner's longest lease.
 func TestOneEditedDurationDoesNotCount(t *testing.T) {
 	const lasts, longest = 20 * time.Second, 40 * time.Second
@@ -51,7 +51,7 @@ func TestAnEditedEndIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Edits of an end, and of what the member says beside a beat that was seen before, make nobody wait.
+// A stranger's edits of an ended session, or beside a beat that we saw before, make nobody wait.
 func TestOthersAreWaitedForAsLongAsTheyMeant(t *testing.T) {
 	const lasts = 20 * time.Second
 	own := record.Member{Identity: "own", Config: "ours"}

@@ -8,8 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A store that was restored holds an earlier version of a dead member's session than we
-// know, which nobody will ever change: our tries to end it fail, and only a read tells why.
+// A restored store may hold an earlier version of a dead member's session than we know. Nobody changes it
+// any more, so our attempts to end it fail, and only a read shows why.
 func TestWhatCannotBeEndedIsRead(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// late is a directory and one session of it, of which replies, reads, lists and the stream tell
-// in any order.
+// late is a directory and one session, which answers, reads, lists and the stream show in any order.
 type late struct {
 	*Directory
 	name string
@@ -43,8 +42,8 @@ func (l *late) read(now, sent record.Instant, revision uint64) (consistent bool)
 	return l.Read(now, sent, l.name, r, v)
 }
 
-// What tells late of a session that the stream showed deleted does not bring it back; what
-// was stored after the deletion does.
+// After the stream showed a session deleted, late news from before the deletion does not bring it back;
+// news from after the deletion does.
 func TestWhatWasDeletedStaysDeleted(t *testing.T) {
 	for what, tell := range map[string]func(*late, uint64){
 		"a reply": func(l *late, v uint64) { l.reply(4*second, v) },
@@ -71,7 +70,7 @@ func TestWhatWasDeletedStaysDeleted(t *testing.T) {
 	}
 }
 
-// A reply of before a list that lacks the session does not bring it back.
+// An answer from before a list without the session does not bring it back.
 func TestWhatAListLacksStaysAway(t *testing.T) {
 	l := newLate(t)
 	l.List(1*second, 1*second, 10, l.shown(5))
@@ -81,8 +80,7 @@ func TestWhatAListLacksStaysAway(t *testing.T) {
 	}
 }
 
-// What was asked for after a deletion was seen, and shows what is older, says that the store
-// was restored.
+// If a request sent after we saw a deletion shows an older object, the store was restored.
 func TestWhatWasDeletedReturns(t *testing.T) {
 	restored := func() *late {
 		l := newLate(t)
@@ -107,8 +105,8 @@ func TestWhatWasDeletedReturns(t *testing.T) {
 	}
 }
 
-// A list that was asked for after a session was seen, and is of before it was made, says that
-// the store was restored; one that was asked for earlier says nothing, and takes nothing away.
+// If a list requested after we saw a session is from before it was made, the store was restored. A list
+// requested earlier proves nothing, and removes nothing.
 func TestAListOfBeforeASession(t *testing.T) {
 	for _, c := range []struct {
 		sent       record.Instant

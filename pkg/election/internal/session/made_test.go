@@ -8,9 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A session is made as soon as the stream shows it, whether or not the write was answered:
-// terms may stand on it. If the same burst shows its end, nothing is written under its
-// identity any more (rule a-session-ends-once).
+// A session exists as soon as the stream shows it, even if the write is not answered: terms may rely on it.
+// If the same burst shows its end, we write nothing under its identity any more (rule a-session-ends-once).
 func TestWhatWasSeenIsMade(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

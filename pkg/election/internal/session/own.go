@@ -8,10 +8,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Config is what does not change about this member's session.
+// Config is the part of this member's session that does not change.
 type Config struct {
 	Group string
-	// Host is the Pod's or host's name; it names the slots.
+	// Host is the Pod's or host's name. The slots' names are made of it.
 	Host   string
 	Timing record.Timing
 }
@@ -26,37 +26,37 @@ type Own struct {
 	slot string
 	uid  string
 	beat uint64
-	// inFlight is the beat of the write that was not answered yet; zero for none.
+	// inFlight is the beat of the write without an answer yet; zero for none.
 	inFlight uint64
-	// read is whether the slot must be read before the next write.
+	// read says whether we must read the slot before the next write.
 	read reading
-	// onto is what the last write that was to make the session replaces; doubtful, that its
-	// outcome is unknown.
+	// onto is the version that our last write to create the session replaces. doubtful: such a write had
+	// an unknown outcome.
 	onto     record.Version
 	doubtful bool
-	// unfit are the slots that a session cannot be written to as they are, by name.
+	// unfit are the slots to which the store accepts no session, by name, each with the version at which.
 	unfit map[string]record.Version
-	// published is what the last committed beat said.
+	// published is what the last beat that we sent said.
 	published record.Member
 	// beatAt is when the next beat is due, retryAt the earliest instant after a failure.
 	beatAt, retryAt record.Instant
 	joinedAt        record.Instant
-	// fallen are the beats that unended sessions of this host showed when we joined: one
-	// that beats on is a sibling and counts no more.
+	// fallen are the sessions of this host that had not been ended by their owners when we joined. One
+	// that beats on is a living sibling, and no longer counts.
 	fallen []fallen
 	// ending are the sessions of others that we asked to end, by name.
 	ending map[string]ending
 	lost   Reason
-	// sent are the last beats and when each went out.
+	// sent are our last beats, each with when we sent it.
 	sent []sentBeat
-	// leaveSoon: Leave was called while the session was being made.
+	// leaveSoon: Leave was called while we were creating the session.
 	leaveSoon bool
 }
 
-// ending is a try to end another's session.
+// ending is an attempt to end another member's session.
 type ending struct {
 	onto record.Version
-	// next is when it may be tried again.
+	// next is when we may try again.
 	next record.Instant
 }
 
@@ -65,7 +65,7 @@ type sentBeat struct {
 	at   record.Instant
 }
 
-// maxSent is how many beats are kept in mind until they are seen.
+// maxSent is how many of our last beats we can still recognize.
 const maxSent = 32
 
 type fallen struct {
@@ -91,7 +91,7 @@ const (
 	over
 )
 
-// Reason is why a session ended that its owner did not want to end.
+// Reason is why a session ended against its owner's will.
 type Reason string
 
 const (
@@ -110,8 +110,8 @@ type Write struct {
 	Name   string
 	Record record.Record
 	If     record.Version
-	// Beat is the number by which WriteDone answers; zero for the ending of another
-	// member's session, which needs no answer.
+	// Beat is the number to pass to WriteDone; zero for a write that ends another
+	// member's session and needs no answer.
 	Beat uint64
 }
 
@@ -121,14 +121,13 @@ type Read struct{ Name string }
 func (Write) action() {}
 func (Read) action()  {}
 
-// NewOwn is a session that has not joined yet. Everything that the directory learns, the
-// session knows.
+// NewOwn returns a session that has not joined yet. It reads dir, so it knows all that dir learns.
 func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
 	return &Own{cfg: cfg, dir: dir, member: member, phase: joining, ending: map[string]ending{}, unfit: map[string]record.Version{}}
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
-// Fallen is the session's own business.
+// The session sets Fallen itself.
 func (o *Own) Publish(m record.Member) { o.member = m }
 
 // Leave ends the session, once every runner has returned and every lock is released.
@@ -137,7 +136,7 @@ func (o *Own) Leave() {
 	case o.phase == joining && o.inFlight == 0 && o.read == notNeeded:
 		o.phase = over
 	case o.phase == joining:
-		o.leaveSoon = true // a write may yet make a session that must be ended
+		o.leaveSoon = true // our write may still create a session, which we must end
 	case o.phase == alive:
 		o.phase = leaving
 	}
@@ -146,11 +145,11 @@ func (o *Own) Leave() {
 // Abandon gives the session up without ending it; it will expire.
 func (o *Own) Abandon() { o.phase = over }
 
-// Seen says which beat of ours it is that the stream, or the list that it begins with, shows
-// under a name; false where it is none, or one that is long forgotten. What our session
-// renews lasts from when that was sent (rule seen-not-assumed). Whoever is told must have been shown, by the
-// same stream, all records that changed before. The session counts as made from here on: terms
-// may stand on it, so its end is one even where the write is never answered (rule a-session-ends-once).
+// Seen returns the beat of ours that the stream, or its first list, shows under a name; false if it is none
+// of ours, or too old. Locks that our session renews are valid counted from when we sent that beat (rule
+// seen-not-assumed). Before the caller uses it, it must have handled all records that the same stream
+// showed earlier. From here on the session exists, even if the write is never answered: terms may rely on
+// it, so it can end (rule a-session-ends-once).
 func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.Version) (machine.Beat, bool) {
 	if o.phase == over || name != o.slot || r == nil || !r.Bound() || r.Holder != o.member.Identity || o.uid != "" && o.uid != v.UID {
 		return machine.Beat{}, false
@@ -164,21 +163,21 @@ func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.V
 	return machine.Beat{Session: name, UID: v.UID, Sent: o.sent[i].at}, true
 }
 
-// Lost says why the session has ended without our doing; false while it has not.
-// Nothing is written under its identity any more.
+// Lost says why the session ended against our will; false if it did not. Once it did, nothing is written
+// under its identity any more.
 func (o *Own) Lost() (Reason, bool) { return o.lost, o.lost != "" }
 
-// Over says whether the session is behind us: left or lost.
+// Over says whether the session is over: left, lost or abandoned.
 func (o *Own) Over() bool { return o.phase == over }
 
-// Joined says whether the session has been written.
+// Joined says whether the session exists, as far as we know.
 func (o *Own) Joined() bool { return o.phase == alive || o.phase == leaving }
 
 // Name is the session object's name; empty before it was written.
 func (o *Own) Name() string { return o.slot }
 
 // ProvenAt is when the others will trust this member again after its last fall (rule no-flapping);
-// zero when it never fell.
+// zero if it never fell.
 func (o *Own) ProvenAt() record.Instant {
 	if o.phase != alive || o.published.Fallen == 0 {
 		return 0
@@ -186,8 +185,8 @@ func (o *Own) ProvenAt() record.Instant {
 	return o.joinedAt.Add(o.dir.probation(o.published.Fallen))
 }
 
-// WriteDone answers the Write with that beat. A committed record must be given to the
-// directory first.
+// WriteDone answers the Write with that beat. If it was committed, Observe its record in the directory
+// first.
 func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Answer, version record.Version) {
 	if beat != o.inFlight {
 		return
@@ -204,13 +203,13 @@ func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Answer,
 		o.doubtful = true
 	}
 	if outcome != machine.Refused {
-		o.read = needed // what the slot says now must be known before the next write
+		o.read = needed // we must know the slot's present record before the next write
 	}
 }
 
-// Unfit takes in that the store finds what the Write with that beat would make of the object to be
-// no valid one: a stranger may have filled it up. WriteDone must follow. A session that is still to
-// be made goes to the next slot then, unless it was to create the object.
+// Unfit says that the store rejects the Write with that beat as an invalid object: a stranger may have
+// filled it up. Call it before WriteDone. If the Write was to create the session in an existing object, the
+// session tries the next slot.
 func (o *Own) Unfit(beat uint64) {
 	if beat == o.inFlight && o.phase == joining && o.onto.UID != "" {
 		o.unfit[o.slot] = o.onto
@@ -228,14 +227,14 @@ func (o *Own) join(now record.Instant, uid string) {
 	}
 }
 
-// ReadDone answers a Read of that name. What it showed must be given to the directory first.
+// ReadDone answers a Read of that name. Give its result to the directory first.
 func (o *Own) ReadDone(name string) {
 	if name == o.slot {
 		o.read = notNeeded
 	}
 }
 
-// ReadFailed answers a Read of that name that showed nothing.
+// ReadFailed answers a Read of that name that failed.
 func (o *Own) ReadFailed(now record.Instant, name string) {
 	if name == o.slot {
 		o.read = needed
@@ -243,7 +242,7 @@ func (o *Own) ReadFailed(now record.Instant, name string) {
 	}
 }
 
-// Step says what to do now, and the instant at which to ask again; zero for never.
+// Step returns what to do now, and the instant of the next Step; zero for never.
 func (o *Own) Step(now record.Instant) (actions []Action, next record.Instant) {
 	wake := func(at record.Instant) {
 		if at != 0 && (next == 0 || at < next) {
@@ -285,9 +284,9 @@ func (o *Own) watchOver(now record.Instant) {
 	if o.phase == joining {
 		switch {
 		case s != nil && holderOf(s.record) == o.member.Identity:
-			o.join(now, s.version.UID) // seen before, or without, the reply
+			o.join(now, s.version.UID) // seen before the answer, or without one
 		case o.doubtful && (s == nil && !o.onto.IsZero() || s != nil && s.version != o.onto):
-			// It may have been made, and ended before we saw it (rule a-session-ends-once).
+			// Our write may have created it, and somebody ended it before we saw it (rule a-session-ends-once).
 			lose(LostEnded)
 		}
 	}
@@ -312,7 +311,7 @@ func (o *Own) watchOver(now record.Instant) {
 func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 	switch o.phase {
 	case joining:
-		if o.leaveSoon { // what was asked for did not come to be
+		if o.leaveSoon { // our write did not create a session
 			o.phase = over
 			return Write{}, false
 		}
@@ -366,13 +365,13 @@ func (o *Own) record(now record.Instant) record.Record {
 	}
 }
 
-// countFallen looks at the earlier sessions of this host that their owner did not end
-// (rule no-flapping), before one of them is overwritten. A later one that was forgiven, and that its owner
-// ended, makes up for those before it.
+// countFallen collects the earlier sessions of this host that their owners did not end (rule no-flapping),
+// before we overwrite one of them. A session that its owner ended with no falls counted cancels all older
+// ones.
 func (o *Own) countFallen() {
 	o.fallen = nil
 	slots := o.dir.hostSlots(o.cfg.Host)
-	var forgiven uint64 // the revision of the last such end
+	var forgiven uint64 // the revision of the last end that cancels
 	for _, s := range slots {
 		if s.record.Group == o.cfg.Group && endedByOwner(s.record) && s.record.Member.Fallen == 0 {
 			forgiven = max(forgiven, s.version.Revision)
@@ -386,8 +385,8 @@ func (o *Own) countFallen() {
 	}
 }
 
-// fallenNow is what to publish: it forgets siblings that turn out to be alive, and all
-// of it after living twice the probation.
+// fallenNow is the number of falls to publish. It forgets sessions that turn out to be living siblings', and
+// all falls once we have lived for twice the probation.
 func (o *Own) fallenNow(now record.Instant) int {
 	o.fallen = slices.DeleteFunc(o.fallen, func(f fallen) bool {
 		s := o.dir.slot(f.slot)
@@ -403,7 +402,7 @@ func (o *Own) fallenNow(now record.Instant) int {
 	return n
 }
 
-// endOthers ends the sessions of the dead. Anyone may; whoever comes second conflicts.
+// endOthers ends the expired sessions of others. Every member may; the second one's write conflicts.
 func (o *Own) endOthers(now record.Instant, wake func(record.Instant)) []Action {
 	if o.phase != alive {
 		return nil
@@ -421,7 +420,7 @@ func (o *Own) endOthers(now record.Instant, wake func(record.Instant)) []Action 
 			continue
 		}
 		if tried.onto == d.Version {
-			// Nothing that the stream showed tells why it failed: the store may have been restored.
+			// The stream does not show why the last attempt failed: the store may have been restored. Read it.
 			actions = append(actions, Read{Name: d.Name})
 		}
 		o.ending[d.Name] = ending{onto: d.Version, next: now.Add(max(o.cfg.Timing.RenewInterval, time.Second))}

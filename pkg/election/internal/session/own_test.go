@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// joiner is a member that makes its session.
+// joiner is a member that creates its session.
 type joiner struct {
 	*Own
 	t   *testing.T
@@ -38,14 +38,14 @@ func (j joiner) writes(now record.Instant) Write {
 	return Write{}
 }
 
-// stored takes in that a write was committed with that version.
+// stored commits a write with that version.
 func (j joiner) stored(now record.Instant, w Write, v record.Version) {
 	j.dir.Observe(now, w.Name, &w.Record, v)
 	j.WriteDone(now, w.Beat, machine.Committed, v)
 }
 
-// Rule seen-not-assumed: what a beat renews lasts from when the beat was sent, however late the stream shows
-// it.
+// Rule seen-not-assumed: the validity of what a beat renews counts from when we sent the beat, however late
+// the stream shows it.
 func TestABeatIsWorthFromWhenItWasSent(t *testing.T) {
 	j := newJoiner(t)
 	v := record.Version{UID: "u", Revision: 11}
@@ -57,7 +57,7 @@ func TestABeatIsWorthFromWhenItWasSent(t *testing.T) {
 	}
 }
 
-// Whoever makes a session's object anew copies what we wrote: others hold that for another
+// A stranger may recreate our session's object with a copy of our record. To others that is another
 // session, so it renews nothing of ours.
 func TestAnObjectMadeAnewIsNoneOfOurs(t *testing.T) {
 	j := newJoiner(t)
@@ -68,8 +68,8 @@ func TestAnObjectMadeAnewIsNoneOfOurs(t *testing.T) {
 	}
 }
 
-// Rule a-session-ends-once: whether a session came to be is not known, and its slot is not what it was: it may
-// have been made and ended meanwhile. Its identity is never used again.
+// Rule a-session-ends-once: we don't know whether our write created the session, and the slot has changed
+// since. The session may have existed and ended meanwhile, so we never use its identity again.
 func TestASessionThatMayHaveEnded(t *testing.T) {
 	slot := SlotName("g", "a", 0)
 	bound := &record.Record{Holder: "a_00000000", Group: "g", Mark: &record.Mark{Identity: "a_00000000", Beat: 7}}
@@ -100,8 +100,8 @@ func TestASessionThatMayHaveEnded(t *testing.T) {
 	}
 }
 
-// A member that is told to leave while the write that makes its session is under way ends the
-// session that comes of it: nobody has to wait until it expires.
+// If a member must leave while the write that creates its session is under way, it ends that session, so
+// that nobody waits until it expires.
 func TestLeavingWhileTheSessionIsMade(t *testing.T) {
 	j := newJoiner(t)
 	w := j.writes(2 * second)
@@ -120,8 +120,8 @@ func TestLeavingWhileTheSessionIsMade(t *testing.T) {
 	}
 }
 
-// Nobody is held for dead for want of news that a watch brings late: the stream must first
-// have shown a beat of ours that went out after the session's end.
+// A session does not count as expired while its beats may only be late: the stream must first show a beat
+// that we sent after the session's end.
 func TestNobodyIsEndedWithoutProof(t *testing.T) {
 	s := newSlots(t)
 	s.provenAt = 0

@@ -6,11 +6,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// left is how a session's history says that its own member ended it.
+// left is the word in a session's history that its own member ended it.
 const left = "left"
 
-// MemberRevision is that of a member, whether it lives or not, as far as the sessions of its host still
-// tell: its own, or else what its host runs now. Empty if there is neither.
+// MemberRevision is a member's revision, whether it lives or not. If its session is gone, it is the latest
+// revision in the sessions of its host; empty if there are none.
 func (d *Directory) MemberRevision(identity string) string {
 	var latest *slot
 	for _, s := range d.hostSlots(record.HostOf(identity)) {
@@ -28,8 +28,7 @@ func (d *Directory) MemberRevision(identity string) string {
 	return latest.record.Member.Revision
 }
 
-// Left says whether a member ended its session itself, as far as the sessions of its host still
-// tell.
+// Left says whether a member ended its session itself, as far as the sessions of its host still show.
 func (d *Directory) Left(identity string) bool {
 	return slices.ContainsFunc(d.hostSlots(record.HostOf(identity)), func(s *slot) bool {
 		return slices.ContainsFunc(s.record.History, func(e record.Entry) bool { return e.Who == identity && e.Why == left })

@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What sessions tell of members that are gone: their revision, and whether they ended themselves.
+// Sessions show the revision of members that are gone, and whether they ended their sessions themselves.
 func TestMembersThatAreGone(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestMembersThatAreGone(t *testing.T) {
 		revision string
 		left     bool
 	}{
-		"a_00000001":   {"green", true}, // its own session is used again, and tells what its host runs now
+		"a_00000001":   {"green", true}, // its session's slot was reused, and shows what its host runs now
 		"a_00000002":   {"green", false},
 		"b_00000001":   {"red", false},
 		"b_00000002":   {"green", true},

@@ -27,7 +27,7 @@ func newSlots(t *testing.T) *slots {
 	return &slots{Directory: d, name: SlotName("g", "h", 0)}
 }
 
-// by is what a member writes with a beat, or somebody else beside it under another holder.
+// by is a member's record with a beat; if holder differs from marked, somebody else edited it.
 func (s *slots) by(holder, marked string, beat uint64, lasts time.Duration) *record.Record {
 	return &record.Record{Holder: holder, Group: "g", Member: &record.Member{Identity: marked},
 		Mark: &record.Mark{Identity: marked, Beat: beat, Duration: lasts}}
@@ -39,8 +39,8 @@ func (s *slots) show(now record.Instant, r *record.Record) *slot {
 	return s.slot(s.name)
 }
 
-// Rule observers-clock: a session lasts as long as its owner wrote beside its beat, whatever a stranger
-// makes of that, and as long as it writes with the next one.
+// Rule observers-clock: a session lasts as long as its owner wrote with its last beat, whatever a stranger
+// changes beside that beat.
 func TestADurationCountsBesideItsBeat(t *testing.T) {
 	s := newSlots(t)
 	expiresAfter := func(from record.Instant, want time.Duration) {
@@ -62,8 +62,8 @@ func TestADurationCountsBesideItsBeat(t *testing.T) {
 	expiresAfter(4*second, 20*time.Second)
 }
 
-// Rule unknown-is-waited-out: a read that runs ahead of the stream, of a session without a known owner, may skip
-// one: what the stream shows of it later is history.
+// Rule unknown-is-waited-out: a read ahead of the stream, of a session without a known owner, may skip an
+// owner. When the stream shows that owner, the directory ignores it as old.
 func TestAReadAheadOfTheStreamStartsTheWaitAnew(t *testing.T) {
 	for _, next := range []string{"list", "stream"} {
 		t.Run(next, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestAReadAheadOfTheStreamStartsTheWaitAnew(t *testing.T) {
 	}
 }
 
-// The same of a session whose owner is known: the beats that the read skipped are not looked at any more,
-// whatever somebody put back after them.
+// The same with a known owner: the directory ignores the beats that the read skipped, and a stranger may
+// have restored the earlier record after them.
 func TestAReadOfWhatWasPutBackStartsTheWaitAnew(t *testing.T) {
 	s := newSlots(t)
 	r := s.by("h_1", "h_1", 7, s.timing.LeaseDuration)
@@ -108,8 +108,8 @@ func TestAReadOfWhatWasPutBackStartsTheWaitAnew(t *testing.T) {
 	}
 }
 
-// Whether a session was tampered with is a matter of its present owner, whoever had the slot
-// before; and a session that ended does not come back (rule a-session-ends-once).
+// tampered concerns only the present owner of a slot, not earlier ones. A session that ended does not come
+// back (rule a-session-ends-once).
 func TestTamperedIsAboutThePresentOwner(t *testing.T) {
 	type write struct {
 		holder, marked string
@@ -140,8 +140,8 @@ func TestTamperedIsAboutThePresentOwner(t *testing.T) {
 	}
 }
 
-// A session that somebody made another group's is nobody's to end here. It owns what it renewed
-// for as long as its owner beats; after that what it renewed is of an unknown session.
+// If a stranger gives a session another group, nobody here ends it. It owns the locks that it renewed for
+// as long as its owner beats; after that their session counts as unknown.
 func TestASessionOfAnotherGroup(t *testing.T) {
 	s := newSlots(t)
 	owns := func(now record.Instant) (owns bool, changes record.Instant) {
@@ -169,7 +169,7 @@ func TestASessionOfAnotherGroup(t *testing.T) {
 	}
 }
 
-// An end counts whatever stood in the record.
+// EndedRecord ends a session whatever its record says.
 func TestAnEndIsAnEnd(t *testing.T) {
 	r := newSlots(t).by("h_1", "h_1", 1, time.Second)
 	r.Claim, r.Unreadable = &record.Claim{Identity: "x"}, "json"
@@ -178,8 +178,8 @@ func TestAnEndIsAnEnd(t *testing.T) {
 	}
 }
 
-// A slot to which no session can be written is passed over, for as long as it stays what it is. One that
-// is not there is not: nothing would end that.
+// A member skips a slot to which the store accepts no session, until that object changes. It does not skip
+// an absent slot: otherwise it would go on from slot to slot for ever.
 func TestAnUnfitSlot(t *testing.T) {
 	s := newSlots(t)
 	own := NewOwn(Config{Group: "g", Host: "h", Timing: s.timing}, s.Directory, record.Member{Identity: "h_2"})

@@ -9,20 +9,20 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What members of a group publish so that others can tell whether they can be judged by the
-// same rules, and what follows where they cannot.
+// Members of a group publish their configuration, so that others can see where the same rules do not apply
+// to all, and wait accordingly.
 
-// Difference is something in which other members are not as we are.
+// Difference is a setting that other members have otherwise than we do.
 type Difference struct {
 	// What differs, our value and theirs: all in words, for people.
 	What, Ours, Theirs string
-	// Members are the hosts of the others of that value.
+	// Members are the hosts of the members with Theirs.
 	Members []string
 }
 
-// Bounds is what we wait for others by: the longest leaseDuration of those whose terms may last
-// longer than ours, and the largest drift. The directory waits by it from here on. A member that
-// has ended its session itself does no work, and does not count.
+// Bounds returns the timings by which we must wait for others: the longest leaseDuration of those whose
+// terms may last longer than ours, and the largest drift. The directory waits by them from here on. A
+// member that ended its session itself does no work, and does not count.
 func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds {
 	var b record.Bounds
 	for _, s := range d.slots {
@@ -32,7 +32,7 @@ func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds 
 		}
 		longest := max(s.setup.Longest(), s.duration)
 		if s.record.Released() && now >= s.changedAt.Add(d.timing.ObserverWait(2*longest)) {
-			continue // others ended it, and its locks have expired, too
+			continue // another member ended it, and its locks have expired, too
 		}
 		b.Drift = max(b.Drift, s.setup.Drift())
 		if m.Config != own.Config || s.setup.Timings != own.Timings || s.duration > d.timing.LeaseDuration {
@@ -43,9 +43,9 @@ func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds 
 	return b
 }
 
-// Differences are those of the living members of our group, in a fixed order. What a member of
-// an earlier version does not publish is no difference. Members of another revision may be of
-// another version and take part in other elections.
+// Differences returns how the living members of our group differ from us, in a fixed order. It ignores
+// settings that a member of an earlier version does not publish. A member of another revision may have
+// another version and other elections.
 func (d *Directory) Differences(now record.Instant, own record.Member) []Difference {
 	var found []Difference
 	note := func(m *record.Member, what, ours, theirs string) {
@@ -64,7 +64,7 @@ func (d *Directory) Differences(now record.Instant, own record.Member) []Differe
 		if m == nil || m.Identity == own.Identity || holderOf(s.record) == "" || d.stateOf(s, now) != live {
 			continue
 		}
-		if s.duration != d.timing.LeaseDuration { // to format each is too slow for every beat
+		if s.duration != d.timing.LeaseDuration { // check first: String is too slow for every beat
 			note(m, "leaseDuration of the session", d.timing.LeaseDuration.String(), s.duration.String())
 		}
 		if m.DriftPPM != own.DriftPPM {
@@ -76,7 +76,7 @@ func (d *Directory) Differences(now record.Instant, own record.Member) []Differe
 		}
 		if m.Config == own.Config {
 			note(m, "rules of an election (policy, lock, sharing, bootstrap, outage or range)", own.Rules, m.Rules)
-			if s.duration == d.timing.LeaseDuration { // else that is told already
+			if s.duration == d.timing.LeaseDuration { // else already noted above
 				note(m, "timing of an election", own.Timings, m.Timings)
 			}
 		}

@@ -34,8 +34,8 @@ var rows = []mutant{
 	},
 	{
 		name: "a-gap-forgets-the-reach", rule: "dead-by-the-deadline", file: "internal/member/beats.go", from: 2100,
-		old: "		m.stepGoing(machine.Tick{}) // what relied",
-		new: "		// what relied",
+		old: "		m.stepGoing(machine.Tick{}) // terms that relied",
+		new: "		// terms that relied",
 	},
 	{
 		name: "late-is-not-said", rule: "dead-by-the-deadline", file: "internal/member/beats.go",
@@ -124,7 +124,7 @@ var rows = []mutant{
 	},
 	{
 		name: "claim-is-not-waited-out", rule: "claim-and-wait", file: "internal/machine/foreign.go",
-		old: "func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.robbedUntil) }",
+		old: "func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.robbed) }",
 		new: "func (s *step) heldBack() record.Instant { return 0 }",
 	},
 	{
@@ -185,7 +185,7 @@ var rows = []mutant{
 	{
 		// What the member tells its machines, and when, matters as much.
 		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "internal/member/watching.go", from: 3800,
-		old: "		m.tendView() // whose the record is follows from the sessions shown before it\n",
+		old: "		m.tendView() // the record's owner follows from the sessions shown before it\n",
 		new: "",
 	},
 	{

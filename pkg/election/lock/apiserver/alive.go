@@ -9,17 +9,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Alive is config for connections that end soon after their other end is gone, though nobody
-// said so: an HTTP/2 connection on which nothing came for within / 2 is pinged, and closed
-// where no answer comes for as long again. client-go's own pings take 45 s, in which all that is
-// asked or watched waits on a dead connection. It should be well below the outage that a term
-// survives, record.Timing.Outage. A config that is alive already keeps its own time.
+// Alive returns a copy of config whose connections end soon after their other end has silently
+// gone: an HTTP/2 connection without input for within / 2 sends a ping, and closes if no answer
+// comes for as long again. client-go's own pings take 45 s, during which all requests and watches
+// wait on a dead connection. Choose within well below the outage that a term survives,
+// record.Timing.Outage. A config that is alive already keeps its own time.
 func Alive(config *rest.Config, within time.Duration) *rest.Config {
 	c := rest.CopyConfig(config)
 	if c.Transport != nil {
-		return c // somebody else's, and perhaps in use
+		return c // the caller's, and perhaps in use
 	}
-	ownConnections(c) // those that clients share may be in use as well
+	ownConnections(c) // shared connections may be in use as well
 	c.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 		if t := transportOf(rt); t != nil && t != http.DefaultTransport && t.HTTP2 == nil {
 			t.HTTP2 = &http.HTTP2Config{SendPingTimeout: within / 2, PingTimeout: within / 2}
@@ -29,8 +29,7 @@ func Alive(config *rest.Config, within time.Duration) *rest.Config {
 	return c
 }
 
-// transportOf finds the connections beneath what client-go puts around them; nil if there are
-// none that can be told.
+// transportOf finds the transport beneath client-go's wrappers; nil if it cannot.
 func transportOf(rt http.RoundTripper) *http.Transport {
 	for {
 		switch is := rt.(type) {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// client-go shares connections between clients of equal configuration; ours are their own.
+// client-go shares connections between clients of equal configuration; we share ours with none.
 func TestOwnConnections(t *testing.T) {
 	var connections atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -54,8 +54,8 @@ func TestOwnConnections(t *testing.T) {
 	}
 }
 
-// The pings reach the connections beneath whatever client-go puts around them, and those that
-// were made alive first stay as they are.
+// The pings are set on the transport beneath client-go's wrappers; a transport that was made alive
+// before stays as it is.
 func TestAliveReachesTheTransport(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()

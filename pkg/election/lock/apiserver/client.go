@@ -26,8 +26,8 @@ type APIClient struct {
 	http *http.Client
 }
 
-// Group is an API group, and those of its types that a client knows: all types of all groups
-// would make the program large.
+// Group is an API group, with the types that a client knows: all types of all groups would
+// make the program large.
 type Group struct {
 	// Path is /api for the core group, /apis for others.
 	Path    string
@@ -35,11 +35,11 @@ type Group struct {
 	Types   []runtime.Object
 }
 
-// NewClient makes a client that speaks protobuf and has no rate limit: whoever drives
-// the store limits itself, and a renewal must not queue behind anything else. It uses
-// what config says of host, credentials and transport, and leaves config alone. Its connections
-// are its own, so that no other request holds a renewal up, and Alive, for the timings of the
-// default profile unless config is already.
+// NewClient makes a client that speaks protobuf and has no rate limit: the member limits
+// itself, and a renewal must not queue behind anything else. NewClient uses the host,
+// credentials and transport of config, and does not change config. The client shares its
+// connections with no other, so that no other request holds a renewal up. They are Alive with
+// the timings of the default profile, unless config has others.
 func NewClient(config *rest.Config, group Group) (*APIClient, error) {
 	c := Alive(config, defaultAlive())
 	c.GroupVersion = &group.Version
@@ -66,7 +66,7 @@ func NewClient(config *rest.Config, group Group) (*APIClient, error) {
 	return &APIClient{rest: r, http: h}, nil
 }
 
-// defaultAlive is half of the outage that a term with the default timings survives.
+// defaultAlive returns half of the outage that a term with the default timings survives.
 func defaultAlive() time.Duration {
 	t, err := record.Profile(record.DefaultProfile)
 	if err != nil {

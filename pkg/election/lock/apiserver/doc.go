@@ -1,12 +1,11 @@
-// Package apiserver is what stores have in common that keep their records on an API server,
-// each record in one object of a kind: requests, answers and streams. What an object says is
-// the store's own matter.
+// Package apiserver is the common part of stores that keep their records on an API server,
+// each record in one object of a kind: requests, answers and streams. Each store defines for
+// itself what an object says.
 //
-// Every write is a full PUT that carries uid and resourceVersion: a Lease that is put
-// without its uid after it was deleted comes back to life. Nothing is ever retried on
-// the way, not even where the server answers Retry-After: a second attempt of a write
-// that was committed is answered with a conflict, and a conflict must mean that nothing
-// was written.
+// Every write is a full PUT that carries uid and resourceVersion: a PUT of a Lease without
+// its uid would recreate a deleted Lease. The client never retries, not even if the server
+// answers Retry-After: the second attempt of a committed write gets a conflict, and a
+// conflict must mean that nothing was written.
 //
 // Objects are safe for concurrent use and start no goroutine that outlives a call.
 package apiserver

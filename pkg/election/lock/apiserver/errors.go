@@ -14,8 +14,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// statusOf is the answer of an API server in err; nil if none came, or what came was
-// written by something else on the way, such as a proxy.
+// statusOf returns the API server's answer in err; nil if there is none, or if something else
+// on the way, such as a proxy, wrote it.
 func statusOf(err error) *metav1.Status {
 	var s apierrors.APIStatus
 	if !errors.As(err, &s) || apierrors.IsUnexpectedServerError(err) {
@@ -32,8 +32,8 @@ func isAbsent(err error, name string) bool {
 		s.Details != nil && s.Details.Name == name
 }
 
-// writeError maps what became of a write. Only what certainly was not written may be
-// told as rejected.
+// writeError maps the error of a write. It may map to "rejected" only what was certainly not
+// written.
 func (s *Objects[O]) writeError(err error, replaces record.Version) error {
 	if known := s.commonError(err); known != nil {
 		return known
@@ -59,9 +59,9 @@ func (s *Objects[O]) writeError(err error, replaces record.Version) error {
 	return wrap(lock.ErrUnknown, err)
 }
 
-// saysVanished tells "no object" from "another object" in a conflict. Where an update creates,
-// as it does a Lease, a uid that it names is compared with none; where it does not, as with a
-// ConfigMap, the uid is compared before anyone asks whether there is an object.
+// saysVanished tells "no object" from "another object" in a conflict. If there is no object the
+// server compares our uid with an empty one: for a Lease because an update may create it, for a
+// ConfigMap because the server compares uids before it checks that there is an object.
 func saysVanished(message string) bool {
 	return strings.HasSuffix(strings.TrimSpace(message), "UID in object meta:")
 }
@@ -77,11 +77,11 @@ func (s *Objects[O]) readError(err error) error {
 	return wrap(lock.ErrUnknown, err)
 }
 
-// commonError maps what means the same to reads and writes; nil for the rest.
+// commonError maps errors that mean the same for reads and writes; nil for others.
 func (s *Objects[O]) commonError(err error) error {
 	var api apierrors.APIStatus
 	if errors.As(err, &api) && api.Status().Code == http.StatusTooManyRequests {
-		// Priority and fairness answers in plain text, before anything is done.
+		// Priority and fairness answers in plain text, before the server does anything.
 		return &lock.ThrottledError{RetryAfter: max(retryAfter(err), time.Second), Err: err}
 	}
 	status := statusOf(err)
@@ -105,7 +105,7 @@ func (s *Objects[O]) commonError(err error) error {
 
 func wrap(sentinel, err error) error { return fmt.Errorf("%w: %w", sentinel, err) }
 
-// retryAfter is how long the server asked to be left alone; 0 if it did not.
+// retryAfter returns how long the server asked us to wait; 0 if it did not.
 func retryAfter(err error) time.Duration {
 	var api apierrors.APIStatus
 	if errors.As(err, &api) && api.Status().Details != nil {

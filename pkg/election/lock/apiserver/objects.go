@@ -29,30 +29,30 @@ type List interface {
 
 // Kind is a kind of object.
 type Kind[O Object] struct {
-	// Name and Resource are what people and requests call it: lease, leases.
+	// Name is what people call it, Resource what requests call it: lease, leases.
 	Name, Resource string
-	// PageSize is how many are asked for at a time. All pages show the revision of the first.
+	// PageSize is how many objects a list asks for at a time. All pages show the revision of the first.
 	PageSize int
-	// Missing asks whoever reads what it is that a server without the resource lacks.
+	// Missing is a hint in errors, for a server that lacks the resource: a question.
 	Missing string
 	New     func() O
 	NewList func() List
 }
 
-// Objects are those of a kind in a namespace.
+// Objects are the objects of a kind in a namespace.
 type Objects[O Object] struct {
 	Kind[O]
 	Client    Client
 	Namespace string
 	// Selector is the label selector of what Watch shows; empty for all.
 	Selector string
-	// Read says what an object says, and takes it over: nobody else holds it, or changes it later.
+	// Read decodes an object, and owns it from then on: nobody else may keep or change it.
 	Read func(O) codec.Object
 
 	decoder codec.Decoder
 }
 
-// Get is lock.Store's: a GET without resourceVersion, which is consistent.
+// Get implements lock.Store's: a GET without resourceVersion, which is consistent.
 func (s *Objects[O]) Get(ctx context.Context, name string) (lock.Entry, error) {
 	if err := codec.CheckName(name); err != nil {
 		return lock.Entry{}, fmt.Errorf("%w: %w", lock.ErrInvalid, err)
@@ -73,8 +73,9 @@ func (s *Objects[O]) Get(ctx context.Context, name string) (lock.Entry, error) {
 }
 
 // Put writes an object that carries the uid and revision of what it replaces: a POST to
-// create, a PUT to update. It takes the object over. An answer that shows another record than
-// was sent is lock.ErrAltered: admission may change what is stored, or keep what was.
+// create, a PUT to update. It owns the object from then on. It returns lock.ErrAltered if the
+// answer shows another record than was sent: admission may change what is stored, or keep the
+// old record.
 func (s *Objects[O]) Put(ctx context.Context, o O, replaces record.Version) (record.Version, error) {
 	var req *rest.Request
 	if replaces.UID == "" {
@@ -112,7 +113,7 @@ func CheckWrite(name string, replaces record.Version) error {
 	return nil
 }
 
-// request makes client-go send the request once and no more.
+// request makes client-go send the request only once.
 func (s *Objects[O]) request(r *rest.Request) *rest.Request {
 	return r.Namespace(s.Namespace).Resource(s.Resource).MaxRetries(0)
 }
@@ -125,7 +126,7 @@ func (s *Objects[O]) entry(o O) (lock.Entry, error) {
 	return lock.Entry{Name: o.GetName(), Record: s.decoder.Decode(s.Read(o)), Version: v}, nil
 }
 
-// Version is the version of an object; the error begins with its name.
+// Version returns the version of an object; the error begins with its name.
 func Version(o metav1.Object) (record.Version, error) {
 	at, err := revision(o.GetResourceVersion())
 	if err == nil && o.GetUID() == "" {

@@ -19,24 +19,24 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A watch is asked to end after a random time from here to twice that, as client-go
-// does, so that many do not come back at the same moment.
+// watchSeconds: we ask the server to end a watch after a random time from this to twice this,
+// as client-go does, so that many watches do not come back at the same moment.
 const watchSeconds = 300
 
-// Watch is lock.Store's: all objects of the namespace that the selector picks, locks or not.
+// Watch implements lock.Store's, for all objects of the namespace that the selector picks, locks or not.
 func (s *Objects[O]) Watch(ctx context.Context, deliver func(lock.Event)) error {
 	follow.Run(ctx, s.source(), pace(), deliver)
 	return nil
 }
 
-// WatchNames is lock.NameWatcher's. Each name has a stream of its own, so the order of the
-// store is kept for each object but not across them; a list shows all names at one revision.
-// Without names nothing is delivered.
+// WatchNames implements lock.NameWatcher's. Each name has a stream of its own, so events keep
+// the order of the store for each object but not across objects; a list shows all names at one
+// revision. Without names WatchNames delivers nothing.
 func (s *Objects[O]) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
 	return watchNames(ctx, names, func() { follow.Run(ctx, follow.Names(s.source(), names), pace(), deliver) })
 }
 
-// WatchOnly is WatchNames by one stream of the whole namespace, of which the rest is left out.
+// WatchOnly is WatchNames through one stream of the whole namespace, from which it drops the rest.
 func (s *Objects[O]) WatchOnly(ctx context.Context, names []string, deliver func(lock.Event)) error {
 	return watchNames(ctx, names, func() { follow.Run(ctx, s.source(), pace(), lock.Only(names, deliver)) })
 }
@@ -62,10 +62,10 @@ func pace() follow.Pace {
 	return p
 }
 
-// source is the namespace, as a whole and name by name.
+// source lists and streams the namespace, as a whole and name by name.
 type source[O Object] struct {
 	*Objects[O]
-	// seconds is how long streams last: one number, so that those of several names end
+	// seconds is how long streams last. The streams of several names share it, so that they end
 	// together and break once.
 	seconds int
 }
@@ -78,7 +78,7 @@ func (s *Objects[O]) source() source[O] {
 func (s source[O]) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error) {
 	entries, at, err := s.list(ctx, s.PageSize, goesOn)
 	if isExpired(err) {
-		// The revision of the first page went away meanwhile. One page cannot expire.
+		// The revision of the first page expired meanwhile. A single page cannot.
 		entries, at, err = s.list(ctx, 0, goesOn)
 	}
 	if err != nil {
@@ -162,7 +162,7 @@ func (s source[O]) OpenName(ctx context.Context, name string, after uint64) (fol
 	return s.open(ctx, named(s.request(s.Client.RESTClient().Get()), name), after)
 }
 
-// named restricts a list or watch to one object, which a role bound to names may do.
+// named restricts a list or watch to one object, so that a role bound to names suffices.
 func named(req *rest.Request, name string) *rest.Request {
 	return req.Param("fieldSelector", "metadata.name="+name)
 }
@@ -193,15 +193,15 @@ func (s source[O]) streamError(err error) error {
 	return s.readError(err)
 }
 
-// stream belongs to the goroutine that reads it.
+// stream is a watch that is open. The goroutine that reads it owns it.
 type stream[O Object] struct {
 	source[O]
 	events watch.Interface
 	first  *lock.Event
 }
 
-// peek looks whether the stream has failed already: client-go shows some failed requests
-// as a stream without events, and the server shows an expired revision as an event.
+// peek checks whether the stream has failed already: client-go turns some failed requests into
+// a stream without events, and the server reports an expired revision as an event.
 func (st *stream[O]) peek() error {
 	select {
 	case e, open := <-st.events.ResultChan():
@@ -237,7 +237,7 @@ func (st *stream[O]) Close() {
 	}
 }
 
-// received is what came from a stream: an event, or that it was closed.
+// received is what a stream showed: an event, or that it was closed.
 type received struct {
 	watch.Event
 	open bool

@@ -8,8 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 )
 
-// Client gives access to the API group of ConfigMaps. A clientset's CoreV1() is one, but
-// shares that clientset's rate limit; see NewClient.
+// Client gives access to the API group of ConfigMaps. A clientset's CoreV1() is a Client, but
+// shares the clientset's rate limit; see NewClient.
 type Client = apiserver.Client
 
 // APIClient is a Client with connections of its own. See NewClient.

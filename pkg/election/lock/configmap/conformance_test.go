@@ -18,8 +18,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The suite runs over the wire, against a real API server: watched by name, name by name
-// and out of the whole, and watched as a whole.
+// The suite runs over the wire, against a real API server, with three kinds of watch: one stream for
+// each name, names out of one stream, and the whole namespace.
 func TestConformance(t *testing.T) {
 	for what, store := range map[string]func(*realm) lock.Store{
 		"names": func(r *realm) lock.Store { return In(r.client, r.namespace) },

@@ -14,7 +14,7 @@ import (
 )
 
 // extra is what a ConfigMap carries beside annotations, labels and the record. It never
-// changes. managedFields are not in it: a write without them leaves them alone.
+// changes. It lacks managedFields: a write without them does not change them.
 type extra struct {
 	generateName string
 	owners       []metav1.OwnerReference
@@ -42,7 +42,7 @@ func extraOf(m *corev1.ConfigMap, unknown string) any {
 	}
 }
 
-// object reads a ConfigMap, and takes it over: what is kept of it must not change later.
+// object reads a ConfigMap, and keeps parts of it: they must not change later.
 func object(m *corev1.ConfigMap) codec.Object {
 	o := codec.Object{Annotations: m.Annotations, Labels: m.Labels}
 	unknown := ""
@@ -54,8 +54,7 @@ func object(m *corev1.ConfigMap) codec.Object {
 	return o
 }
 
-// configMap makes the ConfigMap that says what the object says. It takes the object's
-// annotations over.
+// configMap makes the ConfigMap of an object. It keeps the object's annotations.
 func configMap(namespace, name string, replaces record.Version, o codec.Object) (*corev1.ConfigMap, error) {
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name:        name,
@@ -91,7 +90,7 @@ func configMap(namespace, name string, replaces record.Version, o codec.Object) 
 	return m, checkSize(m.Annotations)
 }
 
-// checkSize counts what codec could not: the leader annotation beside the others.
+// checkSize checks the size of all annotations; codec could not count the leader annotation.
 func checkSize(annotations map[string]string) error {
 	total := 0
 	for k, v := range annotations {
@@ -103,8 +102,8 @@ func checkSize(annotations map[string]string) error {
 	return nil
 }
 
-// silent says whether the record is one of which the leader annotation says nothing: it
-// was never held, and nobody gave it times.
+// silent says whether the record needs no leader annotation: nobody ever held it, and it has
+// no times.
 func silent(r *record.Record) bool {
 	return r.Holder == "" && r.HolderKey == "" && r.Duration == 0 && r.Transitions == 0 &&
 		r.Acquired.IsZero() && r.Renewed.IsZero()

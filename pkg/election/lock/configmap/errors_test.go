@@ -33,15 +33,15 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
-// answering is a store of a server that gives one answer to everything.
+// answering makes a store whose server gives one answer to everything.
 func answering(t *testing.T, answer http.HandlerFunc) (*Store, *atomic.Int32) {
 	t.Helper()
 	address, asked := scripted.Server(t, answer)
 	return In(newClient(t, &rest.Config{Host: address}), "edge-system"), asked
 }
 
-// Annotations of ours and others' have a common limit, which is ours to keep: only what
-// was refused before it was sent is certainly not written.
+// Our annotations and others' have a common limit, which the store itself must check: only a write that
+// it refused before sending is certainly not written.
 func TestTotalSize(t *testing.T) {
 	s, asked := answering(t, scripted.Plain(500, ""))
 	m := annotated(`{"x":"y"}`)

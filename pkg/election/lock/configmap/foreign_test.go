@@ -21,7 +21,7 @@ func annotated(leader string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Annotations: map[string]string{leaderKey: leader}}
 }
 
-// create stores a ConfigMap as somebody else would.
+// create stores a ConfigMap as a stranger would.
 func (r *realm) create(m *corev1.ConfigMap) *corev1.ConfigMap {
 	r.t.Helper()
 	var created corev1.ConfigMap
@@ -40,8 +40,8 @@ func (r *realm) mustGet(s lock.Store, name string) lock.Entry {
 	return e
 }
 
-// An election that Istio and client-go hold in turn, byte for byte as they write it, then
-// we, then they again.
+// Istio and client-go hold an election in turn, with their records byte for byte as they write them;
+// then we hold it, then they again.
 func TestForeignLock(t *testing.T) {
 	r := newRealm(t)
 	s := r.Store()
@@ -101,7 +101,7 @@ func TestForeignLock(t *testing.T) {
 	}
 }
 
-// The lock that we create empty is one of which nobody else can make anything but free.
+// Everybody else must see the lock that we create empty as free.
 func TestEmptyLock(t *testing.T) {
 	r := newRealm(t)
 	s := r.Store()
@@ -120,7 +120,7 @@ func TestEmptyLock(t *testing.T) {
 	}
 }
 
-// A leader annotation that stops everyone else is repaired, and only that.
+// We repair a leader annotation that stops everybody else, and nothing else.
 func TestBrokenLock(t *testing.T) {
 	r := newRealm(t)
 	s := r.Store()

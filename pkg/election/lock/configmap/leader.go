@@ -11,12 +11,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 )
 
-// LeaderAnnotation is where every elector on ConfigMaps keeps its record.
+// LeaderAnnotation is the annotation in which every elector on ConfigMaps keeps its record.
 const LeaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
 
-// leader is the annotation. The order of its fields, the names, and what is left out are
-// the format; encoding/json with its escapes is what the others write it with. A time
-// that is not known is null.
+// leader is the annotation. The names, their order, and what is omitted are part of the
+// format; the others write it with encoding/json and its escapes. An unknown time is null.
 type leader struct {
 	HolderIdentity       string  `json:"holderIdentity"`
 	HolderKey            string  `json:"holderKey,omitempty"`
@@ -30,13 +29,13 @@ var leaderFields = []string{
 	"holderIdentity", "holderKey", "leaseDurationSeconds", "acquireTime", "renewTime", "leaderTransitions",
 }
 
-// maxUnknown is how many bytes of fields that we do not know are kept. Who needs more is
-// no elector, and must not be able to fill the object until nobody can write to it.
+// maxUnknown is how many bytes of unknown fields we keep. No elector needs more, and nobody
+// may fill the object until it can no longer be written.
 const maxUnknown = 4 << 10
 
-// readLeader reads the annotation as far as it can be read, as encoding/json does for
-// the others: names in any case, the last of several. What it does not know it returns
-// as it stands, for writeLeader.
+// readLeader reads as much of the annotation as it can, by the rules of encoding/json, which
+// the others use: names in any case, the last of several. It returns unknown fields unchanged,
+// for writeLeader.
 func readLeader(s string) (f codec.Fields, unknown string) {
 	var l leader
 	err := codec.ReadJSON(s, &l)
@@ -59,8 +58,8 @@ func readLeader(s string) (f codec.Fields, unknown string) {
 	return f, unknownOf(s)
 }
 
-// readTime takes for broken what the others do, the empty string too: they would be
-// stuck with it, and only what is noticed is repaired.
+// readTime fails where the others fail, also for the empty string: they would be stuck with
+// it, and we repair only what we find broken.
 func readTime(what string, s *string) (time.Time, error) {
 	if s == nil {
 		return time.Time{}, nil
@@ -72,7 +71,7 @@ func readTime(what string, s *string) (time.Time, error) {
 	return t, nil
 }
 
-// unknownOf is the JSON members that leader has no field for, each preceded by a comma.
+// unknownOf returns the JSON members for which leader has no field, each preceded by a comma.
 func unknownOf(s string) string {
 	d := json.NewDecoder(strings.NewReader(s))
 	if _, err := d.Token(); err != nil {
@@ -116,7 +115,7 @@ func known(name string) bool {
 	return false
 }
 
-// writeLeader is the annotation that says what the fields say.
+// writeLeader encodes the fields as the annotation.
 func writeLeader(f codec.Fields, unknown string) (string, error) {
 	b, err := json.Marshal(leader{
 		HolderIdentity: f.Holder, HolderKey: f.HolderKey, LeaseDurationSeconds: f.DurationSeconds,

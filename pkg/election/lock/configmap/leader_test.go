@@ -59,7 +59,7 @@ func TestLeaderBytes(t *testing.T) {
 	}
 }
 
-// What the others read as a free or held lock is one here too.
+// A lock that the others read as free or held is so here, too.
 func TestLeaderTolerates(t *testing.T) {
 	for s, want := range map[string]codec.Fields{
 		`{}`:                       {},
@@ -81,7 +81,7 @@ func TestLeaderTolerates(t *testing.T) {
 	}
 }
 
-// What stops the others is noticed, and what can be read of it is read.
+// We notice what stops the others, and read what can be read of it.
 func TestLeaderProblems(t *testing.T) {
 	for s, want := range map[string]string{
 		``:                        "broken JSON",
@@ -111,7 +111,7 @@ func TestLeaderProblems(t *testing.T) {
 	}
 }
 
-// Fields that we do not know come back as they were, behind those that we do.
+// Fields that we do not know stay unchanged, after those that we know.
 func TestLeaderUnknown(t *testing.T) {
 	const others = `{"strategy":"Oldest","holderIdentity":"istiod","x <":{"deep":[1.50, "é"]},"HOLDERKEY":"k","renewTime":"2026-11-20T08:59:01Z"}`
 	f, unknown := readLeader(others)
@@ -132,7 +132,7 @@ func TestLeaderUnknown(t *testing.T) {
 	}
 }
 
-// A lock that nobody ever held has no leader annotation; one that says anything has.
+// A lock that nobody ever held has no leader annotation; a lock that says anything has one.
 func TestNeverHeld(t *testing.T) {
 	s := In(nil, "istio-system")
 	for what, c := range map[string]struct {

@@ -22,7 +22,7 @@ import (
 
 var held = record.Record{Holder: "edge-0_0a1b2c3d", Duration: 15 * time.Second, Group: "edge", Election: "a"}
 
-// Everything that a ConfigMap carries survives our writes, of an immutable one too.
+// Our writes preserve everything that a ConfigMap carries, even an immutable one.
 func TestOthersSurvive(t *testing.T) {
 	for _, immutable := range []*bool{nil, new(false), new(true)} {
 		r := newRealm(t)
@@ -66,7 +66,7 @@ func TestOthersSurvive(t *testing.T) {
 	}
 }
 
-// What the server says of a deleted lock, with and without the uid, is "vanished".
+// The server's answer for a deleted lock, with and without the uid, means "vanished".
 func TestVanished(t *testing.T) {
 	r := newRealm(t)
 	s := In(r.client, r.namespace)
@@ -89,7 +89,7 @@ func TestVanished(t *testing.T) {
 	}
 	m.UID = ""
 	err = r.client.RESTClient().Put().Namespace(r.namespace).Resource("configmaps").Name("a").Body(m).Do(t.Context()).Error()
-	if !apierrors.IsNotFound(err) { // which means that it vanished: see TestAnswers
+	if !apierrors.IsNotFound(err) { // this means that it vanished: see TestAnswers
 		t.Errorf("without: %v", err)
 	}
 }
@@ -102,8 +102,8 @@ func TestNoNamespace(t *testing.T) {
 	}
 }
 
-// In a namespace of others, a role for the lock's name is all that a member needs; who
-// lacks it is told so, and goes on by itself once it has it.
+// In a namespace of others, a member needs only a role for the lock's name. A member without it gets an
+// error, and goes on by itself once it has the role.
 func TestPermission(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
@@ -146,7 +146,7 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// grant gives a user what a store needs for the names.
+// grant gives a user the permissions that a store needs for the names.
 func grant(t *testing.T, cluster *devcluster.Cluster, namespace, user string, names ...string) {
 	client, err := rbacclient.NewForConfig(cluster.Config)
 	if err != nil {
@@ -173,7 +173,7 @@ func grant(t *testing.T, cluster *devcluster.Cluster, namespace, user string, na
 	}
 }
 
-// Without names there is nothing to see; bad ones are refused.
+// Without names a watch shows nothing; it refuses bad ones.
 func TestWatchNoNames(t *testing.T) {
 	s := In(nil, "istio-system")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -32,18 +32,18 @@ var _ lock.NameWatcher = (*Store)(nil)
 // Option changes a Store. See In.
 type Option func(*Store)
 
-// Clock replaces the clock whose wall time is written where a record has no time.
+// Clock replaces the clock whose wall time a Put writes for zero times.
 func Clock(c clock.Clock) Option { return func(s *Store) { s.clock = c } }
 
-// WholeNamespace makes WatchNames follow one stream of the whole namespace and leave out
-// what was not asked for. It costs one watch in place of one for each name, keeps the
-// order across names, and needs a role that is not bound to names. It is for namespaces
-// that hold locks and little else.
+// WholeNamespace makes WatchNames follow one stream of the whole namespace and drop all
+// other objects. It costs one watch in place of one for each name, keeps the order across
+// names, and needs a role that is not bound to names. It is for namespaces that hold locks
+// and little else.
 func WholeNamespace() Option { return func(s *Store) { s.whole = true } }
 
 // OfGroup makes Watch show only ConfigMaps that members of a group took as locks, by their labels;
 // with an empty group, those of all groups. Others' ConfigMaps may be many, and large. It is for
-// those who look, not for members: who takes the labels off a lock hides it.
+// readers, not for members: removing the labels of a lock hides it.
 func OfGroup(group string) Option {
 	selector := lock.ElectionLabel + "," + lock.GroupLabel
 	if group != "" {
@@ -52,7 +52,7 @@ func OfGroup(group string) Option {
 	return func(s *Store) { s.objects.Selector = selector }
 }
 
-// In is the store of the ConfigMaps in a namespace, which must exist and may hold others.
+// In makes the store of the ConfigMaps in a namespace, which must exist and may hold others.
 func In(client Client, namespace string, options ...Option) *Store {
 	s := &Store{clock: clock.Boottime()}
 	s.objects = apiserver.Objects[*corev1.ConfigMap]{Kind: kind, Client: client, Namespace: namespace, Read: object}

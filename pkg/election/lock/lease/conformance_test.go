@@ -26,13 +26,13 @@ func TestConformanceShared(t *testing.T) {
 	locktest.Run(t, func(t *testing.T) locktest.Realm { return shared{newRealm(t)} })
 }
 
-// keyless is a realm of stores that leave holders' keys alone.
+// keyless is a realm whose stores leave holders' keys alone.
 type keyless struct{ *realm }
 
 // KeyAnnotation implements locktest.Keyless.
 func (keyless) KeyAnnotation() string { return "leader.istio.io/holder-key" }
 
-// shared is a realm of stores that are shared with Istio.
+// shared is a realm whose stores are shared with Istio.
 type shared struct{ *realm }
 
 func (r shared) Store() lock.Store { return Shared(r.client, r.namespace, HolderKeys()) }

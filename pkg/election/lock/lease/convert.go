@@ -16,7 +16,7 @@ import (
 )
 
 // extra is what a Lease carries beside annotations, labels and the fields that we write.
-// It never changes. managedFields are not in it: a write without them leaves them alone.
+// It never changes. It lacks managedFields: a write without them does not change them.
 type extra struct {
 	generateName    string
 	owners          []metav1.OwnerReference

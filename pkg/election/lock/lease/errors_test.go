@@ -31,7 +31,7 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
-// answering is a store of a server that gives one answer to everything.
+// answering makes a store whose server gives one answer to everything.
 func answering(t *testing.T, answer http.HandlerFunc) (*Store, *atomic.Int32) {
 	t.Helper()
 	address, asked := scripted.Server(t, answer)

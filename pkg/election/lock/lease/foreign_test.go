@@ -9,8 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A Lease as Istio writes it, read and taken by a store that keeps keys and by one that
-// does not.
+// A store that keeps keys, and one that does not, read and take a Lease that Istio wrote.
 func TestForeignLock(t *testing.T) {
 	r := newRealm(t)
 	const istio = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"istio-leader","annotations":{"leader.istio.io/holder-key":"^default"}},

@@ -10,7 +10,8 @@ import (
 const KeyAnnotation = "leader.istio.io/holder-key"
 
 // HolderKeys makes the store keep Record.HolderKey, for locks shared with Istio. Without
-// it a Lease has no room for a key: it is not written, and the annotation is others'.
+// it a Lease has no room for a key: the store does not write it, and leaves the annotation
+// to others.
 func HolderKeys() Option { return func(s *Store) { s.keys = true } }
 
 // readKey moves the key out of the annotations, which it takes over.

@@ -10,13 +10,13 @@ import (
 )
 
 // OwnedBy makes a Pod the owner of the sessions that the members on a host write, so that
-// they go when the Pod goes. The host is what their identities begin with. A slot that
-// another Pod left loses that owner, or it would be collected with it.
+// Kubernetes deletes the sessions with the Pod. The members' identities begin with the host.
+// A slot that another Pod left loses that owner, or it would be deleted with that Pod.
 func OwnedBy(host string, pod metav1.OwnerReference) Option {
 	return func(s *Store) { s.host, s.owner = host, &pod }
 }
 
-// owners are the owners to write: those that the object has, except for sessions of ours.
+// owners returns the owners to write: those that the object has; for sessions of ours, see OwnedBy.
 func (s *Store) owners(r *record.Record, present []metav1.OwnerReference) []metav1.OwnerReference {
 	if s.owner == nil || !r.IsSession() || !strings.HasPrefix(r.Holder, s.host+"_") {
 		return present

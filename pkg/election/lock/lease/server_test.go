@@ -36,7 +36,7 @@ func TestNoNamespace(t *testing.T) {
 	}
 }
 
-// A member without permission is told so, and goes on by itself once it has it.
+// A member without permission gets an error, and goes on by itself once it has permission.
 func TestPermission(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
@@ -73,7 +73,7 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// grant gives a user what a store needs.
+// grant gives a user the permissions that a store needs.
 func grant(t *testing.T, cluster *devcluster.Cluster, namespace, user string) {
 	client, err := rbacclient.NewForConfig(cluster.Config)
 	if err != nil {
@@ -97,7 +97,7 @@ func grant(t *testing.T, cluster *devcluster.Cluster, namespace, user string) {
 	}
 }
 
-// What only a Lease has survives our writes too.
+// Our writes also preserve what only a Lease has.
 func TestExtraSurvives(t *testing.T) {
 	r := newRealm(t)
 	strategy, preferred := coordinationv1.OldestEmulationVersion, "edge-9"
@@ -129,7 +129,7 @@ func TestExtraSurvives(t *testing.T) {
 	if l.GenerateName != "a" || !reflect.DeepEqual(l.Finalizers, foreign.Finalizers) || !reflect.DeepEqual(l.OwnerReferences, foreign.OwnerReferences) {
 		t.Errorf("metadata became %+v", l.ObjectMeta)
 	}
-	// A server without the feature drops these two at the creation already.
+	// A server without the feature drops these two when the Lease is created.
 	if !reflect.DeepEqual(l.Spec.Strategy, created.Spec.Strategy) || !reflect.DeepEqual(l.Spec.PreferredHolder, created.Spec.PreferredHolder) {
 		t.Errorf("spec became %+v", l.Spec)
 	}
@@ -138,7 +138,7 @@ func TestExtraSurvives(t *testing.T) {
 	}
 }
 
-// The three places that a strategy passes through, since servers may lack the feature.
+// A strategy passes through three places; they are tested here since servers may lack the feature.
 func TestStrategyIsKept(t *testing.T) {
 	strategy, preferred := coordinationv1.OldestEmulationVersion, "edge-9"
 	o := object(&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{Strategy: &strategy, PreferredHolder: &preferred}})
@@ -155,7 +155,7 @@ func TestStrategyIsKept(t *testing.T) {
 	}
 }
 
-// A list of several pages is one consistent list, and the watch goes on from it.
+// A list of several pages is one consistent list, and the watch continues from it.
 func TestManyLeases(t *testing.T) {
 	const n, writers = 2*pageSize + 100, 8
 	r := newRealm(t)

@@ -11,8 +11,8 @@ type SharedStore struct{ *Store }
 
 var _ lock.NameWatcher = (*SharedStore)(nil)
 
-// Shared is the store of Leases that are shared with other electors, in a namespace that
-// may hold much else. It is watched by name, so it is no place for sessions.
+// Shared makes the store of Leases that are shared with other electors, in a namespace that
+// may hold much else. It is watched by name, so it cannot hold sessions.
 func Shared(client Client, namespace string, options ...Option) *SharedStore {
 	return &SharedStore{In(client, namespace, options...)}
 }

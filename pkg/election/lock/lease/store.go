@@ -35,11 +35,11 @@ var _ lock.Store = (*Store)(nil)
 // Option changes a Store. See In.
 type Option func(*Store)
 
-// Clock replaces the clock whose wall time is written where a record has no time.
+// Clock replaces the clock whose wall time a Put writes for zero times.
 func Clock(c clock.Clock) Option { return func(s *Store) { s.clock = c } }
 
-// In is the store of the Leases in a namespace, which must exist. It watches all of
-// them, so the namespace should hold nothing else.
+// In makes the store of the Leases in a namespace, which must exist. It watches all of
+// them, so the namespace should hold no other Leases.
 func In(client Client, namespace string, options ...Option) *Store {
 	s := &Store{clock: clock.Boottime()}
 	s.objects = apiserver.Objects[*coordinationv1.Lease]{Kind: kind, Client: client, Namespace: namespace, Read: s.read}

@@ -29,7 +29,7 @@ const (
 	stumbles = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500}}`
 )
 
-// stream is a watch that shows the events and is then closed by the server.
+// stream is a watch that shows the events; then the server closes it.
 func streamOf(events ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -37,8 +37,8 @@ func streamOf(events ...string) http.HandlerFunc {
 	}
 }
 
-// talk is what a server that gives these answers, in this order, is asked, and what a
-// watch makes of it. The watch ends when the answers do.
+// talk is a conversation with a server that gives these answers, in this order: the requests that it
+// gets, and the events of the watch. The watch ends when the answers do.
 func talk(t *testing.T, answers ...http.HandlerFunc) (asked, shown []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -138,8 +138,8 @@ func TestWatchTalk(t *testing.T) {
 			if got := tidy(asked); got != tidy(strings.Split(c.asked, ", ")) {
 				t.Errorf("asked %s, want %s", got, c.asked)
 			}
-			// Whether a stream that fails at once is seen to have been open is a matter of
-			// luck, and so is whether the last answer is still heard.
+			// Two things depend on luck: whether a stream that fails at once still counts as opened, and
+			// whether the last answer is still seen.
 			sure := func(s []string) string {
 				s = slices.DeleteFunc(s, func(s string) bool { return s == "resumed" })
 				return strings.TrimSuffix(tidy(s), ", broken unknown")
@@ -151,8 +151,8 @@ func TestWatchTalk(t *testing.T) {
 	}
 }
 
-// When Watch has returned, so has client-go's goroutine. On one processor, one that was
-// only told to end is still there to be seen.
+// When Watch has returned, client-go's goroutine has ended. On one processor, a goroutine that was only
+// told to end would still be there.
 func TestWatchLeavesNothing(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s, _ := answering(t, func(w http.ResponseWriter, r *http.Request) {

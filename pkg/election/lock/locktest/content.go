@@ -47,7 +47,7 @@ func testRelease(t *testing.T, r Realm) {
 	}
 }
 
-// A claim is kept until it is over, is never free, and is no foreign holder's.
+// A claim stays until it is over, is never free, and never has a foreign holder.
 func testClaim(t *testing.T, r Realm) {
 	s := r.Store()
 	claiming := held(1)
@@ -81,7 +81,7 @@ func testClaim(t *testing.T, r Realm) {
 	}
 }
 
-// A holder's key comes and goes with the holder, where there is room for one.
+// A holder's key comes and goes with the holder, if the kind of lock has room for one.
 func testHolderKey(t *testing.T, r Realm) {
 	s := r.Store()
 	keyed := held(1)
@@ -214,10 +214,10 @@ func testOursVanish(t *testing.T, r Realm) {
 	}
 }
 
-// hugeIdentity is more than some kinds of object can hold.
+// hugeIdentity names an edit with an identity larger than some kinds of object can hold.
 const hugeIdentity = "identity of 1 MiB"
 
-// hostile are edits that a stranger may make; each must be seen, and be repairable.
+// hostile are edits that a stranger may make; we must notice and be able to repair each.
 var hostile = map[string]func(*codec.Object){
 	"broken holder":       func(o *codec.Object) { o.Annotations[codec.HolderAnnotation] = `{"identity":` },
 	"holder of null":      func(o *codec.Object) { o.Annotations[codec.HolderAnnotation] = `null` },

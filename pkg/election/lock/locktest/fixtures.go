@@ -12,16 +12,16 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// patience is how long anything that must happen may take on a busy machine.
+// patience is how long an expected event may take on a busy machine.
 const patience = 30 * time.Second
 
-// name is the object that most tests are about.
+// name is the object of most tests.
 const name = "ingress-status"
 
 // moment is a time that every store can keep.
 var moment = time.Date(2026, 11, 20, 8, 58, 30, 0, time.UTC)
 
-// held is a lock with every field set, written with the beat. Beats make writes differ.
+// held returns a lock with every field set, written with the beat. Beats make writes differ.
 func held(beat uint64) record.Record {
 	return record.Record{
 		Holder:      "edge-0_0a1b2c3d",
@@ -45,7 +45,7 @@ func held(beat uint64) record.Record {
 	}
 }
 
-// session is a member's session with every field set.
+// session returns a member's session with every field set.
 func session(beat uint64) record.Record {
 	r := held(beat)
 	r.HandoverTo, r.History, r.Token, r.Election = "", nil, 0, ""

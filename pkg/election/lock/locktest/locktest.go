@@ -1,5 +1,5 @@
 // Package locktest is the suite that every lock.Store passes, in memory and over the
-// wire: what its contract promises, and what hostile hands do to it.
+// wire: what its contract promises, and what strangers' edits do to it.
 //
 //	func TestStore(t *testing.T) {
 //		locktest.Run(t, func(t *testing.T) locktest.Realm { return newRealm(t) })
@@ -15,21 +15,21 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Realm is a realm under test, empty at first, and the hands that reach past its stores.
+// Realm is a realm under test, empty at first, with means to change it past its stores.
 type Realm interface {
-	// Store is a new way to the realm.
+	// Store makes a new store of the realm.
 	Store() lock.Store
-	// Edit changes an object as a stranger would, and creates an absent one. It is an
-	// error if the realm refuses what comes of it.
+	// Edit changes an object as a stranger would, and creates an absent one. It returns an
+	// error if the realm refuses the result.
 	Edit(name string, edit func(*codec.Object)) (record.Version, error)
 	// Delete removes an object.
 	Delete(name string) error
-	// Raw is an object as it is stored.
+	// Raw returns an object as it is stored.
 	Raw(name string) (codec.Object, error)
 	// Cut breaks the watches of all stores. None comes back before mend is called.
 	Cut() (mend func())
-	// Forget makes that no watch which is cut now can resume: the realm forgets what it
-	// would have to show.
+	// Forget prevents watches that are cut now from resuming: the realm forgets the events
+	// that it would have to show.
 	Forget() error
 }
 
@@ -39,8 +39,8 @@ type Coarse interface {
 	Unit() time.Duration
 }
 
-// Keyless is a Realm whose stores leave holders' keys alone: one that stands in the
-// annotation is others'.
+// Keyless is a Realm whose stores leave holders' keys alone: a key in the annotation is a
+// stranger's.
 type Keyless interface {
 	Realm
 	KeyAnnotation() string

@@ -24,7 +24,7 @@ func testCreate(t *testing.T, r Realm) {
 	rejected(t, s, e, err, lock.ErrExists)
 }
 
-// What a create leaves when it has no holder says nothing of a term.
+// A create without a holder says nothing of a term.
 func testCreateEmpty(t *testing.T, r Realm) {
 	s := r.Store()
 	mustPut(t, s, name, record.Record{Group: "edge", Election: name}, record.Version{})
@@ -36,7 +36,7 @@ func testCreateEmpty(t *testing.T, r Realm) {
 	says(t, mustGet(t, s, name), held(1), v)
 }
 
-// The version of an absence is good for a create, also where it has a revision.
+// The version of an absence allows a create, even if it has a revision.
 func testCreateWithAbsence(t *testing.T, r Realm) {
 	s := r.Store()
 	old := mustPut(t, s, name, held(1), record.Version{})
@@ -110,7 +110,7 @@ func testUpdateRecreated(t *testing.T, r Realm) {
 	}
 }
 
-// A write that changes nothing leaves the version alone, so it cannot pass for a renewal.
+// A write that changes nothing keeps the version, so it cannot pass for a renewal.
 func testUpdateIdentical(t *testing.T, r Realm) {
 	s := r.Store()
 	v := mustPut(t, s, name, held(1), record.Version{})
@@ -134,7 +134,7 @@ func testConcurrentUpdates(t *testing.T, r Realm) {
 	}
 }
 
-// race has many members write over one version. Exactly one may succeed.
+// race makes many members write over one version. Exactly one may succeed.
 func race(t *testing.T, r Realm, name string, replaces record.Version, lost error) record.Version {
 	t.Helper()
 	const members = 12
@@ -174,7 +174,7 @@ func race(t *testing.T, r Realm, name string, replaces record.Version, lost erro
 	return won[0].version
 }
 
-// Revisions are those of the realm, not of the object, so they rise across deletion.
+// Revisions belong to the realm, not to the object, so they rise across deletion.
 func testRevisionsRise(t *testing.T, r Realm) {
 	s := r.Store()
 	last := uint64(0)
@@ -197,7 +197,7 @@ func testRevisionsRise(t *testing.T, r Realm) {
 	}
 }
 
-// Who gives up waiting knows nothing.
+// A caller that gives up waiting does not know the outcome.
 func testGiveUp(t *testing.T, r Realm) {
 	s := r.Store()
 	v := mustPut(t, s, name, held(1), record.Version{})
@@ -217,7 +217,7 @@ func testGiveUp(t *testing.T, r Realm) {
 	mustPut(t, s, name, held(3), mustGet(t, s, name).Version)
 }
 
-// What an object cannot say is refused before anything is written.
+// The store refuses what an object cannot say, before it writes anything.
 func testRefuse(t *testing.T, r Realm) {
 	s := r.Store()
 	v := mustPut(t, s, name, held(1), record.Version{})

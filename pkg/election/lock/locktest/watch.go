@@ -17,7 +17,7 @@ import (
 type watcher struct {
 	t      *testing.T
 	cancel context.CancelFunc
-	// byName: the order of the store is promised for each object only.
+	// byName: the watch promises the store's order for each object only.
 	byName bool
 	done   chan struct{} // closed when Watch has returned
 	err    error         // of Watch, once done
@@ -29,7 +29,7 @@ type watcher struct {
 	taken  []lock.Event
 }
 
-// names are all that tests watch.
+// names are all names that tests watch.
 var names = []string{
 	name, "a", "b", "last", "goes", "stays",
 	"lock-0", "lock-1", "lock-2", "lock-3", "lock-4", "lock-5", "lock-6", "lock-7", "lock-8", "lock-9",
@@ -84,13 +84,13 @@ func (w *watcher) end() {
 	}
 }
 
-// next is the next event.
+// next returns the next event.
 func (w *watcher) next(what string) lock.Event {
 	w.t.Helper()
 	return w.nextOf(what, func(lock.Event) bool { return true })
 }
 
-// nextOf is the next event of a part of the stream that has an order of its own.
+// nextOf returns the next event of a part of the stream that has an order of its own.
 func (w *watcher) nextOf(what string, part func(lock.Event) bool) lock.Event {
 	w.t.Helper()
 	timeout := clock.NewTimer(patience)
@@ -113,7 +113,7 @@ func (w *watcher) nextOf(what string, part func(lock.Event) bool) lock.Event {
 	}
 }
 
-// await is the next event that is wanted.
+// await returns the next event that wanted accepts.
 func (w *watcher) await(what string, wanted func(lock.Event) bool) lock.Event {
 	w.t.Helper()
 	for {
@@ -123,7 +123,7 @@ func (w *watcher) await(what string, wanted func(lock.Event) bool) lock.Event {
 	}
 }
 
-// change is the next change, which must be of the name.
+// change returns the next change, which must be of the name.
 func (w *watcher) change(name string) lock.Entry {
 	w.t.Helper()
 	e := w.nextOf("a change of "+name, func(e lock.Event) bool {
@@ -165,8 +165,9 @@ func testWatchList(t *testing.T, r Realm) {
 	if e := w.next("the beginning"); e.Kind != lock.Listing {
 		t.Fatalf("begins with %v", e.Kind)
 	}
-	// Between Listing and Listed, and nowhere else here, a piece of the list may tell that it came:
-	// of objects watched by their names each but the last. These five fit into one piece.
+	// Progress is allowed between Listing and Listed only: a piece of the list has come. Objects that
+	// are watched by name come one by one, and each but the last may progress. These five fit into one
+	// piece.
 	listed, pieces := w.next("the list"), 0
 	for ; listed.Kind == lock.Progressed; listed = w.next("the list") {
 		pieces++
@@ -228,7 +229,7 @@ func testWatchIdentical(t *testing.T, r Realm) {
 	says(t, w.change(name), held(2), v2)
 }
 
-// A watch that starts among writes misses none and shows none twice.
+// A watch that starts between writes misses none and shows none twice.
 func testWatchGapless(t *testing.T, r Realm) {
 	s := r.Store()
 	const writes, last = 60, "last"
@@ -286,7 +287,7 @@ func testWatchTwo(t *testing.T, r Realm) {
 	}
 }
 
-// What happened during a short break is shown afterwards, without a list.
+// After a short break a watch shows what happened meanwhile, without a list.
 func testWatchResume(t *testing.T, r Realm) {
 	s := r.Store()
 	v := mustPut(t, s, name, held(1), record.Version{})
@@ -309,7 +310,7 @@ func testWatchResume(t *testing.T, r Realm) {
 	}
 }
 
-// After a long break all is listed anew, and what is not in the list is absent.
+// After a long break a watch lists everything anew; what the list lacks is absent.
 func testWatchRelist(t *testing.T, r Realm) {
 	s := r.Store()
 	mustPut(t, s, "goes", held(1), record.Version{})
@@ -360,7 +361,7 @@ func testWatchEnd(t *testing.T, r Realm) {
 	}
 }
 
-// Whoever watches by name is shown those names only, listed as they were at one revision.
+// A watch by name shows those names only, and lists them as they were at one revision.
 func testWatchNames(t *testing.T, r Realm) {
 	s, ok := r.Store().(lock.NameWatcher)
 	if !ok {
@@ -393,8 +394,8 @@ func testWatchNames(t *testing.T, r Realm) {
 	}
 }
 
-// The list shows all names at one revision, however they change meanwhile: whatever is
-// listed of b was written after what is listed of a.
+// The list shows all names at one revision, however they change meanwhile: what it shows of b was
+// written after what it shows of a.
 func testWatchNamesConsistent(t *testing.T, r Realm) {
 	s, ok := r.Store().(lock.NameWatcher)
 	if !ok {

@@ -18,7 +18,7 @@ func TestConformance(t *testing.T) {
 	locktest.Run(t, func(*testing.T) locktest.Realm { return &realm{Realm: memory.New(clock.Boottime())} })
 }
 
-// realm gives the suite its hands.
+// realm is a Realm for the suite.
 type realm struct {
 	*memory.Realm
 

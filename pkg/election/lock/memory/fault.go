@@ -17,13 +17,13 @@ const (
 	Get  Op = "get"
 	Put  Op = "put"
 	List Op = "list"
-	// Watch is the opening of a stream.
+	// Watch opens a stream.
 	Watch Op = "watch"
-	// Deliver is the showing of one event by an open stream; a hook that blocks stalls it.
+	// Deliver shows one event on an open stream; a hook that blocks stalls the stream.
 	Deliver Op = "deliver"
 )
 
-// Call is one operation that a Hook stands in front of.
+// Call is one operation that a Hook intercepts.
 type Call struct {
 	Op   Op
 	Name string // empty for List and Watch
@@ -31,12 +31,12 @@ type Call struct {
 	Record *record.Record
 }
 
-// Hook decides what becomes of a call: op performs it, now, later, more than once or not
-// at all; what the hook returns is what the caller gets. It runs on the caller's
-// goroutine, and op may be called on any. An error should wrap one of lock's sentinels.
+// Hook decides what happens to a call. It may call op to perform it now, later, more than
+// once or not at all; the caller gets what the hook returns. The hook runs on the caller's
+// goroutine, and may call op on any. An error should wrap one of lock's sentinels.
 type Hook func(ctx context.Context, c Call, op func() error) error
 
-// Reject answers with err; nothing is performed.
+// Reject answers with err and performs nothing.
 func Reject(err error) Hook {
 	return func(context.Context, Call, func() error) error { return err }
 }

@@ -22,7 +22,7 @@ func held(transitions int) record.Record {
 	return record.Record{Holder: "a", Duration: 15 * time.Second, Transitions: transitions}
 }
 
-// Each fault leaves behind what it says: the write, or none, and an answer or none.
+// Each fault leaves behind what its name says: the write, or none, and an answer or none.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		what    string
@@ -83,7 +83,7 @@ func TestOnceAndHeal(t *testing.T) {
 	}
 }
 
-// A write may be committed after its caller was told that nobody knows.
+// A write may be committed after its caller got "outcome unknown".
 func TestLateWrite(t *testing.T) {
 	realm := memory.New(clock.Boottime())
 	s := realm.Store()
@@ -106,7 +106,7 @@ func TestLateWrite(t *testing.T) {
 	}
 }
 
-// While the store denies, a watch comes back ever more slowly, and says why.
+// While the store denies, a watch retries ever more slowly, and says why.
 func TestWatchPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New(clock.Boottime()).Store()
@@ -138,7 +138,7 @@ func TestWatchPace(t *testing.T) {
 	})
 }
 
-// A stalled stream shows late, and in order, what happened meanwhile.
+// A stalled stream later shows what happened meanwhile, in order.
 func TestStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		realm := memory.New(clock.Boottime())
@@ -209,7 +209,7 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// What a realm remembers is bounded, and what it forgot it says.
+// A realm remembers a bounded number of changes, and says so when it has forgotten.
 func TestHistoryLimit(t *testing.T) {
 	realm := memory.New(clock.Boottime())
 	start := realm.Revision()

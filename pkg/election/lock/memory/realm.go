@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// HistoryLimit is how many changes a realm remembers; older ones are compacted away.
+// HistoryLimit is how many changes a realm remembers at most; it compacts older ones away.
 const HistoryLimit = 1 << 16
 
 // Realm is one realm in memory. Its methods act at once and never fail by themselves;
@@ -26,12 +26,12 @@ type Realm struct {
 	clock   clock.Clock
 	decoder codec.Decoder
 
-	// revision is that of the store, which may have other realms beside this one. It rises
-	// only under the mu of the realm that is written to.
+	// revision is the store's; the store may have other realms, too. It rises only under the mu
+	// of the realm that is written to.
 	revision *atomic.Uint64
 
 	mu        sync.Mutex
-	compacted uint64 // what happened up to here is forgotten
+	compacted uint64 // changes up to this revision are forgotten
 	created   uint64
 	progress  uint64
 	objects   map[string]object
@@ -45,23 +45,22 @@ type object struct {
 	entry lock.Entry
 }
 
-// New makes an empty realm in a store of its own. The clock's wall time stamps what is written
-// without a time.
+// New makes an empty realm in a store of its own. Writes use the clock's wall time for zero times.
 func New(c clock.Clock) *Realm {
 	revision := &atomic.Uint64{}
 	revision.Store(1)
 	return within(c, revision)
 }
 
-// Beside makes an empty realm in the store of this one, as objects of another kind are: whatever
-// is written to either, the revisions of both rise.
+// Beside makes an empty realm in the same store, like that of another kind of object: a write
+// to either realm raises the revisions of both.
 func (r *Realm) Beside() *Realm { return within(r.clock, r.revision) }
 
 func within(c clock.Clock, revision *atomic.Uint64) *Realm {
 	return &Realm{clock: c, revision: revision, compacted: revision.Load(), objects: map[string]object{}, changed: make(chan struct{})}
 }
 
-// Read is the present state of a name.
+// Read returns the present state of a name.
 func (r *Realm) Read(name string) lock.Entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +95,7 @@ func (r *Realm) Write(name string, rec record.Record, replaces record.Version) (
 	return r.updateLocked(name, old, raw), nil
 }
 
-// List is all there is, ordered by name, and the revision of the realm.
+// List returns all objects, ordered by name, and the revision of the realm.
 func (r *Realm) List() ([]lock.Entry, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,8 +107,8 @@ func (r *Realm) List() ([]lock.Entry, uint64) {
 	return entries, r.revision.Load()
 }
 
-// Since is every change after the revision, in order, and the revision of the realm.
-// The error is follow.ErrExpired when some of it has been compacted away.
+// Since returns every change after the revision, in order, and the revision of the realm.
+// The error is follow.ErrExpired if some of the changes have been compacted away.
 func (r *Realm) Since(revision uint64) ([]lock.Entry, uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +125,8 @@ func (r *Realm) sinceLocked(revision uint64) ([]lock.Entry, error) {
 }
 
 // Edit changes an object as a stranger with kubectl would, past every rule of ours, and
-// returns its new version. An absent object is created; edit then gets an empty one. Edit must not call the realm.
+// returns its new version. It creates an absent object; edit then gets an empty one. The edit
+// function must not call the realm.
 func (r *Realm) Edit(name string, edit func(*codec.Object)) record.Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *Realm) Edit(name string, edit func(*codec.Object)) record.Version {
 	return r.updateLocked(name, old, raw)
 }
 
-// cloned is a copy that can be written to.
+// cloned returns a copy that can be written to.
 func cloned(m map[string]string) map[string]string {
 	if m == nil {
 		return map[string]string{}
@@ -153,7 +153,7 @@ func cloned(m map[string]string) map[string]string {
 	return maps.Clone(m)
 }
 
-// Raw is the object as it is stored; false when there is none.
+// Raw returns the object as it is stored; false if there is none.
 func (r *Realm) Raw(name string) (codec.Object, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +163,7 @@ func (r *Realm) Raw(name string) (codec.Object, bool) {
 	return raw, ok
 }
 
-// Delete removes an object; it says whether there was one.
+// Delete removes an object, and says whether there was one.
 func (r *Realm) Delete(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,14 +175,14 @@ func (r *Realm) Delete(name string) bool {
 	return true
 }
 
-// Revision is the present revision of the realm's store.
+// Revision returns the present revision of the realm's store.
 func (r *Realm) Revision() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.revision.Load()
 }
 
-// Progress makes every open stream say how far it is, as a bookmark does.
+// Progress makes every open stream report its revision, as a bookmark does.
 func (r *Realm) Progress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Store is one member's way to a realm.
+// Store is one member's access to a realm.
 type Store struct {
 	realm *Realm
 
@@ -24,7 +24,7 @@ type Store struct {
 
 var _ lock.Store = (*Store)(nil)
 
-// Store makes a new way to the realm, without faults.
+// Store makes a new access to the realm, without faults.
 func (r *Realm) Store() *Store {
 	return &Store{realm: r, hooks: map[Op]Hook{}, cut: make(chan struct{})}
 }
@@ -66,8 +66,7 @@ func (s *Store) Put(ctx context.Context, name string, r record.Record, replaces 
 	}
 }
 
-// Watch implements lock.Store. Its retries are paced as those on the API server, without
-// jitter.
+// Watch implements lock.Store. It paces its retries as on the API server, but without jitter.
 func (s *Store) Watch(ctx context.Context, deliver func(lock.Event)) error {
 	pace := follow.DefaultPace()
 	pace.RetryAfter = retryAfter
@@ -75,8 +74,8 @@ func (s *Store) Watch(ctx context.Context, deliver func(lock.Event)) error {
 	return nil
 }
 
-// CutWatches breaks the streams that are open now. What they did not show yet is shown
-// by the next ones.
+// CutWatches breaks the streams that are open now. The next streams show what they did not
+// show yet.
 func (s *Store) CutWatches() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +116,7 @@ func (src source) Open(ctx context.Context, after uint64) (follow.Stream, error)
 	return st, nil
 }
 
-// stream belongs to the goroutine that runs the watch.
+// stream is an open stream. The goroutine that runs the watch owns it.
 type stream struct {
 	store    *Store
 	at       uint64
@@ -169,7 +168,7 @@ func (st *stream) isCut() bool {
 	}
 }
 
-// look is the next event, or what to wait for.
+// look returns the next event, or a channel to wait for.
 func (st *stream) look() (e lock.Event, found bool, news <-chan struct{}, err error) {
 	r := st.realm()
 	r.mu.Lock()
@@ -200,7 +199,7 @@ func (s *Store) do(ctx context.Context, c Call, op func() error) error {
 	return hook(ctx, c, op)
 }
 
-// On gives the operation a fault, in place of the one it had; nil for none.
+// On gives the operation a fault, which replaces its present one; nil for none.
 func (s *Store) On(op Op, h Hook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,14 +210,14 @@ func (s *Store) On(op Op, h Hook) {
 	s.hooks[op] = h
 }
 
-// Heal takes all faults away. Calls that wait in one stay there.
+// Heal removes all faults. Calls that wait in a fault keep waiting.
 func (s *Store) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.hooks, func(Op, Hook) bool { return true })
 }
 
-// retryAfter is how long an error asks to leave the store alone.
+// retryAfter returns how long an error asks callers to wait.
 func retryAfter(err error) time.Duration {
 	if t, ok := errors.AsType[*lock.ThrottledError](err); ok {
 		return t.RetryAfter

@@ -9,8 +9,8 @@
 //		...
 //	}
 //
-// The binary is $PRIMACY_DEVCLUSTER, or bin/devcluster in the module. Where there is none
-// the test fails: what was not tested must not look as if it passed.
+// The binary is $PRIMACY_DEVCLUSTER, or bin/devcluster in the module. Without one the test fails: what
+// was not tested must not look as if it passed.
 package devcluster
 
 import (
@@ -36,8 +36,7 @@ import (
 
 // Cluster is a running API server. Its methods are safe for concurrent use.
 type Cluster struct {
-	// Config is the administrator's, without a rate limit on the client's side. Copy it
-	// before changing it.
+	// Config is the administrator's, without a client-side rate limit. Copy it before you change it.
 	Config *rest.Config
 	// Kubeconfig is the path of the administrator's kubeconfig.
 	Kubeconfig string
@@ -56,7 +55,7 @@ var shared struct {
 	err     error
 }
 
-// Start is the server that all tests of the process share. The first call starts it.
+// Start returns the server that all tests of the process share. The first call starts it.
 func Start(t testing.TB) *Cluster {
 	t.Helper()
 	shared.Lock()
@@ -70,7 +69,7 @@ func Start(t testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// New is a server of the test's own, for tests that take it down. It ends with the test.
+// New starts a server for one test, which may take it down. It ends with the test.
 func New(t testing.TB) *Cluster {
 	t.Helper()
 	c, err := newCluster()
@@ -85,8 +84,8 @@ func New(t testing.TB) *Cluster {
 	return c
 }
 
-// Main runs the tests of a package, stops the shared server and, if the tests passed,
-// looks for goroutines that they left behind. It ends the process.
+// Main runs the tests of a package, stops the shared server and, if the tests passed, looks for leaked
+// goroutines. It ends the process.
 func Main(m *testing.M, leaks ...goleak.Option) {
 	code := m.Run()
 	if err := closeShared(); err != nil {
@@ -197,8 +196,8 @@ func (c *Cluster) up() error {
 
 var namespaces atomic.Int64
 
-// Namespace creates a namespace that is the test's own. It stays, since no controller
-// runs that could remove it.
+// Namespace creates a namespace for the test. It stays, since there is no controller that could remove
+// it.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("%s-%d", dashed(t.Name()), namespaces.Add(1))
@@ -209,7 +208,7 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	return name
 }
 
-// dashed makes a name that a namespace may have, with room for a number.
+// dashed makes a valid name for a namespace, with room for a number.
 func dashed(s string) string {
 	s = strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {

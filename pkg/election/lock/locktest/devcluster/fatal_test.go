@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// fatalTB is a test that tells why it failed instead of failing.
+// fatalTB is a test that reports why it failed instead of failing.
 type fatalTB struct {
 	testing.TB
 	said chan<- string

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Gate stands before a client's connections and breaks watches. Its methods are safe for
-// concurrent use.
+// Gate is in front of a client's connections and breaks watches. Its methods are safe for concurrent
+// use.
 type Gate struct {
 	mu     sync.Mutex
 	cuts   map[int]context.CancelFunc // of the open watches
@@ -15,14 +15,14 @@ type Gate struct {
 	closed chan struct{} // closed while there is no cut
 }
 
-// NewGate is an open gate.
+// NewGate makes an open gate.
 func NewGate() *Gate {
 	open := make(chan struct{})
 	close(open)
 	return &Gate{cuts: map[int]context.CancelFunc{}, closed: open}
 }
 
-// Wrap puts the gate before connections; rest.Config.Wrap takes it.
+// Wrap puts the gate in front of connections; rest.Config.Wrap takes it.
 func (g *Gate) Wrap(next http.RoundTripper) http.RoundTripper { return &gated{gate: g, next: next} }
 
 // Cut breaks all watches and lets none come back until mend is called.
@@ -38,7 +38,7 @@ func (g *Gate) Cut() (mend func()) {
 	return sync.OnceFunc(func() { close(mended) })
 }
 
-// enter waits until the gate is open, and makes a watch's request one that can be cut.
+// enter waits until the gate is open, and makes a watch's request cancellable.
 func (g *Gate) enter(req *http.Request) (*http.Request, func(), error) {
 	for {
 		g.mu.Lock()
@@ -83,5 +83,5 @@ func (r *gated) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// WrappedRoundTripper lets client-go find the connections.
+// WrappedRoundTripper lets client-go find the transport beneath.
 func (r *gated) WrappedRoundTripper() http.RoundTripper { return r.next }

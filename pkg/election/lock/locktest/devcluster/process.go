@@ -23,8 +23,8 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// process is a server that is ready. It ends when its standard input is closed, so it
-// cannot outlive the test however that ends.
+// process is a server that is ready. It ends when its standard input is closed, so it cannot outlive the
+// test, however the test ends.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
@@ -90,7 +90,7 @@ func (p *process) stop() error {
 	return nil
 }
 
-// find is the path of the server's binary.
+// find returns the path of the server's binary.
 func find() (string, error) {
 	if path := os.Getenv(Binary); path != "" {
 		if _, err := os.Stat(path); err != nil {

@@ -21,15 +21,15 @@ const (
 	Watch  Op = "watch"
 	Create Op = "create"
 	Update Op = "update"
-	// Review asks what one may do, or who one is.
+	// Review asks about permissions, or about one's own identity.
 	Review Op = "review"
 	// Trial is a create that stores nothing.
 	Trial Op = "trial"
-	// Other is all the rest, such as the server's version.
+	// Other is every other request, such as for the server's version.
 	Other Op = "other"
 )
 
-// Ops are all of them.
+// Ops lists all of them.
 var Ops = []Op{Get, List, Watch, Create, Update, Review, Trial, Other}
 
 // collections are the resources whose objects members read and write.
@@ -60,11 +60,10 @@ func opOf(r *http.Request) Op {
 	return Other
 }
 
-// Fault decides what becomes of a request: next lets the API server answer it.
+// Fault decides what happens to a request: next lets the API server answer it.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.HandlerFunc)
 
-// Answer answers in the API server's place, as something on the way does; retryAfter is zero
-// for none.
+// Answer answers in the API server's place, as something on the way would; retryAfter is zero for none.
 func Answer(status int, retryAfter time.Duration) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
 		if retryAfter > 0 {
@@ -103,7 +102,7 @@ func Times(n int64, f Fault) Fault {
 	}
 }
 
-// Under lets the fault act on objects only whose names begin so.
+// Under lets the fault act only on objects whose names begin with the prefix.
 func Under(prefix string, f Fault) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 		if !strings.HasPrefix(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:], prefix) {
@@ -114,7 +113,7 @@ func Under(prefix string, f Fault) Fault {
 	}
 }
 
-// Of lets the fault act on objects of one resource only, such as configmaps.
+// Of lets the fault act only on objects of one resource, such as configmaps.
 func Of(resource string, f Fault) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 		if !strings.Contains(r.URL.Path+"/", "/"+resource+"/") {
@@ -125,7 +124,7 @@ func Of(resource string, f Fault) Fault {
 	}
 }
 
-// LoseAnswers lets the API server do what it is asked for, and fails all the same.
+// LoseAnswers lets the API server carry the request out, but fails it for the member.
 func LoseAnswers() Fault {
 	return func(_ http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 		if opOf(r) != Watch {
@@ -135,8 +134,8 @@ func LoseAnswers() Fault {
 	}
 }
 
-// Stale answers reads and lists with what the API server showed d ago or more, where it was
-// asked the same then, as a server behind its peers does.
+// Stale answers reads and lists as a server that is behind its peers: with what the API server answered
+// d ago or earlier, if it got the same request then.
 func Stale(d time.Duration) Fault {
 	type shown struct {
 		at     time.Time

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Proxy is one way to an API server. Its methods are safe for concurrent use.
+// Proxy is one access to an API server. Its methods are safe for concurrent use.
 type Proxy struct {
 	up     http.RoundTripper
 	target string
@@ -28,7 +28,7 @@ type Proxy struct {
 	lag    time.Duration
 }
 
-// New is a way without faults to the API server that target names; it ends with the test.
+// New makes a proxy without faults to the API server of target; it ends with the test.
 func New(t testing.TB, target *rest.Config) *Proxy {
 	t.Helper()
 	up, err := rest.TransportFor(target)
@@ -39,7 +39,7 @@ func New(t testing.TB, target *rest.Config) *Proxy {
 	p.server = httptest.NewUnstartedServer(http.HandlerFunc(p.serve))
 	p.wires = &wires{Listener: p.server.Listener}
 	p.server.Listener = p.wires
-	p.server.Config.ErrorLog = log.New(io.Discard, "", 0) // what is cut is cut on purpose
+	p.server.Config.ErrorLog = log.New(io.Discard, "", 0) // connections are cut on purpose
 	p.server.EnableHTTP2 = true
 	p.server.StartTLS()
 	t.Cleanup(func() {
@@ -51,12 +51,12 @@ func New(t testing.TB, target *rest.Config) *Proxy {
 	return p
 }
 
-// Config is the administrator's, by way of the proxy.
+// Config is the administrator's configuration, through the proxy.
 func (p *Proxy) Config() *rest.Config {
 	return &rest.Config{Host: p.server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1}
 }
 
-// Kubeconfig writes a kubeconfig of the same kind.
+// Kubeconfig writes a kubeconfig with that configuration.
 func (p *Proxy) Kubeconfig(path, namespace string) error {
 	return os.WriteFile(path, fmt.Appendf(nil, `apiVersion: v1
 kind: Config
@@ -67,22 +67,21 @@ current-context: x
 `, p.server.URL, namespace), 0o600)
 }
 
-// On gives the operation a fault, in place of the one it had; nil for none.
+// On gives the operation a fault, which replaces its present one; nil for none.
 func (p *Proxy) On(op Op, f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults[op] = f
 }
 
-// Lag makes all watches late by d from here on. What has come in already is late by as much.
+// Lag delays all watches by d from here on, including what has arrived but was not passed on.
 func (p *Proxy) Lag(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lag = d
 }
 
-// Heal takes all faults and the lag away. Requests that wait in one stay there, and so do
-// black holes.
+// Heal removes all faults and the lag. Requests that wait in a fault keep waiting, and black holes stay.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,11 +89,11 @@ func (p *Proxy) Heal() {
 	p.lag = 0
 }
 
-// BlackHole makes all connections that are open half-open: what the member sends vanishes, and
-// nothing comes back. New connections work.
+// BlackHole makes all open connections half-open: what the member sends vanishes, and nothing comes
+// back. New connections work.
 func (p *Proxy) BlackHole() { p.wires.blackHole() }
 
-// Cut closes all connections that are open.
+// Cut closes all open connections.
 func (p *Proxy) Cut() { p.server.CloseClientConnections() }
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {

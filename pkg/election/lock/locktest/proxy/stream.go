@@ -15,13 +15,13 @@ type chunk struct {
 	data []byte
 }
 
-// mostChunks is how many wait for a lag to pass.
+// mostChunks is how many chunks may wait for a lag to pass.
 const mostChunks = 1 << 16
 
-// lagStep is how often a chunk that waits looks whether the lag is over.
+// lagStep is how often a waiting chunk checks whether the lag is over.
 const lagStep = 5 * time.Millisecond
 
-// stream hands a watch on, each piece as late as the lag is.
+// stream passes a watch on, each chunk delayed by the lag.
 func (p *Proxy) stream(w http.ResponseWriter, r *http.Request, body io.Reader) {
 	flush := http.NewResponseController(w).Flush
 	if flush() != nil {
@@ -58,7 +58,7 @@ func (p *Proxy) stream(w http.ResponseWriter, r *http.Request, body io.Reader) {
 	}
 }
 
-// late waits for as long as the chunk is held back; false if the request ends before that.
+// late waits until the chunk is due; false if the request ends before that.
 func (p *Proxy) late(r *http.Request, c chunk) bool {
 	for {
 		p.mu.Lock()

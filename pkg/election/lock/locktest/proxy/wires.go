@@ -36,7 +36,7 @@ func (l *wires) blackHole() {
 	}
 }
 
-// close ends all connections, black holes too.
+// close ends all connections, including black holes.
 func (l *wires) close() {
 	l.mu.Lock()
 	all := l.open
@@ -66,7 +66,7 @@ func (w *wire) isLost() bool {
 	}
 }
 
-// Read swallows what comes out of a black hole, until the other end gives up.
+// Read swallows all input of a black hole, until the other end gives up.
 func (w *wire) Read(b []byte) (int, error) {
 	for {
 		n, err := w.Conn.Read(b)
@@ -76,7 +76,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	}
 }
 
-// Write lets what goes into a black hole vanish.
+// Write drops all output of a black hole.
 func (w *wire) Write(b []byte) (int, error) {
 	if w.isLost() {
 		return len(b), nil
@@ -84,7 +84,7 @@ func (w *wire) Write(b []byte) (int, error) {
 	return w.Conn.Write(b)
 }
 
-// Close leaves a black hole open, as a half-open connection is: its other end hears nothing.
+// Close leaves a black hole open, as a half-open connection is: its other end learns nothing.
 func (w *wire) Close() error {
 	if w.isLost() {
 		return nil // wires.close closes it

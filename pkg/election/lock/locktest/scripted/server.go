@@ -1,5 +1,5 @@
-// Package scripted tests how a kind of lock takes what an API server, or whatever stands before it, may
-// answer. A server of this process gives the answers.
+// Package scripted tests how a kind of lock handles the possible answers of an API server, or of
+// whatever is in front of it. A server of this process gives the answers.
 package scripted
 
 import (
@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Server gives one answer to everything until the test ends, and counts the questions. It returns its
+// Server gives one answer to every request until the test ends, and counts the requests. It returns its
 // address.
 func Server(t *testing.T, answer http.HandlerFunc) (address string, asked *atomic.Int32) {
 	t.Helper()
@@ -29,7 +29,7 @@ func Server(t *testing.T, answer http.HandlerFunc) (address string, asked *atomi
 	return server.URL, asked
 }
 
-// Says is an API server's answer.
+// Says gives an API server's answer.
 func Says(code int, reason metav1.StatusReason, message string, details *metav1.StatusDetails) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -44,7 +44,7 @@ func Says(code int, reason metav1.StatusReason, message string, details *metav1.
 	}
 }
 
-// Plain is the answer of something else, such as a proxy or an overload filter.
+// Plain gives the answer of something else, such as a proxy or an overload filter.
 func Plain(code int, retryAfter string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if retryAfter != "" {

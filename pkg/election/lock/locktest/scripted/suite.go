@@ -18,14 +18,14 @@ import (
 
 // Kind is a kind of lock object.
 type Kind struct {
-	// Group and Resource are what an API server calls it, such as coordination.k8s.io and leases.
+	// Group and Resource are the API server's names for it, such as coordination.k8s.io and leases.
 	Group, Resource string
-	// New makes a store of them in a namespace of the server at that address.
+	// New makes a store in a namespace of the server at that address.
 	New func(t *testing.T, address, namespace string) lock.Store
-	// Object is one of the name "a", as JSON, with that uid; without a version or a holder where they are
-	// empty.
+	// Object returns an object with the name "a" and that uid, as JSON; empty arguments leave out the
+	// version or the holder.
 	Object func(uid, version, holder string) string
-	// List is an empty list of them, as JSON.
+	// List returns an empty list of such objects, as JSON.
 	List func() string
 }
 
@@ -50,8 +50,8 @@ func (k Kind) details(name string) *metav1.StatusDetails {
 	return &metav1.StatusDetails{Group: k.Group, Kind: k.Resource, Name: name}
 }
 
-// Whatever the answer, a write is sent once, and only what certainly was not written is
-// told as rejected.
+// Whatever the answer, a write is sent once, and the store reports "rejected" only for what was
+// certainly not written.
 func (k Kind) writes(t *testing.T) {
 	details := k.details("a")
 	busy := &metav1.StatusDetails{RetryAfterSeconds: 3}
@@ -121,7 +121,7 @@ func (k Kind) writes(t *testing.T) {
 	}
 }
 
-// Only an API server can say that an object is absent.
+// Only an API server's own answer can say that an object is absent.
 func (k Kind) reads(t *testing.T) {
 	details := k.details("a")
 	for what, c := range map[string]struct {
@@ -169,7 +169,7 @@ func (k Kind) slowServer(t *testing.T) {
 	}
 }
 
-// Nobody listens: nothing was written, but nobody needs to know.
+// No server listens: nothing was written, but the store need not know that.
 func (k Kind) noServer(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
@@ -179,7 +179,7 @@ func (k Kind) noServer(t *testing.T) {
 	}
 }
 
-// What a person reads says what to do.
+// Errors tell people what to do.
 func (k Kind) hints(t *testing.T) {
 	for want, answer := range map[string]http.HandlerFunc{
 		"namespace edge-system does not exist":                                             Says(404, metav1.StatusReasonNotFound, "", &metav1.StatusDetails{Kind: "namespaces"}),

@@ -1,5 +1,5 @@
-// Package watchfile follows one file, by its directory: so it sees a file that is replaced, and the links
-// that kubelet swaps in the mount of a ConfigMap.
+// Package watchfile follows one file by watching its directory. So it sees when the file is replaced, and
+// when kubelet swaps the links in the mount of a ConfigMap.
 package watchfile
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Settle is how long a directory must be quiet before its file is looked at: editors and kubelet write in
+// Settle is how long a directory must be quiet before we look at its file: editors and kubelet write in
 // several steps, and a file that is written in place is empty for a moment.
 const Settle = 100 * time.Millisecond
 
-// patience is how many times as long a directory may stir before the file is looked at all the same:
-// others may write beside it all the time.
+// patience times settle is how long events may put off a look: others may write into the directory all
+// the time.
 const patience = 10
 
-// Watch calls look now, whenever something has stirred in the file's directory and that was quiet for
-// settle, and at the time that look returned last, unless that is zero. It calls it from its own
-// goroutine's stack. It returns nil when ctx ends, and an error when it cannot watch: the directory is
-// missing, or goes away. fsnotify reads events on a goroutine of its own, which has ended by then.
+// Watch calls look at once, after each event in the file's directory once that was quiet for settle, and at
+// the time that look last returned, unless that is zero. It calls look on the caller's goroutine. It returns
+// nil when ctx ends, and an error when it cannot watch: the directory is missing, or goes away. fsnotify
+// reads events on a goroutine of its own, which has ended when Watch returns.
 func Watch(ctx context.Context, path string, settle time.Duration, look func() (again time.Time)) (err error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -53,7 +53,7 @@ func Watch(ctx context.Context, path string, settle time.Duration, look func() (
 			if !open || filepath.Clean(event.Name) == dir && event.Has(fsnotify.Remove|fsnotify.Rename) {
 				return fmt.Errorf("directory %s is gone", dir)
 			}
-		case _, open := <-notify.Errors: // events may be lost, so the file is looked at
+		case _, open := <-notify.Errors: // events may be lost, so look
 			if !open {
 				return fmt.Errorf("directory %s is not watched any more", dir)
 			}
@@ -64,7 +64,7 @@ func Watch(ctx context.Context, path string, settle time.Duration, look func() (
 	}
 }
 
-// stirring is what happened in the directory since the last look.
+// stirring records the events in the directory since the last look.
 type stirring struct {
 	settle time.Duration
 	since  time.Time // the first event; zero if none

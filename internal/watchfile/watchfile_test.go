@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Others may write beside the file all the time: it is looked at all the same.
+// We look at the file even if others write beside it all the time.
 func TestALookIsNotPutOffForEver(t *testing.T) {
 	s := stirring{settle: time.Second}
 	begin := time.Unix(1000, 0)
@@ -14,7 +14,7 @@ func TestALookIsNotPutOffForEver(t *testing.T) {
 			t.Errorf("after %d s of stirring the look is put off: %v, want %v", at, got, want)
 		}
 	}
-	s.since = time.Time{} // it was looked at
+	s.since = time.Time{} // we looked at it
 	if !s.putsOff(begin.Add(time.Minute)) {
 		t.Error("the next event puts off nothing")
 	}

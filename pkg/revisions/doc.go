@@ -6,10 +6,10 @@
 //	reg.Register("static", static.Kind())
 //	reg.Register("configMap", configmap.Kind(client))
 //
-// The configuration keeps the block of its source as a raw node; Registry.Decode turns it
-// into the election.Preferences that a Manager is given. A Switch stands between the two
-// where the source may be exchanged while it is watched.
+// The configuration keeps a source's block as a raw YAML node; Registry.Decode turns it into
+// the election.Preferences of a Manager. A Switch between the two lets the source be
+// exchanged while it is watched.
 //
-// Goroutines: a source is watched on the goroutine of whoever calls Watch, and what it
-// starts has ended when Watch returns.
+// Goroutines: a source works on the goroutine that calls Watch; any others that it starts have
+// ended when Watch returns.
 package revisions

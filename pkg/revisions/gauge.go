@@ -7,18 +7,18 @@ import (
 
 // Freshness is how old the last value of a source is.
 type Freshness struct {
-	// Known says that the source has said something at all.
+	// Known says whether the source has had a usable value at all.
 	Known bool
 	// Kept is why the last value is kept although the source may say something else by now;
-	// empty while it is followed.
+	// empty while we follow the source.
 	Kept Reason
-	// Age is for how long that has been so; zero while the source is followed. Before the
-	// first value it is for how long there has been none.
+	// Age is how long the last value has been kept, or, before the first value, how long there
+	// has been none; zero while we follow the source.
 	Age time.Duration
 }
 
-// Dated is what a source can be besides: one that says how old its last value is. It may be
-// asked from any goroutine.
+// Dated is a second, optional interface of a source: it says how old its last value is. Any
+// goroutine may call it.
 type Dated interface{ Freshness() Freshness }
 
 // Reason is why the last value of a source is kept.
@@ -27,13 +27,13 @@ type Reason string
 const (
 	// NotReadable: the source cannot be read.
 	NotReadable Reason = "cannot be read"
-	// ContentRefused: it can, but what it says cannot be used.
+	// ContentRefused: the source can be read, but what it says cannot be used.
 	ContentRefused Reason = "what it says cannot be used"
 )
 
-// Gauge keeps how fresh the value of a source is. The zero Gauge is that of a source which
-// has said nothing and is not watched. Its methods may be called from any goroutine; a nil
-// Gauge takes everything and knows nothing.
+// Gauge records how fresh the value of a source is. The zero Gauge belongs to a source that has
+// said nothing and is not watched. Any goroutine may call its methods; a nil Gauge records
+// nothing.
 type Gauge struct {
 	mu                  sync.Mutex
 	known               bool

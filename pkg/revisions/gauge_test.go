@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
-// The age of the last value counts from when the source was last followed, whatever kept it
-// so, and ends when the source says something that can be used.
+// The age of the last value counts from when the source was last followed, whatever the reason,
+// and ends when the source says something that can be used.
 func TestAgeOfTheLastValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gauge := &revisions.Gauge{}

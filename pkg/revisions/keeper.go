@@ -9,26 +9,26 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Keeper is what sources have in common: it delivers what is new, keeps the last value
-// while there is no good one, and logs that once. It belongs to the goroutine that watches.
+// Keeper is the part that sources share: it delivers new values, keeps the last one while there
+// is no good one, and logs that once. It belongs to the goroutine that watches.
 type Keeper struct {
 	Deliver func(election.Preference)
 	Log     *zap.Logger
-	// Gauge is told how fresh the value is; nil for nobody.
+	// Gauge records how fresh the value is; nil for none.
 	Gauge *Gauge
-	// Place is where the value stands, for people: "the ConfigMap".
+	// Place names where the value comes from, for people: "the ConfigMap".
 	Place string
 
-	// last is what was delivered last; zero before that.
+	// last is the last delivered value; zero before the first.
 	last record.Preferred
-	// silence is why nothing can be read, as it was logged; empty while all is well.
+	// silence is the logged reason why the source cannot be read; empty while it can.
 	silence string
-	// refused is the value that was logged as no revision; empty while it is one.
+	// refused is the logged value that is no revision; empty while the value is one.
 	refused string
 }
 
-// Says takes in the value that was read. White space around it is no part of it, and empty
-// means that no revision is preferred.
+// Says takes a value that the source read. It trims white space; an empty value means that no
+// revision is preferred.
 func (k *Keeper) Says(value string) {
 	value = strings.TrimSpace(value)
 	if value != "" {
@@ -50,8 +50,8 @@ func (k *Keeper) Says(value string) {
 	}
 }
 
-// Unreadable logs why nothing can be read, once for each kind of reason: the texts of
-// network errors differ from one to the next.
+// Unreadable logs why the source cannot be read, once for each kind of reason: the texts of
+// network errors differ each time.
 func (k *Keeper) Unreadable(kind string, err error) {
 	k.Gauge.Kept(NotReadable)
 	kind = "reason: " + kind
@@ -63,7 +63,7 @@ func (k *Keeper) Unreadable(kind string, err error) {
 		zap.String("last", k.lastSaid()), zap.Error(err))
 }
 
-// Readable ends what Unreadable began.
+// Readable says that the source can be read. It logs that if it could not be read before.
 func (k *Keeper) Readable() {
 	age := k.Gauge.Freshness().Age
 	k.Gauge.Followed()

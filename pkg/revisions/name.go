@@ -2,5 +2,5 @@ package revisions
 
 import "github.com/primacy-dev/primacy/pkg/election/record"
 
-// Check says why no member can have such a revision; nil if one can.
+// Check returns an error if no member can have this revision.
 func Check(revision string) error { return record.CheckRevision(revision) }

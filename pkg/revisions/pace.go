@@ -15,8 +15,9 @@ const (
 	settled   = 5 * time.Second
 )
 
-// Retry calls follow again and again until ctx ends. The waits between grow from a
-// quarter of a second to ten, and begin anew after one that lasted.
+// Retry calls follow again and again until ctx ends. It waits a random time between calls: at
+// first at most a quarter of a second, later at most ten. A call of five seconds or more makes
+// the waits short again.
 func Retry(ctx context.Context, follow func(context.Context)) {
 	wait := firstWait
 	for {

@@ -13,23 +13,23 @@ type Read struct {
 	Scope           Scope
 }
 
-// Writer is what a source can be besides: one whose value we may write.
+// Writer is a second, optional interface of a source: its value can be written here.
 type Writer interface {
-	// Write makes the source say to, if it says from or nothing. It is an error if it says
-	// something else; that it says to already is none.
+	// Write changes the source's value to "to" if it is "from" or empty. It does nothing if the
+	// value is "to" already, and returns an error for any other value.
 	Write(ctx context.Context, from, to string) error
 }
 
-// ErrNotWritable: the source is not one that we write.
+// ErrNotWritable: the source cannot be written here.
 var ErrNotWritable = errors.New("the default revision is not one that can be written here (change it where its source is)")
 
-// Scope is where an object is.
+// Scope says whether an object belongs to a namespace.
 type Scope int
 
 const (
-	// OfNamespace: in that of locks and sessions.
+	// OfNamespace: the object is in the namespace of locks and sessions.
 	OfNamespace Scope = iota + 1
-	// OfCluster: in none.
+	// OfCluster: the object is in no namespace.
 	OfCluster
 )
 
@@ -43,6 +43,6 @@ func (s Scope) String() string {
 	return "of nothing"
 }
 
-// Reader is what a source can be besides: one that reads an object of a cluster, and so needs
-// permission.
+// Reader is a second, optional interface of a source: it reads an object of a cluster, and so
+// needs permission.
 type Reader interface{ Reads() Read }

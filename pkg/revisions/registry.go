@@ -12,21 +12,21 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Decoder makes a source from its block in the configuration: of
-// `{configMap: {name: revisions, key: default}}` it gets what stands beside configMap. It
-// decodes strictly, its errors carry the place (strict.Error), and it reaches for
-// nothing: a source begins to work when it is watched.
+// Decoder makes a source from its block in the configuration: for
+// `{configMap: {name: revisions, key: default}}` it gets the value of configMap. It decodes
+// strictly, and its errors carry the place (strict.Error). It reads nothing else: a source begins
+// to work when it is watched.
 type Decoder func(node *yaml.Node, env Env) (election.Preferences, error)
 
-// Env is what a kind is given besides its block.
+// Env is what a Decoder gets besides the block.
 type Env struct {
 	// Namespace is that of locks and sessions; sources in a cluster read from there.
 	Namespace string
-	// Log takes what the source has to say; nil means nowhere.
+	// Log is for the source's messages; nil for none.
 	Log *zap.Logger
 }
 
-// Defaults is env with what was left nil filled in.
+// Defaults returns env with defaults for its nil fields.
 func (env Env) Defaults() Env {
 	if env.Log == nil {
 		env.Log = zap.NewNop()
@@ -34,8 +34,8 @@ func (env Env) Defaults() Env {
 	return env
 }
 
-// Registry is the table of the kinds there are. It is filled before it is used: reading
-// is safe from any goroutine, Register is not.
+// Registry is the table of the kinds. Fill it before you use it: any goroutine may read it, but
+// Register must not run at the same time.
 type Registry struct {
 	kinds map[string]Decoder
 }
@@ -43,8 +43,8 @@ type Registry struct {
 // NewRegistry makes an empty registry.
 func NewRegistry() *Registry { return &Registry{kinds: map[string]Decoder{}} }
 
-// Register adds a kind. A name that is taken or empty is a mistake in the program, and
-// panics.
+// Register adds a kind. It panics if the name is taken or empty, which is a mistake in the
+// program.
 func (r *Registry) Register(kind string, d Decoder) {
 	switch {
 	case kind == "":

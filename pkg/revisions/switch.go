@@ -8,9 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Switch is a source that stands for another one, which may be exchanged at any time. The
-// last value of the old source stays until the new one has one. Its methods may be called
-// from any goroutine.
+// Switch is a source that wraps another one, which may be exchanged at any time. The last value
+// of the old source stays until the new one delivers. Any goroutine may call its methods.
 type Switch struct {
 	mu     sync.Mutex
 	source election.Preferences
@@ -24,7 +23,7 @@ var (
 	_ Writer               = (*Switch)(nil)
 )
 
-// NewSwitch stands for source; nil means that no revision is preferred.
+// NewSwitch wraps source; nil means that no revision is preferred.
 func NewSwitch(source election.Preferences) *Switch {
 	return &Switch{source: source, exchanged: make(chan struct{})}
 }
@@ -38,7 +37,7 @@ func (s *Switch) Use(source election.Preferences) {
 	s.exchanged = make(chan struct{})
 }
 
-// Freshness is that of the present source; one that keeps no account is always fresh.
+// Freshness returns that of the present source; a source that is not Dated is always fresh.
 func (s *Switch) Freshness() Freshness {
 	source, _ := s.present()
 	if dated, ok := source.(Dated); ok {
@@ -47,7 +46,7 @@ func (s *Switch) Freshness() Freshness {
 	return Freshness{Known: true}
 }
 
-// Write writes the present source; ErrNotWritable where that cannot be.
+// Write writes the present source. It returns ErrNotWritable if that is not a Writer.
 func (s *Switch) Write(ctx context.Context, from, to string) error {
 	source, _ := s.present()
 	if w, ok := source.(Writer); ok {
@@ -62,8 +61,7 @@ func (s *Switch) present() (election.Preferences, <-chan struct{}) {
 	return s.source, s.exchanged
 }
 
-// Watch implements election.Preferences. It returns an error where the present source
-// does.
+// Watch implements election.Preferences. It returns the present source's error, if any.
 func (s *Switch) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	for ctx.Err() == nil {
 		source, exchanged := s.present()
@@ -93,7 +91,7 @@ func watchUntil(ctx context.Context, exchanged <-chan struct{}, source election.
 	if err := source.Watch(ctx, deliver); err != nil && ctx.Err() == nil {
 		return err
 	}
-	<-ctx.Done() // a source that has nothing more to say is not asked again
+	<-ctx.Done() // the source has nothing more to say: don't watch it again
 	return nil
 }
 

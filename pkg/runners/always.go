@@ -11,14 +11,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Always makes an election's runner of work that runs on every member. It starts with the
-// Manager's Run; each term is shown to it, and the lock is released only when it said that
-// the term's work has stopped (Tenure.Stopped), or has returned. If it does neither within
-// stopGrace, the process is ended like that of any other runner.
+// Always makes an election's runner of work that runs on every member. The work starts with the
+// Manager's Run and learns of each term. The lock is released only when the work says that it has
+// stopped working for the term (Tenure.Stopped), or has returned. If it does neither within
+// stopGrace, the process ends, as with any other runner.
 //
-// The loss of a term never ends it. When it returns or panics it is started again after a
-// growing wait, for as long as the Manager runs; while a term lasts, the new run is shown
-// that term. A term during which it keeps failing (Restart.Failures in a row) is given up.
+// The loss of a term never ends the work. When it returns or panics, it is started again after a
+// growing wait, for as long as the Manager runs; a new run learns of the present term. If it keeps
+// failing during a term (Restart.Failures in a row), the term is given up.
 func Always(name string, a election.AlwaysRunner, s Supervision) election.Runner {
 	s = s.defaults()
 	s.Log = s.Log.With(zap.String("runner", name))
@@ -33,18 +33,18 @@ type always struct {
 	name  string
 	work  election.AlwaysRunner
 	terms *election.Terms
-	// failing holds the news that the work fails again and again.
+	// failing reports that the work fails again and again.
 	failing chan *GaveUpError
-	// counter is that of the supervision it is part of, if there is one.
+	// counter is that of the supervision around it, if there is one.
 	counter *counter
 }
 
 var _ election.Background = (*always)(nil)
 
-// Run is a term: the work is told, and joined.
+// Run tells the work of a term, and waits until that is over.
 func (a *always) Run(ctx context.Context, term election.Term) error {
 	select {
-	case <-a.failing: // of before this term
+	case <-a.failing: // from before this term
 	default:
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -60,7 +60,7 @@ func (a *always) Run(ctx context.Context, term election.Term) error {
 	case failed := <-a.failing:
 		term.GiveUp(failed.Error())
 		deadline, _ := term.Deadline()
-		cancel(&election.Stop{Reason: failed.Error(), By: deadline}) // where nobody keeps the term
+		cancel(&election.Stop{Reason: failed.Error(), By: deadline}) // if nobody keeps the term
 		<-over
 		return failed
 	}
@@ -86,7 +86,7 @@ func (a *always) Background(ctx context.Context) error {
 		if failures >= a.Restart.Failures {
 			select {
 			case a.failing <- &GaveUpError{Runner: a.name, Failures: failures, Last: err}:
-			default: // it is known
+			default: // already reported
 			}
 		}
 		wait := a.Restart.wait(failures, a.Random())
@@ -114,7 +114,7 @@ func (a *always) attempt(ctx context.Context) error {
 
 var errAlwaysReturned = fmt.Errorf("it should always run: %w", errReturned)
 
-// Background runs what the children do beyond their terms.
+// Background runs the part of the children's work that outlives terms.
 func (s *supervisor) Background(ctx context.Context) error {
 	ends := make(chan error)
 	n := 0

@@ -19,7 +19,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// diary is what the works of all members did, in order.
+// diary records what the works of all members did, in order.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -43,13 +43,13 @@ func (d *diary) count(line string) int {
 	return n
 }
 
-// stage is members that always run one work, on one store.
+// stage has members that always run one work, on one store.
 type stage struct {
 	t     *testing.T
 	clock bubble
 	realm *memory.Realm
 	diary diary
-	// deleted: the next term's end is that of a lock that was deleted.
+	// deleted: the next term ends because its lock is deleted.
 	deleted atomic.Bool
 }
 
@@ -75,7 +75,7 @@ func (s *stage) enter(name string, work election.AlwaysFunc) *actor {
 		[]runners.Child{{Name: "work", Runner: always}, {Name: "beside", Runner: beside}}, runners.Supervision{Clock: s.clock, Random: half}))
 }
 
-// employ is a member with a runner.
+// employ starts a member with a runner.
 func (s *stage) employ(name string, runner election.Runner) *actor {
 	a := &actor{done: make(chan error, 1), aborted: make(chan error, 8)}
 	m, err := election.NewManager(election.Config{
@@ -96,7 +96,7 @@ func (s *stage) employ(name string, runner election.Runner) *actor {
 	return a
 }
 
-// polite work notes what it is told, and takes stopTime to stop.
+// polite makes work that records what it is told, and takes stopTime to stop.
 func (s *stage) polite(name string, stopTime time.Duration) election.AlwaysFunc {
 	return func(ctx context.Context, terms *election.Terms) error {
 		s.diary.note(name + " runs")
@@ -124,8 +124,8 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-// The work runs on every member all the time, is told of each term, and is joined before
-// the lock is released. The loss of a term does not end it.
+// The work runs on every member all the time and learns of each term. The lock is released after
+// the work has stopped for the term. The loss of a term does not end the work.
 func TestAlways(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -166,8 +166,8 @@ func TestAlways(t *testing.T) {
 	})
 }
 
-// Work that panics in a term is run again, told of the same term again, and not waited for
-// when the term ends while it is down. Work that keeps failing costs the member its term.
+// Work that panics in a term is run again and learns of the same term again. The end of the term
+// does not wait for work that is down. Work that keeps failing costs the member its term.
 func TestAlwaysFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -203,8 +203,8 @@ func TestAlwaysFails(t *testing.T) {
 	})
 }
 
-// The lock of work that does not say that it has stopped is not released, and the process is
-// ended like that of any runner.
+// If the work does not say that it has stopped, the lock is not released, and the process ends as
+// with any other runner.
 func TestAlwaysDoesNotStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -226,7 +226,7 @@ func TestAlwaysDoesNotStop(t *testing.T) {
 		if len(m1.aborted) == 0 || s.realm.Read("e").Record.Holder == "" {
 			t.Errorf("aborted %d times, held by %q", len(m1.aborted), s.realm.Read("e").Record.Holder)
 		}
-		held.Stopped() // here the process would be gone
+		held.Stopped() // here the process would have ended
 		<-m1.done
 	})
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// UpWithin is how long a run of an Announcer may take to be up. One that takes longer is ended,
-// and has failed.
+// UpWithin is how long a run of an Announcer may take to be up. A run that takes longer has failed,
+// and is ended.
 const UpWithin = time.Minute
 
-// Announcer is what a runner may be as well: its runs can tell when they are up. The runners
-// after it in an election's list start only then; those after another one, as soon as that
-// was started.
+// Announcer is a second, optional interface of a runner: its runs report when they are up. The
+// runners after it in an election's list start only then. Those after any other runner start as
+// soon as that was started.
 type Announcer interface {
 	election.Runner
-	// RunAnnounced is Run, and calls up when the work is up: once, from any goroutine,
-	// within UpWithin and before it returns.
+	// RunAnnounced is Run, and calls up when the work is up: once, from any goroutine, within
+	// UpWithin and before it returns.
 	RunAnnounced(ctx context.Context, term election.Term, up func()) error
 }
 
-// AnnouncedFunc is a function as an Announcer.
+// AnnouncedFunc makes an Announcer of a function.
 type AnnouncedFunc func(ctx context.Context, term election.Term, up func()) error
 
 // Run calls f.
@@ -42,9 +42,9 @@ func (f AnnouncedFunc) RunAnnounced(ctx context.Context, term election.Term, up 
 
 var errNotUp = fmt.Errorf("it was not up within %v", UpWithin)
 
-// announced runs a once, and ends the run if it is not up in time. Where that does not end it
-// within the same time again, the term is given up: the lock must not be held for work that
-// neither begins nor ends.
+// announced runs a once, and ends the run if it is not up in time. If the run does not end within
+// the same time again, the term is given up: nobody may hold the lock for work that neither begins
+// nor ends.
 func (c *crew) announced(h *hand, a Announcer, log *zap.Logger) error {
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	defer cancel(nil)

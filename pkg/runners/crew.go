@@ -14,38 +14,38 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// crew is the workers of one term. It belongs to the goroutine of work, to which the others
-// talk through events.
+// crew runs the workers of one term. It belongs to the goroutine of work; the others reach it
+// through events.
 type crew struct {
 	*supervisor
 	ctx    context.Context
 	term   election.Term
 	events chan func()
-	// lasts is done once the stop began, before any worker is told: what ends from then on is
-	// not run again, and has not failed.
+	// lasts is done when the stop begins, before any worker is told. A run that ends after that
+	// has not failed, and is not run again.
 	lasts context.Context
 	over  context.CancelFunc
 
-	// hands are the workers that were started, in their order.
+	// hands are the workers started, in order.
 	hands []*hand
-	// atWork is how many of them have not returned.
+	// atWork counts those that have not returned.
 	atWork int
 	failed []error
 
-	// why the stop began; nil before.
+	// stop is why the stop began; nil before that. by is when all must have stopped.
 	stop error
 	by   record.Instant
-	// untold is how many hands were not told to stop yet: the first ones.
+	// untold counts the hands not told to stop yet: the first ones.
 	untold int
-	// share is when the next is told though the one before works on; late, when all must
-	// have stopped.
+	// share fires when the next hand is told though the one before still works; late, when all
+	// must have stopped.
 	share, late *clock.Timer
-	// heldUp: the process was held up until after the deadline, and the workers got a moment more.
+	// heldUp: this process was held up past the deadline, and gave the workers a moment more.
 	heldUp bool
 }
 
-// moment is how long workers may take to return that have stopped while this process was held
-// up: a program that its supervisor has killed in time is known to be dead only later.
+// moment is how long workers that stopped while this process was held up may take to return: we
+// learn late that a supervisor killed a program in time.
 const moment = 250 * time.Millisecond
 
 // hand is a worker in a term.
@@ -53,14 +53,14 @@ type hand struct {
 	worker
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// up is closed once it is up, or was started where it cannot tell.
+	// up is closed once the worker is up, or, if it is no Announcer, started.
 	up     chan struct{}
 	once   sync.Once
-	toldAt record.Instant // zero before
+	toldAt record.Instant // zero before it is told
 	gone   bool
 }
 
-// isUp says whether it is up, or was when it could still tell.
+// isUp says whether the worker's first run has been up.
 func (h *hand) isUp() bool {
 	select {
 	case <-h.up:
@@ -109,7 +109,7 @@ func (c *crew) work() error {
 	return errors.Join(c.failed...)
 }
 
-// fill starts workers up to one that is not up yet, and returns what tells that it is.
+// fill starts workers until one is not up yet, and returns the channel that reports that it is.
 func (c *crew) fill() (up <-chan struct{}) {
 	for c.stop == nil && c.ctx.Err() == nil && len(c.hands) < len(c.workers) {
 		if n := len(c.hands); n > 0 && !c.hands[n-1].isUp() {
@@ -125,7 +125,7 @@ func (c *crew) start(w worker) {
 	if _, tells := w.Runner.(Announcer); !tells {
 		h.announce()
 	}
-	// It is told by next, in its turn.
+	// next tells it to stop, in its turn.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithoutCancel(c.ctx))
 	c.hands = append(c.hands, h)
 	c.atWork++
@@ -151,9 +151,9 @@ func (c *crew) ended(h *hand, err error) {
 	}
 }
 
-// giveUp ends the term for the sake of a worker.
+// giveUp ends the term because of a worker.
 func (c *crew) giveUp(why error) {
-	// Whoever keeps the term must know, or it would extend it while a worker hangs.
+	// Tell the term's keeper, or it would extend the term while a worker hangs.
 	c.term.GiveUp(why.Error())
 	if c.ctx.Err() != nil {
 		c.begin(context.Cause(c.ctx), stopBy(c.ctx, c.term))
@@ -174,8 +174,8 @@ func (c *crew) begin(why error, by record.Instant) {
 	c.next()
 }
 
-// next tells the last worker that was not told yet, if those after it have returned or their
-// share of the time is over.
+// next tells the last untold worker to stop. Callers call it when those after it have returned, or
+// when their share of the time is over.
 func (c *crew) next() {
 	for c.untold > 0 {
 		c.untold--
@@ -192,7 +192,7 @@ func (c *crew) next() {
 	c.share.Stop()
 }
 
-// names are those of the workers that have not returned.
+// names returns the workers that have not returned.
 func (c *crew) names() (names []string) {
 	for _, h := range slices.DeleteFunc(slices.Clone(c.hands), func(h *hand) bool { return h.gone }) {
 		names = append(names, h.Name)
@@ -200,14 +200,14 @@ func (c *crew) names() (names []string) {
 	return names
 }
 
-// stopped is a timer that does not run.
+// stopped returns a timer that does not run.
 func stopped() *clock.Timer {
 	t := clock.NewTimer(time.Hour)
 	t.Stop()
 	return t
 }
 
-// stopBy is the instant by which a cancelled runner must have stopped.
+// stopBy returns the instant by which a cancelled runner must have stopped.
 func stopBy(ctx context.Context, term election.Term) record.Instant {
 	if stop, ok := election.StopOf(ctx); ok {
 		return stop.By

@@ -9,23 +9,23 @@ import (
 type OnExit string
 
 const (
-	// ExitRestart: it is run again after a growing wait; one that keeps failing costs the term
-	// (Restart). It is the default.
+	// ExitRestart: the supervision runs it again after a growing wait; one that keeps failing costs
+	// the term (Restart). It is the default.
 	ExitRestart OnExit = "restart"
-	// ExitRelease: the term is given up. The election's runners are stopped, the lock is
-	// released and the member stands down for a while, so that another takes over.
+	// ExitRelease: the term is given up. The election's runners stop, the member releases the
+	// lock and stands down for a while, so that another takes over.
 	ExitRelease OnExit = "release"
 	// ExitStop: it is done for this term, which goes on with the other runners. When the last
-	// one ends, the term is given up: a lock is never held by nobody working.
+	// one ends, the term is given up: no member holds a lock without work.
 	ExitStop OnExit = "stop"
 )
 
 // GaveUpError is why a supervision ended before its term did.
 type GaveUpError struct {
-	// Runner is the child that failed, so many times in a row.
+	// Runner is the child that failed, Failures times in a row.
 	Runner   string
 	Failures int
-	// Last is what it failed of the last time.
+	// Last is the last failure.
 	Last error
 }
 
@@ -38,7 +38,7 @@ func (e *GaveUpError) Error() string {
 
 func (e *GaveUpError) Unwrap() error { return e.Last }
 
-// ErrAllEnded is why a supervision ended whose runners were all done (ExitStop) before the term.
+// ErrAllEnded: all runners ended before their term and were done (ExitStop).
 var ErrAllEnded = errors.New("all runners have ended, so nobody would work (onExit: stop)")
 
 var (
@@ -47,7 +47,7 @@ var (
 	errNotReady = errors.New("it ended before it was ready")
 )
 
-// panicError is what a runner panicked with.
+// panicError holds what a runner panicked with.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("it panicked: %v", e.value) }

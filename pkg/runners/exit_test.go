@@ -16,7 +16,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// ends is a child that ends after so long, with err.
+// ends is a child that ends after a while, with err.
 func ends(name string, after time.Duration, err error, onExit runners.OnExit) runners.Child {
 	c := child(name, func(ctx context.Context, _ election.Term) error {
 		select {
@@ -30,7 +30,7 @@ func ends(name string, after time.Duration, err error, onExit runners.OnExit) ru
 	return c
 }
 
-// Ended well or not, a runner with onExit: release costs the term, at its first end.
+// A runner with onExit: release costs the term at its first end, with or without an error.
 func TestExitRelease(t *testing.T) {
 	for _, bad := range []error{nil, errBad} {
 		synctest.Test(t, func(t *testing.T) {
@@ -51,8 +51,8 @@ func TestExitRelease(t *testing.T) {
 	}
 }
 
-// Ended well or not, a runner with onExit: stop leaves the term to the others, and is not run
-// again. When the last one ends, so does the term.
+// A runner with onExit: stop leaves the term to the others when it ends, with or without an error,
+// and is not run again. When the last one ends, so does the term.
 func TestExitStop(t *testing.T) {
 	for _, bad := range []error{nil, errBad} {
 		synctest.Test(t, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestExitStop(t *testing.T) {
 	}
 }
 
-// What a deadline ended did not end by itself.
+// An end at the deadline is no exit.
 func TestExitAtTheDeadlineIsNone(t *testing.T) {
 	for _, onExit := range []runners.OnExit{runners.ExitRelease, runners.ExitStop} {
 		synctest.Test(t, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestExitAtTheDeadlineIsNone(t *testing.T) {
 	}
 }
 
-// Through the Manager: another member takes over from the one whose runner
-// ended, and a lock is not held by nobody working.
+// With a Manager: another member takes over from the one whose runner ended. No member holds a lock
+// without work.
 func TestExitsMoveLeadership(t *testing.T) {
 	for name, hired := range map[string][]runners.Child{
 		"release":    {ends("a", time.Hour, nil, ""), ends("b", 10*time.Second, nil, runners.ExitRelease)},
@@ -148,10 +148,10 @@ func TestExitWords(t *testing.T) {
 	}
 }
 
-// order is what happened to children that tell when they begin, end and are up.
+// order records what happened to children that report when they begin, end and are up.
 type order struct{ diary }
 
-// tells is a child that is up after so long and takes stopTime to stop.
+// tells is a child that is up after upAfter and takes stopTime to stop.
 func (o *order) tells(name string, upAfter, stopTime time.Duration) runners.Child {
 	run := func(ctx context.Context, _ election.Term, up func()) error {
 		o.note(name + " begins")
@@ -163,7 +163,7 @@ func (o *order) tells(name string, upAfter, stopTime time.Duration) runners.Chil
 			<-ctx.Done()
 		}
 		o.note(name + " told")
-		up() // whatever it means by that now
+		up() // it has no meaning by now
 		time.Sleep(stopTime)
 		o.note(name + " ends")
 		return nil
@@ -177,7 +177,7 @@ func (o *order) cannotTell(name string, stopTime time.Duration) runners.Child {
 	return child(name, c.Runner.Run)
 }
 
-// begun wants these to have begun since it was last asked; those that cannot tell begin at
+// begun checks which children have begun since its last call; those that are no Announcer begin at
 // once.
 func (o *order) begun(t *testing.T, names ...string) {
 	t.Helper()
@@ -203,8 +203,8 @@ func (o *order) want(t *testing.T, want ...string) {
 	o.lines = nil
 }
 
-// A runner starts once the one before it is up, or started where that cannot tell; they stop
-// in the reverse order, each after the next has returned.
+// A runner starts once the one before it is up, or started if that is no Announcer. They stop in
+// reverse order, each after the next has returned.
 func TestStartAndStopInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o order
@@ -227,7 +227,7 @@ func TestStartAndStopInOrder(t *testing.T) {
 	})
 }
 
-// What was stopped while it waited for another one is never started.
+// A runner that waits for another one when the stop comes never starts.
 func TestStopDuringTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o order
@@ -241,8 +241,8 @@ func TestStopDuringTheStart(t *testing.T) {
 	})
 }
 
-// A runner that does not stop keeps those before it from being told for its part of the
-// grace, and no longer: they have time to stop.
+// A runner that does not stop holds up those before it for its share of the grace, and no longer:
+// they have time to stop.
 func TestSlowStopLeavesTimeToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o order
@@ -266,8 +266,8 @@ func TestSlowStopLeavesTimeToOthers(t *testing.T) {
 	})
 }
 
-// A runner that cannot start stops all, and those after it were never started. One with
-// onExit: stop that ends before it was up has not started either.
+// A runner that cannot start stops all, and those after it never start. A runner with onExit: stop
+// that ends before it was up has not started either.
 func TestFailedStartStopsAll(t *testing.T) {
 	for onExit, failures := range map[runners.OnExit]int{"": 5, runners.ExitRelease: 1, runners.ExitStop: 1} {
 		synctest.Test(t, func(t *testing.T) {

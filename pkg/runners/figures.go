@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Figures are what is counted of the runners of one election. They outlive terms, and may be
-// read from any goroutine.
+// Figures count what the runners of one election do. They outlive terms. Any goroutine may read
+// them.
 type Figures struct {
 	election string
 
@@ -16,20 +16,18 @@ type Figures struct {
 	runners []Figure
 }
 
-// Figure is what was counted of one runner.
+// Figure is the count for one runner.
 type Figure struct {
 	Election, Runner, Kind string
-	// Starts counts its runs, of one that always runs too; Failures those that ended before
-	// the stop of the term's runners began, by the reason.
+	// Starts counts its runs, also of work that always runs. Failures counts those that ended
+	// before the stop of the term's runners began, by reason.
 	Starts   int
 	Failures map[Failure]int
-	// Running says whether a run is on.
+	// Running says whether a run is under way.
 	Running bool
-	// RestartWait is how long it waits at present before it is run again; zero while it
-	// does not wait.
+	// RestartWait is the present wait before its next run; zero while it does not wait.
 	RestartWait time.Duration
-	// LastStop is how long its last stop took, from when it was told to stop; zero before
-	// the first.
+	// LastStop is how long its last stop took, since it was told to stop; zero before the first.
 	LastStop time.Duration
 }
 
@@ -37,7 +35,7 @@ type Figure struct {
 type Failure string
 
 const (
-	// FailureReturned: without an error. FailureError: with one.
+	// FailureReturned: it returned without an error. FailureError: with one.
 	FailureReturned Failure = "returned"
 	FailureError    Failure = "error"
 	// FailurePanic: it panicked, or ended its goroutine.
@@ -46,10 +44,10 @@ const (
 	FailureDeadline Failure = "deadline"
 )
 
-// NewFigures makes the figures of an election, for its Supervision.
+// NewFigures makes the Figures of an election's Supervision.
 func NewFigures(election string) *Figures { return &Figures{election: election} }
 
-// Read copies all that was counted, in the order of the runners.
+// Read copies all counts, in the order of the runners.
 func (f *Figures) Read() []Figure {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +59,7 @@ func (f *Figures) Read() []Figure {
 	return all
 }
 
-// of adds a runner, and returns where it is counted.
+// of adds a runner, and returns its counter.
 func (f *Figures) of(c Child) *counter {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// hire is a member that runs the children on the stage's store.
+// hire starts a member that runs the children on the stage's store.
 func (s *stage) hire(name string, children ...runners.Child) *actor {
 	half := func() float64 { return 0.5 }
 	return s.employ(name, runners.Supervise(children, runners.Supervision{Clock: s.clock, Random: half}))
 }
 
-// deaf works for so long, whatever it is told.
+// deaf works for that long, whatever it is told.
 func deaf(name string, works time.Duration) runners.Child {
 	return child(name, func(context.Context, election.Term) error {
 		time.Sleep(works)
@@ -25,9 +25,8 @@ func deaf(name string, works time.Duration) runners.Child {
 	})
 }
 
-// A function that ignores its stop ends the process, also when it was not the
-// Manager that wanted the stop but the failure of another runner. Until then the lock is not
-// released, and nothing is extended.
+// A function that ignores its stop ends the process, even if the stop's cause is not the Manager but
+// the failure of another runner. Until then nobody releases the lock or extends the term.
 func TestDeafSiblingEndsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -45,7 +44,7 @@ func TestDeafSiblingEndsTheProcess(t *testing.T) {
 			}),
 			deaf("deaf", time.Hour),
 			child("bad", func(context.Context, election.Term) error { return errBad }))
-		// 15 s until it is taken, five attempts within 7.5 s, 5 s of grace.
+		// 15 s until it leads, five attempts within 7.5 s, 5 s of grace.
 		after(25 * time.Second)
 		if len(m1.aborted) > 0 {
 			t.Fatalf("too early: %v", <-m1.aborted)

@@ -23,8 +23,8 @@ type jumping struct {
 
 func (j *jumping) Now() record.Instant { return j.Clock.Now().Add(j.ahead) }
 
-// A process that was frozen beyond a term says that work goes on only if it does so a moment
-// later: what died meanwhile is known to have died only then.
+// A process that was frozen beyond a term waits a moment before it reports that work goes on: it
+// learns only then what died meanwhile.
 func TestFrozenProcessGivesAMoment(t *testing.T) {
 	for returns, errors := range map[time.Duration]int{time.Millisecond: 0, 200 * time.Millisecond: 0, time.Second: 1} {
 		synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// keep runs a worker again and again until it has ended after the stop began, or is done for
-// this term: then it returns nil. An error costs the term.
+// keep runs a worker again and again. It returns nil when the worker has ended after the stop began,
+// or is done for this term. An error costs the term.
 func (c *crew) keep(h *hand) error {
 	log := Log(c.Log, c.term, h.Name)
 	failures := 0
@@ -26,7 +26,7 @@ func (c *crew) keep(h *hand) error {
 		}
 		var gaveUp *GaveUpError
 		if errors.As(err, &gaveUp) {
-			return gaveUp // it was given its attempts already
+			return gaveUp // it has had all its attempts
 		}
 		h.runs.failed(err)
 		ran := c.Clock.Now().Sub(began)
@@ -60,8 +60,8 @@ func (c *crew) keep(h *hand) error {
 	return nil
 }
 
-// valid waits until the term's deadline lies ahead, since nothing may start after it;
-// false when ctx ends first.
+// valid waits until the term's deadline lies ahead, since nothing may start after it. It returns
+// false if ctx ends first.
 func (c *crew) valid(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		deadline, extended := c.term.Deadline()
@@ -92,11 +92,11 @@ func (c *crew) attempt(h *hand, log *zap.Logger) error {
 	return err
 }
 
-// guarded calls f. A panic becomes an error, its stack is logged.
+// guarded calls f. It turns a panic into an error, and logs the stack.
 func guarded(log *zap.Logger, f func() error) error {
 	done := make(chan error, 1)
 	go func() { // joined by the receive from done
-		err := errGoexit // stands when f neither returns nor panics
+		err := errGoexit // if f neither returns nor panics
 		defer func() {
 			if v := recover(); v != nil {
 				err = &panicError{v}

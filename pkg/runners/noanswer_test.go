@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// A question that is not answered in time is answered: no. It is not asked a second time
-// meanwhile, and what comes too late does not count.
+// A missing answer counts as no. Meanwhile the function is not asked again, and an answer that comes
+// too late does not count.
 func TestNoAnswerIsNo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := func(ctx context.Context, _ election.Term) error { <-ctx.Done(); return nil }
@@ -43,8 +43,8 @@ func TestNoAnswerIsNo(t *testing.T) {
 	})
 }
 
-// A question that is never answered makes the member unready, and does not keep Run from
-// returning for longer than the grace of a stop.
+// A function that never answers makes the member unready. It keeps Run from returning for no longer
+// than the grace of a stop.
 func TestNoAnswerKeepsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -77,7 +77,7 @@ func TestNoAnswerKeepsNobody(t *testing.T) {
 		default:
 			t.Error("Run has not returned")
 		}
-		close(never) // for the bubble's sake
+		close(never) // so that the bubble can end
 		synctest.Wait()
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// A runner that could tell and is not up in time has failed to start: what follows is its
-// onExit, though each attempt lasted longer than what counts as healthy.
+// An Announcer that is not up in time has failed to start. Its onExit says what follows, though each
+// attempt lasted longer than Healthy.
 func TestNotUpInTime(t *testing.T) {
 	for onExit, failures := range map[runners.OnExit]int{"": 5, runners.ExitRelease: 1, runners.ExitStop: 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestNotUpInTime(t *testing.T) {
 	}
 }
 
-// One that is up in time is left alone, and one that is run again has all of its time again.
+// A runner that is up in time is left alone. Each new run has the full time again.
 func TestUpJustInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
@@ -59,7 +59,7 @@ func TestUpJustInTime(t *testing.T) {
 	})
 }
 
-// To be up after the time is over counts for nothing: those behind it do not start.
+// A runner that is up too late does not count as up: those after it do not start.
 func TestUpTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := runners.Child{Name: "b", OnExit: runners.ExitRelease, Runner: runners.AnnouncedFunc(func(ctx context.Context, _ election.Term, up func()) error {
@@ -79,8 +79,8 @@ func TestUpTooLate(t *testing.T) {
 	})
 }
 
-// A function that is not up in time and does not hear that it is to end costs the term, so
-// that the Manager ends what cannot be stopped.
+// A function that is not up in time and ignores its stop costs the term, so that the Manager ends
+// the process.
 func TestDeafStartEndsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)

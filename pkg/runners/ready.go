@@ -13,17 +13,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// AskEvery is how often a ReadyFunc is asked, and how long it may take to answer: one that
-// takes longer is not ready, and is asked again only once it has returned.
+// AskEvery is how often we ask a ReadyFunc, and how long it may take to answer. A runner whose
+// answer takes longer is not ready; we ask again only once the function has returned.
 const AskEvery = 5 * time.Second
 
 var errNoAnswer = fmt.Errorf("no answer within %v", AskEvery)
 
-// ReadyFunc says why a runner could not work during a term; nil for that it could.
+// ReadyFunc returns why a runner could not work during a term, or nil if it could.
 type ReadyFunc func(ctx context.Context) error
 
-// Asked is a runner of which ready is asked, for as long as its election is taken part in,
-// whether it could work during a term: see election.Readiness.
+// Asked makes a runner with election.Readiness: it asks ready, for as long as its member takes part
+// in the election, whether it could work during a term.
 func Asked(run election.RunnerFunc, ready ReadyFunc) election.Runner { return asked{run, ready} }
 
 type asked struct {
@@ -40,8 +40,8 @@ func (a asked) Readiness(ctx context.Context, report func(error)) error {
 	return nil
 }
 
-// ask reports one answer, or at its time-out that there is none, and returns when ready has:
-// the Manager bounds how long that is waited for in the end.
+// ask reports one answer, or after a time-out that there is none. It returns when ready has: the
+// Manager bounds how long it waits for that in the end.
 func (a asked) ask(ctx context.Context, report func(error)) {
 	answer, cancel := context.WithTimeout(ctx, AskEvery)
 	defer cancel()
@@ -65,10 +65,10 @@ func (a asked) ask(ctx context.Context, report func(error)) {
 	<-over
 }
 
-// readySupervisor supervises children of which some can tell whether they are ready.
+// readySupervisor supervises children of which some implement election.Readiness.
 type readySupervisor struct{ *supervisor }
 
-// Readiness is that of all children: one that is not ready is enough.
+// Readiness is that of all children: if one is not ready, the election is not.
 func (s readySupervisor) Readiness(ctx context.Context, report func(error)) error {
 	type news struct {
 		at      int
@@ -106,7 +106,7 @@ func (s readySupervisor) Readiness(ctx context.Context, report func(error)) erro
 	}
 }
 
-// first is the problem of the first child that has one.
+// first returns the problem of the first child that has one.
 func (s readySupervisor) first(problems map[int]error) error {
 	for at, w := range s.workers {
 		if p := problems[at]; p != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// An election is ready when all its runners are that can tell, and the member's session says
-// while it is not. It ends with the election.
+// An election is ready when all its runners that can tell are. The member's session says when it is
+// not. That ends with the election.
 func TestReadyWhenAllAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -56,8 +56,7 @@ func TestReadyWhenAllAre(t *testing.T) {
 	})
 }
 
-// A question that panics is answered: no. An election none of whose runners can tell is not
-// asked about.
+// A ReadyFunc that panics counts as no. An election without a runner that can tell is not asked.
 func TestReadinessOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := func(ctx context.Context, _ election.Term) error { <-ctx.Done(); return nil }

@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Registry is the table of the kinds there are. It is filled before it is used: reading
-// is safe from any goroutine, Register is not.
+// Registry is the table of the kinds. Fill it before you use it: any goroutine may read it, but
+// Register must not run at the same time.
 type Registry struct {
 	kinds map[string]Decoder
 }
@@ -21,23 +21,23 @@ type Registry struct {
 // NewRegistry makes an empty registry.
 func NewRegistry() *Registry { return &Registry{kinds: map[string]Decoder{}} }
 
-// The keys of a runner's block that are no kind.
+// The keys of a runner's block that name no kind.
 const (
 	nameKey   = "name"
 	modeKey   = "mode"
 	onExitKey = "onExit"
 )
 
-// Modes are when a runner works.
+// Modes say when a runner works.
 const (
 	// ModeLeader: during the terms of its member. It is the default.
 	ModeLeader = "leader"
-	// ModeAlways: on every member, and it is told of terms; see Always.
+	// ModeAlways: on every member, and it learns of terms; see Always.
 	ModeAlways = "always"
 )
 
-// Register adds a kind. A name that is taken, empty or reserved is a mistake in the
-// program, and panics.
+// Register adds a kind. It panics if the name is taken, empty or reserved, which is a mistake
+// in the program.
 func (r *Registry) Register(kind string, d Decoder) {
 	switch {
 	case kind == "" || kind == nameKey || kind == modeKey || kind == onExitKey:
@@ -65,7 +65,7 @@ func (r *Registry) Kinds() []string {
 //	name: writer
 //	exec: {command: [./bin/writer], stopGrace: 5s}
 //
-// which has a name, exactly one kind, and may have a mode and an onExit. The error, if any, is a
+// which has a name, exactly one kind, and optionally a mode and an onExit. The error, if any, is a
 // strict.Errors whose paths start at the block.
 func (r *Registry) Decode(node *yaml.Node, env Env) (Child, error) {
 	name, kind, block, err := r.split(node)
@@ -104,7 +104,7 @@ func (r *Registry) Decode(node *yaml.Node, env Env) (Child, error) {
 	return Child{Name: name, Kind: kind, Runner: runner, OnExit: onExit}, nil
 }
 
-// word reads one of several words; the first one is the default.
+// word reads one of the known words; the first is the default.
 func word[W ~string](node *yaml.Node, key string, known ...W) (W, *yaml.Node, error) {
 	at, given := strict.Lookup(node, key)
 	if !given {
@@ -128,7 +128,7 @@ func word[W ~string](node *yaml.Node, key string, known ...W) (W, *yaml.Node, er
 	return W(text), at, nil
 }
 
-// split takes a runner's block apart.
+// split splits a runner's block into its name and its kind's block.
 func (r *Registry) split(node *yaml.Node) (name, kind string, block *yaml.Node, err error) {
 	var fields map[string]*yaml.Node
 	if err := strict.Decode(node, &fields); err != nil {
@@ -169,7 +169,7 @@ func (r *Registry) split(node *yaml.Node) (name, kind string, block *yaml.Node, 
 	return name, kind, block, errs.OrNil()
 }
 
-// hint says what may have been meant by a kind that is not there.
+// hint suggests what an unknown kind may have meant.
 func (r *Registry) hint(kind string) string {
 	if near := strict.Nearest(kind, r.Kinds()); near != "" {
 		return "did you mean " + near + "?"

@@ -2,22 +2,22 @@ package runners
 
 import "time"
 
-// Restart says how a runner that ends before its term is run again. The zero Restart
-// stands for DefaultRestart, and so does each of its fields.
+// Restart says how a runner that ends before its term is run again. A zero field stands for
+// that of DefaultRestart.
 type Restart struct {
-	// First is the wait after the first failure; it doubles with each up to Most.
+	// First is the wait after the first failure; it doubles with each failure, up to Most.
 	First, Most time.Duration
-	// Healthy is how long a run must last for earlier failures to be forgotten.
+	// Healthy is how long a run must last for the supervision to forget earlier failures.
 	Healthy time.Duration
-	// Failures is how many in a row make the supervision give up.
+	// Failures is the number of failures in a row that makes the supervision give up.
 	Failures int
 }
 
 // DefaultRestart gives a runner five attempts within about eight seconds.
 var DefaultRestart = Restart{First: 500 * time.Millisecond, Most: 10 * time.Second, Healthy: 30 * time.Second, Failures: 5}
 
-// jitter is the part by which a wait is made longer or shorter, so that what fails
-// together does not come back together.
+// jitter is the part by which a wait varies, so that runners that fail together don't start
+// together again.
 const jitter = 0.2
 
 func (r Restart) defaults() Restart {
@@ -36,7 +36,7 @@ func (r Restart) defaults() Restart {
 	return r
 }
 
-// wait is how long to wait after so many failures in a row; random is in [0, 1).
+// wait returns how long to wait after that many failures in a row; random is in [0, 1).
 func (r Restart) wait(failures int, random float64) time.Duration {
 	d := r.First
 	for ; failures > 1 && d < r.Most; failures-- {

@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// Once the stop began, an end is the end, also that of a runner whose turn to be told has not
-// come: it is no failure, and it is not run again.
+// A runner that ends after the stop began has not failed and is not run again, even before its turn
+// to be told.
 func TestEndsWhileOthersStop(t *testing.T) {
 	for _, onExit := range []runners.OnExit{runners.ExitRestart, runners.ExitRelease, runners.ExitStop} {
 		for _, bad := range []error{nil, errBad} {
@@ -49,7 +49,7 @@ func TestEndsWhileOthersStop(t *testing.T) {
 	}
 }
 
-// The same where the stop is for the sake of another runner: only that one has failed.
+// The same if the stop is because of another runner: only that one has failed.
 func TestEndsWhileAnotherOneGaveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := ends("first", time.Minute+time.Second, errors.New("its peer left"), runners.ExitRelease)
@@ -68,7 +68,7 @@ func TestEndsWhileAnotherOneGaveUp(t *testing.T) {
 	})
 }
 
-// What waits to be run again when the stop begins has nothing left to stop.
+// A runner that waits for its next run when the stop begins has nothing to stop.
 func TestUntoldIsNotRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0

@@ -11,20 +11,20 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Supervision is how children are kept running. The zero Supervision works.
+// Supervision says how children are kept running. The zero Supervision works.
 type Supervision struct {
 	Restart Restart
-	// Clock tells how long a run lasted; nil means that of production.
+	// Clock measures how long a run lasts; nil means the real one.
 	Clock clock.Clock
-	// Log takes failures and restarts; nil means nowhere.
+	// Log takes failures and restarts; nil for none.
 	Log *zap.Logger
 	// Random yields numbers in [0, 1) for the jitter; nil means those of math/rand.
 	Random func() float64
-	// Figures take what is counted; nil means nowhere. They are those of one supervision.
+	// Figures count for this one supervision; nil for none.
 	Figures *Figures
 }
 
-// defaults is s with what was left nil filled in.
+// defaults returns s with defaults for its nil fields.
 func (s Supervision) defaults() Supervision {
 	env := Env{Clock: s.Clock, Log: s.Log}.Defaults()
 	s.Clock, s.Log = env.Clock, env.Log
@@ -41,19 +41,17 @@ func (s Supervision) defaults() Supervision {
 // Supervise makes one runner of an election's children. Without children it waits for the
 // end of the term: leadership itself is the product.
 //
-// Children start in their order: each when the one before it is up, if that can tell
-// (Announcer), else when that was started. They stop in the reverse order, each once those
-// after it have returned, within the one stopGrace: who shares it with k others that are not
-// told yet has at most one part in k+1 of what is left of it before the next is told all the
-// same. All have returned when Run returns.
+// Children start in order: each when the one before it is up, or, if that is no Announcer, when
+// that was started. They stop in reverse order within the one stopGrace: each is told to stop when
+// those after it have returned. If k others still wait to be told, a child may hold them up for at
+// most 1/(k+1) of the time that is left. All have returned when Run returns.
 //
-// What follows when a child returns or panics while the term lasts, or is not up within
-// UpWithin, is its OnExit. A child
-// that keeps failing, one with ExitRelease that ends, and one with ExitStop that ends before it was
-// up, cost the term: all are stopped, and Run returns a *GaveUpError; where all were done it
-// returns ErrAllEnded. The manager then releases the lock and the member stands down. When
-// its context is cancelled Run returns nil, whatever the children had to say about it is
-// logged. It is contained if all children are (election.Contained).
+// OnExit says what follows when a child returns or panics during the term, or is not up within
+// UpWithin. Three failures cost the term: a child keeps failing, one with ExitRelease ends, or one
+// with ExitStop ends before it was up. Then all children stop, and Run returns a *GaveUpError; if all
+// were done it returns ErrAllEnded. The manager then releases the lock, and the member stands down.
+// When its context is cancelled Run returns nil, and logs the children's errors. The runner is
+// contained if all children are (election.Contained).
 func Supervise(children []Child, s Supervision) election.Runner {
 	s = s.defaults()
 	made := &supervisor{Supervision: s}
@@ -61,7 +59,7 @@ func Supervise(children []Child, s Supervision) election.Runner {
 		w := worker{Child: c, counter: s.Figures.of(c)}
 		w.runs = w.counter
 		if a, is := c.Runner.(*always); is {
-			a.counter = w.counter // its runs are no terms
+			a.counter = w.counter // the runs of its work are no terms
 			w.runs = NewFigures("").of(c)
 		}
 		made.workers = append(made.workers, w)
@@ -91,7 +89,7 @@ func (s *supervisor) Contained() bool {
 type worker struct {
 	Child
 	*counter
-	// runs is where its runs are counted as well: by itself, if it is one that always runs.
+	// runs counts the runs in the term. Work that always runs counts its own runs in counter.
 	runs *counter
 }
 

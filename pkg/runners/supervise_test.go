@@ -43,7 +43,7 @@ func open(t *testing.T, children ...runners.Child) *shop {
 	return openCounted(t, nil, children...)
 }
 
-// openCounted is open with what is counted.
+// openCounted is open with figures.
 func openCounted(t *testing.T, figures *runners.Figures, children ...runners.Child) *shop {
 	s := &shop{T: t, clock: bubble{time.Now()}, done: make(chan error, 1)}
 	core, logs := observer.New(zapcore.DebugLevel)
@@ -61,7 +61,7 @@ func openCounted(t *testing.T, figures *runners.Figures, children ...runners.Chi
 
 func (s *shop) stop() { s.cancel(&election.Stop{Reason: "test", By: s.clock.Now().Add(time.Second)}) }
 
-// returned is Run's result if it has returned by now.
+// returned returns Run's result if it has returned by now.
 func (s *shop) returned() (err error, ok bool) {
 	synctest.Wait()
 	select {
@@ -79,7 +79,7 @@ func (s *shop) mustRun() {
 	}
 }
 
-// mustReturn wants Run to have returned an error that is want, or nil.
+// mustReturn checks that Run has returned an error that is want, or nil.
 func (s *shop) mustReturn(want error) {
 	s.Helper()
 	err, ok := s.returned()

@@ -11,9 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Document parses bytes that hold one document, and returns its content. The node is nil
-// where there is no document at all. The error is an *Error: the bytes are not YAML, or hold
-// a second document.
+// Document parses bytes that hold one document, and returns its content, nil if there is no
+// document. The error is an *Error: the bytes are not YAML, or hold a second document.
 func Document(data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
@@ -34,7 +33,7 @@ func Document(data []byte) (*yaml.Node, error) {
 
 var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
-// syntaxError takes the line out of the text of the parser's error.
+// syntaxError moves the line number from the parser's text to the error's place.
 func syntaxError(err error) *Error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	e := &Error{Hint: "check indentation, colons and quotes around this line"}
@@ -49,11 +48,10 @@ func syntaxError(err error) *Error {
 	return e
 }
 
-// maxProblem bounds what the parser says, in which names of the document may stand.
+// maxProblem bounds the parser's text, which may quote the document.
 const maxProblem = 300
 
-// Text makes any text one that YAML can carry and that fits on a line, of so many runes at
-// most.
+// Text turns any text into one that YAML can carry, on one line, of at most "most" runes.
 func Text(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff {

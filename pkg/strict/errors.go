@@ -11,7 +11,7 @@ import (
 
 // Error is one mistake and its place.
 type Error struct {
-	// File is where the document came from; it may be empty.
+	// File is where the document comes from; it may be empty.
 	File string
 	// Line and Column count from 1; zero where there is no place to show.
 	Line, Column int
@@ -80,7 +80,7 @@ func (errs Errors) Unwrap() []error {
 	return all
 }
 
-// OrNil is the errors sorted by place, or nil when there are none.
+// OrNil returns the errors sorted by place, or nil if there are none.
 func (errs Errors) OrNil() error {
 	if len(errs) == 0 {
 		return nil
@@ -92,9 +92,8 @@ func (errs Errors) OrNil() error {
 	return errs
 }
 
-// Rebase turns an error about a block of a document into one about the document: it
-// names the file and puts the block's own path before the fields. An error without a
-// place gets that of the block.
+// Rebase turns an error about a block of a document into one about the document: it names the
+// file and puts the block's path before the fields. An error without a place gets the block's.
 func Rebase(err error, file, path string, block *yaml.Node) error {
 	if err == nil {
 		return nil
@@ -124,7 +123,7 @@ func rebase(err error, file, path string, block *yaml.Node) Errors {
 	return moved
 }
 
-// Join puts a path before a field of it.
+// Join puts a path before a field's name.
 func Join(path, field string) string {
 	if path == "" || field == "" || strings.HasPrefix(field, "[") {
 		return path + field

@@ -12,7 +12,7 @@ type field struct {
 	required bool
 }
 
-// fieldsOf reads the tags of a struct: its fields by name, and the names in order.
+// fieldsOf reads the tags of a struct. It returns its fields by name, and the names in order.
 func fieldsOf(t reflect.Type) (map[string]field, []string) {
 	fields := make(map[string]field, t.NumField())
 	var order []string

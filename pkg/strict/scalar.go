@@ -38,10 +38,10 @@ func (d *decoder) scalar(node *yaml.Node, into reflect.Value, path string) {
 	}
 }
 
-// boolWords are booleans for readers of YAML 1.1 and text for those of 1.2.
+// boolWords are booleans in YAML 1.1 and text in YAML 1.2.
 var boolWords = map[string]bool{"y": true, "yes": true, "on": true, "true": true, "n": true, "no": true, "off": true, "false": true}
 
-// notText says why a scalar is not surely text; empty when it is.
+// notText says why a scalar may not be text; empty if it surely is.
 func notText(node *yaml.Node) (problem, hint string) {
 	if quoted(node) {
 		return "", ""
@@ -70,7 +70,7 @@ func setBool(node *yaml.Node, into reflect.Value) (problem, hint string) {
 	return "", ""
 }
 
-// boolHint says how to write what was meant.
+// boolHint says how to write the text or the boolean.
 func boolHint(node *yaml.Node) string {
 	if quoted(node) {
 		return "write true or false, without quotes"

@@ -2,10 +2,10 @@ package strict
 
 import "go.yaml.in/yaml/v3"
 
-// Secret is text that nobody prints: what is wrong with it is said without it.
+// Secret is text that must not be printed: errors about it don't contain it.
 type Secret string
 
-// DecodeStrict takes what a string takes.
+// DecodeStrict accepts the same as for a string.
 func (s *Secret) DecodeStrict(node *yaml.Node) error {
 	if problem, _ := notText(node); problem != "" {
 		return NewError(node, "", "want text; what stands here is not shown", "write it in quotes")

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxShown bounds how much of a document an error repeats.
+// maxShown bounds how much of a document's text an error repeats.
 const maxShown = 64
 
 // show quotes a value for people.

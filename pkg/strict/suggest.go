@@ -2,7 +2,7 @@ package strict
 
 import "strings"
 
-// suggest is a hint for a name that is none of those known.
+// suggest returns a hint for an unknown name.
 func suggest(name string, known []string) string {
 	if near := Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
@@ -10,7 +10,7 @@ func suggest(name string, known []string) string {
 	return "known here: " + strings.Join(known, ", ")
 }
 
-// Suggest is a hint for a name, such as a kind, that is none of those known.
+// Suggest returns a hint for an unknown name, such as a kind.
 func Suggest(name string, known []string) string {
 	if len(known) == 0 {
 		return ""
@@ -18,7 +18,7 @@ func Suggest(name string, known []string) string {
 	return suggest(name, known)
 }
 
-// Nearest is the known name that a mistyped one was meant to be; empty if none is near.
+// Nearest returns the known name closest to a mistyped one; empty if none is close.
 func Nearest(name string, known []string) string {
 	best, least := "", 0
 	for _, k := range known {
@@ -29,10 +29,10 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// allowance is how many mistakes still look like the same word.
+// allowance is how many typing mistakes a similar word may have.
 func allowance(word string) int { return max(1, len(word)/3) }
 
-// distance counts the letters to insert, delete, replace or swap with their neighbour.
+// distance counts the letters to insert, delete or replace, and the neighbours to swap.
 func distance(a, b string) int {
 	if len(a) > maxShown || len(b) > maxShown {
 		return max(len(a), len(b))

@@ -37,8 +37,8 @@ type bench struct {
 	lines chan observer.LoggedEntry
 }
 
-// newBench watches the key with the client that use makes of the administrator's
-// configuration; nil leaves it as it is.
+// newBench watches the key with the administrator's configuration, or with what use makes of it;
+// use may be nil.
 func newBench(t *testing.T, use func(namespace string, c *rest.Config) *rest.Config) *bench {
 	t.Helper()
 	cluster := devcluster.Start(t)
@@ -77,7 +77,7 @@ func coreOf(t *testing.T, c *rest.Config) *coreclient.CoreV1Client {
 	return core
 }
 
-// next is the next value that is delivered.
+// next waits for the next delivered value.
 func (b *bench) next(want string) {
 	b.Helper()
 	select {
@@ -90,7 +90,7 @@ func (b *bench) next(want string) {
 	}
 }
 
-// says waits for a line of the log. No line before it may say the same as the one before.
+// says waits for a line of the log. No two lines in a row before it may say the same.
 func (b *bench) says(message string) observer.LoggedEntry {
 	b.Helper()
 	select {
@@ -169,8 +169,8 @@ func TestValues(t *testing.T) {
 	b.quiet()
 }
 
-// What happens while the stream is cut is seen afterwards, and nothing is said of a cut
-// that is mended at once.
+// The source sees, afterwards, what happens while the stream is cut. It logs nothing of a cut that
+// it mends at once.
 func TestWatchCut(t *testing.T) {
 	b := newBench(t, nil)
 	b.next("(unset)")
@@ -184,7 +184,7 @@ func TestWatchCut(t *testing.T) {
 	b.quiet()
 }
 
-// The last value stays while nobody answers.
+// The last value stays while the server does not answer.
 func TestUnreachable(t *testing.T) {
 	b := newBench(t, nil)
 	b.next("(unset)")
@@ -195,7 +195,7 @@ func TestUnreachable(t *testing.T) {
 	if line := b.says(trouble); line.ContextMap()["last"] != "1-9-0" {
 		t.Errorf("logged %v", line.ContextMap())
 	}
-	b.fault.refused(3) // it is tried again, and nothing more is said
+	b.fault.refused(3) // it tries again, and logs nothing more
 	b.update(map[string]string{key: "2-0-0"})
 	b.fault.set(nil)
 	b.next("2-0-0")
@@ -203,7 +203,7 @@ func TestUnreachable(t *testing.T) {
 	b.quiet()
 }
 
-// Without permission nothing is known, so nothing is delivered.
+// Without permission the source knows nothing, so it delivers nothing.
 func TestDeniedThenGranted(t *testing.T) {
 	var namespace string
 	var admin *rest.Config
@@ -225,7 +225,7 @@ func TestDeniedThenGranted(t *testing.T) {
 	b.next("2-0-0")
 }
 
-// as makes a service account and is it.
+// as makes a service account and returns its credentials.
 func as(t *testing.T, c *rest.Config, namespace, account string) *rest.Config {
 	t.Helper()
 	accounts := coreOf(t, c).ServiceAccounts(namespace)
@@ -243,7 +243,7 @@ func as(t *testing.T, c *rest.Config, namespace, account string) *rest.Config {
 	return anonymous
 }
 
-// grant permits what the package's doc says, on the one ConfigMap.
+// grant gives the permissions of the package's doc, on the one ConfigMap.
 func grant(t *testing.T, c *rest.Config, namespace, account string) {
 	t.Helper()
 	rbac, err := rbacclient.NewForConfig(c)

@@ -15,13 +15,13 @@ import (
 
 var errUnreachable = errors.New("planted: no route to host")
 
-// fault is what happens to the requests of a client.
+// fault breaks the requests of a client.
 type fault struct {
 	mu     sync.Mutex
 	below  http.RoundTripper
 	err    error
 	denied int
-	// more is closed when a request was refused; nil while nobody waits.
+	// more is closed when a request fails; nil while nobody waits.
 	more    chan struct{}
 	streams []io.Closer
 }
@@ -62,7 +62,7 @@ func (f *fault) set(err error) {
 	f.err, f.denied = err, 0
 }
 
-// refused waits until so many requests have failed.
+// refused waits until n requests have failed.
 func (f *fault) refused(n int) {
 	for {
 		f.mu.Lock()
@@ -77,7 +77,7 @@ func (f *fault) refused(n int) {
 	}
 }
 
-// cut ends every open stream, and says how many that were.
+// cut ends every open stream, and returns how many there were.
 func (f *fault) cut() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +96,7 @@ type tee struct{ lines chan<- observer.LoggedEntry }
 
 func (t tee) Enabled(l zapcore.Level) bool { return l >= zapcore.InfoLevel }
 func (t tee) With(fields []zapcore.Field) zapcore.Core {
-	return t // the fields of the source itself are not looked at
+	return t // no test looks at the fields of the source itself
 }
 func (t tee) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if t.Enabled(e.Level) {

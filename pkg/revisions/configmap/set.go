@@ -11,7 +11,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// Get is what the key says now; empty if no revision is preferred.
+// Get returns what the key says now; empty if no revision is preferred.
 func Get(ctx context.Context, client coreclient.ConfigMapsGetter, key Key) (string, error) {
 	cm, err := client.ConfigMaps(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	switch {
@@ -23,11 +23,11 @@ func Get(ctx context.Context, client coreclient.ConfigMapsGetter, key Key) (stri
 	return strings.TrimSpace(cm.Data[key.Key]), nil
 }
 
-// setTries is how often Set begins anew on what others wrote.
+// setTries is how often Set tries when others write at the same time.
 const setTries = 10
 
-// Set makes the key say the revision, by compare-and-swap; other keys are left alone. It
-// creates the ConfigMap where there is none.
+// Set stores the revision under the key, by compare-and-swap, and leaves other keys alone. It
+// creates the ConfigMap if there is none.
 func Set(ctx context.Context, client coreclient.ConfigMapsGetter, key Key, revision string) error {
 	maps := client.ConfigMaps(key.Namespace)
 	var err error
@@ -46,7 +46,7 @@ func Set(ctx context.Context, client coreclient.ConfigMapsGetter, key Key, revis
 				cm.Data = map[string]string{}
 			}
 			cm.Data[key.Key] = revision
-			_, err = maps.Update(ctx, cm, metav1.UpdateOptions{}) // with the version and uid that were read
+			_, err = maps.Update(ctx, cm, metav1.UpdateOptions{}) // carries the version and uid that we read
 		}
 		if err == nil {
 			return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 )
 
-// Of those who set different keys at once, beginning without a ConfigMap, each one's is kept.
+// Several set different keys at once, beginning without a ConfigMap: each one's value is kept.
 func TestSet(t *testing.T) {
 	cluster := devcluster.Start(t)
 	client, namespace := coreOf(t, cluster.Config), cluster.Namespace(t)
@@ -57,7 +57,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestSetContended: where others are faster each time, it gives up and says what to do.
+// TestSetContended: if others are faster each time, Set gives up and says what to do.
 func TestSetContended(t *testing.T) {
 	err := configmap.Set(t.Context(), contended{}, configmap.Key{Namespace: "x", Name: name, Key: key}, "1-9-0")
 	if !apierrors.IsConflict(err) || !strings.HasSuffix(err.Error(), "(others changed configmap "+name+" 10 times in a row; try again)") {

@@ -29,7 +29,7 @@ func (s *source) Write(ctx context.Context, from, to string) error {
 	default:
 		return fmt.Errorf("configmap %s says %q, which is neither %s nor %s, so it is left alone (set it to %s by hand)", place, says, from, to, to)
 	}
-	next := cm.DeepCopy() // with the version and uid that were read
+	next := cm.DeepCopy() // carries the version and uid that we read
 	if next.Data == nil {
 		next.Data = map[string]string{}
 	}

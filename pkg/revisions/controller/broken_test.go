@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// edit changes the ConfigMap of the plan as somebody with kubectl does.
+// edit changes the plan's ConfigMap, as somebody with kubectl would.
 func (c *crowd) edit(change func(map[string]string)) {
 	c.Helper()
 	cm, err := c.maps.Get(c.Context(), rollout.ObjectName(groupName), metav1.GetOptions{})
@@ -35,9 +35,9 @@ func (c *crowd) stored() *corev1.ConfigMap {
 
 const unreadable = "- {election: web, revison: red}\n"
 
-// TestDocumentsThatBreak: whatever of the plan can no longer be read, at whatever time, nothing
-// is taken back for it, the text stays for whoever mends it, and once it is mended the rollout
-// goes on to its end.
+// TestDocumentsThatBreak: whichever part of the plan becomes unreadable, and whenever, no election
+// goes back for it and the text stays for the person who mends it. Once mended, the rollout
+// completes.
 func TestDocumentsThatBreak(t *testing.T) {
 	for name, key := range map[string]string{"pins": rollout.KeyPins, "rollout": rollout.KeyRollout, "status": rollout.KeyStatus, "history": rollout.KeyHistory} {
 		for state, until := range map[string]func(*crowd){

@@ -46,7 +46,7 @@ type crowd struct {
 	log            *zap.Logger
 
 	mu sync.Mutex
-	// at are who works in each election, and twice what was seen of two at work at once.
+	// at holds who works in each election, twice the cases of two at work at once.
 	at    map[string]map[string]bool
 	twice []string
 	// failing are elections in which runners of a revision fail.
@@ -131,7 +131,7 @@ func (c *crowd) join(weight int, names ...string) {
 	}
 }
 
-// take makes the member take part in one of the elections.
+// take enters the member into one of the elections.
 func (m *citizen) take(e mixed) {
 	m.Helper()
 	spec := election.Spec{Name: e.name, Lock: e.name, Locks: m.leases, Bootstrap: election.BootstrapImmediate, Policy: e.policy}
@@ -206,7 +206,7 @@ func (c *crowd) end(name, member string) {
 	delete(c.at[name], member)
 }
 
-// led is the revision at work in each election, empty where nobody is.
+// led returns the revision at work in each election, empty if there is none.
 func (c *crowd) led() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,7 +220,7 @@ func (c *crowd) led() map[string]string {
 	return led
 }
 
-// leave ends all members, and says where two were at work at once.
+// leave ends all members, and reports where two were at work at once.
 func (c *crowd) leave() {
 	c.Helper()
 	for _, m := range c.members {
@@ -250,7 +250,7 @@ func (c *crowd) start(steps ...rollout.Step) {
 	})
 }
 
-// plan is what is stored.
+// plan returns the stored plan.
 func (c *crowd) plan() rollout.Plan {
 	c.Helper()
 	stored, err := steering.Load(c.Context(), c.maps, groupName)
@@ -260,7 +260,7 @@ func (c *crowd) plan() rollout.Plan {
 	return stored.Plan
 }
 
-// phase lets time pass until the rollout is in that phase, for so long at most.
+// phase lets time pass until the rollout is in that phase, but no longer than within.
 func (c *crowd) phase(within time.Duration, phase rollout.Phase) rollout.Plan {
 	c.Helper()
 	for from := time.Now(); ; after(time.Second) {
@@ -274,7 +274,7 @@ func (c *crowd) phase(within time.Duration, phase rollout.Phase) rollout.Plan {
 	}
 }
 
-// after lets virtual time pass until everything that happens in it has happened.
+// after lets virtual time pass, and waits until all goroutines are idle.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -18,8 +18,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
-// ElectionName is the name of the election in which the controller of a group works, and of
-// its lock.
+// ElectionName is the name of the election in which a group's controller works, and of that
+// election's lock.
 func ElectionName(group string) string { return "rollout-" + group }
 
 // Config is what a Controller needs. All of it is required but Default, Clock and Log.
@@ -28,24 +28,24 @@ type Config struct {
 	// Sessions is the store of the group's sessions, and Timing theirs.
 	Sessions lock.Store
 	Timing   record.Timing
-	// Elections are those of the group, the controller's own among them; it leaves alone those
-	// that are disabled. The channel is closed when they are no longer these.
+	// Elections returns the elections of the group, the controller's own among them, and a channel
+	// that closes when they change. The controller leaves disabled ones alone.
 	Elections func() ([]election.Spec, <-chan struct{})
-	// Plans is what members follow. Somebody else watches it.
+	// Plans is the source that members follow. The caller watches it.
 	Plans *steering.Source
 	// Maps are the ConfigMaps of the namespace in which the plan is stored.
 	Maps coreclient.ConfigMapInterface
-	// Checks are those that there are.
+	// Checks are the checks that a spec may name.
 	Checks *check.Registry
-	// Default is where the default revision is written at the end; nil for nowhere.
+	// Default writes the default revision at the end; nil writes none.
 	Default revisions.Writer
 	// Clock defaults to CLOCK_BOOTTIME.
 	Clock clock.Clock
-	// Log takes what the rollout does, and trouble. Default: nothing is logged.
+	// Log takes the rollout's events, and trouble. Default: nothing is logged.
 	Log *zap.Logger
 }
 
-// Controller is the work of the election of that name.
+// Controller is the work of the election ElectionName.
 type Controller struct{ cfg Config }
 
 var _ election.Contained = (*Controller)(nil)
@@ -61,11 +61,11 @@ func New(cfg Config) *Controller {
 	return &Controller{cfg}
 }
 
-// Contained implements election.Contained: what it writes after its term meets a conflict.
+// Contained implements election.Contained: a write after its term meets a conflict.
 func (c *Controller) Contained() bool { return true }
 
-// Run implements election.Runner. It returns an error, and gives the term up, only where a
-// store can no longer be watched.
+// Run implements election.Runner. It returns an error, and so gives the term up, only if a store
+// can no longer be watched.
 func (c *Controller) Run(ctx context.Context, term election.Term) error {
 	t := &tenure{Config: c.cfg, term: term}
 	t.Log = t.Log.With(zap.String("group", c.cfg.Group), zap.Uint64("token", uint64(term.Token)))
@@ -91,14 +91,14 @@ type tenure struct {
 	term election.Term
 	eyes *eyes
 
-	// notBefore is when the status may be written again, after trouble.
+	// notBefore is when the next write of the status is allowed, after trouble.
 	notBefore record.Instant
-	// said is what was logged last of what stands in the way; empty while nothing does.
+	// said is the last logged obstacle; empty while there is none.
 	said string
-	// mended is the plan in whose place what cannot be read was written anew.
+	// mended is the plan whose unreadable status we have written again.
 	mended *rollout.Plan
-	// promoted is the rollout whose canary was made the default; untilDefault is when that
-	// may be tried again.
+	// promoted is the rollout whose canary we made the default; untilDefault is when we may try
+	// that again.
 	promoted     string
 	untilDefault record.Instant
 }
@@ -111,8 +111,7 @@ func (t *tenure) busy(s steering.Sight) bool {
 	return !over(*s.Plan) || t.damaged() && t.mended != s.Plan
 }
 
-// over says whether nothing more can come of the rollout before an operator says something,
-// and the status tells so.
+// over says whether the rollout can go no further without an operator, and the status says so.
 func over(p rollout.Plan) bool {
 	spec, status := p.Rollout, p.Status
 	if !status.Of(spec) || status.Generation != spec.Generation {
@@ -124,11 +123,11 @@ func over(p rollout.Plan) bool {
 	return status.Phase.Blocks() || status.Phase == rollout.Complete
 }
 
-// damaged says whether something of what is stored cannot be read.
+// damaged says whether a part of the stored plan cannot be read.
 func (t *tenure) damaged() bool { return t.Plans.Freshness().Kept == revisions.ContentRefused }
 
-// drive looks whenever something has changed, and when it is time, until there is nothing to
-// drive or the elections are others.
+// drive looks at every change, and when a look is due. It returns when there is nothing to drive,
+// or when the elections change.
 func (t *tenure) drive(ctx context.Context) error {
 	alarm, err := clock.NewAlarm(t.Clock)
 	if err != nil {
@@ -140,8 +139,8 @@ func (t *tenure) drive(ctx context.Context) error {
 	heard, close := t.eyes.open(ctx)
 	defer close()
 	for {
-		// What waits unread is older than the look that follows: without it who was heard of
-		// would seem silent.
+		// Unread events are older than the look that follows. Take them first, or members that we
+		// have heard of would seem silent.
 		select {
 		case h := <-heard:
 			if err := t.eyes.take(h, heard); err != nil {

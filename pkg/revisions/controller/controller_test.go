@@ -21,7 +21,7 @@ func weigh(percent int) rollout.Step { return rollout.Step{SetWeight: percent} }
 
 var untilPromoted = rollout.Step{Pause: &rollout.Pause{}}
 
-// One, half, all; then the default is written and the rollout is complete.
+// One, half, all; then the controller writes the default and the rollout is complete.
 func TestOneHalfAll(t *testing.T) {
 	g := newGroup(t, 4)
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "revisions"}, Data: map[string]string{"default": "red"}}
@@ -63,7 +63,7 @@ func TestOneHalfAll(t *testing.T) {
 	}
 }
 
-// A canary whose runner fails is taken back without anybody's word.
+// The controller takes back a canary whose runner fails, without a command.
 func TestFailingCanaryIsTakenBack(t *testing.T) {
 	g := newGroup(t, 4)
 	g.join("red-1", "red")
@@ -84,8 +84,7 @@ func TestFailingCanaryIsTakenBack(t *testing.T) {
 	g.led(5, 0)
 }
 
-// A controller that is cut off in mid-step is followed by another, which goes on and redoes
-// nothing.
+// The test cuts off a controller in mid-step. Another one goes on and repeats nothing.
 func TestControllerDiesInMidStep(t *testing.T) {
 	g := newGroup(t, 4)
 	first := g.join("red-1", "red")
@@ -113,8 +112,8 @@ func TestControllerDiesInMidStep(t *testing.T) {
 	g.led(0, 5)
 }
 
-// An abort is obeyed while no controller can do anything: the one at work is cut off, and no
-// member may write a status.
+// Members obey an abort while no controller works: the present one is cut off, and no member may
+// write a status.
 func TestAbortWithoutController(t *testing.T) {
 	g := newGroup(t, 4)
 	first := g.join("red-1", "red")
@@ -134,8 +133,8 @@ func TestAbortWithoutController(t *testing.T) {
 	}
 }
 
-// What somebody writes into the status counts for nobody: nothing moves, and the controller
-// writes the truth again.
+// Nobody obeys a status that was edited by hand: nothing moves, and the controller writes its own
+// again.
 func TestStatusEditedByHand(t *testing.T) {
 	g := newGroup(t, 4)
 	red := g.join("red-1", "red")

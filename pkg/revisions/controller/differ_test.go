@@ -21,11 +21,11 @@ type mixed struct {
 	bend   func(*citizen, *election.Spec)
 	// follows: members of one weight lead it by their revision.
 	follows bool
-	// fresh: both revisions were there when it began, so any of them may lead it.
+	// fresh: it began with both revisions present, so either may lead it.
 	fresh bool
 }
 
-// kinds are what elections may be, whatever their policy.
+// kinds are the kinds of elections, without their policy.
 var kinds = []mixed{
 	{name: "session"},
 	{name: "record", bend: func(_ *citizen, s *election.Spec) { s.Renewal = record.RenewalRecord }},
@@ -46,7 +46,7 @@ var kinds = []mixed{
 	{name: "disabled", bend: func(_ *citizen, s *election.Spec) { s.Disabled = true }},
 }
 
-// policies are all there are, and those chains in which revisions come first, last or not.
+// policies are all policies, and chains in which revisions come first, last or not at all.
 var policies = []mixed{
 	{name: "revision-location", policy: priority.RevisionLocation{}, follows: true},
 	{name: "none", policy: priority.None{}},
@@ -82,7 +82,7 @@ func eachOnce() (all []mixed) {
 // settled is how long a group needs to lead everything.
 const settled = 3 * time.Minute
 
-// want compares who works with who should: green where the election follows, red else.
+// want checks who works: green in elections that follow, red in the others.
 func (c *crowd) want(following string) {
 	c.Helper()
 	led := c.led()
@@ -100,8 +100,8 @@ func (c *crowd) want(following string) {
 	}
 }
 
-// TestElectionsThatDiffer: a rollout of all kinds of elections, with all policies, is complete,
-// and found no failure; those that do not follow revisions stay where they are.
+// TestElectionsThatDiffer: a rollout over all kinds of elections, with all policies, completes
+// without a failure; elections that don't follow revisions stay.
 func TestElectionsThatDiffer(t *testing.T) {
 	for _, weights := range [][]int{{100}, {10, 50, 100}} {
 		t.Run(fmt.Sprint(weights), func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestElectionsThatDiffer(t *testing.T) {
 	}
 }
 
-// TestOneThatDiffers: so is the rollout of a small group with one election that differs.
+// TestOneThatDiffers: the same for a small group with one election that differs.
 func TestOneThatDiffers(t *testing.T) {
 	for _, e := range eachOnce() {
 		t.Run(e.name, func(t *testing.T) {
@@ -153,8 +153,8 @@ func TestOneThatDiffers(t *testing.T) {
 	}
 }
 
-// TestPreferenceThatChangesOnTheWay: pins that come and go make preemptDelay count anew, which
-// is nobody's failure.
+// TestPreferenceThatChangesOnTheWay: pins that come and go restart preemptDelay, which is no
+// failure.
 func TestPreferenceThatChangesOnTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "delayed", follows: true, bend: kinds[8].bend}, mixed{name: "other", follows: true})
@@ -180,7 +180,7 @@ func TestPreferenceThatChangesOnTheWay(t *testing.T) {
 	})
 }
 
-// TestAbortOfAll: an abort takes everything back at once, from whatever holds it.
+// TestAbortOfAll: an abort takes every election back at once.
 func TestAbortOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, eachOnce()...)

@@ -1,21 +1,21 @@
-// Package controller drives the rollout of a group: it is the work of an election of ours,
-// rollout-<group>, which every member takes part in and the rollout itself moves last.
+// Package controller drives the rollout of a group. It is the work of one of our elections,
+// rollout-<group>: every member takes part in it, and the rollout moves it last.
 //
 // While its term lasts it watches the locks and sessions of the realm, as every member does,
-// makes a rollout.Seen of them, and writes what rollout.Advance makes of that into the status.
-// It keeps nothing in memory that counts: where one controller stops, the next goes on. While
-// there is nothing to drive it watches nothing.
+// makes a rollout.Seen of them, and writes the result of rollout.Advance into the status. Its
+// decisions depend on nothing in memory: where one controller stops, the next goes on. It watches
+// only while there is something to drive.
 //
 // # Who may write
 //
-// The status carries the token of the term in which it was written. A controller writes its
-// own there before it does anything else, conditional on what it has read; so what an earlier
-// one sends late meets a conflict, and when it reads again, a token higher than its own.
+// The status carries the token of the term in which it was written. A controller first writes its
+// own token there, conditional on what it has read. So a late write of an earlier controller meets
+// a conflict, and when that reads again, it finds a token higher than its own.
 //
 // # When it believes what it sees
 //
-// Only while every stream that it reads is whole, and shows its own session beating: one that
-// was held up would otherwise take the silence of all for their death.
+// Only while every stream that it reads is whole, and shows a recent beat of its own session. A
+// controller whose streams are held up would otherwise take the silence of all for their death.
 //
-// Goroutines: Run starts one for each lock store, which have ended when it returns.
+// Goroutines: Run starts one for each lock store; they have ended when it returns.
 package controller

@@ -15,44 +15,44 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// eyes are what the streams of locks and sessions have shown. They belong to the goroutine
+// eyes hold what the streams of locks and sessions have shown. They belong to the goroutine
 // that drives the rollout.
 type eyes struct {
 	Config
 	elections []election.Spec
 	streams   map[lock.Store]*stream
 	members   *members.Directory
-	// digest is what the controller preferred at the last look, and divided says whether members
-	// saw something else then. agreedAt is when all began to see what it prefers.
+	// digest is that of the controller's preference at the last look; divided says whether a
+	// member published another then. agreedAt is when all began to agree with it.
 	digest   string
 	divided  bool
 	agreedAt record.Instant
-	// pulses are the beats of sessions, by the names of these.
+	// pulses are the last beats, by session name.
 	pulses map[string]pulse
 }
 
-// stream is what one store has shown.
+// stream holds what one store has shown.
 type stream struct {
 	store lock.Store
 	names []string
 	known map[string]lock.Entry
-	// since is when the present term of each lock was seen first.
+	// since is when we first saw the present term of each lock.
 	since map[string]firstSight
-	// whole: there was a list, and the stream is not cut.
+	// whole: we have a list, and the stream is not broken.
 	whole bool
 }
 
-// pulse is the last beat of a member, and when it was first seen.
+// pulse is the last beat of a member, and when we first saw it.
 type pulse struct {
 	identity string
 	beat     uint64
 	at       record.Instant
 	duration time.Duration
-	// before are the beats before it, latest first, back to the first that is a duration older.
+	// before lists earlier beats, latest first, back to the first that is a duration older.
 	before []record.Instant
 }
 
-// next is the pulse after a further beat.
+// next returns the pulse after a further beat.
 func (p pulse) next(beat uint64, at record.Instant, duration time.Duration) pulse {
 	before := append([]record.Instant{p.at}, p.before...)
 	if i := slices.IndexFunc(before, func(b record.Instant) bool { return at.Sub(b) >= duration }); i >= 0 {
@@ -61,7 +61,7 @@ func (p pulse) next(beat uint64, at record.Instant, duration time.Duration) puls
 	return pulse{p.identity, beat, at, duration, before}
 }
 
-// heard is how long ago each beat was seen, latest first.
+// heard returns how long ago we saw each beat, latest first.
 func (p pulse) heard(now record.Instant) []time.Duration {
 	heard := []time.Duration{now.Sub(p.at)}
 	for _, b := range p.before {
@@ -70,7 +70,7 @@ func (p pulse) heard(now record.Instant) []time.Duration {
 	return heard
 }
 
-// heard is something that a stream said, or why it ended.
+// heard is an event of a stream, or why the stream ended.
 type heard struct {
 	stream *stream
 	event  lock.Event
@@ -78,7 +78,7 @@ type heard struct {
 	ended  error
 }
 
-// firstSight is when a term was seen for the first time.
+// firstSight is when we first saw a term.
 type firstSight struct {
 	holder string
 	token  record.Token
@@ -90,7 +90,7 @@ func newEyes(cfg Config, elections []election.Spec) *eyes {
 	e.streamOf(cfg.Sessions)
 	for _, el := range elections {
 		if el.Disabled {
-			continue // every member works for it, and nothing of it moves
+			continue // nothing moves a disabled election: every member works for it
 		}
 		el = complete(el, cfg)
 		e.elections = append(e.elections, el)
@@ -109,7 +109,7 @@ func (e *eyes) streamOf(store lock.Store) *stream {
 	return s
 }
 
-// open begins to read all streams. Whoever calls close has waited for their end.
+// open begins to read all streams. close waits until their goroutines have ended.
 func (e *eyes) open(ctx context.Context) (all <-chan heard, close func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	out := make(chan heard, 256)
@@ -137,7 +137,7 @@ func (e *eyes) open(ctx context.Context) (all <-chan heard, close func()) {
 
 var errEnded = errors.New("a watch of locks ended by itself")
 
-// take takes in what was heard, and all that waits behind it.
+// take handles an event, and all events that wait behind it.
 func (e *eyes) take(h heard, more <-chan heard) error {
 	for {
 		if h.ended != nil {
@@ -181,7 +181,7 @@ func (e *eyes) see(s *stream, event lock.Event, at record.Instant) {
 	}
 }
 
-// date notes when the term that an entry shows was seen first.
+// date notes when we first saw the term in an entry.
 func (s *stream) date(e lock.Entry, at record.Instant) {
 	r := e.Record
 	if r == nil || r.Holder == "" || r.Claim != nil {
@@ -191,7 +191,7 @@ func (s *stream) date(e lock.Entry, at record.Instant) {
 	}
 }
 
-// beginAnew starts the clocks of all sessions: what was not heard during a break says nothing.
+// beginAnew starts the clocks of all sessions again: silence during a break means nothing.
 func (e *eyes) beginAnew(s *stream, at record.Instant) {
 	if s.store != e.Sessions {
 		return
@@ -202,7 +202,7 @@ func (e *eyes) beginAnew(s *stream, at record.Instant) {
 	}
 }
 
-// meet takes in a session.
+// meet records what a session shows.
 func (e *eyes) meet(entry lock.Entry, at record.Instant) {
 	if e.members == nil || !e.members.Observe(at, entry) {
 		return
@@ -219,7 +219,7 @@ func (e *eyes) meet(entry lock.Entry, at record.Instant) {
 	}
 }
 
-// whole says whether all that there is can be seen.
+// whole says whether every stream is whole.
 func (e *eyes) whole() bool {
 	for _, s := range e.streams {
 		if !s.whole {
@@ -229,7 +229,7 @@ func (e *eyes) whole() bool {
 	return true
 }
 
-// pulseOf is the pulse of a living member.
+// pulseOf returns the pulse of a living member.
 func (e *eyes) pulseOf(identity string) (latest pulse, ok bool) {
 	for _, p := range e.pulses {
 		if p.identity == identity && p.at >= latest.at {

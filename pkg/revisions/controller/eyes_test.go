@@ -61,7 +61,7 @@ func (w *world) believes(t *testing.T, at time.Duration, want bool) moment {
 	return m
 }
 
-// A controller that is held up takes nobody's silence for death.
+// A controller whose streams are held up takes nobody's silence for death.
 func TestBelievesOnlyWhileItSees(t *testing.T) {
 	const s = time.Second
 	w := newWorld()
@@ -70,13 +70,13 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	if m := w.believes(t, 2*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != other {
 		t.Error("the canary's member is not seen")
 	}
-	// Nothing arrives for a while, its own beats neither.
+	// Nothing arrives for a while, not even its own beats.
 	w.believes(t, 5*s, false)
 	w.beat(8*s, me, "red", 2)
 	if m := w.believes(t, 8*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != "" {
 		t.Error("one that was silent for longer than it lasts is alive")
 	}
-	// The stream is cut, and resumed: what was not heard meanwhile says nothing.
+	// The stream breaks and resumes: silence in between means nothing.
 	w.beat(8*s, other, "green", 2)
 	w.see(w.s, lock.Event{Kind: lock.Broken}, record.Instant(9*s))
 	w.believes(t, 9*s, false)
@@ -86,7 +86,7 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	}
 }
 
-// Only who is at work leads.
+// Only a member at work leads.
 func TestLeads(t *testing.T) {
 	w := newWorld()
 	mine := w.session(me, "red", 1)

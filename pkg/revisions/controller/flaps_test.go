@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// member is the member of that name.
+// member returns the member of that name.
 func (c *crowd) member(name string) *citizen {
 	c.Helper()
 	i := slices.IndexFunc(c.members, func(m *citizen) bool { return m.name == name })
@@ -33,7 +33,7 @@ func (c *crowd) part(name string) {
 	c.members = slices.DeleteFunc(c.members, func(o *citizen) bool { return o == m })
 }
 
-// crash ends a member that tells nobody.
+// crash ends a member without a release.
 func (c *crowd) crash(name string) {
 	c.Helper()
 	for _, s := range []*memory.Store{c.member(name).leases, c.member(name).others} {
@@ -42,7 +42,7 @@ func (c *crowd) crash(name string) {
 	c.part(name)
 }
 
-// exchange gives a member the same election anew, as a change of its configuration does.
+// exchange gives a member the same election again, as a change of its configuration does.
 func (m *citizen) exchange(name string) {
 	m.Helper()
 	roster, _ := m.elections()
@@ -52,7 +52,7 @@ func (m *citizen) exchange(name string) {
 	}
 }
 
-// halfway is a rollout that has moved everything to the canary, and stays there.
+// halfway starts a rollout that moves everything to the canary, and stays there.
 func (c *crowd) halfway(checks ...string) {
 	c.Helper()
 	c.start(weigh(100), untilPromoted, weigh(100))
@@ -77,8 +77,8 @@ func restartAll(c *crowd) {
 	}
 }
 
-// TestWhatIsNoFlap: an election that changes hands again and again since its members want that
-// takes nothing back.
+// TestWhatIsNoFlap: an election that changes hands often because its members want that causes no
+// rollback.
 func TestWhatIsNoFlap(t *testing.T) {
 	for name, tt := range map[string]struct {
 		others int
@@ -93,7 +93,7 @@ func TestWhatIsNoFlap(t *testing.T) {
 			}
 		}},
 		"a rolling restart": {change: restartAll},
-		// Of so many elections the end of the session stands for their releases.
+		// With so many elections the end of the session replaces their releases.
 		"a rolling restart of many elections": {others: 200, change: restartAll},
 		"new Pods": {change: func(c *crowd) {
 			for _, pod := range []string{"green-3", "green-4", "green-5", "green-6"} {
@@ -136,8 +136,8 @@ func TestWhatIsNoFlap(t *testing.T) {
 	}
 }
 
-// TestOneCrashIsNoFlap: that a member of the canary crashed once says nothing of the next one,
-// though the election changes hands three times for it.
+// TestOneCrashIsNoFlap: one crash of a member of the canary proves nothing, though the election
+// changes hands three times because of it.
 func TestOneCrashIsNoFlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "web", follows: true})
@@ -160,7 +160,7 @@ func TestOneCrashIsNoFlap(t *testing.T) {
 	})
 }
 
-// leads is the member at work in an election; empty for none.
+// leads returns the member at work in an election; empty for none.
 func (c *crowd) leads(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,11 +170,11 @@ func (c *crowd) leads(name string) string {
 	return ""
 }
 
-// taken is how often the lock was taken.
+// taken returns how often members took the lock.
 func (c *crowd) taken(name string) int { return c.leases.Read(name).Record.Transitions }
 
-// TestCanaryThatFlaps: a canary that loses an election again and again is taken back by this
-// check alone, whatever it loses it by.
+// TestCanaryThatFlaps: this check alone rolls back a canary that loses an election again and again,
+// whatever the cause.
 func TestCanaryThatFlaps(t *testing.T) {
 	for name, change := range map[string]func(*crowd){
 		"its work fails": func(c *crowd) {

@@ -64,9 +64,9 @@ type member struct {
 	fails *atomic.Pointer[string]
 	// mute makes its changes of the plan fail.
 	cut, mute *atomic.Bool
-	// mended has an entry for each time that it wrote anew what another hand had changed.
+	// mended has an entry for each time that it replaced what another hand had changed.
 	mended <-chan struct{}
-	// plans are its own, where it follows any.
+	// plans is its own source, if it follows one.
 	plans *steering.Source
 	stop  func()
 	// puts counts its writes of the plan.
@@ -89,7 +89,7 @@ func newGroup(t *testing.T, elections int) *group {
 	return g
 }
 
-// beside runs something until the test ends, or the function that it returns is called.
+// beside runs a function until the test ends, or until the caller calls stop.
 func (g *group) beside(run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -149,7 +149,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var errCut = errors.New("cut off by the test")
 
-// hearing is a log, and a channel with an entry for each line of it that says this.
+// hearing returns a log, and a channel with an entry for each line that contains the snippet.
 func hearing(snippet string) (*zap.Logger, <-chan struct{}) {
 	heard := make(chan struct{}, 64)
 	core, _ := observer.New(zap.InfoLevel)
@@ -194,14 +194,14 @@ func (g *group) join(name, revision string) *member {
 	return m
 }
 
-// wired is a way to the cluster that the member's wire carries.
+// wired returns a client configuration that uses the member's wire.
 func (m *member) wired() *rest.Config {
 	c := rest.CopyConfig(m.config)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return wire{m, next} })
 	return c
 }
 
-// driver is a controller that follows the member's plans.
+// driver returns a controller that follows the member's plans.
 func (m *member) driver(c *rest.Config, byDefault revisions.Writer, log *zap.Logger) *controller.Controller {
 	m.Helper()
 	locks := m.store(c)
@@ -223,7 +223,7 @@ func (m *member) add(manager *election.Manager, name string, r election.Runner) 
 	}
 }
 
-// say changes what is stored, as an operator does.
+// say changes the stored plan, as an operator does.
 func (g *group) say(word func(rollout.Plan) (rollout.Plan, error)) {
 	g.Helper()
 	err := steering.Edit(g.Context(), g.core.ConfigMaps(g.namespace), groupName, func(p *rollout.Plan) (err error) {
@@ -243,7 +243,7 @@ func (g *group) start(steps ...rollout.Step) {
 	})
 }
 
-// plan waits until the plan is as it should be.
+// plan waits until the plan is ok.
 func (g *group) plan(what string, ok func(rollout.Plan) bool) rollout.Plan {
 	g.Helper()
 	late := clock.NewTimer(longest).C
@@ -260,7 +260,7 @@ func (g *group) plan(what string, ok func(rollout.Plan) bool) rollout.Plan {
 	}
 }
 
-// phase waits for a phase in a step; zero for any.
+// phase waits for a phase in a step; step zero stands for any.
 func (g *group) phase(phase rollout.Phase, step int) rollout.Plan {
 	g.Helper()
 	return g.plan(fmt.Sprintf("%s in step %d", phase, step), func(p rollout.Plan) bool {
@@ -268,7 +268,7 @@ func (g *group) phase(phase rollout.Phase, step int) rollout.Plan {
 	})
 }
 
-// led waits until so many elections are led by each revision, the controller's own included.
+// led waits until each revision leads so many elections, the controller's own included.
 func (g *group) led(red, green int) {
 	g.Helper()
 	g.locks.await(g.T, fmt.Sprintf("%d red, %d green", red, green), func(s *sight) bool {
@@ -280,7 +280,7 @@ func (g *group) led(red, green int) {
 	})
 }
 
-// revisionOf is that of a member whose name begins with it.
+// revisionOf returns the revision of a member whose name begins with it.
 func revisionOf(holder string) string {
 	revision, _, _ := strings.Cut(holder, "-")
 	return revision

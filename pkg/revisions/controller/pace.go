@@ -9,12 +9,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// How long an election may rightly stay where it is although it prefers the canary.
+// How long the holder may rightly keep an election that prefers the canary.
 
 // heldUntil is the later of two instants: when the present term is minHold old, and when its
-// holder began to count preemptDelay. Members count that anew once all see one preference. Zero
-// where the election has neither. The record tells by the holder's clock when the term began; it
-// did so no later than these eyes saw it.
+// holder began to count preemptDelay. Members start that count again once all see one preference.
+// Zero if the election has neither. The record gives the term's start by the holder's clock; the
+// term began no later than we first saw it.
 func (m moment) heldUntil(e election.Spec, entry lock.Entry) (until time.Time) {
 	wallAt := func(at record.Instant) time.Time { return m.eyes.Clock.Wall().Add(-m.at.Sub(at)) }
 	if e.Timing.PreemptDelay > 0 {
@@ -33,25 +33,25 @@ func (m moment) heldUntil(e election.Spec, entry lock.Entry) (until time.Time) {
 	return until
 }
 
-// delay is how long a move may take after heldUntil although nothing is wrong.
+// delay is how long a move may take after heldUntil if all is well.
 func (m moment) delay(e election.Spec, entry lock.Entry) time.Duration {
 	t := e.Timing
 	d := t.PreemptDelay
-	// A session lasts as long as the rollout's own time-outs reckon with; a lock with timings
-	// of its own may last longer.
+	// The rollout's time-outs allow for a session's lease duration; a lock with its own timing
+	// may last longer.
 	own := max(0, t.LeaseDuration-m.eyes.Timing.LeaseDuration)
 	if e.Range {
 		own = t.LeaseDuration // its range must be over first
 	}
 	d += own
 	if r := entry.Record; r != nil && (r.Claim != nil || r.Holder != "" && !r.Bound()) {
-		// An elector that is not ours must have stopped, twice if it takes the lock back.
+		// A foreign elector must have stopped, twice if it takes the lock back.
 		d += 2 * t.ObserverWait(max(e.Foreign.Wait, 2*max(t.LeaseDuration, r.Duration)))
 	}
 	return d
 }
 
-// complete fills in what a Spec leaves out.
+// complete fills in the defaults of a Spec.
 func complete(e election.Spec, c Config) election.Spec {
 	if e.Timing == (record.Timing{}) {
 		e.Timing = c.Timing

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
-// moment is what there is to see at an instant, whatever the plan is.
+// moment is what the eyes see at an instant, whatever the plan is.
 type moment struct {
 	eyes *eyes
 	own  string // the controller's own election
@@ -17,7 +17,7 @@ type moment struct {
 	members.Living
 }
 
-// moment is false where what is seen cannot be believed: see the package.
+// moment returns false if the controller must not believe what it sees: see the package.
 func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 	if !e.whole() {
 		return moment{}, false
@@ -30,7 +30,7 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 	m.Living = e.members.Living(at)
 	for _, p := range m.Members {
 		pulse, _ := e.pulseOf(p.Identity)
-		// One that is silent for more than half of what it lasts fails a check.
+		// A member that is silent for more than half its duration fails a check.
 		if alarm := pulse.at.Add(pulse.duration/2 + 1); alarm > at && (m.Changes == 0 || alarm < m.Changes) {
 			m.Changes = alarm
 		}
@@ -38,7 +38,7 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 	return m, true
 }
 
-// seen is the moment as a rollout looks at it.
+// seen makes a rollout.Seen of the moment.
 func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
 	seen := rollout.Seen{Own: m.own, Default: s.Default.For(m.own)}
 	digest := steering.Combine(plan, s.Default).Digest()
@@ -59,7 +59,7 @@ func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
 	return seen
 }
 
-// agree takes in what is preferred, and which members see something else.
+// agree records the preference, and whether members see another one.
 func (m moment) agree(digest string, divided []string) {
 	if e, some := m.eyes, len(divided) > 0; some || e.divided || e.digest != digest {
 		e.digest, e.divided, e.agreedAt = digest, some, m.at
@@ -85,16 +85,15 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	return out
 }
 
-// canary is the member of that revision to which the election would be moved if it preferred
-// that; empty for none. Whether it takes part cannot be seen; that it does is for whoever
-// starts the rollout to know.
+// canary returns the member of that revision that would lead the election if it preferred the
+// revision; empty for none. We cannot see whether that member takes part: whoever starts the
+// rollout must know.
 func (m moment) canary(name string, policy priority.Policy, leader, revision string) string {
 	preferred, holder := record.Prefer(revision), m.Member(leader)
 	var best *record.Member
 	for i := range m.Members {
 		p := &m.Members[i]
-		// Whether it fell too lately to be moved to is for the members to say: they have seen it
-		// live for longer than these eyes.
+		// The members judge whether one fell too lately to lead: they have seen it for longer.
 		switch {
 		case !p.Ready || !p.StandsFor(name):
 		case holder != nil && !priority.Outranks(policy, priority.Weighed(*p), priority.Weighed(*holder), preferred):

@@ -15,9 +15,9 @@ type sight struct {
 	mu      sync.Mutex
 	holders map[string]string
 	changed chan struct{}
-	// moves counts how often each election was taken by another.
+	// moves counts how often another member took each election.
 	moves map[string]int
-	// ready are the hosts whose members are.
+	// ready are the hosts whose members are ready.
 	ready map[string]bool
 }
 
@@ -57,7 +57,7 @@ func (s *sight) show(e lock.Entry) {
 	s.holders[name] = e.Record.Holder
 }
 
-// await waits until the locks are as they should be.
+// await waits until the locks are ok.
 func (s *sight) await(t *testing.T, what string, ok func(*sight) bool) {
 	t.Helper()
 	late := clock.NewTimer(longest).C
@@ -82,7 +82,7 @@ func (s *sight) leaders() map[string]string {
 	return maps.Clone(s.holders)
 }
 
-// moved counts how often elections were taken.
+// moved returns how often each election was taken.
 func (s *sight) moved() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

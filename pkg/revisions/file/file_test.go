@@ -27,12 +27,12 @@ type bench struct {
 	*testing.T
 	path string
 	got  chan string
-	// lines are what was logged, with the last value and the error.
+	// lines are the logged lines, with the last value and the error.
 	lines chan string
 	stop  func()
 }
 
-// newBench watches the file of that name in a new directory that prepare may fill.
+// newBench watches the named file in a new directory, which prepare may fill.
 func newBench(t *testing.T, name string, prepare func(b *bench)) *bench {
 	t.Helper()
 	b := &bench{T: t, path: filepath.Join(t.TempDir(), name), got: make(chan string, 16), lines: make(chan string, 16)}
@@ -70,7 +70,7 @@ func (b *bench) next(want string) {
 	}
 }
 
-// says waits for a line of the log in which all of this stands.
+// says waits for a line of the log that contains all parts.
 func (b *bench) says(parts ...string) {
 	b.Helper()
 	select {
@@ -87,7 +87,7 @@ func (b *bench) says(parts ...string) {
 	}
 }
 
-// quiet ends the watch and says that nothing more came of it.
+// quiet ends the watch and fails if the source delivered or logged anything more.
 func (b *bench) quiet() {
 	b.Helper()
 	b.stop()
@@ -100,7 +100,7 @@ func (b *bench) quiet() {
 	}
 }
 
-// ok takes the error of something that cannot fail here.
+// ok fails the test on an error.
 func (b *bench) ok(err error) {
 	b.Helper()
 	if err != nil {
@@ -145,8 +145,8 @@ func TestValues(t *testing.T) {
 	b.quiet()
 }
 
-// Until there is a file nothing is known, so nothing is delivered; and a file that goes
-// away leaves the last value.
+// The source delivers nothing before there is a file, and keeps the last value when the file
+// goes away.
 func TestMissing(t *testing.T) {
 	b := newBench(t, "revision", nil)
 	b.says(trouble, nothing, "no such file", "(write the revision into it, or nothing if none is preferred)")
@@ -161,14 +161,14 @@ func TestMissing(t *testing.T) {
 	b.quiet()
 }
 
-// What is no revision at first means as little as no file.
+// At first, a text that is no revision counts as no file.
 func TestRefusedAtFirst(t *testing.T) {
 	b := newBench(t, "revision", func(b *bench) { b.write("^1-9-0") })
 	b.says(refused, nothing)
 	b.quiet()
 }
 
-// A pipe at the path is not waited for.
+// The source does not wait for a pipe at the path.
 func TestNoFile(t *testing.T) {
 	b := newBench(t, "revision", func(b *bench) { b.ok(syscall.Mkfifo(b.path, 0o600)) })
 	b.says(trouble, "is no regular file")
@@ -195,7 +195,7 @@ func TestDirectory(t *testing.T) {
 	b.ok(os.Rename(dir, dir+".old"))
 	b.says(trouble, "last=1-9-0", "directory "+dir+" is gone")
 	arrive("2-0-0")
-	for { // it may be tried once more before the directory is there
+	for { // the source may try once more before the directory is there
 		select {
 		case line := <-b.lines:
 			if !strings.HasPrefix(line, trouble) && !strings.HasPrefix(line, over) {
@@ -213,7 +213,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// kubelet swaps a link to a directory in which all files of a mount stand.
+// kubelet swaps a link to the directory that holds all files of a mount.
 func TestMount(t *testing.T) {
 	b := newBench(t, "revision", func(b *bench) {
 		b.mount("..1", "1-9-0")

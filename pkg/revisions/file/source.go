@@ -50,7 +50,7 @@ type follower struct {
 	keeper revisions.Keeper
 }
 
-// look reads the file and says what it says. It wants no other look before something stirs.
+// look reads the file and passes its first line on. It asks for no other look before an event.
 func (f *follower) look() (again time.Time) {
 	line, err := firstLine(f.path)
 	if err != nil {
@@ -62,10 +62,10 @@ func (f *follower) look() (again time.Time) {
 	return time.Time{}
 }
 
-// maxLine bounds what is read: no revision is that long.
+// maxLine bounds how much we read: no revision is that long.
 const maxLine = 4096
 
-// firstLine does not wait for anybody, whatever stands at the path: that may be a pipe.
+// firstLine never blocks, even if a pipe is at the path.
 func firstLine(path string) (string, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -86,7 +86,7 @@ func firstLine(path string) (string, error) {
 	return line, nil
 }
 
-// hinted says what to do about it where that is known.
+// hinted adds what to do about the error, if we know it.
 func hinted(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

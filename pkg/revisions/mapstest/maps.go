@@ -1,5 +1,5 @@
-// Package mapstest has the ConfigMaps of a namespace in memory, so that tests let a whole group
-// with its pins, rollouts and default revision live in a synctest bubble.
+// Package mapstest keeps the ConfigMaps of a namespace in memory, so that a whole group with its
+// pins, rollouts and default revision can live in a synctest bubble.
 package mapstest
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 // Maps are the ConfigMaps of one namespace. Writes compare and swap as the API server does; lists
-// and watches are of one object, by its name. Other methods panic.
+// and watches show one object, by its name. Other methods panic.
 type Maps struct {
 	coreclient.ConfigMapInterface
 
@@ -95,7 +95,7 @@ func (m *Maps) Delete(_ context.Context, name string, _ metav1.DeleteOptions) er
 	return nil
 }
 
-// keepLocked stores an object, or tells that it is gone, and returns a copy.
+// keepLocked stores an object, or records that it is gone, and returns a copy.
 func (m *Maps) keepLocked(kind watch.EventType, cm *corev1.ConfigMap) *corev1.ConfigMap {
 	m.revision++
 	cm.ResourceVersion = strconv.Itoa(m.revision)
@@ -106,7 +106,7 @@ func (m *Maps) keepLocked(kind watch.EventType, cm *corev1.ConfigMap) *corev1.Co
 	return cm.DeepCopy()
 }
 
-// named is the name that a field selector asks for.
+// named returns the name that a field selector asks for.
 func named(o metav1.ListOptions) string {
 	return strings.TrimPrefix(o.FieldSelector, "metadata.name=")
 }

@@ -1,5 +1,5 @@
-// Package object is what sources share that read one object of a cluster: it follows the
-// object by its name, with list and watch and no other verb.
+// Package object follows one object of a cluster by its name, for the sources that read one. It
+// uses list and watch and no other verb.
 //
 // Goroutines: client-go reads the stream on one of its own, which has ended when Follow
 // returns.
@@ -28,36 +28,36 @@ type Object struct {
 	Name  string
 	List  func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	Watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	// Place is what it is, for people who grant permissions: "configmap a in namespace b".
+	// Place describes the object to people who grant permissions: "configmap a in namespace b".
 	Place string
 }
 
-// Listener is told what there is to know of an object, on the goroutine that follows it.
+// Listener receives news of an object, on the goroutine that follows it.
 type Listener interface {
-	// Shown is the object as it is now, nil if there is none. An object of another type is
-	// an error.
+	// Shown passes the object as it is now, nil if there is none. It returns an error for an
+	// object of another type.
 	Shown(runtime.Object) error
-	// Unreadable is why the object cannot be read. The kind tells reasons apart.
+	// Unreadable passes why the object cannot be read. The kind tells reasons apart.
 	Unreadable(kind string, err error)
-	// Readable: it is followed from here on.
+	// Readable: we follow the object from here on.
 	Readable()
 }
 
 // Reader reads the preferred revision off an object.
 type Reader struct {
 	Object
-	// Value is what the object says; empty if no revision is preferred. An object of
-	// another type is an error.
+	// Value returns what the object says; empty if no revision is preferred. It returns an error
+	// for an object of another type.
 	Value func(runtime.Object) (string, error)
 }
 
-// Follow tells the keeper what the object says until ctx ends. That there is no object
-// says that no revision is preferred.
+// Follow tells the keeper what the object says until ctx ends. A missing object means that no
+// revision is preferred.
 func (r Reader) Follow(ctx context.Context, keeper *revisions.Keeper) {
 	r.Object.Follow(ctx, listener{keeper, r.Value})
 }
 
-// listener tells a keeper.
+// listener passes news of an object to a keeper.
 type listener struct {
 	*revisions.Keeper
 	value func(runtime.Object) (string, error)
@@ -78,11 +78,11 @@ func (l listener) Shown(o runtime.Object) error {
 // listTimeout is how long one list may take.
 const listTimeout = 10 * time.Second
 
-// A watch is asked to end after a random time from here to twice that, so that many do
-// not come back at the same moment.
+// We ask the server to end a watch after a random time from here to twice that, so that many
+// watches don't start again at the same moment.
 const watchSeconds = 300
 
-// Follow tells the listener of the object until ctx ends.
+// Follow passes news of the object to the listener until ctx ends.
 func (r Object) Follow(ctx context.Context, l Listener) {
 	revisions.Retry(ctx, func(ctx context.Context) {
 		if err := r.follow(ctx, l); err != nil && ctx.Err() == nil {
@@ -91,8 +91,8 @@ func (r Object) Follow(ctx context.Context, l Listener) {
 	})
 }
 
-// follow shows what is there, and then every change until the stream ends. The error is
-// why it could not be asked for; that a stream breaks is nothing to speak of.
+// follow shows the object, and then every change until the stream ends. It returns an error if
+// the list or the watch was refused; a broken stream is no error.
 func (r Object) follow(ctx context.Context, l Listener) error {
 	version, err := r.list(ctx, l)
 	if err != nil {
@@ -105,7 +105,7 @@ func (r Object) follow(ctx context.Context, l Listener) error {
 	if err != nil {
 		return err
 	}
-	defer func() { // when this returns client-go's goroutine is gone
+	defer func() { // when this returns, client-go's goroutine has ended
 		stream.Stop()
 		for range stream.ResultChan() {
 		}
@@ -120,7 +120,7 @@ func (r Object) follow(ctx context.Context, l Listener) error {
 				return nil
 			}
 			if err := event(e, l); err != nil {
-				return nil // the next list tells what is wrong, if anything still is
+				return nil // if it persists, the next list reports it
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (r Object) list(ctx context.Context, l Listener) (string, error) {
 	return about.GetResourceVersion(), nil
 }
 
-// only narrows a request to the one object, as RBAC by name wants it.
+// only narrows a request to the one object, as RBAC by resource name requires.
 func (r Object) only(o metav1.ListOptions) metav1.ListOptions {
 	o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, r.Name).String()
 	return o
@@ -172,7 +172,7 @@ func event(e watch.Event, l Listener) error {
 	return nil
 }
 
-// hinted says what to do about it where that is known.
+// hinted adds what to do about the error, if we know it.
 func (r Object) hinted(err error) error {
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {

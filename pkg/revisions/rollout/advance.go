@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Advance is the step of the controller: what follows from what is wanted, what was stored
-// last and what is seen. last may be nil, or of another rollout. It depends on nothing else,
-// so that a controller goes on where the one before it stopped.
+// Advance is the controller's step: it computes what follows from the spec, the last stored status
+// and what the controller sees. last may be nil, or belong to another rollout. The result depends
+// on nothing else, so that a new controller goes on where the last one stopped.
 //
 // It must not be called for a plan that is Blind.
 func Advance(spec Spec, last *Status, seen Seen, now time.Time) Next {
@@ -21,7 +21,7 @@ func Advance(spec Spec, last *Status, seen Seen, now time.Time) Next {
 		l.begin()
 	}
 	l.st.Generation = spec.Generation
-	// A controller whose clock is behind waits no longer for it than once.
+	// If the last controller's clock was ahead of ours, the step starts now.
 	l.st.StepStarted = earlier(l.st.StepStarted, l.now)
 	switch phase := l.st.Phase; {
 	case spec.Abort:
@@ -39,7 +39,7 @@ func Advance(spec Spec, last *Status, seen Seen, now time.Time) Next {
 	return Next{Status: l.st, Events: l.events, Wake: l.wake.Time}
 }
 
-// look is one call of Advance. There is one place for each thing that it decides.
+// look is one call of Advance. Each decision has one place.
 type look struct {
 	spec   Spec
 	st     Status
@@ -48,7 +48,7 @@ type look struct {
 	events []Event
 	wake   Time
 
-	// others are the elections but the controller's own, by rank.
+	// others are all elections but the controller's own, by rank.
 	others []Election
 	own    Election
 	// waiting counts elections that wait for their turn to move.
@@ -57,7 +57,7 @@ type look struct {
 
 func (l *look) tell(e Event) { l.events = append(l.events, e) }
 
-// begin is the status of a rollout that nobody has looked at yet.
+// begin sets the status of a rollout that no controller has looked at yet.
 func (l *look) begin() {
 	l.st = Status{
 		UID: l.spec.UID, Stable: l.spec.Stable, Canary: l.spec.Canary, Retry: l.spec.Retry, Forgive: l.spec.Forgive,
@@ -66,7 +66,7 @@ func (l *look) begin() {
 	l.tell(Event{Kind: Began})
 }
 
-// believes takes in what is seen, and says whether it can be all there is.
+// believes sorts the elections seen by rank, and says whether the sight can be whole.
 func (l *look) believes() bool {
 	found := false
 	names := map[string]bool{}
@@ -93,7 +93,7 @@ func (l *look) believes() bool {
 	return found
 }
 
-// all are all elections, the controller's own last.
+// all returns all elections, the controller's own last.
 func (l *look) all() []Election { return append(slices.Clip(l.others), l.own) }
 
 // goOn is the step of a rollout that is neither blocked nor complete.
@@ -124,7 +124,7 @@ func (l *look) goOn() {
 	}
 }
 
-// walk does what the present step says. It says whether that step is over.
+// walk carries out the present step. It returns true if that is over and the next one is due.
 func (l *look) walk() (more bool) {
 	switch {
 	case l.st.Phase == Promoted && l.spec.Paused:
@@ -151,7 +151,7 @@ func (l *look) walk() (more bool) {
 	return true
 }
 
-// stepDone does what the present step says, and says whether all of it is done.
+// stepDone carries out the present step, and says whether all of it is done.
 func (l *look) stepDone() bool {
 	step := l.step()
 	switch step.Kind() {
@@ -186,7 +186,7 @@ func (l *look) waited(d time.Duration, what string) bool {
 	return false
 }
 
-// passed says whether an operator wants the present step to be waited for no longer.
+// passed says whether an operator ended the wait in the present step.
 func (l *look) passed() bool { return l.spec.Promote != nil && l.spec.Promote.Step >= l.st.Step }
 
 // final says whether the present step is the last.
@@ -204,8 +204,8 @@ func (l *look) toStep(n int) {
 	l.tell(Event{Kind: StepBegan})
 }
 
-// complete ends a rollout that is promoted once everybody sees that the default source names
-// the canary: a member whose default lags would take elections back.
+// complete ends a promoted rollout once every member sees that the default source names the
+// canary: a member whose default lags would take elections back.
 func (l *look) complete() {
 	if l.st.Phase != Promoted || l.spec.Paused {
 		return
@@ -224,7 +224,7 @@ func (l *look) complete() {
 	}
 }
 
-// takeBack leaves every election to stable.
+// takeBack gives every election back to stable.
 func (l *look) takeBack(phase Phase, why string) {
 	l.st.Phase, l.st.Message = phase, why
 	l.st.Reach, l.st.Moving, l.st.Absent, l.st.Moved = Reach{}, nil, nil, 0

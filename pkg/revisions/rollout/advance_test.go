@@ -148,7 +148,7 @@ func TestPromote(t *testing.T) {
 		w.look()
 		w.want(Paused, 2, 2)
 		w.look()
-		w.want(Paused, 2, 2) // one word, one step
+		w.want(Paused, 2, 2) // one command, one step
 	})
 	t.Run("full", func(t *testing.T) {
 		w := newWorld(t, 4, specOf(weigh(25), pause(0), analyse(time.Hour), weigh(50), pause(0), weigh(100)))
@@ -266,7 +266,7 @@ func TestAcquireTimeout(t *testing.T) {
 	w.look()
 	w.want(Progressing, 1, 2)
 	w.now = want
-	w.look() // waited for no longer; whether that is a failure is for a check to say
+	w.look() // we no longer wait for it; a check must say whether that is a failure
 	w.want(Paused, 2, 2)
 }
 
@@ -353,7 +353,7 @@ func TestAbsent(t *testing.T) {
 		for name := range w.ready {
 			w.ready[name] = true
 		}
-		w.look() // their time begins anew
+		w.look() // their wait begins again
 		if m := w.plan.Status.Moving; len(m) != 2 || !m[0].Since.Equal(w.now) {
 			t.Errorf("moving %v", m)
 		}
@@ -470,7 +470,7 @@ func TestPinnedElectionsAreLeftAlone(t *testing.T) {
 	w.want(Promoted, 1, 4)
 }
 
-// TestDefaultChangesInTheMiddle: it decides nothing while a rollout is in force.
+// TestDefaultChangesInTheMiddle: the default decides nothing while a rollout is in force.
 func TestDefaultChangesInTheMiddle(t *testing.T) {
 	w := newWorld(t, 4, specOf(weigh(50), pause(0), weigh(100)))
 	w.round()

@@ -10,10 +10,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Read makes a plan of the data of the ConfigMap. For a key that cannot be read it keeps what
-// last has of it, and a status that is gone though its rollout is not; the error, a
-// strict.Errors whose File is the key, says what is wrong. The plan is good in any case: see
-// Plan.Unreadable.
+// Read makes a plan of the ConfigMap's data. For a key that it cannot read it keeps last's value,
+// and it keeps last's status if that is gone but its rollout is not. The error, a strict.Errors
+// whose File is the key, says what is wrong. The plan is usable in any case: see Plan.Unreadable.
 func Read(data map[string]string, last Plan) (Plan, error) {
 	p := Plan{read: true}
 	var errs strict.Errors
@@ -65,14 +64,13 @@ func Read(data map[string]string, last Plan) (Plan, error) {
 
 	history := historyDoc{}
 	if refused(KeyHistory, decode(data, KeyHistory, &history)) {
-		history.History = last.History // no preference follows from it
+		history.History = last.History // no preference depends on it
 	}
 	p.History = history.History
 	return p, errs.OrNil()
 }
 
-// Encode is the data of the ConfigMap; keys that say nothing are left out. It refuses what
-// Read would refuse.
+// Encode returns the ConfigMap's data, without empty keys. It refuses what Read would refuse.
 func (p Plan) Encode() (map[string]string, error) {
 	data := map[string]string{}
 	put := func(key string, value any) {
@@ -110,7 +108,7 @@ func (p Plan) Encode() (map[string]string, error) {
 	return data, nil
 }
 
-// Sealed is the status as it is stored: texts cut, checksum set.
+// Sealed returns the status as it is stored: texts cut, checksum set.
 func (s Status) Sealed() Status {
 	s = s.clone()
 	s.Message = clean(s.Message)
@@ -124,11 +122,11 @@ func (s Status) Sealed() Status {
 // maxText bounds texts for people, in runes.
 const maxText = 300
 
-// clean makes any text one that can be stored.
+// clean makes a text fit to be stored.
 func clean(s string) string { return strict.Text(s, maxText) }
 
-// Documents decode themselves so that each is checked as a whole, with the places of its
-// fields.
+// Documents decode themselves, so that the check of a whole document can name the places of
+// its fields.
 type (
 	pinsDoc    struct{ Pins []Pin }
 	historyDoc struct{ History []Ended }
@@ -162,7 +160,7 @@ func (d *statusDoc) DecodeStrict(node *yaml.Node) error {
 	return decodeChecked(node, &d.Status, d.Status.mistakes)
 }
 
-// decodeChecked decodes, then gives what the check finds the places of its fields.
+// decodeChecked decodes, then adds the places of the fields to what check finds.
 func decodeChecked(node *yaml.Node, into any, check func() strict.Errors) error {
 	if err := strict.Decode(node, into); err != nil {
 		return err
@@ -179,7 +177,7 @@ func decodeChecked(node *yaml.Node, into any, check func() strict.Errors) error 
 // maxDocument bounds one document; the ConfigMap as a whole holds 1 MiB.
 const maxDocument = 1 << 20
 
-// decode reads the document under a key; without one it leaves everything as it is.
+// decode reads the document under a key; without that key it leaves into as it is.
 func decode(data map[string]string, key string, into strict.Decoder) error {
 	text, given := data[key]
 	switch {

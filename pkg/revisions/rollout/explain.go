@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Explained is what a rollout would do to what is seen, before anything is written.
+// Explained is what a rollout would do now, before anything is written.
 type Explained struct {
-	// Steps are those that bring elections into reach, and the last.
+	// Steps are the steps that move elections, and the last one.
 	Steps []StepMoves
-	// Pinned elections are left alone, and so are those that Ignore revisions.
+	// Pinned lists the pinned elections, Ignoring those that Ignore revisions: no step moves them.
 	Pinned, Ignoring []string
 	// Absent are elections for which no member of the canary is ready.
 	Absent []string
@@ -25,14 +25,14 @@ type StepMoves struct {
 // Move is one election's way to the canary.
 type Move struct {
 	Election string
-	// From is who leads now, empty for nobody; To is who would, empty if no member of the
-	// canary is ready: the election stays.
+	// From is the holder, empty if nobody leads. To is the member that would lead, empty if no
+	// member of the canary is ready: the election stays.
 	From, To string
 }
 
 // Explain says which elections each step moves, and to whom. Elections that the canary leads
-// already are no moves. An error names elections that the spec names and the group does not
-// have, or what else is wrong with it.
+// already don't move. It returns an error if the spec is wrong, or names elections that the group
+// does not have.
 func Explain(spec Spec, seen Seen) (Explained, error) {
 	var x Explained
 	if err := spec.Validate(); err != nil {

@@ -2,14 +2,14 @@ package rollout
 
 import "slices"
 
-// CheckAbsent is the name under which an election without a ready member of the canary is a
-// failure, where the spec says that it is one.
+// CheckAbsent is the check's name in the failure of an election without a ready member of the
+// canary, where the spec makes that a failure.
 const CheckAbsent = "absent"
 
-// maxFailures bounds the list that is stored; what does not fit counts at once.
+// maxFailures bounds the stored list; a failure that does not fit exceeds any limit.
 const maxFailures = 500
 
-// fails takes in what checks find, and says whether the rollout goes on no further.
+// fails records what checks find, and says whether the rollout must stop.
 func (l *look) fails() bool {
 	full := false
 	for _, f := range l.seen.Failures {
@@ -41,8 +41,8 @@ func (l *look) fails() bool {
 	return true
 }
 
-// rollsBackAbsent takes everything back if the spec wants that for an election without a
-// ready member of the canary, and there is one.
+// rollsBackAbsent takes everything back if an election has no ready member of the canary and the
+// spec asks for a rollback then.
 func (l *look) rollsBackAbsent() bool {
 	if l.spec.WhenPreferredAbsent != RollbackWhenAbsent {
 		return false
@@ -63,7 +63,7 @@ func (l *look) fail(f Failure) {
 	l.tell(Event{Kind: Failed, Failure: f})
 }
 
-// String is the failure on one line.
+// String returns the failure on one line.
 func (f Failure) String() string {
 	s := f.Check
 	if f.Election != "" {

@@ -45,7 +45,7 @@ func TestGoodSpec(t *testing.T) {
 	}
 }
 
-// TestBadInput: each mistake is told with its key, line, field and a hint.
+// TestBadInput: each mistake is reported with its key, line, field and a hint.
 func TestBadInput(t *testing.T) {
 	for _, tt := range []struct{ key, old, new, want string }{
 		{KeyRollout, "setWeight: 100", "setWeight: 40", `rollout:13:14: steps[5].setWeight: 40 is less than the weight before, 50 (weights only grow; ` + "`abort`" + ` takes everything back)`},
@@ -119,8 +119,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestEditedStatus: each value that is changed by hand is seen; another way to write the same
-// is none.
+// TestEditedStatus: the checksum shows each value changed by hand, but not a change of the text
+// that means the same.
 func TestEditedStatus(t *testing.T) {
 	p := planOf(Progressing)
 	p.Status.Failures = []Failure{{Check: "flaps", What: "x", At: At(start)}}
@@ -149,8 +149,8 @@ func TestEditedStatus(t *testing.T) {
 	}
 }
 
-// TestListsInOrder: the lists of a reach are searched, so one that is not in order, or names an
-// election twice, counts for nobody, though its checksum is right.
+// TestListsInOrder: Reach searches its lists. So everybody ignores a status whose list is out of
+// order, or names an election twice, though its checksum is right.
 func TestListsInOrder(t *testing.T) {
 	for _, tt := range []struct {
 		reach Reach
@@ -183,7 +183,7 @@ func TestListsInOrder(t *testing.T) {
 	}
 }
 
-// TestLastGood says what stays of each key that cannot be read.
+// TestLastGood: which value remains for each key that cannot be read.
 func TestLastGood(t *testing.T) {
 	good := planOf(Progressing)
 	good.Pins = []Pin{{Election: "db", Revision: "red"}}
@@ -350,7 +350,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestRetryOfWhatNobodyCanRead: the broken status is dropped, and the rollout begins anew.
+// TestRetryOfWhatNobodyCanRead: a retry drops the broken status, and the rollout begins again.
 func TestRetryOfWhatNobodyCanRead(t *testing.T) {
 	data, err := planOf(Paused).Encode()
 	if err != nil {

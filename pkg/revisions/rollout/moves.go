@@ -2,9 +2,9 @@ package rollout
 
 import "slices"
 
-// wanted are the elections that should be the canary's in the present step, in the order in
-// which they come: those that steps name, then by rank. The controller's own is not among
-// them: see grow.
+// wanted returns the elections that should be the canary's in the present step, in the order in
+// which they move: those that steps name, then the others by rank. The controller's own is not
+// among them: see grow.
 func (l *look) wanted() (named, weighed []Election) {
 	weight := 0
 	for i, step := range l.spec.Steps {
@@ -26,10 +26,10 @@ func (l *look) wanted() (named, weighed []Election) {
 
 func (l *look) inReach(e Election) bool { return l.st.Reach.Has(l.spec.UID, e.Name) }
 
-// isCanarys says whether nothing is to be done for the election to be the canary's.
+// isCanarys says whether the election needs no move: it is pinned, or the canary leads it.
 func (l *look) isCanarys(e Election) bool { return e.Pinned || e.Revision == l.spec.Canary }
 
-// follow takes in where the elections in reach are by now.
+// follow updates which elections in reach are on their way, and tells which have arrived.
 func (l *look) follow() {
 	before := l.st.Moving
 	l.st.Moving = nil
@@ -44,7 +44,7 @@ func (l *look) follow() {
 			if at >= 0 {
 				acquired = append(acquired, e.Name)
 			}
-		case e.Canary == "": // its time begins anew with the next member that is ready
+		case e.Canary == "": // its wait begins again with the next ready member
 		case at >= 0:
 			l.st.Moving = append(l.st.Moving, Moving{e.Name, l.since(e, before[at].Since)})
 		default:
@@ -56,10 +56,9 @@ func (l *look) follow() {
 	}
 }
 
-// since is when the wait for an election begins that was on its way at the last look, and waited
-// for since the instant known. It moves on with another holder, which keeps its own minHold, and
-// with another preference, since preemptDelay counts anew. A clock that was set back makes no
-// wait longer.
+// since returns when the wait begins for an election that was on its way at the last look; known
+// is what that look said. A new holder moves it on, for it has its own minHold, and so does a new
+// preference, for preemptDelay starts again. A clock that was set back makes no wait longer.
 func (l *look) since(e Election, known Time) Time {
 	if e.HeldUntil.After(l.now.Time) || e.Delay > 0 {
 		known = later(known, At(e.HeldUntil.Add(e.Delay)))
@@ -67,7 +66,7 @@ func (l *look) since(e Election, known Time) Time {
 	return earlier(known, e.overdueFrom(l.now))
 }
 
-// moving counts the elections on their way that are waited for.
+// moving counts the elections on their way that we still wait for.
 func (l *look) moving() int {
 	n := 0
 	for _, m := range l.st.Moving {
@@ -119,7 +118,7 @@ func (l *look) grow() {
 		}
 	}
 	if l.final() && l.waiting == 0 {
-		reach.UpTo = lastRank // so that elections which are added follow
+		reach.UpTo = lastRank // so that elections added later follow
 		if l.moving() > 0 || l.held() {
 			if !in[l.own.Name] {
 				l.waiting++
@@ -141,15 +140,14 @@ func (l *look) grow() {
 	}
 }
 
-// held says whether an election but the controller's own holds up the step because no member
-// of the canary is ready for it.
+// held says whether an election other than the controller's own holds up the step because no
+// member of the canary is ready for it.
 func (l *look) held() bool {
 	return l.st.Phase != Promoted && l.spec.WhenPreferredAbsent == Wait &&
 		slices.ContainsFunc(l.lacking(), func(name string) bool { return name != l.own.Name })
 }
 
-// lacking are the elections that should be the canary's by now and have no member of it that
-// is ready.
+// lacking returns the elections that should be the canary's by now but have no ready member of it.
 func (l *look) lacking() []string {
 	concern := map[string]bool{}
 	named, weighed := l.wanted()
@@ -167,7 +165,7 @@ func (l *look) lacking() []string {
 	return names
 }
 
-// tally counts what the status says of the present reach.
+// tally fills in the status's figures for the present reach.
 func (l *look) tally() {
 	l.st.Absent, l.st.Moved = l.lacking(), 0
 	for _, e := range l.all() {
@@ -177,15 +175,15 @@ func (l *look) tally() {
 	}
 }
 
-// settled says whether everything is where the present step wants it, but for what is waited
-// for no longer. While no member of the canary is there at all nothing shows what it is worth,
-// so whatever lacks one is waited for.
+// settled says whether every election is where the present step wants it, except those that we no
+// longer wait for. While no member of the canary lives, nothing shows what the canary is worth, so
+// we wait for elections without a ready member.
 func (l *look) settled() bool {
 	waits := l.spec.WhenPreferredAbsent == Wait || !l.canaryLives()
 	return l.waiting == 0 && l.moving() == 0 && !(waits && len(l.st.Absent) > 0)
 }
 
-// canaryLives says whether a member of the canary leads something, or would.
+// canaryLives says whether a member of the canary leads an election, or would.
 func (l *look) canaryLives() bool {
 	return slices.ContainsFunc(l.all(), func(e Election) bool { return e.Canary != "" || e.Revision == l.spec.Canary })
 }

@@ -28,24 +28,23 @@ type Plan struct {
 	Pins []Pin
 	// Rollout is the present or last rollout; nil for none.
 	Rollout *Spec
-	// Status is nil until a controller has written one. It may be of another rollout.
+	// Status is nil until a controller has written one. It may belong to another rollout.
 	Status *Status
-	// History are rollouts that others took the place of, oldest first.
+	// History lists the replaced rollouts, oldest first.
 	History []Ended
-	// Unreadable are the keys whose text cannot be read and of which nothing earlier is
-	// known either.
+	// Unreadable lists the keys whose text cannot be read, if we know no earlier text either.
 	Unreadable []string
 
-	// read says that Read made it, so that what it lacks is known not to be there.
+	// read: Read made this plan, so a part that it lacks does not exist.
 	read bool
 }
 
-// Pin lets an election prefer a revision or a member, whatever else there is.
+// Pin makes an election prefer a revision or a member, whatever the rollout or the default says.
 type Pin struct {
 	Election string `yaml:"election" strict:"required"`
 	// Revision is empty where Member is set.
 	Revision string `yaml:"revision,omitempty"`
-	// Member is a host name. Where that member cannot lead, all is as without the pin.
+	// Member is a host name. While that member cannot lead, the pin has no effect.
 	Member string `yaml:"member,omitempty"`
 	By     string `yaml:"by,omitempty"`
 	At     Time   `yaml:"at,omitempty"`
@@ -59,14 +58,14 @@ type Ended struct {
 	Started Time   `yaml:"started" strict:"required"`
 	Ended   Time   `yaml:"ended" strict:"required"`
 	By      string `yaml:"by,omitempty"`
-	// How is the phase in which it was left.
+	// How is the rollout's last phase.
 	How Phase `yaml:"how" strict:"required"`
 }
 
 // HistoryLength is how many rollouts the history remembers.
 const HistoryLength = 10
 
-// Phase is where the rollout stands, as members see it; empty without one.
+// Phase returns the rollout's phase, as members see it; empty if there is no rollout.
 func (p Plan) Phase() Phase {
 	switch {
 	case p.Rollout == nil:
@@ -82,10 +81,10 @@ func (p Plan) Phase() Phase {
 // InForce says whether the rollout decides what elections prefer.
 func (p Plan) InForce() bool { return p.Rollout != nil && p.Phase() != Complete }
 
-// takenBack says whether a rollout that is in force leaves every election to stable.
+// takenBack says whether a rollout in force gives every election to stable.
 func (p Plan) takenBack() bool { ph := p.Phase(); return ph == Pending || ph.Blocks() }
 
-// Pin is the pin of an election.
+// Pin returns the pin of an election.
 func (p Plan) Pin(election string) (pin Pin, ok bool) {
 	i := slices.IndexFunc(p.Pins, func(pin Pin) bool { return pin.Election == election })
 	if i < 0 {
@@ -94,9 +93,9 @@ func (p Plan) Pin(election string) (pin Pin, ok bool) {
 	return p.Pins[i], true
 }
 
-// Preferred is what an election prefers while the default source says this: its pin, else
-// what the rollout in force says, else the default. While the default source is not synced,
-// or something of the plan is unreadable that may matter, nothing moves.
+// Preferred returns what an election prefers: its pin, else what the rollout in force says, else
+// byDefault, the default source's value. Nothing moves while the default source is not synced, or
+// while a part of the plan that may matter is unreadable.
 func (p Plan) Preferred(election string, byDefault record.Preferred) record.Preferred {
 	if !synced(byDefault) || p.unreadable(KeyPins) {
 		return record.Preferred{State: record.PreferredNotSynced}
@@ -112,7 +111,7 @@ func (p Plan) Preferred(election string, byDefault record.Preferred) record.Pref
 	return preferred
 }
 
-// follow is what an election prefers that is not pinned to a revision.
+// follow returns what an election prefers that has no pinned revision.
 func (p Plan) follow(election string, byDefault record.Preferred) record.Preferred {
 	switch {
 	case p.Blind():
@@ -133,18 +132,18 @@ func synced(p record.Preferred) bool {
 	return p.State == record.PreferredUnset || p.State == record.PreferredSet
 }
 
-// Blind says whether nobody can tell what the rollout says; a status is not needed to see
-// that it was aborted. Nothing moves then, and no controller may go on: one that knew the
-// status still has it and is not blind.
+// Blind says whether nobody can tell what the rollout says. An abort is visible without a
+// status. While the plan is blind nothing moves, and no controller may go on. A controller that
+// has read the status before keeps it, and is not blind.
 func (p Plan) Blind() bool {
 	return p.unreadable(KeyRollout) || p.unreadable(KeyStatus) && p.Rollout != nil && !p.Rollout.Abort
 }
 
 func (p Plan) unreadable(key string) bool { return slices.Contains(p.Unreadable, key) }
 
-// Digest tells apart any two pairs of a plan and a default from which an election may prefer
-// something else. Where there is neither a pin nor a rollout in force it is that of the
-// default alone. Members publish it, and move only for one that publishes the same.
+// Digest differs for any two pairs of a plan and a default that may give an election different
+// preferences. Without a pin and a rollout in force it is that of the default alone. Members
+// publish it, and hand over for a preference only to a member that publishes the same.
 func (p Plan) Digest(byDefault record.Preferred) string {
 	switch {
 	case p.unreadable(KeyPins):
@@ -175,7 +174,7 @@ func (p Plan) Digest(byDefault record.Preferred) string {
 	return byDefault.String() + " +" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// fold takes in words so that no two lists of them look the same.
+// fold adds words to the hash so that no two lists of words look the same.
 func fold(h hash.Hash, words ...string) {
 	_, _ = fmt.Fprintf(h, "%q\n", words) // a hash never fails to write
 }

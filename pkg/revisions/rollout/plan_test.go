@@ -27,7 +27,7 @@ func specOf(steps ...Step) Spec {
 	}.WithDefaults()
 }
 
-// planOf is a plan with a rollout in this phase, of which "web" alone is in reach.
+// planOf returns a plan with a rollout in this phase, whose reach is "web" alone.
 func planOf(phase Phase) Plan {
 	spec := specOf(weights(100)...)
 	status := Status{
@@ -115,8 +115,8 @@ func TestPreferred(t *testing.T) {
 	}
 }
 
-// TestDigestTellsApart compares many plans pair by pair: where any election prefers something
-// else the digests differ. Counters make no difference.
+// TestDigestTellsApart compares many plans pair by pair: the digests differ if any election prefers
+// something else. Counters make no difference.
 func TestDigestTellsApart(t *testing.T) {
 	var plans []Plan
 	for _, phase := range append([]Phase{Pending}, phases...) {
@@ -186,8 +186,8 @@ func TestDigestLeavesOut(t *testing.T) {
 	}
 }
 
-// TestAbortUnitesMembers: those that know the status and those that cannot read it see the same
-// once the rollout is aborted.
+// TestAbortUnitesMembers: after an abort, members that know the status and members that cannot read
+// it see the same.
 func TestAbortUnitesMembers(t *testing.T) {
 	knows := planOf(Progressing)
 	knows.Rollout.Abort = true

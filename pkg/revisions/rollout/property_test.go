@@ -47,8 +47,8 @@ func drawSpec(t *rapid.T, n int) Spec {
 	return spec
 }
 
-// allowed is a dumb oracle: the elections that may prefer the canary in a step, of a group to
-// which none is ever added.
+// allowed is a dumb oracle: the elections that may prefer the canary in a step, in a group that
+// gains no elections.
 func allowed(spec Spec, names []string, step int) map[string]bool {
 	ranked := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == own })
 	slices.SortFunc(ranked, func(a, b string) int { return cmp.Compare(RankOf(spec.UID, a), RankOf(spec.UID, b)) })
@@ -69,7 +69,7 @@ func allowed(spec Spec, names []string, step int) map[string]bool {
 	return may
 }
 
-// judge holds what is stored against what a rollout promises.
+// judge checks what is stored against what a rollout promises.
 type judge struct {
 	attempt int
 	reached map[string]bool // in this attempt
@@ -116,7 +116,7 @@ func (j *judge) look(w *world) {
 	}
 }
 
-// concurrency judges a growth of the reach.
+// concurrency checks a growth of the reach.
 func (j *judge) concurrency(w *world, reached []string) {
 	moving, grew := 0, 0
 	for _, m := range w.plan.Status.Moving {
@@ -140,8 +140,8 @@ func (j *judge) concurrency(w *world, reached []string) {
 	}
 }
 
-// TestSchedules plays operators, members that come and go, failures and controllers that die,
-// in any order, and then lets all be well.
+// TestSchedules plays operators, members that come and go, failures and controllers that die, in
+// any order. Then all trouble ends, and the rollout must complete.
 func TestSchedules(t *testing.T) {
 	ends := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -205,7 +205,7 @@ func TestSchedules(t *testing.T) {
 				w.now = w.now.Add(time.Second)
 			}
 		}
-		// All is well from here on.
+		// From here on there is no trouble.
 		w.failures, w.divided = nil, nil
 		for _, name := range names {
 			w.ready[name] = true
@@ -218,7 +218,7 @@ func TestSchedules(t *testing.T) {
 			w.byDefault = record.Prefer("green")
 			w.obey()
 		}
-		// Each round moves an election, or ends a step, or a while of waiting.
+		// Each round moves an election, ends a step, or waits.
 		for round := 0; phase != Complete; round++ {
 			if round > 10+3*len(names)+3*len(w.plan.Rollout.Steps) {
 				w.t.Fatalf("%s in round %d: %+v", phase, round, *w.plan.Status)
@@ -246,8 +246,8 @@ func TestSchedules(t *testing.T) {
 	t.Logf("phases when all became well: %v", ends)
 }
 
-// TestAdvanceIsTotal: whatever is written by hand, there is an outcome, and it can be stored
-// and gone on from.
+// TestAdvanceIsTotal: for any status written by hand there is an outcome that can be stored and
+// continued.
 func TestAdvanceIsTotal(t *testing.T) {
 	number := rapid.SampledFrom([]int{-1 << 40, -1, 0, 1, 2, 50, 100, 101, 1 << 40})
 	word := rapid.SampledFrom([]string{"", "red", "green", "e0", "e1", own, "\xff\x00", uid})

@@ -16,11 +16,11 @@ import (
 // before all of them.
 type Rank uint64
 
-// lastRank is that of which everything is in reach.
+// lastRank as UpTo brings every election into reach.
 const lastRank = ^Rank(0)
 
-// RankOf draws the rank of an election in the rollout with this uid, alike everywhere. It is
-// never zero.
+// RankOf computes the rank of an election in the rollout with this uid, the same in every
+// process. It is never zero.
 func RankOf(uid, election string) Rank {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(uid)) // a hash never fails to write
@@ -54,8 +54,8 @@ func (r *Rank) DecodeStrict(node *yaml.Node) error {
 	return nil
 }
 
-// Reach says which elections are the canary's. Its lists are in order and name each election
-// once, so that a member of many elections can look each of them up.
+// Reach says which elections are the canary's. Its lists are sorted and name each election once,
+// so that a lookup is fast for a member of many elections.
 type Reach struct {
 	// UpTo is the last rank in reach; zero for none.
 	UpTo Rank `yaml:"upTo,omitempty"`
@@ -81,5 +81,5 @@ func listed(names []string, election string) bool {
 	return found
 }
 
-// targets is how many of n elections a weight moves.
+// targets returns how many of n elections a weight moves.
 func targets(n, weight int) int { return (n*weight + 99) / 100 }

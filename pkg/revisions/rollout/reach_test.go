@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTargets compares with division by hand: the least k with 100 k >= n w.
+// TestTargets compares with the definition: the least k with 100 k >= n w.
 func TestTargets(t *testing.T) {
 	for n := range 201 {
 		for w := range 101 {
@@ -26,8 +26,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestWeightIsExact lets a controller set each weight for each number of elections, and counts
-// what members make of it.
+// TestWeightIsExact lets a controller set each weight for each number of elections, and counts the
+// elections that members move.
 func TestWeightIsExact(t *testing.T) {
 	for n := 1; n <= 200; n++ {
 		for w := 1 + n%7; w <= 100; w += 7 {
@@ -51,7 +51,7 @@ func TestWeightIsExact(t *testing.T) {
 	}
 }
 
-// TestGrowingWeightTakesNothingBack, whatever else happens between.
+// TestGrowingWeightTakesNothingBack: whatever else happens in between.
 func TestGrowingWeightTakesNothingBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.StringMatching("[0-9a-f]{16}").Draw(t, "uid")
@@ -92,7 +92,7 @@ func TestGrowingWeightTakesNothingBack(t *testing.T) {
 	})
 }
 
-// TestReachHas compares with a look at every name.
+// TestReachHas compares Has with a linear search.
 func TestReachHas(t *testing.T) {
 	names := rapid.Map(rapid.SliceOfDistinct(rapid.StringMatching("[a-d]{1,3}"), rapid.ID), func(names []string) []string {
 		slices.Sort(names)
@@ -109,8 +109,8 @@ func TestReachHas(t *testing.T) {
 	})
 }
 
-// TestReachIsInOrder: what a controller writes can be read, whatever the order in which steps
-// name elections and these come into reach.
+// TestReachIsInOrder: Read accepts what a controller writes, in whatever order steps name elections
+// and these come into reach.
 func TestReachIsInOrder(t *testing.T) {
 	names := elections(40)
 	spec := specOf(Step{Elections: []string{names[7], names[3], names[31]}}, Step{Elections: []string{names[30], names[4]}}, weigh(100))
@@ -123,7 +123,7 @@ func TestReachIsInOrder(t *testing.T) {
 	}
 }
 
-// BenchmarkPreferred is what a member asks once for each of its elections.
+// BenchmarkPreferred measures what a member asks once for each of its elections.
 func BenchmarkPreferred(b *testing.B) {
 	names := make([]string, 10_000)
 	for i := range names {
@@ -145,7 +145,7 @@ func BenchmarkPreferred(b *testing.B) {
 	}
 }
 
-// TestRanksAreMixed: names alike do not come together, and another uid is another order.
+// TestRanksAreMixed: similar names have distant ranks, and another uid gives another order.
 func TestRanksAreMixed(t *testing.T) {
 	const n = 4096
 	names := make([]string, n)
@@ -193,7 +193,7 @@ func TestRanksAreMixed(t *testing.T) {
 	}
 }
 
-// TestRankStays: members of other versions must draw the same.
+// TestRankStays: members of other versions must compute the same rank.
 func TestRankStays(t *testing.T) {
 	for name, want := range map[string]string{"": "5421a5116e92e2ea", "ingress-status": "c837d8e0b6bf1d67", "a": "c2ac9a71cb138012"} {
 		if got := RankOf(uid, name).String(); got != want {

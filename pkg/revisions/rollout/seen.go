@@ -11,24 +11,24 @@ import (
 type Seen struct {
 	// Elections are all that the group has, in any order.
 	Elections []Election
-	// Own is the name of the controller's own election, which moves last. As long as it is
-	// not among Elections the sight is not believed.
+	// Own is the name of the controller's own election, which moves last. Advance decides nothing
+	// while Elections lacks it.
 	Own string
-	// Members are all that live, the controller's own among them.
+	// Members are all living members, the controller's own among them.
 	Members []Member
 	// Failures are what the checks find at this moment.
 	Failures []Failure
 	// Default is what the default source says.
 	Default record.Preferred
-	// Divided are identities of members that live and publish another digest of the
-	// preference than the controller's.
+	// Divided lists the identities of living members whose published digest of the preference
+	// differs from the controller's.
 	Divided []string
 }
 
 // Election is what is seen of one election.
 type Election struct {
 	Name string
-	// Holder leads, and Revision is its own; both are empty while nobody leads.
+	// Holder leads; Revision is the holder's. Both are empty while nobody leads.
 	Holder, Revision string
 	// Canary is the identity of the member of the canary that would lead: it takes part, lives,
 	// is ready and in good standing, and the election's policy moves leadership to it. Empty if
@@ -39,14 +39,14 @@ type Election struct {
 	// Follows says whether the election goes by revisions. No rollout moves or counts one that
 	// Ignores them.
 	Follows Following
-	// HeldUntil is until when its holder keeps it whatever is preferred: for minHold, or until
-	// the preference became what it is. Zero if nobody knows of either.
+	// HeldUntil is when minHold ends, or when the present preference began, if that is later: the
+	// holder keeps the election until then. Zero if both are unknown.
 	HeldUntil time.Time
-	// Delay is how long it may take after that until the canary leads, although nothing is
-	// wrong: preemptDelay, a range that ends, an elector that is not ours and must have stopped.
+	// Delay is how long the move may take after that if all is well: preemptDelay, a range that
+	// ends, a foreign elector that must have stopped.
 	Delay time.Duration
-	// Lost are the last times, of those in the lock's history, at which a member of the canary
-	// lost it although it did not want that, oldest first.
+	// Lost lists when a member of the canary lost the lock against its will, as far as the lock's
+	// history goes, oldest first.
 	Lost []time.Time
 }
 
@@ -54,15 +54,14 @@ type Election struct {
 type Following int
 
 const (
-	// ByRevision: it does. It is the zero value, as it is the policy that applies where none
-	// is named.
+	// ByRevision: it does. It is the zero value because it is the default policy.
 	ByRevision Following = iota
 	// Ignores: it does not.
 	Ignores
 )
 
-// overdueFrom is the instant from which an election on its way is waited for: now, or later
-// where its holder may rightly keep it.
+// overdueFrom returns when the wait for an election on its way begins: now, or later if its holder
+// may keep it for a while.
 func (e Election) overdueFrom(now Time) Time {
 	from := now
 	if e.HeldUntil.After(now.Time) {
@@ -75,16 +74,16 @@ func (e Election) overdueFrom(now Time) Time {
 type Member struct {
 	Identity, Revision string
 	Ready              bool
-	// Standing are elections in which its runners failed lately.
+	// Standing lists elections in which its runners failed lately.
 	Standing []string
 	// Duration is how long its session lasts without a renewal.
 	Duration time.Duration
-	// Heard is how long ago its last renewals were seen, by the controller's own clock, latest
-	// first: all within a Duration of the latest, and the one before those.
+	// Heard lists how long ago the controller saw its last renewals, by its own clock, latest
+	// first: all within a Duration of the latest, and one more before those.
 	Heard []time.Duration
 }
 
-// Silent is for how long no renewal was seen; zero where nobody looked for any.
+// Silent returns how long ago the last renewal was seen; zero where nobody looked for any.
 func (m Member) Silent() time.Duration {
 	if len(m.Heard) == 0 {
 		return 0
@@ -92,8 +91,8 @@ func (m Member) Silent() time.Duration {
 	return m.Heard[0]
 }
 
-// LongestSilence is the longest time without a renewal that reaches into the last part of that
-// length. What is not known of it counts as silence.
+// LongestSilence returns the longest time without a renewal that reaches into the last stretch of
+// that length. Unknown time counts as silence.
 func (m Member) LongestSilence(last time.Duration) (longest time.Duration) {
 	later := time.Duration(0)
 	for _, ago := range m.Heard {
@@ -105,7 +104,7 @@ func (m Member) LongestSilence(last time.Duration) (longest time.Duration) {
 	return max(longest, last-later)
 }
 
-// Next is what follows from a look.
+// Next is the result of Advance.
 type Next struct {
 	Status Status
 	Events []Event
@@ -116,10 +115,10 @@ type Next struct {
 // Event is something that happened, for logs and metrics.
 type Event struct {
 	Kind EventKind
-	// Step is that of the status after it.
+	// Step and Phase are those of the status after the event.
 	Step  int
 	Phase Phase
-	// Elections are those that it is about.
+	// Elections are those that the event is about.
 	Elections []string
 	// Failure is set in Failed.
 	Failure Failure

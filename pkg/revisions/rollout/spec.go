@@ -18,40 +18,38 @@ type Spec struct {
 
 	Steps []Step `yaml:"steps" strict:"required"`
 
-	// OnFailure is what happens when more failures were found than FailureLimit.
+	// OnFailure says what happens on more than FailureLimit failures.
 	OnFailure OnFailure `yaml:"onFailure"`
-	// AcquireTimeout is how long an election is waited for that is in reach and has a ready
-	// member of the canary.
+	// AcquireTimeout is how long the controller waits until the canary leads an election that is
+	// in reach and has a ready member of the canary.
 	AcquireTimeout time.Duration `yaml:"acquireTimeout" strict:"required"`
-	// MaxConcurrentMoves bounds how many elections are on the move at a time.
+	// MaxConcurrentMoves bounds how many elections move at a time.
 	MaxConcurrentMoves int `yaml:"maxConcurrentMoves"`
-	// WhenPreferredAbsent is what happens with an election for which no member of the canary
-	// is ready.
+	// WhenPreferredAbsent says what happens to an election for which no member of the canary is
+	// ready.
 	WhenPreferredAbsent WhenAbsent `yaml:"whenPreferredAbsent"`
 	// FailureLimit is how many failures are tolerated.
 	FailureLimit int `yaml:"failureLimit"`
-	// Checks are the names of the checks that are made; nil means all, and the name "none"
-	// by itself means none.
+	// Checks names the checks to make; nil means all, and the name "none" by itself means none.
 	Checks []string `yaml:"checks,omitempty"`
 
 	// Abort takes every election back to stable. Members obey it by themselves.
 	Abort bool `yaml:"abort,omitempty"`
 	// Paused holds the rollout where it is.
 	Paused bool `yaml:"paused,omitempty"`
-	// Promote is the operator's word to go on without waiting; nil for none.
+	// Promote is the operator's command to go on without waiting; nil for none.
 	Promote *Promote `yaml:"promote,omitempty"`
-	// Retry is raised to begin anew after an abort or a rollback. A status of an earlier
-	// attempt counts for nothing.
+	// Retry counts the new attempts after an abort or a rollback. A status of an earlier attempt
+	// is ignored.
 	Retry int `yaml:"retry,omitempty"`
-	// Forgive is raised to go on after failures that paused the rollout, in spite of them.
+	// Forgive counts how often an operator went on in spite of failures that paused the rollout.
 	Forgive int `yaml:"forgive,omitempty"`
 }
 
 // Defaults of a Spec.
 const (
 	DefaultMaxConcurrentMoves = 10
-	// LeaseDurationsToAcquire times the lease duration is the AcquireTimeout that a start
-	// without one of its own is given.
+	// LeaseDurationsToAcquire times the lease duration is the default AcquireTimeout of a start.
 	LeaseDurationsToAcquire = 4
 )
 
@@ -69,17 +67,17 @@ func (s Spec) WithDefaults() Spec {
 	return s
 }
 
-// Promote is exactly one of its fields.
+// Promote has exactly one of its fields set.
 type Promote struct {
-	// Step passes the steps up to this one, the first being 1, without waiting any longer.
+	// Step ends the wait in the steps up to this one, the first being 1.
 	Step int `yaml:"step,omitempty"`
 	// Full passes all steps but the last.
 	Full bool `yaml:"full,omitempty"`
 }
 
-// Step is one step of a rollout: exactly one of its fields.
+// Step is one step of a rollout: it has exactly one of its fields set.
 type Step struct {
-	// Elections come into reach by name.
+	// Elections brings elections into reach by name.
 	Elections []string `yaml:"elections,omitempty"`
 	// SetWeight brings that many per cent of the elections into reach.
 	SetWeight int `yaml:"setWeight,omitempty"`
@@ -89,7 +87,7 @@ type Step struct {
 	Analysis *Analysis `yaml:"analysis,omitempty"`
 }
 
-// Pause waits for the duration; zero waits for an operator's word.
+// Pause waits for the duration; zero waits for an operator's command.
 type Pause struct {
 	Duration time.Duration `yaml:"duration,omitempty"`
 }
@@ -109,7 +107,7 @@ const (
 	StepAnalysis
 )
 
-// Kind is that of a valid step; zero for one that is none.
+// Kind returns the kind of a valid step, and zero for an invalid one.
 func (s Step) Kind() StepKind {
 	kinds := s.kinds()
 	if len(kinds) != 1 {
@@ -134,7 +132,7 @@ func (s Step) kinds() (kinds []StepKind) {
 	return kinds
 }
 
-// OnFailure is what follows failures.
+// OnFailure says what follows failures.
 type OnFailure string
 
 const (
@@ -144,14 +142,14 @@ const (
 	HoldOn OnFailure = "Pause"
 )
 
-// WhenAbsent is what follows when no member of the canary is ready for an election.
+// WhenAbsent says what follows when no member of the canary is ready for an election.
 type WhenAbsent string
 
 const (
 	// Stay leaves the election where it is and goes on without it; it moves once a member of
 	// the canary is ready.
 	Stay WhenAbsent = "Stay"
-	// Wait lets the step wait for it.
+	// Wait makes the step wait for the election.
 	Wait WhenAbsent = "Wait"
 	// RollbackWhenAbsent takes all elections back to stable.
 	RollbackWhenAbsent WhenAbsent = "Rollback"

@@ -13,13 +13,13 @@ import (
 type Phase string
 
 const (
-	// Pending: no controller has taken it up yet. It is never stored.
+	// Pending: no controller has begun it yet. It is never stored.
 	Pending Phase = "Pending"
-	// Progressing: elections come into reach, and are waited for.
+	// Progressing: elections come into reach, and the controller waits for them to move.
 	Progressing Phase = "Progressing"
-	// Paused: at a pause, or by an operator's word.
+	// Paused: at a pause, or by an operator's command.
 	Paused Phase = "Paused"
-	// Analysing: checks are watched for a while.
+	// Analysing: the controller watches checks for a while.
 	Analysing Phase = "Analysing"
 	// Degraded: failures paused it. `retry` goes on in spite of them, `abort` takes
 	// everything back.
@@ -28,8 +28,8 @@ const (
 	RolledBack Phase = "RolledBack"
 	// Aborted: an operator took everything back. The canary is blocked until `retry`.
 	Aborted Phase = "Aborted"
-	// Promoted: all is the canary's. It stays in force until the default source names the
-	// canary.
+	// Promoted: every election is the canary's. The rollout stays in force until the default
+	// source names the canary.
 	Promoted Phase = "Promoted"
 	// Complete: the default source names the canary; the rollout is no longer in force.
 	Complete Phase = "Complete"
@@ -37,51 +37,50 @@ const (
 
 var phases = []Phase{Progressing, Paused, Analysing, Degraded, RolledBack, Aborted, Promoted, Complete}
 
-// Blocks says whether the canary is kept out until somebody tries it again.
+// Blocks says whether no member of the canary may lead until an operator retries the rollout.
 func (p Phase) Blocks() bool { return p == RolledBack || p == Aborted }
 
-// Status is how far a rollout is, as its controller writes it.
+// Status says how far a rollout is. Its controller writes it.
 type Status struct {
-	// UID, Stable and Canary say of which rollout this is the status.
+	// UID, Stable and Canary name the rollout that the status belongs to.
 	UID    string `yaml:"uid" strict:"required"`
 	Stable string `yaml:"stable" strict:"required"`
 	Canary string `yaml:"canary" strict:"required"`
-	// Token is that of the term of the controller that wrote it. One whose own is lower writes
-	// nothing.
+	// Token is the term's token of the controller that wrote it. A controller with a lower token
+	// writes nothing.
 	Token uint64 `yaml:"token,omitempty"`
-	// Generation is that of the spec which was last looked at.
+	// Generation is that of the spec that the controller last looked at.
 	Generation int `yaml:"generation"`
-	// Retry is that of the spec whose attempt this is, and Forgive the one last obeyed.
+	// Retry is the spec's in this attempt, Forgive the last one that the controller obeyed.
 	Retry   int   `yaml:"retry,omitempty"`
 	Forgive int   `yaml:"forgive,omitempty"`
 	Phase   Phase `yaml:"phase" strict:"required"`
 	// Step is the present step, the first being 1.
 	Step int `yaml:"step" strict:"required"`
-	// Began is when the first step began, the last time that it did.
+	// Began is when this attempt's first step began.
 	Began       Time  `yaml:"began" strict:"required"`
 	StepStarted Time  `yaml:"stepStarted" strict:"required"`
 	Reach       Reach `yaml:"reach,omitempty"`
-	// Elections counts those of the group, Moved those that the canary leads by the rollout.
+	// Elections counts those of the group, Moved those in reach that the canary leads.
 	Elections int `yaml:"elections"`
 	Moved     int `yaml:"moved"`
-	// Moving are in reach, have a ready member of the canary, and are led by another.
+	// Moving are in reach and have a ready member of the canary, but the canary does not lead yet.
 	Moving []Moving `yaml:"moving,omitempty"`
 	// Failures are what checks found since Began, oldest first.
 	Failures []Failure `yaml:"failures,omitempty"`
-	// Absent are elections that should be the canary's by now and have no member of it that
-	// is ready.
+	// Absent lists elections that should be the canary's by now but have no ready member of it.
 	Absent []string `yaml:"absent,omitempty"`
-	// Message says in one line what is waited for, or what happened.
+	// Message says in one line what the rollout waits for, or what happened.
 	Message string `yaml:"message,omitempty"`
-	// Checksum is over all else; an edit by hand is seen by it. See Sum.
+	// Checksum covers all else, so that an edit by hand shows. See Sum.
 	Checksum string `yaml:"checksum" strict:"required"`
 }
 
 // Moving is an election on its way to the canary.
 type Moving struct {
 	Election string `yaml:"election" strict:"required"`
-	// Since is when it came into reach, or had a ready member of the canary again, and may have
-	// moved: not before its holder's minHold and preemptDelay are over.
+	// Since is when the wait for it begins: it is in reach, has a ready member of the canary, and
+	// its holder's minHold and preemptDelay are over. It may lie in the future.
 	Since Time `yaml:"since" strict:"required"`
 }
 
@@ -89,36 +88,34 @@ type Moving struct {
 type Failure struct {
 	Check    string `yaml:"check" strict:"required"`
 	Election string `yaml:"election,omitempty"`
-	// Member is the identity of the member that it is about; empty if it is about none.
+	// Member is the identity of the member concerned; empty if there is none.
 	Member string `yaml:"member,omitempty"`
 	What   string `yaml:"what" strict:"required"`
 	At     Time   `yaml:"at" strict:"required"`
-	// Forgiven does not count any more: an operator went on in spite of it.
+	// Forgiven failures no longer count: an operator went on in spite of them.
 	Forgiven bool `yaml:"forgiven,omitempty"`
 }
 
-// same says whether both are about the same.
+// same says whether both are about the same check, election and member.
 func (f Failure) same(o Failure) bool {
 	return f.Check == o.Check && f.Election == o.Election && f.Member == o.Member
 }
 
-// Of says whether the status is of this attempt of this rollout. One that is not counts for
-// nothing.
+// Of says whether the status belongs to this attempt of this rollout. Any other is ignored.
 func (s *Status) Of(spec *Spec) bool {
 	return s != nil && spec != nil && s.UID == spec.UID && s.Retry == spec.Retry &&
 		s.Stable == spec.Stable && s.Canary == spec.Canary
 }
 
-// Waits says whether an election on its way is still waited for.
+// Waits says whether the controller still waits for an election on its way.
 func (s *Status) Waits(spec Spec, now time.Time) bool {
 	return slices.ContainsFunc(s.Moving, func(m Moving) bool { return !m.late(spec, At(now)) })
 }
 
-// late says whether it is waited for no longer.
+// late says whether the controller no longer waits for it.
 func (m Moving) late(spec Spec, now Time) bool { return !now.Before(m.Since.Add(spec.AcquireTimeout)) }
 
-// Sum is the checksum that belongs to the content. A list without entries is no list: what
-// is written of either reads the same.
+// Sum computes the checksum of the content. An empty list counts as nil: both are stored alike.
 func (s Status) Sum() string {
 	s = s.clone()
 	s.Checksum = ""
@@ -139,7 +136,7 @@ func (s Status) clone() Status {
 	return s
 }
 
-// copied is a copy of the list, nil if it has no entries.
+// copied returns a copy of the list, nil if it is empty.
 func copied[T any](list []T) []T {
 	if len(list) == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// What is written of an empty list reads as none: the checksum must not tell them apart.
+// An empty list is stored like a nil one: the checksum must not tell them apart.
 func TestSumOfEmptyLists(t *testing.T) {
 	none := rollout.Status{UID: "0123456789abcdef", Phase: rollout.Progressing}
 	empty := none

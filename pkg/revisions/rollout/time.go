@@ -14,7 +14,7 @@ type Time struct{ time.Time }
 
 const timeForm = "2006-01-02T15:04:05.000Z07:00"
 
-// At is the time as it is stored.
+// At returns t as it is stored.
 func At(t time.Time) Time {
 	if t.IsZero() {
 		return Time{}

@@ -21,7 +21,7 @@ const (
 	maxWait         = 365 * 24 * time.Hour
 )
 
-// electionForm is a DNS-1123 subdomain that fits into a label, as names of elections are.
+// electionForm: an election's name is a DNS-1123 subdomain that fits into a label.
 var electionForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 const maxElection = 63
@@ -77,7 +77,7 @@ func oneOf[T ~string](f *findings, field string, value T, words ...T) {
 	f.add(field, strict.Suggest(string(value), names), "want %s, got %.40q", strings.Join(names, " or "), value)
 }
 
-// Validate says what is wrong with a spec; the error is a strict.Errors.
+// Validate returns what is wrong with a spec, as a strict.Errors.
 func (s Spec) Validate() error { return s.mistakes().OrNil() }
 
 func (s *Spec) mistakes() strict.Errors {
@@ -113,7 +113,7 @@ func (s *Spec) mistakes() strict.Errors {
 	return f.errs
 }
 
-// NoChecks is the name that stands in Spec.Checks for none at all.
+// NoChecks is the name in Spec.Checks that means no checks at all.
 const NoChecks = "none"
 
 func (s *Spec) checkMistakes(f *findings) {
@@ -178,7 +178,7 @@ func (s *Spec) stepMistakes(f *findings) {
 	}
 }
 
-// Places are where the spec names elections, by name.
+// places maps each election that the spec names to its place there.
 func (s *Spec) places() map[string]string {
 	places := map[string]string{}
 	for i, step := range s.Steps {
@@ -189,8 +189,8 @@ func (s *Spec) places() map[string]string {
 	return places
 }
 
-// CheckNames says which elections the spec names that the group does not have; the error is
-// a strict.Errors.
+// CheckNames returns, as a strict.Errors, the elections that the spec names but the group does not
+// have.
 func (s Spec) CheckNames(elections []string) error {
 	var f findings
 	for _, step := range s.Steps {
@@ -237,8 +237,8 @@ func checkHistory(history []Ended) strict.Errors {
 	return f.errs
 }
 
-// mistakes says why a status counts for nobody. The names in it were written by a controller:
-// the checksum answers for them.
+// mistakes says why everybody must ignore a status. It does not check the names in it: the checksum
+// shows that a controller wrote them.
 func (s *Status) mistakes() strict.Errors {
 	var f findings
 	if s.Checksum != s.Sum() {
@@ -255,7 +255,7 @@ func (s *Status) mistakes() strict.Errors {
 
 const controllersOnly = "a status is written by the controller only; it counts for nobody until that has written it again"
 
-// inOrder finds names that Reach.Has would not.
+// inOrder reports names out of order: Reach.Has would not find them.
 func (f *findings) inOrder(field string, names []string) {
 	for i := 1; i < len(names); i++ {
 		at := field + "[" + strconv.Itoa(i) + "]"

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Each function here makes the plan after one word of an operator's, or says why there is no
-// such plan. Whoever stores it does so only if the old plan is still the stored one.
+// Each function here makes the plan that follows from one command of an operator, or refuses. Store
+// the result only if the old plan is still the stored one.
 
-// ErrNoRollout: there is no rollout to speak of.
+// ErrNoRollout: the group has no rollout.
 var ErrNoRollout = errors.New("the group has no rollout (begin one: primacy rollout start)")
 
-// Refused says why a word was not obeyed, and what to do instead.
+// Refused says why a command was refused, and what to do instead.
 type Refused struct {
 	Word, Problem, Hint string
 }
 
 func (r *Refused) Error() string { return fmt.Sprintf("cannot %s: %s (%s)", r.Word, r.Problem, r.Hint) }
 
-// Start begins a rollout. The caller has drawn its uid. A rollout that is over goes into the
-// history; one that goes on refuses, and so does one that blocks the same canary.
+// Start begins a rollout. The caller draws its uid. An old rollout that is over goes into the
+// history. Start refuses while the old one goes on, or blocks the same canary.
 func (p Plan) Start(spec Spec, now time.Time) (Plan, error) {
 	refused := func(hint, problem string, args ...any) (Plan, error) {
 		return p, &Refused{"start a rollout", fmt.Sprintf(problem, args...), hint}
@@ -54,8 +54,8 @@ func (p Plan) Start(spec Spec, now time.Time) (Plan, error) {
 	return p, nil
 }
 
-// Abort takes every election back to stable. It is obeyed in every phase, without a
-// controller, and though the status is unreadable.
+// Abort takes every election back to stable. It works in every phase, without a controller, and
+// with an unreadable status.
 func (p Plan) Abort() (Plan, error) {
 	return p.say(func(s *Spec) error { s.Abort = true; return nil })
 }
@@ -71,7 +71,7 @@ func (p Plan) Pause() (Plan, error) {
 	})
 }
 
-// Resume ends what Pause began. A pause that is a step goes on by Promote.
+// Resume ends a Pause. For a step that is a pause there is PromoteStep.
 func (p Plan) Resume() (Plan, error) {
 	return p.say(func(s *Spec) error {
 		if !s.Paused {
@@ -82,13 +82,13 @@ func (p Plan) Resume() (Plan, error) {
 	})
 }
 
-// PromoteStep passes the present step without waiting any longer.
+// PromoteStep ends the wait in the present step.
 func (p Plan) PromoteStep() (Plan, error) {
 	return p.promote(func() (Promote, error) { return Promote{Step: p.Status.Step}, nil })
 }
 
-// PromotePast passes the step at which the rollout stood when it was shown, and is refused
-// where that is not the present one: whoever looked at one step does not speak of the next.
+// PromotePast ends the wait in the step that the operator was shown. It refuses if the rollout has
+// moved on since: the operator has not seen the next step.
 func (p Plan) PromotePast(shown Plan) (Plan, error) {
 	return p.promote(func() (Promote, error) {
 		step := 0
@@ -128,8 +128,8 @@ func (p Plan) promote(what func() (Promote, error)) (Plan, error) {
 	})
 }
 
-// Retry begins anew after an abort or a rollback, or where the status is unreadable, and goes
-// on in spite of the failures that paused the rollout.
+// Retry begins again after an abort or a rollback, or if the status is unreadable. If failures
+// paused the rollout, it goes on in spite of them.
 func (p Plan) Retry() (Plan, error) {
 	phase := p.Phase()
 	anew := phase.Blocks() || p.unreadable(KeyStatus)
@@ -153,7 +153,7 @@ func (p Plan) Retry() (Plan, error) {
 	return next, err
 }
 
-// say changes the spec.
+// say applies a command to the spec.
 func (p Plan) say(word func(*Spec) error) (Plan, error) {
 	if p.Rollout == nil || p.unreadable(KeyRollout) {
 		return p, ErrNoRollout
@@ -180,7 +180,7 @@ func (p Plan) PinTo(pin Pin) (Plan, error) {
 	return p, nil
 }
 
-// Unpin takes the pin of an election away.
+// Unpin removes the pin of an election.
 func (p Plan) Unpin(election string) (Plan, error) {
 	if err := p.whole(); err != nil {
 		return p, err
@@ -196,7 +196,7 @@ func (p Plan) without(election string) []Pin {
 	return slices.DeleteFunc(slices.Clone(p.Pins), func(pin Pin) bool { return pin.Election == election })
 }
 
-// whole says what of the plan is unreadable: what nobody can read is not written over.
+// whole refuses an unreadable plan: we don't overwrite what nobody can read.
 func (p Plan) whole() error {
 	if p.unreadable(KeyPins) || p.unreadable(KeyRollout) {
 		return &Refused{"change the plan", "what is stored cannot be read", "correct or remove the broken key of the ConfigMap"}

@@ -25,7 +25,7 @@ type world struct {
 	plan      Plan // as stored
 	byDefault record.Preferred
 	leads     map[string]string // revision, of each election
-	ready     map[string]bool   // has the election a ready member of the canary
+	ready     map[string]bool   // whether the election has a ready member of the canary
 	failures  []Failure
 	divided   []string
 	out       Next
@@ -108,7 +108,7 @@ func (w *world) look() Phase {
 	return w.plan.Status.Phase
 }
 
-// obey lets members do what elections prefer.
+// obey lets members move elections to what they prefer.
 func (w *world) obey() {
 	for name := range w.leads {
 		switch preferred := w.plan.Preferred(name, w.byDefault).Revision; {
@@ -121,7 +121,7 @@ func (w *world) obey() {
 	}
 }
 
-// round is a look, and what members make of it, a second later.
+// round is a look and the members' moves, a second later.
 func (w *world) round() Phase {
 	w.t.Helper()
 	w.look()
@@ -130,7 +130,7 @@ func (w *world) round() Phase {
 	return w.look()
 }
 
-// canarys are the elections that prefer the canary.
+// canarys returns the elections that prefer the canary.
 func (w *world) canarys() []string {
 	var names []string
 	for name := range w.leads {

@@ -16,7 +16,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Revision prefers itself, always.
+// Revision is a source that always prefers itself.
 type Revision string
 
 var _ election.Preferences = Revision("")

@@ -65,8 +65,8 @@ func (r realm) edit(t *testing.T, change func(*rollout.Plan) error) {
 	}
 }
 
-// write stores texts under keys of the ConfigMap, as somebody with an editor does; an empty
-// text removes the key.
+// write stores texts under keys of the ConfigMap, as somebody with an editor would; an empty text
+// removes the key.
 func (r realm) write(t *testing.T, data map[string]string) {
 	t.Helper()
 	cm, err := r.maps.Get(t.Context(), object, metav1.GetOptions{})
@@ -98,7 +98,7 @@ type bench struct {
 	*testing.T
 	realm
 	source *steering.Source
-	// byDefault is what the default source says.
+	// byDefault carries what the default source says.
 	byDefault chan election.Preference
 	giveUp    chan error
 	got       chan election.Preference
@@ -145,7 +145,7 @@ func (b *bench) defaults() election.Preferences {
 	})
 }
 
-// next is the next preference that is delivered: what it prefers for some elections.
+// next waits for the next delivered preference, and checks what it says for some elections.
 func (b *bench) next(want map[string]record.Preferred) election.Preference {
 	b.Helper()
 	select {
@@ -188,7 +188,7 @@ func (b *bench) quiet() {
 	}
 }
 
-// until waits until what the source knows is so.
+// until waits until so holds for what the source knows.
 func (b *bench) until(what string, so func(steering.Sight) bool) {
 	b.Helper()
 	timeout := clock.NewTimer(longest).C

@@ -1,16 +1,15 @@
 // Package steering prefers for each election what its pin says, else what the group's rollout
 // says, else what a default source says.
 //
-// Pins and the rollout stand in one ConfigMap of the group, primacy-<group>-rollout
-// (rollout.Plan). A Source follows it, by name, and the default source, and delivers what
-// follows from both. Each keeps its last value while it cannot be read or says what nobody
-// can use, and Source.Freshness and Source.Default tell how old that is. Until both have said
-// something, nothing is preferred and nothing moves. That there is no ConfigMap says that
-// there is neither a pin nor a rollout.
+// One ConfigMap of the group, primacy-<group>-rollout, holds pins and the rollout (rollout.Plan).
+// A Source follows it by name, and the default source, and delivers what follows from both. Each
+// keeps its last value while it cannot be read or its value is unusable; Source.Freshness and
+// Source.Default say how old that value is. Until both have said something, nothing is preferred
+// and nothing moves. A missing ConfigMap means neither pins nor a rollout.
 //
-// Edit changes what is stored, by compare-and-swap. Following needs list and watch on the
-// ConfigMap, Edit get and update, and create where there is none yet.
+// Edit changes the stored plan, by compare-and-swap. Following needs list and watch on the
+// ConfigMap; Edit needs get, update and, if there is no ConfigMap yet, create.
 //
-// Goroutines: Watch starts two, one for each source, which have ended when it returns. The
-// other methods, and the functions, may be called from any goroutine.
+// Goroutines: Watch starts two, one for each source; they have ended when it returns. Any
+// goroutine may call the other methods, and the functions.
 package steering

@@ -20,14 +20,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Stored is a plan as it was read, with what it takes to replace it.
+// Stored is a plan as it was read, with what Replace needs.
 type Stored struct {
 	Plan rollout.Plan
-	// Mistakes is what cannot be read of it, a strict.Errors; nil if all can.
+	// Mistakes says what of the plan cannot be read, as a strict.Errors; nil if all can.
 	Mistakes error
 
 	group string
-	// object is nil where there is none yet.
+	// object is nil if there is none yet.
 	object *corev1.ConfigMap
 }
 
@@ -36,7 +36,7 @@ func Load(ctx context.Context, client coreclient.ConfigMapInterface, group strin
 	return load(ctx, client, group, rollout.Plan{})
 }
 
-// load reads the plan of a group. What cannot be read of it is as known has it.
+// load reads the plan of a group. It takes unreadable parts from known.
 func load(ctx context.Context, client coreclient.ConfigMapInterface, group string, known rollout.Plan) (Stored, error) {
 	s := Stored{group: group}
 	object, err := client.Get(ctx, rollout.ObjectName(group), metav1.GetOptions{})
@@ -52,7 +52,7 @@ func load(ctx context.Context, client coreclient.ConfigMapInterface, group strin
 	return s, nil
 }
 
-// broken are the keys whose text cannot be read.
+// broken returns the keys whose text cannot be read.
 func (s Stored) broken() map[string]bool {
 	keys := map[string]bool{}
 	var errs strict.Errors
@@ -64,26 +64,25 @@ func (s Stored) broken() map[string]bool {
 	return keys
 }
 
-// Readable says whether the text under a key can be read, or there is none.
+// Readable says whether the text under a key can be read, or is missing.
 func (s Stored) Readable(key string) bool { return !s.broken()[key] }
 
-// ErrContended: others changed the plan each time before we could.
+// ErrContended: others changed the plan before us each time.
 var ErrContended = errors.New("pins and rollout are changed by others all the time (try again)")
 
-// tries is how often a change is made anew on what others wrote.
+// tries is how often Edit tries again after others wrote.
 const tries = 20
 
-// Edit changes the plan of a group: it reads the plan, lets change make another of it, and
-// stores that if nobody has stored anything since; else it begins anew, so change may be
-// called several times. An error of change is returned as it is, and nothing is written then,
-// nor where the plan stays what it was. What cannot be read is left as it is stored.
+// Edit changes the plan of a group: it reads the plan, lets change make another of it, and stores
+// that if nobody else has stored anything since. Otherwise it begins again, so change may be called
+// several times. Edit returns an error of change as it is. It writes nothing after such an error, or
+// if the plan stays the same. It leaves unreadable parts as they are stored.
 func Edit(ctx context.Context, client coreclient.ConfigMapInterface, group string, change func(*rollout.Plan) error) error {
 	return EditKnowing(ctx, client, group, rollout.Plan{}, func(p *rollout.Plan, _ Stored) error { return change(p) })
 }
 
-// EditKnowing is Edit for a caller that knows an earlier plan: change gets the part of that in
-// the place of what cannot be read. The text under such a key stays as it is stored, unless it is
-// the status.
+// EditKnowing is Edit for a caller that knows an earlier plan: change gets unreadable parts from
+// that. The text under such a key stays as it is stored, unless it is the status.
 func EditKnowing(ctx context.Context, client coreclient.ConfigMapInterface, group string, known rollout.Plan, change func(*rollout.Plan, Stored) error) error {
 	for try := range tries {
 		stored, err := load(ctx, client, group, known)
@@ -105,15 +104,15 @@ func EditKnowing(ctx context.Context, client coreclient.ConfigMapInterface, grou
 	return ErrContended
 }
 
-// Replace stores a plan in the place of this one, if that is still what is stored; if it is
-// not, the error is one of the API's for a conflict.
+// Replace stores a plan in the place of this one, if this is still the stored one. If it is not, the
+// error is an API conflict.
 func (s Stored) Replace(ctx context.Context, client coreclient.ConfigMapInterface, plan rollout.Plan) error {
 	before, err := s.Plan.Encode()
 	if err != nil {
 		return err
 	}
 	if !s.Readable(rollout.KeyStatus) {
-		delete(before, rollout.KeyStatus) // its controller writes it anew
+		delete(before, rollout.KeyStatus) // its controller writes it again
 	}
 	after, err := plan.Encode()
 	if err != nil {
@@ -132,15 +131,14 @@ func (s Stored) Replace(ctx context.Context, client coreclient.ConfigMapInterfac
 	if maps.Equal(data, s.object.Data) {
 		return nil
 	}
-	next := s.object.DeepCopy() // with the version and uid that were read
+	next := s.object.DeepCopy() // carries the version and uid that we read
 	next.Data, next.Labels = data, s.labels(next.Labels)
 	_, err = client.Update(ctx, next, metav1.UpdateOptions{})
 	return s.stored(err)
 }
 
-// merged is the data that says what the plan says: keys whose meaning does not change keep
-// their text, and so do those that cannot be read, unless the plan has something in their
-// place or dropped them.
+// merged returns the data for the plan. A key whose meaning does not change keeps its text. So does
+// an unreadable key, unless the plan has a new value for it or dropped it.
 func (s Stored) merged(before, after map[string]string, plan rollout.Plan) map[string]string {
 	data := maps.Clone(s.object.Data)
 	if data == nil {
@@ -170,8 +168,8 @@ func (s Stored) labels(labels map[string]string) map[string]string {
 	return labels
 }
 
-// raced says whether somebody else was faster. Where there was no object to replace, what is
-// not found is the namespace.
+// raced says whether somebody else was faster. NotFound for a create is about the namespace, and no
+// race.
 func (s Stored) raced(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) && s.object != nil
 }

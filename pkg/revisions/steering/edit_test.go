@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
-// Of many who change the plan at once, beginning with none, each one's change is kept.
+// Many change the plan at once, beginning with none: the store keeps each one's change.
 func TestEditsMeet(t *testing.T) {
 	r := newRealm(t)
 	const editors = 6
@@ -43,7 +43,7 @@ func TestEditsMeet(t *testing.T) {
 	}
 }
 
-// A plan takes the place of the very one that was read, and of no other.
+// Replace replaces only the very plan that it read.
 func TestReplaceIsConditional(t *testing.T) {
 	r := newRealm(t)
 	read := func() steering.Stored {
@@ -81,7 +81,7 @@ func TestReplaceIsConditional(t *testing.T) {
 	}
 }
 
-// An edit changes what it is about. Texts that nobody can read stay as they are.
+// An edit changes nothing else. Texts that nobody can read stay as they are.
 func TestEditLeavesTheRestAlone(t *testing.T) {
 	r := newRealm(t)
 	data := map[string]string{
@@ -149,7 +149,7 @@ steps: [{setWeight: 100}]
 	}
 }
 
-// An edit that is refused writes nothing, and one in a namespace that is not there says so.
+// A refused edit writes nothing; an edit in a missing namespace reports that.
 func TestEditRefused(t *testing.T) {
 	r := newRealm(t)
 	planted := errors.New("planted")

@@ -29,7 +29,7 @@ type Source struct {
 
 	mu      sync.Mutex
 	sight   Sight
-	changed chan struct{} // closed when sight is no longer the last one
+	changed chan struct{} // closed when sight changes
 }
 
 var (
@@ -39,7 +39,7 @@ var (
 
 // Sight is what a Source knows.
 type Sight struct {
-	// Plan is what is stored; nil before that is known.
+	// Plan is the stored plan; nil before we know it.
 	Plan *rollout.Plan
 	// Default is what the default source says; nil before it has said anything.
 	Default election.Preference
@@ -62,8 +62,8 @@ func New(client coreclient.ConfigMapsGetter, namespace, group string, byDefault 
 	}
 }
 
-// Watch implements election.Preferences. It never gives up: of a default source that does,
-// the last value stays. It must not be called again before it has returned.
+// Watch implements election.Preferences. It never gives up: if the default source does, its last
+// value stays. It must not be called again before it has returned.
 func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -82,7 +82,7 @@ func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) e
 	for {
 		sight, changed := s.Sight()
 		if sight.Plan != nil && sight.Default != nil {
-			// Most changes of the plan tell how the rollout goes, and concern no election.
+			// Most changes of the plan report progress and concern no election.
 			if next := Combine(*sight.Plan, sight.Default); next.Digest() != last {
 				last = next.Digest()
 				deliver(next)
@@ -96,7 +96,7 @@ func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) e
 	}
 }
 
-// Sight is what is known now. The channel is closed when more is.
+// Sight returns what is known now. The channel closes when that changes.
 func (s *Source) Sight() (Sight, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,11 +111,11 @@ func (s *Source) see(change func(*Sight)) {
 	s.changed = make(chan struct{})
 }
 
-// Freshness implements revisions.Dated; it is that of the plan.
+// Freshness implements revisions.Dated, for the plan.
 func (s *Source) Freshness() revisions.Freshness { return s.gauge.Freshness() }
 
-// Default is how old the last value of the default source is; one that keeps no account is
-// always fresh.
+// Default returns how old the default source's last value is; a source that is not Dated is always
+// fresh.
 func (s *Source) Default() revisions.Freshness {
 	if dated, ok := s.byDefault.(revisions.Dated); ok {
 		return dated.Freshness()
@@ -123,9 +123,9 @@ func (s *Source) Default() revisions.Freshness {
 	return revisions.Freshness{Known: true}
 }
 
-// Combine is what elections prefer by a plan and a default.
+// Combine returns what elections prefer by a plan and a default.
 func Combine(plan rollout.Plan, byDefault election.Preference) election.Preference {
-	// Whatever the default is, what follows from it is known by its digest.
+	// The default may be no single revision: let its digest stand for it.
 	whole := record.Preferred{State: record.PreferredSet, Revision: byDefault.Digest()}
 	return &combined{plan: plan, byDefault: byDefault, digest: plan.Digest(whole)}
 }
@@ -142,12 +142,12 @@ func (c *combined) For(name string) record.Preferred {
 	return c.plan.Preferred(name, c.byDefault.For(name))
 }
 
-// listener takes in the ConfigMap. It belongs to the goroutine that follows it.
+// listener receives the ConfigMap. It belongs to the goroutine that follows it.
 type listener struct {
 	*Source
-	// last is what was made of the ConfigMap last.
+	// last is the plan last made of the ConfigMap.
 	last rollout.Plan
-	// mistakes and silence are what was logged last; empty while all is well.
+	// mistakes and silence are the texts last logged; empty while all is well.
 	mistakes, silence string
 }
 
@@ -171,7 +171,7 @@ func (l *listener) Shown(o runtime.Object) error {
 	return nil
 }
 
-// note logs what cannot be read of the plan, once.
+// note logs, once, which parts of the plan cannot be read.
 func (l *listener) note(err error) {
 	if err == nil {
 		l.gauge.Says()

@@ -21,8 +21,8 @@ var blue, green, red = record.Prefer("blue"), record.Prefer("green"), record.Pre
 
 const changed = "pins or rollout changed"
 
-// A pin comes first, then the default; without a pin or a rollout the digest is that of the
-// default, so that members which know nothing of pins see the same.
+// A pin comes first, then the default. Without a pin or a rollout the digest is the default's, so
+// that members that know nothing of pins see the same.
 func TestPins(t *testing.T) {
 	b := newBench(t, newRealm(t))
 	b.byDefault <- blue
@@ -52,7 +52,7 @@ func TestPins(t *testing.T) {
 	b.quiet()
 }
 
-// A rollout decides as soon as it is stored, and what tells how it goes moves nothing.
+// A rollout decides as soon as it is stored; a report of its progress moves nothing.
 func TestRollout(t *testing.T) {
 	b := newBench(t, newRealm(t))
 	b.byDefault <- blue
@@ -68,7 +68,7 @@ func TestRollout(t *testing.T) {
 	b.says(changed)
 	b.next(want{"a": blue})
 	b.byDefault <- red
-	b.next(want{"a": blue, "b": blue}) // stable, whatever the default is by now
+	b.next(want{"a": blue, "b": blue}) // stable, whatever the default says by now
 	status := rollout.Status{
 		UID: spec.UID, Stable: "blue", Canary: "green", Generation: 1, Phase: rollout.Progressing, Step: 1,
 		Began: rollout.At(time.Now()), StepStarted: rollout.At(time.Now()), Reach: rollout.Reach{Names: []string{"a"}},
@@ -93,7 +93,7 @@ func TestRollout(t *testing.T) {
 	b.quiet()
 }
 
-// What cannot be read moves nothing, and is told once, with its place.
+// An unreadable text moves nothing, and is logged once, with its place.
 func TestMalformed(t *testing.T) {
 	b := newBench(t, newRealm(t))
 	b.byDefault <- blue
@@ -112,7 +112,7 @@ func TestMalformed(t *testing.T) {
 	}
 	b.write(t, map[string]string{"note": "still broken"})
 	b.byDefault <- red
-	b.next(want{"a": green, "b": red}) // the last pins stay, and the default is followed
+	b.next(want{"a": green, "b": red}) // the last pins stay, and elections follow the default
 	b.quiet()
 	b.write(t, map[string]string{rollout.KeyPins: "- {election: b, revision: green}\n"})
 	b.says("pins and rollout can be read again")
@@ -124,7 +124,7 @@ func TestMalformed(t *testing.T) {
 	b.quiet()
 }
 
-// A member that starts while the pins are malformed knows of none, so nothing moves for it.
+// A member that starts while the pins are malformed knows none, so nothing moves for it.
 func TestMalformedAtFirst(t *testing.T) {
 	r := newRealm(t)
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: object}, Data: map[string]string{rollout.KeyPins: "{"}}
@@ -138,7 +138,7 @@ func TestMalformedAtFirst(t *testing.T) {
 	b.next(want{"a": {State: record.PreferredNotSynced}})
 }
 
-// Nothing is delivered before both have said something.
+// The source delivers nothing before both have said something.
 func TestNothingBeforeBoth(t *testing.T) {
 	b := newBench(t, newRealm(t))
 	b.until("the plan is known", func(s steering.Sight) bool { return s.Plan != nil })
@@ -147,7 +147,7 @@ func TestNothingBeforeBoth(t *testing.T) {
 	b.next(want{"a": blue})
 }
 
-// A default source that gives up keeps its last value, and the plan is followed on.
+// A default source that gives up keeps its last value, and the source still follows the plan.
 func TestDefaultGivesUp(t *testing.T) {
 	b := newBench(t, newRealm(t))
 	b.byDefault <- blue

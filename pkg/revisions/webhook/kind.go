@@ -10,14 +10,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// block is what the configuration says.
+// block is the configuration's block.
 type block struct {
 	Name  string `yaml:"name"`
 	Label string `yaml:"label"`
 }
 
-// Kind decodes `webhook:` blocks. The client is used by sources that are watched; to
-// decode, nil will do.
+// Kind decodes `webhook:` blocks. Only sources that are watched use the client: it may be nil
+// for decoding alone.
 func Kind(client admissionclient.MutatingWebhookConfigurationsGetter) revisions.Decoder {
 	return func(node *yaml.Node, env revisions.Env) (election.Preferences, error) {
 		b := block(Istio)

@@ -37,8 +37,8 @@ type bench struct {
 	lines chan string
 }
 
-// newBench watches the label with these credentials. The objects belong to the whole
-// cluster, so each test takes another name, or takes its object away.
+// newBench watches the label with these credentials. The objects belong to the whole cluster, so
+// each test uses another name, or deletes its object.
 func newBench(t *testing.T, label webhook.Label, credentials *rest.Config) *bench {
 	t.Helper()
 	b := &bench{T: t, label: label, got: make(chan string, 16), lines: make(chan string, 16)}
@@ -96,7 +96,7 @@ func (b *bench) next(want string) {
 	}
 }
 
-// says waits for a line of the log in which all of this stands.
+// says waits for a line of the log that contains all parts.
 func (b *bench) says(parts ...string) {
 	b.Helper()
 	select {
@@ -136,8 +136,7 @@ func (b *bench) update(labels map[string]string) {
 	}
 }
 
-// Without the object or the label no revision is preferred, which is not the same as not
-// knowing.
+// Without the object or the label no revision is preferred, which is a known value.
 func TestIstio(t *testing.T) {
 	b := newBench(t, webhook.Istio, devcluster.Start(t).Config)
 	const rev = "istio.io/rev"
@@ -167,8 +166,8 @@ func TestIstio(t *testing.T) {
 	b.next("1-9-0")
 }
 
-// Without permission nothing is known; with what the package's doc asks for, on this one
-// name, all is.
+// Without permission the source knows nothing. The permission in the package's doc, on this one
+// name, is enough.
 func TestDeniedThenGranted(t *testing.T) {
 	label := webhook.Label{Name: "hooks-of-another-mesh", Label: "example.org/rev"}
 	cluster := devcluster.Start(t)
@@ -184,7 +183,7 @@ func TestDeniedThenGranted(t *testing.T) {
 	b.next("2-0-0")
 }
 
-// account makes a service account and is it.
+// account makes a service account and returns its credentials.
 func account(t *testing.T, c *rest.Config, namespace string) *rest.Config {
 	t.Helper()
 	accounts := admin(t).CoreV1().ServiceAccounts(namespace)

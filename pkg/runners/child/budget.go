@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Budgets are what the runs of one runner may log together: a run that begins goes on with
-// what the ones before it have left. Each stream has its own.
+// Budgets are what the runs of one runner may log together: a new run starts with what the
+// runs before it left over. Each stream has its own Budget.
 type Budgets struct {
 	rate  Rate
 	clock clock.Clock
@@ -17,12 +17,12 @@ type Budgets struct {
 	streams map[string]*Budget
 }
 
-// NewBudgets makes budgets that are full, and are filled up by the clock.
+// NewBudgets makes full budgets, which the clock refills.
 func NewBudgets(rate Rate, c clock.Clock) *Budgets {
 	return &Budgets{rate: rate, clock: c, streams: map[string]*Budget{}}
 }
 
-// Of is the budget of a stream.
+// Of returns the budget of a stream.
 func (b *Budgets) Of(stream string) *Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -32,24 +32,24 @@ func (b *Budgets) Of(stream string) *Budget {
 	return b.streams[stream]
 }
 
-// Budget is what may be logged of one stream. While a run uses it the rest is that run's.
+// Budget is what one stream may log. While a run uses it, that run has all of it.
 type Budget struct {
 	rate  Rate
 	clock clock.Clock
 
 	mu   sync.Mutex
 	left Rate
-	// filled is when it was last filled up for the time that had passed.
+	// filled is the instant up to which elapsed time has refilled it.
 	filled record.Instant
 }
 
-// NewBudget makes one that is full.
+// NewBudget makes a full budget.
 func NewBudget(rate Rate, c clock.Clock) *Budget {
 	rate = rate.orDefault()
 	return &Budget{rate: rate, clock: c, left: rate.most(), filled: c.Now()}
 }
 
-// take takes what there is, with what the time since has added.
+// take refills the budget for the elapsed time, and takes all of it.
 func (b *Budget) take() (left Rate, filled record.Instant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,17 +62,17 @@ func (b *Budget) take() (left Rate, filled record.Instant) {
 	return left, b.filled
 }
 
-// put gives back what a run has left.
+// put gives back what a run left over.
 func (b *Budget) put(left Rate, filled record.Instant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left, b.filled = left, filled
 }
 
-// most is what may come at once.
+// most is what may be logged at once.
 func (r Rate) most() Rate { return Rate{burst * r.Lines, burst * r.Bytes} }
 
-// refilled is what may be said a window later.
+// refilled returns the budget one window later.
 func (r Rate) refilled(left Rate) Rate {
 	most := r.most()
 	return Rate{min(left.Lines+r.Lines, most.Lines), min(left.Bytes+r.Bytes, most.Bytes)}

@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Runs that end at once and begin again may say together what one long run may.
+// Runs that end at once and start again may log together what one long run may.
 func TestBudgetOutlivesARun(t *testing.T) {
 	for name, rate := range map[string]Rate{"lines": {Lines: 20, Bytes: 1 << 20}, "bytes": {Lines: 1 << 20, Bytes: 200}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestBudgetOutlivesARun(t *testing.T) {
 	}
 }
 
-// A run that begins with nothing left is heard as soon as there is something again.
+// A run that starts with nothing left may log as soon as there is something again.
 func TestARunAfterOneThatSaidTooMuchIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
@@ -76,7 +76,7 @@ type asleep struct{ at record.Instant }
 func (a *asleep) Now() record.Instant { return a.at }
 func (*asleep) Wall() time.Time       { return time.Now() }
 
-// A budget is filled up by the clock that it was given.
+// A budget is refilled by its own clock.
 func TestBudgetGoesByItsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)

@@ -13,14 +13,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// User is whom a program runs as.
+// User is the user and group that a program runs as.
 type User struct {
 	UID uint32 `yaml:"uid" strict:"required"`
 	GID uint32 `yaml:"gid" strict:"required"`
 }
 
-// Limits are what a program may have. What is zero is as this process has it, except for
-// core dumps, of which there are none.
+// Limits bound what a program may use. A zero field means this process's own limit, except for
+// Core: zero means no core dumps.
 type Limits struct {
 	OpenFiles int           `yaml:"openFiles"`
 	Memory    Size          `yaml:"memory"`
@@ -29,7 +29,7 @@ type Limits struct {
 	Core      Size          `yaml:"core"`
 }
 
-// Size is a number of bytes, as 4096 or 512Mi.
+// Size is a number of bytes, written as 4096 or 512Mi.
 type Size uint64
 
 var units = []struct {
@@ -54,10 +54,10 @@ func (s *Size) DecodeStrict(node *yaml.Node) error {
 	return nil
 }
 
-// leastFiles are what a program has open that does nothing.
+// leastFiles is how many files a program has open that does nothing.
 const leastFiles = 8
 
-// list is the limits as they are set.
+// list returns the limits that are set, in the kernel's terms.
 func (l Limits) list() []limit {
 	var list []limit
 	add := func(field string, r deadman.Resource, n, beyond uint64) {
@@ -67,7 +67,7 @@ func (l Limits) list() []limit {
 	}
 	add("openFiles", deadman.OpenFiles, uint64(max(0, l.OpenFiles)), 0)
 	add("memory", deadman.AddressSpace, uint64(l.Memory), 0)
-	// A second later the kernel kills what outlived the signal.
+	// One second after SIGXCPU the kernel kills a program that survives it.
 	add("cpuTime", deadman.CPUSeconds, uint64(max(0, l.CPUTime)/time.Second), 1)
 	add("processes", deadman.Processes, uint64(max(0, l.Processes)), 0)
 	add("core", deadman.CoreBytes, uint64(l.Core), 0)
@@ -79,7 +79,7 @@ type limit struct {
 	deadman.Limit
 }
 
-// Confine is user and limits as a program is given them; user may be nil.
+// Confine makes a Confinement of user, which may be nil, and limits.
 func Confine(user *User, limits Limits) deadman.Confinement {
 	var c deadman.Confinement
 	if user != nil {
@@ -91,8 +91,8 @@ func Confine(user *User, limits Limits) deadman.Confinement {
 	return c
 }
 
-// CheckConfinement says what cannot be set, so that it is known before a program is to be
-// started; node is the block whose user and limits they are.
+// CheckConfinement reports what cannot be set before a program is to start; node is the block that
+// holds user and limits.
 func CheckConfinement(node *yaml.Node, user *User, limits Limits) (errs strict.Errors) {
 	fail := func(field, problem, hint string) {
 		at, _ := strict.Lookup(node, field)

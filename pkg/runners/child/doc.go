@@ -1,3 +1,3 @@
-// Package child is what every kind of runner whose work is a process tells it and hears
-// from it: its environment, its user and limits, and its output as lines of the log.
+// Package child is what all kinds of runners whose work is a process share: the program's
+// environment, its user and limits, and its output as lines of the log.
 package child

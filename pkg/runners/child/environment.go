@@ -15,17 +15,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// inherited are the variables that a program gets as this process has them. The rest may
-// be secrets, or configure primacy itself.
+// inherited are the variables that a program gets as this process has them. Others may be
+// secrets, or configure primacy itself.
 var inherited = []string{
 	"PATH", "HOME", "TMPDIR", "TZ", "LANG",
 	"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT",
 }
 
-// Reserved is how the names begin of the variables that a program gets from us.
+// Reserved is the prefix of the variables that we set for a program.
 const Reserved = "PRIMACY_"
 
-// Inherited is what a program gets of this process's environment; own replaces it.
+// Inherited returns own and, of this process's environment, the inherited variables not in own.
 func Inherited(own []string) []string {
 	env := slices.Clone(own)
 	for _, name := range inherited {
@@ -38,9 +38,9 @@ func Inherited(own []string) []string {
 	return env
 }
 
-// Environment is the whole environment of a program in a term; own replaces what is
-// inherited. A term without a token has no such variable: a program that fences what it
-// writes must not take anything for one.
+// Environment returns the whole environment of a program in a term; own replaces inherited
+// variables. A term without a token sets no token variable: a program that fences its writes must
+// not take anything else for a token.
 func Environment(own []string, term election.Term, deadline record.Instant) []string {
 	env := append(Inherited(own),
 		Reserved+"ELECTION="+term.Election,
@@ -54,7 +54,7 @@ func Environment(own []string, term election.Term, deadline record.Instant) []st
 	return env
 }
 
-// Variable is one of a configuration's own.
+// Variable is one that the configuration sets.
 type Variable struct {
 	Name  string        `yaml:"name" strict:"required"`
 	Value strict.Secret `yaml:"value" strict:"required"`
@@ -63,7 +63,7 @@ type Variable struct {
 // Variables are a list of them.
 type Variables []Variable
 
-// DecodeStrict shows nothing of a value, wherever it stands.
+// DecodeStrict never shows a value in an error, even a misplaced one.
 func (vars *Variables) DecodeStrict(node *yaml.Node) error {
 	const hint = "write each as - {name: NAME, value: VALUE}"
 	if node.Kind != yaml.SequenceNode {
@@ -85,7 +85,7 @@ func (vars *Variables) DecodeStrict(node *yaml.Node) error {
 	return errs.OrNil()
 }
 
-// List is the variables as NAME=value.
+// List returns the variables as NAME=value.
 func (vars Variables) List() []string {
 	var list []string
 	for _, v := range vars {
@@ -94,8 +94,7 @@ func (vars Variables) List() []string {
 	return list
 }
 
-// Check says what cannot be, though it could be decoded; node is the block whose env they
-// are.
+// Check reports values that decode but make no sense; node is the block that holds this env.
 func (vars Variables) Check(node *yaml.Node) (errs strict.Errors) {
 	fail := func(field, problem, hint string) {
 		at, _ := strict.Lookup(node, field)
@@ -119,5 +118,5 @@ func (vars Variables) Check(node *yaml.Node) (errs strict.Errors) {
 	return errs
 }
 
-// HasNUL says whether there is a byte that neither arguments nor variables can have.
+// HasNUL says whether s contains a NUL byte: arguments and variables cannot.
 func HasNUL(s string) bool { return strings.ContainsRune(s, 0) }

@@ -14,17 +14,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Rate is how much of a program's words goes into the log, for each of its outputs, in all its
-// runs together. What is more is dropped and counted.
+// Rate bounds how much each output of a program may log, over all its runs. The rest is dropped and
+// counted.
 type Rate struct {
-	// Lines and Bytes are what may be logged each second, in the long run. After a quiet
-	// time ten times as much may come at once, so that the trace of a crash is whole.
+	// Lines and Bytes are the long-run rate per second. After a quiet time ten times as much may
+	// come at once, so that the log has the whole trace of a crash.
 	Lines int `yaml:"linesPerSecond"`
 	Bytes int `yaml:"bytesPerSecond"`
 }
 
-// Check says what cannot be, though it could be decoded; node is the block whose output it
-// is. What was left out must have been set to DefaultRate before.
+// Check reports values that decode but make no sense; node is the block that holds this output.
+// Set missing fields to DefaultRate's before.
 func (r Rate) Check(node *yaml.Node) (errs strict.Errors) {
 	check := func(field string, n, fallback int) {
 		if n <= 0 {
@@ -37,12 +37,12 @@ func (r Rate) Check(node *yaml.Node) (errs strict.Errors) {
 	return errs
 }
 
-// DefaultRate is what stands for a Rate that is not set.
+// DefaultRate applies where no Rate is set.
 var DefaultRate = Rate{Lines: 500, Bytes: 128 << 10}
 
 const (
 	burst = 10
-	// refillEvery is when more may be said, and when it is told how much was dropped.
+	// refillEvery is the time between refills, and between reports of what was dropped.
 	refillEvery = time.Second
 )
 
@@ -56,10 +56,10 @@ func (r Rate) orDefault() Rate {
 	return r
 }
 
-// Limited is a log that takes so much and no more. Who writes to it waits for nothing, also
-// not for a log that hangs, and what waits to be logged is never more than a burst.
+// Limited is a log with a bounded rate. A writer never waits, even if the log hangs, and no more than
+// a burst waits to be logged.
 //
-// Writing is safe from any goroutine. One goroutine of its own writes to the log until Close.
+// Any goroutine may write. A goroutine of Limited's own writes to the log until Close.
 type Limited struct {
 	log    *zap.Logger
 	rate   Rate
@@ -69,7 +69,7 @@ type Limited struct {
 
 	mu      sync.Mutex
 	waiting []entry
-	// left is what may be said before the next refill. The last line may make its bytes
+	// left is what may be logged before the next refill; the last line may make its bytes
 	// negative. filled is when it was last refilled.
 	left    Rate
 	filled  record.Instant
@@ -81,13 +81,13 @@ type entry struct {
 	level   zapcore.Level
 	message string
 	fields  []zap.Field
-	// cut: its words were longer than what is kept of them.
+	// cut: the program's words were longer than maxLine.
 	cut bool
 }
 
 type dropped struct{ lines, bytes int }
 
-// NewLimited makes a log of a log. Close must be called: it gives back what is left.
+// NewLimited wraps a log. The caller must call Close, which gives the rest of the budget back.
 func NewLimited(log *zap.Logger, budget *Budget) *Limited {
 	l := &Limited{log: log, rate: budget.rate, budget: budget, wake: make(chan struct{}, 1)}
 	l.left, l.filled = budget.take()
@@ -95,14 +95,14 @@ func NewLimited(log *zap.Logger, budget *Budget) *Limited {
 	return l
 }
 
-// Say logs a message with a field that holds the program's own words; what is beyond
-// 64 KiB of those is cut off. Without a key there is no such field. It may be dropped.
+// Say logs a message, with the program's own words in the field key, cut after 64 KiB. With an
+// empty key there is no such field. Say may drop the message.
 func (l *Limited) Say(level zapcore.Level, message, key, words string) {
 	e := entry{level: level, message: message, cut: len(words) > maxLine}
 	l.say(e, key, min(len(words), maxLine), func() string { return Words(words) })
 }
 
-// say makes no string of what is dropped.
+// say calls words only if it does not drop the message.
 func (l *Limited) say(e entry, key string, size int, words func() string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +129,7 @@ func (l *Limited) say(e entry, key string, size int, words func() string) {
 	}
 }
 
-// full says that what is said now would be dropped.
+// full says whether a message would be dropped now.
 func (l *Limited) full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,7 @@ func (l *Limited) full() bool {
 // spent says whether nothing is left. l.mu is held.
 func (l *Limited) spent() bool { return l.left.Lines <= 0 || l.left.Bytes <= 0 }
 
-// drop counts what was dropped unread.
+// drop counts lines that the caller dropped unread.
 func (l *Limited) drop(lines, bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +147,7 @@ func (l *Limited) drop(lines, bytes int) {
 	l.dropped.bytes += bytes
 }
 
-// Close logs what waits, and returns when that is done. What is said later is lost.
+// Close logs what waits, and then returns. Later messages are lost.
 func (l *Limited) Close() {
 	l.mu.Lock()
 	if !l.closed {
@@ -159,11 +159,11 @@ func (l *Limited) Close() {
 	l.done.Wait()
 }
 
-// write logs what waits. It sleeps while nothing is said.
+// write logs what waits. It sleeps while there is nothing to log.
 func (l *Limited) write() {
 	timer := clock.NewTimer(refillEvery)
 	defer timer.Stop()
-	ticking := true // what an earlier run has used up comes back though nothing can be said yet
+	ticking := true // an earlier run may have spent the budget: refill even before the first message
 	for {
 		open := true
 		select {
@@ -199,8 +199,8 @@ func (l *Limited) take() []entry {
 	return batch
 }
 
-// refill lets more be said, and says whether as much may be said as ever. It is called by
-// who writes to the log, so a log that is slow gets no more than it takes.
+// refill refills the budget, and says whether it is full again. The goroutine that writes to the log
+// calls it, so a slow log gets no more than it takes.
 func (l *Limited) refill() (full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -208,7 +208,7 @@ func (l *Limited) refill() (full bool) {
 	return l.left == l.rate.most()
 }
 
-// report tells what was dropped since the last report, if anything was.
+// report logs what was dropped since the last report, if anything.
 func (l *Limited) report() {
 	l.mu.Lock()
 	d := l.dropped

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// count is how many lines were logged, and how many are said to have been dropped.
+// count returns how many lines were logged, and how many were reported as dropped.
 func count(logs *observer.ObservedLogs) (logged, dropped, bytes, reports int) {
 	for _, e := range logs.All() {
 		if e.Message == "output" {
@@ -83,7 +83,7 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-// hanging is a log that takes nothing until it is told to.
+// hanging is a log that takes nothing until the test lets it.
 type hanging struct {
 	zapcore.Core
 	gate chan struct{}
@@ -98,7 +98,7 @@ func (h hanging) Write(e zapcore.Entry, f []zapcore.Field) error {
 	return h.Core.Write(e, f)
 }
 
-// Who writes waits for nothing, and nothing piles up, though the log hangs.
+// Writers don't wait, and nothing piles up, though the log hangs.
 func TestLogThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
@@ -184,7 +184,7 @@ func TestFloodIsCounted(t *testing.T) {
 	}
 }
 
-// BenchmarkFlood is what it costs to read what is dropped.
+// BenchmarkFlood measures the cost of reading what is dropped.
 func BenchmarkFlood(b *testing.B) {
 	chunk := []byte(strings.Repeat(strings.Repeat("x", 79)+"\n", 800))
 	o, theirs, err := NewOutput(zap.NewNop(), "stdout", NewBudget(Rate{}, clock.Boottime()))

@@ -13,19 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLine is where a line of output is cut, in bytes.
+// maxLine is the most bytes of a line that are logged.
 const maxLine = 64 << 10
 
-// Output is one of a program's outputs, of which every line becomes a line of the log, as
-// long as the rate allows. One goroutine reads it until End, whatever becomes of the lines:
-// a program never waits for the log.
+// Output turns each line of one of a program's outputs into a line of the log, as far as the rate
+// allows. One goroutine reads the output until End, even if lines are dropped: a program never
+// waits for the log.
 type Output struct {
 	pipe   *os.File
 	reader sync.WaitGroup
 }
 
-// NewOutput makes an output, and the file that becomes the program's descriptor: it is the
-// caller's to close once the program has it.
+// NewOutput makes an output, and the file that becomes the program's descriptor. The caller closes
+// that file once the program has it.
 func NewOutput(log *zap.Logger, stream string, budget *Budget) (o *Output, theirs *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -34,27 +34,27 @@ func NewOutput(log *zap.Logger, stream string, budget *Budget) (o *Output, their
 	return Follow(r, log, stream, budget), w, nil
 }
 
-// Follow makes an output of a pipe that is open already; it closes that at its End.
+// Follow makes an output of an open pipe; End closes the pipe.
 func Follow(pipe *os.File, log *zap.Logger, stream string, budget *Budget) *Output {
 	o := &Output{pipe: pipe}
 	o.reader.Go(func() { read(pipe, newLines(log, stream, budget)) })
 	return o
 }
 
-// Lines makes lines of the log of what is written to it, like an Output. It is one
-// goroutine's at a time.
+// Lines logs what is written to it line by line, like an Output. Only one goroutine may use it at a
+// time.
 func Lines(log *zap.Logger, stream string, budget *Budget) io.WriteCloser {
 	return newLines(log, stream, budget)
 }
 
-// End takes what is in the pipe and goes; somebody may still hold its other end.
+// End reads what is left in the pipe and closes it. Others may still hold the pipe's other end.
 func (o *Output) End() {
 	_ = o.pipe.SetReadDeadline(time.Now())
 	o.reader.Wait()
 	_ = o.pipe.Close()
 }
 
-// read logs what comes through a pipe, line by line, until its end or deadline.
+// read logs a pipe's lines until its end or deadline.
 func read(pipe *os.File, to *lines) {
 	defer to.end()
 	buffer := make([]byte, 64<<10) // what a pipe usually holds
@@ -70,8 +70,8 @@ func read(pipe *os.File, to *lines) {
 	}
 }
 
-// drain takes what is left in a pipe whose writers may go on for ever, but no more than
-// a pipe usually holds.
+// drain reads what is left in a pipe. It reads no more than a pipe usually holds, since writers may
+// go on for ever.
 func drain(pipe *os.File, buffer []byte, to *lines) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {
@@ -92,7 +92,7 @@ func drain(pipe *os.File, buffer []byte, to *lines) {
 	})
 }
 
-// lines cuts a stream into lines of at most maxLine bytes; what is longer is dropped.
+// lines cuts a stream into lines, and drops what exceeds maxLine bytes in a line.
 type lines struct {
 	to   *Limited
 	held []byte
@@ -129,8 +129,8 @@ func (l *lines) write(data []byte) {
 	}
 }
 
-// skip drops the whole lines of the data, which is quicker than looking at each, and
-// returns the rest.
+// skip drops the whole lines of the data, which is quicker than a look at each, and returns the
+// rest.
 func (l *lines) skip(data []byte) []byte {
 	end := bytes.LastIndexByte(data, '\n') + 1
 	if end == 0 {
@@ -142,7 +142,7 @@ func (l *lines) skip(data []byte) []byte {
 	return data[end:]
 }
 
-// end logs a last line that no newline ended, and all that waits.
+// end logs a last line without a newline, and all that waits.
 func (l *lines) end() {
 	if len(l.held) > 0 {
 		l.flush()

@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// What was written before the deadline is read after it, though a writer is left.
+// What was written before the deadline is read after it, though a writer remains.
 func TestOutputIsDrainedAtTheDeadline(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

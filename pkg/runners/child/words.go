@@ -8,7 +8,7 @@ import (
 )
 
 // Words makes text of a program fit to be shown and kept: it cuts it to the length of a line,
-// copies what it cuts, so that the rest need not be kept, and escapes what would change how
+// copies what it cuts, so that the rest need not be kept, and escapes characters that change how
 // other text looks.
 func Words(said string) string {
 	if len(said) > maxLine {
@@ -17,7 +17,7 @@ func Words(said string) string {
 	return escaped(said)
 }
 
-// escaped escapes what logs leave as it is: control characters beyond ASCII's first ones
+// escaped escapes what logs leave alone: control characters beyond ASCII's first ones
 // (terminals obey U+009B), and marks that change the direction of writing.
 func escaped(s string) string {
 	if !strings.ContainsFunc(s, hidden) {

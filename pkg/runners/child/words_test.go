@@ -22,7 +22,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Both ways into the log, and what is cut holds nothing of the rest.
+// Both ways into the log escape words; a cut text does not keep the rest in memory.
 func TestWordsInTheLog(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	long := strings.Repeat("x", 1<<20)

@@ -8,22 +8,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// heir is what this process knows of its children. It is the process's, as is what the
-// kernel was told.
+// heir is what this process knows of its children. It is global, as the kernel's setting is.
 var heir = struct {
 	sync.Mutex
 	adopts bool
-	// watchers are the guards, and the supervisors, that live. A supervisor becomes our child
-	// when its guard dies, and has then to kill by itself: we may be frozen in the next moment.
+	// watchers are the living guards and supervisors. A supervisor becomes our child when its guard
+	// dies. It must then kill by itself: we may be frozen in the next moment.
 	watchers map[int]bool
 }{watchers: map[int]bool{}}
 
-// Adopt makes this process the heir of what a supervisor and its guard leave when both are
-// killed: all that the program had started becomes ours then, also what had left its group,
-// and is killed.
+// Adopt makes this process the heir of what a supervisor and its guard leave when both are killed:
+// all that the program had started then becomes ours, even what had left its group, and we kill it.
 //
-// It is for the main function of a program whose other children stay in its session: when a
-// guard is killed, every child that leads a session of its own is taken for an orphan.
+// Call it in the main function of a program whose other children stay in its session: when a guard
+// is killed, every child that leads its own session counts as an orphan.
 func Adopt() error {
 	heir.Lock()
 	defer heir.Unlock()
@@ -34,7 +32,7 @@ func Adopt() error {
 	return nil
 }
 
-// startGuard starts one that is known before anybody looks for orphans.
+// startGuard starts a guard, and records it before anybody looks for orphans.
 func startGuard(path string, args []string, attributes *os.ProcAttr) (*os.Process, error) {
 	heir.Lock()
 	defer heir.Unlock()
@@ -45,8 +43,8 @@ func startGuard(path string, args []string, attributes *os.ProcAttr) (*os.Proces
 	return g, err
 }
 
-// waitGuard waits for the end of one, whose process id may then be another's. It says whether
-// the guard came to its own end, and left nothing.
+// waitGuard waits for the end of a guard; its process id may be another's after that. It says
+// whether the guard ended by itself and left nothing.
 func waitGuard(g *os.Process) (complete bool) {
 	state, err := g.Wait()
 	heir.Lock()
@@ -55,7 +53,7 @@ func waitGuard(g *os.Process) (complete bool) {
 	return err == nil && state.Success()
 }
 
-// watches notes that a supervisor lives; unwatches that it is through, or dead.
+// watches records that a supervisor lives; unwatches, that it is done or dead.
 func watches(supervisor int) {
 	heir.Lock()
 	defer heir.Unlock()
@@ -68,8 +66,8 @@ func unwatches(supervisor int) {
 	delete(heir.watchers, supervisor)
 }
 
-// killOrphans kills and reaps the children that watch over nothing, and says whether there
-// were any. Their children become ours when they die.
+// killOrphans kills and reaps the children that are no watchers, and says whether there were any.
+// Their children become ours when they die.
 func killOrphans() bool {
 	heir.Lock()
 	defer heir.Unlock()
@@ -78,7 +76,7 @@ func killOrphans() bool {
 	}
 	pids, err := children()
 	if err != nil {
-		return true // looked at again soon
+		return true // we look again soon
 	}
 	ours, err := unix.Getsid(0)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Who clears up after one run leaves the supervisors of others alone that have lost their
-// guards: those have to kill, since we may be frozen in the next moment.
+// The clean-up after one run leaves the supervisors of other runs alone that have lost their guards:
+// those must kill, since we may be frozen in the next moment.
 func TestOrphanedSupervisorIsLeftToItsWork(t *testing.T) {
 	if err := Adopt(); err != nil {
 		t.Fatal(err)

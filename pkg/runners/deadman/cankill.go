@@ -7,13 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrCannotKill is wrapped when no program may be started, since it could become another
-// user's, whom this process may not signal. To take CAP_SETUID from the program would be no
-// way out: one that fails to become another user may go on as root.
+// ErrCannotKill: no program may start, since it could become another user's, whom this process may
+// not signal. It would not help to take CAP_SETUID from the program: one that fails to become
+// another user may go on as root.
 var ErrCannotKill = errors.New("it may change users (CAP_SETUID) but not signal them (CAP_KILL), so a program that becomes another user could not be killed")
 
-// CanKill says why this process may not be able to kill the programs that it starts; nil if
-// it always can.
+// CanKill returns an error if this process may be unable to kill the programs that it starts.
 func CanKill() error {
 	have, err := capabilities()
 	if err != nil {

@@ -12,15 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// children lists this process's children, zombies too, in no order. One that was just born,
-// or inherited, may be missing.
+// children lists this process's children, zombies too, in no order. It may miss a child that was
+// just born, or just inherited.
 //
-// The kernel lists them for us, also those that we may not look at: where /proc is mounted
-// with hidepid, another user's processes and those that hide themselves (PR_SET_DUMPABLE)
-// cannot be seen there.
+// The kernel lists them for us, even those that we may not look at: /proc itself hides processes of
+// other users if it is mounted with hidepid, and processes that hide themselves (PR_SET_DUMPABLE).
 func children() ([]int, error) { return childrenOf(os.Getpid()) }
 
-// childrenOf lists those of another process of our user, in the same way.
+// childrenOf lists the children of another process of our user, in the same way.
 func childrenOf(pid int) ([]int, error) {
 	tasks := filepath.Join("/proc", strconv.Itoa(pid), "task")
 	threads, err := os.ReadDir(tasks)
@@ -47,7 +46,7 @@ func childrenOf(pid int) ([]int, error) {
 	return all, nil
 }
 
-// seeProcesses says why we cannot know what lives, if that is so.
+// seeProcesses returns an error if we cannot know what lives.
 func seeProcesses() error {
 	self, err := os.Readlink("/proc/self")
 	if err != nil {

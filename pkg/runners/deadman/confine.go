@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A program that is confined is started in two steps: the supervisor starts this executable
-// under the name argConfine, which confines itself and then becomes the program. They talk
-// through a socket that closes when it does.
+// A confined program starts in two steps: the supervisor starts this executable under the name
+// argConfine; that process confines itself and then becomes the program. The two talk through a socket
+// that closes at that moment.
 
-// argConfine is the name under which this executable confines itself. It is followed by the
-// number of the socket, the first after the program's descriptors; the program itself may
-// follow.
+// argConfine is the name under which this executable confines itself. The argument after it is the
+// number of the socket, the first after the program's descriptors. The program's own file may come
+// next.
 const argConfine = "primacy-confine"
 
-// confined is what it is told.
+// confined is the message to the process that confines itself.
 type confined struct {
 	Path       bytestring
 	Args, Env  []bytestring
@@ -32,32 +32,32 @@ type confined struct {
 	Confinement
 }
 
-// refusal is what it answers. It has nothing to say when all went well.
+// refusal is its answer. If all went well, there is none.
 type refusal struct {
-	// What could not be set; empty when the program could not be executed.
+	// What could not be set; empty if the program could not be executed.
 	What  string
 	Errno int
 }
 
 func init() {
 	if len(os.Args) == 2 && os.Args[0] == argConfine {
-		runtime.LockOSThread() // some of what is set is the thread's, which then becomes the program
+		runtime.LockOSThread() // some settings are the thread's, which then becomes the program
 		syscall.Exit(confine(os.Args[1]))
 	}
 }
 
 func confine(arg string) int {
 	fd, err := strconv.Atoi(arg)
-	if err != nil || fd < 0 { // nobody starts it so, and there is nothing to answer through
+	if err != nil || fd < 0 { // nobody starts it so, and there is no socket for an answer
 		return 1
 	}
 	socket := os.NewFile(uintptr(fd), "socket")
-	_ = json.NewEncoder(socket).Encode(refuse(fd, socket)) // if nobody listens, so be it
+	_ = json.NewEncoder(socket).Encode(refuse(fd, socket)) // nobody may listen
 	return 1
 }
 
-// refuse returns only when it could not become the program, and says why. Every way out must
-// say it: that the socket closes without a word means that it is the program now.
+// refuse returns only if it could not become the program, with the reason. Every way out must answer:
+// a socket that closes without an answer means that this process is the program now.
 func refuse(fd int, socket io.Reader) refusal {
 	if err := unix.CloseRange(uint(fd), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return refusal{"descriptors to close (Linux 5.11 or later can)", errnoOf(err)}
@@ -74,7 +74,7 @@ func refuse(fd int, socket io.Reader) refusal {
 	return refusal{Errno: errnoOf(err)}
 }
 
-// become returns only when it could not become the program.
+// become returns only if it could not become the program.
 func (c confined) become() error {
 	if err := c.limit(OpenFiles, CPUSeconds, CoreBytes); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (c confined) become() error {
 	if err := c.change(); err != nil {
 		return err
 	}
-	// Now, since our own threads would have counted against the new user's processes, and
+	// Processes only now, since our own threads would have counted as the new user's processes;
 	// the address space last, since we need some ourselves.
 	if err := c.limit(Processes, AddressSpace); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (c confined) become() error {
 	return syscall.Exec(string(c.Path), converted[string](c.Args), converted[string](c.Env))
 }
 
-// limit sets the limits of resources, in their order.
+// limit sets the limits of the resources, in their order.
 func (c confined) limit(order ...Resource) error {
 	for _, r := range order {
 		for _, l := range c.Limits {
@@ -119,12 +119,12 @@ func (c confined) change() error {
 			return &ConfineError{"user", err}
 		}
 	}
-	// A change of the user ends what the supervisor had set.
+	// A change of the user clears the signal that the supervisor had set.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil {
 		return &ConfineError{"signal at its supervisor's death", err}
 	}
 	if os.Getppid() != c.Supervisor {
-		syscall.Exit(1) // it died before
+		syscall.Exit(1) // the supervisor died before that
 	}
 	if c.Dir != "" {
 		if err := syscall.Chdir(string(c.Dir)); err != nil {
@@ -168,7 +168,7 @@ func (s *supervisor) startConfined(j job, files []*os.File) (*os.Process, error)
 	return child, nil
 }
 
-// answer waits until it is the program, or says why not.
+// answer waits until the process has become the program, or returns why it could not.
 func answer(from io.Reader) error {
 	var r refusal
 	err := json.NewDecoder(from).Decode(&r)
@@ -183,5 +183,5 @@ func answer(from io.Reader) error {
 	return syscall.Errno(r.Errno)
 }
 
-// programPath is where a program is that is a descriptor.
+// programPath is the path of a program that is a descriptor.
 func programPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

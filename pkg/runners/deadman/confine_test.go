@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What cannot even begin to confine itself says so: that its socket closes means that it has
-// become the program.
+// A process that cannot even begin to confine itself answers: a socket that closes without an answer
+// means that it has become the program.
 func TestRefusesWhatItCannotRead(t *testing.T) {
 	for name, told := range map[string]string{"nothing": "", "half of it": `{"Path":"L2Jpbi90cnVl","Args":["dHJ`, "something else": "hello\n"} {
 		t.Run(name, func(t *testing.T) {

@@ -9,21 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Confinement is how a program is kept smaller than this process. It is set before the
-// program's first instruction, by a process of ours that then becomes the program.
+// Confinement gives a program fewer rights than this process has. A process of ours sets it and
+// then becomes the program, so that it holds from the program's first instruction.
 type Confinement struct {
-	// User, if set, is whom the program runs as, in no group but its own.
+	// User, if set, is the user that the program runs as, in no group but the one given.
 	User *User
-	// Limits are those of setrlimit(2). A program gets what is left out as this process
-	// has it, but no core dumps.
+	// Limits are those of setrlimit(2). A program inherits the others from this process, but dumps no
+	// core.
 	Limits []Limit
 }
 
 // User is a user and a group, by their numbers.
 type User struct{ UID, GID uint32 }
 
-// Limit is one limit. What is beyond Soft fails, or is answered by a signal; the program
-// itself may raise that up to Hard.
+// Limit is one limit. A use beyond Soft fails, or causes a signal; the program itself may raise Soft
+// up to Hard.
 type Limit struct {
 	Resource   Resource
 	Soft, Hard uint64
@@ -53,7 +53,7 @@ func (c Confinement) limits(r Resource) bool {
 	return slices.ContainsFunc(c.Limits, func(l Limit) bool { return l.Resource == r })
 }
 
-// HardLimit is what a program may have at most, since this process has no more.
+// HardLimit returns the most that a program may have: this process's own hard limit.
 func HardLimit(r Resource) (uint64, error) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(resources[r], &l); err != nil {
@@ -62,8 +62,8 @@ func HardLimit(r Resource) (uint64, error) {
 	return l.Max, nil
 }
 
-// Lacks names the capabilities that this process lacks to run, and to kill, a program of
-// another user; empty when it can.
+// Lacks names the capabilities that this process needs to run, and to kill, a program of another
+// user, and does not have; empty if it has all.
 func Lacks() (string, error) {
 	have, err := capabilities()
 	if err != nil {
@@ -84,7 +84,7 @@ func Lacks() (string, error) {
 // Privileged says whether the kernel counts no processes of this user.
 func Privileged() bool { return syscall.Geteuid() == 0 }
 
-// ConfineError is why a program could not be confined.
+// ConfineError says why a program could not be confined.
 type ConfineError struct {
 	// What could not be set.
 	What string

@@ -59,12 +59,12 @@ func TestEndedWhenTheSupervisorSays(t *testing.T) {
 	}
 }
 
-// Where neither it nor its guard can say so, Ended is when this process made sure of it.
+// If neither it nor its guard can say so, Ended is when this process made sure.
 func TestEndedWhenNobodySays(t *testing.T) {
 	boot := clock.Boottime()
 	p := unheard(t, boot.Now().Add(time.Hour))
 	watchers := []int{p.Supervisor(), p.Guard()}
-	for _, pid := range watchers { // or one of the two says what becomes of the other
+	for _, pid := range watchers { // both, or the other one reports the end
 		pause(t, pid)
 	}
 	for _, pid := range watchers {
@@ -81,7 +81,7 @@ func TestEndedWhenNobodySays(t *testing.T) {
 	}
 }
 
-// unheardStart is a start of which this process hears only when all is over, as if it were frozen.
+// unheardStart is a start whose reports this process reads only when all is over, as if it were frozen.
 func unheardStart(t *testing.T, path string, kill record.Instant) (heard record.Instant, failed error) {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -105,7 +105,7 @@ func unheardStart(t *testing.T, path string, kill record.Instant) (heard record.
 	return heard, p.failed(t.Context(), err)
 }
 
-// A start that this process took for too late may have been none. What it began ended when the
+// A start that this process took for too late may have begun the program. That ended when the
 // supervisor says.
 func TestEndedOfAStartThatFailed(t *testing.T) {
 	boot := clock.Boottime()
@@ -119,7 +119,7 @@ func TestEndedOfAStartThatFailed(t *testing.T) {
 	}
 }
 
-// What never began did not end too late, whenever this process hears of it.
+// A program that never began has not ended too late, whenever this process learns of it.
 func TestEndedOfWhatNeverBegan(t *testing.T) {
 	const nowhere = "/nowhere/to/be/found"
 	boot := clock.Boottime()

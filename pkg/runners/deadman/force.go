@@ -9,14 +9,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// force does what guard and supervisor do not do in time: it kills what they have below them,
-// until nothing lives. They are frozen, or get no processor; nobody can tell which. It wakes
-// them, and kills only one that is frozen again and has nothing left: what a watcher leaves
-// may be nobody's.
+// force acts for a guard and a supervisor that do not act in time: it kills what they have below
+// them, until nothing lives. They are frozen, or get no processor; nobody can tell which. It wakes
+// them, and kills only one that is frozen again and has nothing left: nobody may inherit what a
+// watcher leaves.
 func (p *Process) force() {
 	p.forcing.RLock()
 	defer p.forcing.RUnlock()
-	idle := map[int]int{} // by process id: in how many looks on end nothing lived below it
+	idle := map[int]int{} // by process id: in how many looks in a row nothing lived below it
 	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
 		watchers := p.watchers()
 		for _, w := range watchers {
@@ -25,7 +25,7 @@ func (p *Process) force() {
 			if killBelow(w, watchers) {
 				idle[w.pid] = 0
 			}
-			if idle[w.pid] > 1 && frozen(w.pid) { // twice: the first look may miss whose parent was just dying
+			if idle[w.pid] > 1 && frozen(w.pid) { // twice: the first look may miss a process whose parent was just dying
 				_ = w.Kill()
 			}
 		}
@@ -39,14 +39,13 @@ func (p *Process) force() {
 	}
 }
 
-// watcher is a guard or supervisor, with its process id, which its handle forgets when it is
-// released.
+// watcher is a guard or supervisor, with its process id, which its handle forgets when released.
 type watcher struct {
 	*os.Process
 	pid int
 }
 
-// watchers are the guard, and the supervisor once it is known.
+// watchers returns the guard, and the supervisor once we know it.
 func (p *Process) watchers() []watcher {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,12 +55,12 @@ func (p *Process) watchers() []watcher {
 	return []watcher{{p.guard, p.guard.Pid}, {p.supervisor, p.supervisorPid}}
 }
 
-// killBelow kills the children of a watcher but for other watchers, and says whether any may
-// live. What those leave is the watcher's, and is killed by the next call.
+// killBelow kills the children of a watcher except other watchers, and says whether any may live. The
+// watcher inherits what those leave, and the next call kills it.
 func killBelow(w watcher, watchers []watcher) (living bool) {
 	before, err := childrenOf(w.pid)
 	if err != nil {
-		return w.Signal(syscall.Signal(0)) == nil // else it is gone, and has none
+		return w.Signal(syscall.Signal(0)) == nil // otherwise the watcher is gone, and has no children
 	}
 	children := map[int]*os.Process{}
 	for _, pid := range before {
@@ -70,8 +69,8 @@ func killBelow(w watcher, watchers []watcher) (living bool) {
 			defer func() { _ = child.Release() }()
 		}
 	}
-	// A process id may become another's at any time. A child that is found again is the one of
-	// the handle, if the watcher is still itself.
+	// A process id may become another's at any time. A child in both lists is that of the handle,
+	// if the watcher is still the same process.
 	again, err := childrenOf(w.pid)
 	if w.Signal(syscall.Signal(0)) != nil {
 		return false
@@ -92,13 +91,13 @@ func killBelow(w watcher, watchers []watcher) (living bool) {
 	return living || err != nil
 }
 
-// frozen says whether a process was stopped by a signal, or by who traces it.
+// frozen says whether a signal, or a tracer, has stopped a process.
 func frozen(pid int) bool {
 	s, err := stateOf(pid)
 	return err == nil && (s.letter == 'T' || s.letter == 't')
 }
 
-// zombie says whether a process is certainly one.
+// zombie says whether a process is certainly a zombie.
 func zombie(pid int) bool {
 	s, err := stateOf(pid)
 	return err == nil && s.zombie()

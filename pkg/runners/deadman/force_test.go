@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// disowned makes this process the heir of nobody, as a library that does not call Adopt leaves it.
+// disowned makes this process nobody's heir, like that of a library user who does not call Adopt.
 func disowned(t *testing.T) {
 	t.Helper()
 	heir.Lock()
@@ -30,8 +30,8 @@ func disowned(t *testing.T) {
 
 var marks atomic.Int64
 
-// detached is a program with helpers, one of which leaves its group. They have the mark among
-// their arguments. It ignores SIGTERM.
+// detached is a program with helpers, one of which leaves its group. All have the mark among their
+// arguments. It ignores SIGTERM.
 func detached(t *testing.T) (p Program, mark string) {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -52,10 +52,10 @@ func pause(t *testing.T, pid int) {
 	}
 }
 
-// trace holds a process up in a way that no signal ends but SIGKILL.
+// trace stops a process in a way that only SIGKILL ends.
 func trace(t *testing.T, pid int) {
 	t.Helper()
-	runtime.LockOSThread() // it is this thread that traces, until the test's goroutine ends
+	runtime.LockOSThread() // this thread traces until the test's goroutine ends
 	if err := syscall.PtraceAttach(pid); err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +64,8 @@ func trace(t *testing.T, pid int) {
 	}
 }
 
-// Who watches over a program may be frozen, or get no processor for long. Nothing of the program
-// outlives that, also where nobody is its heir.
+// A program's watchers may be frozen, or get no processor for long. Nothing of the program outlives
+// that, even if this process is not its heir.
 func TestFrozenWatchersLeaveNothing(t *testing.T) {
 	disowned(t)
 	both := func(p *Process) []int { return []int{p.Guard(), p.Supervisor()} }

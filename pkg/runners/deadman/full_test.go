@@ -20,13 +20,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// How a member may be limited, with those that watch over its work and with that.
+// How a member, its watchers and its work may be limited together.
 const (
 	ofUser   = "a user"
 	ofCgroup = "a cgroup"
 )
 
-// markVariable holds what the arguments of all work show.
+// markVariable holds the mark that the arguments of all work contain.
 const markVariable = "DEADMAN_TEST_MARK"
 
 func init() {
@@ -71,7 +71,7 @@ func member() error {
 	return err
 }
 
-// filler takes all the processes that it can get, at once, and says so.
+// filler takes all the processes that it can get at once, and reports that.
 func filler() error {
 	makeThreads() // or it would die itself
 	mark, told := os.Args[1], false
@@ -87,9 +87,8 @@ func filler() error {
 	}
 }
 
-// Work that takes all processes and threads which a user, or a cgroup, may have, at the start of
-// its term, dies by its deadline though its member is frozen: none of those that watch over it
-// needs one more.
+// Work takes all processes and threads that a user, or a cgroup, may have, at the start of its term.
+// It dies by its deadline though its member is frozen: none of its watchers needs another thread.
 func TestWorkThatTakesAllProcesses(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user, of whom nobody else counts, or make a cgroup")
@@ -109,7 +108,7 @@ func TestWorkThatTakesAllProcesses(t *testing.T) {
 	}
 }
 
-// takeAll has a member start a filler.
+// takeAll lets a member start a filler.
 func takeAll(t *testing.T, kind, limit string, as *syscall.Credential) {
 	mark := fmt.Sprintf("302.%d%04d", os.Getpid(), marks.Add(1))
 	m := exec.Command("/proc/self/exe")
@@ -173,7 +172,7 @@ func killMarked(t *testing.T, mark string) {
 	}
 }
 
-// cgroup makes one with at most so many processes and threads.
+// cgroup makes a cgroup with at most so many processes and threads.
 func cgroup(t *testing.T, most int) string {
 	t.Helper()
 	for _, root := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} { // of version 1 and of version 2

@@ -10,28 +10,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A guard is a supervisor whose program is the supervisor. It has an instant of its own, a
-// little later than that of the supervisor. Each of the two kills everything when the other
-// is gone: what a supervisor leaves becomes the guard's, and a supervisor hears from the
-// kernel that its guard has ended.
+// A guard is a supervisor whose program is the supervisor, with an instant that is a little later.
+// Each of the two kills everything when the other is gone: the guard inherits what a supervisor
+// leaves, and the kernel tells a supervisor that its guard has ended.
 
-// argGuard is the name under which this executable is a guard. It is followed by the number
-// of the program's descriptors.
+// argGuard is the name under which this executable is a guard. The argument after it is the number of
+// the program's descriptors.
 const argGuard = "primacy-guard"
 
-// Descriptors of a guard, after those that a supervisor has too. Those of the program follow.
+// Descriptors of a guard, after those that a supervisor has too. The program's follow.
 const (
 	passedControlFD = iota + reportFD + 1
 	passedProgramFD
 	passedFD
 )
 
-// orphaned is the signal by which a supervisor hears of the end of its guard.
+// orphaned is the signal that tells a supervisor of the end of its guard.
 const orphaned = unix.SIGUSR1
 
 func init() {
 	if len(os.Args) == 2 && os.Args[0] == argGuard {
-		runtime.LockOSThread() // the supervisor hears of the end of the thread that started it
+		runtime.LockOSThread() // the end of the thread that started the supervisor sends it the signal
 		syscall.Exit(guard(os.Args[1]))
 	}
 }
@@ -56,7 +55,7 @@ func guard(arg string) int {
 	return 0
 }
 
-// beginGuarding starts the supervisor, and passes on what is its own and the program's.
+// beginGuarding starts the supervisor, and passes on the supervisor's and the program's descriptors.
 func (s *supervisor) beginGuarding(files int) error {
 	if err := s.prepare(); err != nil {
 		return err
@@ -75,7 +74,7 @@ func (s *supervisor) beginGuarding(files int) error {
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: orphaned},
 	})
 	for _, f := range append(passed, null) {
-		_ = f.Close() // or its readers would wait for us
+		_ = f.Close() // or their readers would wait for us
 	}
 	if err != nil {
 		return fmt.Errorf("start the supervisor: %w", err)
@@ -84,10 +83,10 @@ func (s *supervisor) beginGuarding(files int) error {
 	return nil
 }
 
-// follows says whether this process is the guard's child. It hears of the guard's end from
-// then on; if that came before, it is nobody's.
+// follows checks that this process is the guard's child. From here on the kernel tells it of the
+// guard's end; if the guard ended before, its parent is another.
 func follows(guard int) error {
-	// Again, since a file with capabilities that is executed takes it away.
+	// Set again: executing a file with capabilities clears it.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(orphaned), 0, 0, 0); err != nil {
 		return fmt.Errorf("hear of the guard's end: %w", err)
 	}

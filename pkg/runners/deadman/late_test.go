@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// living are the processes that have the word among their arguments. Zombies have none.
+// living returns the processes that have the word among their arguments. Zombies have none.
 func living(t *testing.T, word string) (pids []string) {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -30,9 +30,9 @@ func living(t *testing.T, word string) (pids []string) {
 	return pids
 }
 
-// A program whose time is over at any moment of its start: when Start has returned an error, or
-// Wait has returned, nothing of it lives, also of what it has started already. One of its
-// helpers leaves its group.
+// The time of a program may end at any moment of its start. When Start has returned an error, or Wait
+// has returned, nothing of the program lives, nor of what it has started. One of its helpers leaves
+// its group.
 func TestLateStarts(t *testing.T) {
 	t.Run("nobody's heir", func(t *testing.T) {
 		disowned(t)
@@ -54,11 +54,11 @@ func lateStarts(t *testing.T) {
 	}
 	defer null.Close()
 	var next, late, begun, left atomic.Int64
-	// least is how long a start takes here and now: the instants lie around that.
+	// least is how long a start takes on this machine now: the instants lie around that.
 	var least atomic.Int64
 	least.Store(int64(20 * time.Millisecond))
 	start := func(n int64) {
-		length := fmt.Sprintf("300.%d%06d", os.Getpid(), n) // tells apart the starts, also from those of other runs
+		length := fmt.Sprintf("300.%d%06d", os.Getpid(), n) // marks this start, also among those of other runs
 		span := time.Duration(least.Load() * (n%40 + 1) / 20)
 		began := time.Now()
 		p, err := Start(t.Context(), Program{
@@ -68,7 +68,7 @@ func lateStarts(t *testing.T) {
 		case err == nil:
 			least.Store((3*least.Load() + int64(time.Since(began))) / 4)
 			begun.Add(1)
-			if p.Supervisor() <= 0 { // whoever signals that would signal us
+			if p.Supervisor() <= 0 { // a signal to that would reach us
 				t.Error("a program runs whose supervisor is unknown")
 			}
 			p.Wait()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// roles are what this test binary is instead, by the name under which it is started.
+// roles are what this test binary can be instead of a test, by the name under which it is started.
 var roles = map[string]func() error{}
 
 func TestMain(m *testing.M) {

@@ -16,11 +16,11 @@ import (
 
 // Process is a program that runs under its supervisor.
 type Process struct {
-	// guard is our child, supervisor the guard's: nil until it was told of.
+	// guard is our child, supervisor the guard's; nil until we learn of it.
 	guard, supervisor *os.Process
-	// pid is the program's; 0 if it is not known.
+	// pid is the program's; 0 if unknown.
 	pid int
-	// control and guardControl carry our orders, report what comes back from both.
+	// control and guardControl carry our orders; report carries the answers of both.
 	control, guardControl, report *os.File
 	reports                       *bufio.Reader
 
@@ -28,17 +28,17 @@ type Process struct {
 	killing, dead chan struct{}
 	once          sync.Once // for killing
 	following     sync.WaitGroup
-	forcing       sync.RWMutex // held to read by whoever signals the supervisor by its handle
+	forcing       sync.RWMutex // held for reading while somebody signals the supervisor by its handle
 
-	mu            sync.Mutex // guards supervisor, and its process id, which outlives the handle
+	mu            sync.Mutex // guards supervisor, and its process id, which we keep longer than the handle
 	supervisorPid int
 
 	// Written by follow, read by others once dead is closed.
 	status  Status
 	expired bool
 	ended   record.Instant
-	// unstarted: the program was not started, as the supervisor or its guard said. Written while it is
-	// started, and by follow.
+	// unstarted: the supervisor or its guard said that the program was not started. The start writes
+	// it, and follow.
 	unstarted bool
 }
 
@@ -60,41 +60,41 @@ func (s Status) String() string {
 	return fmt.Sprintf("exited with status %d", s.wait.ExitStatus())
 }
 
-// Pid is the program's process id, and its group's.
+// Pid returns the process id of the program and its group.
 func (p *Process) Pid() int { return p.pid }
 
-// Supervisor is the supervisor's process id.
+// Supervisor returns the supervisor's process id.
 func (p *Process) Supervisor() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.supervisorPid
 }
 
-// Guard is the process id of the supervisor's guard.
+// Guard returns the process id of the supervisor's guard.
 func (p *Process) Guard() int { return p.guard.Pid }
 
-// Dead is closed when neither the program nor anything that it started lives.
+// Dead returns a channel that closes when neither the program nor anything that it started lives.
 func (p *Process) Dead() <-chan struct{} { return p.dead }
 
-// Wait waits for that and says how the program ended.
+// Wait waits until Dead, and returns how the program ended.
 func (p *Process) Wait() Status {
 	p.following.Wait()
 	return p.status
 }
 
-// Ended is when nothing of the program lived any more, once Dead is closed. The supervisor or its guard
-// says so, which may be long ago if this process was frozen. If neither did, it is when this
-// process had made sure of it itself.
+// Ended returns, once Dead is closed, when nothing of the program lived any more. The supervisor or
+// its guard reports that; it may be long ago if this process was frozen. If neither did, it is when
+// this process had made sure itself.
 func (p *Process) Ended() record.Instant { return p.ended }
 
-// order tells the supervisor something, and its guard when it is to act in its stead: half of
-// the time later that is left until the program must be dead.
+// order sends an order to the supervisor. It tells the guard to act in its stead half-way between at
+// and dead.
 func (p *Process) order(v verb, at, dead record.Instant) {
 	send(p.control, order{v, at})
 	send(p.guardControl, order{extend, at.Add(min(max(dead.Sub(at)/2, leastKillMargin/2), mostKillMargin/2))})
 }
 
-// send never waits: a pipe that is full belongs to a supervisor that is frozen.
+// send never blocks: if the pipe is full, its reader is frozen.
 func send(to *os.File, o order) {
 	raw, err := to.SyscallConn()
 	if err != nil {
@@ -104,26 +104,26 @@ func send(to *os.File, o order) {
 	_ = raw.Write(func(fd uintptr) bool {
 		for {
 			if _, err := unix.Write(int(fd), line); err != unix.EINTR {
-				return true // also when it would have to wait
+				return true // also if it would block
 			}
 		}
 	})
 }
 
-// Kill has the program killed, and all that it has started. Dead is closed when that is done.
+// Kill kills the program, and all that it has started. Dead closes when that is done.
 func (p *Process) Kill() { p.order(stop, clock.Boottime().Now(), 0) }
 
-// guarded notes the supervisor, which is not our child.
+// guarded records the supervisor, which is not our child.
 func (p *Process) guarded(pid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// A handle that cannot become another process's. The error is that it is gone.
+	// The handle never stands for another process. An error means that the process is gone.
 	p.supervisor, _ = os.FindProcess(pid)
 	p.supervisorPid = pid
 	watches(pid)
 }
 
-// follow hears what the supervisor reports until it ends.
+// follow reads the supervisor's reports until it ends.
 func (p *Process) follow() {
 	p.status.lost = true
 	complete := false
@@ -148,7 +148,7 @@ func (p *Process) follow() {
 			complete, p.ended = true, record.Instant(r.n)
 		}
 	}
-	// The guard ends now. One that is frozen is not waited for, unless it has something left to kill.
+	// The guard ends now. Don't wait for a frozen one, unless it still has something to kill.
 	patience := overdue
 	if complete {
 		patience = guardEnds
@@ -169,8 +169,8 @@ func (p *Process) follow() {
 	}
 	closeAll(p.control, p.guardControl, p.report)
 	close(p.dead)
-	// Whoever forces ends now. A handle that is released while it is signalled may stand for all
-	// processes there are.
+	// force ends now. A handle that is released while it is signalled may stand for every process
+	// there is.
 	p.forcing.Lock()
 	defer p.forcing.Unlock()
 	p.release()
@@ -185,13 +185,13 @@ func (p *Process) release() {
 	}
 }
 
-// clear ends what a supervisor and a guard have left that were killed: the kernel has killed
-// the program, but not the rest of its group, and not what had left that. Nobody tells when a
-// process dies that is not our child, so this looks again and again; mostly once is enough.
+// clear ends what a killed supervisor and a killed guard leave. The kernel has killed the program,
+// but not the rest of its group, nor what had left that. Nobody reports the death of a process that
+// is not our child, so clear looks again and again; mostly one look is enough.
 func (p *Process) clear() {
 	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
 		if p.pid > 0 { // 0 would be our own group
-			_ = syscall.Kill(-p.pid, syscall.SIGKILL) // whom it does not reach is seen below
+			_ = syscall.Kill(-p.pid, syscall.SIGKILL) // killOrphans finds what this does not reach
 		}
 		if orphans := killOrphans(); !orphans && (p.pid <= 0 || empty(p.pid)) {
 			return

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processes lists all processes that can be seen, in no order.
+// processes lists all processes that we can see, in no order.
 func processes() ([]int, error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -34,10 +34,10 @@ func processes() ([]int, error) {
 	return all, nil
 }
 
-// empty says whether no process of a group lives, as far as that can be known.
+// empty says whether no process of a group lives, as far as we can know.
 //
-// That kill(-group, 0) finds nobody is enough, but it also finds zombies. Those stay for ever
-// where the container's first process reaps nobody, so what can be seen is looked at.
+// If kill(-group, 0) finds nobody, none does. But it also finds zombies, which stay for ever if the
+// container's first process does not reap. So we look at the processes that we can see.
 func empty(group int) bool {
 	if err := unix.Kill(-group, 0); errors.Is(err, unix.ESRCH) {
 		return true
@@ -56,10 +56,10 @@ func empty(group int) bool {
 		}
 		zombies++
 	}
-	return zombies > 0 // else who is found was born meanwhile, or is hidden from us
+	return zombies > 0 // none seen: the process found was born meanwhile, or is hidden from us
 }
 
-// alive says whether a process lives: a zombie does not. One that we may not look at does.
+// alive says whether a process lives: a zombie does not; one that we may not look at does.
 func alive(pid int) bool {
 	s, err := stateOf(pid)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
@@ -68,13 +68,13 @@ func alive(pid int) bool {
 	return err != nil || !s.zombie()
 }
 
-// state is what a process does, as proc(5) names it.
+// state is the state of a process, as in proc(5).
 type state struct {
 	letter  byte
 	threads int
 }
 
-// zombie says whether it has ended. One lives while it has another thread.
+// zombie says whether the process has ended. It lives while it has another thread.
 func (s state) zombie() bool {
 	return (s.letter == 'Z' || s.letter == 'X' || s.letter == 'x') && s.threads <= 1
 }
@@ -91,7 +91,7 @@ var errStat = errors.New("cannot read its stat")
 
 // parseStat reads /proc/<pid>/stat, which is described in proc(5).
 func parseStat(stat []byte) (state, error) {
-	// The name, in parentheses, may contain anything.
+	// The process's name, in parentheses, may contain anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	const letter, threads = 0, 17 // proc(5) counts from the third field, so 3 and 20
 	if len(fields) <= threads {

@@ -59,7 +59,7 @@ func TestEmptySeesTheLivingOnly(t *testing.T) {
 	if err := syscall.Kill(group, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	_ = unix.Waitid(unix.P_PID, group, nil, unix.WEXITED|unix.WNOWAIT, nil) // a zombie now, which is not reaped yet
+	_ = unix.Waitid(unix.P_PID, group, nil, unix.WEXITED|unix.WNOWAIT, nil) // a zombie now, not reaped yet
 	if alive(group) || !alive(second) || empty(group) {
 		t.Errorf("beside the zombie %d there lives %d: alive %v, %v", group, second, alive(group), alive(second))
 	}
@@ -87,7 +87,7 @@ func TestSeeProcesses(t *testing.T) {
 	}
 }
 
-// What hides itself is seen, and so is what is nobody's but ours.
+// children sees a child that hides itself, and a process that became ours.
 func TestChildren(t *testing.T) {
 	cmd := exec.Command("/bin/sleep", "60")
 	if err := cmd.Start(); err != nil {

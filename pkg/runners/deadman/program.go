@@ -18,10 +18,10 @@ import (
 
 // Program is what runs under a supervisor.
 type Program struct {
-	// Path is where the program is. With File it is only its name.
+	// Path is where the program is. With File it is only a name.
 	Path string
-	// File, if set, is the program itself: what is executed is this very file, whatever
-	// stands at the path by then. It must not be a script.
+	// File, if set, is the program itself: this very file is executed, whatever is at the path by
+	// then. It must not be a script.
 	File *os.File
 	// Args begin with the program's name. Env is the whole environment.
 	Args, Env []string
@@ -29,20 +29,21 @@ type Program struct {
 	Dir string
 	// Confinement is its user and its limits.
 	Confinement Confinement
-	// Files become its descriptors 0, 1, ... They stay the caller's to close.
+	// Files become its descriptors 0, 1, ... The caller closes them.
 	Files []*os.File
 }
 
-// ErrLate is wrapped when a program was not started since its time was over.
+// ErrLate: the program was not started because its time was over.
 var ErrLate = errors.New("its time was over before it could be started")
 
-// ErrStopped is wrapped when a program was not started since ctx had ended.
+// ErrStopped: the program was not started because ctx had ended.
 var ErrStopped = errors.New("it was stopped before it could be started")
 
-// Start starts a program that is killed at the instant unless Watch extends that. The
-// error wraps what exec(2) said, a *ConfineError, ErrCannotKill, ErrLate or ErrStopped; nothing
-// of the program lives then, and EndedOf says since when. When ctx ends, Start ends before half of the time is over that its
-// Stop leaves, and in a second; what it has started by then does not end with ctx.
+// Start starts a program that is killed at the instant kill unless Watch extends that. The error
+// wraps that of exec(2), a *ConfineError, ErrCannotKill, ErrLate or ErrStopped. After an error
+// nothing of the program lives; EndedOf says since when. When ctx ends, Start returns within half of
+// the time that its Stop leaves, and within a second. A program that it has started by then does not
+// end with ctx.
 func Start(ctx context.Context, p Program, kill record.Instant) (*Process, error) {
 	if err := seeProcesses(); err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func (p *Process) start(program Program) error {
 		what = program.File
 	}
 	if err == nil {
-		// What is executed is the file that runs here, even if it was replaced meanwhile.
+		// This executes the file that runs now, even if it has been replaced.
 		p.guard, err = startGuard("/proc/self/exe", []string{argGuard, strconv.Itoa(len(program.Files))}, &os.ProcAttr{
 			Env:   []string{"GOTRACEBACK=none"},
 			Files: append([]*os.File{null, null, os.Stderr, guarding.r, report.w, control.r, what}, program.Files...),
@@ -115,7 +116,8 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// hand hands the job over and waits until the program runs, or else until nothing of it lives.
+// hand hands the job over. It waits until the program runs or, after an error, until nothing of it
+// lives.
 func (p *Process) hand(ctx context.Context, j job) error {
 	late := time.Now().Add(max(0, clock.Until(clock.Boottime(), j.Kill)))
 	p.patience(late)
@@ -138,7 +140,7 @@ func (p *Process) hand(ctx context.Context, j job) error {
 	return nil
 }
 
-// failed ends what a start that failed may have begun.
+// failed ends everything that a failed start may have begun.
 func (p *Process) failed(ctx context.Context, err error) error {
 	p.abandon()
 	if errors.Is(err, ErrLate) && ctx.Err() != nil {
@@ -150,7 +152,7 @@ func (p *Process) failed(ctx context.Context, err error) error {
 	return &begunError{err, p.ended}
 }
 
-// begunError is of a start that failed though the program may have begun. It had ended then.
+// begunError is a failed start of a program that may have begun, and has ended.
 type begunError struct {
 	error
 	ended record.Instant
@@ -158,8 +160,8 @@ type begunError struct {
 
 func (e *begunError) Unwrap() error { return e.error }
 
-// EndedOf is when nothing lived any more of a program whose start failed so, as Process.Ended says it;
-// zero if it never began.
+// EndedOf returns when nothing lived any more of a program whose start failed with err, as
+// Process.Ended does; zero if it never began.
 func EndedOf(err error) record.Instant {
 	var begun *begunError
 	if errors.As(err, &begun) {
@@ -168,8 +170,8 @@ func EndedOf(err error) record.Instant {
 	return 0
 }
 
-// finishing is how long a start may go on that is stopped. What begins meanwhile is not killed, but
-// asked to end.
+// finishing returns how long a start may still go on after its stop. A program that begins meanwhile
+// is asked to end, not killed.
 func finishing(ctx context.Context) time.Duration {
 	if s, ok := election.StopOf(ctx); ok && s.By != 0 {
 		return min(mostFinishing, clock.Until(clock.Boottime(), s.By)/2)
@@ -177,12 +179,13 @@ func finishing(ctx context.Context) time.Duration {
 	return mostFinishing
 }
 
-// patience is until when the supervisor is waited for.
+// patience sets until when we wait for the supervisor.
 func (p *Process) patience(until time.Time) {
 	_, _ = p.control.SetWriteDeadline(until), p.report.SetReadDeadline(until)
 }
 
-// begin hands the job over and waits until the program runs. It may run after an error, too.
+// begin hands the job over and waits until the program runs. The program may run after an error,
+// too.
 func (p *Process) begin(j job) error {
 	if clock.Boottime().Now() >= j.Kill { // this process was frozen
 		p.unstarted = true
@@ -207,7 +210,7 @@ func (p *Process) tell(j job) error {
 	return nil
 }
 
-// hear waits for what became of the job.
+// hear waits for the outcome of the job.
 func (p *Process) hear() error {
 	p.reports = bufio.NewReader(p.report)
 	r, err := readReport(p.reports)
@@ -222,7 +225,7 @@ func (p *Process) hear() error {
 	case r.what == started:
 		p.pid = int(r.n)
 		return nil
-	case r.what == late, r.what == expired, r.what == killing: // the last two are the guard's
+	case r.what == late, r.what == expired, r.what == killing: // the guard reports the last two
 		return ErrLate
 	case r.what == unsafe:
 		return ErrCannotKill
@@ -245,10 +248,10 @@ func notStarted(err error) error {
 	return fmt.Errorf("its supervisor ended before it began: %w", err)
 }
 
-// abandon ends a program that may have been started, and returns when nothing of it lives.
+// abandon ends a program that may have started, and returns when nothing of it lives.
 func (p *Process) abandon() {
-	// They kill everything when their pipes end, and when the instant comes that they were told.
-	// To kill them would leave what the program has started already.
+	// Supervisor and guard kill everything when their pipes end, and when their instant comes. If we
+	// killed them, what the program has started already would live on.
 	_, _ = p.control.Close(), p.guardControl.Close()
 	if p.reports == nil {
 		p.reports = bufio.NewReader(p.report)

@@ -18,7 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// awaitSupervisor has the guard start the supervisor, which waits for the program then.
+// awaitSupervisor waits until the guard has started the supervisor, which waits for its job.
 func (p *Process) awaitSupervisor(t *testing.T) int {
 	t.Helper()
 	send(p.guardControl, order{extend, clock.Boottime().Now().Add(time.Hour)})
@@ -35,7 +35,7 @@ func (p *Process) awaitSupervisor(t *testing.T) int {
 	}
 }
 
-// unread is how many bytes of ours nobody has read yet.
+// unread returns how many of our bytes nobody has read yet.
 func unread(t *testing.T, pipe *os.File) int {
 	t.Helper()
 	raw, err := pipe.SyscallConn()
@@ -49,15 +49,15 @@ func unread(t *testing.T, pipe *os.File) int {
 	return n
 }
 
-// A start is over soon after it was stopped, also if those who watch over the program were frozen
-// before that runs. It never runs then, though they have heard of it when they go on.
+// A stopped start is over soon, even if the program's watchers were frozen before it ran. The program
+// then never runs, though the watchers find its job when they go on.
 func TestStoppedStart(t *testing.T) {
 	disowned(t)
 	troubles := map[string]struct {
 		// early: before the guard has started the supervisor.
 		early bool
 		bring func(*testing.T, int)
-		// guard and supervisor say to whom.
+		// guard and supervisor say which of them to freeze.
 		guard, supervisor bool
 	}{
 		"guard stopped":      {early: true, bring: pause, guard: true},
@@ -126,7 +126,7 @@ func TestStoppedStart(t *testing.T) {
 	}
 }
 
-// A stop that comes when the program runs already leaves it to who watches it, and its grace.
+// A stop after the program has begun leaves the program to Watch, with its grace.
 func TestStopAfterTheStart(t *testing.T) {
 	program, mark := detached(t)
 	ctx, cancel := context.WithCancel(t.Context())

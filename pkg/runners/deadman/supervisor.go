@@ -18,43 +18,43 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// init makes this process a supervisor if it was started as one; it does not return then.
-// Here, since every program that can start one must be able to be one, whatever its main.
+// init makes this process a supervisor, and does not return, if it was started as one. It is an
+// init so that every program that can start a supervisor can be one, whatever its main does.
 func init() {
 	if len(os.Args) == 1 && os.Args[0] == arg0 {
-		runtime.LockOSThread() // the program dies when the thread ends that started it
+		runtime.LockOSThread() // the program dies when the thread that started it ends
 		// os.Exit would wait a second for the race detector.
 		syscall.Exit(supervise())
 	}
 }
 
-// lookAgain is the time between two looks at processes that were killed and do not end.
+// lookAgain is the time between two looks at killed processes that do not end.
 const lookAgain = 50 * time.Millisecond
 
-// supervisor is the process between, or its guard. Its main goroutine owns it.
+// supervisor is the process in between, or its guard. Its main goroutine owns it.
 type supervisor struct {
-	// pipe ends when our process gives up, or does; control reads what comes through it.
+	// pipe ends when our process closes it or dies; control reads from it.
 	pipe    *os.File
 	control *bufio.Reader
 	report  *os.File
 	alarm   clock.Alarm
 	clock   clock.Clock
-	// departed is what is told when the program has ended.
+	// departed is what to report when the program has ended.
 	departed fact
-	// signals are those that a supervisor is sent. One tells that its guard has ended.
+	// signals carries those for a supervisor: one says that its guard has ended.
 	signals chan os.Signal
 	guard   int
 
-	// program is the process id, 0 once it was reaped.
+	// program is the process id; 0 once the program is reaped.
 	program int
 	kill    record.Instant
-	// stopping: the program was told to end. killing: nothing is to live any more.
+	// stopping: we told the program to end. killing: nothing may live any more.
 	stopping, killing bool
-	// told: that nothing is to live was reported.
+	// told: we reported killing.
 	told bool
 }
 
-// newSupervisor comes first in its process.
+// newSupervisor must be the first call in its process.
 func newSupervisor(departed fact) *supervisor {
 	makeThreads()
 	pipe := os.NewFile(controlFD, "control")
@@ -62,7 +62,7 @@ func newSupervisor(departed fact) *supervisor {
 		pipe: pipe, control: bufio.NewReader(pipe), report: os.NewFile(reportFD, "report"),
 		clock: clock.Boottime(), departed: departed, signals: make(chan os.Signal, 1),
 	}
-	// Caught, not ignored: what is ignored stays so in the program.
+	// Caught, not ignored: a program inherits ignored signals.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGUSR2)
 	signal.Notify(s.signals, orphaned)
 	_ = unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
@@ -71,7 +71,7 @@ func newSupervisor(departed fact) *supervisor {
 
 func supervise() int {
 	s := newSupervisor(exited)
-	// Told by itself, so that who knows of the program knows of its supervisor.
+	// Reported first, so that whoever knows of the program knows its supervisor.
 	report{what: supervising, n: int64(os.Getpid())}.tell(s.report)
 	j, err := readJob(s.control)
 	if err != nil {
@@ -102,7 +102,7 @@ func supervise() int {
 	return 0
 }
 
-// prepare makes this process the heir of its orphaned descendants, with an alarm.
+// prepare makes this process the heir of its orphaned descendants, and makes its alarm.
 func (s *supervisor) prepare() (err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become a subreaper: %w", err)
@@ -147,22 +147,22 @@ func (s *supervisor) begin(j job) error {
 		return err
 	}
 	for _, f := range files {
-		_ = f.Close() // or its readers would wait for us
+		_ = f.Close() // or their readers would wait for us
 	}
 	s.program = child.Pid
 	report{what: started, n: int64(child.Pid)}.tell(s.report)
 	return nil
 }
 
-// abandoned says whether our process wants nothing any more, or is gone. What it said before may
-// be unread.
+// abandoned says whether our process gave the start up, or is gone. Its earlier messages may be
+// unread.
 func (s *supervisor) abandoned() bool {
 	raw, err := s.pipe.SyscallConn()
 	if err != nil {
 		return true
 	}
 	end := true
-	_ = raw.Control(func(fd uintptr) { // an error leaves it at the end
+	_ = raw.Control(func(fd uintptr) { // after an error, end stays true
 		for {
 			pipe := []unix.PollFd{{Fd: int32(fd)}} // #nosec G115 -- a descriptor is a small number
 			_, err := unix.Poll(pipe, 0)
@@ -179,8 +179,8 @@ func (s *supervisor) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// forbid takes from this process, and so from the program, what could make it another's:
-// programs that change their user cannot be signalled, and a core dump holds secrets.
+// forbid takes two rights from this process, and so from the program: to gain another user's rights,
+// since we could not signal that user, and to dump core, which holds secrets.
 func (s *supervisor) forbid(c Confinement) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return &ConfineError{"no_new_privs", err}
@@ -230,14 +230,14 @@ func (s *supervisor) run() {
 			}
 		case <-s.alarm.C():
 			if s.clock.Now() < s.kill {
-				break // of an earlier setting
+				break // an earlier alarm
 			}
 			if !s.killing && !s.stopping {
 				report{what: expired}.tell(s.report)
 			}
 			s.killAll()
 		case err := <-changed:
-			if err != nil { // ECHILD: there is nobody any more
+			if err != nil { // ECHILD: no child is left
 				return
 			}
 			s.reap()
@@ -262,7 +262,7 @@ func (s *supervisor) obey(o order) {
 	}
 }
 
-// reap collects all who have ended. When the program is among them, all others end too.
+// reap collects all children that ended. If the program is among them, all others end too.
 func (s *supervisor) reap() {
 	for {
 		var status unix.WaitStatus
@@ -283,8 +283,8 @@ func (s *supervisor) reap() {
 	}
 }
 
-// killAll kills our children and their groups. Their children become ours when they die,
-// and are then killed in turn. Only this goroutine reaps, so no process id is another's.
+// killAll kills our children and their groups. Their children become ours when they die, and the
+// next call kills those. Only this goroutine reaps, so no process id stands for another process.
 func (s *supervisor) killAll() {
 	if !s.told {
 		s.told = true
@@ -298,7 +298,7 @@ func (s *supervisor) killAll() {
 	}
 	pids, err := children()
 	if err != nil {
-		return // looked at again soon
+		return // we look again soon
 	}
 	for _, pid := range pids {
 		if group, err := unix.Getpgid(pid); err == nil && group != unix.Getpgrp() {

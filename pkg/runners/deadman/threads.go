@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// spareThreads is how many threads a watcher has before its program begins. It waits in few calls
-// at a time; the rest is for those of the runtime.
+// spareThreads is how many threads a watcher makes before its program begins. Few of its calls block
+// at a time; the runtime needs the rest.
 const spareThreads = 12
 
-// makeThreads makes the threads that a watcher needs. The program may leave none to be had: those
-// of its user, and those of its cgroup, are counted together with ours. A Go process that wants
-// another thread then dies.
+// makeThreads makes the threads that a watcher needs. The program may use up all that are allowed:
+// its user's and its cgroup's threads are counted together with ours. A Go process dies if it cannot
+// get another thread.
 func makeThreads() {
 	runtime.GOMAXPROCS(1)
 	var begun, ended sync.WaitGroup
@@ -19,7 +19,7 @@ func makeThreads() {
 	gate := make(chan struct{})
 	for range spareThreads {
 		ended.Go(func() {
-			runtime.LockOSThread() // so that each has a thread of its own until all have one
+			runtime.LockOSThread() // so that each has its own thread until all have one
 			defer runtime.UnlockOSThread()
 			begun.Done()
 			<-gate

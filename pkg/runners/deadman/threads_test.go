@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// A program may take all that its user may have. What watches over it needs no more by then.
+// A program may use up its user's threads. Its watchers need no more by then.
 func TestWatchersHaveTheirThreads(t *testing.T) {
 	p := begun(t)
 	t.Cleanup(func() { p.Kill(); p.Wait() })
@@ -21,8 +21,8 @@ func TestWatchersHaveTheirThreads(t *testing.T) {
 	}
 }
 
-// A frozen guard has nothing left to do when the supervisor has killed all. It must not be waited
-// for: the work would seem to outlast its term.
+// A frozen guard has nothing left to do when the supervisor has killed all. We must not wait for it:
+// the work would seem to outlast its term.
 func TestFrozenGuardIsNotWaitedFor(t *testing.T) {
 	p := begun(t)
 	t.Cleanup(p.Kill)

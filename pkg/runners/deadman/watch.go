@@ -12,17 +12,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Watch is how a program is watched over during a term.
+// Watch says how to watch over a program during a term.
 type Watch struct {
-	// StopGrace is the time between being told to stop and the kill, at most.
+	// StopGrace is the most time between the order to stop and the kill.
 	StopGrace time.Duration
-	// Ask, if set, is called when the term is stopped, before SIGTERM is sent and on a
-	// goroutine of its own; it returns when it was heard, or when ctx ends.
+	// Ask, if set, is called when the term is stopped, before SIGTERM is sent, on a goroutine of its
+	// own. It returns when the program has heard it, or when ctx ends.
 	Ask func(ctx context.Context)
-	// Done, if set, is closed when the work is over though the program may still run. It
+	// Done, if set, is closed when the work is over though the program may still run. The program
 	// is then stopped.
 	Done <-chan struct{}
-	// Clock is that of production, unless set.
+	// Clock reads CLOCK_BOOTTIME; nil means the real one.
 	Clock clock.Clock
 	Log   *zap.Logger
 }
@@ -35,7 +35,7 @@ const (
 	ByItself Ending = iota + 1
 	Stopped
 	Expired
-	// Over: its work was over (Watch.Done), and it was stopped for that.
+	// Over: its work was over (Watch.Done), so it was stopped.
 	Over
 )
 
@@ -43,9 +43,8 @@ func (e Ending) String() string {
 	return map[Ending]string{ByItself: "by itself", Stopped: "stopped", Expired: "expired", Over: "over"}[e]
 }
 
-// KillAt is when the kill is due of work that must be dead at the instant: before it, since
-// dying takes a moment, and so does a machine that is busy. What is left is a fifth of the
-// time that there is, within bounds.
+// KillAt returns when to kill work that must be dead at the instant dead. That is earlier, since dying
+// takes a moment, and a busy machine is slow: by a fifth of the time left, within bounds.
 func KillAt(c clock.Clock, dead record.Instant) record.Instant {
 	return dead.Add(-margin(c, dead))
 }
@@ -57,25 +56,25 @@ func margin(c clock.Clock, dead record.Instant) time.Duration {
 const (
 	leastKillMargin = 50 * time.Millisecond
 	mostKillMargin  = 500 * time.Millisecond
-	// askFor is how long the work may take to hear that it is to stop, before the signal.
+	// askFor is how long the work may take to hear that it must stop, before the signal.
 	askFor = 200 * time.Millisecond
-	// overdue is how long a killed process may take to die before that is logged.
+	// overdue is how long a killed process may take to die before we log that.
 	overdue = 2 * time.Second
-	// guardEnds is how long a guard may take to end when nothing is left. It is within the least
-	// margin, so that a frozen one does not make the work outlast its term.
+	// guardEnds is how long a guard may take to end when nothing is left. It is below the least
+	// margin, so that a frozen guard does not make the work outlast its term.
 	guardEnds = leastKillMargin / 2
-	// mostFinishing bounds how long a start may go on that is stopped.
+	// mostFinishing bounds how long a start may still go on after its stop.
 	mostFinishing = time.Second
-	// abandonedEnds is how long those that watch over a program may take to end a start that was
-	// given up. Somebody who stops the work may wait for it.
+	// abandonedEnds is how long supervisor and guard may take to end a start that was given up.
+	// Whoever stops the work may wait for it.
 	abandonedEnds = leastKillMargin
 	// nap bounds the wait for an instant: timers stand still while the machine sleeps,
 	// CLOCK_BOOTTIME does not.
 	nap = time.Second
 )
 
-// Watch passes the term's extensions on, sees to it that the program ends when the term
-// does, and returns when nothing of it lives.
+// Watch passes the term's extensions on and makes sure that the program ends when the term does. It
+// returns when nothing of the program lives.
 func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending {
 	if w.Clock == nil {
 		w.Clock = clock.Boottime()
@@ -99,10 +98,10 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 			}
 			return end
 		case <-stopped:
-			// From here on nothing is extended.
+			// From here on we extend nothing.
 			stopped, extended, done = nil, nil, nil
 			kill, dead = w.last(ctx, kill, deadline)
-			if end == Over { // it was told
+			if end == Over { // we have told it already
 				p.order(stop, kill, dead)
 				break
 			}
@@ -137,8 +136,8 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 	}
 }
 
-// last is when a program that is being stopped is killed: after its grace, and in any case
-// before it must be dead.
+// last returns when to kill a program that must stop: after its grace, and in any case before it must
+// be dead.
 func (w Watch) last(ctx context.Context, kill, deadline record.Instant) (at, dead record.Instant) {
 	kill = min(kill, w.Clock.Now().Add(w.StopGrace))
 	if s, ok := election.StopOf(ctx); ok && s.By != 0 {
@@ -154,7 +153,7 @@ type asker struct {
 	wg     sync.WaitGroup
 }
 
-// ask is done, and the channel closed, when it is time for the signal.
+// ask calls f; the channel closes when it is time for the signal.
 func (a *asker) ask(ask func(context.Context)) <-chan struct{} {
 	asked := make(chan struct{})
 	if ask == nil {
@@ -176,8 +175,8 @@ func (a *asker) end() {
 	a.wg.Wait()
 }
 
-// awaitDeath has the program killed and waits for its end. Where neither the supervisor nor
-// its guard begins while it is still time, it is killed without them.
+// awaitDeath orders the kill and waits for the end. If neither the supervisor nor its guard begins in
+// time, it kills the program without them.
 func (p *Process) awaitDeath(w Watch, dead record.Instant) {
 	p.Kill()
 	timer := clock.NewTimer(min(nap, max(leastKillMargin/2, clock.Until(w.Clock, dead)/2)))

@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// begun is a program that ignores SIGTERM, and whose time is not over before the test's.
+// begun starts a program that ignores SIGTERM, and whose time ends after the test.
 func begun(t *testing.T) *Process {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -42,7 +42,7 @@ func within(t *testing.T, event <-chan struct{}, missing string) {
 	}
 }
 
-// The end of either pipe is the end of the program: both end when their process dies.
+// The end of either pipe ends the program: both end when their process dies.
 func TestEndOfAPipeKills(t *testing.T) {
 	for name, pipe := range map[string]func(*Process) *os.File{
 		"supervisor's": func(p *Process) *os.File { return p.control }, "guard's": func(p *Process) *os.File { return p.guardControl },
@@ -58,7 +58,7 @@ func TestEndOfAPipeKills(t *testing.T) {
 	}
 }
 
-// What comes after the stop extends nothing, also for a supervisor and a guard that are frozen.
+// An order after the stop extends nothing, even for a frozen supervisor or guard.
 func TestNothingIsExtendedAfterTheStop(t *testing.T) {
 	p := begun(t)
 	boot := clock.Boottime()
@@ -90,7 +90,7 @@ func TestNothingIsExtendedAfterTheStop(t *testing.T) {
 	within(t, done, "it lives beyond its stop")
 }
 
-// The end of either of those who watch over it is the end of the program.
+// The end of either watcher ends the program.
 func TestEndOfAWatcherKills(t *testing.T) {
 	for name, pid := range map[string]func(*Process) int{"supervisor": (*Process).Supervisor, "guard": (*Process).Guard} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestEndOfAWatcherKills(t *testing.T) {
 	}
 }
 
-// told is a supervisor in this process, and the end of its pipe that is ours.
+// told returns a supervisor in this process, and our end of its pipe.
 func told(t *testing.T) (s *supervisor, pipe *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -115,7 +115,7 @@ func told(t *testing.T) (s *supervisor, pipe *os.File) {
 	return &supervisor{clock: clock.Boottime(), report: os.Stderr, pipe: r}, w
 }
 
-// A supervisor that comes too late to it starts nothing.
+// A supervisor whose job comes too late starts nothing.
 func TestNothingIsStartedAfterItsTime(t *testing.T) {
 	s, _ := told(t)
 	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(-time.Millisecond), Guard: os.Getppid()}
@@ -124,7 +124,7 @@ func TestNothingIsStartedAfterItsTime(t *testing.T) {
 	}
 }
 
-// A supervisor whose guard ended before it heard of that starts nothing.
+// A supervisor whose guard ended before the kernel could tell it starts nothing.
 func TestNothingIsStartedWithoutAGuard(t *testing.T) {
 	s, _ := told(t)
 	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(time.Minute), Guard: os.Getpid()} // not our parent
@@ -133,8 +133,8 @@ func TestNothingIsStartedWithoutAGuard(t *testing.T) {
 	}
 }
 
-// A supervisor that was frozen while its start was given up starts nothing when it goes on, also
-// with a job that is still in its pipe.
+// A supervisor that was frozen while its start was given up starts nothing when it goes on, even with
+// a job still in its pipe.
 func TestNothingIsStartedThatWasGivenUp(t *testing.T) {
 	s, pipe := told(t)
 	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(time.Minute), Guard: os.Getppid()}

@@ -14,23 +14,22 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What goes through the pipes between us, a supervisor and its guard: to the supervisor first
-// the job as one line of JSON, then orders; to the guard orders. Back come the reports of
-// both, through one pipe. Each is a line shorter than PIPE_BUF, so it is
-// written whole or not at all.
+// The pipes between us, a supervisor and its guard carry: to the supervisor first the job as one line
+// of JSON, then orders; to the guard orders; back, through one pipe, the reports of both. Orders and
+// reports are lines shorter than PIPE_BUF, so each is written whole or not at all.
 
 // arg0 is the name under which this executable is a supervisor.
 const arg0 = "primacy-deadman"
 
-// Descriptors of a supervisor. Those of the program, its 0, 1, ..., follow from firstFD on.
+// Descriptors of a supervisor. The program's, its 0, 1, ..., follow from firstFD on.
 const (
 	controlFD = iota + 3
 	reportFD
-	programFD // the program itself, where it is not run by its path
+	programFD // the program itself, if it is not run by its path
 	firstFD
 )
 
-// job is what a supervisor is there for.
+// job is the task of a supervisor.
 type job struct {
 	Path      bytestring
 	Args, Env []bytestring
@@ -43,23 +42,22 @@ type job struct {
 	Confinement
 }
 
-// bytestring is a string of any bytes, as arguments and paths are. JSON itself has only
-// Unicode.
+// bytestring is a string of any bytes, as arguments and paths are. JSON strings hold only Unicode.
 type bytestring string
 
-// MarshalText makes Base64 of it.
+// MarshalText encodes it as Base64.
 func (b bytestring) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, []byte(b)), nil
 }
 
-// UnmarshalText reverts that.
+// UnmarshalText decodes that.
 func (b *bytestring) UnmarshalText(text []byte) error {
 	raw, err := base64.StdEncoding.AppendDecode(nil, text)
 	*b = bytestring(raw)
 	return err
 }
 
-// converted are strings of the one kind as strings of the other.
+// converted converts strings of one type to another.
 func converted[To, From ~string](all []From) []To {
 	to := make([]To, len(all))
 	for i, s := range all {
@@ -77,10 +75,10 @@ func readJob(from *bufio.Reader) (job, error) {
 	return j, err
 }
 
-// order is what a supervisor is told.
+// order is a message to a supervisor.
 type order struct {
 	verb verb
-	// at is when the program is killed from now on.
+	// at is when to kill the program from now on.
 	at record.Instant
 }
 
@@ -89,7 +87,7 @@ type verb byte
 const (
 	// extend moves the kill; once the program is stopping, to an earlier instant only.
 	extend verb = 'K'
-	// stop ends the program: SIGTERM to its group now, the kill at the instant.
+	// stop ends the program: SIGTERM to its group now, SIGKILL at the instant.
 	stop verb = 'T'
 )
 
@@ -110,11 +108,11 @@ func readOrder(from *bufio.Reader) (order, error) {
 	return order{verb(name[0]), record.Instant(at)}, nil
 }
 
-// report is what a supervisor tells.
+// report is a message from a supervisor.
 type report struct {
 	what fact
 	n    int64
-	// thing is what a refusal is about.
+	// thing names what was refused.
 	thing string
 }
 
@@ -134,7 +132,7 @@ const (
 	ended       fact = "ended"       // nothing of it lives; n is when that was found, on CLOCK_BOOTTIME
 )
 
-func (r report) tell(to io.Writer) { _, _ = fmt.Fprintf(to, "%s %d %s\n", r.what, r.n, r.thing) } // if nobody listens, so be it
+func (r report) tell(to io.Writer) { _, _ = fmt.Fprintf(to, "%s %d %s\n", r.what, r.n, r.thing) } // nobody may listen
 
 func readReport(from *bufio.Reader) (report, error) {
 	line, err := from.ReadString('\n')
@@ -147,7 +145,7 @@ func readReport(from *bufio.Reader) (report, error) {
 	return report{fact(name), n, thing}, err
 }
 
-// errnoOf is what can be told of why a program was not started.
+// errnoOf returns the errno in err; 0 if there is none.
 func errnoOf(err error) int {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -156,7 +154,8 @@ func errnoOf(err error) int {
 	return 0
 }
 
-// unstarted says whether this tells that the program never began. What failed without an errno may have.
+// unstarted says whether the report means that the program never began. After failed without an errno
+// it may have.
 func (r report) unstarted() bool {
 	return r.what == late || r.what == unsafe || r.what == refused || r.what == failed && r.n != 0
 }

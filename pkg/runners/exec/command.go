@@ -16,7 +16,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
-// Command is a program and how it is run.
+// Command says which program to run, and how.
 type Command struct {
 	// Name is the runner's, for logs.
 	Name string
@@ -28,21 +28,21 @@ type Command struct {
 	Dir string
 	// Confinement is the program's user and its limits.
 	Confinement deadman.Confinement
-	// Output is how much of its output is logged; what is zero means child.DefaultRate's.
+	// Output is the rate at which its output is logged; zero fields mean child.DefaultRate's.
 	Output child.Rate
 	// StopGrace is the time between SIGTERM and SIGKILL, at most.
 	StopGrace time.Duration
-	// Clock tells the time on CLOCK_BOOTTIME; nil means that of production.
+	// Clock reads CLOCK_BOOTTIME; nil means the real one.
 	Clock clock.Clock
-	// Log takes the program's output; nil means nowhere.
+	// Log takes the program's output; nil for none.
 	Log *zap.Logger
 }
 
 // New makes a runner of a program. Each run of it is a new process.
 //
-// Run returns nil once the program was stopped because its context was cancelled, however
-// that went, for then nothing of it lives. Otherwise it returns a *StartError, an
-// *ExitError, or runners.ErrDeadline.
+// Run returns nil if the program was stopped because its context was cancelled, whatever its exit
+// status: nothing of it lives then. Otherwise it returns a *StartError, an *ExitError, or
+// runners.ErrDeadline.
 func New(c Command) election.Runner {
 	env := runners.Env{Clock: c.Clock, Log: c.Log}.Defaults()
 	c.Clock, c.Log = env.Clock, env.Log
@@ -52,7 +52,7 @@ func New(c Command) election.Runner {
 
 type runner struct {
 	Command
-	// budgets are those of all its runs.
+	// budgets are shared by all its runs.
 	budgets *child.Budgets
 }
 

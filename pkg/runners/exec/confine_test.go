@@ -23,7 +23,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// somebody has no process on any machine that this is tested on.
+// somebody owns no process on any machine where this test runs.
 var somebody = child.User{UID: 54321, GID: 54322}
 
 func needsRoot(t *testing.T) {
@@ -33,7 +33,7 @@ func needsRoot(t *testing.T) {
 	}
 }
 
-// enterable lets others into the folder of the test's temporary folders.
+// enterable lets others into the directories above a test's temporary directory.
 func enterable(t *testing.T, path string) string {
 	t.Helper()
 	for dir := filepath.Dir(path); strings.Contains(dir, t.Name()); dir = filepath.Dir(dir) {
@@ -44,7 +44,7 @@ func enterable(t *testing.T, path string) string {
 	return path
 }
 
-// limitsOf are the lines of /proc/self/limits as name, soft and hard limit.
+// limitsOf parses the lines of /proc/self/limits into name, soft and hard limit.
 func limitsOf(lines []string) map[string]string {
 	limits := map[string]string{}
 	for _, line := range lines {
@@ -80,7 +80,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// It runs itself as root with a further group, which the program must not have.
+// The test runs itself as root with a further group, which the program must not have.
 func TestUser(t *testing.T) {
 	needsRoot(t)
 	if groups, err := os.Getgroups(); err != nil || !slices.Contains(groups, 7) {
@@ -125,7 +125,7 @@ func TestLimitsBind(t *testing.T) {
 	}
 }
 
-// A program of another user that ignores SIGTERM is killed with its helpers all the same.
+// A program of another user that ignores SIGTERM is killed with its helpers, too.
 func TestOtherUserIsKilled(t *testing.T) {
 	needsRoot(t)
 	stage := runnertest.NewStage(t)
@@ -175,8 +175,8 @@ func TestConfinedStartErrors(t *testing.T) {
 // confinedVariable makes the manager of TestDeath confine its work.
 const confinedVariable = "EXECTEST_CONFINED"
 
-// confinement changes the group, since that takes away what the kernel was told to do when
-// the supervisor dies; the user stays root, who can open the stage.
+// confinement changes the group, since that clears the signal that the kernel sends when the
+// supervisor dies. The user stays root, who can open the stage.
 var confinement = deadman.Confinement{
 	User:   &deadman.User{UID: 0, GID: 54322},
 	Limits: []deadman.Limit{{Resource: deadman.OpenFiles, Soft: 512, Hard: 512}},
@@ -201,7 +201,7 @@ func TestConfinedDeath(t *testing.T) {
 	runnertest.TestDeath(t)
 }
 
-// Run as root it runs itself as somebody else, who may not start programs of others.
+// As root the test runs itself as somebody else, who may not start programs of others.
 func TestUserNeedsCapabilities(t *testing.T) {
 	if os.Geteuid() == 0 {
 		cmd := osexec.Command("/proc/self/exe", "-test.run=^TestUserNeedsCapabilities$", "-test.count=1")
@@ -219,14 +219,14 @@ func TestUserNeedsCapabilities(t *testing.T) {
 	}
 }
 
-// Run as root it runs itself without CAP_KILL, as a container may.
+// As root the test runs itself without CAP_KILL, as a container may.
 func TestProgramsNeedCapKill(t *testing.T) {
 	needsRoot(t)
 	const again = "EXECTEST_NO_KILL"
 	if os.Getenv(again) == "" {
 		cmd := osexec.Command("/proc/self/exe", "-test.run=^TestProgramsNeedCapKill$", "-test.count=1")
 		cmd.Env = append(os.Environ(), again+"=yes")
-		runtime.LockOSThread() // it stays locked, and ends with this test, with what it lacks
+		runtime.LockOSThread() // never unlocked: the thread, which lacks capabilities, ends with this test
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_KILL, 0, 0, 0); err != nil {
 			t.Fatal(err)
 		}

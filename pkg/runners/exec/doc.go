@@ -13,10 +13,10 @@
 // # The program
 //
 // There is no shell. A command without a slash is looked up in primacy's PATH; a relative
-// path with a slash starts at dir. The program runs in a session of its own, with
-// an empty standard input, without any open file of primacy's (all of them are marked
-// close-on-exec), and with an environment of exactly: PATH, HOME, TMPDIR, TZ, LANG, KUBECONFIG, KUBERNETES_SERVICE_HOST and
-// KUBERNETES_SERVICE_PORT as primacy has them, what env adds, and
+// path with a slash starts at dir. The program runs in a session of its own, with an empty
+// standard input, and without any open file of primacy's (all of them are marked
+// close-on-exec). Its environment is exactly: PATH, HOME, TMPDIR, TZ, LANG, KUBECONFIG,
+// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT as primacy has them, what env adds, and
 //
 //	PRIMACY_ELECTION, PRIMACY_IDENTITY, PRIMACY_MEMBER_REVISION
 //	PRIMACY_TOKEN          the term's fencing token, decimal; not set if there is none
@@ -24,27 +24,27 @@
 //	PRIMACY_EXTENSIONS_FD  3
 //
 // From file descriptor 3 it may read extensions: one later deadline per line, in the same
-// form. Only the last line counts; some are left out when nobody reads. The end of the
+// form. Only the last line counts; a program that reads late misses some. The end of the
 // file means that primacy is gone.
 //
-// Every line of its two outputs becomes a line of primacy's log; what goes beyond 64 KiB
-// in one line is cut off. What comes faster than the rate of output is dropped, and each
-// second a line says how much that was; a program never waits for the log.
+// Every line of its two outputs becomes a line of primacy's log, cut after 64 KiB. Lines
+// above the rate of output are dropped; each second a line says how much that was. A program
+// never waits for the log.
 //
 // # Its end
 //
 // When the term is stopped the whole group gets SIGTERM, and SIGKILL after stopGrace or
 // shortly before the instant by which it must be dead, whichever comes first. When a
-// term's deadline comes without an extension the group is killed though nobody said stop.
+// term's deadline comes without an extension the group is killed, even if nobody said stop.
 // When the program ends by itself, the rest of its group is killed.
 //
-// Run returns when the program has been reaped and nothing that it has started lives. It
-// gains no privileges by what it executes (no_new_privs), so nothing of it can become a user
-// whom we cannot signal.
+// Run returns when the program has been reaped and nothing that it started lives. The
+// program gains no privileges by what it executes (no_new_privs), so nothing of it can
+// become a user whom we cannot signal.
 //
-// All this is done by a supervisor of ours, a process between this one and the program
-// (package deadman) that has a guard of its own, so it is done too when this process is frozen;
-// when this one is killed the supervisor kills the program at once.
+// A supervisor of ours does all this: a process between this one and the program (package
+// deadman), with a guard of its own. So it happens even while this process is frozen. When
+// this process is killed, the supervisor kills the program at once.
 //
 // # Goroutines
 //

@@ -14,9 +14,9 @@ import (
 
 // StartError is why a program could not be started.
 type StartError struct {
-	// Field of the configuration names what is not there; empty where that is not known.
+	// Field of the configuration names what is missing; empty if that is not known.
 	Field string
-	// Program is what was to be run, and Path where it was looked for.
+	// Program is the program as configured; Path is where we looked for it.
 	Program, Path string
 	// Hint is what to do about it; it may be empty.
 	Hint string
@@ -33,7 +33,7 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// in is the error at its place in a block.
+// in returns the error at its place in a block.
 func (e *StartError) in(node *yaml.Node) error {
 	at, _ := strict.Lookup(node, e.Field)
 	problem := fmt.Sprintf("%s is not there: %v", e.Program, e.Err)
@@ -43,7 +43,7 @@ func (e *StartError) in(node *yaml.Node) error {
 	return strict.NewError(at, e.Field, problem, e.Hint)
 }
 
-// The fields by which a program is found.
+// The fields that say where a program is.
 const (
 	fieldProgram = "command[0]"
 	fieldDir     = "dir"
@@ -59,7 +59,7 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("%s %v before its term ended", e.Program, e.Status)
 }
 
-// hint says what to do about an error of exec(2) or of its search for the program.
+// hint says what to do about an error of exec(2) or of the search for the program.
 func hint(err error, path string) string {
 	var no *deadman.ConfineError
 	switch {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// program is the work as a program: this test binary.
+// program runs the work as a program: this test binary.
 func program(w runnertest.Work, log *zap.Logger) (exec.Command, error) {
 	self, err := w.Program()
 	c := exec.Command{Name: "work", Args: []string{self}, StopGrace: w.StopGrace, Log: log}
@@ -45,7 +45,7 @@ func command(t testing.TB, w runnertest.Work, log *zap.Logger) exec.Command {
 	return c
 }
 
-// term is one that is valid for so long.
+// term returns a term that is valid for that long.
 func term(valid time.Duration) election.Term {
 	deadline := clock.Boottime().Now().Add(valid)
 	return election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7}, election.NewValidity(deadline))

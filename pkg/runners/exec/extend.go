@@ -13,12 +13,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// extensionsFD is where the program finds the extensions: the first after its standard
-// files.
+// extensionsFD is the descriptor of the extensions: the first after the standard files.
 const extensionsFD = 3
 
-// extensions is a pipe that carries later deadlines to the program. One goroutine writes
-// into it until end.
+// extensions is a pipe that carries later deadlines to the program. One goroutine writes to it
+// until end.
 type extensions struct {
 	pipe   *os.File
 	over   chan struct{}
@@ -31,8 +30,7 @@ func newExtensions() (e *extensions, theirs *os.File, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open a pipe for its extensions: %w", err)
 	}
-	// A short pipe holds few lines that are out of date. Where it cannot be had the
-	// default serves too.
+	// A short pipe holds few outdated lines. If we cannot shorten it, the default works, too.
 	if raw, err := w.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) {
 			_, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, os.Getpagesize())
@@ -52,9 +50,9 @@ func (e *extensions) end() {
 	_ = e.pipe.Close()
 }
 
-// write writes every later deadline into the pipe, a line each, until the end. While the
-// pipe is full it waits, and then goes on with the latest: what came between is left out.
-// Whoever extends the term waits for nothing.
+// write writes every later deadline into the pipe, a line each, until the end. While the pipe is
+// full it waits, and then goes on with the latest deadline, without those in between. An extension
+// of the term never waits for it.
 //
 // A line is shorter than PIPE_BUF, so it is written whole or not at all.
 func (e *extensions) write(term election.Term, told record.Instant) {

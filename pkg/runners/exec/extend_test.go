@@ -20,7 +20,7 @@ func TestExtensionsAreWholeAndTheLatestArrives(t *testing.T) {
 	validity := election.NewValidity(1)
 	e.begin(election.NewTerm(election.Term{}, validity), 1)
 
-	// Nobody reads meanwhile, and a pipe does not hold so many.
+	// Nobody reads meanwhile, and a pipe does not hold that many.
 	const last = 50_000
 	for i := record.Instant(2); i <= last; i++ {
 		validity.Extend(i * 1_000_000_000)

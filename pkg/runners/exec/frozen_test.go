@@ -20,7 +20,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// A member that is frozen while a program of its starts goes on, if the program was dead in time.
+// A member that is frozen while it starts a program goes on, if the program was dead in time.
 func TestFrozenWhileStarting(t *testing.T) {
 	for range 20 {
 		if frozenWhileStarting(t) {
@@ -30,7 +30,7 @@ func TestFrozenWhileStarting(t *testing.T) {
 	t.Error("the program never began just while this process was frozen")
 }
 
-// frozenWhileStarting says whether the program began while this process was frozen.
+// frozenWhileStarting reports whether the program began while this process was frozen.
 func frozenWhileStarting(t *testing.T) bool {
 	timing, err := record.Profile("fast")
 	if err != nil {
@@ -71,7 +71,7 @@ func frozenWhileStarting(t *testing.T) bool {
 	}
 	_, err = os.Stat(began)
 	late := err == nil
-	// It lets the guard go on once this process is frozen, and this process when the term is long over.
+	// The script wakes the guard once this process is frozen, and this process when the term is long over.
 	thaw := osexec.Command("sh", "-c", `until grep -q "^State:.T" /proc/$0/status; do :; done; kill -CONT $1; sleep 4; kill -CONT $0`, strconv.Itoa(os.Getpid()), strconv.Itoa(guard))
 	if err := thaw.Start(); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func frozenWhileStarting(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	_, err = os.Stat(began)
-	never := err != nil // it was frozen before its guard knew of a program
+	never := err != nil // this process was frozen before its guard knew of a program
 	<-work.returned
 	cancel()
 	if err := <-done; err != nil {
@@ -97,7 +97,7 @@ func frozenWhileStarting(t *testing.T) bool {
 	return !late && !never
 }
 
-// once runs a program in the first term only, and says when that is over.
+// once runs a program in the first term only, and reports when that is over.
 type once struct {
 	runner   election.Runner
 	returned chan struct{}
@@ -114,7 +114,7 @@ func (o *once) Run(ctx context.Context, term election.Term) error {
 	return o.runner.Run(ctx, term)
 }
 
-// guards are those that this process has below it.
+// guards returns the guards below this process.
 func guards(t *testing.T) map[int]bool {
 	t.Helper()
 	found := map[int]bool{}

@@ -15,9 +15,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// With runners of several kinds: a function that ignores its stop, here for the
-// failure of a third runner, ends the process by the deadline. The program beside it has been
-// told and killed all the same, also one that ignores that; the lock is still held.
+// With runners of several kinds: a function that ignores its stop, here because a third runner
+// failed, ends the process by the deadline. The program beside it is told to stop and killed in any
+// case, even if it ignores that. The lock is still held.
 func TestDeafSiblingOfAProgram(t *testing.T) {
 	for _, act := range []runnertest.Act{runnertest.Obey, runnertest.Ignore} {
 		t.Run(string(act), func(t *testing.T) {
@@ -57,11 +57,11 @@ func TestDeafSiblingOfAProgram(t *testing.T) {
 			if err := <-aborted; !strings.Contains(err.Error(), "did not stop within its grace") {
 				t.Errorf("aborted with %v", err)
 			}
-			stage.AwaitEmpty() // though the function is still there
+			stage.AwaitEmpty() // though the function still runs
 			if holder := realm.Read("e").Record.Holder; holder == "" {
 				t.Error("the lock was released while a function works")
 			}
-			close(letGo) // here the process would be gone
+			close(letGo) // here the process would have ended
 			cancel()
 			if err := <-done; err != nil {
 				t.Error(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// block is what the configuration says.
+// block is the configuration's block.
 type block struct {
 	Command   []string        `yaml:"command" strict:"required"`
 	StopGrace time.Duration   `yaml:"stopGrace"`
@@ -45,7 +45,7 @@ func Kind() runners.Decoder {
 	}
 }
 
-// check says what cannot be, though it could be decoded.
+// check reports values that decode but make no sense.
 func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
 	var errs strict.Errors
 	fail := func(field, problem, hint string) {

@@ -21,13 +21,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// observed is a log and what was written into it.
+// observed returns a log and the lines written to it.
 func observed() (*zap.Logger, *observer.ObservedLogs) {
 	core, logs := observer.New(zap.DebugLevel)
 	return zap.New(core), logs
 }
 
-// output is what a program wrote to one of its outputs.
+// output returns what a program wrote to one of its outputs.
 func output(logs *observer.ObservedLogs, stream string) []string {
 	var lines []string
 	for _, e := range logs.FilterMessage("output").FilterField(zap.String("stream", stream)).All() {
@@ -36,8 +36,8 @@ func output(logs *observer.ObservedLogs, stream string) []string {
 	return lines
 }
 
-// runShell runs a script to its end. It is the tests' way to short programs: the runner
-// itself knows no shell.
+// runShell runs a script to its end. Tests use it for short programs: the runner itself knows no
+// shell.
 func runShell(t *testing.T, script string, change func(*exec.Command)) (*observer.ObservedLogs, error) {
 	t.Helper()
 	log, logs := observed()
@@ -80,7 +80,7 @@ func TestEnvironmentIsListed(t *testing.T) {
 }
 
 func TestFilesAreClosed(t *testing.T) {
-	// A file that lacks the flag that closes it, as one that primacy was started with.
+	// A file without the close-on-exec flag, like one that primacy was started with.
 	path := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestNoiseIsCut(t *testing.T) {
 	}
 }
 
-// A process that has left the group, and whose parent has ended, is killed with the rest.
+// A process that left the group, and whose parent has ended, is killed with the rest.
 func TestEscapedProcessIsKilled(t *testing.T) {
 	stage := runnertest.NewStage(t)
 	log, logs := observed()

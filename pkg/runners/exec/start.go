@@ -19,14 +19,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
-// process is the program with all that is its own.
+// process is the program with its pipes.
 type process struct {
 	*deadman.Process
 	stdout, stderr *child.Output
 	extensions     *extensions
 }
 
-// start starts the program, and what serves its pipes.
+// start starts the program, and the goroutines that serve its pipes.
 func start(ctx context.Context, c Command, budgets *child.Budgets, term election.Term, deadline record.Instant, log *zap.Logger) (*process, error) {
 	path, err := locate(c)
 	if err != nil {
@@ -57,7 +57,7 @@ func start(ctx context.Context, c Command, budgets *child.Budgets, term election
 	return p, nil
 }
 
-// files are the program's descriptors, the caller's to close; our ends are the process's.
+// files returns the program's descriptors, which the caller closes; the process keeps our ends.
 func (p *process) files(log *zap.Logger, budgets *child.Budgets) (theirs []*os.File, err error) {
 	stdin, err := os.Open(os.DevNull)
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *process) files(log *zap.Logger, budgets *child.Budgets) (theirs []*os.F
 	return append(theirs, f), nil
 }
 
-// end takes what output there is, and closes the pipes.
+// end reads the remaining output, and closes the pipes.
 func (p *process) end() {
 	if p.extensions != nil {
 		p.extensions.end()
@@ -97,7 +97,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// locate finds the program: one without a slash in PATH, else relative to its directory.
+// locate finds the program: without a slash in PATH, else relative to its directory.
 func locate(c Command) (string, error) {
 	program := c.Args[0]
 	if c.Dir != "" {

@@ -25,12 +25,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Factory makes a runner from a function's parameters, a mapping that is empty when
-// there are none. It decodes them strictly.
+// Factory makes a runner from a function's parameters. These are a mapping, empty if there are
+// none; the Factory decodes it strictly.
 type Factory func(params *yaml.Node, env runners.Env) (election.Runner, error)
 
-// Table is the functions there are. It is filled before it is used: reading is safe from
-// any goroutine, registering is not.
+// Table is the table of functions. Fill it before you use it: any goroutine may read it, but
+// registering must not happen at the same time.
 type Table struct {
 	factories map[string]Factory
 }
@@ -38,8 +38,8 @@ type Table struct {
 // NewTable makes an empty table.
 func NewTable() *Table { return &Table{factories: map[string]Factory{}} }
 
-// Register adds a function without parameters. A name that is taken or empty is a mistake
-// in the program, and panics.
+// Register adds a function without parameters. It panics if the name is taken or empty, which
+// is a mistake in the program.
 func (t *Table) Register(name string, fn election.RunnerFunc) {
 	if fn == nil {
 		panic(fmt.Sprintf("funcs: %q is nil", name))
@@ -50,7 +50,7 @@ func (t *Table) Register(name string, fn election.RunnerFunc) {
 }
 
 // RegisterReady adds a function without parameters that can tell whether it could work; see
-// runners.Asked. It panics where Register does.
+// runners.Asked. It panics as Register does.
 func (t *Table) RegisterReady(name string, fn election.RunnerFunc, ready runners.ReadyFunc) {
 	if fn == nil || ready == nil {
 		panic(fmt.Sprintf("funcs: %q is nil", name))
@@ -61,7 +61,7 @@ func (t *Table) RegisterReady(name string, fn election.RunnerFunc, ready runners
 }
 
 // RegisterAlways adds a function without parameters that runs on every member, for runners
-// with `mode: always`. It panics where Register does.
+// with `mode: always`. It panics as Register does.
 func (t *Table) RegisterAlways(name string, fn election.AlwaysFunc) {
 	if fn == nil {
 		panic(fmt.Sprintf("funcs: %q is nil", name))
@@ -71,7 +71,7 @@ func (t *Table) RegisterAlways(name string, fn election.AlwaysFunc) {
 	})
 }
 
-// RegisterFactory adds a function with parameters. It panics where Register does.
+// RegisterFactory adds a function with parameters. It panics as Register does.
 func (t *Table) RegisterFactory(name string, f Factory) {
 	switch {
 	case name == "":
@@ -120,7 +120,7 @@ func (t *Table) Kind() runners.Decoder {
 	}
 }
 
-// params is the block without the function's name.
+// params returns the block without the function's name.
 func params(node *yaml.Node) *yaml.Node {
 	p := *node
 	p.Content = nil

@@ -59,7 +59,7 @@ func TestPlainFunction(t *testing.T) {
 	}
 }
 
-// A function that was registered with a question is asked it.
+// A function registered with a ReadyFunc is asked.
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := table()

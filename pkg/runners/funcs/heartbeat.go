@@ -17,8 +17,8 @@ import (
 // HeartbeatName is the name under which Heartbeat is usually registered.
 const HeartbeatName = "demo.heartbeat"
 
-// Heartbeat is a function to try elections with: it logs a line at once and then one each
-// `interval`, 5 s unless told otherwise, for as long as the term lasts.
+// Heartbeat is a function to try elections with: during a term it logs a line at once and then
+// one every `interval`, 5 s by default.
 func Heartbeat(params *yaml.Node, env runners.Env) (election.Runner, error) {
 	p := struct {
 		Interval time.Duration `yaml:"interval"`

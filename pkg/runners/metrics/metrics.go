@@ -2,8 +2,8 @@
 //
 //	registry.MustRegister(metrics.Of(source))
 //
-// Values are those of the moment of a scrape. The package starts no goroutine. A Collector
-// may be used from any.
+// Values are those at the moment of a scrape. The package starts no goroutine. Any goroutine may use
+// a Collector.
 package metrics
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// Source knows what is counted of runners.
+// Source has the figures of runners.
 type Source interface {
-	// Figures are those of the present elections, each election's once.
+	// Figures returns those of the present elections, each election's once.
 	Figures() []*runners.Figures
 }
 
@@ -23,8 +23,8 @@ type Collector struct{ source Source }
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// Of is the collector of a source's runners; each has the labels `election`, `runner` and
-// `kind`.
+// Of returns the collector for a source's runners. Each metric has the labels `election`, `runner`
+// and `kind`.
 func Of(source Source) *Collector { return &Collector{source: source} }
 
 func desc(name, help string, more ...string) *prometheus.Desc {
@@ -39,7 +39,7 @@ var (
 	lastStop    = desc("last_stop_seconds", "How long its last stop took, from when it was told to; only once it was stopped.")
 )
 
-// reasons are all there are, so that each counter begins at zero.
+// reasons are all reasons, so that each counter begins at zero.
 var reasons = []runners.Failure{runners.FailureReturned, runners.FailureError, runners.FailurePanic, runners.FailureDeadline}
 
 // Describe implements prometheus.Collector.

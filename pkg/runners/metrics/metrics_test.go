@@ -30,7 +30,7 @@ type source []*runners.Figures
 
 func (s source) Figures() []*runners.Figures { return s }
 
-// scrape is what a registry shows, one metric a line, without its prefix.
+// scrape returns what a registry shows, one metric a line, without its prefix.
 func scrape(t *testing.T, r prometheus.Gatherer) string {
 	t.Helper()
 	families, err := r.Gather()
@@ -55,8 +55,8 @@ func scrape(t *testing.T, r prometheus.Gatherer) string {
 	return b.String()
 }
 
-// Two runners of one term: one works and takes its time to stop, one ends in each way there
-// is, and waits longer each time.
+// Two runners of one term: one works and takes its time to stop; the other ends in each possible way,
+// and waits longer each time.
 func TestTrueAtEveryMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := bubble{time.Now()}
@@ -124,7 +124,7 @@ func TestTrueAtEveryMoment(t *testing.T) {
 	})
 }
 
-// One that always runs is counted by its runs, not by its terms.
+// Work that always runs is counted by its runs, not by its terms.
 func TestRunsOfOneThatAlwaysRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := bubble{time.Now()}

@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// A plugin of another user talks to us, works, and is killed though it ignores what it is told.
+// A plugin of another user talks to us, works, and is killed though it ignores its stop.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may start programs of another user")

@@ -23,7 +23,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// Endings of plugins whose process does not end with their work.
+// Endings of plugins whose process outlives their work.
 const (
 	saysAndHangs   = "says that it ended, and ignores SIGTERM"
 	saysAndHalts   = "says that it ended, and stops itself"
@@ -84,8 +84,8 @@ func (e ending) serve() {
 	select {}
 }
 
-// Work that has ended costs the term, though its process stays until it is killed: the
-// killing is no deadline that came.
+// Work that has ended costs the term, though its process lives until it is killed: that kill does
+// not count as a deadline.
 func TestEndedWorkCostsTheTerm(t *testing.T) {
 	for _, act := range endings {
 		for onExit, starts := range map[runners.OnExit]int{runners.ExitRelease: 1, runners.ExitRestart: 3} {
@@ -113,8 +113,8 @@ func TestEndedWorkCostsTheTerm(t *testing.T) {
 	}
 }
 
-// Work that has ended, and whose term is then stopped: its process is dead when the stop says,
-// though its grace would be longer.
+// Work has ended, and then its term is stopped: its process is dead by the stop's instant, though its
+// grace would be longer.
 func TestEndedWorkIsStopped(t *testing.T) {
 	stage := runnertest.NewStage(t)
 	p := plugin.New(plugin.Plugin{

@@ -6,7 +6,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
-// StartError is why a plugin could not be started, or is none of ours.
+// StartError says why a plugin could not be started, or is not one of ours.
 type StartError struct {
 	Plugin string
 	Err    error
@@ -29,7 +29,7 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("plugin %s %v before its term ended", e.Plugin, e.Status)
 }
 
-// WorkError is why a plugin's work ended, in the plugin's words.
+// WorkError says why a plugin's work ended, in the plugin's words.
 type WorkError struct {
 	Plugin, Problem string
 }

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Folder is where plugins are: the one place from which a program runs any.
+// Folder is the directory of plugins: the only place from which a program runs any.
 type Folder string
 
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`)
 
-// Names lists what may be a plugin, sorted: files with an allowed name. Nothing of them is
-// verified.
+// Names lists the files that may be plugins, sorted: those with an allowed name. It verifies
+// nothing.
 func (f Folder) Names() ([]string, error) {
 	entries, err := os.ReadDir(string(f))
 	if err != nil {
@@ -35,7 +35,7 @@ func (f Folder) Names() ([]string, error) {
 	return names, nil
 }
 
-// largest is what a plugin may weigh: it is held in memory.
+// largest is the most bytes of a plugin: it is held in memory.
 const largest = 512 << 20
 
 // Load reads a plugin, whatever its hash. The error says what is wrong with the file.
@@ -57,7 +57,7 @@ func (f Folder) Load(name string) (*Program, error) {
 
 func (f Folder) open(name string) (*os.File, error) {
 	path := filepath.Join(string(f), name)
-	// Not blocking: a named pipe would be waited for.
+	// Non-blocking: we don't wait for the writer of a named pipe.
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.ELOOP):
@@ -83,5 +83,5 @@ func (f Folder) open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// machine is what this program and its plugins are built for, for hints.
+// machine is the platform of this program and its plugins, for hints.
 const machine = runtime.GOOS + "/" + runtime.GOARCH

@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// block is what the configuration says.
+// block is the configuration's block.
 type block struct {
 	Name      string          `yaml:"name" strict:"required"`
 	SHA256    string          `yaml:"sha256" strict:"required"`
@@ -29,9 +29,9 @@ type block struct {
 	Config    yaml.Node       `yaml:"config"`
 }
 
-// Kind decodes `plugin:` blocks, of plugins that are in the folder. Decoding one reads and
-// verifies the plugin, and starts it (Env.Later) to ask whether it is ready; what was found good is
-// remembered for as long as the program runs, so that a configuration is read anew quickly.
+// Kind decodes `plugin:` blocks, for plugins in the folder. The decoder reads and verifies the plugin,
+// and starts it (Env.Later) to ask whether it is ready. It remembers what was good for as long as the
+// program runs, so that it reads a configuration again quickly.
 func Kind(folder Folder) runners.Decoder {
 	k := &kind{folder: folder, programs: map[string]*Program{}, ready: map[string]bool{}}
 	return k.decode
@@ -41,9 +41,9 @@ type kind struct {
 	folder Folder
 
 	mu sync.Mutex
-	// programs are those that were verified, by name and hash.
+	// programs are the verified ones, by name and hash.
 	programs map[string]*Program
-	// ready are the programs that took a configuration.
+	// ready are the programs that have accepted a configuration.
 	ready map[string]bool
 }
 
@@ -89,7 +89,7 @@ func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error)
 	return New(p), nil
 }
 
-// isReady says whether a program took a configuration before.
+// isReady says whether a program has accepted a configuration before.
 func (k *kind) isReady(asked string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,7 +116,7 @@ func (k *kind) load(name, want string) (*Program, error) {
 	return p, nil
 }
 
-// at is an error at a field of the block.
+// at returns err as an error at a field of the block.
 func at(node *yaml.Node, field string, err error) error {
 	place, _ := strict.Lookup(node, field)
 	problem, hint := err.Error(), ""
@@ -128,7 +128,7 @@ func at(node *yaml.Node, field string, err error) error {
 
 var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// check says what cannot be, though it could be decoded.
+// check reports values that decode but make no sense.
 func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
 	var errs strict.Errors
 	fail := func(field, problem, hint string) {
@@ -161,7 +161,7 @@ func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
 
 var errConfig = errors.New("cannot be passed on")
 
-// config is the plugin's own part, as YAML.
+// config returns the plugin's own part, as YAML.
 func (b *block) config() ([]byte, error) {
 	if b.Config.IsZero() {
 		return nil, nil

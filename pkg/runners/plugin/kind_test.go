@@ -34,7 +34,7 @@ func decode(t *testing.T, kind runners.Decoder, block string) (runners.Child, er
 	return reg.Decode(doc.Content[0], runners.Env{Election: "e", StopGrace: 5 * time.Second})
 }
 
-// folderWithSelf has this test binary as the plugin work.
+// folderWithSelf makes a folder with this test binary as the plugin work.
 func folderWithSelf(t *testing.T) (dir, hash string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -96,7 +96,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// What is a plugin, but of somebody else or of another time, is refused too.
+// A plugin of another program, or of another protocol version, is refused too.
 func TestStrangersAreRefused(t *testing.T) {
 	dir, hash := folderWithSelf(t)
 	for act, want := range map[string]string{
@@ -117,7 +117,7 @@ func term(valid time.Duration) election.Term {
 	return election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7}, election.NewValidity(deadline))
 }
 
-// What was verified runs, whatever became of the file; what became of it is refused.
+// The verified plugin runs, whatever happens to the file. The changed file is refused.
 func TestFileChangesAfterItWasVerified(t *testing.T) {
 	dir, hash := folderWithSelf(t)
 	path := filepath.Join(dir, "work")
@@ -212,7 +212,7 @@ func TestEnvironmentIsListed(t *testing.T) {
 	}
 }
 
-// Neither sockets nor copies are left behind, whether a plugin can be used or not.
+// No sockets and no copies remain, whether a plugin can be used or not.
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, act := range []runnertest.Act{runnertest.Obey, wrongCookie} {

@@ -20,7 +20,7 @@ func TestSuite(t *testing.T) {
 }
 
 func TestDeath(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir()) // a manager that is killed leaves the folder of its sockets behind
+	t.Setenv("TMPDIR", t.TempDir()) // a killed manager leaves the folder of its sockets behind
 	runnertest.TestDeath(t)
 }
 

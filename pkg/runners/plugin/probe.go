@@ -16,23 +16,24 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
 )
 
-// Description is what a plugin says it is.
+// Description is what a plugin says about itself.
 type Description struct {
 	Name, Version string
-	// Protocol is the version that it and this program speak.
+	// Protocol is the version that the plugin and this program speak.
 	Protocol int
 }
 
-// probeFor is how long a plugin may take to say what it is, before it is killed.
+// probeFor is how long a plugin may take to answer before we kill it.
 const probeFor = 10 * time.Second
 
-// Describe starts a plugin to ask what it is, ends it, and does no work. It is killed when ctx ends.
+// Describe starts a plugin, asks what it is, and ends it; the plugin does no work. It kills the
+// plugin when ctx ends.
 func (p *Program) Describe(ctx context.Context, log *zap.Logger) (Description, error) {
 	return Plugin{Program: p, Log: log}.probe(ctx, func(context.Context, protocol.RunnerClient) error { return nil })
 }
 
-// Ready starts a plugin as New's runner would, to ask whether it could work, and ends it. It is
-// killed when ctx ends.
+// Ready starts a plugin as New's runner would, asks whether it could work, and ends it. It kills the
+// plugin when ctx ends.
 func (p Plugin) Ready(ctx context.Context) error {
 	_, err := p.probe(ctx, func(ctx context.Context, service protocol.RunnerClient) error {
 		return ready(ctx, p.Program.Name, service, p.Config)
@@ -58,7 +59,7 @@ func (p Plugin) probe(stop context.Context, ask func(context.Context, protocol.R
 	var killing sync.WaitGroup
 	killing.Go(func() { s.killAfter(ctx, asked) })
 	var d Description
-	// It ends at the latest when the plugin is killed.
+	// connect ends at the latest when the plugin is killed.
 	service, err := s.connect()
 	if err == nil {
 		d, err = describe(ctx, s, service)
@@ -77,8 +78,8 @@ func (p Plugin) probe(stop context.Context, ask func(context.Context, protocol.R
 	return d, err
 }
 
-// killAfter kills the process when it was asked or ctx ends, and returns when it is dead. It may
-// never be started; it is not after asked is closed.
+// killAfter kills the process when asked is closed or ctx ends, and returns when it is dead. The
+// process may never start; it does not start after asked is closed.
 func (s *session) killAfter(ctx context.Context, asked <-chan struct{}) {
 	var process *deadman.Process
 	select {

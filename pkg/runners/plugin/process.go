@@ -19,7 +19,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
-// setting is how a plugin's process is run.
+// setting says how to run a plugin's process.
 type setting struct {
 	program *Program
 	env     []string
@@ -36,7 +36,7 @@ type process struct {
 	started chan *deadman.Process
 
 	*deadman.Process
-	// ended is when nothing lived any more of a start that failed; zero if it never began.
+	// ended is when nothing lived any more after a failed start; zero if the plugin never began.
 	ended           record.Instant
 	stdout          *os.File
 	first           *io.PipeReader
@@ -44,7 +44,7 @@ type process struct {
 	handshake       sync.WaitGroup
 }
 
-// start starts the plugin with what go-plugin adds to its environment.
+// start starts the plugin, with go-plugin's variables in its environment.
 func (p *process) start(ctx context.Context, spec *osexec.Cmd) error {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *process) start(ctx context.Context, spec *osexec.Cmd) error {
 	p.handshake.Go(func() {
 		err := copyLine(handshake, r)
 		_ = handshake.CloseWithError(err)
-		if err == nil { // the rest is what the plugin's helpers print
+		if err == nil { // the plugin's helpers print the rest
 			p.helpers = child.Follow(r, p.log, "stdout", p.output.Of("stdout"))
 		}
 	})
@@ -84,7 +84,7 @@ func (p *process) start(ctx context.Context, spec *osexec.Cmd) error {
 	return nil
 }
 
-// close ends what reads the outputs of a process that is dead, or was never started.
+// close ends the readers of a process that is dead, or never started.
 func (p *process) close() {
 	if p.stdout == nil {
 		return
@@ -104,7 +104,7 @@ const longestHandshake = 16 << 10
 
 var errHandshake = errors.New("it begins with a line that has no end")
 
-// copyLine copies one line and takes no byte more.
+// copyLine copies one line, and reads no byte beyond it.
 func copyLine(to io.Writer, from io.Reader) error {
 	var line strings.Builder
 	for one := make([]byte, 1); line.Len() < longestHandshake; {
@@ -120,10 +120,10 @@ func copyLine(to io.Writer, from io.Reader) error {
 	return errHandshake
 }
 
-// runner is a process as go-plugin sees it, which tells the environment first and starts it then.
+// runner is a process as go-plugin sees it: go-plugin sets the environment first, then starts it.
 type runner struct {
 	*process
-	// ctx is the run's, whose end ends the start.
+	// ctx is the run's. Its end ends the start.
 	ctx  context.Context
 	spec *osexec.Cmd
 }
@@ -149,7 +149,7 @@ func (r *runner) Wait(context.Context) error {
 	return nil
 }
 
-// Kill has it killed.
+// Kill kills the plugin.
 func (r *runner) Kill(context.Context) error {
 	if r.Process == nil {
 		return nil

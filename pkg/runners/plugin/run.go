@@ -16,32 +16,32 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
-// Plugin is a plugin and how it is run.
+// Plugin says which plugin to run, and how.
 type Plugin struct {
 	// Name is the runner's, for logs.
 	Name    string
 	Program *Program
-	// Config is the plugin's own, YAML.
+	// Config is the plugin's own part, as YAML.
 	Config []byte
 	// Env adds NAME=value to the environment that package child lists.
 	Env []string
 	// Confinement is the plugin's user and its limits.
 	Confinement deadman.Confinement
-	// Output is how much of what it says and prints is logged; what is zero means
+	// Output is the rate at which its messages and output are logged; zero fields mean
 	// child.DefaultRate's.
 	Output child.Rate
-	// StopGrace is the time between being asked to stop and SIGKILL, at most.
+	// StopGrace is the most time between the request to stop and SIGKILL.
 	StopGrace time.Duration
-	// Clock tells the time on CLOCK_BOOTTIME; nil means that of production.
+	// Clock reads CLOCK_BOOTTIME; nil means the real one.
 	Clock clock.Clock
-	// Log takes what the plugin says and prints; nil means nowhere.
+	// Log takes the plugin's messages and output; nil for none.
 	Log *zap.Logger
 }
 
 // New makes a runner of a plugin. Each run of it is a new process.
 //
-// Run returns nil once the plugin was stopped because its context was cancelled, however that
-// went, for then nothing of it lives. Otherwise it returns a *StartError, a *WorkError, an
+// Run returns nil if the plugin was stopped because its context was cancelled, whatever its exit
+// status: nothing of it lives then. Otherwise it returns a *StartError, a *WorkError, an
 // *ExitError, or runners.ErrDeadline.
 func New(p Plugin) election.Runner {
 	env := runners.Env{Clock: p.Clock, Log: p.Log}.Defaults()
@@ -51,7 +51,7 @@ func New(p Plugin) election.Runner {
 
 type work struct {
 	Plugin
-	// budgets are those of all its runs.
+	// budgets are shared by all its runs.
 	budgets *child.Budgets
 }
 
@@ -64,7 +64,7 @@ func (w *work) Run(ctx context.Context, term election.Term) error {
 }
 
 // RunAnnounced is Run. The work is up once the plugin has said that it is ready for its
-// configuration, and its run was asked for.
+// configuration, and we have asked it to run.
 func (w *work) RunAnnounced(ctx context.Context, term election.Term, up func()) error {
 	if ctx.Err() != nil {
 		return nil

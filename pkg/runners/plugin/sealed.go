@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Program is a plugin as it will be executed: a copy in memory that nobody can change. It is
-// freed when it is not used any more.
+// Program is a plugin as it will be executed: a copy in memory that nobody can change. The copy is
+// freed when nothing refers to the Program any more.
 type Program struct {
 	Name string
 	// SHA256 is that of the copy, in hexadecimal digits.
@@ -23,8 +23,8 @@ type Program struct {
 
 const seals = unix.F_SEAL_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
 
-// seal copies a file into memory, seals that, and then hashes it: so what is hashed is what
-// is executed, however the file changes meanwhile.
+// seal copies a file into memory, seals the copy, and then hashes it. So we execute what we hashed,
+// even if the file changes meanwhile.
 func seal(name string, from io.Reader) (*Program, error) {
 	memory, err := newMemory(name)
 	if err != nil {
@@ -40,7 +40,7 @@ func seal(name string, from io.Reader) (*Program, error) {
 
 func newMemory(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
-	if errors.Is(err, unix.EINVAL) { // before Linux 6.3 all memory could be executed
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3 all memory was executable
 		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {
@@ -68,5 +68,5 @@ func (p *Program) fill(from io.Reader) error {
 	return nil
 }
 
-// Close frees the copy before it is due. The program must not be used any more.
+// Close frees the copy early. The program must not be used any more.
 func (p *Program) Close() error { return p.memory.Close() }

@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
 )
 
-// largestMessage is how much a plugin may say at once, in bytes. What it logs is cut far below.
+// largestMessage bounds one message of a plugin, in bytes. Its log lines are cut far below.
 const largestMessage = 1 << 20
 
 // session is one process of a plugin and the connection to it.
@@ -26,12 +26,12 @@ type session struct {
 	client  *goplugin.Client
 	// sockets is the folder of its sockets.
 	sockets string
-	// output and errors are what the plugin prints once it is connected.
+	// output and errors take what the plugin prints once it is connected.
 	output, errors *printed
 }
 
-// newSession makes a session of a process that will be killed at the instant, unless it is
-// watched, and is not started once ctx has ended. It starts nothing itself. close must be called.
+// newSession makes a session, and starts nothing itself. Its process will be killed at the instant in
+// setting unless it is watched, and does not start once ctx has ended. The caller must call close.
 func newSession(ctx context.Context, in setting) (*session, error) {
 	sockets, err := makeSockets(os.TempDir(), "/tmp")
 	if err != nil {
@@ -68,8 +68,8 @@ func newSession(ctx context.Context, in setting) (*session, error) {
 	return s, nil
 }
 
-// connect starts the process and shakes hands. The process is told on s.process.started as
-// soon as it runs; whoever waits for it kills it when that takes too long.
+// connect starts the process and shakes hands. It sends the process on s.process.started as soon as
+// that runs; the receiver kills it if connect takes too long.
 func (s *session) connect() (protocol.RunnerClient, error) {
 	client, err := s.client.Client()
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *session) connect() (protocol.RunnerClient, error) {
 	return service.(protocol.RunnerClient), nil
 }
 
-// close ends all that there is. The process must be dead, or was never started.
+// close ends everything. The process must be dead, or never have started.
 func (s *session) close() {
 	s.client.Kill()
 	s.process.close()

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// longestSocket is the longest path that a socket may have: 108 bytes with the last 0, by unix(7).
+// longestSocket is the longest path of a socket: 108 bytes with the last 0, by unix(7).
 const longestSocket = 107
 
-// makeSockets makes the folder of a plugin's sockets, which nobody else may enter, below the
-// first of the folders whose path is short enough.
+// makeSockets makes the folder of a plugin's sockets, which no other user may enter, in the first of
+// the folders whose path is short enough.
 func makeSockets(below ...string) (string, error) {
 	for _, parent := range below {
 		if len(filepath.Join(parent, "primacy-plugin-4294967295", "plugin4294967295")) <= longestSocket {

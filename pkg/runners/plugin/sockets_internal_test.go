@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A socket can be made in what makeSockets makes, however long the path of the first folder is.
+// A socket fits into the folder that makeSockets makes, however long the path of the first folder is.
 func TestSocketsFit(t *testing.T) {
 	short, err := os.MkdirTemp("/tmp", "p")
 	if err != nil {

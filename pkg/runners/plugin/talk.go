@@ -19,29 +19,29 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
 )
 
-// talk is what is said to a plugin and heard from it during a term.
+// talk is the conversation with a plugin during a term.
 type talk struct {
 	plugin  string
 	session *session
 	term    election.Term
-	// up is called once the run was asked for.
+	// up is called once the plugin was asked to run.
 	up     func()
 	config []byte
 	output *child.Budgets
 	log    *zap.Logger
 
-	// service is set once hands are shaken.
+	// service is set after the handshake.
 	service atomic.Pointer[protocol.RunnerClient]
 
-	// over is closed when there is nothing more to say. Then err says why, connected whether
-	// there was a connection, and said whether the plugin itself gave the reason.
+	// over is closed when the talk has ended. Then err says why, connected whether there was a
+	// connection, and said whether the plugin itself gave the reason.
 	over            chan struct{}
 	err             error
 	connected, said bool
 }
 
-// hold holds the talk until the work is over, the plugin is gone or ctx ends. Nothing is
-// extended once the run is cancelled.
+// hold talks until the work is over, the plugin is gone or ctx ends. It extends nothing once the run
+// is cancelled.
 func (t *talk) hold(ctx, run context.Context) error {
 	service, err := t.session.connect()
 	if err != nil {
@@ -72,8 +72,8 @@ func (t *talk) hold(ctx, run context.Context) error {
 	return err
 }
 
-// extend begins the run and tells every later deadline. While the plugin does not read it
-// waits, and then goes on with the latest.
+// extend begins the run and sends every later deadline. While the plugin does not read, it waits, and
+// then goes on with the latest.
 func (t *talk) extend(ctx, run context.Context, stream protocol.Runner_RunClient, told record.Instant) {
 	start := &protocol.Start{
 		Election: t.term.Election, Identity: t.term.Identity, Revision: t.term.Revision,
@@ -102,7 +102,7 @@ func (t *talk) extend(ctx, run context.Context, stream protocol.Runner_RunClient
 	}
 }
 
-// hear takes events until the last one.
+// hear reads events until the last one.
 func (t *talk) hear(stream protocol.Runner_RunClient, to *child.Limited) error {
 	for {
 		e, err := stream.Recv()
@@ -138,7 +138,7 @@ var levels = map[protocol.Log_Level]zapcore.Level{
 	protocol.Log_WARN: zap.WarnLevel, protocol.Log_ERROR: zap.ErrorLevel,
 }
 
-// stop asks the work to stop, if there is anybody to ask.
+// stop asks the work to stop, if there is a connection.
 func (t *talk) stop(asking, run context.Context, term election.Term) {
 	service := t.service.Load()
 	if service == nil {
@@ -149,6 +149,6 @@ func (t *talk) stop(asking, run context.Context, term election.Term) {
 	if s, ok := election.StopOf(run); ok {
 		why = s
 	}
-	// Whether it was heard or not, a signal follows.
+	// An error does not matter: a signal follows.
 	_, _ = (*service).Stop(asking, &protocol.StopRequest{Reason: why.Reason, By: int64(why.By)})
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Whatever a plugin prints first, one line is handed on, whole and short enough, and not a
-// byte is taken of what follows.
+// Whatever a plugin prints first, copyLine passes one line on, whole and short enough, and reads not a
+// byte of what follows.
 func FuzzHandshake(f *testing.F) {
 	for _, seed := range []string{"1|1|unix|/tmp/x|grpc|cert\n", "no end", "", "\n", "1|1|unix\nand more\n", "\x00\xff\n"} {
 		f.Add([]byte(seed))
@@ -46,7 +46,7 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-// frames are a plugin's stream: events as they come off the wire, each behind its length.
+// frames is a plugin's stream: events as on the wire, each after its length.
 type frames struct {
 	grpc.BidiStreamingClient[protocol.RunRequest, protocol.RunEvent]
 	left []byte
@@ -75,8 +75,8 @@ func frame(events ...*protocol.RunEvent) []byte {
 	return all
 }
 
-// Whatever a plugin says, its talk ends with an error that has its reason, and nothing is
-// heard after that.
+// Whatever a plugin says, its talk ends with an error that has its reason, and nothing is read after
+// that.
 func FuzzEvents(f *testing.F) {
 	ended := &protocol.RunEvent{Event: &protocol.RunEvent_Ended{Ended: &protocol.Ended{Problem: "enough"}}}
 	log := &protocol.RunEvent{Event: &protocol.RunEvent_Log{Log: &protocol.Log{Level: 17, Message: "\x1b[2J"}}}

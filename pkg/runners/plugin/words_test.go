@@ -18,7 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// Plugins that say what should not be said.
+// Plugins that send what they should not.
 const (
 	shouts      = "says 64 MiB at once"
 	saysNoText  = "says what is no text"
@@ -58,7 +58,7 @@ func (shouter) Run(s protocol.Runner_RunServer) error {
 	return nil
 }
 
-// Whatever a plugin says, the end of its work is heard, and it takes no memory from its member.
+// Whatever a plugin says, its member learns of the end of its work, and loses no memory to it.
 func TestWhatIsSaid(t *testing.T) {
 	for act, want := range map[string]string{shouts: "larger than max", saysNoText: "said it", failsNoText: "caf\uFFFD"} {
 		t.Run(act, func(t *testing.T) {

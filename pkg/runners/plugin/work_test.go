@@ -26,7 +26,7 @@ import (
 
 const (
 	actVariable  = "PLUGINTEST_ACT"
-	pipeVariable = "RUNNERTEST_PIPE" // as runnertest calls it: helpers look there
+	pipeVariable = "RUNNERTEST_PIPE" // runnertest's name: helpers look there
 )
 
 // Acts of plugins that should never be used.
@@ -34,12 +34,12 @@ const (
 	wrongCookie  = "wrong cookie"
 	wrongVersion = "wrong version"
 	unready      = "unready"
-	// showEnvironment tells the names of its variables.
+	// showEnvironment reports the names of its variables.
 	showEnvironment = "show environment"
 )
 
 func TestMain(m *testing.M) {
-	runnertest.Become() // before all: a plugin's helper has its environment too
+	runnertest.Become() // before all else: a plugin's helper has its environment too
 	if act := os.Getenv(actVariable); act != "" {
 		bePlugin(runnertest.Act(act))
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestDeath shows that work which is a process dies when those die or freeze who watch
-// over it, and its helpers with it. The test binary's TestMain calls BecomeManager.
+// TestDeath shows that work which is a process dies, with its helpers, when one of its watchers
+// dies or freezes. The test binary's TestMain calls BecomeManager.
 func TestDeath(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -37,7 +37,7 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// manager is a process that became one, seen from outside.
+// manager is a process that called BecomeManager, seen from outside.
 type manager struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -75,7 +75,7 @@ func (m *manager) signal(pid int, s syscall.Signal) {
 	}
 }
 
-// extended waits for a deadline that the manager is about to grant; ended for the line that
+// extended waits for a deadline that the manager is about to grant; ended waits for the line that
 // says how the run ended.
 func (m *manager) extended() record.Instant {
 	m.t.Helper()
@@ -100,7 +100,7 @@ func (m *manager) ended() string {
 	return ""
 }
 
-// supervisor is the process between the manager and the work.
+// supervisor returns the process between the manager and the work.
 func (m *manager) supervisor() int {
 	m.t.Helper()
 	for child, parent := range parents(m.t) {
@@ -118,11 +118,11 @@ func managerKilled(_ *testing.T, m *manager) {
 
 func managerFrozen(t *testing.T, m *manager) {
 	m.extended()
-	last := m.extended() // the work outlived its first deadline, so to say
+	last := m.extended() // the work has outlived its first deadline
 	m.signal(m.cmd.Process.Pid, syscall.SIGSTOP)
 	m.stage.AwaitEmpty()
 	dead := now()
-	m.signal(m.cmd.Process.Pid, syscall.SIGKILL) // its pipe ends, what it said is in it
+	m.signal(m.cmd.Process.Pid, syscall.SIGKILL) // its pipe ends after its last message
 	for m.stdout.Scan() {
 		if n, err := strconv.ParseInt(m.stdout.Text(), 10, 64); err == nil {
 			last = record.Instant(n)

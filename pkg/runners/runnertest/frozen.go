@@ -11,18 +11,18 @@ import (
 	"testing"
 )
 
-// A run that is told to stop while a process that watches over its program is frozen, and the
-// program does not run yet.
+// A run is told to stop while one of the program's watchers is frozen, and the program does not run
+// yet.
 
 func frozenGuard(t *testing.T, r *run)      { frozenWhileStarting(t, r, "primacy-guard") }
 func frozenSupervisor(t *testing.T, r *run) { frozenWhileStarting(t, r, "primacy-deadman") }
 
-// tries is how often a watcher may be frozen too late.
+// tries is how often the suite may freeze a watcher too late.
 const tries = 100
 
 func frozenWhileStarting(t *testing.T, r *run, watcher string) {
 	const by = slack
-	for quicker := 0; !r.freezes(watcher); quicker++ { // the work was
+	for quicker := 0; !r.freezes(watcher); quicker++ { // the work was quicker
 		if quicker == tries {
 			t.Fatalf("the work was quicker %d times", quicker)
 		}
@@ -39,7 +39,7 @@ func frozenWhileStarting(t *testing.T, r *run, watcher string) {
 	}
 }
 
-// freezes begins a run and freezes the watcher. It says whether that has started nothing yet.
+// freezes begins a run and freezes the watcher. It says whether the work has not started by then.
 func (r *run) freezes(watcher string) bool {
 	r.Helper()
 	r.begin(far, 0)
@@ -58,7 +58,7 @@ func (r *run) freezes(watcher string) bool {
 	return true
 }
 
-// watcher is the process of the name that descends from this one, as soon as there is one.
+// watcher waits for the process of that name that descends from this one.
 func (r *run) watcher(name string) int {
 	r.Helper()
 	for began := now(); now().Sub(began) < patience; runtime.Gosched() {
@@ -73,7 +73,7 @@ func (r *run) watcher(name string) int {
 	return 0
 }
 
-// frozen says whether all threads of a process stand still.
+// frozen says whether all threads of a process are stopped.
 func frozen(pid int) bool {
 	stats, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/stat"))
 	return err == nil && !slices.ContainsFunc(stats, func(path string) bool {

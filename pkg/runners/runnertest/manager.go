@@ -41,7 +41,7 @@ func BecomeManager(runner func(w Work) (election.Runner, error)) {
 	os.Exit(98)
 }
 
-// manage returns only an error. With several twists it runs a work for each.
+// manage returns only after an error. With several twists it runs one work for each.
 func manage(act Act, runner func(w Work) (election.Runner, error)) error {
 	var runs []election.Runner
 	for _, twist := range strings.Split(os.Getenv(twistVariable), ",") {
@@ -60,10 +60,10 @@ func manage(act Act, runner func(w Work) (election.Runner, error)) error {
 	go func() { // ends with the process
 		for clock.Wait(context.Background(), managed/10) {
 			if len(enough) > 0 {
-				return // nothing is extended any more
+				return // extend nothing any more
 			}
 			deadline := now().Add(managed)
-			// Told first: what was told is the latest that may have been granted.
+			// Print first: the last printed deadline is the latest that was granted.
 			fmt.Println(strconv.FormatInt(int64(deadline), 10))
 			validity.Extend(deadline)
 		}
@@ -74,5 +74,5 @@ func manage(act Act, runner func(w Work) (election.Runner, error)) error {
 			fmt.Println("ended:", err)
 		}()
 	}
-	select {} // what the runner did must be seen, not what the end of this process does
+	select {} // stay: the test must see what the runner does, not the end of this process
 }

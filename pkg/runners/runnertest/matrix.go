@@ -21,12 +21,12 @@ import (
 )
 
 // TestRights shows that work which is a process is dead by its deadline, and soon after its
-// member's death, whatever the member may do, whatever the work has become, and whoever of
-// those that watch over it is gone; or that the member refuses to run it. The test binary's
-// TestMain calls BecomeManager and Become.
+// member's death, whatever the member's rights, whatever the work has become, and whichever of its
+// watchers is gone; or that the member refuses to run it. The test binary's TestMain calls
+// BecomeManager and Become.
 //
 // It needs root, and Linux 5.8 or later, where a mount of /proc has options of its own.
-// With PRIMACY_LONG every member meets every fate, else the most telling ones.
+// With PRIMACY_LONG every member meets every fate, otherwise the most telling ones.
 func TestRights(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start members of all rights, and mount /proc for them")
@@ -50,15 +50,15 @@ func TestRights(t *testing.T) {
 	t.Logf("%d twists of work, of three processes each:%s", len(Twists), table.String())
 }
 
-// fate is what happens to a member and to those that watch over its work.
+// fate is what happens to a member and its watchers.
 type fate struct {
 	name   string
 	member syscall.Signal
-	// supervisors and guards get these first, unless 0.
+	// supervisors and guards are the signals that these get first; 0 for none.
 	supervisors, guards syscall.Signal
 }
 
-// The first ones are the most telling.
+// telling counts the most telling fates, which come first.
 const telling = 2
 
 var fates = []fate{
@@ -76,7 +76,7 @@ var fates = []fate{
 	{name: "killed, guards killed", member: syscall.SIGKILL, guards: syscall.SIGKILL},
 }
 
-// newFolder is where everybody finds this program, and what twists execute.
+// newFolder makes the folder where every user finds this program, and the files that twists execute.
 func newFolder(t *testing.T) string {
 	t.Helper()
 	folder := open(t, t.TempDir())
@@ -87,7 +87,7 @@ func newFolder(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	// Version 2, effective; what is permitted and what is inheritable, low words first.
+	// Version 2, effective; then the permitted and inheritable sets, low words first.
 	const attribute = "\x01\x00\x00\x02" + "\x00\x20\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00" // CAP_NET_RAW
 	if err := unix.Setxattr(filepath.Join(folder, binaries[Capable]), "security.capability", []byte(attribute), 0); err != nil {
 		t.Fatalf("give a file capabilities: %v (does the file system of the temporary folder know them?)", err)
@@ -114,7 +114,7 @@ func copyProgram(t *testing.T, path string) {
 	}
 }
 
-// open lets everybody into a folder below that of temporary folders.
+// open lets every user into a folder below the temporary folder.
 func open(t *testing.T, folder string) string {
 	t.Helper()
 	for dir := folder; len(dir) > len(filepath.Clean(os.TempDir())); dir = filepath.Dir(dir) {
@@ -146,7 +146,7 @@ func startMember(t *testing.T, r rights, folder string) *member {
 	if err := os.Chmod(m.stage.Pipe, 0o666); err != nil { // #nosec G302 -- all work enters it
 		t.Fatal(err)
 	}
-	// In the folder with the short name: the path of a socket must not be long.
+	// In the folder with the short name: the path of a socket must be short.
 	temporary, err := os.MkdirTemp(folder, "")
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func startMember(t *testing.T, r rights, folder string) *member {
 	return m
 }
 
-// listen notes what the member says until it is gone.
+// listen records what the member says until it is gone.
 func (m *member) listen(out io.Reader) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if n, err := strconv.ParseInt(lines.Text(), 10, 64); err == nil {
@@ -187,7 +187,7 @@ func (m *member) listen(out io.Reader) {
 	}
 }
 
-// meets brings the fate to the member, and says how its work ended.
+// meets brings the fate to the member, and returns how its work ended.
 func (m *member) meets(f fate) string {
 	m.t.Helper()
 	if m.rights.refuses != "" {
@@ -197,7 +197,7 @@ func (m *member) meets(f fate) string {
 		m.began()
 	}
 	brought := now()
-	if f.supervisors != 0 && f.guards != 0 { // or the ones would act when they lose the others
+	if f.supervisors != 0 && f.guards != 0 { // or either would act at the loss of the other
 		m.bring(syscall.SIGSTOP, "primacy-deadman")
 		m.bring(syscall.SIGSTOP, "primacy-guard")
 	}
@@ -211,14 +211,14 @@ func (m *member) meets(f fate) string {
 	if f.member == syscall.SIGKILL {
 		return fmt.Sprintf("nothing lives %v later", dead.Sub(brought).Round(time.Millisecond))
 	}
-	m.end() // what it said is in its pipe
+	m.end() // its last message is in its pipe
 	if after := dead.Sub(m.last); after > slack {
 		m.t.Errorf("something lived %v after the deadline", after)
 	}
 	return fmt.Sprintf("nothing lives %v before the deadline", m.last.Sub(dead).Round(time.Millisecond))
 }
 
-// end kills the member, and before it those that are frozen: nobody would end them later.
+// end kills the member, and first its frozen watchers: nobody would end them later.
 func (m *member) end() {
 	for _, pid := range family(m.t, m.cmd.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -247,7 +247,7 @@ func (m *member) began() {
 	}
 }
 
-// refuses says how it refused to run any work.
+// refuses returns how the member refused to run any work.
 func (m *member) refuses() (how string) {
 	m.t.Helper()
 	for range Twists {
@@ -266,7 +266,7 @@ func (m *member) refuses() (how string) {
 	return how
 }
 
-// bring sends a signal to all processes that descend from the member and have the name.
+// bring sends a signal to all processes of that name that descend from the member.
 func (m *member) bring(s syscall.Signal, name string) {
 	m.t.Helper()
 	if s == 0 {
@@ -285,7 +285,7 @@ func (m *member) bring(s syscall.Signal, name string) {
 	}
 }
 
-// family are the processes that descend from one.
+// family returns the processes that descend from one.
 func family(t *testing.T, from int) []int {
 	t.Helper()
 	family := []int{from}
@@ -295,7 +295,7 @@ func family(t *testing.T, from int) []int {
 	return family[1:]
 }
 
-// Children are those of a process. It looks at no other process, of which there may be thousands.
+// Children returns those of a process. It looks at no other process: there may be thousands.
 func Children(t *testing.T, pid int) (found []int) {
 	t.Helper()
 	lists, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/children"))
@@ -313,7 +313,7 @@ func Children(t *testing.T, pid int) (found []int) {
 	return found
 }
 
-// parents are all processes with their parents.
+// parents maps each process to its parent.
 func parents(t *testing.T) map[int]int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -336,7 +336,7 @@ func parents(t *testing.T) map[int]int {
 	return all
 }
 
-// sweep kills what a failed test has left of the work.
+// sweep kills the work that a failed test has left.
 func (m *member) sweep() {
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range environments {

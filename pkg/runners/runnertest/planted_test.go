@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 )
 
-// plantVariable names the bad kind that a test binary runs the suite on.
+// plantVariable names the bad kind on which a test binary runs the suite.
 const plantVariable = "RUNNERTEST_PLANT"
 
 func TestMain(m *testing.M) {
@@ -25,14 +25,14 @@ func TestMain(m *testing.M) {
 	if plant := os.Getenv(plantVariable); plant != "" {
 		patience = 500 * time.Millisecond
 		if plant == unwatchedPlant {
-			patience = 2 * managed // processes begin meanwhile
+			patience = 2 * managed // enough for processes to begin
 		}
 		os.Exit(m.Run())
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// planted are runners that break the contract, and the case that must notice.
+// planted are runners that break the contract, each with the case that must notice.
 var planted = map[string]struct {
 	notices string
 	acts    []Act
@@ -72,7 +72,7 @@ var planted = map[string]struct {
 	"starts after the deadline": {"does_nothing_after_the_deadline", []Act{Ignore}, ignore},
 }
 
-// ignore is stopped at once when told to, as if it had been killed.
+// ignore stops at once when told to, as if it had been killed.
 func ignore(ctx context.Context, _ election.Term, w Work) error {
 	tell, err := Enter(w.Pipe)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestSuiteNotices(t *testing.T) {
 	}
 }
 
-// unwatchedPlant stands for a kind whose work is unwatched.
+// unwatchedPlant stands for a kind whose work has no watcher.
 const unwatchedPlant = "unwatched"
 
 // unwatched is work that nobody kills.
@@ -139,7 +139,7 @@ func TestPlantedRights(t *testing.T) {
 	TestRights(t)
 }
 
-// Work that lives though its member is frozen, or is run though it must not be.
+// The suite notices work that lives though its member is frozen, or that runs though it must not.
 func TestRightsNotices(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs what TestRights needs")

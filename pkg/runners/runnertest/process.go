@@ -40,8 +40,8 @@ func (w Work) Env() map[string]string {
 	return env
 }
 
-// Become makes this process the work that its environment asks for; it does not return
-// then. TestMain calls it first.
+// Become makes this process the work that its environment asks for, and then does not return.
+// TestMain calls it first.
 func Become() {
 	act := Act(os.Getenv(actVariable))
 	if act == "" {
@@ -145,7 +145,7 @@ func perform(act Act) int {
 	return 0
 }
 
-// extensions tells what comes through the pipe for extensions.
+// extensions reports the lines of the pipe for extensions.
 func extensions(tell *Tell) {
 	fd, err := strconv.Atoi(os.Getenv("PRIMACY_EXTENSIONS_FD"))
 	if err != nil {
@@ -157,7 +157,7 @@ func extensions(tell *Tell) {
 }
 
 // StartHelper starts a process in our group, and returns when it is on the stage. told
-// waits until it was told to stop.
+// waits until somebody has told it to stop.
 func StartHelper() (pid int, told func() error, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -168,7 +168,7 @@ func StartHelper() (pid int, told func() error, err error) {
 	}
 	p, err := os.StartProcess("/proc/self/exe", os.Args[:1], &os.ProcAttr{
 		Env: os.Environ(),
-		// It holds our outputs open, as a helper does that was started carelessly.
+		// It holds our outputs open, like a carelessly started helper.
 		Files: []*os.File{nil, w, os.Stderr, os.Stdout},
 	})
 	if err != nil {
@@ -185,7 +185,7 @@ func StartHelper() (pid int, told func() error, err error) {
 	return p.Pid, line, line()
 }
 
-// StartHelpers starts eight of them. told waits until all were told to stop.
+// StartHelpers starts eight of them. told waits until all have been told to stop.
 func StartHelpers() (told func() error, err error) {
 	var all []func() error
 	for range 8 {
@@ -221,7 +221,7 @@ func Gather(tell *Tell) error {
 	return nil
 }
 
-// StartDetached starts a process in a session of its own whose parent ends, and returns
+// StartDetached starts a process in a session of its own whose parent has ended, and returns
 // when it is on the stage.
 func StartDetached() error {
 	if err := os.Setenv(actVariable, string(launcher)); err != nil {
@@ -240,7 +240,7 @@ func StartDetached() error {
 	return err
 }
 
-// launch is what the process between does.
+// launch starts the detached process, and ends.
 func launch() error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -270,7 +270,7 @@ func MakeFlood(tell *Tell) {
 	}
 }
 
-// flood is more than any pipe between holds.
+// flood is more bytes than any pipe in between holds.
 const flood = 4 << 20
 
 // MakeNoise writes output that nobody should have to read.

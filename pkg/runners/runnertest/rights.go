@@ -13,14 +13,14 @@ import (
 // rights is what a member may do, and what it sees.
 type rights struct {
 	name string
-	// lacks are capabilities that nothing in it can get.
+	// lacks are capabilities that nothing in it can gain.
 	lacks []uintptr
-	// user is whom it runs as; root when 0.
+	// user is the user that it runs as; 0 for root.
 	user int
-	// proc is how /proc is mounted; as it is when empty.
+	// proc is how /proc is mounted; empty leaves it as it is.
 	proc string
-	// refuses is part of the error with which it must refuse every program; empty where it
-	// must run them.
+	// refuses is part of the error with which it must refuse every program; empty if it must run
+	// them.
 	refuses string
 }
 
@@ -47,7 +47,7 @@ var allRights = []rights{
 
 const rightsVariable = "RUNNERTEST_RIGHTS"
 
-// command is this program, to be started with these rights. Only root can.
+// command starts this program with these rights, for root only.
 func (r rights) command(program string) *exec.Cmd {
 	cmd := exec.Command(program)
 	cmd.Env = append(os.Environ(), rightsVariable+"="+r.name)
@@ -61,14 +61,14 @@ func (r rights) command(program string) *exec.Cmd {
 	return cmd
 }
 
-// takeRights gives up what the environment says, and executes this program anew without
-// that. It returns if there is nothing to give up.
+// takeRights gives up the rights that the environment names, and executes this program again
+// without them. It returns if there is nothing to give up.
 func takeRights() error {
 	name := os.Getenv(rightsVariable)
 	if name == "" {
 		return nil
 	}
-	runtime.LockOSThread() // what is taken is the thread's, which then executes
+	runtime.LockOSThread() // the rights are the thread's, which then executes
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -14,13 +14,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// patience is how long the suite waits for an event before it calls it missing. Nothing
-// is ever measured by it. The suite's own tests shorten it.
+// patience is how long the suite waits for an event before it counts as missing. It measures
+// nothing. The suite's own tests shorten it.
 var patience = 20 * time.Second
 
-// Stage is where work is watched.
+// Stage is where the suite watches work.
 type Stage struct {
-	// Pipe is the path that the work opens and tells its events into.
+	// Pipe is the path that the work opens, and to which it writes its events.
 	Pipe string
 
 	t      testing.TB
@@ -84,7 +84,7 @@ func (s *Stage) Await(word string) string {
 	}
 }
 
-// Next is the next event; empty if none comes for so long.
+// Next waits for the next event; empty if none comes in time.
 func (s *Stage) Next(within time.Duration) string {
 	timeout := clock.NewTimer(within)
 	defer timeout.Stop()
@@ -150,10 +150,10 @@ func (s *Stage) Unheard() []string {
 	}
 }
 
-// Tell is how work enters a stage and tells events there: one line each, written whole.
+// Tell is how work enters a stage and reports events: one line each, written whole.
 type Tell struct{ pipe *os.File }
 
-// Enter opens the stage whose path is given. The work is on it until Leave.
+// Enter opens the stage at the path. The work is on it until Leave.
 func Enter(pipe string) (*Tell, error) {
 	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
 	if err != nil {
@@ -162,7 +162,7 @@ func Enter(pipe string) (*Tell, error) {
 	return &Tell{f}, nil
 }
 
-// Event tells an event. Nobody may be left to hear it.
+// Event reports an event. Nobody may be left to read it.
 func (e *Tell) Event(format string, args ...any) {
 	_, _ = fmt.Fprintf(e.pipe, format+"\n", args...)
 }

@@ -20,10 +20,10 @@ type Kind struct {
 	Name string
 	// New makes a runner that does the work.
 	New func(t *testing.T, w Work) election.Runner
-	// Acts are what its work can do; cases that need another act are left out. A kind
+	// Acts are what its work can do; the suite leaves out cases that need another act. A kind
 	// whose work is a process does all of Acts, one that calls functions does InProcess.
 	Acts []Act
-	// Broken makes a runner that cannot even start; nil where there is no such thing.
+	// Broken makes a runner that cannot even start; nil if there is no such thing.
 	Broken func(t *testing.T) election.Runner
 }
 
@@ -33,13 +33,13 @@ var (
 	InProcess = []Act{Obey, Crash}
 )
 
-// slack is how much later than asked something may happen on a busy machine.
+// slack is how late something may happen on a busy machine.
 const slack = 3 * time.Second
 
 // far is an instant that no case reaches.
 const far = 10 * time.Minute
 
-// cases are what is asked of every kind whose work can do the act.
+// cases are what the suite asks of every kind whose work can do the act.
 var cases = []struct {
 	name string
 	act  Act
@@ -73,8 +73,8 @@ var cases = []struct {
 	{"keeps its sibling from starting until it is up", Slow, slowKeepsSiblings},
 }
 
-// Test runs the suite, and logs a table of it. Its cases do not run in parallel with each
-// other, and nothing else in the test binary may start processes meanwhile.
+// Test runs the suite, and logs a table of it. Its cases do not run in parallel, and nothing else
+// in the test binary may start processes meanwhile.
 func Test(t *testing.T, k Kind) {
 	table := table{kind: k.Name}
 	for _, c := range cases {
@@ -106,7 +106,7 @@ type run struct {
 
 func now() record.Instant { return clock.Boottime().Now() }
 
-// begin starts a run in a term that is valid for so long.
+// begin starts a run in a term that is valid that long.
 func (r *run) begin(valid, stopGrace time.Duration) {
 	r.Helper()
 	if r.runner == nil {
@@ -124,7 +124,7 @@ func (r *run) start(parent context.Context, valid time.Duration) {
 	r.Cleanup(func() { cancel(nil) })
 }
 
-// stop cancels the run; the work must be dead after so long.
+// stop cancels the run; the work must be dead after that long.
 func (r *run) stop(by time.Duration) {
 	r.cancel(&election.Stop{Reason: "test", By: now().Add(by)})
 }
@@ -283,7 +283,7 @@ func killsAtDeadline(t *testing.T, r *run) {
 }
 
 func sparesExtended(t *testing.T, r *run) {
-	// Long enough to start on a machine that is as busy as now.
+	// Measure a start, so that the term is long enough for one on a busy machine.
 	began := now()
 	r.begin(far, 0)
 	r.stage.Await("began")

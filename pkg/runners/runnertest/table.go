@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// table is what a kind was asked, and how it answered.
+// table holds what the suite asked of a kind, and the results.
 type table struct {
 	kind string
 	rows []string
@@ -15,7 +15,7 @@ func (t *table) add(name, result string) {
 	t.rows = append(t.rows, fmt.Sprintf("| %s | %s |", name, result))
 }
 
-// passed is how the table shows whether a case did.
+// passed is how the table shows a result.
 func passed(ok bool) string {
 	if ok {
 		return "yes"

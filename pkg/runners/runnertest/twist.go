@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Twist is what a process does to itself before it works that makes it hard to find, to
-// signal or to tie to its parent.
+// Twist is what a process does to itself before it works, to be harder to find, to signal or to
+// tie to its parent.
 type Twist string
 
-// Twists. Each process of the work does it, as far as it may: what is refused is left out.
+// Twists. Each process of the work does it, as far as it may, and leaves out what is refused.
 const (
 	Plain Twist = "plain"
 	// Lower: it becomes another user, as programs do that root starts.
 	Lower Twist = "lower"
-	// Setuid and Capable: it executes a file of root's with the set-user-ID bit, or one with
+	// Setuid and Capable: it executes a file of root's with the set-user-ID bit, or a file with
 	// capabilities.
 	Setuid  Twist = "setuid"
 	Capable Twist = "capable"
@@ -28,7 +28,7 @@ const (
 	Halt Twist = "halt"
 	// Inherit: it becomes the parent of its orphaned descendants.
 	Inherit Twist = "inherit"
-	// Cut: it takes back that it dies with its parent (PR_SET_PDEATHSIG).
+	// Cut: it cancels its death with its parent (PR_SET_PDEATHSIG).
 	Cut Twist = "cut"
 )
 
@@ -41,8 +41,8 @@ const (
 	folderVariable = "RUNNERTEST_FOLDER"
 	twistedAlready = "RUNNERTEST_TWISTED"
 
-	// lowered is the user of what lowers itself. It has no other process on any machine
-	// that this is tested on.
+	// lowered is the user of a process that lowers itself. It owns no other process on any machine
+	// where this is tested.
 	lowered = 54323
 )
 
@@ -50,7 +50,7 @@ const (
 func twist() error {
 	switch Twist(os.Getenv(twistVariable)) {
 	case Lower:
-		// In this order, since nothing may be set any more by another user.
+		// In this order: the new user may set nothing any more.
 		_ = syscall.Setgroups([]int{})
 		_ = syscall.Setresgid(lowered, lowered, lowered)
 		if err := syscall.Setresuid(lowered, lowered, lowered); err == nil && os.Getuid() != lowered {
@@ -73,7 +73,7 @@ func halt() {
 	}
 }
 
-// reexecute executes the file that the twist asks for, once. It comes first of all.
+// reexecute executes the file that the twist asks for, once. It must come first.
 func reexecute() {
 	name := binaries[Twist(os.Getenv(twistVariable))]
 	if name == "" || os.Getenv(twistedAlready) != "" {
@@ -86,7 +86,7 @@ func reexecute() {
 	}
 }
 
-// Program is where the program is that does the work: the one that runs here, which calls Become.
+// Program returns the path of the program that does the work: this one, which calls Become.
 func (w Work) Program() (string, error) {
 	if w.Folder == "" {
 		return os.Executable()

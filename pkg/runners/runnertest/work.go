@@ -13,53 +13,53 @@ import (
 type Act string
 
 const (
-	// Obey: it tells "began <election> <identity> <revision> <token>", then "extended
+	// Obey: it reports "began <election> <identity> <revision> <token>", then "extended
 	// <deadline>" for each extension, and when told to stop "stopping" before it ends.
 	Obey Act = "obey"
-	// Crash: it tells "began" and ends at once, with an error: a process with status 7.
+	// Crash: it reports "began" and ends at once, with an error: a process with status 7.
 	Crash Act = "crash"
-	// Ignore: like Obey, but when told to stop it tells "ignored" and goes on.
+	// Ignore: like Obey, but when told to stop it reports "ignored" and goes on.
 	Ignore Act = "ignore"
-	// Slow: it tells "starting", never gets ready, and ignores being told to stop.
+	// Slow: it reports "starting", never gets ready, and ignores a stop.
 	Slow Act = "slow"
 	// Fork: like Obey, with a helper beside it in its process group that holds its outputs
-	// open; tells "helper <pid>" before "began". The helper does not end when told to stop,
+	// open. It reports "helper <pid>" before "began". The helper does not end when told to stop,
 	// and the work ends only once the helper has been told too.
 	Fork Act = "fork"
-	// ForkCrash: with a helper such as Fork's, it ends at once like Crash.
+	// ForkCrash: with a helper like Fork's, it ends at once like Crash.
 	ForkCrash Act = "fork-crash"
 	// Forks: like Fork, with eight helpers.
 	Forks Act = "forks"
 	// Detach: like Obey, with a helper in a session of its own whose parent has ended, and
 	// which nobody tells to stop.
 	Detach Act = "detach"
-	// Flood: it writes to its outputs as fast as it can for as long as it exists, tells
-	// "flooded" when that were more bytes than any pipe holds, and is otherwise like Obey.
+	// Flood: it writes to its outputs as fast as it can for as long as it exists, and reports
+	// "flooded" once that was more than any pipe holds. Otherwise it is like Obey.
 	Flood Act = "flood"
 	// Noise: it writes a line of 1 MiB, bytes that are no UTF-8 and a last line without
-	// an end to its outputs, tells "noisy", and then is like Obey.
+	// an end to its outputs, reports "noisy", and then is like Obey.
 	Noise Act = "noise"
 	// Deaf: like Obey, but it never looks at extensions.
 	Deaf Act = "deaf"
-	// Mob: it has a helper such as Fork's and one such as Detach's, each of the three does the
-	// work's Twist first, tells "began", and ignores being told to stop.
+	// Mob: it has a helper like Fork's and one like Detach's. Each of the three does the work's
+	// Twist first, reports "began", and ignores a stop.
 	Mob Act = "mob"
 )
 
-// Work is what a runner under test is to do.
+// Work is what a runner under test must do.
 type Work struct {
 	Act Act
 	// Pipe is the Stage's.
 	Pipe string
 	// StopGrace is the runner's.
 	StopGrace time.Duration
-	// Twist is what each process of a Mob does first, and Folder where it finds what it
-	// executes for that.
+	// Twist is what each process of a Mob does first. Folder holds the files that it executes for
+	// that.
 	Twist  Twist
 	Folder string
 }
 
-// ErrCrash is what a function that does Crash returns.
+// ErrCrash is the error of a function that does Crash.
 var ErrCrash = errors.New("crashed as it was told to")
 
 // Run does the work as a function: Obey and Crash only.

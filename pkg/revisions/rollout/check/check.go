@@ -1,9 +1,9 @@
 // Package check says what a check of a rollout is, and knows the kinds there are.
 //
-// A check looks at what the controller sees at one moment and tells what is wrong with the
-// canary. It keeps nothing between two looks: what it must know of the past stands in the
-// status or in the records, so that a controller goes on where the one before it stopped. The
-// same finding may be told at every look; for the rollout it is one failure.
+// A check looks at what the controller sees at one moment and finds what is wrong with the
+// canary. It keeps no state between looks: the status and the records hold the past, so that a
+// new controller goes on where the last one stopped. A check may report the same finding at
+// every look; the rollout counts one failure.
 //
 // A new check is one folder and one line in package all.
 package check
@@ -20,23 +20,23 @@ import (
 
 // Check finds one kind of trouble with the canary.
 type Check interface {
-	// Name is the name that stands in a spec.
+	// Name is the check's name in a spec.
 	Name() string
-	// Find tells what is wrong. Check and At of its failures are filled in for it.
+	// Find reports what is wrong. Registry.Find fills in Check and At of the failures.
 	Find(s Sight) []rollout.Failure
 }
 
 // Sight is one moment of a rollout.
 type Sight struct {
 	Spec rollout.Spec
-	// Status is the last one; it is of this attempt.
+	// Status is the last one; it belongs to this attempt.
 	Status rollout.Status
 	Seen   rollout.Seen
 	Now    time.Time
 }
 
-// InReach are the elections that are the canary's by the last status, but for pinned ones and
-// those that do not follow revisions.
+// InReach returns the elections that are the canary's by the last status, except pinned ones and
+// those that ignore revisions.
 func (s Sight) InReach() []rollout.Election {
 	var in []rollout.Election
 	for _, e := range s.Seen.Elections {
@@ -47,17 +47,17 @@ func (s Sight) InReach() []rollout.Election {
 	return in
 }
 
-// Canaries are the living members of the canary.
+// Canaries returns the living members of the canary.
 func (s Sight) Canaries() []rollout.Member {
 	return slices.DeleteFunc(slices.Clone(s.Seen.Members), func(m rollout.Member) bool { return m.Revision != s.Spec.Canary })
 }
 
-// Registry is the table of the checks there are. It is filled before it is used: reading is
-// safe from any goroutine, Register is not.
+// Registry is the table of checks. Fill it before you use it: any goroutine may read it, but
+// Register must not run at the same time.
 type Registry struct{ checks []Check }
 
-// Register adds a check. A name that is taken, or empty, is a mistake in the program, and
-// panics.
+// Register adds a check. It panics if the name is taken or empty, which is a mistake in the
+// program.
 func (r *Registry) Register(c Check) {
 	switch name := c.Name(); {
 	case name == "" || name == rollout.NoChecks || name == rollout.CheckAbsent:
@@ -78,7 +78,7 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Validate says which names of a spec are no checks.
+// Validate returns which names in a spec are no checks.
 func (r *Registry) Validate(spec rollout.Spec) error {
 	var errs strict.Errors
 	for i, name := range spec.Checks {
@@ -93,8 +93,8 @@ func (r *Registry) Validate(spec rollout.Spec) error {
 	return errs.OrNil()
 }
 
-// Find is what the checks of the spec find. A status of another attempt shows nothing yet.
-// A name that is no check is a failure: nobody would notice what it does not look at.
+// Find returns what the checks of the spec find: nothing while the status is of another attempt.
+// An unknown name is a failure: nobody would notice what it does not look at.
 func (r *Registry) Find(s Sight) []rollout.Failure {
 	if !s.Status.Of(&s.Spec) {
 		return nil

@@ -42,7 +42,7 @@ func healthy() check.Sight {
 	}
 }
 
-// TestChecks shows each check what it is there for, and what only looks like it.
+// TestChecks shows each check trouble that it must find, and cases that only look like it.
 func TestChecks(t *testing.T) {
 	web := func(s *check.Sight) *rollout.Election { return &s.Seen.Elections[0] }
 	db := func(s *check.Sight) *rollout.Election { return &s.Seen.Elections[1] }

@@ -1,6 +1,6 @@
-// Package protocol is what a primacy program and its plugins say to each other: gRPC over a
-// socket of hashicorp/go-plugin, with certificates made for each run. runner.proto describes
-// it, the rest is generated from that, and committed.
+// Package protocol is what a primacy program and its plugins send to each other: gRPC over a
+// socket of hashicorp/go-plugin, with certificates made for each run. runner.proto describes it;
+// the rest is generated from that, and committed.
 //
 // `go generate` needs protoc (Debian: apt-get install protobuf-compiler); its two plugins are
 // pinned in go.mod as tools.

@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Version is that of the protocol. A program says all that it knows, a plugin picks one.
+// Version is the protocol's version. A program offers all that it knows, a plugin picks one.
 const Version = 1
 
-// Handshake tells a plugin that it was started as one. It is no secret, and guards nothing.
+// Handshake tells a plugin that it runs as one. It is no secret, and protects nothing.
 var Handshake = goplugin.HandshakeConfig{
 	MagicCookieKey:   "PRIMACY_PLUGIN",
 	MagicCookieValue: "9cd0fa30-runner",
@@ -20,8 +20,8 @@ var Handshake = goplugin.HandshakeConfig{
 // Name is the one service of a plugin.
 const Name = "runner"
 
-// Versions are the plugin sets of all versions that are known; server is nil on the side
-// of the program.
+// Versions returns the plugin sets of all known versions; server is nil in the program that runs
+// plugins.
 func Versions(server RunnerServer) map[int]goplugin.PluginSet {
 	return map[int]goplugin.PluginSet{Version: {Name: &service{server: server}}}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
 )
 
-// Level is how much a line of the log matters.
+// Level is the severity of a line of the log.
 type Level int
 
 // Levels of the log.
@@ -22,8 +22,8 @@ var levels = map[Level]protocol.Log_Level{
 	Debug: protocol.Log_DEBUG, Info: protocol.Log_INFO, Warn: protocol.Log_WARN, Error: protocol.Log_ERROR,
 }
 
-// Host is the program that runs the plugin, during one term. Its methods may be called from
-// any goroutine until Run returns. When the host is gone they do nothing.
+// Host is the program that runs the plugin, during one term. Any goroutine may call its methods until
+// Run returns. When the host is gone they do nothing.
 type Host struct {
 	config []byte
 
@@ -31,7 +31,7 @@ type Host struct {
 	stream protocol.Runner_RunServer
 }
 
-// Config is the configuration's block, YAML; empty when there is none.
+// Config returns the configuration's block as YAML; empty if there is none.
 func (h *Host) Config() []byte { return h.config }
 
 // Log puts a line into the host's log.
@@ -39,12 +39,12 @@ func (h *Host) Log(level Level, message string) {
 	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Log{Log: &protocol.Log{Level: levels[level], Message: words(message)}}})
 }
 
-// Progress says what the work is at.
+// Progress reports what the work is doing.
 func (h *Host) Progress(text string) {
 	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Progress{Progress: &protocol.Progress{Text: words(text)}}})
 }
 
-// Health says that the work is well (nil), or what is wrong though it goes on.
+// Health reports that the work is well (nil), or what is wrong though it goes on.
 func (h *Host) Health(problem error) {
 	h.tell(&protocol.RunEvent{Event: &protocol.RunEvent_Health{Health: &protocol.Health{Problem: text(problem)}}})
 }
@@ -56,7 +56,7 @@ func (h *Host) ended(problem error) {
 func (h *Host) tell(e *protocol.RunEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_ = h.stream.Send(e) // the host is gone, and so will be this process
+	_ = h.stream.Send(e) // without a host this process ends soon, too
 }
 
 func text(err error) string {
@@ -66,11 +66,11 @@ func text(err error) string {
 	return words(err.Error())
 }
 
-// longest is how much of a text the host would keep, in bytes.
+// longest is how much of a text the host keeps, in bytes.
 const longest = 64 << 10
 
-// words are what can be said: a message with anything else would be lost, and the host would
-// wait for the end of work that has ended.
+// words makes s fit to be sent: a message with anything else would be lost, and the host would wait
+// for the end of work that has ended.
 func words(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), longest)], "\uFFFD")
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
 )
 
-// Plugin is what a program serves.
+// Plugin describes the plugin that a program serves.
 type Plugin struct {
 	// Name and Version are shown to people.
 	Name, Version string
-	// Ready, if set, says why the plugin could not work with a configuration (YAML, empty
-	// when there is none). It is asked before any election is won, and before each term. It
-	// does no work.
+	// Ready, if set, returns why the plugin could not work with a configuration (YAML, empty if
+	// there is none). The host calls it before any election is won, and before each term. It must
+	// do no work.
 	Ready func(ctx context.Context, config []byte) error
-	// Run is the work of a term, as election.Runner has it: it does the work until ctx is
-	// cancelled, and returns only when all of it has stopped. The term's deadline is
-	// extended while it runs. Each run is a process of its own.
+	// Run is the work of a term, like election.Runner's: it works until ctx is cancelled, and
+	// returns only when all of it has stopped. The term's deadline is extended while it runs. Each
+	// run is a process of its own.
 	Run func(ctx context.Context, term election.Term, h *Host) error
 }
 
-// Serve serves the plugin until the program that started it is through with it. It does not
-// return. What the plugin prints becomes lines of that program's log.
+// Serve serves the plugin until the program that started it ends it, and does not return. What the
+// plugin prints becomes lines of that program's log.
 func Serve(p Plugin) {
 	s := &server{plugin: p, idle: make(chan struct{})}
 	close(s.idle)

@@ -19,10 +19,10 @@ type server struct {
 	plugin Plugin
 
 	mu sync.Mutex
-	// cancel stops the run, nil when there is none; idle is closed while there is none.
+	// cancel stops the run; nil if there is none. idle is closed while there is none.
 	cancel context.CancelCauseFunc
 	idle   chan struct{}
-	// stopped: no run begins any more.
+	// stopped is the stop, if it has come: no run begins after it.
 	stopped *election.Stop
 }
 
@@ -37,7 +37,7 @@ func (s *server) Describe(context.Context, *protocol.DescribeRequest) (*protocol
 	return &protocol.DescribeResponse{Name: s.plugin.Name, Version: s.plugin.Version}, nil
 }
 
-// Ready asks the plugin.
+// Ready asks the plugin whether it could work.
 func (s *server) Ready(ctx context.Context, r *protocol.ReadyRequest) (*protocol.ReadyResponse, error) {
 	if s.plugin.Ready == nil {
 		return &protocol.ReadyResponse{}, nil
@@ -45,7 +45,7 @@ func (s *server) Ready(ctx context.Context, r *protocol.ReadyRequest) (*protocol
 	return &protocol.ReadyResponse{Problem: text(s.plugin.Ready(ctx, r.GetConfig()))}, nil
 }
 
-// Stop ends the run, and any that would begin later.
+// Stop ends the run, and any that begins later.
 func (s *server) Stop(_ context.Context, r *protocol.StopRequest) (*protocol.StopResponse, error) {
 	s.stop(election.Stop{Reason: r.GetReason(), By: record.Instant(r.GetBy())})
 	return &protocol.StopResponse{}, nil
@@ -63,7 +63,7 @@ func (s *server) stop(why election.Stop) {
 	}
 }
 
-// Run runs the plugin's work for one term. It returns when the host has heard of its end.
+// Run runs the plugin's work for one term. It returns when the host has heard of the end.
 func (s *server) Run(stream protocol.Runner_RunServer) error {
 	first, err := stream.Recv()
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *server) Run(stream protocol.Runner_RunServer) error {
 		Token: record.Token(start.GetToken()), Cycle: int(start.GetCycle()),
 	}, validity)
 	over := make(chan struct{})
-	go func() { // ends with the stream, and Run waits for that
+	go func() { // ends with the stream; Run waits for it
 		defer close(over)
 		for {
 			r, err := stream.Recv()
@@ -102,7 +102,7 @@ func (s *server) Run(stream protocol.Runner_RunServer) error {
 	return nil
 }
 
-// run makes an error of a panic: the process ends either way, but the host hears why.
+// run turns a panic into an error: the process ends either way, but the host hears why.
 func (s *server) run(ctx context.Context, term election.Term, h *Host) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -112,8 +112,8 @@ func (s *server) run(ctx context.Context, term election.Term, h *Host) (err erro
 	return s.plugin.Run(ctx, term, h)
 }
 
-// begin makes the context of a run, which ends when the work is to stop or the host is
-// gone. end must be called.
+// begin makes the context of a run, which ends when the work must stop or the host is gone. The caller
+// must call end.
 func (s *server) begin(parent context.Context) (ctx context.Context, end func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,7 @@ import (
 const bystander = "bystander"
 
 // Work that ignores SIGTERM, work that forks and detaches, and work that prints 100 MB a
-// second hold nobody else up, and end with their member.
+// second hold up no other work, and end with their member.
 func badCompany(t *testing.T, b programs) {
 	p := newPair(t, b)
 	if err := syscall.Mkfifo(filepath.Join(p.dir, "gate"), 0o600); err != nil {
@@ -53,7 +53,7 @@ func badCompany(t *testing.T, b programs) {
 	}
 	before := s.handovers(n)
 	t.Logf("handovers of another election, work that ignores SIGTERM and detaches beside it: from the change of the preference to the next runner: %s", spread(before))
-	gate, err := os.OpenFile(filepath.Join(p.dir, "gate"), os.O_WRONLY, 0) // the floods begin: who reads it now, and who opens it
+	gate, err := os.OpenFile(filepath.Join(p.dir, "gate"), os.O_WRONLY, 0) // the floods wait for a writer
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func badCompany(t *testing.T, b programs) {
 	}
 }
 
-// printed is how many bytes the members say that they dropped.
+// printed returns how many bytes the members say that they dropped.
 func (p *pair) printed() (bytes int) {
 	p.t.Helper()
 	for i := range p.members {
@@ -123,8 +123,8 @@ func newSwitch(p *pair) *switcher {
 	return s
 }
 
-// handovers makes some, and says how long each took: from before the preference was
-// changed until the next member's work began, by its own clock.
+// handovers makes n handovers, and returns how long each took: from the change of the preference
+// until the next member's work began, by its own clock.
 func (s *switcher) handovers(n int) []time.Duration {
 	s.t.Helper()
 	boot := clock.Boottime()
@@ -144,7 +144,7 @@ func (s *switcher) handovers(n int) []time.Duration {
 	return took
 }
 
-// began is when the newest work of the bystander began.
+// began returns when the newest work of the bystander began.
 func (s *switcher) began() record.Instant {
 	s.t.Helper()
 	terms := s.work(bystander)

@@ -20,11 +20,10 @@ import (
 
 func TestMain(m *testing.M) { devcluster.Main(m) }
 
-// patience is how long an event may take before it is called missing. Nothing is
-// measured by it.
+// patience is how long an event may take before it counts as missing. It measures nothing.
 const patience = 40 * time.Second
 
-// trials is how many of each kind are made.
+// trials returns how many trials of each kind to make.
 func trials() int {
 	if os.Getenv("PRIMACY_LONG") != "" {
 		return 20
@@ -32,7 +31,7 @@ func trials() int {
 	return 1
 }
 
-// pair is two member processes and what their work tells.
+// pair is two member processes and the reports of their work.
 type pair struct {
 	programs
 	t                             *testing.T
@@ -53,7 +52,7 @@ type worker struct {
 	pid, parent    int
 }
 
-// programs are what is tried.
+// programs are the programs under trial.
 type programs struct{ program, worker, sha256 string }
 
 // build builds the programs, as anybody would.
@@ -79,7 +78,7 @@ func (b programs) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// newPair starts nothing.
+// newPair makes a pair, and starts nothing.
 func newPair(t *testing.T, b programs) *pair {
 	t.Helper()
 	p := &pair{
@@ -94,7 +93,7 @@ func newPair(t *testing.T, b programs) *pair {
 	return p
 }
 
-// runner is a worker's block of the configuration.
+// runner returns a worker's block of the configuration.
 func (p *pair) runner(kind, act string) string {
 	env := fmt.Sprintf("env: [{name: TRIAL_SPANS, value: %q}, {name: TRIAL_STAGE, value: %q}, {name: TRIAL_ACT, value: %q}, {name: TRIAL_GATE, value: %q}]",
 		p.spans, p.stage.Pipe, act, filepath.Join(p.dir, "gate"))
@@ -150,13 +149,13 @@ func (p *pair) stop(i int) {
 	}
 }
 
-// ended waits until a member has ended, and returns its status. One that does not end is
-// made to tell where it stands.
+// ended waits until a member has ended, and returns its status. If it does not end, it makes the
+// member print its goroutines.
 func (p *pair) ended(i int) int {
 	p.t.Helper()
 	member, ended := p.members[i], make(chan struct{})
 	go func() { // ends with the member
-		_ = member.Wait() // its status tells
+		_ = member.Wait() // the status shows how
 		close(ended)
 	}()
 	select {
@@ -182,8 +181,7 @@ func (p *pair) signal(pid int, s syscall.Signal) {
 	}
 }
 
-// await waits until work of these elections, in any order, has begun that was not seen
-// before, with its helpers.
+// await waits until new work of these elections has begun, in any order, with its helpers.
 func (p *pair) await(helpers int, elections ...string) {
 	p.t.Helper()
 	missing := slices.Clone(elections)
@@ -215,7 +213,7 @@ func (p *pair) awaitAll(n int) {
 	}
 }
 
-// next is the next process that exists.
+// next returns the next process that reports itself.
 func (p *pair) next() worker {
 	p.t.Helper()
 	fields := strings.Fields(p.stage.Next(patience))
@@ -235,7 +233,7 @@ func (p *pair) next() worker {
 	return w
 }
 
-// identities are all under which a member has joined.
+// identities returns all identities under which a member has joined.
 func (p *pair) identities(i int) map[string]bool {
 	p.t.Helper()
 	text, err := os.ReadFile(p.logs[i].Name())
@@ -249,7 +247,7 @@ func (p *pair) identities(i int) map[string]bool {
 	return found
 }
 
-// tail is the end of a member's log.
+// tail returns the end of a member's log.
 func (p *pair) tail(i int) string {
 	text := p.log(i)
 	return text[max(0, len(text)-3000):]
@@ -263,7 +261,7 @@ func (p *pair) log(i int) string {
 	return string(text)
 }
 
-// lives says whether a process does; a zombie does not.
+// lives says whether a process lives; a zombie does not.
 func lives(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -273,7 +271,7 @@ func lives(pid int) bool {
 	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
 }
 
-// work is all terms of an election, in the order of their tokens.
+// work returns all terms of an election, in the order of their tokens.
 func (p *pair) work(election string) []span.Span {
 	p.t.Helper()
 	all, err := span.Read(p.spans)
@@ -296,7 +294,7 @@ func (p *pair) work(election string) []span.Span {
 	return terms
 }
 
-// spread is smallest, median and greatest of some.
+// spread returns the smallest, median and greatest duration.
 func spread(d []time.Duration) string {
 	slices.Sort(d)
 	const ms = time.Millisecond

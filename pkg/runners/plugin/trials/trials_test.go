@@ -20,7 +20,7 @@ func TestTrials(t *testing.T) {
 	t.Run("bad company", func(t *testing.T) { badCompany(t, b) })
 }
 
-// both is an election for each kind whose work is a process, each with two helpers, beside others.
+// both makes an election for each kind whose work is a process, each with two helpers, beside others.
 func both(t *testing.T, b programs, elections ...string) *pair {
 	t.Helper()
 	p := newPair(t, b)
@@ -36,8 +36,8 @@ func both(t *testing.T, b programs, elections ...string) *pair {
 
 var kinds = []string{"exec", "plugin"}
 
-// A member that is frozen for long: its work is dead before the next member's begins. The process
-// goes on, comes back under another identity, and leads again.
+// A member is frozen for long: its work is dead before the next member's begins. The process goes on,
+// comes back under another identity, and leads again.
 func frozen(t *testing.T, b programs) {
 	p := both(t, b)
 	const leader, other = 0, 1
@@ -80,8 +80,8 @@ func frozen(t *testing.T, b programs) {
 	}
 }
 
-// A member that is frozen for long, and leads an election whose work is a function, ends when it
-// goes on: nobody can say what that did.
+// A member that is frozen for long, and leads an election whose work is a function, ends when it goes
+// on: nobody can say what the function did.
 func frozenBesideAFunction(t *testing.T, b programs) {
 	p := both(t, b, "name: function\nrunners:\n- {name: work, func: {kind: demo.heartbeat}}")
 	p.signal(p.members[0].Process.Pid, syscall.SIGSTOP)
@@ -92,7 +92,7 @@ func frozenBesideAFunction(t *testing.T, b programs) {
 	}
 }
 
-// Whoever is killed, nothing of the work is left a second later.
+// Whichever process is killed, nothing of the work is left a second later.
 func killed(t *testing.T, b programs, victim string) {
 	p := both(t, b)
 	left := map[string]int{}
@@ -127,14 +127,14 @@ func killed(t *testing.T, b programs, victim string) {
 	}
 }
 
-// Who is killed.
+// Victims: the processes to kill.
 const (
 	manager    = "manager"
 	supervisor = "supervisor"
 	program    = "program"
 )
 
-// bring death to whom it is for. Either member may lead either election, so both die.
+// bring kills the victims. Either member may lead either election, so both get it.
 func (p *pair) bring(victim string, before map[string]worker) {
 	p.t.Helper()
 	switch victim {

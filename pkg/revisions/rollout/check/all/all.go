@@ -1,4 +1,4 @@
-// Package all has every check of Primacy's.
+// Package all registers every check of Primacy.
 package all
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check/runners"
 )
 
-// Registry makes a registry of them.
+// Registry returns a registry of them.
 func Registry() *check.Registry {
 	r := &check.Registry{}
 	r.Register(acquired.Check{})

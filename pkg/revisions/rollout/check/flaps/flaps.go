@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// most is how many times the canary may lose an election within the window: one crash says
-	// nothing of the next.
+	// most is how many times the canary may lose an election within the window: one crash
+	// proves nothing.
 	most = 1
 	// window is in units of the spec's acquireTimeout.
 	window = 5
@@ -18,8 +18,8 @@ const (
 
 // Check fails for an election in reach that members of the canary lost more than once since
 // the rollout began, within five times its acquireTimeout: their work failed, or their sessions
-// ended, or were not seen, while they led. What they release of their own accord they do not
-// lose: an exchanged election, one whose member leaves, or one that moves for rank.
+// ended, or were not seen, while they led. A voluntary release is no loss: an exchanged election,
+// a member that leaves, a move for rank.
 type Check struct{}
 
 // Name implements check.Check.

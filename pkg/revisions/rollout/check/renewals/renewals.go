@@ -11,9 +11,8 @@ import (
 )
 
 // Check fails for a member of the canary that leads an election in reach and whose session was
-// not renewed for half of what it lasts, while most members outside the canary renewed theirs in
-// that same time. Where those were late as well, it is the API server that is slow, or the
-// controller that does not see.
+// not renewed for half its duration, while most members outside the canary renewed theirs. If those
+// were late as well, the API server is slow, or the controller does not see.
 type Check struct{}
 
 // Name implements check.Check.

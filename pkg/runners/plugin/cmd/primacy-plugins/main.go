@@ -1,7 +1,7 @@
 // Command primacy-plugins is primacy with one more kind of runner: plugins.
 //
-// They are in one folder: PRIMACY_PLUGIN_DIR, or /usr/local/lib/primacy/plugins. The
-// configuration cannot choose it.
+// Plugins are in one folder: PRIMACY_PLUGIN_DIR, or /usr/local/lib/primacy/plugins. The
+// configuration cannot choose another.
 package main
 
 import (

@@ -48,7 +48,7 @@ func (p *programs) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// says runs a command to its end.
+// says runs a command to its end, and checks that it prints want.
 func (p *programs) says(want string, args ...string) string {
 	p.t.Helper()
 	out, err := p.command(args...).CombinedOutput()
@@ -75,8 +75,8 @@ func (p *programs) configure(hash, config string) {
 
 var hashForm = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// The example leads on a real API server, and what cannot be trusted is refused before the
-// program even looks for one.
+// The example leads on a real API server. The program refuses plugins that it cannot trust before it
+// even looks for a server.
 func TestGreeter(t *testing.T) {
 	cluster := devcluster.Start(t)
 	p := build(t)
@@ -124,7 +124,7 @@ func TestRefused(t *testing.T) {
 	refused := func(want string) {
 		t.Helper()
 		p.says(want, "validate", "-f", p.config)
-		// There is no cluster, and that is not what it complains of.
+		// There is no cluster, but the error is about something else.
 		p.says(want, "run", "--config", p.config, "--kubeconfig", filepath.Join(t.TempDir(), "none"))
 	}
 	p.configure(hash, "{every: 0s}")

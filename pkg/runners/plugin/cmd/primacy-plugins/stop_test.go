@@ -16,10 +16,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// hangVariable names the pipe that a plugin opens which then says nothing.
+// hangVariable names the pipe that a plugin opens before it hangs.
 const hangVariable = "HANGING_PLUGIN"
 
-// hang makes this process such a plugin, if it is to be one.
+// hang makes this process such a plugin if its environment asks for it.
 func hang() {
 	pipe := os.Getenv(hangVariable)
 	if pipe == "" {
@@ -35,7 +35,7 @@ func hang() {
 	}
 }
 
-// A member that is told to end while it hears what its plugins are ends at once, and well.
+// A member that must end while it asks its plugins ends at once, and well.
 func TestStoppedWhilePluginsAreAsked(t *testing.T) {
 	p := build(t)
 	text, err := os.ReadFile("/proc/self/exe")
@@ -66,7 +66,7 @@ func TestStoppedWhilePluginsAreAsked(t *testing.T) {
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	events, err := os.OpenFile(pipe, os.O_RDWR, 0) // also to write, so that it does not end
+	events, err := os.OpenFile(pipe, os.O_RDWR, 0) // opened for writing, too, so that it does not end
 	if err != nil {
 		t.Fatal(err)
 	}

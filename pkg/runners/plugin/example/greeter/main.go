@@ -39,7 +39,7 @@ func ready(_ context.Context, config []byte) error {
 	return err
 }
 
-// greet is the work of one term. Whatever it writes it should write with the term's token.
+// greet is the work of one term. It should fence all that it writes with the term's token.
 func greet(ctx context.Context, term election.Term, h *sdk.Host) error {
 	s, err := parse(h.Config())
 	if err != nil {

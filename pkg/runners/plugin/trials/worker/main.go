@@ -23,7 +23,7 @@ import (
 // Variables of the worker.
 const (
 	spans = "TRIAL_SPANS" // the folder of the workers' files
-	stage = "TRIAL_STAGE" // where events are told
+	stage = "TRIAL_STAGE" // the pipe for events
 	acts  = "TRIAL_ACT"
 	gate  = "TRIAL_GATE" // a named pipe: a flood begins when somebody opens it to write
 	role  = "TRIAL_ROLE" // set by the worker for its helpers
@@ -78,7 +78,7 @@ func work(name, token string, stop <-chan struct{}) error {
 	return exist("work", name, token, stop)
 }
 
-// start starts a process of ours; a launcher ends at once, and its child is nobody's.
+// start starts a process of ours. A launcher ends at once, which orphans its child.
 func start(as string) error {
 	if err := os.Setenv(role, as); err != nil {
 		return err
@@ -95,7 +95,7 @@ func start(as string) error {
 	return err
 }
 
-// exist writes down that this process exists until it is told to stop.
+// exist writes down that this process exists until stop is closed.
 func exist(as, name, token string, stop <-chan struct{}) error {
 	tell, err := runnertest.Enter(os.Getenv(stage))
 	if err != nil {
@@ -125,7 +125,7 @@ func exist(as, name, token string, stop <-chan struct{}) error {
 	}
 }
 
-// flood writes 100 MB a second, once it may.
+// flood writes 100 MB a second, once the gate opens.
 func flood() {
 	if _, err := os.ReadFile(os.Getenv(gate)); err != nil {
 		fail(err)

@@ -47,17 +47,18 @@ type Term struct {
 	// Cycle counts this member's terms in this election, this one included.
 	Cycle int
 
-	validity *Validity
+	validity *validity
 	status   *Status              // nil where there is no Manager
 	giveUp   func(why string)     // nil where there is no Manager
 	ended    func(record.Instant) // nil where there is no Manager
 }
 
-// NewTerm makes a term for whoever drives runners without a Manager, such as the tests
-// of a runner kind. The term's validity is the caller's to extend.
-func NewTerm(t Term, validity *Validity) Term {
-	t.validity = validity
-	return t
+// NewTerm makes a term for a caller that drives runners without a Manager, such as the tests of a runner
+// kind. The term lasts until the deadline, on CLOCK_BOOTTIME; extend grants a later one, and is safe to
+// call from any goroutine.
+func NewTerm(t Term, deadline record.Instant) (term Term, extend func(deadline record.Instant)) {
+	t.validity = newValidity(deadline)
+	return t, t.validity.extend
 }
 
 // Fenced says whether the term has a token. Without one others may be at work as well.
@@ -91,24 +92,24 @@ func (t Term) Deadline() (deadline record.Instant, extended <-chan struct{}) {
 	return t.validity.Deadline()
 }
 
-// Validity is the deadline of a term while it is extended. Its methods may be called
+// validity is the deadline of a term while it is extended. Its methods may be called
 // from any goroutine.
-type Validity struct {
+type validity struct {
 	mu       sync.Mutex
 	deadline record.Instant
 	extended chan struct{}
 	// follows is the one that this one goes by; nil for none.
-	follows *Validity
+	follows *validity
 }
 
-// NewValidity makes a validity that ends at deadline.
-func NewValidity(deadline record.Instant) *Validity {
-	return &Validity{deadline: deadline, extended: make(chan struct{})}
+// newValidity makes a validity that ends at deadline.
+func newValidity(deadline record.Instant) *validity {
+	return &validity{deadline: deadline, extended: make(chan struct{})}
 }
 
 // Deadline is the present deadline and a channel that is closed when a later one is
 // granted.
-func (v *Validity) Deadline() (record.Instant, <-chan struct{}) {
+func (v *validity) Deadline() (record.Instant, <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.follows != nil {
@@ -118,7 +119,7 @@ func (v *Validity) Deadline() (record.Instant, <-chan struct{}) {
 }
 
 // follow makes the deadline that of another one, from now on.
-func (v *Validity) follow(other *Validity) {
+func (v *validity) follow(other *validity) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.follows = other
@@ -127,7 +128,7 @@ func (v *Validity) follow(other *Validity) {
 }
 
 // wake has those look again who wait for a later deadline.
-func (v *Validity) wake() {
+func (v *validity) wake() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	close(v.extended)
@@ -135,7 +136,7 @@ func (v *Validity) wake() {
 }
 
 // stand follows none any more. The deadline is what it is now.
-func (v *Validity) stand() {
+func (v *validity) stand() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.follows != nil {
@@ -144,8 +145,8 @@ func (v *Validity) stand() {
 	}
 }
 
-// Extend grants a later deadline; an earlier one changes nothing.
-func (v *Validity) Extend(deadline record.Instant) {
+// extend grants a later deadline; an earlier one changes nothing.
+func (v *validity) extend(deadline record.Instant) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if deadline <= v.deadline || v.follows != nil {

@@ -13,7 +13,7 @@ import (
 
 // Always makes an election's runner of work that runs on every member. It starts with the
 // Manager's Run; each term is shown to it, and the lock is released only when it said that
-// the term's work has stopped (Tenure.Stopped), or has returned. If it does neither within
+// the term's work has stopped (Terms.Each), or has returned. If it does neither within
 // stopGrace, the process is ended like that of any other runner.
 //
 // The loss of a term never ends it. When it returns or panics it is started again after a

@@ -114,7 +114,8 @@ func TestStrangersAreRefused(t *testing.T) {
 
 func term(valid time.Duration) election.Term {
 	deadline := clock.Boottime().Now().Add(valid)
-	return election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7}, election.NewValidity(deadline))
+	term, _ := election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7}, deadline)
+	return term
 }
 
 // What was verified runs, whatever became of the file; what became of it is refused.

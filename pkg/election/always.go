@@ -29,67 +29,72 @@ type Background interface {
 	Background(ctx context.Context) error
 }
 
-// Terms tells an AlwaysRunner of terms: Lead offers one, Next takes it.
+// Terms tells an AlwaysRunner of terms: Lead offers one, Each takes it.
 type Terms struct {
 	mu   sync.Mutex
 	news chan struct{} // closed when something changed
 	// present is the term that is on; nil while none is.
-	present *Tenure
+	present *presentTerm
 }
 
 // NewTerms makes Terms without a term.
 func NewTerms() *Terms { return &Terms{news: make(chan struct{})} }
 
-// Tenure is a term as Next returns it to an AlwaysRunner.
-type Tenure struct {
+// presentTerm is a term as an AlwaysRunner may take it.
+type presentTerm struct {
 	Term
 
 	ctx      context.Context
-	terms    *Terms
 	taken    bool
 	finished chan struct{} // closed when its work has stopped
 }
 
-// Context is cancelled when the term's work must stop; StopOf says why, and by when.
-func (t *Tenure) Context() context.Context { return t.ctx }
-
-// Stopped says that all work of the term has stopped: the lock is not released before. Call
-// it for each Tenure that Next returned; a second call does nothing.
-func (t *Tenure) Stopped() {
-	t.terms.mu.Lock()
-	defer t.terms.mu.Unlock()
-	t.stoppedLocked()
-}
-
-func (t *Tenure) stoppedLocked() {
-	select {
-	case <-t.finished:
-	default:
-		close(t.finished)
-	}
-}
-
-// Next waits for a term that was not taken yet. If ctx ends first it returns the error of ctx.
-// It never returns a term that had ended before the call.
-func (t *Terms) Next(ctx context.Context) (*Tenure, error) {
+// Each calls lead for each term that begins, one at a time. It returns the error of ctx when that ends, or the
+// first error of lead. lead works until its own context is cancelled; StopOf says why, and by when the work must
+// be dead. It returns once all work of the term has stopped: the lock is not released before. Each skips a term
+// that ended before it could call lead.
+func (t *Terms) Each(ctx context.Context, lead func(context.Context, Term) error) error {
 	for {
 		t.mu.Lock()
 		news, p := t.news, t.present
-		if p != nil && !p.taken && p.ctx.Err() == nil && ctx.Err() == nil {
+		takes := p != nil && !p.taken && p.ctx.Err() == nil && ctx.Err() == nil
+		if takes {
 			p.taken = true
-			t.mu.Unlock()
-			return p, nil
 		}
 		t.mu.Unlock()
+		if takes {
+			if err := t.lead(p, lead); err != nil {
+				return err
+			}
+			continue
+		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-news:
 		}
 	}
 }
 
-// Lead offers a term. It returns when ctx was cancelled and, if Next took the term, its work
+// lead does the work of a term. That has stopped even if it panics.
+func (t *Terms) lead(p *presentTerm, work func(context.Context, Term) error) error {
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		p.stoppedLocked()
+	}()
+	return work(p.ctx, p.Term)
+}
+
+func (p *presentTerm) stoppedLocked() {
+	select {
+	case <-p.finished:
+	default:
+		close(p.finished)
+	}
+}
+
+// Lead offers a term. It returns when ctx was cancelled and, if Each took the term, its work
 // has stopped. It is for code that drives an AlwaysRunner; one call at a time.
 func (t *Terms) Lead(ctx context.Context, term Term) {
 	t.mu.Lock()
@@ -109,7 +114,7 @@ func (t *Terms) Lead(ctx context.Context, term Term) {
 }
 
 func (t *Terms) tellLocked(ctx context.Context, term Term) {
-	t.present = &Tenure{Term: term, ctx: ctx, terms: t, finished: make(chan struct{})}
+	t.present = &presentTerm{Term: term, ctx: ctx, finished: make(chan struct{})}
 	close(t.news)
 	t.news = make(chan struct{})
 }

@@ -15,7 +15,7 @@ import (
 type reach struct {
 	clock    clock.Clock
 	since    record.Instant
-	validity *Validity
+	validity *validity
 	// last is the beat that was seen last.
 	last atomic.Pointer[member.Beat]
 
@@ -27,7 +27,7 @@ type reach struct {
 }
 
 func newReach(c clock.Clock, beat member.Beat) *reach {
-	r := &reach{clock: c, since: beat.Since, validity: NewValidity(beat.Deadline), works: map[*work]struct{}{}}
+	r := &reach{clock: c, since: beat.Since, validity: newValidity(beat.Deadline), works: map[*work]struct{}{}}
 	r.last.Store(&beat)
 	return r
 }
@@ -35,7 +35,7 @@ func newReach(c clock.Clock, beat member.Beat) *reach {
 // extend notes another beat.
 func (r *reach) extend(beat member.Beat) {
 	r.last.Store(&beat)
-	r.validity.Extend(beat.Deadline)
+	r.validity.extend(beat.Deadline)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.setGuard(beat.Deadline)

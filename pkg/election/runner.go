@@ -48,17 +48,17 @@ type Term struct {
 	// Cycle counts this member's terms in this election, this one included.
 	Cycle int
 
-	validity *Validity
+	validity *validity
 	status   *Status              // nil where there is no Manager
 	giveUp   func(why string)     // nil where there is no Manager
 	ended    func(record.Instant) // nil where there is no Manager
 }
 
-// NewTerm makes a term for code that drives runners without a Manager, such as the tests
-// of a runner kind. The caller extends the term's validity.
-func NewTerm(t Term, validity *Validity) Term {
-	t.validity = validity
-	return t
+// NewTerm makes a term for code that drives runners without a Manager, such as the tests of a runner kind. The
+// term lasts until the deadline, on CLOCK_BOOTTIME. extend grants a later deadline, from any goroutine.
+func NewTerm(t Term, deadline record.Instant) (term Term, extend func(deadline record.Instant)) {
+	t.validity = newValidity(deadline)
+	return t, t.validity.extend
 }
 
 // Fenced says whether the term has a token. Without one, other members may be at work too.
@@ -91,24 +91,24 @@ func (t Term) Deadline() (deadline record.Instant, extended <-chan struct{}) {
 	return t.validity.Deadline()
 }
 
-// Validity is the deadline of a term, which may be extended. Its methods may be called
+// validity is the deadline of a term, which may be extended. Its methods may be called
 // from any goroutine.
-type Validity struct {
+type validity struct {
 	mu       sync.Mutex
 	deadline record.Instant
 	extended chan struct{}
-	// follows is another Validity whose deadline counts instead; nil for none.
-	follows *Validity
+	// follows is another validity whose deadline counts instead; nil for none.
+	follows *validity
 }
 
-// NewValidity makes a validity that ends at deadline.
-func NewValidity(deadline record.Instant) *Validity {
-	return &Validity{deadline: deadline, extended: make(chan struct{})}
+// newValidity makes a validity that ends at deadline.
+func newValidity(deadline record.Instant) *validity {
+	return &validity{deadline: deadline, extended: make(chan struct{})}
 }
 
 // Deadline returns the present deadline and a channel that is closed when a later one is
 // granted.
-func (v *Validity) Deadline() (record.Instant, <-chan struct{}) {
+func (v *validity) Deadline() (record.Instant, <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.follows != nil {
@@ -117,8 +117,8 @@ func (v *Validity) Deadline() (record.Instant, <-chan struct{}) {
 	return v.deadline, v.extended
 }
 
-// follow makes another Validity's deadline count from now on.
-func (v *Validity) follow(other *Validity) {
+// follow makes another validity's deadline count from now on.
+func (v *validity) follow(other *validity) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.follows = other
@@ -127,7 +127,7 @@ func (v *Validity) follow(other *Validity) {
 }
 
 // wake makes those who wait for a later deadline look again.
-func (v *Validity) wake() {
+func (v *validity) wake() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	close(v.extended)
@@ -135,7 +135,7 @@ func (v *Validity) wake() {
 }
 
 // stand stops following, and keeps the present deadline.
-func (v *Validity) stand() {
+func (v *validity) stand() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.follows != nil {
@@ -144,8 +144,8 @@ func (v *Validity) stand() {
 	}
 }
 
-// Extend grants a later deadline; an earlier one changes nothing.
-func (v *Validity) Extend(deadline record.Instant) {
+// extend grants a later deadline; an earlier one changes nothing.
+func (v *validity) extend(deadline record.Instant) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if deadline <= v.deadline || v.follows != nil {

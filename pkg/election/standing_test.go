@@ -129,7 +129,8 @@ func TestGiveUp(t *testing.T) {
 		if len(m1.aborted) > 0 {
 			t.Error(<-m1.aborted)
 		}
-		election.NewTerm(election.Term{}, election.NewValidity(0)).GiveUp("nobody listens")
+		term, _ := election.NewTerm(election.Term{}, 0)
+		term.GiveUp("nobody listens")
 	})
 }
 

@@ -18,7 +18,7 @@ import (
 type work struct {
 	clock    clock.Clock
 	grace    time.Duration
-	validity *Validity
+	validity *validity
 	cancel   context.CancelCauseFunc
 	abort    func(error)
 	term     Term
@@ -50,8 +50,9 @@ const lateReturn = 2 * time.Second
 // the runner has returned, with its error or what it panicked with, and with expired.
 func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort func(error), wg *sync.WaitGroup, returned func(err error, expired bool)) *work {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	w := &work{clock: c, grace: grace, validity: NewValidity(deadline), cancel: cancel, abort: abort}
-	w.term = NewTerm(term, w.validity)
+	w := &work{clock: c, grace: grace, validity: newValidity(deadline), cancel: cancel, abort: abort}
+	w.term = term
+	w.term.validity = w.validity
 	w.term.giveUp, w.term.ended = w.giveUp, w.hasEnded
 	if r, is := runner.(Contained); is {
 		w.contained = r.Contained()
@@ -113,7 +114,7 @@ func (w *work) extend(deadline record.Instant) {
 		w.leaveReach()
 		defer r.validity.wake() // waiters for a beat must wait for this work's own deadline from here on
 	}
-	w.validity.Extend(deadline)
+	w.validity.extend(deadline)
 	w.guard.Reset(clock.Until(w.clock, deadline.Add(-w.grace)))
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // Always makes an election's runner of work that runs on every member. The work starts with the
-// Manager's Run and learns of each term. The lock is released only when the work says that it has
-// stopped working for the term (Tenure.Stopped), or has returned. If it does neither within
+// Manager's Run and learns of each term. The lock is released only when the work has stopped
+// working for the term (Terms.Each), or has returned. If it does neither within
 // stopGrace, the process ends, as with any other runner.
 //
 // The loss of a term never ends the work. When it returns or panics, it is started again after a

@@ -101,21 +101,16 @@ func (s *stage) polite(name string, stopTime time.Duration) election.AlwaysFunc 
 	return func(ctx context.Context, terms *election.Terms) error {
 		s.diary.note(name + " runs")
 		defer s.diary.note(name + " ends")
-		for {
-			tenure, err := terms.Next(ctx)
-			if err != nil {
-				return err
-			}
+		return terms.Each(ctx, func(ctx context.Context, _ election.Term) error {
 			s.diary.note(name + " leads")
-			<-tenure.Context().Done()
+			<-ctx.Done()
 			time.Sleep(stopTime)
 			if holder := s.realm.Read("e").Record.Holder; !s.deleted.Swap(false) && !strings.HasPrefix(holder, name+"_") {
 				s.t.Errorf("%q holds the lock while %s works", holder, name)
 			}
 			s.diary.note(name + " stopped")
-			tenure.Stopped()
-			tenure.Stopped()
-		}
+			return nil
+		})
 	}
 }
 
@@ -173,17 +168,15 @@ func TestAlwaysFails(t *testing.T) {
 		s := newStage(t)
 		bad := 2
 		m1 := s.enter("m1", func(ctx context.Context, terms *election.Terms) error {
-			tenure, err := terms.Next(ctx)
-			if err != nil {
-				return err
-			}
-			s.diary.note("m1 leads")
-			if bad > 0 {
-				bad--
-				panic("oh")
-			}
-			<-tenure.Context().Done()
-			return errors.New("says nothing, and returns")
+			return terms.Each(ctx, func(ctx context.Context, _ election.Term) error {
+				s.diary.note("m1 leads")
+				if bad > 0 {
+					bad--
+					panic("oh")
+				}
+				<-ctx.Done()
+				return errors.New("the work ends with its term")
+			})
 		})
 		after(40 * time.Second)
 		if s.diary.count("m1 leads") != 3 || m1.status.Cycle() != 1 || !m1.status.IsLeader() {
@@ -208,13 +201,12 @@ func TestAlwaysFails(t *testing.T) {
 func TestAlwaysDoesNotStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		var held *election.Tenure
+		stopped := make(chan struct{})
 		m1 := s.enter("m1", func(ctx context.Context, terms *election.Terms) (err error) {
-			if held, err = terms.Next(ctx); err != nil {
-				return err
-			}
-			<-ctx.Done()
-			return nil
+			return terms.Each(ctx, func(context.Context, election.Term) error {
+				<-stopped
+				return nil
+			})
 		})
 		after(30 * time.Second)
 		m1.stop()
@@ -226,7 +218,7 @@ func TestAlwaysDoesNotStop(t *testing.T) {
 		if len(m1.aborted) == 0 || s.realm.Read("e").Record.Holder == "" {
 			t.Errorf("aborted %d times, held by %q", len(m1.aborted), s.realm.Read("e").Record.Holder)
 		}
-		held.Stopped() // here the process would have ended
+		close(stopped) // here the process would have ended
 		<-m1.done
 	})
 }

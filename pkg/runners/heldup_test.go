@@ -37,7 +37,7 @@ func TestFrozenProcessGivesAMoment(t *testing.T) {
 				return nil
 			})
 			by := boot.Now().Add(5 * time.Second)
-			term := election.NewTerm(election.Term{Election: "e", Token: 7}, election.NewValidity(by))
+			term, _ := election.NewTerm(election.Term{Election: "e", Token: 7}, by)
 			done := make(chan error)
 			go func() {
 				done <- runners.Supervise([]runners.Child{{Name: "work", Runner: work}}, runners.Supervision{Clock: boot, Log: zap.New(core)}).Run(ctx, term)

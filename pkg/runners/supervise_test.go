@@ -31,11 +31,11 @@ var errBad = errors.New("bad luck")
 // shop supervises children in a bubble.
 type shop struct {
 	*testing.T
-	clock    bubble
-	validity *election.Validity
-	logs     *observer.ObservedLogs
-	cancel   context.CancelCauseFunc
-	done     chan error
+	clock  bubble
+	extend func(record.Instant) // grants its term a later deadline
+	logs   *observer.ObservedLogs
+	cancel context.CancelCauseFunc
+	done   chan error
 }
 
 // open supervises the children in a term that is valid for an hour. Waits have no jitter.
@@ -53,8 +53,8 @@ func openCounted(t *testing.T, figures *runners.Figures, children ...runners.Chi
 	})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.cancel = cancel
-	s.validity = election.NewValidity(s.clock.Now().Add(time.Hour))
-	term := election.NewTerm(election.Term{Election: "e", Identity: "i", Revision: "r", Token: 7}, s.validity)
+	term, extend := election.NewTerm(election.Term{Election: "e", Identity: "i", Revision: "r", Token: 7}, s.clock.Now().Add(time.Hour))
+	s.extend = extend
 	go func() { s.done <- runner.Run(ctx, term) }()
 	return s
 }
@@ -301,7 +301,7 @@ func TestNothingStartsAfterTheDeadline(t *testing.T) {
 		if runs != 1 {
 			t.Fatalf("it ran %d times in an expired term", runs)
 		}
-		s.validity.Extend(s.clock.Now().Add(time.Hour))
+		s.extend(s.clock.Now().Add(time.Hour))
 		synctest.Wait()
 		if runs != 2 {
 			t.Fatalf("it ran %d times, want a second run in the extended term", runs)
@@ -360,7 +360,7 @@ func TestJitterStaysWithinAFifth(t *testing.T) {
 				starts = append(starts, time.Now())
 				return errBad
 			})}, runners.Supervision{Clock: bubble{time.Now()}, Random: func() float64 { return random }, Restart: runners.Restart{Failures: 2}})
-			term := election.NewTerm(election.Term{}, election.NewValidity(record.Instant(time.Hour)))
+			term, _ := election.NewTerm(election.Term{}, record.Instant(time.Hour))
 			if err := runner.Run(t.Context(), term); !errors.Is(err, errBad) {
 				t.Errorf("Run returned %v", err)
 			}

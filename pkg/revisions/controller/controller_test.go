@@ -200,7 +200,8 @@ func TestDeposedWritesNothing(t *testing.T) {
 	log, said := hearing("the rollout does not go on")
 	term := election.Term{Election: own, Identity: g.locks.leaders()[own], Token: record.Token(before.Status.Token) - 1}
 	driver := old.driver(old.wired(), nil, log)
-	g.beside(func(ctx context.Context) error { return driver.Run(ctx, election.NewTerm(term, nil)) })
+	forged, _ := election.NewTerm(term, 0)
+	g.beside(func(ctx context.Context) error { return driver.Run(ctx, forged) })
 	select {
 	case <-said:
 	case <-clock.NewTimer(longest).C:

@@ -82,8 +82,8 @@ func TestFrozenWatchersLeaveNothing(t *testing.T) {
 		"a start that came too late": (*Process).abandon,
 		"a deadline": func(p *Process) {
 			p.following.Go(p.follow)
-			validity := election.NewValidity(clock.Boottime().Now().Add(time.Millisecond))
-			p.Watch(t.Context(), election.NewTerm(election.Term{Election: "e", Token: 7}, validity), Watch{StopGrace: time.Hour, Log: zap.NewNop()})
+			term, _ := election.NewTerm(election.Term{Election: "e", Token: 7}, clock.Boottime().Now().Add(time.Millisecond))
+			p.Watch(t.Context(), term, Watch{StopGrace: time.Hour, Log: zap.NewNop()})
 		},
 	}
 	for way, end := range ends {

@@ -62,12 +62,12 @@ func TestEndOfAPipeKills(t *testing.T) {
 func TestNothingIsExtendedAfterTheStop(t *testing.T) {
 	p := begun(t)
 	boot := clock.Boottime()
-	validity := election.NewValidity(boot.Now().Add(time.Hour))
+	term, extend := election.NewTerm(election.Term{Election: "e", Token: 7}, boot.Now().Add(time.Hour))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done, asked := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		p.Watch(ctx, election.NewTerm(election.Term{Election: "e", Token: 7}, validity), Watch{
+		p.Watch(ctx, term, Watch{
 			StopGrace: time.Hour, Clock: boot, Log: zap.NewNop(), Ask: func(context.Context) { close(asked) },
 		})
 	}()
@@ -86,7 +86,7 @@ func TestNothingIsExtendedAfterTheStop(t *testing.T) {
 	}
 	cancel(&election.Stop{Reason: "test", By: boot.Now().Add(time.Second)})
 	within(t, asked, "it is not asked to stop")
-	validity.Extend(boot.Now().Add(2 * time.Hour))
+	extend(boot.Now().Add(2 * time.Hour))
 	within(t, done, "it lives beyond its stop")
 }
 

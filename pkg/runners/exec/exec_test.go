@@ -48,7 +48,8 @@ func command(t testing.TB, w runnertest.Work, log *zap.Logger) exec.Command {
 // term returns a term that is valid for that long.
 func term(valid time.Duration) election.Term {
 	deadline := clock.Boottime().Now().Add(valid)
-	return election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7}, election.NewValidity(deadline))
+	term, _ := election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7}, deadline)
+	return term
 }
 
 func TestSuite(t *testing.T) {

@@ -17,13 +17,13 @@ func TestExtensionsAreWholeAndTheLatestArrives(t *testing.T) {
 	}
 	defer r.Close()
 	e := &extensions{pipe: w, over: make(chan struct{})}
-	validity := election.NewValidity(1)
-	e.begin(election.NewTerm(election.Term{}, validity), 1)
+	term, extend := election.NewTerm(election.Term{}, 1)
+	e.begin(term, 1)
 
 	// Nobody reads meanwhile, and a pipe does not hold that many.
 	const last = 50_000
 	for i := record.Instant(2); i <= last; i++ {
-		validity.Extend(i * 1_000_000_000)
+		extend(i * 1_000_000_000)
 	}
 	var got record.Instant
 	for lines := bufio.NewScanner(r); got != last*1_000_000_000 && lines.Scan(); {
@@ -46,8 +46,8 @@ func TestExtensionsSurviveAReaderThatIsGone(t *testing.T) {
 	}
 	r.Close()
 	e := &extensions{pipe: w, over: make(chan struct{})}
-	validity := election.NewValidity(1)
-	validity.Extend(2)
-	e.write(election.NewTerm(election.Term{}, validity), 1) // returns by itself
+	term, extend := election.NewTerm(election.Term{}, 1)
+	extend(2)
+	e.write(term, 1) // returns by itself
 	w.Close()
 }

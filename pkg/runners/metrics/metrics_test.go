@@ -100,7 +100,8 @@ func TestTrueAtEveryMoment(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			done := make(chan error)
 			go func() {
-				done <- runner.Run(ctx, election.NewTerm(election.Term{Election: "e"}, election.NewValidity(clock.Now().Add(time.Hour))))
+				term, _ := election.NewTerm(election.Term{Election: "e"}, clock.Now().Add(time.Hour))
+				done <- runner.Run(ctx, term)
 			}()
 			has("running{e/works:exec} 1\n", "running{e/ends:func} 1\n", "restart_wait_seconds{e/ends:func} 0\n")
 			time.Sleep(1200 * time.Millisecond)

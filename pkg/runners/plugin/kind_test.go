@@ -114,7 +114,8 @@ func TestStrangersAreRefused(t *testing.T) {
 
 func term(valid time.Duration) election.Term {
 	deadline := clock.Boottime().Now().Add(valid)
-	return election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7}, election.NewValidity(deadline))
+	term, _ := election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7}, deadline)
+	return term
 }
 
 // The verified plugin runs, whatever happens to the file. The changed file is refused.

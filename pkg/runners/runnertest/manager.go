@@ -53,8 +53,7 @@ func manage(act Act, runner func(w Work) (election.Runner, error)) error {
 	}
 	first := now().Add(managed)
 	fmt.Println(strconv.FormatInt(int64(first), 10))
-	validity := election.NewValidity(first)
-	term := election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7, Cycle: 1}, validity)
+	term, extend := election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7, Cycle: 1}, first)
 	enough := make(chan os.Signal, 1)
 	signal.Notify(enough, syscall.SIGUSR1)
 	go func() { // ends with the process
@@ -65,7 +64,7 @@ func manage(act Act, runner func(w Work) (election.Runner, error)) error {
 			deadline := now().Add(managed)
 			// Print first: the last printed deadline is the latest that was granted.
 			fmt.Println(strconv.FormatInt(int64(deadline), 10))
-			validity.Extend(deadline)
+			extend(deadline)
 		}
 	}()
 	for _, r := range runs {

@@ -60,7 +60,8 @@ var planted = map[string]struct {
 		}},
 	"keeps extensions to itself": {"passes_extensions_on", InProcess,
 		func(ctx context.Context, term election.Term, w Work) error {
-			return w.Run(ctx, election.NewTerm(term, election.NewValidity(0)))
+			short, _ := election.NewTerm(term, 0)
+			return w.Run(ctx, short)
 		}},
 	"says nothing of a crash": {"reports_work_that_ends_by_itself", InProcess,
 		func(ctx context.Context, term election.Term, w Work) error {

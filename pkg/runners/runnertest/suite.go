@@ -98,10 +98,11 @@ type run struct {
 	act   Act
 	stage *Stage
 
-	runner   election.Runner
-	validity *election.Validity
-	cancel   context.CancelCauseFunc
-	done     chan error
+	runner election.Runner
+	// extend grants its term a later deadline.
+	extend func(record.Instant)
+	cancel context.CancelCauseFunc
+	done   chan error
 }
 
 func now() record.Instant { return clock.Boottime().Now() }
@@ -117,8 +118,8 @@ func (r *run) begin(valid, stopGrace time.Duration) {
 
 func (r *run) start(parent context.Context, valid time.Duration) {
 	ctx, cancel := context.WithCancelCause(parent)
-	r.validity = election.NewValidity(now().Add(valid))
-	term := election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7, Cycle: 1}, r.validity)
+	term, extend := election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7, Cycle: 1}, now().Add(valid))
+	r.extend = extend
 	r.cancel, r.done = cancel, make(chan error, 1)
 	go func() { r.done <- r.runner.Run(ctx, term) }()
 	r.Cleanup(func() { cancel(nil) })
@@ -198,7 +199,7 @@ func passesExtensions(t *testing.T, r *run) {
 	r.stage.Await("began")
 	for i := range 3 {
 		later := now().Add(far + time.Duration(i+1)*time.Second)
-		r.validity.Extend(later)
+		r.extend(later)
 		if got, want := r.stage.Await("extended"), fmt.Sprint(int64(later)); got != want {
 			t.Errorf("the work was extended to %s, want %s", got, want)
 		}
@@ -293,7 +294,7 @@ func sparesExtended(t *testing.T, r *run) {
 
 	r.begin(valid, 0)
 	r.stage.Await("began")
-	r.validity.Extend(now().Add(far))
+	r.extend(now().Add(far))
 	select {
 	case err := <-r.done:
 		t.Fatalf("the runner returned though its term was extended: %v", err)
@@ -352,7 +353,7 @@ func neverWaits(t *testing.T, r *run) {
 	go func() {
 		defer close(extended)
 		for i := range 20_000 {
-			r.validity.Extend(now().Add(far + time.Duration(i)*time.Second))
+			r.extend(now().Add(far + time.Duration(i)*time.Second))
 		}
 	}()
 	select {

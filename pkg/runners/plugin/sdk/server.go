@@ -78,11 +78,10 @@ func (s *server) Run(stream protocol.Runner_RunServer) error {
 		return err
 	}
 	defer end()
-	validity := election.NewValidity(record.Instant(start.GetDeadline()))
-	term := election.NewTerm(election.Term{
+	term, extend := election.NewTerm(election.Term{
 		Election: start.GetElection(), Identity: start.GetIdentity(), Revision: start.GetRevision(),
 		Token: record.Token(start.GetToken()), Cycle: int(start.GetCycle()),
-	}, validity)
+	}, record.Instant(start.GetDeadline()))
 	over := make(chan struct{})
 	go func() { // ends with the stream; Run waits for it
 		defer close(over)
@@ -92,7 +91,7 @@ func (s *server) Run(stream protocol.Runner_RunServer) error {
 				return
 			}
 			if e := r.GetExtend(); e != nil {
-				validity.Extend(record.Instant(e.GetDeadline()))
+				extend(record.Instant(e.GetDeadline()))
 			}
 		}
 	}()

@@ -1,4 +1,4 @@
-# Everything that is done with this repository. `make` lists it.
+# All tasks of this repository. `make` lists them.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -11,21 +11,21 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 test: SEEDS ?= 5000
 soak: SEEDS ?= 1000000
 
-# Tools are built from their pinned source when they are needed.
+# The go command builds these tools from pinned sources when needed.
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOSEC       := go run github.com/securego/gosec/v2/cmd/gosec@v2.29.0
 GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-# What gosec need not look for here, and why. Exceptions for one place stand there, as
+# Checks of gosec that do not apply here, and why. An exception for a single place is at that place, as
 # `#nosec G115 -- reason`.
-#   G204, G702  running the programs that a configuration names is what runners are for
-#   G304, G703  so is reading the files that the command line and the configuration name
-#   G404        weak randomness spreads load (jitter); identities come from crypto/rand
+#   G204, G702  runners exist to run the programs that a configuration names
+#   G304, G703  we must read the files that the command line and the configuration name
+#   G404        weak randomness only spreads load (jitter); identities come from crypto/rand
 GOSEC_FLAGS := -quiet -color=false -nosec-require-rules -nosec-require-justification \
 	-exclude=G204,G702,G304,G703,G404
 
-# Sources of cmd/devcluster: its build links a whole API server, so it runs only when
-# one of them changed.
+# Sources of cmd/devcluster. Its build links a whole API server, so it runs only when
+# one of them has changed.
 DEVCLUSTER := $(shell find cmd/devcluster -name '*.go' ! -name '*_test.go') \
 	$(addprefix cmd/devcluster/,go.mod go.sum Makefile)
 
@@ -36,7 +36,7 @@ help: ## list the targets
 .PHONY: build
 build: bin/primacy bin/kubectl-primacy bin/devcluster ## build bin/primacy, bin/kubectl-primacy and bin/devcluster (minutes the first time)
 
-# A module of its own, so that gRPC and protobuf weigh on this target only.
+# Plugins are a module of their own, so that only this target needs gRPC and protobuf.
 .PHONY: plugins
 plugins: ## build bin/primacy-plugins, which is primacy with plugins, and an example of one
 	$(MAKE) -C pkg/runners/plugin build example VERSION=$(VERSION)
@@ -55,7 +55,7 @@ test: bin/devcluster ## vet and run all tests; nothing needs to be prepared
 	$(MAKE) -C cmd/devcluster test
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/runners/plugin test
 
-# Which rows: all, or part of their names.
+# The rows of the table to run: all, or part of a name.
 MUTANTS ?= all
 
 .PHONY: mutants
@@ -79,14 +79,14 @@ gosec:
 	$(GOSEC) $(GOSEC_FLAGS) ./...
 	cd pkg/runners/plugin && $(GOSEC) $(GOSEC_FLAGS) -exclude-generated ./...
 
-# An answer without a database would be no answer: then this says that it did not run.
+# Without its database govulncheck can find nothing: then this says that it did not run.
 .PHONY: vulncheck
 vulncheck:
 	@if out=$$($(GOVULNCHECK) ./... 2>&1); then echo "$$out"; \
 	elif grep -q 'fetching vulnerabilities' <<<"$$out"; then echo "govulncheck: not run: database not reachable"; \
 	else echo "$$out"; exit 1; fi
 
-# What the benchmark keeps: figures as JSON, and a drawing of what grows.
+# The folder for the benchmark's figures (JSON) and drawings.
 BENCH_OUT := .cache/bench
 
 .PHONY: bench
@@ -118,7 +118,7 @@ clean: ## remove what builds made
 bin/primacy:
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X github.com/primacy-dev/primacy/cmd/primacy/app.version=$(VERSION)' -o $@ ./cmd/primacy
 
-# What the benchmark's elections run.
+# The program that the benchmark's elections run.
 .PHONY: bin/stopwatch
 bin/stopwatch:
 	CGO_ENABLED=0 go build -trimpath -o $@ ./cmd/bench/stopwatch

@@ -13,7 +13,7 @@ import (
 
 const architectureFile = "docs/architecture.md"
 
-// TestArchitecture keeps docs/architecture.md true: every package is on it, and no import goes up in its picture.
+// TestArchitecture keeps docs/architecture.md true: it has every package, and no import goes up in its picture.
 func TestArchitecture(t *testing.T) {
 	text, err := os.ReadFile(architectureFile)
 	if err != nil {
@@ -46,7 +46,7 @@ func TestArchitectureSeesWhatIsPlanted(t *testing.T) {
 
 const modulePath = "github.com/primacy-dev/primacy"
 
-// checkArchitecture tells which packages are missing, and which imports go up.
+// checkArchitecture lists missing packages, and imports that go up.
 func checkArchitecture(text string, g graph) (broken []string) {
 	at := picture(text)
 	if len(at) == 0 {
@@ -100,7 +100,7 @@ func picture(text string) map[string]int {
 	return at
 }
 
-// describes says whether the table has a line for the package, or one for a folder above it that names it.
+// describes says whether the table has a line for the package, or for a folder above that names it.
 func describes(text, name string) bool {
 	if strings.Contains(text, "| `"+name+"` |") {
 		return true

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write what is exported now into testdat
 
 const exportedFile = "testdata/exported.txt"
 
-// TestExported holds a list of all that users of the library can name, so that a review sees it grow.
+// TestExported compares with a list of all exported names, so that a review sees it grow.
 func TestExported(t *testing.T) {
 	now, err := exported(os.DirFS("."))
 	if err != nil {
@@ -48,7 +48,7 @@ func TestExported(t *testing.T) {
 	}
 }
 
-// exported are the names that packages below config and pkg export, internal ones and other modules left out.
+// exported are the names that config and pkg export, without internal packages and other modules.
 func exported(tree fs.FS) (names []string, err error) {
 	for _, root := range []string{"config", "pkg"} {
 		err := fs.WalkDir(tree, root, func(name string, d fs.DirEntry, err error) error {
@@ -88,7 +88,7 @@ func isModule(tree fs.FS, dir string) bool {
 	return err == nil
 }
 
-// exportedBy are the names that a file exports; methods and fields behind their type.
+// exportedBy are the names that a file exports; methods and fields with their type before them.
 func exportedBy(f *ast.File) (names []string) {
 	add := func(within string, id *ast.Ident) {
 		if id.IsExported() {
@@ -124,7 +124,7 @@ func exportedBy(f *ast.File) (names []string) {
 	return names
 }
 
-// receiver is the name of the type that a method is of.
+// receiver is the name of a method's type.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

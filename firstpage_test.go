@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The example of package election is compiled. README and the package's doc show the same, and it stays short.
+// The compiler checks the example of package election. README and the doc show the same, and it stays short.
 func TestFirstPage(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(name)

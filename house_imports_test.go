@@ -15,14 +15,14 @@ import (
 
 const module = "github.com/primacy-dev/primacy"
 
-// line says what packages never import, and why. Patterns are those of the go command,
-// "x/..." being x and all below it; "./" stands for this module and "*" for one folder.
+// line says what packages never import, and why. Patterns are as in the go command:
+// "x/..." is x and all below it; "./" is this module. "*" is one folder.
 type line struct {
-	of      string   // whom the line binds
-	but     []string // whom of these it does not
-	never   []string // what these do not import themselves
-	except  []string // what of that they may
-	deep    []string // what they do not import themselves or through others
+	of      string   // the packages that the line binds
+	but     []string // exceptions among them
+	never   []string // what they do not import directly
+	except  []string // exceptions among that
+	deep    []string // what they do not import directly or through others
 	because string
 }
 
@@ -32,11 +32,11 @@ const (
 	zap  = "go.uber.org/zap/..."
 )
 
-// adapters are the folders that hold one technology each. The suites among them, such
-// as locktest, are bound in the same way.
+// adapters are the folders with one technology each. The test suites among them, such
+// as locktest, obey the same lines.
 var adapters = []string{"./pkg/election/lock/*/...", "./pkg/runners/*/...", "./pkg/revisions/*/..."}
 
-// shared is what adapters of one kind have in common, and no technology by itself.
+// shared are packages that adapters of one kind have in common; they are no technology.
 var shared = []string{"./pkg/election/lock/apiserver", "./pkg/runners/child", "./pkg/runners/deadman", "./pkg/revisions/object", "./pkg/revisions/rollout/...", "./pkg/revisions/steering"}
 
 var lines = []line{
@@ -126,7 +126,7 @@ var lines = []line{
 	},
 }
 
-// graph says what each package imports, its tests left out.
+// graph maps each package to its imports, without those of its tests.
 type graph map[string][]string
 
 func TestImports(t *testing.T) {
@@ -139,7 +139,7 @@ func TestImports(t *testing.T) {
 	report(t, line{except: shared, because: "adapters share it"}.vacuous(g))
 }
 
-// load asks the go command about the packages of this module and all that they need.
+// load asks the go command for the packages of this module and all their dependencies.
 func load(t *testing.T) graph {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports", "./...")
@@ -164,7 +164,7 @@ func load(t *testing.T) graph {
 	}
 }
 
-// check tells where the line is broken.
+// check lists where packages break the line.
 func (l line) check(g graph) (broken []string) {
 	for _, p := range slices.Sorted(maps.Keys(g)) {
 		if !matches(p, l.of) || matchesAny(p, l.but) {
@@ -184,7 +184,7 @@ func (l line) check(g graph) (broken []string) {
 	return broken
 }
 
-// route is a shortest way from p to a package that matches the pattern; nil if there is none.
+// route is a shortest import chain from p to a package that matches the pattern; nil if there is none.
 func (g graph) route(p, pattern string) []string {
 	cameFrom := map[string]string{p: ""}
 	for queue := []string{p}; len(queue) > 0; queue = queue[1:] {
@@ -208,7 +208,7 @@ func (g graph) route(p, pattern string) []string {
 	return nil
 }
 
-// vacuous tells which patterns name no package of ours, so that renaming one does not
+// vacuous lists patterns that match no package of ours, so that renaming a package cannot
 // silence its line.
 func (l line) vacuous(g graph) (missing []string) {
 	for _, pattern := range slices.Concat([]string{l.of}, l.but, l.never, l.except) {
@@ -220,7 +220,7 @@ func (l line) vacuous(g graph) (missing []string) {
 	return missing
 }
 
-// checkAdapters tells where an adapter imports another one.
+// checkAdapters lists where an adapter imports another one.
 func checkAdapters(g graph) (broken []string) {
 	for _, p := range slices.Sorted(maps.Keys(g)) {
 		for _, imported := range g[p] {
@@ -233,7 +233,7 @@ func checkAdapters(g graph) (broken []string) {
 	return broken
 }
 
-// adapterOf is the folder of the adapter to which the package belongs, or empty.
+// adapterOf is the folder of the package's adapter, or empty.
 func adapterOf(p string) string {
 	for _, pattern := range adapters {
 		if matches(p, pattern) {
@@ -255,7 +255,7 @@ func matches(p, pattern string) bool {
 	return ok && err == nil
 }
 
-// cut leaves as many elements of the path as the pattern has before its dots.
+// cut shortens a path to as many elements as the pattern has before its dots.
 func cut(p, pattern string) string {
 	elements := strings.Split(p, "/")
 	return strings.Join(elements[:min(len(elements), 1+strings.Count(base(pattern), "/"))], "/")
@@ -316,7 +316,7 @@ func TestImportsBite(t *testing.T) {
 	}
 }
 
-// TestPatterns pins what patterns mean, as all lines rest on it.
+// TestPatterns pins the meaning of patterns, since all lines depend on it.
 func TestPatterns(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, path string

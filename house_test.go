@@ -1,6 +1,6 @@
 // Package primacy_test keeps the rules of the house: what may import what, and how
-// files must be. Each rule is also shown a violation, planted for it, so that it is
-// known to fail.
+// files must be. Each rule also gets a planted violation, to show that it can
+// fail.
 package primacy_test
 
 import (
@@ -21,8 +21,11 @@ import (
 	"testing/fstest"
 )
 
-// maxLines is how long a file may be that people wrote.
+// maxLines is the most lines of a hand-written file.
 const maxLines = 500
+
+// maxSize is the most bytes of any other file.
+const maxSize = 256 << 10
 
 // file is a Go file of the repository.
 type file struct {
@@ -33,8 +36,8 @@ type file struct {
 	besideBubbles bool
 }
 
-// mayBeInABubble says whether tests in bubbles may run this file: those of its own folder,
-// or of who imports it. Other modules have none, and package clock keeps the timers.
+// mayBeInABubble says whether tests in bubbles may run this file: tests of its own folder,
+// or of its importers. Other modules have no bubbles. Package clock is exempt: it implements the timers.
 func (f file) mayBeInABubble() bool {
 	dir := path.Dir(f.path)
 	if dir == "pkg/election/clock" && !f.isTest() {
@@ -47,10 +50,10 @@ func (f file) mayBeInABubble() bool {
 
 func (f file) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
 
-// fileRules each say what is wrong with one file; empty when nothing is.
+// fileRules each return what is wrong with one file; empty if nothing is.
 var fileRules = []func(f file) string{
 	func(f file) string {
-		if f.lines > maxLines && !ast.IsGenerated(f.ast) { // nobody reads what is generated
+		if f.lines > maxLines && !ast.IsGenerated(f.ast) { // nobody reads generated files
 			return fmt.Sprintf("has %d lines: a file holds one idea", f.lines)
 		}
 		return ""
@@ -109,10 +112,10 @@ var fileRules = []func(f file) string{
 	},
 }
 
-// stepped are the folders whose packages are values: told the same, they do the same.
+// stepped are the folders of deterministic packages: from the same inputs they do the same.
 var stepped = map[string]bool{"pkg/election/internal/machine": true, "pkg/election/internal/session": true, "pkg/election/internal/member": true}
 
-// runsBeside names what a file has to do with goroutines; empty for nothing.
+// runsBeside names what a file uses for concurrency; empty for nothing.
 func (f file) runsBeside() (what string) {
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		switch n.(type) {
@@ -126,8 +129,8 @@ func (f file) runsBeside() (what string) {
 	return what
 }
 
-// switched names a function with a boolean parameter beside others; empty for none. One whose parameters
-// are all booleans is about truth values.
+// switched names a function with a boolean parameter beside others; empty for none. A function with
+// boolean parameters only is allowed: it is about truth values.
 func (f file) switched() string {
 	for _, d := range f.ast.Decls {
 		fn, is := d.(*ast.FuncDecl)
@@ -151,7 +154,7 @@ var replaceLine = regexp.MustCompile(`(?m)^[ \t]*replace\b`)
 
 func TestFiles(t *testing.T) { report(t, checkTree(os.DirFS("."))) }
 
-// checkTree tells what in the repository is against the rules of the house.
+// checkTree lists what breaks the rules of the house.
 func checkTree(tree fs.FS) (broken []string) {
 	mod, err := fs.ReadFile(tree, "go.mod")
 	switch {
@@ -161,7 +164,7 @@ func checkTree(tree fs.FS) (broken []string) {
 		broken = append(broken, "go.mod: replaces a module: whoever imports this one would build something else")
 	}
 	documented := map[string]bool{} // folders with packages
-	bubbles := map[string]bool{}    // folders with tests that run in them
+	bubbles := map[string]bool{}    // folders with tests in bubbles
 	var files []file
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -174,6 +177,9 @@ func checkTree(tree fs.FS) (broken []string) {
 			return nil
 		}
 		if path.Ext(name) != ".go" {
+			if info, err := d.Info(); err == nil && info.Size() > maxSize && !strings.HasPrefix(name, "bin/") {
+				broken = append(broken, fmt.Sprintf("%s: has %d bytes: what is built goes to bin, and is not kept", name, info.Size()))
+			}
 			return nil
 		}
 		f, err := parse(tree, name)
@@ -232,7 +238,7 @@ func (f file) localName(importPath string) string {
 	return ""
 }
 
-// uses says whether the file names the package's function, to call it or otherwise.
+// uses says whether the file mentions the package's function, in a call or otherwise.
 func (f file) uses(importPath, function string) bool {
 	local := f.localName(importPath)
 	found := false
@@ -285,6 +291,8 @@ func TestFilesBite(t *testing.T) {
 		{"switch in a test", "p/b_test.go", "package p\n\nfunc f(n int, loud bool) {}\n", ""},
 		{"todo", "p/c.go", doc + "\nimport \"context\"\n\nvar c = context.TODO()\n", "context.TODO"},
 		{"data of tests", "p/testdata/util.go", "package util\n", ""},
+		{"a program", "cmd/p/p", strings.Repeat("x", maxSize+1), "has 262145 bytes"},
+		{"a program in bin", "bin/p", strings.Repeat("x", maxSize+1), ""},
 		{"not a Go file", "p/broken.go", "pakage", "expected 'package'"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

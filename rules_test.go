@@ -20,18 +20,18 @@ const (
 
 var (
 	ruleHead = regexp.MustCompile(`(?m)^## ([a-z-]+)$`)
-	// ruleCited are the names after "rule" or "rules"; a rule's name has two words at least.
+	// ruleCited matches the names after "rule" or "rules"; a rule's name has at least two words.
 	ruleCited  = regexp.MustCompile(`\b[Rr]ules? ((?:[a-z]+-[a-z-]*[a-z])(?:(?:, | and )[a-z]+-[a-z-]*[a-z])*)`)
 	ruleName   = regexp.MustCompile(`[a-z]+-[a-z-]*[a-z]`)
 	ruleNumber = regexp.MustCompile(`\b[Rr]ules? [0-9]`)
-	// ruleRow is a row of the table of broken rules.
+	// ruleRow matches a row of the table of broken rules.
 	ruleRow = regexp.MustCompile(`(?m)^\| ([a-z-]+(?:, [a-z-]+)?): `)
 )
 
 func TestRulesAreCitedByName(t *testing.T) { report(t, checkRules(os.DirFS("."))) }
 
-// checkRules tells which names of rules are cited and do not exist, and which rules nobody
-// broke.
+// checkRules lists cited names of rules that do not exist, and rules without a row in the table of
+// broken rules.
 func checkRules(tree fs.FS) (broken []string) {
 	rules, err := fs.ReadFile(tree, rulesFile)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Arithmetic shows what the timings of the elections add up to, for people. Elections
+// Arithmetic is a text for people: what the timings of the elections add up to. Elections
 // with the same timing share a table.
 func (c *Configuration) Arithmetic() string {
 	var order []record.Timing
@@ -30,7 +30,7 @@ func (c *Configuration) Arithmetic() string {
 	return strings.Join(tables, "\n")
 }
 
-// table has a row for each timing that is set and for each that follows.
+// table has a row for each timing that can be set, and for each that follows from those.
 func table(t record.Timing) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Canonical is the configuration as a document in which nothing is left out. It parses
-// to the same configuration, and does not change with comments, places or quotes.
+// Canonical is the configuration as a document with every default written out. It parses
+// to the same configuration. Comments, line numbers and quotes of the original do not change it.
 func (c *Configuration) Canonical() string {
 	out := struct {
 		APIVersion      string                `yaml:"apiVersion"`
@@ -53,7 +53,7 @@ type canonicalElection struct {
 	Priority  map[string]any `yaml:"priority"`
 	Timing    map[string]any `yaml:"timing"`
 	Bootstrap string         `yaml:"bootstrap"`
-	// Range, Outage and FailopenFor are left out where they say nothing.
+	// Range, Outage and FailopenFor are left out at their defaults.
 	Range       bool              `yaml:"range,omitempty"`
 	Outage      string            `yaml:"outage,omitempty"`
 	FailopenFor string            `yaml:"failopenFor,omitempty"`
@@ -113,8 +113,7 @@ func (e Election) canonical() canonicalElection {
 	return out
 }
 
-// plain copies a block without the way in which it was written: comments, places, choice of
-// quotes.
+// plain copies a block without comments, line numbers and choice of quotes.
 func plain(node *yaml.Node) *yaml.Node {
 	out := &yaml.Node{Kind: node.Kind, Tag: node.Tag, Value: node.Value}
 	switch node.Tag {

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// What a document must call itself.
+// The apiVersion and kind that a document must have.
 const (
 	APIVersion = "primacy.dev/v1alpha1"
 	Kind       = "PrimacyConfiguration"
@@ -21,15 +21,15 @@ type Configuration struct {
 	File string
 	// Group names the members that share these elections.
 	Group string
-	// Namespace holds locks and sessions; empty means that of the client's context.
+	// Namespace holds locks and sessions; empty means the namespace of the client's context.
 	Namespace string
 	Member    Member
 	// DefaultRevision is the source of the preferred revision; nil when there is none.
 	DefaultRevision *Block
-	// Timing is what applies to sessions, and to elections that say nothing else.
+	// Timing applies to the session, and to elections that set nothing else.
 	Timing    record.Timing
 	Elections []Election
-	// Metrics is where metrics are served, a loopback address; not valid for nowhere.
+	// Metrics is the loopback address that serves metrics; the zero value serves none.
 	Metrics netip.AddrPort
 
 	root    *yaml.Node
@@ -46,7 +46,7 @@ type Member struct {
 
 // Election is one entry of elections.
 type Election struct {
-	// Name has the Suffix already, and so has that of the lock.
+	// Name includes the Suffix; so does the lock's name.
 	Name string
 	// Suffix is what ScopeRevision adds to names: a dash and the member's revision. It is
 	// empty for ScopeGroup.
@@ -56,14 +56,14 @@ type Election struct {
 	Lock     Lock
 	// Policy is empty where there is a chain.
 	Policy Policy
-	// Chain is the keys by which a chain compares, as written, each once; nil for a policy.
+	// Chain lists the keys that a chain compares, as written, each once; nil for a policy.
 	Chain     []string
 	Timing    record.Timing
 	Bootstrap Bootstrap
 	// Range gives terms ranges of wall-clock time.
 	Range bool
-	// Outage is what becomes of a term while the API server cannot be reached, and
-	// FailopenFor for how long it outlasts its validity with OutageFailopen, else zero.
+	// Outage is what happens to a term while the API server cannot be reached. FailopenFor is
+	// how long it outlasts its validity with OutageFailopen, else zero.
 	Outage      Outage
 	FailopenFor time.Duration
 	// Runners is empty when leadership itself is the product.
@@ -76,15 +76,15 @@ type Election struct {
 
 // Lock says which object an election is about.
 type Lock struct {
-	// Kind is as written, or Lease: the registry of lock kinds decides whether it exists.
+	// Kind is as written, Lease by default. The registry of lock kinds decides whether it exists.
 	Kind string
 	// Name is the object's name; it defaults to the election's.
 	Name string
-	// Renewal is never empty: by session where that can be, unless told otherwise.
+	// Renewal is never empty. The default is by session where that is possible.
 	Renewal record.Renewal
-	// SharedWith names the electors that are not ours and may hold the lock as well.
+	// SharedWith names the foreign electors that may hold the lock as well.
 	SharedWith SharedWith
-	// Foreign are the timings of those electors; zero where they are not stated.
+	// Foreign are the timings of those electors; zero if the document does not state them.
 	Foreign ForeignTimings
 	// MigrateFrom is the lock that the election had until now; nil when it does not move.
 	MigrateFrom *LockName
@@ -110,16 +110,16 @@ const (
 // ForeignTimings are what an elector of client-go is set to.
 type ForeignTimings struct{ RenewDeadline, RetryPeriod time.Duration }
 
-// Wait is how long after its last renewal such an elector may still be at work; zero
-// where the timings are not stated. It gives up renewDeadline after it began to try, at
-// most one retryPeriod after its last renewal, whose reply took at most one renewDeadline.
+// Wait is how long after its last renewal such an elector may still be at work; zero if the
+// timings are not stated. The reply took at most renewDeadline, the next attempt begins at
+// most retryPeriod later, and the elector gives up renewDeadline after that.
 func (f ForeignTimings) Wait() time.Duration { return 2*f.RenewDeadline + f.RetryPeriod }
 
 // Policy is the name of a priority policy as written, or DefaultPolicy. The policies
 // themselves decide whether it exists.
 type Policy string
 
-// What applies where a document says nothing.
+// Defaults of a document.
 const (
 	DefaultLockKind = "Lease"
 	DefaultPolicy   = Policy("revision-location")
@@ -140,21 +140,21 @@ const (
 type Bootstrap string
 
 const (
-	// BootstrapWait: the lock is created empty and waited out.
+	// BootstrapWait: members create the lock empty and wait for one leaseDuration.
 	BootstrapWait Bootstrap = "wait"
-	// BootstrapImmediate: the lock is created empty and taken at once. Only for locks
-	// that nobody deletes: a deleted one may be taken while its holder still works.
+	// BootstrapImmediate: a member creates the lock empty and takes it at once. Only for locks
+	// that nobody deletes: another member may take a deleted one while its holder still works.
 	BootstrapImmediate Bootstrap = "immediate"
 )
 
 // Runner is one piece of work of an election: its name and the block of its kind.
 type Runner struct {
 	Name string
-	// Mode and OnExit are as written; empty where they are not. The registry of runners knows
-	// which there are.
+	// Mode and OnExit are as written, empty by default. The registry of runners knows
+	// the valid words.
 	Mode, OnExit string
 	Block
-	// Entry is the whole entry, name and all, for registries that take that.
+	// Entry is the whole entry, including the name, for registries that decode that.
 	Entry Block
 }
 

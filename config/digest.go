@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// digestOf is a digest of runners. Comments, places and quotes do not change it.
+// digestOf is a digest of runners. Comments, line numbers and quotes do not change it.
 func digestOf(runners []Runner) string {
 	h := sha256.New()
 	for _, r := range runners {

@@ -2,7 +2,7 @@ package config
 
 import "fmt"
 
-// Digest is the same for elections that nothing tells apart.
+// Digest is the same for equal elections.
 func (e Election) Digest() string {
 	text := fmt.Sprintf("%q", e.Name)
 	for _, f := range ofElection {

@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// reference is the text for people that describes the file.
+// reference is the page that describes the file.
 func reference(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/configuration.md")
@@ -23,7 +23,7 @@ func reference(t *testing.T) string {
 	return string(text)
 }
 
-// firstCells are the words in the first cells of a table's rows; the table begins with that head.
+// firstCells are the quoted words in the first column of the table whose first heading is head.
 func firstCells(t *testing.T, text, head string) (cells []string) {
 	t.Helper()
 	_, rest, found := strings.Cut(text, "| "+head+" |")

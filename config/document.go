@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// document is what may be written.
+// document is the schema of the file.
 type document struct {
 	APIVersion      string         `yaml:"apiVersion" strict:"required"`
 	Kind            string         `yaml:"kind" strict:"required"`
@@ -45,7 +45,7 @@ type timingDoc struct {
 type electionDoc struct {
 	Name  string `yaml:"name" strict:"required"`
 	Scope string `yaml:"scope"`
-	// Enabled is nil where nothing is said, which means true.
+	// Enabled is nil if absent, which means true.
 	Enabled   *bool       `yaml:"enabled"`
 	Lock      lockDoc     `yaml:"lock"`
 	Priority  priorityDoc `yaml:"priority"`
@@ -53,7 +53,7 @@ type electionDoc struct {
 	Bootstrap string      `yaml:"bootstrap"`
 	Range     bool        `yaml:"range"`
 	Outage    string      `yaml:"outage"`
-	// FailopenFor is nil where nothing is said.
+	// FailopenFor is nil if absent.
 	FailopenFor *boundDoc   `yaml:"failopenFor"`
 	Runners     []runnerDoc `yaml:"runners"`
 }
@@ -62,10 +62,10 @@ type lockDoc struct {
 	Kind    string `yaml:"kind"`
 	Name    string `yaml:"name"`
 	Renewal string `yaml:"renewal"`
-	// SharedWith and Foreign are left out of the canonical form where they say nothing.
+	// SharedWith and Foreign are left out of the canonical form if empty.
 	SharedWith string      `yaml:"sharedWith,omitempty"`
 	Foreign    *foreignDoc `yaml:"foreign,omitempty"`
-	// MigrateFrom is left out of the canonical form where there is none.
+	// MigrateFrom is left out of the canonical form if empty.
 	MigrateFrom *migrationDoc `yaml:"migrateFrom,omitempty"`
 }
 
@@ -136,8 +136,8 @@ type sourceDoc struct {
 // kindStatic is the kind that a plain revision stands for.
 const kindStatic = "static"
 
-// DecodeStrict reads {kind: block}. A plain revision means {static: {revision: it}}, as
-// does {static: it}.
+// DecodeStrict reads {kind: block}. A plain revision means {static: {revision: REVISION}}, as
+// does {static: REVISION}.
 func (s *sourceDoc) DecodeStrict(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		return s.static(node)

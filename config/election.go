@@ -26,7 +26,7 @@ func (r *resolver) elections(docs []*electionDoc) {
 	}
 }
 
-// unique complains about the second field with a value.
+// unique reports a second field with the same value.
 func (r *resolver) unique(seen map[string]string, value, field, problem, hint string) bool {
 	first, twice := seen[value]
 	if !twice {
@@ -125,14 +125,14 @@ func (r *resolver) lock(at string, doc *electionDoc) Lock {
 	return lock
 }
 
-// noSession refuses a lock that may be a session's Lease.
+// noSession refuses a lock whose name may be that of a session's Lease.
 func (r *resolver) noSession(field, lock string) {
 	if prefix := "primacy-" + r.cfg.Group + "-"; r.cfg.Group != "" && strings.HasPrefix(lock, prefix) {
 		r.fail(field, "give the lock another name", "%q may be the name of a session: those of this group begin with %s", lock, prefix)
 	}
 }
 
-// renewal resolves what keeps terms alive: the member's session where that can be, else
+// renewal resolves what keeps terms alive: by default the member's session if possible, else
 // the record itself.
 func (r *resolver) renewal(at string, doc lockDoc, e *Election) record.Renewal {
 	field := at + ".lock.renewal"
@@ -150,7 +150,7 @@ func (r *resolver) renewal(at string, doc lockDoc, e *Election) record.Renewal {
 	return renewal
 }
 
-// features are those that must go together.
+// features are the settings of an election that must be compatible.
 func (r *resolver) features(e *Election) record.Features {
 	return record.Features{
 		Disabled: e.Disabled, Ranges: e.Range, FailsOpen: e.Outage == OutageFailopen, Migrates: e.Lock.MigrateFrom != nil,
@@ -198,8 +198,8 @@ func (r *resolver) sharing(at string, doc lockDoc, lock *Lock) {
 	r.foreignArithmetic(foreign, lock.Foreign)
 }
 
-// retryJitter is how much longer than its retryPeriod an elector of client-go may wait; it
-// does not start where renewDeadline leaves no room for that.
+// retryJitter: an elector of client-go may wait this many times its retryPeriod. It refuses to
+// start if renewDeadline is not longer than that.
 const retryJitter = 1.2
 
 // foreignArithmetic refuses timings that no elector of client-go can have.

@@ -55,8 +55,8 @@ func TestEnabledRefusals(t *testing.T) {
 	}
 }
 
-// The lock that a scoped election had before has the name that is written, without a revision;
-// where none is written, that of the lock without one.
+// The lock from which a scoped election migrates has the name as written, without a revision. The
+// default is the name of the election's lock without its revision.
 func TestMigrateFromHasNoSuffix(t *testing.T) {
 	for from, want := range map[string]string{"{kind: ConfigMap}": "a", "{kind: ConfigMap, name: old}": "old"} {
 		c, err := scoped(t, `{revision: b}`, `{name: a, scope: revision, lock: {migrateFrom: `+from+`}}`)

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Every field of a configuration stands in one of these tables. The table says what becomes of
-// a change while a process runs; see Plan.
+// Every field of a configuration is in one of these tables. The table decides what a change
+// does to a running process; see Plan.
 
-// ofProcess are the fields that a process keeps from its start to its end. Each function
+// ofProcess are the fields that a process keeps from start to end. Each function
 // returns a pointer to the field.
 var ofProcess = []struct {
 	field string
@@ -20,7 +20,7 @@ var ofProcess = []struct {
 	{fieldLocation, func(c *Configuration) any { return &c.Member.Location }},
 	{"member.weight", func(c *Configuration) any { return &c.Member.Weight }},
 	{"metrics.address", func(c *Configuration) any { return &c.Metrics }},
-	// Sessions have these. What elections have of the others is exchanged with them.
+	// The session uses these. The other timings belong to elections and change with them.
 	{"timing.leaseDuration", func(c *Configuration) any { return &c.Timing.LeaseDuration }},
 	{"timing.renewInterval", func(c *Configuration) any { return &c.Timing.RenewInterval }},
 	{"timing.drift", func(c *Configuration) any { return &c.Timing.Drift }},
@@ -33,8 +33,8 @@ func (c *Configuration) keep(inForce *Configuration) {
 	}
 }
 
-// ofElection are the fields by which two elections of one name differ. Each function returns
-// something that can be compared.
+// ofElection are the fields in which two elections of one name may differ. Each function returns
+// a comparable value.
 var ofElection = []struct {
 	field string
 	of    func(*Election) any
@@ -63,7 +63,7 @@ var ofElection = []struct {
 	{"runners", func(e *Election) any { return digestOf(e.Runners) }},
 }
 
-// differences are the fields in which two elections of one name are not the same.
+// differences are the fields in which two elections of one name differ.
 func differences(before, after *Election) (fields []string) {
 	for _, f := range ofElection {
 		if f.of(before) != f.of(after) {

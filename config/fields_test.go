@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// wrongs has a wrong value of every field that a document may have, and what is said.
+// wrongs has a wrong value for every field of a document, and the error.
 var wrongs = []struct{ field, text, want string }{
 	{"apiVersion", "apiVersion: primacy.dev/v2\nkind: PrimacyConfiguration\nelections: []",
 		"f:1:13: apiVersion: is not of a kind that Primacy knows (write apiVersion: primacy.dev/v1alpha1)"},

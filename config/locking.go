@@ -8,16 +8,16 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Two members that know different configurations of one election keep each other out by a
-// lock that both of them hold while they lead. A change that leaves them none is refused:
-// some member is always the first to take it up.
+// Two members with different configurations of one election keep each other out by a
+// lock that both hold while they lead. We refuse a change that leaves no such lock, because
+// members take a change up one after the other.
 
 // names are all locks that an election's leader holds, in the order in which it takes them; nil
-// for an election that is disabled.
+// for a disabled election.
 func (e *Election) names() []LockName {
 	own := LockName{e.Lock.Kind, e.Lock.Name}
 	switch {
-	case e.Disabled: // whoever has it so wants them all to work at once
+	case e.Disabled: // all members with this configuration work at once
 		return nil
 	case e.Lock.MigrateFrom == nil:
 		return []LockName{own}
@@ -27,8 +27,8 @@ func (e *Election) names() []LockName {
 
 func (l LockName) String() string { return l.Kind + "/" + l.Name }
 
-// refuseLock says why an election must not take the place of the one before: they have no lock in
-// common, or turn a migration round.
+// refuseLock says why an election must not replace its earlier form: the two have no lock in
+// common, or reverse a migration.
 func (c *Configuration) refuseLock(before, after *Election) strict.Errors {
 	was, is := before.names(), after.names()
 	if was == nil || is == nil {
@@ -54,7 +54,7 @@ func (c *Configuration) refuseLock(before, after *Election) strict.Errors {
 		fmt.Sprintf("add %s until every member has taken it up; or take the election out, and put it back when no member has it any more", migration(last, after)))}
 }
 
-// migration is what to write so that an election moves from a lock.
+// migration is the setting that makes an election move from a lock; it goes into a hint.
 func migration(from LockName, e *Election) string {
 	var fields []string
 	if from.Kind != e.Lock.Kind {
@@ -66,8 +66,8 @@ func migration(from LockName, e *Election) string {
 	return "migrateFrom: {" + strings.Join(fields, ", ") + "}"
 }
 
-// refuseScope says why an election must not begin that seems new, but is an earlier one in
-// another scope.
+// refuseScope says why an election must not begin: its name is new, but only because an earlier
+// election changed its scope.
 func (c *Configuration) refuseScope(before *Configuration, e *Election) strict.Errors {
 	for i := range before.Elections {
 		old := &before.Elections[i]
@@ -88,7 +88,7 @@ func (c *Configuration) refuseScope(before *Configuration, e *Election) strict.E
 // written is the name as the document has it.
 func (e *Election) written() string { return strings.TrimSuffix(e.Name, e.Suffix) }
 
-// renamed warns of an election that is new and has the lock of one that is removed.
+// renamed warns of a new election that has the lock of a removed one.
 func renamed(e *Election, inForce *Configuration, removed map[string]*Election) (notes []string) {
 	for i := range inForce.Elections {
 		old := &inForce.Elections[i]
@@ -101,7 +101,7 @@ func renamed(e *Election, inForce *Configuration, removed map[string]*Election) 
 	return notes
 }
 
-// mixed warns of what holds while some members have the election before, and some the one after.
+// mixed warns of effects that last while some members have the old form of the election and some the new one.
 func mixed(before, after *Election) (notes []string) {
 	const until = "until every member has taken this up, "
 	if before.Disabled && !after.Disabled {

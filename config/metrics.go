@@ -9,8 +9,8 @@ type metricsDoc struct {
 	Address string `yaml:"address" strict:"required"`
 }
 
-// metrics resolves where metrics are served: on loopback only, since they are served to
-// whoever asks.
+// metrics resolves the address that serves metrics: loopback only, since there is no
+// authentication.
 func (r *resolver) metrics(doc *metricsDoc) {
 	if doc == nil {
 		return

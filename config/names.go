@@ -49,7 +49,7 @@ func (r *resolver) name(field, value string, f form) bool {
 	return false
 }
 
-// word checks a word that a registry looks up; absent, it is the default.
+// word checks a word that a registry looks up later; if absent, it returns otherwise.
 func (r *resolver) word(field, value, otherwise string) string {
 	if !r.given(field) {
 		return otherwise
@@ -60,7 +60,7 @@ func (r *resolver) word(field, value, otherwise string) string {
 	return value
 }
 
-// oneOf checks a word against those there are; absent, it is the first.
+// oneOf checks that a word is one of words; if absent, it returns the first of them.
 func (r *resolver) oneOf(field, value string, words ...string) string {
 	if !r.given(field) {
 		return words[0]

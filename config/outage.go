@@ -9,21 +9,21 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Outage says what becomes of a term while the API server cannot be reached.
+// Outage says what happens to a term while the API server cannot be reached.
 type Outage string
 
 const (
 	// OutageStop: its work stops in time, as if the lock were lost.
 	OutageStop Outage = "stop"
-	// OutageFailopen: it goes on until something says that the lock is another's, or for
-	// FailopenFor. Two members may work at once.
+	// OutageFailopen: its work goes on for FailopenFor, or until the member learns that another
+	// holds the lock. Two members may work at once.
 	OutageFailopen Outage = "failopen"
 )
 
-// Unbounded is the FailopenFor of who goes on for as long as the outage lasts.
+// Unbounded as FailopenFor: work goes on for as long as the outage lasts.
 const Unbounded time.Duration = math.MaxInt64
 
-// failopenLeases is FailopenFor, in leaseDurations, where nothing is said.
+// failopenLeases is the default of FailopenFor, in leaseDurations.
 const failopenLeases = 10
 
 const wordUnbounded = "unbounded"

@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Ranges and outages are read, defaulted, written down again, and part of the digest.
+// Ranges and outages are read, defaulted, in the canonical form, and part of the digest.
 func TestOutage(t *testing.T) {
 	head := "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nelections: [{name: a"
 	digests := map[string]string{}
@@ -49,7 +49,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// What a session cannot renew is refused where one is asked for.
+// renewal: session is refused for locks that a session cannot renew.
 func TestNotBySession(t *testing.T) {
 	for text, want := range map[string]string{
 		"range: true":      "ranges are made of the renewals of the lock itself",

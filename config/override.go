@@ -48,9 +48,9 @@ func (o overrides) apply(doc *document) sources {
 	return from
 }
 
-// ErrorAt makes an error about a field, for checks that only the caller can make. Its
-// place is the node; without a node, the field in the document or, if it is not
-// written there, the block around it.
+// ErrorAt makes an error about a field, for checks that only the caller can make. The error's
+// place is the node; if node is nil, the field in the document or, if the document lacks the
+// field, the block around it.
 func (c *Configuration) ErrorAt(node *yaml.Node, field, problem, hint string) error {
 	return c.errorAt(node, field, problem, hint)
 }
@@ -67,7 +67,7 @@ func (c *Configuration) errorAt(node *yaml.Node, field, problem, hint string) *s
 	return e
 }
 
-// Within turns the error of whoever decoded a block into one with file, line and the
+// Within takes an error from decoding a block and adds file, line and the
 // whole path. A nil error stays nil.
 func (c *Configuration) Within(b Block, err error) error {
 	return strict.Rebase(err, c.File, b.Field, b.Node)

@@ -9,8 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Overview shows for each election what it tolerates and how long a takeover takes at worst,
-// and what that many members ask of the API in quiet times, for people.
+// Overview is a text for people: which outage each election tolerates, how long a takeover takes
+// at worst, and how many requests that many members send while nothing moves.
 func (c *Configuration) Overview(members int) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -45,7 +45,7 @@ func (e *Election) tolerated() string {
 	return (t.Validity() + e.FailopenFor - t.StopGrace - t.RenewInterval).String() + " (failopen)"
 }
 
-// afterCrash is at worst: the first in line do not come either.
+// afterCrash is the worst case: the first in line are gone, too.
 func (e *Election) afterCrash() string {
 	t := e.Timing
 	return fmt.Sprintf("%v = leaseDuration %v x (1 + drift %v) + 3 x nominateDelay %v",
@@ -54,7 +54,7 @@ func (e *Election) afterCrash() string {
 
 func (e *Election) planned() string {
 	t := e.Timing
-	if e.Range { // what is left of a range is waited out
+	if e.Range { // the successor waits for the end of the last range
 		return fmt.Sprintf("%v = the longer of leaseDuration %v and stopGrace %v, + nominateDelay %v",
 			max(t.LeaseDuration, t.StopGrace)+t.NominateDelay, t.LeaseDuration, t.StopGrace, t.NominateDelay)
 	}

@@ -41,8 +41,8 @@ func Read(path string) ([]byte, error) {
 	return readAll(f)
 }
 
-// readFile is Read for a path where anything may stand by now: to open a pipe that nobody writes
-// to must not block.
+// readFile is Read for a path that may be anything by now: opening a pipe without a writer
+// must not block.
 func readFile(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -66,9 +66,10 @@ func readAll(f *os.File) ([]byte, error) {
 	return data, nil
 }
 
-// Survey reads a document as Parse does. Beside the mistakes it returns what has none: elections,
-// and the source of the preferred revision; nil where a mistake leaves nothing to be told. So
-// whoever decodes these can tell more mistakes. No election is without one while timing is not.
+// Survey reads a document as Parse does. Along with the mistakes it returns the parts without any:
+// elections, and the source of the preferred revision. The caller can decode these to find more
+// mistakes. A mistake in timing removes all elections. The result is nil if the document is not
+// one of ours.
 func Survey(filename string, data []byte) (*Configuration, error) {
 	root, err := open(filename, data)
 	if err != nil {
@@ -97,8 +98,8 @@ func open(filename string, data []byte) (*yaml.Node, error) {
 	return root, strict.Rebase(err, filename, "", nil)
 }
 
-// resolve fills in and checks a document. process is what is in force in one that runs; nil for
-// one that starts.
+// resolve fills in and checks a document. process is the configuration in force in a running
+// process; nil for one that starts.
 func resolve(filename string, root *yaml.Node, over overrides, process *Configuration) (*Configuration, error) {
 	c, err := survey(filename, root, over, process)
 	if err != nil {
@@ -107,7 +108,7 @@ func resolve(filename string, root *yaml.Node, over overrides, process *Configur
 	return c, nil
 }
 
-// survey resolves what can be decoded, whatever cannot.
+// survey resolves the parts that can be decoded, even if others cannot.
 func survey(filename string, root *yaml.Node, over overrides, process *Configuration) (*Configuration, error) {
 	doc := document{Member: memberDoc{Weight: DefaultWeight}}
 	undecoded := within(strict.Decode(root, &doc), "", nil)

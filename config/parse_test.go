@@ -122,7 +122,7 @@ elections:
 }
 
 func TestTimingThatFitsNobody(t *testing.T) {
-	// An election that inherits what is impossible is not blamed a second time.
+	// An impossible timing of the document is not reported again for each election that inherits it.
 	_, err := config.Parse("f", []byte(header+"group: edge\ntiming: {drift: 0.3}\nelections: [{name: a}, {name: b, priority: {minHold: 1s}}]"))
 	const want = "f:4:17: timing.drift: no renewal may fail: leaseDuration 15s x (1 - drift 0.3) - stopGrace 5s = 5.5s, which must be at least 2 x renewInterval 3s = 6s (leaseDuration: 16s or more would do, or stopGrace: 4.5s or less)"
 	if err == nil || err.Error() != want {
@@ -248,8 +248,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A chain, what runners do and their order are part of what an election is: others make
-// another election.
+// A change of a chain, of runners or of their order changes the digest.
 func TestDigests(t *testing.T) {
 	seen := map[string]string{}
 	for _, election := range []string{

@@ -8,32 +8,32 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Plan is what becomes of a process when it takes up another document. It is judged whole:
-// there is one only where all of it can be carried out.
+// Plan is what a running process does when it takes up another document. A plan exists only if
+// the process can carry out all of it.
 type Plan struct {
-	// Next is what is in force afterwards: what the document says, but for what the process
-	// keeps until its end.
+	// Next is the configuration in force afterwards: the document's, except for the fields that
+	// the process keeps until its end.
 	Next *Configuration
-	// DefaultRevision: the source of the preferred revision is exchanged, without any stop.
+	// DefaultRevision: the source of the preferred revision changes; no work stops.
 	DefaultRevision bool
 	// Steps has one for each election: those of Next in their order, then those that are
 	// removed.
 	Steps []Step
-	// Restarts are what takes effect when a process is started with the document.
+	// Restarts are the changes that take effect only when a process starts with the document.
 	Restarts []Restart
 }
 
-// Verb is what becomes of an election.
+// Verb is what a Step does to an election.
 type Verb int
 
 const (
-	// Keep: nothing.
+	// Keep: nothing changes.
 	Keep Verb = iota + 1
 	// Add: this member takes part in it from now on.
 	Add
-	// Exchange: its work stops and its lock is released; then it is taken up as it is now.
+	// Exchange: its work stops, the member releases its lock, and takes part in its new form.
 	Exchange
-	// Remove: its work stops and its lock is released.
+	// Remove: its work stops and the member releases its lock.
 	Remove
 )
 
@@ -51,26 +51,26 @@ func (v Verb) String() string {
 	return "invalid"
 }
 
-// Step is what becomes of one election.
+// Step is what happens to one election.
 type Step struct {
 	Election string
 	Verb     Verb
-	// Fields are those that differ, of an election that is exchanged.
+	// Fields are those that differ, if the Verb is Exchange.
 	Fields []string
-	// Notes say what is so until every member has taken the document up.
+	// Notes say what to expect until every member has taken the document up.
 	Notes []string
 }
 
 // Restart is a field whose change waits for a restart.
 type Restart struct {
 	Field string
-	// InForce is what the process keeps, Written what the document says.
+	// InForce is the value that the process keeps, Written the document's.
 	InForce, Written string
-	// Line is where the document says it; zero where it does not.
+	// Line is the field's line in the document; zero if it is not there.
 	Line int
 }
 
-// Text says what is kept and what is written, and where.
+// Text names both values, and the line.
 func (r Restart) Text() string {
 	text := fmt.Sprintf("%s stays, %s is written", r.InForce, r.Written)
 	if r.Line != 0 {
@@ -95,9 +95,9 @@ func (p *Plan) Named(v Verb) []string {
 	return names
 }
 
-// NewPlan plans how a process in which one configuration is in force takes up the one that is
-// written. It depends on nothing else. The error is a strict.Errors with the place of everything
-// that cannot be in force.
+// NewPlan plans how a process with the configuration inForce takes up written. The result depends
+// on nothing else. The error is a strict.Errors with the place of each part that the process must
+// refuse.
 func NewPlan(inForce, written *Configuration) (*Plan, error) {
 	next, err := written.resolvedFor(inForce)
 	if err != nil {
@@ -147,8 +147,8 @@ func NewPlan(inForce, written *Configuration) (*Plan, error) {
 	return p, nil
 }
 
-// lineOf is the line of a field, or of what it follows from; zero where the document says
-// nothing.
+// lineOf is the line of a field, or of the profile that sets it; zero if the document has
+// neither.
 func (c *Configuration) lineOf(field string) int {
 	if c.sources[field] != "" {
 		return 0
@@ -165,7 +165,7 @@ func (c *Configuration) lineOf(field string) int {
 	return 0
 }
 
-// shown is the value that a pointer leads to, for people.
+// shown is the value behind a pointer, for people.
 func shown(pointer any) string {
 	v := reflect.ValueOf(pointer).Elem()
 	if v.IsZero() {

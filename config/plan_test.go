@@ -21,8 +21,7 @@ const (
 	refused   = "refused"
 )
 
-// changes has an edit of every field, and what it leads to. The first line of the document
-// comes before the elections; what is not said is left out.
+// changes has an edit of every field, and what it leads to.
 var changes = []struct{ field, before, after, want string }{
 	{"apiVersion", "", "", keeps}, // there is one
 	{"kind", "", "", keeps},
@@ -83,7 +82,7 @@ var changes = []struct{ field, before, after, want string }{
 	{"elections[0].runners[0]", "runners: [{name: w, exec: {a: b}}]", "runners: [{name: w, exec: {a: c}}]", exchanges},
 }
 
-// documentOf has one line of its own, for the document or for its election.
+// documentOf is a small document with one line added, at its top or in its election.
 func documentOf(field, line string) []byte {
 	group, of := "group: g\n", "elections: [{name: e}]\n"
 	switch {
@@ -143,8 +142,7 @@ func outcome(t *testing.T, field, before, after string) string {
 	return strings.Join(all, ", ")
 }
 
-// Every field that a document may have is classified: what a change of it leads to is written
-// down, and so it is.
+// Every field of a document has a row in changes, and a change of it does what the row says.
 func TestEveryFieldIsClassified(t *testing.T) {
 	missing := map[string]bool{}
 	fieldsIn(reflect.TypeFor[document](), "", missing)
@@ -185,7 +183,7 @@ func fieldsIn(of reflect.Type, path string, into map[string]bool) {
 	}
 }
 
-// No field of what a document resolves to is left out of the tables: a change of each is seen.
+// The tables lack no field of a Configuration: a change of each is seen.
 func TestEveryFieldIsCompared(t *testing.T) {
 	text := "group: g\nmetrics: {address: '127.0.0.1:1'}\ndefaultRevision: a\nelections: [{name: e, lock: {sharedWith: client-go, migrateFrom: {name: x}}, priority: {chain: [weight]}, runners: [{name: w, exec: {}}]}]\n"
 	fresh := func() *Configuration {
@@ -197,7 +195,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 	}
 	ignored := map[string]bool{ // where it stands in the document
 		"File": true, "Elections[0].Field": true, "Elections[0].Node": true, "Elections[0].Lock.Node": true,
-		// What elections have of the document's timing is compared there.
+		// Elections inherit these, and are compared by them.
 		"Timing.StopGrace": true, "Timing.NominateDelay": true, "Timing.PreemptDelay": true, "Timing.MinHold": true, "Timing.StandDown": true,
 		"DefaultRevision.Field": true, "Elections[0].Runners[0].Block.Field": true, "Elections[0].Runners[0].Entry": true,
 	}
@@ -253,7 +251,7 @@ func other(t *testing.T, path string, v reflect.Value) {
 	}
 }
 
-// Two members keep each other out by a lock that both hold. What leaves them none is refused,
+// Two members keep each other out by a lock that both hold. A change that leaves none is refused,
 // with the place and a way that works.
 func TestPlanOfLocks(t *testing.T) {
 	for _, tt := range []struct{ before, after, want string }{
@@ -290,8 +288,8 @@ func TestPlanOfLocks(t *testing.T) {
 	}
 }
 
-// What does not go together with the session of the process is refused, though a start would
-// take it.
+// A timing that does not fit the session of the process is refused, though a new process would
+// accept it.
 func TestPlanKeepsTheSession(t *testing.T) {
 	doc := func(timing, election string) *Configuration {
 		c, err := Parse("f", []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: g\ntiming: "+timing+"\nelections: [{name: e, "+election+"}]\n"))

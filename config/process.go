@@ -13,16 +13,16 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Process is what one process of Primacy runs with: flags before environment, before
-// the file, before defaults.
+// Process holds the settings of one process of Primacy. Flags override the environment, that
+// the file, and that the defaults.
 type Process struct {
 	// Config is the path of the configuration; empty when none is used.
 	Config string
-	// Kubeconfig is empty where the client's own rules apply.
+	// Kubeconfig is empty if the client's own rules apply.
 	Kubeconfig string
 	// Group may be empty when no configuration is used.
 	Group string
-	// Namespace is empty where that of the client's context applies.
+	// Namespace is empty if that of the client's context applies.
 	Namespace string
 	Revision  string
 	Location  record.Location
@@ -37,16 +37,16 @@ type Process struct {
 // scalar is one setting of the process. Elections are never among them.
 type scalar struct {
 	flag, env string
-	// field is where the file says it; empty where it does not.
+	// field is the same setting in the file; empty if the file has none.
 	field string
-	// otherwise is the default of what is not in the file.
+	// otherwise is the default of a setting that the file does not have.
 	otherwise string
 	usage     string
 }
 
-// scalars lists every name by which the process can be configured. Each variable is
-// bound by itself: with a common prefix a Service named primacy would configure it.
-// None may be a name that runners' children get.
+// scalars lists every flag and variable that configures the process. Each variable is
+// bound by itself: with a common prefix, the variables of a Service named primacy would count.
+// No variable may have a name that we also give to runners' children.
 var scalars = []scalar{
 	{flag: "config", env: "PRIMACY_CONFIG", usage: "path of the configuration"},
 	{flag: "kubeconfig", env: "PRIMACY_KUBECONFIG", usage: "path of the kubeconfig; by default KUBECONFIG, ~/.kube/config or the Pod's own"},
@@ -65,8 +65,8 @@ func AddFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// LoadProcess reads flags and environment, and the file that they name. Flags that the
-// set does not define are left out. A mistake is reported with its source: the flag,
+// LoadProcess reads flags and environment, and the file that they name. It ignores flags that the
+// set does not define. An error names the source of the mistake: the flag,
 // the variable, or file and line.
 func LoadProcess(flags *pflag.FlagSet) (*Process, error) {
 	v, over, err := layers(flags)
@@ -100,8 +100,7 @@ func LoadProcess(flags *pflag.FlagSet) (*Process, error) {
 	return p, nil
 }
 
-// Parse reads a document as this process sees it: flags and environment replace what it
-// says.
+// Parse reads a document as this process sees it: flags and environment override it.
 func (p *Process) Parse(filename string, data []byte) (*Configuration, error) {
 	return parse(filename, data, p.over)
 }
@@ -111,7 +110,7 @@ func (p *Process) take(c *Configuration) {
 	p.Revision, p.Location = c.Member.Revision, c.Member.Location
 }
 
-// withoutFile checks what flags and environment say where there is no document.
+// withoutFile checks flags and environment if there is no document.
 func (p *Process) withoutFile() error {
 	var doc document
 	nothing := &yaml.Node{Kind: yaml.MappingNode}
@@ -156,8 +155,8 @@ func lookup(flags *pflag.FlagSet, name string) *pflag.Flag {
 	return flags.Lookup(name)
 }
 
-// source is who sets a scalar before the file does; empty when nobody does. An empty
-// variable counts as none.
+// source is the flag or variable that overrides the file; empty if none is set. An empty
+// variable counts as unset.
 func (s scalar) source(flags *pflag.FlagSet) string {
 	if f := lookup(flags, s.flag); f != nil && f.Changed {
 		return "flag --" + s.flag
@@ -168,7 +167,7 @@ func (s scalar) source(flags *pflag.FlagSet) string {
 	return ""
 }
 
-// checkWords checks the settings that no document has.
+// checkWords checks the settings that a document cannot have.
 func checkWords(v *viper.Viper, flags *pflag.FlagSet) error {
 	allowed := map[string][]string{"log-level": {"debug", "info", "warn", "error"}, "log-format": {"json", "console"}}
 	var errs []error

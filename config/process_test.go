@@ -19,7 +19,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// unset takes the variables of whoever runs the tests away.
+// unset removes our variables from the environment of the test.
 func unset(t *testing.T) {
 	t.Helper()
 	for _, v := range os.Environ() {
@@ -133,8 +133,8 @@ func TestWithoutFile(t *testing.T) {
 	}
 }
 
-// What a Service named primacy injects into every Pod, and what runners' children get,
-// must not configure primacy.
+// The variables that a Service named primacy injects into every Pod, and those of runners'
+// children, must not configure primacy.
 func TestForeignVariables(t *testing.T) {
 	unset(t)
 	for _, name := range []string{

@@ -13,13 +13,13 @@ import (
 type resolver struct {
 	cfg  *Configuration
 	errs strict.Errors
-	// process is what a running process has in force; nil where one is started.
+	// process is the configuration in force in a running process; nil for one that starts.
 	process *Configuration
-	// undecoded are the fields that could not be decoded: they look as if they were not written.
+	// undecoded are the fields that could not be decoded: they look absent.
 	undecoded strict.Errors
 }
 
-// fail notes a mistake in one field, unless that could not be decoded.
+// fail records a mistake in one field, unless the field could not be decoded.
 func (r *resolver) fail(field, hint, problem string, args ...any) {
 	if slices.ContainsFunc(r.undecoded, func(e *strict.Error) bool { return holds(e.Field, field) || holds(field, e.Field) }) {
 		return
@@ -27,32 +27,32 @@ func (r *resolver) fail(field, hint, problem string, args ...any) {
 	r.errs = append(r.errs, r.cfg.errorAt(nil, field, fmt.Sprintf(problem, args...), hint))
 }
 
-// clash notes that fields of one block do not fit together, unless one of the block could not be
-// decoded: what seems not to fit may be what was meant.
+// clash records that fields of one block do not fit together, unless some field of the block could
+// not be decoded: with that field the block may be right.
 func (r *resolver) clash(field, hint, problem string, args ...any) {
 	if !r.obscure(blockOf(field)) {
 		r.fail(field, hint, problem, args...)
 	}
 }
 
-// obscure says whether something in a block could not be decoded.
+// obscure says whether some field of a block could not be decoded.
 func (r *resolver) obscure(block string) bool {
 	return slices.ContainsFunc(r.undecoded, func(e *strict.Error) bool { return blockOf(e.Field) == block })
 }
 
-// blockOf is the block of a document in which a field is: an election, or a key of the document.
+// blockOf is the block of the document that contains a field: an election, or a top-level key.
 func blockOf(field string) string {
 	block, _, _ := strings.Cut(field, ".")
 	return block
 }
 
-// holds says whether a field is another one, or has it within.
+// holds says whether outer is inner or contains it.
 func holds(outer, inner string) bool {
 	rest, within := strings.CutPrefix(inner, outer)
 	return within && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// leaveOut takes out what the mistakes are in, and what builds on it.
+// leaveOut removes the parts with mistakes, and what depends on them.
 func (c *Configuration) leaveOut(errs strict.Errors) {
 	wrong := map[string]bool{}
 	for _, e := range errs {
@@ -64,7 +64,7 @@ func (c *Configuration) leaveOut(errs strict.Errors) {
 	c.Elections = slices.DeleteFunc(c.Elections, func(e Election) bool { return wrong[e.Field] || wrong["elections"] || wrong["timing"] })
 }
 
-// given says whether the document or a setting has the field.
+// given says whether the document, a flag or a variable sets the field.
 func (r *resolver) given(field string) bool {
 	_, written := strict.Lookup(r.cfg.root, field)
 	return written || r.cfg.sources[field] != ""

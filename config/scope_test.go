@@ -32,7 +32,7 @@ func TestScopeRevision(t *testing.T) {
 	}
 }
 
-// Names that no object can have are refused before anybody tries.
+// Names that no object can have are refused in the document.
 func TestScopeRevisionChecksNames(t *testing.T) {
 	name := strings.Repeat("n", 60)
 	for _, tt := range []struct{ member, election, want string }{

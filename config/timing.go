@@ -12,7 +12,7 @@ import (
 // maxTiming keeps sums of timings far from overflow.
 const maxTiming = 365 * 24 * time.Hour
 
-// timing resolves the document's timing: the profile, then what is set by itself.
+// timing resolves the document's timing: the profile, then single keys.
 func (r *resolver) timing(doc timingDoc) {
 	const at = "timing"
 	base, _ := record.Profile(record.DefaultProfile)
@@ -26,9 +26,8 @@ func (r *resolver) timing(doc timingDoc) {
 	r.cfg.Timing = base
 }
 
-// electionTiming resolves an election's timing: the document's, replaced by a profile of
-// the election's own, then what the election sets by itself. Drift stays the document's,
-// since it is about clocks.
+// electionTiming resolves an election's timing: the document's, or the election's own profile,
+// then the election's single keys. Drift stays the document's, since it is about clocks.
 func (r *resolver) electionTiming(at string, doc *electionDoc) record.Timing {
 	timing, priority := at+".timing", at+".priority"
 	t := r.cfg.Timing
@@ -81,7 +80,7 @@ func (doc timingDoc) durations(t *record.Timing) {
 	}
 }
 
-// blame reports what of a timing cannot be kept, at the first of the blocks that sets it.
+// blame reports impossible timings, each at the first of the blocks that sets it.
 func (r *resolver) blame(errs []record.TimingError, t record.Timing, blocks []string, otherwise string) {
 	if r.obscure("timing") {
 		return
@@ -95,8 +94,8 @@ func (r *resolver) blame(errs []record.TimingError, t record.Timing, blocks []st
 	}
 }
 
-// setter is the field to blame. Renewals that do not fit may be the fault of all that
-// they have to fit with.
+// setter is the field to blame. If renewals do not fit, each of the timings in that sum may be
+// at fault.
 func (r *resolver) setter(field string, blocks []string, otherwise string) string {
 	candidates := []string{field}
 	if field == "renewInterval" {
@@ -131,7 +130,7 @@ func timingHint(t record.Timing, e record.TimingError) string {
 	return hint
 }
 
-// impossible is what of a timing cannot be kept.
+// impossible lists the parts of a timing that no member can keep.
 func impossible(t record.Timing) []record.TimingError {
 	var errs []record.TimingError
 	for _, f := range durationsOf(t) {

@@ -10,22 +10,22 @@ import (
 	"github.com/primacy-dev/primacy/internal/watchfile"
 )
 
-// What was refused, or could not be read, is tried again though nothing stirs: its cause may
-// lie outside the file. The wait doubles.
+// Watch retries a file that it could not read or that take refused, even if the file does not
+// change: the cause may lie outside the file. The wait doubles.
 const (
 	firstAgain = 5 * time.Second
 	lastAgain  = 5 * time.Minute
 )
 
-// Watch has take get what the file says, now and whenever that changes, until ctx ends; then
-// it returns nil. It calls both functions from its own goroutine's stack, one call at a time.
+// Watch calls take with the configuration in the file, now and whenever it changes, until ctx
+// ends; then it returns nil. It calls both functions on the caller's goroutine, one at a time.
 //
-// What take gets is valid as a whole. With an error take refuses it. Watch offers the same again
-// after a wait, and when the file says it in other words. It does not offer what says the same as
-// what was taken, except after an error, which that ends. An error, of the file or of take, goes
-// to refuse once, until another one comes.
+// take gets only valid configurations, and refuses one by returning an error. Watch then offers it
+// again after a wait, and whenever the bytes of the file change. It does not offer a configuration
+// equal to the one last taken, except after an error, to end that state. It passes each error, of
+// the file or of take, to refuse once, until a different one comes.
 //
-// It watches the file's directory, so it sees files that are replaced and the links
+// It watches the file's directory, so it sees replaced files, and the links
 // that kubelet swaps in the mount of a ConfigMap. It returns an error when it cannot
 // watch at all: the directory is missing, or goes away.
 func Watch(ctx context.Context, path string, take func(*Configuration) error, refuse func(error)) error {
@@ -33,8 +33,8 @@ func Watch(ctx context.Context, path string, take func(*Configuration) error, re
 	return w.run(ctx)
 }
 
-// Watch is like the function Watch for the file of this process: flags and environment
-// replace what the file says, and nothing is offered until it differs from what was loaded.
+// Watch is like the function Watch for the file of this process. Flags and environment
+// override the file, and take gets nothing until the file differs from the loaded configuration.
 func (p *Process) Watch(ctx context.Context, take func(*Configuration) error, refuse func(error)) error {
 	if p.Configuration == nil {
 		return errors.New("watch configuration: the process has none")
@@ -52,11 +52,11 @@ type watcher struct {
 	settle     time.Duration
 	firstAgain time.Duration
 
-	current *Configuration // what was taken last; nil at first
+	current *Configuration // the one last taken; nil at first
 	bytes   [sha256.Size]byte
-	failure string // the last error, unless ended
-	// due is when to look at the file though nothing stirs, zero where nothing was refused; again
-	// is the wait until then.
+	failure string // the last error; empty once a configuration was taken
+	// due is when to look again even if the directory is quiet; zero without a failure. again is
+	// the wait until then.
 	due   time.Time
 	again time.Duration
 }
@@ -72,7 +72,7 @@ func (w *watcher) run(ctx context.Context) error {
 	return nil
 }
 
-// look reads the file and offers what is new.
+// look reads the file and offers a new configuration.
 func (w *watcher) look() {
 	data, err := readFile(w.path)
 	if err != nil {
@@ -96,7 +96,7 @@ func (w *watcher) look() {
 	w.current, w.failure, w.due = c, "", time.Time{}
 }
 
-// fail tells why nothing was taken, unless that was told last, and sets the time of the next look.
+// fail reports why nothing was taken, unless that was the last report, and sets the time of the next look.
 func (w *watcher) fail(err error) {
 	w.again = min(2*w.again, lastAgain)
 	if text := err.Error(); text != w.failure {

@@ -56,7 +56,7 @@ func elections(t *testing.T, d delivery) string {
 	return strings.Join(names, " ")
 }
 
-// replace puts a file in the place of another in one step.
+// replace replaces a file atomically.
 func replace(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
@@ -82,7 +82,7 @@ func TestWatchFile(t *testing.T) {
 	if d := <-got; d.c != nil || d.err == nil || !strings.Contains(d.err.Error(), path+":4:14: elections[0].nmae: unknown field") {
 		t.Error(d.err)
 	}
-	// The error ends, though all is as before it.
+	// An equal configuration is offered once, to end the error.
 	replace(t, path, head+"elections: [{name: b}]")
 	if names := elections(t, <-got); names != "b" {
 		t.Error(names)
@@ -177,8 +177,8 @@ func TestWatchSaysNothingTwice(t *testing.T) {
 	}
 }
 
-// A configuration that was refused is offered again, in other words and by itself: the cause
-// may lie outside the file. What is refused for the same cause is said once.
+// Watch offers a refused configuration again after other bytes and after a wait: the cause
+// may lie outside the file. It reports the same cause once.
 func TestWatchOffersAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "primacy.yaml")
 	replace(t, path, head+"elections: [{name: a}]")
@@ -223,8 +223,7 @@ func TestWatchOffersAgain(t *testing.T) {
 	}
 }
 
-// What stands in the file's place may be something that nobody writes to: the watch goes on,
-// and ends when it is told to.
+// The path may be a pipe that nobody writes to: the watch goes on, and ends with its context.
 func TestWatchIsNotHeldUpByAPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "primacy.yaml")
 	replace(t, path, head+"elections: [{name: a}]")

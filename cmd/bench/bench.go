@@ -18,11 +18,11 @@ import (
 type bench struct {
 	options options
 	clock   clock.Clock
-	// dir is a temporary folder; spans, the one in it that the workers write to.
+	// dir is a temporary folder; spans is its subfolder that the workers write to.
 	dir, spans string
-	// config is the file of members that join.
+	// config is the configuration file of members that join.
 	config string
-	// failing is a file that makes stopwatches of the revision that it names fail; empty for
+	// failing is a file; stopwatches of the revision that it names fail. Empty for
 	// none.
 	failing string
 	cluster *cluster
@@ -62,7 +62,7 @@ func (b *bench) close() {
 	}
 }
 
-// printVerdict says what the judge found; anything wrong is an error.
+// printVerdict prints the judge's findings; it returns an error if anything is wrong.
 func printVerdict(v verdict) error {
 	fmt.Printf("terms %d, overlaps %d (%v in all), falling tokens %d\n", v.terms, len(v.overlaps), v.overlapping(), len(v.falling))
 	for _, o := range v.overlaps {
@@ -77,8 +77,8 @@ func printVerdict(v verdict) error {
 	return nil
 }
 
-// until waits until every one of the elections has a worker that began after since, and
-// returns how long after since each first did.
+// until waits until each election has a worker that began after since, and
+// returns how long after since the first of each began.
 func (b *bench) until(ctx context.Context, what string, since record.Instant, elections []string) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -115,7 +115,7 @@ func (b *bench) until(ctx context.Context, what string, since record.Instant, el
 	}
 }
 
-// working are the spans that are going on now: the last of each election.
+// working are the present spans: the last of each election.
 func (b *bench) working() (map[string]span.Span, error) {
 	spans, err := span.Read(b.spans)
 	if err != nil {
@@ -130,7 +130,7 @@ func (b *bench) working() (map[string]span.Span, error) {
 	return last, nil
 }
 
-// ofMember are the elections whose present worker is the member's.
+// ofMember are the elections for which the member works now.
 func (b *bench) ofMember(m *member) ([]string, error) {
 	last, err := b.working()
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// namespace is where the members of whole processes meet, and preferences the ConfigMap in
-// which they look for the preferred revision.
+// namespace is the namespace of members that run the whole program; preferences is the ConfigMap from
+// which they read the preferred revision.
 const (
 	namespace   = "bench"
 	preferences = "primacy-revisions"
@@ -37,7 +37,7 @@ type cluster struct {
 	kubeconfig string
 	config     *rest.Config
 	core       *coreclient.CoreV1Client
-	// references counts what was made for measuring the API server alone.
+	// references counts the objects and namespaces made to measure the API server alone.
 	references int
 }
 
@@ -46,7 +46,7 @@ func startCluster(ctx context.Context, o options, dir string) (*cluster, error) 
 	c := &cluster{kubeconfig: filepath.Join(dir, "kubeconfig")}
 	c.process = exec.Command(o.devcluster, "--kubeconfig", c.kubeconfig, fmt.Sprintf("--fsync=%v", o.fsync))
 	c.process.Stderr = os.Stderr
-	stdin, err := c.process.StdinPipe() // it ends when we do
+	stdin, err := c.process.StdinPipe() // it closes when we end, which ends the server
 	if err != nil {
 		return nil, fmt.Errorf("devcluster: %w", err)
 	}
@@ -83,12 +83,12 @@ func (c *cluster) makeNamespace(ctx context.Context, name string) error {
 }
 
 func (c *cluster) close() error {
-	_ = c.stdin.Close() // its end is what matters
+	_ = c.stdin.Close() // an error does not matter: the server sees the end of input either way
 	_ = c.process.Process.Signal(syscall.SIGTERM)
 	return c.process.Wait()
 }
 
-// store is a way of its own to the locks of the namespace.
+// store is a store of the locks of the namespace, with a client of its own.
 func (c *cluster) store(namespace string) (lock.Store, error) {
 	client, err := lease.NewClient(c.config)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *cluster) store(namespace string) (lock.Store, error) {
 	return lease.In(client, namespace), nil
 }
 
-// prefer writes the preferred revision where the members look for it.
+// prefer writes the preferred revision to the ConfigMap that members read.
 func (c *cluster) prefer(ctx context.Context, namespace, revision string) error {
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: preferences}, Data: map[string]string{"default": revision}}
 	maps := c.core.ConfigMaps(namespace)
@@ -111,9 +111,9 @@ func (c *cluster) prefer(ctx context.Context, namespace, revision string) error 
 	return nil
 }
 
-// physical measures what the API server itself needs: a bare update, and an update until
-// another client's watch shows it, each after it was idle for so long. Each time it makes an
-// object of its own.
+// physical measures the API server alone: a bare update, and an update until
+// another client's watch shows it, each after the server was idle for that long. Each call makes a
+// new object.
 func (c *cluster) physical(ctx context.Context, n int, idle time.Duration) (update, event sample, err error) {
 	c.references++
 	name := fmt.Sprintf("reference-%d", c.references)

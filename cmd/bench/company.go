@@ -14,23 +14,23 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// patience is how long anything that should happen may take.
+// patience is how long we wait for anything.
 const patience = 5 * time.Minute
 
-// company is processes of one kind that take part in the same elections, in a namespace of
+// company is a set of processes of one kind that take part in the same elections, in a namespace of
 // their own.
 type company struct {
 	b               *bench
 	kind, namespace string
 	elections       int
 	args            []string
-	// members are those that live; gone the others, whose work counts too.
+	// members are the live processes; gone are the others, whose work counts, too.
 	members []*process
 	gone    []departed
 	joined  int
 }
 
-// departed is a process that has ended, at the instant at the latest.
+// departed is a process that had ended by that instant.
 type departed struct {
 	p  *process
 	at record.Instant
@@ -44,14 +44,14 @@ func (b *bench) newCompany(ctx context.Context, kind, namespace string, election
 	return &company{b: b, kind: kind, namespace: namespace, elections: elections, args: args}, nil
 }
 
-// withWork makes the members have runners, which write down when they begin and end.
+// withWork gives the members runners, which record when they begin and end.
 func (c *company) withWork() *company {
 	c.args = append(c.args, "-spans", "SPANS")
 	return c
 }
 
-// join starts one more member, and returns what it said of itself once it has seen who
-// leads each election: the first member, once it leads them all.
+// join starts one more member. It returns the member's state once that has seen who
+// leads each election; the first member's once it leads them all.
 func (c *company) join(ctx context.Context, args ...string) (*process, state, error) {
 	name := fmt.Sprintf("%s-%d", c.namespace, c.joined)
 	c.joined++
@@ -84,7 +84,7 @@ func (c *company) joinMany(ctx context.Context, n int) error {
 	return nil
 }
 
-// leader is the member that leads most.
+// leader is the member that leads the most elections.
 func (c *company) leader() (best *process, err error) {
 	most := 0
 	for _, p := range c.members {
@@ -102,7 +102,7 @@ func (c *company) leader() (best *process, err error) {
 	return best, nil
 }
 
-// end signals a member. It is no member any more then; wait must be called.
+// end signals a member and removes it from members. The caller must call wait.
 func (c *company) end(p *process, sig syscall.Signal) (wait func() error, err error) {
 	if err := p.cmd.Process.Signal(sig); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
@@ -143,7 +143,7 @@ func (c *company) led(ctx context.Context, among []*process, look time.Duration)
 	}
 }
 
-// close ends all members at once, so that none takes over from another.
+// close kills all members at once, so that none takes over from another.
 func (c *company) close() error {
 	var errs []error
 	for _, p := range c.members {
@@ -157,8 +157,8 @@ func (c *company) close() error {
 	return errors.Join(errs...)
 }
 
-// spans is what all runners wrote down so far. Work of a process that was killed is taken
-// to have gone on until the process was gone.
+// spans are the records of all runners so far. The work of a killed process counts until the
+// process was gone.
 func (c *company) spans() (all []span.Span, err error) {
 	now := c.b.clock.Now()
 	for _, d := range c.gone {
@@ -179,7 +179,7 @@ func (c *company) spans() (all []span.Span, err error) {
 }
 
 // begun waits until work has begun in each of the elections after since, and returns how long after, and
-// when. It has to wait because a member says that it leads before its runner has written down that it began.
+// when. It must wait because a member says that it leads before its runner has recorded the beginning.
 func (c *company) begun(ctx context.Context, since record.Instant, elections map[string]bool) (sample, map[string]record.Instant, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -217,7 +217,7 @@ func (c *company) all() map[string]bool {
 	return names
 }
 
-// worksOn are the elections that the process works on.
+// worksOn are the elections for which the process works.
 func worksOn(p *process) (map[string]bool, error) {
 	spans, err := readSpans(p.spans, 0)
 	if err != nil {
@@ -243,14 +243,14 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// readSpans reads what the runners of one process wrote down; those that did not end were
-// at work until then, at most.
+// readSpans reads the records of one process's runners. A span without an end lasts until the given
+// instant.
 func readSpans(file string, until record.Instant) ([]span.Span, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("runners' file: %w", err)
 	}
-	defer func() { _ = f.Close() }() // it was read
+	defer func() { _ = f.Close() }() // only read: nothing to lose
 	open := map[string]int{}
 	var spans []span.Span
 	lines := bufio.NewScanner(f)

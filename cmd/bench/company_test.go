@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// looking is a clock that is asked for the time at each look at what runners wrote down.
+// looking is a clock that counts looks: begun asks for the time at each look at the runners' records.
 type looking struct {
 	clock.Clock
 	looks int
@@ -24,7 +24,7 @@ func (l *looking) Now() record.Instant {
 	return l.Clock.Now()
 }
 
-// A member leads before its runner has written down that it began: what comes late counts as well.
+// A member leads before its runner has recorded the beginning: late records count as well.
 func TestBegunWaitsForTheRunners(t *testing.T) {
 	m := &process{name: "m", spans: filepath.Join(t.TempDir(), "m.spans")}
 	n, err := newNotes(m.spans)

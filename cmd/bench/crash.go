@@ -12,11 +12,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// apart is how far apart members of different companies are killed, so that their
+// apart is the time between kills of members of different companies, so that their
 // elections are not taken at the same moment.
 const apart = 300 * time.Millisecond
 
-// killed is a member that was killed, and what it worked on.
+// killed is a member that was killed, and the elections for which it worked.
 type killed struct {
 	since    record.Instant
 	of       map[string]bool
@@ -24,8 +24,8 @@ type killed struct {
 	wait     func() error
 }
 
-// kill kills the member that leads most. Where its renewals are watched, the others may not
-// be at work before the last one's validity has ended.
+// kill kills the member that leads most. If we watch its renewals, taken checks that the others
+// are not at work before the validity of the last one has ended.
 func (c *company) kill(ctx context.Context) (*killed, error) {
 	p, err := c.leader()
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *company) kill(ctx context.Context) (*killed, error) {
 	return k, err
 }
 
-// taken waits until all that the killed member led is led again, and says how long each
-// took, and how many were led before the validity of the dead had ended.
+// taken waits until all elections of the killed member are led again. It returns how long each
+// took, and how many were led before the dead member's validity had ended.
 func (c *company) taken(ctx context.Context, k *killed, validity time.Duration) (took sample, early int, err error) {
 	err = c.led(ctx, c.members, lookSeldom)
 	if k.renewals != nil {
@@ -163,7 +163,7 @@ func (b *bench) retakePhase(ctx context.Context, r *result, s size) (err error) 
 	if err := c.withWork().joinMany(ctx, 3); err != nil {
 		return err
 	}
-	alone, err := b.cluster.throughput(ctx, s.raw) // the members settle meanwhile
+	alone, err := b.cluster.throughput(ctx, s.raw) // meanwhile the members settle
 	if err != nil {
 		return err
 	}

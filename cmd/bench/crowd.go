@@ -25,22 +25,22 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 )
 
-// crowdMember is the first argument of a bench that is one member of many elections: a
-// Manager, and one line of JSON on its standard output for each line on its standard input.
+// crowdMember is the first argument with which bench runs as one member of many elections: a
+// Manager, which answers each line on its standard input with one line of JSON on its standard output.
 const crowdMember = "member"
 
-// state is what such a process says of itself.
+// state is such a process's answer about itself.
 type state struct {
 	Leads, Sees int
 	Goroutines  int
-	// CPU is what the process has used, user and system. Heap is what is left of it after a
-	// collection, which is made only when that is asked for.
+	// CPU is what the process has used, user and system. Heap is the heap after a
+	// collection, which the process makes only on request.
 	CPU  time.Duration
 	Heap uint64
 	Now  record.Instant
 }
 
-// electionName is that of the i-th election; electors of both kinds use it.
+// electionName is the name of the i-th election, for members of both kinds.
 func electionName(i int) string { return fmt.Sprintf("e%05d", i) }
 
 func runCrowdMember(args []string) error {
@@ -123,7 +123,7 @@ func runCrowdMember(args []string) error {
 	return nil
 }
 
-// answer says, on a goroutine that ends with the process, what is asked for.
+// answer answers requests on a goroutine that ends with the process.
 func answer(look func() state) {
 	go func() { // ends with the process: its parent holds the other end
 		in, out := bufio.NewScanner(os.Stdin), json.NewEncoder(os.Stdout)
@@ -137,18 +137,18 @@ func answer(look func() state) {
 			}
 			var used unix.Rusage
 			if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-				panic(err) // of oneself it cannot fail
+				panic(err) // cannot fail for our own process
 			}
 			s.CPU = time.Duration(used.Utime.Nano() + used.Stime.Nano())
 			s.Goroutines, s.Now = runtime.NumGoroutine(), clock.Boottime().Now()
 			if out.Encode(s) != nil {
-				return // nobody listens any more
+				return // the parent is gone
 			}
 		}
 	}()
 }
 
-// spanRunner writes down when it begins and ends.
+// spanRunner is a runner that records when it begins and ends.
 func spanRunner(file string) (election.Runner, error) {
 	if file == "" {
 		return nil, nil
@@ -164,7 +164,7 @@ func spanRunner(file string) (election.Runner, error) {
 	}), nil
 }
 
-// notes is the file in which the runners of one process write down when they begin and end,
+// notes is the file in which the runners of one process record when they begin and end,
 // a line each.
 type notes struct{ f *os.File }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// process is one process of a company, and the way to ask it.
+// process is one process of a company, with the pipes to ask it.
 type process struct {
 	name    string
 	spans   string
@@ -29,7 +29,7 @@ type process struct {
 	log     *os.File
 }
 
-// launch starts this very program again as the kind of process.
+// launch starts this program again as a process of that kind.
 func (b *bench) launch(kind, name string, args ...string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *process) failed(err error) error {
 	return fmt.Errorf("%s: %w\n%s", p.name, err, said[max(0, len(said)-2000):])
 }
 
-// until asks the process until done, and returns what it said then.
+// until asks the process until done, and returns its last answer.
 func (p *process) until(ctx context.Context, most time.Duration, done func(state) bool) (state, error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -105,7 +105,7 @@ func (p *process) until(ctx context.Context, most time.Duration, done func(state
 	}
 }
 
-// rss is the memory of the process that is resident, in bytes.
+// rss is the resident memory of the process, in bytes.
 func (p *process) rss() (uint64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

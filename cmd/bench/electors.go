@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// electorMember is the first argument of a bench that is one member made of client-go's
-// electors, one for each election, with client-go's defaults. They release what they hold
-// when they are told to end, as client-go does where that is asked for.
+// electorMember is the first argument with which bench runs as one member made of client-go's
+// electors, one for each election, with client-go's defaults and ReleaseOnCancel: they release their
+// locks at the end.
 const electorMember = "electors"
 
 func runElectors(args []string) error {
@@ -56,7 +56,7 @@ func runElectors(args []string) error {
 	var failed atomic.Pointer[error]
 	ended := make(chan struct{}, elections)
 	for i := range elections {
-		seen := false // by the elector's goroutine only, which calls one at a time
+		seen := false // used on the elector's goroutine only, which makes one call at a time
 		e, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 			Lock: &resourcelock.LeaseLock{
 				LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: electionName(i)},
@@ -67,7 +67,7 @@ func runElectors(args []string) error {
 			ReleaseOnCancel: true,
 			Callbacks: leaderelection.LeaderCallbacks{
 				OnStartedLeading: func(context.Context) {
-					// Its terms have no tokens.
+					// client-go's terms have no tokens.
 					if err := note("begin", electionName(i), 0); err != nil {
 						failed.Store(&err)
 					}

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// grid is a table: the first column says what, all others are figures.
+// grid is a table: the first column is text, all others are figures.
 type grid struct {
 	title  string
 	header []string
@@ -30,7 +30,7 @@ func (g *grid) text(to io.Writer) error {
 	return nil
 }
 
-// markdown is the table for a page.
+// markdown is the table as Markdown.
 func (g *grid) markdown() string {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
@@ -43,13 +43,13 @@ func (g *grid) markdown() string {
 	return b.String()
 }
 
-// The marks between which a page has the table.
+// The marks around the table in a page.
 const (
 	tableBegins = "<!-- what follows is written by: make bench-docs -->\n"
 	tableEnds   = "<!-- until here -->\n"
 )
 
-// writeInto replaces what the page has between its marks.
+// writeInto replaces the part of the page between its marks.
 func (r *result) writeInto(page string) error {
 	data, err := os.ReadFile(page)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *result) print(to io.Writer) error {
 	return nil
 }
 
-// preamble says what was measured on what.
+// preamble says when and on which machine we measured.
 func (r *result) preamble() string {
 	s := fmt.Sprintf("%s, %s run of %v on %d cores, which the API server and all members share; profile %s, fsync %v; load before %s, after %s.\n",
 		r.Began.Format("2006-01-02"), r.Size, r.Took, r.Cores, r.Profile, r.Fsync, load(r.LoadBefore), load(r.LoadAfter))
@@ -94,7 +94,7 @@ func (r *result) preamble() string {
 	return s
 }
 
-// load is the average over the last minute.
+// load is the load average over the last minute.
 func load(avg string) string { f, _, _ := strings.Cut(avg, " "); return f }
 
 func firstLine(s string) string { l, _, _ := strings.Cut(s, "\n"); return l }

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// settle is how long a company is left alone before it is measured.
+// settle is how long we leave a company alone before we measure it.
 const settle = 2 * time.Second
 
-// requestsIn counts, for that long, what the API server is asked about Leases in a second.
+// requestsIn measures, over a window, the requests for Leases per second.
 func (b *bench) requestsIn(ctx context.Context, window time.Duration) (float64, error) {
 	before, err := b.cluster.leaseRequests(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (b *bench) requestsIn(ctx context.Context, window time.Duration) (float64, 
 	return after.rate(before), nil
 }
 
-// idle measures what the members use, and what the API server is asked, for that long.
+// idle measures, over a window, what the members use and which requests they send.
 func (c *company) idle(ctx context.Context, who contender, base float64, window time.Duration) (found idle, err error) {
 	found = idle{Who: who, Elections: c.elections, Members: len(c.members)}
 	if err := pause(ctx, settle); err != nil {
@@ -39,7 +39,7 @@ func (c *company) idle(ctx context.Context, who contender, base float64, window 
 			return found, err
 		}
 	}
-	for i, p := range c.members { // after what the collections cost
+	for i, p := range c.members { // last, since these collections cost CPU
 		if before[i], err = p.ask("state"); err != nil {
 			return found, err
 		}
@@ -70,7 +70,7 @@ func (c *company) idle(ctx context.Context, who contender, base float64, window 
 	return found, nil
 }
 
-// crowdPhase lets one member win all elections, and others follow it: few and many of them.
+// crowdPhase lets one member win all elections while others follow, with few elections and with many.
 func (b *bench) crowdPhase(ctx context.Context, r *result, s size) error {
 	b.endMembers()
 	if _, err := b.crowd(ctx, r, s, primacy, crowdMember, "crowd", 1, []int{1}); err != nil {
@@ -127,8 +127,8 @@ func (b *bench) electorPhase(ctx context.Context, r *result, s size) error {
 	return nil
 }
 
-// crowd makes a company with so many members, in turn, and measures it each time. What it
-// returns is how its first member won the elections, with all requests that were answered
+// crowd makes a company, lets it grow to each of these numbers of members, and measures it each time. It
+// returns how the first member won the elections, with all requests answered
 // until then.
 func (b *bench) crowd(ctx context.Context, r *result, s size, who contender, kind, name string, n int, members []int, args ...string) (won cold, err error) {
 	c, err := b.newCompany(ctx, kind, fmt.Sprintf("%s-%d", name, n), n, args...)

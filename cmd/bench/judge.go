@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/cmd/bench/span"
 )
 
-// overlap is a stretch in which two runners of one election were at work.
+// overlap is a time in which two runners of one election were at work.
 type overlap struct {
 	a, b span.Span
 	long time.Duration
@@ -19,7 +19,7 @@ func (o overlap) String() string {
 	return fmt.Sprintf("%s: terms %d and %d were both at work for %v", o.a.Election, o.a.Token, o.b.Token, o.long)
 }
 
-// verdict is what the workers' own clocks say.
+// verdict is the result of judge, by the workers' own clocks.
 type verdict struct {
 	terms    int
 	overlaps []overlap
@@ -50,7 +50,7 @@ func judge(spans []span.Span) verdict {
 	return v
 }
 
-// overlapping is how long, in all, two were at work.
+// overlapping is the sum of all overlaps.
 func (v verdict) overlapping() time.Duration {
 	var sum time.Duration
 	for _, o := range v.overlaps {
@@ -59,7 +59,7 @@ func (v verdict) overlapping() time.Duration {
 	return sum
 }
 
-// planted is a pair of spans that overlap by 1 ms; a judge that does not see it is blind.
+// planted is a pair of spans that overlap by 1 ms. Each run first checks that the judge sees it.
 func planted() []span.Span {
 	return []span.Span{
 		{Election: "planted", Token: 1, Begin: 1_000_000, Till: 5_000_000, Ended: true},

@@ -6,25 +6,25 @@
 // It starts an API server and member processes of its own on loopback, runs a bounded
 // number of trials, and takes everything down. It prints the table of our targets: for this
 // working tree, for client-go's electors, and for the API server alone, all measured in one
-// run; --json keeps it, --svg draws what grows with the elections and members. --full
-// measures more, in less than 12 minutes. It asserts nothing about speed; it fails when two
-// runners were at work at once, or one before the validity of a dead one had ended.
+// run. --json keeps the figures; --svg draws costs against elections and members. --full
+// measures more, in less than 12 minutes. A run never fails because of speed. It fails if two
+// runners were at work at once, or one began before the validity of a dead member had ended.
 //
 //	bench --from FILE.json --docs docs/performance.md
 //
-// measures nothing, but shows what was kept, and writes it into that page.
+// measures nothing: it shows kept figures, and writes them into that page.
 //
-// With --scenario move the elections move instead, from ConfigMaps to Leases and back, by
-// rolling restarts of the members, while other clients write as fast as they can and the
-// preferred revision changes; one member is killed on the way.
+// With --scenario move the elections move from ConfigMaps to Leases and back, by
+// rolling restarts of the members. Meanwhile other clients write as fast as they can, the
+// preferred revision changes, and one member is killed.
 //
 // With --scenario rollout they move by rollouts, from one revision to another: once to the
 // end, once with a canary whose runners fail half way, and once aborted while the controller is
 // killed.
 //
-// Members with many elections, and those of client-go, are this program again.
-// Their runners write down when they begin and end; those of whole programs are stopwatches
-// (bench/stopwatch), which keep the time of their own work, on CLOCK_BOOTTIME. The judge
+// Members with many elections, and members made of client-go's electors, are this program again;
+// their runners record when they begin and end. The runners of whole programs are stopwatches
+// (bench/stopwatch), which record their own work, on CLOCK_BOOTTIME. The judge
 // reads nothing else.
 package main
 
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// options are what a run is asked for.
+// options are the flags of a run.
 type options struct {
 	primacy, devcluster string
 	stopwatch           string

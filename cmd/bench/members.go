@@ -20,8 +20,8 @@ type member struct {
 	ended          chan struct{}
 }
 
-// configFile writes a configuration that the members of a group share, in which every
-// election has the lock that is written so.
+// configFile writes a configuration for the members of a group, in which every
+// election has the given lock block.
 func (b *bench) configFile(name, group, lock string, elections []string) (string, error) {
 	var y strings.Builder
 	fmt.Fprintf(&y, "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: %s\nnamespace: %s\n", group, namespace)
@@ -51,7 +51,7 @@ func (b *bench) join(name, revision string) (*member, error) {
 	if err := m.process.Start(); err != nil {
 		return nil, fmt.Errorf("member %s: %w", name, err)
 	}
-	go func() { // joined by whoever receives from ended: leave, kill or close
+	go func() { // joined by receiving from ended: leave, kill or close
 		_ = m.process.Wait()
 		close(m.ended)
 	}()
@@ -92,7 +92,7 @@ func (m *member) signal(ctx context.Context, s syscall.Signal) error {
 	}
 }
 
-// tails are the ends of the members' logs, for when something went wrong.
+// tails are the ends of the members' logs, for a run that failed.
 func (b *bench) tails() string {
 	var all strings.Builder
 	for _, m := range b.members {

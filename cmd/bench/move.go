@@ -20,17 +20,17 @@ import (
 // stage is a rolling restart of all members to one configuration.
 type stage struct {
 	name, lock string
-	// kill is which restart is that of the member that leads most of those that are left,
-	// by killing it; -1 for none.
+	// kill is the index of the restart that is a kill: of the member that leads most among those not
+	// yet restarted. -1 for none.
 	kill int
-	// began is when it did.
+	// began is when the stage began.
 	began record.Instant
 }
 
 // flipEvery is how often the preferred revision changes during a move.
 const flipEvery = 5 * time.Second
 
-// stages are the whole move: to Leases by way of both locks, and back in the same way.
+// stages are the whole move: to Leases through a stage with both locks, and back in the same way.
 func stages() []*stage {
 	return []*stage{
 		{name: "ConfigMap only", lock: "{kind: ConfigMap}", kill: -1},
@@ -41,8 +41,8 @@ func stages() []*stage {
 	}
 }
 
-// move restarts the members stage by stage under load, and judges what the stopwatches
-// wrote.
+// move restarts the members stage by stage under load, and judges the stopwatches'
+// records.
 func (b *bench) move(ctx context.Context) (err error) {
 	if v := judge(planted()); v.overlapping() != time.Millisecond {
 		return fmt.Errorf("the judge does not see a planted overlap of 1 ms: %+v", v)
@@ -126,7 +126,7 @@ func (b *bench) roll(ctx context.Context, rest []*stage) (err error) {
 			}
 			fmt.Printf("%s: %s ended by %v led %d elections; all are led again\n", s.name, m.name, how, len(led))
 		}
-		// One more change of the preference finds all elections able to move.
+		// Time for one more change of the preference with all members restarted.
 		time.Sleep(2 * flipEvery)
 	}
 	return nil
@@ -148,7 +148,7 @@ func (b *bench) leaderFirst(members []*member) error {
 	return nil
 }
 
-// flips changes the preferred revision to and fro.
+// flips changes the preferred revision back and forth.
 type flips struct {
 	count int
 	stop  func() error
@@ -182,7 +182,7 @@ func (b *bench) startFlips(ctx context.Context) *flips {
 	return f
 }
 
-// printGaps prints how long the elections had no worker, by the stage in which that began.
+// printGaps prints for how long elections had no worker, by the stage in which the gap began.
 func printGaps(all []*stage, spans []span.Span) error {
 	slices.SortFunc(spans, func(a, b span.Span) int {
 		return cmp.Or(strings.Compare(a.Election, b.Election), cmp.Compare(a.Begin, b.Begin))
@@ -218,7 +218,7 @@ func printGaps(all []*stage, spans []span.Span) error {
 	return nil
 }
 
-// loadavg is what the machine has to do, by its own account.
+// loadavg is the machine's load, from /proc/loadavg.
 func loadavg() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// lookOften and lookSeldom are how often members are asked whether they lead: what they
-	// answer ends a trial, and what their runners wrote down is what counts.
+	// lookOften and lookSeldom are how often we ask members whether they lead. Their answers
+	// end a trial; the measured times come from the runners' records.
 	lookOften  = 10 * time.Millisecond
 	lookSeldom = 100 * time.Millisecond
 )
 
-// handover tells the member that leads most to end, and measures until the next runners
-// start. Then another one joins.
+// handover stops the member that leads most, and measures until the next runners
+// start. Then a new member joins.
 func (c *company) handover(ctx context.Context, look time.Duration) (took sample, err error) {
 	p, err := c.leader()
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *company) handover(ctx context.Context, look time.Duration) (took sample
 	return took, err
 }
 
-// handovers makes so many handovers, and keeps three members.
+// handovers makes n handovers, and keeps three members.
 func (c *company) handovers(ctx context.Context, n int, look time.Duration) (all sample, err error) {
 	if err := c.joinMany(ctx, 3); err != nil {
 		return nil, err
@@ -98,13 +98,13 @@ func (b *bench) handoversOf(ctx context.Context, r *result, kind, namespace stri
 	return err
 }
 
-// electorHandovers measures client-go's. Its electors do not wait for each other, so many
+// electorHandovers measures client-go's handovers. Its electors do not wait for each other, so many
 // elections are as many trials.
 func (b *bench) electorHandovers(ctx context.Context, r *result, s size) error {
 	return b.handoversOf(ctx, r, electorMember, "electors-handover", many, s.electorRounds, "handover: SIGTERM -> next runner starts")
 }
 
-// switchPhase: changes of the preferred revision, of one election and of many at once.
+// switchPhase: changes of the preferred revision, with one election and with many at once.
 func (b *bench) switchPhase(ctx context.Context, r *result, s size) error {
 	for _, of := range []struct {
 		namespace         string
@@ -161,7 +161,7 @@ func (b *bench) switchesOf(ctx context.Context, r *result, namespace string, ele
 	return err
 }
 
-// conflictPhase counts the conflicts of handovers that ten followers wait for.
+// conflictPhase counts the conflicts of handovers with ten followers.
 func (b *bench) conflictPhase(ctx context.Context, r *result, s size) error {
 	for _, of := range []struct {
 		who       contender
@@ -212,7 +212,7 @@ func (b *bench) conflictsOf(ctx context.Context, kind, namespace string, rounds 
 	return found, nil
 }
 
-// timing is that of the members.
+// timing is the members' timing.
 func (b *bench) timing() (record.Timing, error) {
 	t, err := record.Profile(b.options.profile)
 	if err != nil {

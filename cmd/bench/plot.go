@@ -9,8 +9,7 @@ import (
 )
 
 // plot draws, as SVG, how costs grow with elections and with members. Both axes of each
-// panel are logarithmic: what grows in proportion is a straight line that rises as steeply
-// as it goes to the right.
+// panel are logarithmic: proportional growth is a straight line of slope 1.
 func (r *result) plot() string {
 	d := &drawing{}
 	d.head(r)
@@ -37,7 +36,7 @@ func (r *result) plot() string {
 	return d.String()
 }
 
-// grown is how many elections the company had to which members were added; zero for none.
+// grown is the number of elections of the company that grew by members; zero for none.
 func (r *result) grown(who contender) int {
 	members := map[int][]int{}
 	for _, p := range r.Idle {
@@ -69,7 +68,7 @@ type curve struct {
 	points [][2]float64
 }
 
-// lines are the points of every contender for which at says where they are.
+// lines are the curves of all contenders; at returns the x of a point, or leaves it out.
 func (r *result) lines(of func(*idle) float64, at func(*idle) (float64, bool)) (all []curve) {
 	for _, who := range contenders {
 		l := curve{who: who}
@@ -91,7 +90,7 @@ var contenders = []contender{primacy, byRecord, clientGo}
 
 var colours = map[contender]string{primacy: "#1660b5", byRecord: "#2a9d8f", clientGo: "#c8501e"}
 
-// least is drawn for what is less: a logarithm needs something.
+// least is drawn for smaller values: zero has no logarithm.
 const least = 0.01
 
 const (
@@ -104,7 +103,7 @@ const (
 
 type place struct{ x, y int }
 
-// drawing is an SVG under way.
+// drawing is an unfinished SVG.
 type drawing struct{ strings.Builder }
 
 func (d *drawing) f(format string, args ...any) { fmt.Fprintf(&d.Builder, format+"\n", args...) }
@@ -158,7 +157,7 @@ func (d *drawing) panel(at place, title, below string, all []curve) {
 	}
 }
 
-// scale maps values to a stretch, by their logarithm.
+// scale maps values to a length, by their logarithm.
 type scale struct{ low, high, length float64 }
 
 // scaleOf spans all values of one axis, from a power of ten to another.
@@ -181,7 +180,7 @@ func (s scale) at(v float64) float64 {
 	return (math.Log10(v) - s.low) / (s.high - s.low) * s.length
 }
 
-// ticks are the powers of ten, and what lies between them where there are few.
+// ticks are the powers of ten, and values between them if there are few.
 func (s scale) ticks() (all []float64) {
 	for e := s.low; e <= s.high; e++ {
 		all = append(all, math.Pow(10, e))
@@ -192,7 +191,7 @@ func (s scale) ticks() (all []float64) {
 	return all
 }
 
-// number is a value as people write it: three digits that count.
+// number is a value with three significant digits, for people.
 func number(v float64) string {
 	if v >= 100 {
 		return fmt.Sprintf("%.0f", v)

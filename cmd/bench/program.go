@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/cmd/bench/span"
 )
 
-// The phases of the table with the whole program, whose elections run a program: one
-// election, which is the first.
+// The phases of the table that measure the whole program, with one election whose runner is a
+// program.
 
 func electionNames(n int) (all []string) {
 	for i := range n {
@@ -21,7 +21,7 @@ func electionNames(n int) (all []string) {
 	return all
 }
 
-// programPhase: handovers and switches. Its members stay for the kills.
+// programPhase: handovers and switches. Its members stay, for the crash phase.
 func (b *bench) programPhase(ctx context.Context, r *result, s size) (err error) {
 	if b.config, err = b.configFile("primacy.yaml", "bench", "{kind: Lease}", electionNames(1)); err != nil {
 		return err
@@ -53,11 +53,11 @@ func (b *bench) programPhase(ctx context.Context, r *result, s size) (err error)
 	if err != nil {
 		return err
 	}
-	r.P2.add(judge(spans)) // judgeProgram counts it among all
+	r.P2.add(judge(spans)) // judgeProgram adds these to r.All
 	return nil
 }
 
-// killProgram kills the leading program. What it returns waits for the next.
+// killProgram kills the leading program. The function that it returns waits for the next one.
 func (b *bench) killProgram(ctx context.Context) (taken func(validity time.Duration) (sample, int, error), err error) {
 	m, elections, err := b.leader(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (b *bench) killProgram(ctx context.Context) (taken func(validity time.Durat
 	}, nil
 }
 
-// startPhase starts the program in a group of its own, and measures until its first term.
+// startPhase starts the program in a group of its own, and measures the time to its first term.
 func (b *bench) startPhase(ctx context.Context, r *result, s size) error {
 	shared := b.config
 	defer func() { b.config = shared }()
@@ -115,7 +115,7 @@ func (b *bench) startPhase(ctx context.Context, r *result, s size) error {
 	return nil
 }
 
-// judgeProgram judges all that the programs wrote down.
+// judgeProgram judges all records of the programs.
 func (b *bench) judgeProgram(r *result) error {
 	spans, err := span.Read(b.spans)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// rawConcurrency is that of the physical limit: as many requests at a time as a member has
-// under way that are no renewals.
+// rawConcurrency is the number of requests at a time for the physical limit: as many as a member has
+// under way, apart from renewals.
 const rawConcurrency = 24
 
-// throughput is what the API server itself does: n Leases created, then updated once each,
-// as fast as rawConcurrency allows, by one client, in a namespace of its own.
+// throughput measures the API server alone: one client creates n Leases, then updates each once,
+// as fast as rawConcurrency allows, in a namespace of its own.
 func (c *cluster) throughput(ctx context.Context, n int) (found alone, err error) {
 	c.references++
 	namespace := fmt.Sprintf("raw-%d", c.references)
@@ -37,7 +37,7 @@ func (c *cluster) throughput(ctx context.Context, n int) (found alone, err error
 			wg.Go(func() {
 				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 					r := record.Record{Holder: "raw", Duration: 15 * time.Second, Transitions: transitions, Group: "raw", Election: electionName(i)}
-					if transitions > 1 { // as large as what a term begins with
+					if transitions > 1 { // as large as the record at the start of a term
 						r.Mark = &record.Mark{
 							Identity: "raw", Transitions: transitions, Key: "stable", Session: "primacy-scale-crowd-0-0", SessionUID: versions[i].UID,
 							Beat: 1, Duration: 15 * time.Second, Renewal: record.RenewalSession,

@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// renewals notes when each election's present holder was last seen to renew, by this
-// process's own clock: the renewal was sent before that.
+// renewals records when we last saw each election's present holder renew, by this
+// process's own clock: the holder sent the renewal before that.
 type renewals struct {
 	bench *bench
 	stop  func() error
@@ -21,12 +21,12 @@ type renewals struct {
 	last   map[string]record.Instant
 	// bySession are the elections that their holder's session renews.
 	bySession map[string]bool
-	// missing are elections that were not seen renewed yet; all is closed with the last.
+	// missing are elections that we have not seen renewed yet; all is closed when none is left.
 	missing map[string]bool
 	all     chan struct{}
 }
 
-// watchRenewals returns once each of the elections was seen renewed.
+// watchRenewals returns once it has seen each of the elections renewed.
 func (b *bench) watchRenewals(ctx context.Context, namespace string, elections []string) (*renewals, error) {
 	r := &renewals{bench: b, holder: map[string]string{}, last: map[string]record.Instant{}, bySession: map[string]bool{}, missing: map[string]bool{}, all: make(chan struct{})}
 	for _, e := range elections {
@@ -61,7 +61,7 @@ func (b *bench) watchRenewals(ctx context.Context, namespace string, elections [
 	}
 }
 
-// begin notes who holds what, and which of it a session renews: that is written once.
+// begin records who holds which lock, and which locks a session renews: those are written only once a term.
 func (r *renewals) begin(all []lock.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *renewals) note(e lock.Entry) {
 	}
 }
 
-// renewed notes that the holder of an election was seen to renew it. mu is held.
+// renewed records that we saw the holder of an election renew it. mu is held.
 func (r *renewals) renewed(election, holder string) {
 	if r.holder[election] == "" {
 		r.holder[election] = holder

@@ -26,7 +26,7 @@ func (r requests) all() (n float64) {
 	return n
 }
 
-// since is what came in between.
+// since is the difference to an earlier count.
 func (r requests) since(before requests) requests {
 	d := requests{at: r.at, codes: map[string]float64{}}
 	for code, n := range r.codes {
@@ -59,7 +59,7 @@ func (c *cluster) leaseRequests(ctx context.Context) (requests, error) {
 	if err != nil {
 		return r, fmt.Errorf("metrics: %w", err)
 	}
-	defer func() { _ = res.Body.Close() }() // it was read
+	defer func() { _ = res.Body.Close() }() // only read: nothing to lose
 	if res.StatusCode != http.StatusOK {
 		return r, fmt.Errorf("metrics: %s", res.Status)
 	}

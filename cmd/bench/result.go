@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// result is all that a run of the table measured, as --json keeps it. Durations are
+// result is all that a run of the table measured, as in the file of --json. Durations are
 // nanoseconds, rates are per second, CPU is percent of one core, memory is bytes.
 type result struct {
 	Began                 time.Time
@@ -16,31 +16,31 @@ type result struct {
 	Cores                 int
 	Fsync                 bool
 	LoadBefore, LoadAfter string
-	// Failed are phases that could not be measured, and why.
+	// Failed are phases that failed, and why.
 	Failed []string `json:",omitempty"`
 
 	// Update and Event are the physical limit: a bare update, and an update until another
 	// client's watch shows it.
 	Update, Event sample
-	// Rested is the latter of an API server that had nothing to do before.
+	// Rested is like Event, after the API server had been idle.
 	Rested sample
-	// Base is what the API server asks of itself; it is taken off all that follow.
+	// Base are the API server's requests to itself; all later rates are without them.
 	Base float64
 
 	Moves  []move
 	Cold   cold
 	Retake retake
 	Idle   []idle
-	// Conflicts are those that handovers among many followers met.
+	// Conflicts are those of handovers with many followers.
 	Conflicts []conflicts
 
-	// Terms, Overlaps and Falling are the judge's: of the trials of P2, and of all.
+	// P2 and All are the judge's counts: of the trials of P2, and of all trials.
 	P2, All exclusive
-	// Early counts takeovers before the validity of the dead had ended.
+	// Early counts takeovers before the validity of a dead member had ended.
 	Early int
 }
 
-// exclusive is what the judge said.
+// exclusive counts the judge's findings.
 type exclusive struct{ Terms, Overlaps, Falling int }
 
 func (e *exclusive) add(v verdict) {
@@ -69,26 +69,26 @@ type move struct {
 	Took  sample
 }
 
-// alone is how fast the API server creates and updates what one client sends it.
+// alone is how fast the API server creates and updates objects for one client.
 type alone struct{ Creates, Updates float64 }
 
-// cold is how many elections one member won that nobody had held.
+// cold is how fast one member won elections that nobody had held.
 type cold struct {
 	Elections int
-	// Took is from the start of the process to the last one led.
+	// Took is the time from the start of the process to the last election led.
 	Took  time.Duration
 	Codes map[string]float64
-	// Alone was measured just before.
+	// Alone is the API server alone, measured just before.
 	Alone alone
 }
 
 // retake is how fast the elections of a killed member were led again.
 type retake struct {
 	Elections int
-	// Took is from the first to the last.
+	// Took is the time from the first election led to the last.
 	Took  time.Duration
 	Codes map[string]float64
-	// Alone was measured just before.
+	// Alone is the API server alone, measured just before.
 	Alone alone
 }
 
@@ -96,14 +96,14 @@ type retake struct {
 type idle struct {
 	Who                contender
 	Elections, Members int
-	// Requests are those of all members in a second.
+	// Requests is the rate of all members together, per second.
 	Requests   float64
 	CPU        []float64
 	RSS, Heap  []uint64
 	Goroutines []int
 }
 
-// conflicts are writes that met another's.
+// conflicts counts writes that conflicted with another member's.
 type conflicts struct {
 	Who                  contender
 	Followers, Handovers int

@@ -22,8 +22,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
-// A rollout of whole programs: forth in steps, then back with a canary that fails half way,
-// then once more, aborted while its controller is killed.
+// Rollouts of whole programs: one forth in steps, one back with a canary that fails half way,
+// and one more that is aborted while its controller is killed.
 
 const (
 	// rolloutGroup is the group of the configuration.
@@ -31,7 +31,7 @@ const (
 	blue, green  = "blue", "green"
 	// rolloutTime bounds the scenario.
 	rolloutTime = 10 * time.Minute
-	// lookPlan is how often what is stored is read.
+	// lookPlan is how often we read the stored plan.
 	lookPlan = 50 * time.Millisecond
 )
 
@@ -244,7 +244,7 @@ func (b *bench) ranked(uid string) []string {
 	return names
 }
 
-// say changes what is stored, as an operator does.
+// say changes the stored plan, as an operator does.
 func (b *bench) say(ctx context.Context, word func(rollout.Plan) (rollout.Plan, error)) error {
 	return steering.Edit(ctx, b.cluster.core.ConfigMaps(namespace), rolloutGroup, func(p *rollout.Plan) (err error) {
 		*p, err = word(*p)
@@ -252,7 +252,7 @@ func (b *bench) say(ctx context.Context, word func(rollout.Plan) (rollout.Plan, 
 	})
 }
 
-// planned waits until what is stored is as it should be.
+// planned waits until the stored plan is ok.
 func (b *bench) planned(ctx context.Context, what string, ok func(rollout.Plan) bool) (rollout.Plan, error) {
 	for {
 		s, err := steering.Load(ctx, b.cluster.core.ConfigMaps(namespace), rolloutGroup)
@@ -268,7 +268,7 @@ func (b *bench) planned(ctx context.Context, what string, ok func(rollout.Plan) 
 	}
 }
 
-// phase waits until the step after one that moves elections is reached, or the end.
+// phase waits until the rollout has reached the step after moves, or its end.
 func (b *bench) phase(ctx context.Context, moves, then int) (rollout.Plan, error) {
 	return b.planned(ctx, fmt.Sprintf("beyond step %d", moves), func(p rollout.Plan) bool {
 		s := p.Status
@@ -276,7 +276,7 @@ func (b *bench) phase(ctx context.Context, moves, then int) (rollout.Plan, error
 	})
 }
 
-// ledExactly waits until members of the revision work on these elections, and refuses others.
+// ledExactly waits until members of the revision work on these elections. It fails if they work on others, too.
 func (b *bench) ledExactly(ctx context.Context, revision string, want []string) error {
 	got, err := b.led(ctx, revision, want)
 	if err != nil {
@@ -288,7 +288,7 @@ func (b *bench) ledExactly(ctx context.Context, revision string, want []string) 
 	return nil
 }
 
-// led waits until members of the revision work on these elections, and says on which they do.
+// led waits until members of the revision work on these elections, and returns all on which they do.
 func (b *bench) led(ctx context.Context, revision string, want []string) (got []string, err error) {
 	want = slices.Sorted(slices.Values(want))
 	for {
@@ -332,7 +332,7 @@ func (b *bench) driver(ctx context.Context) (*member, error) {
 	return nil, fmt.Errorf("no member drives the rollout: %q does", entry.Record.Holder)
 }
 
-// inGoodStanding waits until so many members are ready and none of their runners failed lately.
+// inGoodStanding waits until that many members are ready and none of their runners failed lately.
 func (b *bench) inGoodStanding(ctx context.Context, members int) error {
 	store, err := b.cluster.store(namespace)
 	if err != nil {
@@ -358,7 +358,7 @@ func (b *bench) inGoodStanding(ctx context.Context, members int) error {
 	}
 }
 
-// printWithoutLeader prints for how long each election had no worker at most, since then.
+// printWithoutLeader prints each election's longest time without a worker, since then.
 func (b *bench) printWithoutLeader(since record.Instant) error {
 	spans, err := span.Read(b.spans)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// none stands where there is nothing to say, and unknown where nothing was measured.
+// none is an empty cell; unknown is a cell without a measurement.
 const (
 	none    = "–"
 	unknown = "not measured"
@@ -18,7 +18,7 @@ const (
 // grids are the whole table.
 func (r *result) grids() []*grid { return []*grid{r.times(), r.costs()} }
 
-// met says whether a target was.
+// met says in words whether a target was met.
 func met(is bool) string {
 	if is {
 		return "met"
@@ -80,7 +80,7 @@ func (r *result) moveOf(target string, who contender) sample {
 	return nil
 }
 
-// timeTarget says what is aimed at, and whether it was met.
+// timeTarget is the target of a move, and whether it was met.
 func (r *result) timeTarget(m move, limit time.Duration) (target, verdict string) {
 	s := m.Took
 	if m.Burst {
@@ -104,7 +104,7 @@ func (r *result) timeTarget(m move, limit time.Duration) (target, verdict string
 	return none, none
 }
 
-// costs are all that is not a time.
+// costs are all figures except times.
 func (r *result) costs() *grid {
 	g := &grid{
 		title:  "Costs. Requests are those of all members to the API server in a second, less its own; CPU is in percent of one core; memory is RSS.",
@@ -152,7 +152,7 @@ func (r *result) costs() *grid {
 
 type adder func(id, what string, ours, theirs *float64, format, target string, ok bool)
 
-// idleOf is what was measured of somebody with so many elections and members; nil if not.
+// idleOf is the measurement of a contender with so many elections and members; nil if there is none.
 func (r *result) idleOf(who contender, elections, members int) *idle {
 	for i := range r.Idle {
 		if p := &r.Idle[i]; p.Who == who && p.Elections == elections && p.Members == members {
@@ -162,7 +162,7 @@ func (r *result) idleOf(who contender, elections, members int) *idle {
 	return nil
 }
 
-// part is a figure of what was measured; nil where it was not.
+// part is a figure of a measurement; nil if there is none.
 func part(p *idle, f func(*idle) float64) *float64 {
 	if p == nil {
 		return nil
@@ -173,10 +173,10 @@ func part(p *idle, f func(*idle) float64) *float64 {
 
 func requestsOf(p *idle) float64 { return p.Requests }
 
-// busiest is the CPU of the member that needs most of it.
+// busiest is the CPU of the member that uses the most.
 func busiest(p *idle) float64 { return slices.Max(p.CPU) }
 
-// followersGoroutines are the most that a follower has.
+// followersGoroutines is the largest number of goroutines of a follower.
 func followersGoroutines(p *idle) float64 { return float64(slices.Max(p.Goroutines[1:])) }
 
 // idleCosts are P5 to P8.
@@ -193,7 +193,7 @@ func (r *result) idleCosts(add adder) {
 		add("P5", fmt.Sprintf("requests/s, idle, %d elections x 3, by session", p.Elections), &p.Requests,
 			part(r.idleOf(clientGo, p.Elections, 3), requestsOf), "%.2f", "<= 1.5", p.Requests <= 1.5)
 	}
-	timing, _ := record.Profile(r.Profile) // it was measured with
+	timing, _ := record.Profile(r.Profile) // valid: the run used it
 	for _, p := range three(byRecord) {
 		most := float64(p.Elections)/timing.RenewInterval.Seconds() + 1
 		add("P5", fmt.Sprintf("requests/s, idle, %d elections x 3, by record", p.Elections), &p.Requests,

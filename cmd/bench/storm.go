@@ -11,9 +11,9 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// storm is clients that write ConfigMaps of their own as fast as they are answered.
+// storm is a set of clients that write ConfigMaps of their own, each as soon as its last write is answered.
 type storm struct {
-	// stop ends it, and says how many writes there were and how many of them failed.
+	// stop ends it, and returns how many writes there were and how many of them failed.
 	stop func() (writes, failed int64)
 }
 

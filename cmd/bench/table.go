@@ -10,26 +10,27 @@ import (
 	"time"
 )
 
-// The table scenario: every row of the targets, one phase after the other. A phase that
-// fails costs its rows only; an overlap fails the run.
+// The table scenario: every row of the targets, one phase after the other. A failed phase
+// loses only its own rows; an overlap fails the run.
 
 // size is how much is measured.
 type size struct {
 	name string
-	// most is when a run ends that has not yet.
+	// most is the time after which a run ends in any case.
 	most time.Duration
-	// limits is how often the physical limit is measured, before and after what it is
-	// compared with; raw how many objects its throughput is measured with.
+	// limits is the number of trials for the physical limit, before and again after the moves that we
+	// compare with it. raw is the number of objects to measure its throughput with.
 	limits, raw int
 	// Trials: handovers and switches of one election, bursts of many, rounds of kills.
 	handovers, switches, bursts, kills int
 	programHandovers, programSwitches  int
 	electorRounds, conflictRounds      int
 	starts                             int
-	// window is how long requests and CPU are counted.
+	// window is how long we count requests and CPU.
 	window time.Duration
-	// What is left idle, as elections x members: the crowds that grow, the last of which is
-	// won from cold; and how many members one of them has, in turn.
+	// Idle companies. crowds, records and electors are numbers of elections; the last of crowds is also
+	// the cold win. The companies with grown and grownElectors elections grow through the numbers of
+	// members below; all others have three.
 	crowds, records, electors []int
 	grown, grownElectors      int
 	members, electorMembers   []int
@@ -63,7 +64,7 @@ var full = size{
 	retaken: 1000,
 }
 
-// table measures, prints, and keeps what was asked for.
+// table measures, prints, and writes the requested files.
 func (b *bench) table(ctx context.Context) error {
 	if v := judge(planted()); v.overlapping() != time.Millisecond {
 		return fmt.Errorf("the judge does not see a planted overlap of 1 ms: %+v", v)
@@ -118,7 +119,7 @@ func (b *bench) table(ctx context.Context) error {
 	return errors.Join(r.deliver(b.options), r.verdict())
 }
 
-// deliver prints the result, and writes the files that were asked for.
+// deliver prints the result, and writes the requested files.
 func (r *result) deliver(o options) error {
 	errs := []error{r.print(os.Stdout)}
 	if o.json != "" {
@@ -133,7 +134,7 @@ func (r *result) deliver(o options) error {
 	return errors.Join(errs...)
 }
 
-// verdict is what fails a run: never how long anything took.
+// verdict is the reason why a run fails: never a time.
 func (r *result) verdict() error {
 	var errs []error
 	if r.All.Overlaps > 0 || r.All.Falling > 0 {
@@ -148,7 +149,7 @@ func (r *result) verdict() error {
 	return errors.Join(errs...)
 }
 
-// judged adds what the runners of a company wrote down to what all did.
+// judged judges the records of a company's runners, and adds the verdict to r.All.
 func (r *result) judged(c *company) (verdict, error) {
 	spans, err := c.spans()
 	if err != nil {
@@ -165,19 +166,19 @@ func (r *result) judged(c *company) (verdict, error) {
 	return v, nil
 }
 
-// base measures what the API server asks of itself.
+// base measures the API server's requests to itself.
 func (b *bench) base(ctx context.Context, r *result, s size) error {
 	var err error
 	r.Base, err = b.requestsIn(ctx, s.window)
 	return err
 }
 
-// idleFor is how long the API server has nothing to do before each update that is measured as a
-// handover meets it: it answers later then than when it is asked all the time.
+// idleFor is how long we leave the API server idle before each update for Rested. A handover meets
+// such a server, which answers later than one under constant load.
 const idleFor = 50 * time.Millisecond
 
-// limits adds to what is known of the physical limit. It is measured before and after what
-// is compared with it, since machines are not as fast at all times.
+// limits adds measurements of the physical limit. We call it before and after the moves that we
+// compare with it, since a machine's speed varies.
 func (b *bench) limits(ctx context.Context, r *result, s size) error {
 	update, event, err := b.cluster.physical(ctx, s.limits, 0)
 	r.Update, r.Event = append(r.Update, update...), append(r.Event, event...)

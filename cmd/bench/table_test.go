@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// of is a sample of so many milliseconds each.
+// of is a sample of durations, given in milliseconds.
 func of(all ...int) (s sample) {
 	for _, n := range all {
 		s = append(s, time.Duration(n)*time.Millisecond)
@@ -20,7 +20,7 @@ func of(all ...int) (s sample) {
 	return s
 }
 
-// measured is a result in which everything was measured, and every target met.
+// measured is a result with all measurements, and every target met.
 func measured() *result {
 	members := func(who contender, elections, n int, cpu float64) idle {
 		p := idle{Who: who, Elections: elections, Members: n, Requests: 1}

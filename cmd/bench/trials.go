@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// switches changes the preferred revision to and fro, and measures from just before the
+// switches changes the preferred revision back and forth, and measures from just before the
 // write until each election's runner of the preferred revision starts.
 func (b *bench) switches(ctx context.Context, n int, elections []string) (all sample, err error) {
 	for i := range n {
@@ -30,8 +30,8 @@ func (b *bench) switches(ctx context.Context, n int, elections []string) (all sa
 	return all, nil
 }
 
-// leader waits until a member leads, since leadership may be on its way from one to another. It returns
-// the member that leads most elections, and their names.
+// leader waits until a member leads, since leadership may be moving. It returns
+// the member that leads the most elections, and their names.
 func (b *bench) leader(ctx context.Context) (best *member, most []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -59,7 +59,7 @@ func (b *bench) leader(ctx context.Context) (best *member, most []string, err er
 	}
 }
 
-// handovers tells the leading member to leave, and measures until the runners of its
+// handovers stops the leading member, and measures until the runners of its
 // elections start elsewhere; then the member comes back.
 func (b *bench) handovers(ctx context.Context, n int) (all sample, err error) {
 	for range n {
@@ -118,8 +118,8 @@ func (b *bench) comeBack(ctx context.Context, m *member) error {
 	return <-ended
 }
 
-// descends says whether a process lives and is the ancestor or descends from it. Between a member
-// and its program stand the processes that watch over the program.
+// descends says whether a process lives and is the ancestor or descends from it. There are
+// supervising processes between a member and its program.
 func descends(pid, ancestor int) bool {
 	for pid > 1 && pid != ancestor {
 		pid = parent(pid)
@@ -133,7 +133,7 @@ func parent(pid int) int {
 	if err != nil {
 		return 0
 	}
-	// The name, in parentheses, may hold anything; what follows it may not.
+	// The name, in parentheses, may contain anything, so parse after the last parenthesis.
 	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
 	if len(fields) < 2 {
 		return 0

@@ -17,8 +17,8 @@ import (
 	kubeoptions "k8s.io/kubernetes/pkg/kubeapiserver/options"
 )
 
-// admissionPlugins stay on. The others serve pods, quotas and volumes, or wait
-// for controllers that do not run here.
+// admissionPlugins are the admission plugins that stay on. The others serve pods, quotas and
+// volumes, or wait for controllers that do not run here.
 var admissionPlugins = []string{
 	"NamespaceLifecycle",
 	"MutatingAdmissionPolicy",
@@ -35,7 +35,7 @@ const drainTimeout = 250 * time.Millisecond
 type apiServer struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended
-	err    error         // why; read it after done
+	err    error         // why it ended; valid once done is closed
 }
 
 // startAPIServer starts kube-apiserver on the listener and returns while it is
@@ -53,7 +53,7 @@ func startAPIServer(ctx context.Context, ln net.Listener, pkiDir string, extra [
 	if err != nil {
 		return nil, fmt.Errorf("configure kube-apiserver: %w", err)
 	}
-	if ctx.Err() != nil { // here and below: what comes next takes long and does not look
+	if ctx.Err() != nil { // here and below: the next call takes long and ignores ctx
 		return nil, context.Cause(ctx)
 	}
 	chain, err := app.CreateServerChain(completed)
@@ -73,8 +73,7 @@ func startAPIServer(ctx context.Context, ln net.Listener, pkiDir string, extra [
 		return nil, context.Cause(ctx)
 	}
 
-	// It is stopped by stop alone, so that it is still there for what the end of
-	// ctx makes others do.
+	// Only stop stops it: others may still need the server for their clean-up when ctx ends.
 	runCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &apiServer{cancel: cancel, done: make(chan struct{})}
 	go func() {
@@ -84,7 +83,7 @@ func startAPIServer(ctx context.Context, ln net.Listener, pkiDir string, extra [
 	return s, nil
 }
 
-// stop waits for at most that long.
+// stop stops the server, and waits at most that long.
 func (s *apiServer) stop(atMost time.Duration) {
 	s.cancel()
 	select {

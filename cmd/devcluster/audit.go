@@ -20,8 +20,8 @@ rules:
 `
 
 // auditFlags returns the API server's flags for an audit log, none if logFile
-// is empty. The log is opened here first, because the server would find out
-// only at its first request that it cannot write it.
+// is empty. It opens the log once as a check: the server would find out only
+// at its first request that it cannot write it.
 func auditFlags(logFile, policyFile string) ([]string, error) {
 	if logFile == "" {
 		return nil, nil

@@ -23,7 +23,7 @@ type cluster struct {
 	api  *apiServer
 
 	url        string
-	kubeconfig string // path of the administrator's
+	kubeconfig string // path of the administrator's kubeconfig
 	version    string
 }
 
@@ -51,7 +51,7 @@ func startCluster(ctx context.Context, o options, dir *dataDir, logs *logging) (
 			return
 		}
 		if c.api == nil {
-			_ = ln.Close() // else it is the API server's, which panics if it is closed
+			_ = ln.Close() // otherwise the API server owns it, and would panic
 		}
 		c.stop()
 	}()
@@ -74,7 +74,7 @@ func startCluster(ctx context.Context, o options, dir *dataDir, logs *logging) (
 	return c, nil
 }
 
-// awaitReady also ends when one of the servers does.
+// awaitReady waits until the cluster is ready, or until one of the servers ends.
 func (c *cluster) awaitReady(ctx context.Context, admin *api.Config) error {
 	cfg, err := clientcmd.NewDefaultClientConfig(*admin, nil).ClientConfig()
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *cluster) awaitReady(ctx context.Context, admin *api.Config) error {
 	return err
 }
 
-// publish writes the kubeconfig to the data folder and, if path is set, there.
+// publish writes the kubeconfig to the data folder and, if path is set, to path.
 func (c *cluster) publish(dir *dataDir, path string, admin *api.Config) error {
 	content, err := clientcmd.Write(*admin)
 	if err != nil {

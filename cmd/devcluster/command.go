@@ -40,7 +40,7 @@ func newCommand(stderr *os.File) *cobra.Command {
 			if err := o.complete(); err != nil {
 				return err
 			}
-			// A parent that is gone must not kill us by SIGPIPE, past the clean-up.
+			// If the parent is gone, SIGPIPE must not kill us before the clean-up.
 			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 			defer stop()

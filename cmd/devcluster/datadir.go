@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// lifetime says what becomes of a data folder when the process ends.
+// lifetime says whether a data folder outlives the process.
 type lifetime int
 
 const (
@@ -19,15 +19,15 @@ const (
 )
 
 // dataDir is the folder that holds all state. It is locked, and it is the
-// process's working directory: etcd's socket is then a short relative path,
-// whatever the length of the folder's own (a socket's path may have 107 bytes).
+// process's working directory, so that the path of etcd's socket is relative and
+// short (a socket's path may have 107 bytes at most).
 type dataDir struct {
 	path     string
 	lifetime lifetime
 	lock     *os.File
 
 	mu        sync.Mutex
-	published map[string][]byte // files elsewhere that are of no use without this folder, by path
+	published map[string][]byte // files elsewhere that are useless without this folder, by path
 	closed    bool
 }
 
@@ -78,8 +78,8 @@ func (d *dataDir) file(name ...string) string {
 	return filepath.Join(append([]string{d.path}, name...)...)
 }
 
-// publish writes a file outside the folder. It goes when a temporary folder
-// goes.
+// publish writes a file outside the folder. Close removes it together with a
+// temporary folder.
 func (d *dataDir) publish(path string, content []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,8 +96,8 @@ func (d *dataDir) publish(path string, content []byte) error {
 	return nil
 }
 
-// Close unlocks the folder. If it is temporary, it is removed with all that was
-// published. Close may be called from any goroutine, more than once.
+// Close unlocks the folder. It removes a temporary folder and all published
+// files. Close may be called from any goroutine, more than once.
 func (d *dataDir) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,7 +127,7 @@ func withdraw(path string, content []byte) error {
 	return os.Remove(path)
 }
 
-// removeAll tries more than once, because an etcd that was not given the time
+// removeAll tries more than once, because an etcd that did not get the time
 // to close may still be creating files.
 func removeAll(path string) error {
 	var err error

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// etcdSocket is relative to the data folder, which nobody else can enter:
-// etcd asks no one for credentials.
+// etcdSocket is relative to the data folder. Other users cannot enter that
+// folder, so etcd needs no credentials.
 const etcdSocket = "etcd.sock"
 
 const etcdEndpoint = "unix://" + etcdSocket
@@ -20,7 +20,7 @@ const etcdEndpoint = "unix://" + etcdSocket
 // startEtcd starts a cluster of one member in dir and returns once it serves.
 // It listens on its socket only, and has no port for peers.
 func startEtcd(ctx context.Context, dir string, o options, log *zap.Logger) (*embed.Etcd, error) {
-	nowhere := url.URL{Scheme: "http", Host: "127.0.0.1:1"} // addresses that etcd wants to know of, and nobody dials
+	nowhere := url.URL{Scheme: "http", Host: "127.0.0.1:1"} // for addresses that etcd requires, and nobody dials
 	cfg := embed.NewConfig()
 	cfg.Name = "devcluster"
 	cfg.Dir = dir
@@ -31,7 +31,7 @@ func startEtcd(ctx context.Context, dir string, o options, log *zap.Logger) (*em
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.EnableGRPCGateway = false
 	cfg.UnsafeNoFsync = !o.fsync
-	cfg.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration // unset, it warns of every request
+	cfg.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration // if unset, etcd warns of every request
 	// With no peer to wait for, a short election is a fast start.
 	cfg.TickMs, cfg.ElectionMs = 10, 100
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
@@ -53,8 +53,8 @@ func startEtcd(ctx context.Context, dir string, o options, log *zap.Logger) (*em
 	return nil, fmt.Errorf("start etcd: %w", err)
 }
 
-// stopEtcd waits for at most that long. An etcd cut short has lost nothing: what
-// it acknowledged is in its log.
+// stopEtcd stops etcd, and waits at most that long. Cutting it short loses nothing: all
+// acknowledged writes are in its log.
 func stopEtcd(e *embed.Etcd, atMost time.Duration) {
 	closed := make(chan struct{})
 	go func() {

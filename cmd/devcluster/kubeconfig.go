@@ -10,7 +10,7 @@ import (
 
 const contextName = "devcluster"
 
-// kubeconfig returns one with a single context.
+// kubeconfig returns a kubeconfig with a single context.
 func kubeconfig(server string, ca []byte, namespace string, user api.AuthInfo) *api.Config {
 	c := api.NewConfig()
 	c.Clusters[contextName] = &api.Cluster{Server: server, CertificateAuthorityData: ca}
@@ -20,7 +20,7 @@ func kubeconfig(server string, ca []byte, namespace string, user api.AuthInfo) *
 	return c
 }
 
-// adminKubeconfig returns the administrator's, from the files of the pki folder.
+// adminKubeconfig returns the administrator's kubeconfig, from the files of the pki folder.
 func adminKubeconfig(server, pkiDir string) (*api.Config, error) {
 	read := map[string][]byte{caCertFile: nil, adminCertFile: nil, adminKeyFile: nil}
 	for name := range read {

@@ -12,7 +12,7 @@ import (
 )
 
 // A kept data folder keeps objects, certificates, tokens and the port. Its
-// server ends on SIGTERM though a client holds a watch.
+// server ends on SIGTERM even if a client holds a watch.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	// Longer than the path of a socket may be.
@@ -52,13 +52,13 @@ func TestRestart(t *testing.T) {
 	noError(t, err)
 }
 
-// Asked to end while it starts, it does so without a ready line and without
-// taking the interruption of its parts for an error.
+// A server that is stopped while it starts ends without a ready line and without
+// an error.
 func TestSignalDuringStart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		signal syscall.Signal
-		logged string // when
+		logged string // send the signal when this is logged
 	}{
 		{syscall.SIGTERM, ""}, // from the first line on it has state to remove
 		{syscall.SIGINT, "set initial cluster version"},

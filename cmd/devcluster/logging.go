@@ -22,15 +22,15 @@ type logging struct {
 	file string // "" if it goes to standard error
 	etcd *zap.Logger
 
-	// ending is set when the servers are stopped on purpose. What is fatal to a
-	// part of them from then on, such as an interrupted start, must not end the
-	// process before the clean-up does: it hangs instead.
+	// ending is set when we stop the servers on purpose. From then on a fatal error in
+	// one of them, such as an interrupted start, must not end the
+	// process before the clean-up is done: its goroutine blocks instead.
 	ending atomic.Bool
 }
 
 // openLogging directs all logs to a new file, or to stderr if file is empty.
-// The loggers call fatal, which must not return, where they would end the
-// process.
+// Where the loggers would end the process, they call fatal instead, which must
+// not return.
 func openLogging(file string, stderr *os.File, fatal func(*logging)) (*logging, error) {
 	out := stderr
 	if file != "" {
@@ -41,7 +41,7 @@ func openLogging(file string, stderr *os.File, fatal func(*logging)) (*logging, 
 		if err := captureStderr(f, stderr); err != nil {
 			return nil, fmt.Errorf("redirect standard error: %w", err)
 		}
-		out = f // never closed, to take the last words of a forced exit
+		out = f // never closed, so that the last lines before a forced exit reach it
 	}
 	l := &logging{file: file}
 	exit := func() {
@@ -69,7 +69,7 @@ type exitHook func()
 
 func (h exitHook) OnWrite(*zapcore.CheckedEntry, []zapcore.Field) { h() }
 
-// A line that tells of an error: klog's begins with the severity and the date
+// errorLine matches an error in the log: klog's line begins with the severity and the date
 // (E0102 15:04:05), zap's has the level between tabs.
 var errorLine = regexp.MustCompile(`^[EF]\d{4} |\t(error|panic|fatal)\t`)
 

@@ -9,7 +9,7 @@
 //
 // # Starting
 //
-// One line on standard output says that the server is ready, after /readyz is
+// One line on standard output says that the server is ready: /readyz is
 // ok, namespace default exists, and a Lease has been created and watched:
 //
 //	devcluster ready: https://127.0.0.1:21873 kubeconfig=/tmp/kc version=v1.36.3 in 2.4s

@@ -50,7 +50,7 @@ func newMintCommand() *cobra.Command {
 	return c
 }
 
-// mint asks for a token of the service account by the TokenRequest API and
+// mint gets a token of the service account from the TokenRequest API and
 // writes it to a kubeconfig for the same server.
 func mint(ctx context.Context, o mintOptions) error {
 	cfg, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)

@@ -43,7 +43,7 @@ func ensurePKI(dir string) error {
 	if err != nil {
 		return fmt.Errorf("create certificates: %w", err)
 	}
-	// The rename makes it all or nothing.
+	// The rename makes the folder complete or absent.
 	if err = createPKI(tmp, time.Now()); err == nil {
 		err = os.Rename(tmp, dir)
 	}
@@ -102,7 +102,7 @@ func newAuthority(dir string, now time.Time) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Read back, since strict clients want its computed key id in what it issues.
+	// Read it back for its computed key id: strict clients want that in issued certificates.
 	a.cert, err = x509.ParseCertificate(der)
 	return a, err
 }

@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// Free ports are taken from below the range from which kernels number outgoing
-// connections. In it, a client that redials a stopped server can be given that
-// server's port as its own, which connects it to itself and blocks the restart.
+// We choose free ports below the kernel's range for outgoing connections.
+// Within that range, a client that redials a stopped server can get the
+// server's port as its own: it connects to itself and blocks the restart.
 const (
 	firstPort = 20000
 	lastPort  = 29999

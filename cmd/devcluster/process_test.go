@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // endWithParent ends this process when the test that launched it is gone, even
-// by a time-out. It knows by a pipe that nobody writes to.
+// by a time-out: it waits for the end of a pipe that nobody writes to.
 func endWithParent() {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.NewFile(3, "parent"))
@@ -46,7 +46,7 @@ type process struct {
 	stdin  io.Closer // nil if it has /dev/null
 	stdout *bufio.Reader
 	stderr *bufio.Reader
-	errors bytes.Buffer // what has been read of stderr
+	errors bytes.Buffer // stderr as read so far
 }
 
 type stdinKind int
@@ -56,7 +56,7 @@ const (
 	stdinDevNull
 )
 
-// launch starts devcluster. At the latest it ends with the test.
+// launch starts devcluster, which ends with the test at the latest.
 func launch(t testing.TB, in stdinKind, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, tmp: t.TempDir(), cmd: exec.Command(os.Args[0], args...)}
@@ -87,8 +87,8 @@ func launch(t testing.TB, in stdinKind, args ...string) *process {
 	return p
 }
 
-// exit awaits the end and returns the exit code and what was still to be read
-// of the standard output.
+// exit awaits the end and returns the exit code and the unread rest of the
+// standard output.
 func (p *process) exit() (code int, stdout string) {
 	p.t.Helper()
 	rest, err := io.ReadAll(p.stdout)
@@ -157,7 +157,7 @@ func run(t testing.TB, args ...string) (code int, stderr string) {
 	return code, p.errors.String()
 }
 
-// mint returns a new kubeconfig of a service account.
+// mintFor returns a new kubeconfig of a service account.
 func mintFor(t testing.TB, s *server, namespace, name string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "minted")

@@ -39,7 +39,7 @@ func awaitReady(ctx context.Context, cfg *rest.Config) (serverVersion string, er
 	return v.GitVersion, nil
 }
 
-// awaitReadyz asks again and again, since the server has no other way to tell.
+// awaitReadyz polls /readyz: the server does not announce readiness.
 func awaitReadyz(ctx context.Context, client kubernetes.Interface) error {
 	var last string
 	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -87,8 +87,8 @@ func named(name string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
 }
 
-// awaitAdded stops the watch. A watch without a resource version begins with
-// the objects that exist.
+// awaitAdded waits for an object, then stops the watch. A watch without a resource
+// version begins with the objects that exist.
 func awaitAdded(ctx context.Context, w watch.Interface) error {
 	defer w.Stop()
 	for {

@@ -18,7 +18,7 @@ func serve(ctx context.Context, o options, stdout io.Writer, stderr *os.File) (e
 	defer cancel()
 	if o.stdin.watches(os.Stdin) {
 		whenClosed(os.Stdin, func() {
-			// An empty pipe surprises who did not mean to give one.
+			// Say why: the user may have given a pipe unintentionally.
 			fmt.Fprintln(stderr, "devcluster: standard input closed, ending (--exit-on-stdin-close=false keeps it running)")
 			cancel()
 		})
@@ -46,7 +46,7 @@ func serve(ctx context.Context, o options, stdout io.Writer, stderr *os.File) (e
 	c, err := startCluster(ctx, o, dir, logs)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // asked to end before it was ready
+		return nil // stopped before it was ready
 	case err != nil:
 		return fmt.Errorf("%w%s", err, logs.lastErrors())
 	}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// One server for all that needs no restart.
+// One server for all tests that need no restart.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -165,8 +165,8 @@ func testAdmissionPolicy(t *testing.T, c kubernetes.Interface) {
 	noError(t, err)
 }
 
-// eventually asks again and again, for what the server learns from its own
-// informers and announces to nobody.
+// eventually polls, for state that the server learns from its own informers
+// and does not announce.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 20*time.Second, true,

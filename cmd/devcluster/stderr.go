@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownStderr returns a second descriptor of standard error, for what we have to
-// say ourselves after captureStderr.
+// ownStderr returns a second descriptor of standard error, for our own messages
+// after captureStderr.
 func ownStderr() *os.File {
 	fd, err := unix.FcntlInt(os.Stderr.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -17,8 +17,8 @@ func ownStderr() *os.File {
 	return os.NewFile(uintptr(fd), "/dev/stderr")
 }
 
-// captureStderr sends to f what others write to standard error, such as the
-// etcd client, whose logger cannot be set. A crash is reported to both.
+// captureStderr redirects standard error to f, for libraries such as the
+// etcd client, whose logger cannot be set. A crash report goes to both.
 func captureStderr(f, stderr *os.File) error {
 	if err := debug.SetCrashOutput(stderr, debug.CrashOptions{}); err != nil {
 		return err

@@ -28,8 +28,8 @@ func (m *stdinMode) Set(s string) error {
 	}
 }
 
-// watches reports whether the end of f is to be awaited. Guessing, it takes
-// pipes and sockets only: a parent made these, whereas /dev/null and files are
+// watches reports whether to wait for the end of f. In mode auto it does so for
+// pipes and sockets only: a parent made these. /dev/null and files are
 // at their end from the start, and a terminal belongs to a person.
 func (m stdinMode) watches(f *os.File) bool {
 	switch m {
@@ -43,8 +43,8 @@ func (m stdinMode) watches(f *os.File) bool {
 	}
 }
 
-// whenClosed calls fn once f has ended. Its goroutine sits in a read that
-// nothing interrupts, so it ends with the process.
+// whenClosed calls fn once f has ended. Nothing can interrupt its goroutine's
+// read, so the goroutine ends with the process.
 func whenClosed(f *os.File, fn func()) {
 	go func() {
 		_, _ = io.Copy(io.Discard, f)

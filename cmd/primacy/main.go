@@ -1,5 +1,5 @@
-// Command primacy elects leaders for many pieces of work among the members of a group, on
-// the Kubernetes API, and runs the work where this member leads.
+// Command primacy elects a leader for each of many pieces of work, among the members of a group, on
+// the Kubernetes API. It runs the work for which this member leads.
 package main
 
 import "github.com/primacy-dev/primacy/cmd/primacy/app"

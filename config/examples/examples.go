@@ -3,8 +3,8 @@ package examples
 
 import _ "embed"
 
-// Dev is what `primacy dev` runs when it is given no configuration: dev.yaml. Its runners
-// are the program `primacy` itself, which must be found in PATH.
+// Dev is dev.yaml, which `primacy dev` runs by default. Its exec runners start the program
+// `primacy`, which must be in PATH.
 //
 //go:embed dev.yaml
 var Dev []byte

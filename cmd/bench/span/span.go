@@ -1,5 +1,5 @@
-// Package span is the file in which a runner keeps the time of its own work, and from
-// which the judge reads it: three instants of CLOCK_BOOTTIME, 8 bytes each, little-endian
+// Package span writes and reads the file in which a runner records its own work for the
+// judge: three instants of CLOCK_BOOTTIME, 8 bytes each, little-endian
 // (when it began, when it was last at work, and when it ended).
 package span
 
@@ -16,14 +16,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// AliveEvery is how often a worker writes down that it works; what a killed worker did
-// after its last line is not known closer than that.
+// AliveEvery is how often a worker records that it works. The end of a killed worker is known
+// only to this precision.
 const AliveEvery = 5 * time.Millisecond
 
 // File is one worker's file.
 type File struct{ f *os.File }
 
-// Create makes the file of a worker for a term; there must be none.
+// Create makes the file of a worker for a term. It fails if the file exists.
 func Create(dir, election, token string) (*File, error) {
 	name := fmt.Sprintf("%s@%s@%d", election, token, os.Getpid())
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -33,7 +33,7 @@ func Create(dir, election, token string) (*File, error) {
 	return &File{f}, nil
 }
 
-// Begin, Alive and End write down that the work began, goes on, and has ended.
+// Begin, Alive and End record that the work began, goes on, and has ended.
 func (w *File) Begin(now record.Instant) error { return errors.Join(w.put(0, now), w.put(1, now)) }
 
 // Alive is described at Begin.
@@ -55,11 +55,11 @@ type Span struct {
 	Token       uint64
 	PID         int
 	Begin, Till record.Instant
-	// Ended: it stopped by itself and Till is exact; else it is no closer than AliveEvery.
+	// Ended: it stopped by itself and Till is exact; else Till is exact to AliveEvery only.
 	Ended bool
 }
 
-// Read reads what all workers wrote so far.
+// Read reads the records of all workers so far.
 func Read(dir string) ([]Span, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -72,7 +72,7 @@ func Read(dir string) ([]Span, error) {
 			return nil, fmt.Errorf("worker's file: %w", err)
 		}
 		if len(data) < 16 {
-			continue // it has only just begun
+			continue // it has just begun, and its record is not complete
 		}
 		parts := strings.Split(f.Name(), "@")
 		if len(parts) != 3 {

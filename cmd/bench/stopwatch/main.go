@@ -1,5 +1,5 @@
-// Command stopwatch is a runner that does nothing but keep the time of its own work. It
-// is a program of its own, and small, so that what is measured is the election.
+// Command stopwatch is a runner that only records the time of its own work. It
+// is a small program of its own, so that the bench measures the election and not the work.
 package main
 
 import (
@@ -36,7 +36,7 @@ func fails(file string) bool {
 	return err == nil && string(named) == os.Getenv("PRIMACY_MEMBER_REVISION")
 }
 
-// lookEvery is how many times it writes down that it works before it looks whether to fail.
+// lookEvery is how many times it records that it works before it checks whether to fail.
 const lookEvery = 20
 
 // work goes on until SIGTERM.

@@ -8,8 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/config"
 )
 
-// against says, for people, what a member does when it takes up a configuration in the place of
-// another: a line for each thing that changes, and one for all that stays.
+// against says, for people, what a member does when its configuration is replaced: a line for
+// each change, and one for all that stays.
 func against(p *config.Plan, file string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "a member in which %s is in force, and that takes this up:\n", file)
@@ -43,7 +43,7 @@ func against(p *config.Plan, file string) string {
 	return trimmed(b.String())
 }
 
-// trimmed is text without blanks at the ends of its lines.
+// trimmed is text without trailing blanks in its lines.
 func trimmed(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {

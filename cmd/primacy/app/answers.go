@@ -15,16 +15,16 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// answers says once that the API server does not answer, and once that it does again. All requests
-// of a member go through it; any answer counts, also one that refuses.
+// answers logs once when the API server stops answering, and once when it answers again. All requests
+// of a member go through it. Any answer counts, even a refusal.
 type answers struct {
 	clock clock.Clock
-	// patience is how long requests may fail before it is said.
+	// patience is how long requests may fail before it logs that.
 	patience time.Duration
 	log      *zap.Logger
 
 	mu sync.Mutex
-	// last is when the last answer came, and since the wall-clock time of that.
+	// last is when the last answer came; since is the same moment as wall-clock time.
 	last  record.Instant
 	since time.Time
 	away  bool
@@ -34,10 +34,10 @@ func newAnswers(c clock.Clock, patience time.Duration, log *zap.Logger) *answers
 	return &answers{clock: c, patience: patience, log: log, last: c.Now(), since: c.Wall()}
 }
 
-// over is a transport whose answers are heeded.
+// over wraps a transport and passes the outcome of each request to heed.
 func (a *answers) over(rt http.RoundTripper) http.RoundTripper { return &heeded{rt, a} }
 
-// heed takes in how a request ended.
+// heed records how a request ended.
 func (a *answers) heed(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -48,7 +48,7 @@ func (a *answers) heed(err error) {
 			a.log.Info("the API server answers again", zap.Duration("after", silent))
 		}
 		a.last, a.since, a.away = a.clock.Now(), a.clock.Wall(), false
-	case errors.Is(err, context.Canceled): // by us
+	case errors.Is(err, context.Canceled): // we cancelled it: no sign of an outage
 	case !a.away && silent > a.patience:
 		a.away = true
 		a.log.Warn("the API server does not answer; work stops in time but where it fails open",
@@ -56,7 +56,7 @@ func (a *answers) heed(err error) {
 	}
 }
 
-// heeded is a transport.
+// heeded is a transport that reports to answers.
 type heeded struct {
 	http.RoundTripper
 	answers *answers
@@ -71,5 +71,5 @@ func (h *heeded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// WrappedRoundTripper leads to the transport beneath.
+// WrappedRoundTripper is the transport beneath.
 func (h *heeded) WrappedRoundTripper() http.RoundTripper { return h.RoundTripper }

@@ -25,25 +25,25 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// wait lets virtual time pass until everything that happens in it has happened.
+// wait lets virtual time pass, then waits until all goroutines of the bubble are blocked.
 func wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// stretch is one stretch of work, by the runner's own clock.
+// stretch is one period of work, by the runner's own clock.
 type stretch struct {
 	member     string
 	from, till time.Time // till is zero while it lasts
 }
 
-// journal is where runners of kind work write down when they are at work.
+// journal records when runners of kind work are at work.
 type journal struct {
 	mu   sync.Mutex
 	work map[string][]*stretch
 }
 
-// begin writes down the beginning of work, and returns a function for its end.
+// begin records the beginning of work, and returns a function that records its end.
 func (j *journal) begin(work, member string) (end func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,7 +87,7 @@ func maxTime(a, b time.Time) time.Time {
 	return b
 }
 
-// stretches are how often somebody began a work.
+// stretches counts how often a member began a work.
 func (j *journal) stretches(work string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -114,7 +114,7 @@ type bubble struct {
 	began  time.Time
 	leases *memory.Realm
 	maps   *memory.Realm
-	// configMaps are those that are no locks.
+	// configMaps are the ConfigMaps other than locks.
 	configMaps *mapstest.Maps
 	journal    *journal
 	dir        string
@@ -132,21 +132,21 @@ type follower struct {
 	name   string
 	path   string
 	stores []*memory.Store
-	// said is the document that it took up last.
+	// said is the document last taken up.
 	said    string
 	reloads *reloader
 	stop    context.CancelFunc
 	done    chan error
 }
 
-// workKind is a kind of runner that writes down when it works: {as: NAME, stop: DURATION}.
+// workKind is a kind of runner that records when it works: {as: NAME, stop: DURATION}.
 func (b *bubble) workKind(member string) runners.Decoder {
 	return func(node *yaml.Node, env runners.Env) (election.Runner, error) {
 		var block struct {
 			As   string        `yaml:"as"`
 			Stop time.Duration `yaml:"stop"`
 			Note string        `yaml:"note"`
-			// Alone: the work of each member is one of its own.
+			// Alone: each member's work has a name of its own, so members may work at once.
 			Alone bool `yaml:"alone"`
 		}
 		if err := strict.Decode(node, &block); err != nil {
@@ -169,7 +169,7 @@ func (b *bubble) workKind(member string) runners.Decoder {
 
 const bubbleHead = "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\n"
 
-// start makes a member of the document run; flags are those of the command line.
+// start runs a member with the document and command-line flags.
 func (b *bubble) start(name, document string, flags ...string) *follower {
 	b.t.Helper()
 	f := &follower{bubble: b, name: name, path: filepath.Join(b.dir, name+".yaml"), done: make(chan error, 1)}
@@ -216,7 +216,7 @@ type bubbleZap struct{}
 func (bubbleZap) Now() time.Time                       { return time.Now() }
 func (bubbleZap) NewTicker(time.Duration) *time.Ticker { panic("the log writes at once") }
 
-// reload has the member take in a document, as its watch of the file would.
+// reload gives the member a document, as its watch of the file would.
 func (f *follower) reload(document string) error {
 	f.t.Helper()
 	written, err := f.process.Parse(f.path, []byte(bubbleHead+document))
@@ -226,14 +226,14 @@ func (f *follower) reload(document string) error {
 	return err
 }
 
-// each calls f for the member's ways to the locks.
+// each calls call for each of the member's stores.
 func (f *follower) each(call func(*memory.Store)) {
 	for _, s := range f.stores {
 		call(s)
 	}
 }
 
-// leave ends the member, and waits until it is gone.
+// leave stops the member, and waits for its end.
 func (f *follower) leave() {
 	f.t.Helper()
 	f.stop()
@@ -242,7 +242,7 @@ func (f *follower) leave() {
 	}
 }
 
-// end lets all leave, and says where two were at work at once.
+// end stops all members, and fails the test where two were at work at once.
 func (b *bubble) end(all ...*follower) {
 	b.t.Helper()
 	for _, o := range b.journal.overlaps() {
@@ -253,7 +253,7 @@ func (b *bubble) end(all ...*follower) {
 	}
 }
 
-// leaders are who leads each election of the configuration, by the members' own word.
+// leaders lists the members that lead each election of the configuration, by their own account.
 func leaders(all ...*follower) map[string][]string {
 	found := map[string][]string{}
 	for _, f := range all {

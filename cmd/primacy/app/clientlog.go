@@ -9,8 +9,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// clientLog is the log that client-go writes to. What it calls an error, and is the end of a
-// request that this process has cancelled, is for debugging only: nobody need look at it.
+// clientLog is the log that client-go writes to. client-go reports an error when we cancel a
+// request; clientLog lowers that to debug level.
 func clientLog(log *zap.Logger) klog.Logger {
 	return klog.New(calm{zapr.NewLogger(log).GetSink()})
 }
@@ -33,5 +33,5 @@ func (c calm) WithValues(keysAndValues ...any) klog.LogSink {
 
 func (c calm) WithName(name string) klog.LogSink { return calm{c.LogSink.WithName(name)} }
 
-// forDebugging is zap's level as client-go counts.
+// forDebugging is zap's debug level in client-go's numbering.
 const forDebugging = -int(zap.DebugLevel)

@@ -14,8 +14,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// client-go calls a request an error that this process has cancelled itself, as at its end. One
-// that somebody else broke off stays one.
+// client-go logs an error for a request that this process cancelled, as at its end: that is lowered.
+// The error of a request that was broken off otherwise stays.
 func TestCancelledRequestsAreNoErrors(t *testing.T) {
 	for name, want := range map[string]int{"cancelled": 0, "broken off": 1} {
 		t.Run(name, func(t *testing.T) {

@@ -16,8 +16,8 @@ type cluster struct {
 	namespace string
 }
 
-// findCluster reads the kubeconfig; with an empty path, that which client-go's own rules
-// find: KUBECONFIG, ~/.kube/config, or the Pod's service account. It talks to nobody.
+// findCluster reads the kubeconfig. With an empty path it follows client-go's rules:
+// KUBECONFIG, ~/.kube/config, or the Pod's service account. It sends no request.
 func findCluster(kubeconfig string) (*cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
@@ -31,7 +31,7 @@ func findCluster(kubeconfig string) (*cluster, error) {
 		return nil, kubeconfigError(kubeconfig, err)
 	}
 	c.UserAgent = "primacy/" + version
-	// Whoever drives these clients limits itself; a limit of client-go's would only make
+	// The users of these clients limit themselves. client-go's limit would only make
 	// one request wait for another.
 	c.QPS = -1
 	return &cluster{config: c, namespace: namespace}, nil

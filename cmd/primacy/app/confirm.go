@@ -19,16 +19,16 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// confirmation is asked for before leadership moves. It belongs to one invocation.
+// confirmation asks a person before leadership moves. It belongs to one invocation.
 type confirmation struct {
 	yes bool
-	// in is where an answer comes from; ask says whether a person sits there.
+	// in is where the answer comes from; ask says whether that is a terminal.
 	in  io.Reader
 	ask bool
 	out io.Writer
 }
 
-// newConfirmation defines --yes. The terminal is that of the process.
+// newConfirmation defines --yes. It uses the terminal of the process.
 func newConfirmation(flags *pflag.FlagSet) *confirmation {
 	c := &confirmation{in: os.Stdin, ask: term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(os.Stderr), out: os.Stderr}
 	flags.BoolVarP(&c.yes, "yes", "y", false, "do not ask before leadership moves")
@@ -39,7 +39,7 @@ func newConfirmation(flags *pflag.FlagSet) *confirmation {
 var errDeclined = errors.New("nothing was changed")
 
 // of asks whether to go on with what will happen, such as "3 elections will move to canary".
-// The error says why not; nothing may be written then. The end of ctx, by a signal, is a no.
+// With an error, which says why not, the caller must write nothing. The end of ctx, by a signal, is a no.
 func (c *confirmation) of(ctx context.Context, what string) error {
 	switch {
 	case ctx.Err() != nil:
@@ -54,7 +54,7 @@ func (c *confirmation) of(ctx context.Context, what string) error {
 	}
 	line, err := c.answer(ctx)
 	switch {
-	case ctx.Err() != nil: // whatever was answered meanwhile
+	case ctx.Err() != nil: // even if an answer came meanwhile
 		return errDeclined
 	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("answer: %w", err)
@@ -66,7 +66,7 @@ func (c *confirmation) of(ctx context.Context, what string) error {
 	return errDeclined
 }
 
-// answer is a line that is typed before ctx ends.
+// answer reads a line, until ctx ends.
 func (c *confirmation) answer(ctx context.Context) (string, error) {
 	in, err := cancelreader.NewReader(c.in)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *confirmation) answer(ctx context.Context) (string, error) {
 	return line, err
 }
 
-// dryRun is what --dry-run says.
+// dryRun is the value of --dry-run.
 type dryRun bool
 
 func addDryRun(flags *pflag.FlagSet) *dryRun {
@@ -133,7 +133,7 @@ func (o *output) String() string { return string(*o) }
 // Type implements pflag.Value.
 func (o *output) Type() string { return "format" }
 
-// write writes a result: the text, or the document that says the same.
+// write writes a result: the text, or the equivalent document as JSON or YAML.
 func (o output) write(w io.Writer, text string, document any) error {
 	var data []byte
 	var err error
@@ -153,8 +153,7 @@ func (o output) write(w io.Writer, text string, document any) error {
 	return err
 }
 
-// operator is who gives a command, for the record: the user of this machine; empty where
-// that has no name.
+// operator is the name of the user who runs the command, for the record; empty if unknown.
 func operator() string {
 	u, err := user.Current()
 	if err != nil {

@@ -51,7 +51,7 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
-// TestSignalAtTheQuestion: Ctrl-C is a no, and a "y" after it is none any more.
+// TestSignalAtTheQuestion: Ctrl-C is a no, and a "y" after it does not count.
 func TestSignalAtTheQuestion(t *testing.T) {
 	in, typing, err := os.Pipe()
 	if err != nil {
@@ -60,7 +60,7 @@ func TestSignalAtTheQuestion(t *testing.T) {
 	defer in.Close()
 	defer typing.Close()
 	ctx, signal := context.WithCancel(t.Context())
-	c := confirmation{ask: true, in: in, out: asked(signal)} // while the answer is waited for
+	c := confirmation{ask: true, in: in, out: asked(signal)} // the signal comes while it waits for the answer
 	if err := c.of(ctx, "it moves"); !errors.Is(err, errDeclined) {
 		t.Errorf("a signal: %v", err)
 	}
@@ -76,7 +76,7 @@ func TestSignalAtTheQuestion(t *testing.T) {
 	}
 }
 
-// asked is called once a question was written.
+// asked is a writer that is called when the question is written.
 type asked func()
 
 func (a asked) Write(p []byte) (int, error) { a(); return len(p), nil }

@@ -14,11 +14,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check/all"
 )
 
-// longestName is that of an election: its name is a label too.
+// longestName is the longest name of an election: the name is also a label.
 const longestName = 63
 
-// controller is the election in which rollouts are driven, ready to be added; nil where the
-// name of the group leaves no room for it.
+// controller is the election whose leader drives rollouts, ready to be added; nil if the
+// group's name is too long for it.
 func (m *member) controller(maps coreclient.ConfigMapsGetter) *planned {
 	group := m.process.Group
 	name := controller.ElectionName(group)
@@ -31,7 +31,7 @@ func (m *member) controller(maps coreclient.ConfigMapsGetter) *planned {
 		Group: group, Sessions: locks, Timing: m.process.Configuration.Timing, Elections: m.roster.all,
 		Plans: m.steering, Maps: maps.ConfigMaps(m.planner.namespace), Checks: all.Registry(), Default: m.source, Clock: m.clock, Log: m.log,
 	})
-	// Two controllers at a time do no harm: what they write carries their tokens.
+	// Two controllers at a time do no harm: their tokens fence their writes.
 	spec := election.Spec{Name: name, Lock: name, Locks: locks, Bootstrap: election.BootstrapImmediate}
 	return &planned{spec: spec, runner: driver}
 }
@@ -40,22 +40,22 @@ func (m *member) controller(maps coreclient.ConfigMapsGetter) *planned {
 // goroutine.
 type roster struct {
 	mu sync.Mutex
-	// own is the election in which rollouts are driven, which comes first; others are those of
+	// own is the election whose leader drives rollouts; it comes first. others are those of
 	// the configuration.
 	own, others []election.Spec
-	changed     chan struct{} // closed when they are no longer the last
+	changed     chan struct{} // closed when set replaces others
 }
 
 func newRoster() *roster { return &roster{changed: make(chan struct{})} }
 
-// all are the elections at present; the channel is closed when they are others.
+// all returns the present elections, and a channel that is closed when they change.
 func (r *roster) all() ([]election.Spec, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Concat(r.own, r.others), r.changed
 }
 
-// set makes these the elections of the configuration. Nobody sees them come and go one by one.
+// set replaces the elections of the configuration, all in one step.
 func (r *roster) set(others []election.Spec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,8 +67,8 @@ func (r *roster) set(others []election.Spec) {
 	r.changed = make(chan struct{})
 }
 
-// same says whether two elections are the same for whoever moves them. Stores are told apart, not
-// looked into: they belong to the managers that use them.
+// same says whether two elections are the same for a rollout. It compares stores by identity, since
+// their contents belong to the managers that use them.
 func same(a, b election.Spec) bool {
 	if (a.MigrateFrom == nil) != (b.MigrateFrom == nil) || a.MigrateFrom != nil && *a.MigrateFrom != *b.MigrateFrom {
 		return false

@@ -18,7 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// newDemo has programs for exec runners to try elections with.
+// newDemo is `primacy demo`: programs to try exec runners with.
 func newDemo() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "demo",
@@ -53,7 +53,7 @@ func newDemoWriter() *cobra.Command {
 	return c
 }
 
-// demoTerm is what an exec runner's program is told of its term.
+// demoTerm is a program's term, as the exec runner passes it in the environment.
 type demoTerm struct {
 	election, revision, token string
 	deadline                  record.Instant
@@ -79,7 +79,7 @@ func newDemoTerm(env func(string) string, every time.Duration) (*demoTerm, error
 	return t, nil
 }
 
-// write prints a line now and then until ctx ends. The error says that primacy is gone, or
+// write prints a line at each interval until ctx ends. The error says that primacy is gone, or
 // that the deadline has passed.
 func (t *demoTerm) write(ctx context.Context, out io.Writer) error {
 	later, gone := t.follow(ctx)
@@ -110,8 +110,8 @@ func (t *demoTerm) write(ctx context.Context, out io.Writer) error {
 	}
 }
 
-// follow reads extensions. Its goroutine sits in a read that nothing interrupts, so it
-// ends with the process, or when primacy closes the pipe; gone is closed then.
+// follow reads extensions. Nothing can interrupt its goroutine's read, so the goroutine
+// ends with the process, or when primacy closes the pipe; it then closes gone.
 func (t *demoTerm) follow(ctx context.Context) (later <-chan record.Instant, gone <-chan struct{}) {
 	if t.extensions == nil {
 		return nil, nil

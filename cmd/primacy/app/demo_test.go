@@ -72,7 +72,7 @@ func TestDemoWriter(t *testing.T) {
 				if err == nil && !strings.HasSuffix(out.String(), "one: stopped after 2 writes with token 42\n") {
 					t.Errorf("wrote:\n%s", &out)
 				}
-				_ = primacy.Close() // what still reads ends
+				_ = primacy.Close() // ends the goroutine that reads
 				synctest.Wait()
 			})
 		})

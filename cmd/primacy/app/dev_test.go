@@ -17,8 +17,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 )
 
-// TestDev runs testdata/dev/*.txt: whole groups of processes. Beside what TestScripts has
-// there are
+// TestDev runs testdata/dev/*.txt: whole groups of processes. In addition to the commands of
+// TestScripts there are
 //
 //	start NAME PROGRAM...         as there, with a standard input to type into
 //	type NAME LINE
@@ -62,7 +62,7 @@ func startWithKeyboard(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(stdin.Close())
 	ts.Defer(func() {
 		j.finish()
-		_ = keyboard.Close() // nobody reads
+		_ = keyboard.Close() // its reader is gone
 		ts.Logf("[%s]\n%s", args[0], j.text())
 	})
 	ts.Value(jobsKey{}).(map[string]*job)[args[0]] = j
@@ -95,8 +95,8 @@ func strike(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(unix.Kill(found[0], unix.SignalNum("SIG"+args[2])))
 }
 
-// processesOf are the processes that a script's groups have started: their arguments or
-// their environment name its folder for temporary files.
+// processesOf lists the processes that a script's groups have started: their arguments or
+// environment contain the script's folder for temporary files.
 func processesOf(ts *testscript.TestScript) []int {
 	folder := []byte(filepath.Join(ts.Getenv("TMPDIR"), "primacy-dev-"))
 	entries, err := os.ReadDir("/proc")
@@ -118,7 +118,7 @@ func processesOf(ts *testscript.TestScript) []int {
 	return found
 }
 
-// deserted waits for the end of each process there is.
+// deserted waits for the end of each process of the script's groups.
 func deserted(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 0)
 	for _, pid := range processesOf(ts) {
@@ -129,7 +129,7 @@ func deserted(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// awaitEnd waits for the end of a process that is not our child.
+// awaitEnd waits for the end of a process that need not be our child.
 func awaitEnd(pid int) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {

@@ -1,4 +1,4 @@
-// Package app is the program primacy, for whoever builds it with runners of their own:
+// Package app is the program primacy, to build with your own runners:
 //
 //	func main() {
 //		app.Main(app.Func("example.greet", greet))
@@ -7,5 +7,5 @@
 // is the whole program, all commands included, with one more function that elections can
 // run (docs/examples/own-binary).
 //
-// Each command has a file of its own, which wires packages together and decides nothing.
+// Each command has a file of its own, which only wires packages together.
 package app

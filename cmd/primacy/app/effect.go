@@ -10,40 +10,40 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// effect is what a change does, as it is shown. Fields are added, never renamed.
+// effect is what a change does, as shown to people and in JSON. Fields are added, never renamed.
 type effect struct {
-	// What is the change in words.
+	// What describes the change in words.
 	What string `json:"what"`
-	// Elections are those that prefer something else afterwards.
+	// Elections are those whose preference changes.
 	Elections []movement `json:"elections,omitempty"`
 	Warnings  []string   `json:"warnings,omitempty"`
-	// Notes say what could not be seen.
+	// Notes say what we could not see.
 	Notes   []string `json:"notes,omitempty"`
 	DryRun  bool     `json:"dryRun,omitempty"`
 	Changed bool     `json:"changed"`
 }
 
-// movement is what becomes of one election.
+// movement is what happens to one election.
 type movement struct {
 	Election string `json:"election"`
-	// Before and After are what is preferred.
+	// Before and After are its preferences.
 	Before string `json:"before"`
 	After  string `json:"after"`
 	Holder string `json:"holder,omitempty"`
-	// Stays says that the holder is one that is preferred, or that nobody better is ready.
+	// Stays says that the holder is preferred, or that no better member is ready.
 	Stays bool `json:"stays"`
-	// Candidates are the members one of which is to lead; empty if it stays.
+	// Candidates are the members of which one will lead; empty if it stays.
 	Candidates []string `json:"candidates,omitempty"`
-	// Absent says that something is preferred, and no ready member has it.
+	// Absent says that no ready member matches the preference.
 	Absent bool `json:"absent,omitempty"`
 	// Ignores says that the election's policy does not look at revisions.
 	Ignores bool `json:"ignores,omitempty"`
-	// NotBefore is until when it is kept where it is: by minHold, by preemptDelay, by its range, or
-	// since the member that is to lead fell lately.
+	// NotBefore is the earliest time of the move, delayed by minHold, by preemptDelay, by the range, or
+	// by a recent fall of the next leader; zero if it moves at once.
 	NotBefore time.Time `json:"notBefore,omitzero"`
 }
 
-// moved says what becomes of an election by its rules.
+// moved applies an election's rules to a change of its preference.
 func moved(r status.Report, e status.Election, was, is record.Preferred, x rules) movement {
 	m := movement{Election: e.Name, Before: was.String(), After: is.String(), Holder: e.Holder}
 	next := x.next(r, e, is)
@@ -61,7 +61,7 @@ func moved(r status.Report, e status.Election, was, is record.Preferred, x rules
 	return m
 }
 
-// moves asks about leadership that moves; empty if none does.
+// moves is the question about leadership that will move; empty if none will.
 func (f effect) moves() string {
 	var names []string
 	for _, m := range f.Elections {
@@ -82,8 +82,8 @@ func (f effect) moves() string {
 	}
 }
 
-// question is what is asked before it is done: about leadership that moves, and where
-// a warning stands; empty if there is nothing to ask.
+// question is what to ask before the change: about leadership that moves, else about warnings;
+// empty if there is nothing to ask.
 func (f effect) question() string {
 	switch moves := f.moves(); {
 	case moves != "":
@@ -117,7 +117,7 @@ func (f effect) text() string {
 	return b.String()
 }
 
-// aside puts what goes with a preferred revision in brackets, since more follows in the line.
+// aside puts the words after a preferred revision in brackets, since more follows in the line.
 func aside(preferred string) string {
 	revision, more, found := strings.Cut(preferred, ", ")
 	if !found {

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// twoRevisions is a group of which the holder, of revision a or b, leads election "one".
+// twoRevisions is a group with members "old" of revision a and "new" of b; holder leads election "one".
 func twoRevisions(holder, revision string) status.Report {
 	member := func(name, revision string) status.Member {
 		return status.Member{Group: "edge", Identity: name + "_00000001", Revision: revision, Ready: true, State: status.Live, Preference: "a"}
@@ -68,7 +68,7 @@ func TestStartMovesAtOnce(t *testing.T) {
 	}
 }
 
-// TestQuestion: where nothing is seen to move, a warning is enough to ask.
+// TestQuestion: a warning is reason enough to ask, even if nothing is seen to move.
 func TestQuestion(t *testing.T) {
 	f := effect{What: "pin tick to revision a", Elections: []movement{{Election: "one", Stays: true}}}
 	if got := f.question(); got != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// figures are what is counted of the runners of the present elections. They begin anew with
-// an election that was changed.
+// figures are the counters of the runners of the present elections. They begin anew when
+// an election changes.
 type figures struct {
 	mu sync.Mutex
 	of map[string]*runners.Figures
@@ -30,7 +30,7 @@ func (f *figures) remove(election string) {
 	delete(f.of, election)
 }
 
-// Figures are what metrics are made of.
+// Figures are the source of the metrics.
 func (f *figures) Figures() []*runners.Figures {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,10 +11,10 @@ import (
 	"github.com/primacy-dev/primacy/config"
 )
 
-// grantTime is how long the API server may take to say what this process may do.
+// grantTime limits how long we ask the API server what this process may do.
 const grantTime = 10 * time.Second
 
-// grants remember which permissions a member was found to have. They belong to the goroutine
+// grants remembers the permissions that a member is known to have. It belongs to the goroutine
 // that watches its file.
 type grants struct {
 	cluster *cluster
@@ -22,12 +22,12 @@ type grants struct {
 	// name is the member's.
 	name string
 	log  *zap.Logger
-	// known are those that it needs for the configuration in force.
+	// known are the permissions that the configuration last checked needs.
 	known []need
 }
 
-// check asks whether the process may do what it did not need before. An election whose lock
-// it may not touch would be led by nobody.
+// check asks the API server for the permissions that the process did not need before. If it may not
+// touch the lock of an election, nobody might lead that.
 func (g *grants) check(ctx context.Context, next *reload) error {
 	process := *g.process
 	process.Configuration = next.Next

@@ -17,20 +17,20 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// groupCommand is one invocation of a command about what elections of a group prefer.
+// groupCommand is one invocation of a command about the preferences of a group's elections.
 type groupCommand struct {
 	statusCommand
 	process *config.Process
-	// group is empty until it is found, where no setting names it.
+	// group is empty until found, if no setting names it.
 	group string
 	core  coreclient.ConfigMapsGetter
 }
 
-// groupSettings are the settings that tell where the group is.
+// groupSettings are the settings that locate the group.
 var groupSettings = []string{"config", "kubeconfig", "namespace", "group"}
 
-// groupSettingsOf are these settings among a command's flags: another --revision there is no
-// member's.
+// groupSettingsOf are these settings among a command's flags. It leaves out --revision, which there
+// does not mean a member's revision.
 func groupSettingsOf(c *cobra.Command) *pflag.FlagSet {
 	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, name := range groupSettings {
@@ -60,7 +60,7 @@ func inGroup(c *cobra.Command, run func(context.Context, groupCommand) error) er
 
 func (g *groupCommand) maps() coreclient.ConfigMapInterface { return g.core.ConfigMaps(g.namespace) }
 
-// onlyGroup is the group of a namespace that has one.
+// onlyGroup is the only group of a namespace.
 func onlyGroup(r status.Report, namespace string) (string, error) {
 	groups := map[string]bool{}
 	for _, e := range r.Elections {

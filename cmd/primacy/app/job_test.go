@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// job is the program running beside a script.
+// job is a program that runs while a script goes on.
 type job struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
@@ -32,7 +32,7 @@ func startJob(dir string, env []string, args ...string) (*job, error) {
 	return startJobReading(nil, dir, env, args...)
 }
 
-// startJobReading gives it a standard input; nil is none.
+// startJobReading is startJob with a standard input; nil is none.
 func startJobReading(stdin *os.File, dir string, env []string, args ...string) (*job, error) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -46,7 +46,7 @@ func startJobReading(stdin *os.File, dir string, env []string, args ...string) (
 	if err := j.cmd.Start(); err != nil {
 		return nil, err
 	}
-	go func() { // joined by whoever receives from exited; finish does
+	go func() { // joined by receiving from exited, as finish does
 		j.err = j.cmd.Wait()
 		close(j.exited)
 	}()
@@ -69,7 +69,7 @@ func (j *job) text() string {
 	return j.output.String()
 }
 
-// await waits until what was printed since the last match matches all patterns, in any
+// await waits until the output since the last match matches all patterns, in any
 // order.
 func (j *job) await(patterns []*regexp.Regexp, timeout time.Duration) error {
 	late := clock.NewTimer(timeout)
@@ -93,7 +93,7 @@ func (j *job) await(patterns []*regexp.Regexp, timeout time.Duration) error {
 	}
 }
 
-// look finds a pattern that does not match yet; if all do, what matched counts as read.
+// look finds a pattern that does not match yet; if all match, it marks their text as read.
 func (j *job) look(patterns []*regexp.Regexp) (missing *regexp.Regexp, more <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -121,7 +121,7 @@ func (j *job) status(timeout time.Duration) (int, error) {
 	}
 }
 
-// finish ends what is still running.
+// finish ends the program if it still runs.
 func (j *job) finish() {
 	_ = j.cmd.Process.Signal(syscall.SIGTERM)
 	if _, err := j.status(20 * time.Second); err != nil {

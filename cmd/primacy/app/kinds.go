@@ -17,16 +17,15 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/webhook"
 )
 
-// Every kind of source and lock is one line here; those of runners are in options.go.
+// Every kind of source and lock is one line here; the kinds of runners are in options.go.
 
-// sourceClients are what sources in a cluster are read with.
+// sourceClients are the clients that read sources in a cluster.
 type sourceClients struct {
 	core      coreclient.ConfigMapsGetter
 	admission admissionclient.MutatingWebhookConfigurationsGetter
 }
 
-// sourceKinds are the sources of the preferred revision. Without clients they can be
-// decoded, but not watched.
+// sourceKinds are the sources of the preferred revision. Without clients they can decode, but not watch.
 func sourceKinds(c sourceClients) *revisions.Registry {
 	r := revisions.NewRegistry()
 	r.Register("static", static.Kind())
@@ -49,7 +48,7 @@ func sourcesIn(c *rest.Config) (*revisions.Registry, error) {
 	return sourceKinds(sourceClients{core, admission}), nil
 }
 
-// kindConfigMap is the source that reads a ConfigMap, and kindOfConfigMaps the kind of lock that is one.
+// kindConfigMap is the source that reads a ConfigMap; kindOfConfigMaps is the kind of lock.
 const (
 	kindConfigMap    = "configMap"
 	kindOfConfigMaps = "ConfigMap"

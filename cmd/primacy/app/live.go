@@ -13,16 +13,16 @@ import (
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 )
 
-// follows delivers how something is whenever that has changed, or why its watch was cut, until
+// follows delivers a state after each change, or the reason why its watch was cut, until
 // ctx ends.
 type follows[T any] func(ctx context.Context, deliver func(T, error)) error
 
-// watchCut says that what is shown may be old for a moment.
+// watchCut is a note: the state shown may be old for a moment.
 func watchCut(trouble error) string {
 	return "the watch was cut, and is taken up again: " + view.Printable(trouble.Error())
 }
 
-// inTurn shows one state after the other, until ctx ends or nobody reads on.
+// inTurn shows one state after the other, until ctx ends or the output is closed.
 func inTurn[T any](ctx context.Context, notes io.Writer, follow follows[T], show func(T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -41,10 +41,10 @@ func inTurn[T any](ctx context.Context, notes io.Writer, follow follows[T], show
 	return errors.Join(err, failed)
 }
 
-// live is what a screen shows of something that changes, and what happened since it was
+// live makes the pages of a screen: the present state, and what happened since the screen
 // opened. It belongs to the screen's goroutine until that has ended.
 type live[T any] struct {
-	// since is what is new in a state; page is the page of it, below which the log stands.
+	// since describes what is new in a state; page is the state's page, with the log at its end.
 	since func(T) []string
 	page  func(state T, log []string) view.Page
 
@@ -69,7 +69,7 @@ func (l *live[T]) draw() view.Page {
 	return l.page(l.state, l.log.Lines())
 }
 
-// onScreen keeps a terminal showing the present, until ctx or a key ends it.
+// onScreen shows the present state on a terminal, until ctx or a key ends it.
 func (l *live[T]) onScreen(ctx context.Context, out io.Writer, name string, follow follows[T]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -83,7 +83,7 @@ func (l *live[T]) onScreen(ctx context.Context, out io.Writer, name string, foll
 	})
 }
 
-// keyboard is where keys come from, if a person sits there; else nil.
+// keyboard is standard input if that is a terminal, else nil.
 func keyboard() io.Reader {
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		return os.Stdin

@@ -19,11 +19,11 @@ type clients struct {
 // lockKind makes the stores of one kind of lock in a namespace.
 type lockKind struct {
 	store func(*clients, string) lock.Store
-	// withIstio is for locks that Istio's electors share: they read the holder's key.
+	// withIstio is the store for locks shared with Istio's electors: they read the holder's key.
 	withIstio func(*clients, string) lock.Store
 }
 
-// stores are the lock stores of a realm, each made once: a store is watched once.
+// stores are the lock stores of a realm. Each is made once, so that it is watched once.
 type stores struct {
 	clients   *clients
 	namespace string
@@ -51,7 +51,7 @@ func newStores(c *rest.Config, namespace string) (*stores, error) {
 // of is the store of a kind that exists.
 func (s *stores) of(kind string, shared config.SharedWith) lock.Store {
 	if shared == config.SharedWithClientGo {
-		shared = config.SharedWithNobody // client-go knows no more than we write anyway
+		shared = config.SharedWithNobody // client-go reads nothing that we would not write anyway
 	}
 	name := storeName{kind, shared}
 	if s.made[name] == nil {
@@ -65,7 +65,7 @@ func (s *stores) of(kind string, shared config.SharedWith) lock.Store {
 	return s.made[name]
 }
 
-// lock fills in where the election's lock is, and who shares it.
+// lock fills in the election's lock and the electors that share it.
 func (s *stores) lock(l config.Lock, spec *election.Spec) {
 	spec.Locks = s.of(l.Kind, l.SharedWith)
 	if from := l.MigrateFrom; from != nil {
@@ -73,7 +73,7 @@ func (s *stores) lock(l config.Lock, spec *election.Spec) {
 	}
 }
 
-// foreigners says which electors that are not ours share the lock.
+// foreigners are the foreign electors that share the lock.
 func foreigners(l config.Lock) election.Foreigners {
 	return election.Foreigners{Sharing: sharings[l.SharedWith], Wait: l.Foreign.Wait()}
 }

@@ -9,12 +9,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// encodeDuration writes three digits or so, for people.
+// encodeDuration writes about three digits, for people.
 func encodeDuration(d time.Duration, to zapcore.PrimitiveArrayEncoder) {
 	to.AppendString(round(d).String())
 }
 
-// round leaves of a duration what people read.
+// round drops the digits of a duration that people would skip.
 func round(d time.Duration) time.Duration {
 	switch size := d.Abs(); {
 	case size >= time.Minute:

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// testPatience is the variable by which a script keeps the program from waiting long.
+// testPatience is a variable with which a script shortens the program's waits.
 const testPatience = "PRIMACY_TEST_PATIENCE"
 
 func program() {
@@ -27,7 +27,7 @@ func program() {
 		patience = d
 	}
 	if len(os.Args) > 1 && os.Args[1] == "demo" {
-		// The race detector makes os.Exit wait a second, which a runner's grace is not for.
+		// Under the race detector os.Exit waits a second, which would use up a runner's grace.
 		syscall.Exit(execute(os.Args, add(nil)))
 	}
 	Main()

@@ -24,11 +24,11 @@ type member struct {
 	process *config.Process
 	manager *election.Manager
 	planner planner
-	// source is the default source, which a reload may exchange; steering combines it with
-	// pins and the rollout.
+	// source is the source of the default revision, which a reload may replace; steering combines it
+	// with pins and the rollout.
 	source   *revisions.Switch
 	steering *steering.Source
-	// figures and roster are those of the elections that were added.
+	// figures and roster are about the elections that were added.
 	figures figures
 	roster  *roster
 	grants  *grants
@@ -36,7 +36,7 @@ type member struct {
 	log     *zap.Logger
 }
 
-// newMember wires a member of a cluster together. It starts nothing.
+// newMember assembles a member of a cluster. It starts nothing.
 func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, c *cluster, name string, log *zap.Logger) (*member, error) {
 	locks, err := newStores(c.config, c.namespace)
 	if err != nil {
@@ -61,19 +61,19 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	return m, nil
 }
 
-// wiring is what a member is made of.
+// wiring holds the parts of a member.
 type wiring struct {
 	process *config.Process
 	planner planner
 	name    string
-	// maps are where pins and the rollout are kept.
+	// maps hold pins and the rollout.
 	maps  coreclient.ConfigMapsGetter
 	clock clock.Clock
-	// abort is that of election.Config.
+	// abort is election.Config's Abort.
 	abort func(error)
 }
 
-// member wires a member together, for what the plan says. It starts nothing.
+// member assembles a member and its plan. It starts nothing.
 func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	p := w.process
 	m := &member{process: p, planner: w.planner, clock: w.clock, log: w.planner.log, roster: newRoster()}
@@ -120,7 +120,7 @@ func (m *member) add(p *plan) error {
 	return nil
 }
 
-// reloader has the member take up what its file says.
+// reloader makes the member follow its file.
 func (m *member) reloader() *reloader {
 	return &reloader{
 		planner: m.planner, elections: m.manager, source: m.source, roster: m.roster, figures: &m.figures, log: m.log,
@@ -128,7 +128,7 @@ func (m *member) reloader() *reloader {
 	}
 }
 
-// collectors are what this member shows to Prometheus.
+// collectors are this member's metrics.
 func (m *member) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		metrics.Of(m.manager),
@@ -138,7 +138,7 @@ func (m *member) collectors() []prometheus.Collector {
 	}
 }
 
-// run takes part until ctx ends, and follows the configuration meanwhile.
+// run takes part, and follows the configuration, until ctx ends.
 func (m *member) run(ctx context.Context) error {
 	following, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup

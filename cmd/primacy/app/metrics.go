@@ -28,7 +28,7 @@ func serveMetrics(ctx context.Context, at netip.AddrPort, collectors []prometheu
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // nobody waits for a scrape
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // does not wait for a scrape
 	served := make(chan struct{})
 	go func() { // joined by wait
 		defer close(served)
@@ -41,7 +41,7 @@ func serveMetrics(ctx context.Context, at netip.AddrPort, collectors []prometheu
 	return func() { <-served }, nil
 }
 
-// freshness shows how old the last value of a source is.
+// freshness is a metric: the age of a source's last value.
 func freshness(source string, of func() revisions.Freshness) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "primacy_preferred_revision_age_seconds",

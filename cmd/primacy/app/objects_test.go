@@ -24,8 +24,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// apply creates the objects of manifests, which must be strictly what the API knows. What
-// says $NS is in the script's namespace.
+// apply creates the objects of manifests, with strict validation. $NS in them is the script's
+// namespace.
 func (s *scripts) apply(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)
 	for _, file := range args {
@@ -87,7 +87,7 @@ func (s *scripts) create(o runtime.Object) error {
 	return err
 }
 
-// revision writes one key of a ConfigMap, which is created if need be.
+// revision writes one key of a ConfigMap, and creates that if missing.
 func (s *scripts) revision(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 3)
 	core, err := coreclient.NewForConfig(s.cluster.Config)
@@ -104,8 +104,8 @@ func (s *scripts) revision(ts *testscript.TestScript, neg bool, args []string) {
 // kubeconfig writes the administrator's kubeconfig, changed:
 //
 //	closed     the server's port is closed
-//	untrusted  the authority is that of another cluster
-//	token      the credentials are a token that nobody gave out
+//	untrusted  the certificate authority is another cluster's
+//	token      the credentials are an unknown token
 //	contextless  there is no current context
 func (s *scripts) kubeconfig(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2)

@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/funcs"
 )
 
-// Option adds something to the program. A name that is taken or empty is a mistake in
-// whoever calls Main, and panics.
+// Option adds something to the program. A name that is taken or empty is a mistake of the
+// caller of Main, and panics.
 type Option func(*additions)
 
 // Func adds a function that elections run as `func: {kind: name}`.
@@ -19,8 +19,9 @@ func Func(name string, run election.RunnerFunc) Option {
 	return func(a *additions) { a.functions.Register(name, run) }
 }
 
-// FuncReady is Func with a function that says why the other could not work during a term, nil
-// for that it could. It is asked every few seconds; no holder drains for a member that says no.
+// FuncReady is Func with a readiness check: ready returns nil if run could work in a term, else an
+// error that says why not. The member calls it every few seconds. No holder hands over to a member
+// that is not ready.
 func FuncReady(name string, run election.RunnerFunc, ready runners.ReadyFunc) Option {
 	return func(a *additions) { a.functions.RegisterReady(name, run, ready) }
 }
@@ -30,24 +31,24 @@ func Always(name string, run election.AlwaysFunc) Option {
 	return func(a *additions) { a.functions.RegisterAlways(name, run) }
 }
 
-// Kind adds a kind of runner, such as exec is one: d decodes its blocks.
+// Kind adds a kind of runner, such as exec; d decodes its blocks.
 func Kind(name string, d runners.Decoder) Option {
 	return func(a *additions) { a.runners.Register(name, d) }
 }
 
-// Command adds a command. What its RunE returns is shown, and the exit status is 1.
+// Command adds a command. If its RunE returns an error, the program prints that and exits with status 1.
 func Command(c *cobra.Command) Option {
 	return func(a *additions) { a.commands = append(a.commands, c) }
 }
 
-// additions are what a program has of its own, beside what every program has.
+// additions are the parts that Options add to the program.
 type additions struct {
 	runners   *runners.Registry
 	functions *funcs.Table
 	commands  []*cobra.Command
 }
 
-// add makes the program's parts. Every kind of runner that each program knows is one line here.
+// add makes the program's parts. Every built-in kind of runner is one line here.
 func add(options []Option) *additions {
 	a := &additions{runners: runners.NewRegistry(), functions: funcs.NewTable()}
 	a.runners.Register("exec", exec.Kind())
@@ -59,7 +60,7 @@ func add(options []Option) *additions {
 	return a
 }
 
-// checker is a planner whose plans are not carried out.
+// checker is a planner whose plans are only checked, never carried out.
 func (a *additions) checker() planner {
 	return planner{runners: a.runners, sources: sourceKinds(sourceClients{}), log: zap.NewNop()}
 }

@@ -94,7 +94,7 @@ func oneElection(c *cobra.Command, args []string) error {
 	return &usageError{fmt.Errorf("want the name of one election, got %d arguments (%s --help says more)", len(args), c.CommandPath())}
 }
 
-// replan changes the plan in a way that is about one election.
+// replan makes a change to the plan that concerns one election.
 func (s *steerCommand) replan(ctx context.Context, election, what string, change func(rollout.Plan) (rollout.Plan, error)) error {
 	next, err := change(s.stored.Plan)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *steerCommand) replan(ctx context.Context, election, what string, change
 	})
 }
 
-// broken adds what cannot be read to why something was refused.
+// broken adds the unreadable parts of the stored plan to the reason of a refusal.
 func (s *steerCommand) broken(err error) error {
 	if err == nil || s.stored.Mistakes == nil {
 		return err
@@ -125,7 +125,7 @@ func (s *steerCommand) broken(err error) error {
 	return fmt.Errorf("%w\n%w", err, s.stored.Mistakes)
 }
 
-// warnings are about what was seen before.
+// warnings are about the group as seen before the change.
 func (s *steerCommand) warnings(election string) (all []string) {
 	var names []string
 	for _, e := range s.report.Elections {

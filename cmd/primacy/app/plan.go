@@ -34,15 +34,15 @@ type planned struct {
 	spec election.Spec
 	// runner is nil when leadership itself is the product.
 	runner election.Runner
-	// suffix is not empty for one that each revision has for itself, which no rollout moves.
+	// suffix is set if each revision has its own such election; no rollout moves those.
 	suffix string
-	// figures are what is counted of the runners.
+	// figures count what the runners do.
 	figures *runners.Figures
-	// missing is what its runners need and this machine lacks.
+	// missing lists what its runners need and this machine lacks.
 	missing strict.Errors
 }
 
-// missing is what the runners of those elections need and this machine lacks.
+// missing lists what the runners of those elections need and this machine lacks.
 func missing(of []planned) error {
 	var all strict.Errors
 	for _, e := range of {
@@ -51,19 +51,19 @@ func missing(of []planned) error {
 	return all.OrNil()
 }
 
-// planner decodes what package config leaves to the registries.
+// planner decodes the blocks that package config leaves to the registries.
 type planner struct {
 	runners *runners.Registry
 	sources *revisions.Registry
-	// locks are the stores; nil where plans are not carried out.
+	// locks are the stores; nil if plans are only checked.
 	locks *stores
-	// namespace is that of locks and sessions.
+	// namespace holds locks and sessions.
 	namespace string
 	log       *zap.Logger
 }
 
-// plan reports all mistakes at once, as a strict.Errors with file and line. What takes time to
-// find out of the runners is found out at the same time. Any other error is the end of ctx.
+// plan reports all mistakes at once, as a strict.Errors with file and line. It runs the runners'
+// slow checks (probes) in parallel. Any other error means that ctx ended.
 func (p planner) plan(ctx context.Context, c *config.Configuration) (*plan, error) {
 	var made plan
 	var errs strict.Errors
@@ -100,7 +100,7 @@ func (p planner) plan(ctx context.Context, c *config.Configuration) (*plan, erro
 	return &made, nil
 }
 
-// ask has all probes find out what they can, at the same time.
+// ask runs all probes in parallel.
 func ask(ctx context.Context, probes []runners.Probe) []error {
 	errs := make([]error, len(probes))
 	var wg sync.WaitGroup
@@ -111,8 +111,8 @@ func ask(ctx context.Context, probes []runners.Probe) []error {
 	return errs
 }
 
-// notControllers refuses the name and the lock of the election in which the group's rollouts
-// are driven: every member adds that by itself.
+// notControllers refuses the name and the lock of the election whose leader drives the group's
+// rollouts: every member adds that election by itself.
 func notControllers(c *config.Configuration, e config.Election) error {
 	own := controller.ElectionName(c.Group)
 	problem := fmt.Sprintf("%q is the election in which rollouts of group %s are driven, which every member adds by itself", own, c.Group)
@@ -136,7 +136,7 @@ func notDefaults(c *config.Configuration, e config.Election) error {
 	}
 	source, err := configmap.KeyIn(b.Node, "")
 	if err != nil {
-		return nil // it is said beside the source
+		return nil // the source reports it
 	}
 	read := config.LockName{Kind: kindOfConfigMaps, Name: source.Name}
 	problem := fmt.Sprintf("ConfigMap %q holds the default revision, which %s reads", source.Name, b.Field)
@@ -179,7 +179,7 @@ func (p planner) election(c *config.Configuration, e config.Election, probes *[]
 	return made
 }
 
-// meant is a hint for a word that is mistyped; empty if it is like none.
+// meant is a hint for a mistyped word; empty if no known word is similar.
 func meant(word string, known []string) string {
 	if near := strict.Nearest(word, known); near != "" {
 		return "did you mean " + near + "?"
@@ -202,12 +202,12 @@ func policyOf(c *config.Configuration, e config.Election, note func(error)) prio
 			note(c.ErrorAt(nil, fmt.Sprintf("%s[%d]", field, i), err.Error(), meant(e.Chain[i], priority.Keys())))
 		}
 	}
-	// Istio's electors steal for revision whatever the location: we would claim it back.
+	// Istio's electors steal by revision, whatever the location; by location we would claim the lock back.
 	before, at := slices.Index(e.Chain, priority.ByPreferred.String()), slices.Index(e.Chain, priority.ByLocation.String())
 	if e.Lock.SharedWith == config.SharedWithIstio && at >= 0 && (before < 0 || before > at) {
 		note(c.ErrorAt(nil, field, "Istio's electors, which share the lock, go by revision before location", "put preferred before location"))
 	}
-	policy, _ := priority.ParseChain(e.Chain) // the error was noted
+	policy, _ := priority.ParseChain(e.Chain) // its errors are noted above
 	return policy
 }
 
@@ -221,7 +221,7 @@ func (p planner) lockKind(c *config.Configuration, field, kind string, note func
 	return known
 }
 
-// outage says what becomes of the election's terms in an outage.
+// outage says what happens to the election's terms in an outage.
 func outage(e config.Election) election.Outage {
 	if e.Outage != config.OutageFailopen {
 		return election.Outage{Mode: election.OutageStop}
@@ -234,7 +234,7 @@ var bootstraps = map[config.Bootstrap]election.Bootstrap{
 	config.BootstrapImmediate: election.BootstrapImmediate,
 }
 
-// runner makes one runner of all that an election has.
+// runner combines all runners of an election into one.
 func (p planner) runner(c *config.Configuration, e config.Election, made *planned, probes *[]runners.Probe, note func(error)) election.Runner {
 	if len(e.Runners) == 0 {
 		return nil

@@ -30,13 +30,13 @@ import (
 type need struct {
 	resource schema.GroupResource
 	verb     string
-	// names are the objects it is needed on; nil for all of the namespace.
+	// names are the objects that it is for; nil for all of the namespace.
 	names []string
-	// scope is that of the objects.
+	// scope says whether the objects are in the namespace.
 	scope revisions.Scope
 }
 
-// what is that which the permission is about, for people.
+// what names the objects of the permission, for people.
 func (n need) what() string {
 	switch {
 	case n.scope == revisions.OfCluster:
@@ -52,10 +52,10 @@ var (
 	configMaps = schema.GroupResource{Resource: "configmaps"}
 )
 
-// mostNames bounds how many objects are asked about by name.
+// mostNames limits how many objects we ask about by name.
 const mostNames = 16
 
-// needs are the permissions without which a member cannot take part. The source is that of
+// needs are the permissions without which a member cannot take part. source is the source of
 // the default revision; nil if there is none.
 func needs(p *config.Process, member string, source election.Preferences) []need {
 	c := p.Configuration
@@ -79,11 +79,11 @@ func needs(p *config.Process, member string, source election.Preferences) []need
 	all := inNamespace(leases, inLeases, "get")
 	all = append(all, inNamespace(leases, nil, "list", "watch", "create")...)
 	all = append(all, inNamespace(leases, inLeases, "update")...)
-	if len(inConfigMaps) > 0 { // these are watched by name
+	if len(inConfigMaps) > 0 { // members watch these by name
 		all = append(all, inNamespace(configMaps, inConfigMaps, "get", "list", "watch", "update")...)
 		all = append(all, inNamespace(configMaps, nil, "create")...)
 	}
-	// Nobody moves before all sources of preferred revisions have been read.
+	// A member moves no election before it has read all sources of preferred revisions.
 	all = append(all, inNamespace(configMaps, []string{rollout.ObjectName(p.Group)}, "get", "list", "watch")...)
 	if r, ok := source.(revisions.Reader); ok {
 		object := r.Reads()
@@ -101,7 +101,7 @@ func inNamespace(of schema.GroupResource, names []string, verbs ...string) (all 
 	return all
 }
 
-// wishes are the permissions without which a member takes part, but cannot drive a rollout.
+// wishes are the permissions that a member needs only to drive a rollout.
 func wishes(p *config.Process, source election.Preferences) []need {
 	maps := []string{rollout.ObjectName(p.Group)}
 	r, reads := source.(revisions.Reader)
@@ -113,8 +113,8 @@ func wishes(p *config.Process, source election.Preferences) []need {
 }
 
 // preflight finds out whether a member could take part, and says what is missing. It
-// stores nothing. What fails for the moment is asked again for a while: an API server that
-// comes back from an outage must find its members there.
+// stores nothing. It retries temporary failures for a while, so that members survive a start
+// during an outage of the API server.
 func preflight(ctx context.Context, c *cluster, needs, wishes []need, log *zap.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -128,15 +128,15 @@ func preflight(ctx context.Context, c *cluster, needs, wishes []need, log *zap.L
 	return checkNamespace(ctx, c, i)
 }
 
-// insist makes what asks the cluster until the context ends. The caller ends that after atMost.
+// insist makes an insistence for the cluster. The caller's context must end after atMost.
 func insist(c *cluster, atMost time.Duration, log *zap.Logger) *insistence {
 	return &insistence{waiting: waiting{server: c.config.Host, atMost: atMost}, say: func(w waiting) {
 		log.Info("waiting for the API server", zap.String("server", w.server), zap.Duration("atMost", w.atMost), zap.Error(w.err))
 	}}
 }
 
-// checkNamespace creates a Lease without storing it: nobody needs permission to read
-// namespaces to learn that one is missing.
+// checkNamespace creates a Lease without storing it. This shows a missing namespace without
+// the permission to read namespaces.
 func checkNamespace(ctx context.Context, c *cluster, i *insistence) error {
 	client, err := coordinationclient.NewForConfig(c.config)
 	if err != nil {
@@ -192,7 +192,7 @@ type reviewer struct {
 	insists   *insistence
 }
 
-// denied is what of that is denied, for people; empty if nothing is.
+// denied lists which of the needs are denied, for people; empty if none is.
 func (r reviewer) denied(ctx context.Context, needs []need) (string, error) {
 	missing := map[string][]string{}
 	var order []string
@@ -214,7 +214,7 @@ func (r reviewer) denied(ctx context.Context, needs []need) (string, error) {
 	return strings.Join(order, ", nor "), nil
 }
 
-// permitted asks for the whole namespace first, and where that is denied by name.
+// permitted asks for the whole namespace first; if that is denied, by name.
 func (r reviewer) permitted(ctx context.Context, n need) (bool, error) {
 	ok, err := r.ask(ctx, n, "")
 	if ok || err != nil || n.names == nil {
@@ -228,7 +228,7 @@ func (r reviewer) permitted(ctx context.Context, n need) (bool, error) {
 	return true, nil
 }
 
-// ask asks about one object, or with an empty name about all.
+// ask asks about one object; an empty name means all.
 func (r reviewer) ask(ctx context.Context, n need, name string) (allowed bool, err error) {
 	namespace := r.namespace
 	if n.scope == revisions.OfCluster {

@@ -19,8 +19,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
-// What elections of a configuration may be, and the policies that they may have. NAME stands for
-// the election's name.
+// All kinds of elections and all policies. NAME stands for the election's name.
 var (
 	previewedKinds = []struct{ name, fields string }{
 		{"session", ""},
@@ -48,8 +47,8 @@ var (
 	}
 )
 
-// previewedDocument has an election of each kind with each policy. The work of a disabled one is
-// one of each member's own.
+// previewedDocument has an election of each kind with each policy. In a disabled election each
+// member has work of its own name.
 func previewedDocument(weight int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "group: edge\nmember: {weight: %d}\ndefaultRevision: {configMap: {name: revisions, key: default}}\ntiming: {profile: fast}\nelections:\n", weight)
@@ -63,12 +62,11 @@ func previewedDocument(weight int) string {
 	return b.String()
 }
 
-// previewed is a group in a bubble whose members are those of a configuration, and the commands
-// of that configuration.
+// previewed is a group in a bubble, and the commands with the same configuration.
 type previewed struct {
 	*bubble
 	members []*follower
-	// tells is the member whose configuration commands are given; the last that joined.
+	// tells is the member whose configuration the commands get: the last that joined.
 	tells *follower
 }
 
@@ -81,7 +79,7 @@ func newPreviewed(t *testing.T, byDefault string) *previewed {
 	return p
 }
 
-// join starts a member of a document, and lets it settle.
+// join starts a member with a document, and lets it settle.
 func (p *previewed) join(name, document, revision string) *follower {
 	p.t.Helper()
 	m := p.start(name, document, "--revision", revision)
@@ -90,14 +88,14 @@ func (p *previewed) join(name, document, revision string) *follower {
 	return m
 }
 
-// byName is a realm that is watched by name as well.
+// byName is a realm that can also be watched by name.
 type byName struct{ *memory.Store }
 
 func (s byName) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
 	return s.Watch(ctx, lock.Only(names, deliver))
 }
 
-// command is what commands of this configuration have when they have connected.
+// command is a connected command with this configuration.
 func (p *previewed) command(out *bytes.Buffer) groupCommand {
 	process := p.tells.process
 	g := groupCommand{process: process, group: process.Group, core: p.configMaps}
@@ -173,7 +171,7 @@ func (p *previewed) begin(spec rollout.Spec) (said analysis) {
 	return said
 }
 
-// word says a word to the rollout, and returns what that was told to do.
+// word runs a word such as pause, and returns what the command announced.
 func (p *previewed) word(use string) (told string) {
 	p.t.Helper()
 	for _, w := range rolloutWords() {
@@ -208,12 +206,12 @@ func (p *previewed) plan() rollout.Plan {
 	return stored.Plan
 }
 
-// until lets time pass until the rollout is in the phase, at that step.
+// until waits until the rollout is in the phase, at that step.
 func (p *previewed) until(phase rollout.Phase, step int) {
 	p.t.Helper()
 	for range 30 * 60 {
 		if plan := p.plan(); plan.Phase() == phase && plan.Status.Step == step {
-			wait(time.Second) // what ended a step is shown to all
+			wait(time.Second) // all members see what ended the step
 			return
 		}
 		wait(time.Second)
@@ -222,7 +220,7 @@ func (p *previewed) until(phase rollout.Phase, step int) {
 	p.t.Fatalf("the rollout is %s, not %s at step %d: %+v", plan.Phase(), phase, step, plan.Status)
 }
 
-// names are those of elections that a function picks, all if it is nil.
+// names are the names of the elections that picks selects; of all if it is nil.
 func names(r status.Report, picks func(status.Election) bool) (all []string) {
 	for _, e := range r.Elections {
 		if picks == nil || picks(e) {

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// change is one election of a document that is taken up in the place of another.
+// change is one election before and after a change of the document.
 type change struct {
-	name, before, after string // the fields beside the name; empty where it is not there
+	name, before, after string // before and after: the fields beside the name; empty if the election is absent
 }
 
-// alone says whether each member works for such an election by itself.
+// alone says whether each member works by itself in such an election.
 func alone(fields string) bool { return strings.Contains(fields, "enabled: false") }
 
 func (c change) line(fields string) string {
@@ -29,7 +29,7 @@ func (c change) line(fields string) string {
 		c.name, strings.ReplaceAll(fields, "NAME", c.name), c.name, alone(fields))
 }
 
-// work is what the journal calls the work of a member in such an election.
+// work is the journal's name for the work of a member in such an election.
 func (c change) work(fields, member string) string {
 	if alone(fields) {
 		return c.name + " of " + member
@@ -37,8 +37,8 @@ func (c change) work(fields, member string) string {
 	return c.name
 }
 
-// changesOfKinds are all ways from one kind to another, from one policy to another, and to and
-// from nothing.
+// changesOfKinds are all changes from one kind to another, from one policy to another, and to and
+// from no election.
 func changesOfKinds() (all []change) {
 	const usual = "priority: {policy: revision-location}, "
 	for i, from := range previewedKinds {
@@ -57,7 +57,7 @@ func changesOfKinds() (all []change) {
 
 const againstHead = "group: edge\nmember: {revision: red}\ntiming: {profile: fast}\nelections:\n"
 
-// documents are the one before, with all elections, and one with those of them changed.
+// documents are a document with all elections, and the same with some of them changed.
 func documents(all, changed []change) (before, after string) {
 	before, after = againstHead, againstHead
 	for _, c := range all {
@@ -71,7 +71,7 @@ func documents(all, changed []change) (before, after string) {
 	return before, after
 }
 
-// against is what `validate --against` prints; the error is why it refuses.
+// against is the output of `validate --against`; the error is its refusal.
 func (b *bubble) against(before, after string) (text string, err error) {
 	b.t.Helper()
 	inForce := filepath.Join(b.dir, "in-force.yaml")
@@ -85,7 +85,7 @@ func (b *bubble) against(before, after string) (text string, err error) {
 	return out.String(), err
 }
 
-// verbs are what is printed of each election.
+// verbs are the printed verb of each election.
 func verbs(text string) map[string]string {
 	all := map[string]string{}
 	for _, l := range strings.Split(text, "\n") {
@@ -106,7 +106,7 @@ func verbs(text string) map[string]string {
 	return all
 }
 
-// promised is what each verb means for the work of a member that leads.
+// promised is what each verb means for the leader's work.
 var promised = map[string]string{
 	"keeps":       "its work goes on",
 	"exchanges":   "its work stops; then somebody works again",
@@ -115,9 +115,8 @@ var promised = map[string]string{
 	"addsremoves": "its work stops; then somebody works again",
 }
 
-// TestAgainstEqualsWhatHappens: what `validate --against` says of a document is what becomes of
-// members that take it up, for each way from one kind of election to another; what it refuses
-// they refuse, and go on as they are.
+// TestAgainstEqualsWhatHappens: members do with a document what `validate --against` says, for each
+// change from one kind of election to another. They refuse what it refuses, and go on as before.
 func TestAgainstEqualsWhatHappens(t *testing.T) {
 	if underRace {
 		t.Skip("make test runs it without the race detector; TestScripts/validate and the tests of reload run its code with it")
@@ -174,19 +173,19 @@ func TestAgainstEqualsWhatHappens(t *testing.T) {
 		for _, c := range possible {
 			y.row(c.name, c.words(), promised[said[c.name]], b.journal.became(c, since))
 		}
-		b.journal.work = map[string][]*stretch{} // some of these let two work at once, and say so
+		b.journal.work = map[string][]*stretch{} // forgets overlaps: some of these changes let two work at once, and say so
 		b.end(m1, m2)
 	})
 	y.close()
 }
 
-// words are what is changed.
+// words describe the change.
 func (c change) words() string {
 	clean := func(fields string) string { return "{" + strings.TrimSuffix(fields, ", ") + "}" }
 	return "validate --against: " + clean(c.before) + " to " + clean(c.after)
 }
 
-// became is what the work of a change's election became since then, on the member m1 and on all.
+// became is what happened to the work of a change's election since then, on member m1 and on all.
 func (j *journal) became(c change, since time.Time) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/scenario"
 )
 
-// played is a scenario as `primacy simulate -o json` writes it.
+// played is the output of `primacy simulate -o json`.
 type played struct {
 	Members []struct {
 		Name         string
@@ -29,8 +29,8 @@ type played struct {
 	}
 }
 
-// course is what became of an election's leadership after something happened: when work
-// stopped, when somebody began anew, and who leads in the end.
+// course is what happened to an election's leadership after an event: when work
+// stopped, when it began again, and who leads in the end.
 type course struct {
 	stops, moves bool
 	stop, resume time.Duration
@@ -48,7 +48,7 @@ func (c course) words() string {
 	return "stops, and is led by " + c.leader + " in the end"
 }
 
-// simulated are the courses of each election that a scenario may take, by who led it first.
+// simulated are the possible courses of each election in a scenario, by election and first leader.
 func simulated(t *testing.T, document string, happens scenario.Event) map[string][]course {
 	t.Helper()
 	a := add(nil)
@@ -89,7 +89,7 @@ func simulated(t *testing.T, document string, happens scenario.Event) map[string
 	return all
 }
 
-// courseSince is what became of a work since then.
+// courseSince is the course of a work since then.
 func (j *journal) courseSince(work string, since time.Time) (c course) {
 	workers := j.workers(work)
 	j.mu.Lock()
@@ -110,8 +110,8 @@ func (j *journal) courseSince(work string, since time.Time) (c course) {
 	return c
 }
 
-// agree compares what happened with what was predicted. Chance has a part in times and, after an
-// outage, in who comes first: it is one of the courses, within half an interval of renewals.
+// agree compares what happened with the predictions. Times are partly random, and so is the next leader
+// after an outage. So the event must equal one of the courses, within half a renewInterval.
 func (y *tally) agree(election, command string, predicted []course, happened course) {
 	const slack = 500 * time.Millisecond
 	said := map[string]bool{}
@@ -156,8 +156,8 @@ func (y *tally) agree(election, command string, predicted []course, happened cou
 	y.row(election, command, words, done)
 }
 
-// TestSimulationEqualsWhatHappens: what `primacy simulate` says of a death, of another default and
-// of an outage is what members do.
+// TestSimulationEqualsWhatHappens: after a death, a new default and an outage, members do what
+// `primacy simulate` says.
 func TestSimulationEqualsWhatHappens(t *testing.T) {
 	if underRace {
 		t.Skip("make test runs it without the race detector; TestScripts/simulate and the tests of package scenario run its code with it")

@@ -25,7 +25,7 @@ func crowded(t *testing.T, canary int) *previewed {
 	return p
 }
 
-// weights are those of the canary that are tried.
+// weights are the weights of the canary to try.
 func weights() []int {
 	if os.Getenv("PREVIEWS") != "" {
 		return []int{100, 50, 200}
@@ -33,8 +33,8 @@ func weights() []int {
 	return []int{200}
 }
 
-// compareStatus: who leads by the report is the one member that says that it leads; and an
-// election is one row, however many locks it has, to whom has no configuration too.
+// compareStatus checks that the leader in the report is the one member that says that it leads, and that
+// each election is one row, however many locks it has, even without a configuration.
 func (p *previewed) compareStatus(y *tally, r status.Report) {
 	p.t.Helper()
 	blind, err := status.Look(p.t.Context(), p.command(nil).realm, status.Selection{Group: "edge"})
@@ -63,7 +63,7 @@ func (p *previewed) compareStatus(y *tally, r status.Report) {
 	}
 }
 
-// steered says a command, waits, and compares.
+// steered runs a command, waits, and compares.
 func (p *previewed) steered(y *tally, command string, say func(r status.Report) effect) {
 	p.t.Helper()
 	before, at := p.report(), time.Now()
@@ -80,8 +80,8 @@ func setRevision(p *previewed, revision string) func(status.Report) effect {
 	}
 }
 
-// TestPreviewsEqualWhatHappens: what commands say beforehand of each kind of election, with each
-// policy, is what members then do and what status shows.
+// TestPreviewsEqualWhatHappens: members do, and status shows, what commands announced, for each kind
+// of election with each policy.
 func TestPreviewsEqualWhatHappens(t *testing.T) {
 	y := &tally{t: t}
 	for _, canary := range weights() {
@@ -103,7 +103,7 @@ func TestPreviewsEqualWhatHappens(t *testing.T) {
 	y.close()
 }
 
-// TestRolloutPreviewsEqualWhatHappens: so is what the commands of rollouts say, step by step.
+// TestRolloutPreviewsEqualWhatHappens: the same for the commands of rollouts, step by step.
 func TestRolloutPreviewsEqualWhatHappens(t *testing.T) {
 	if underRace {
 		t.Skip("make test runs it without the race detector; TestPreviewsEqualWhatHappens and TestScripts/rollout run its code with it")
@@ -142,7 +142,7 @@ func (p *previewed) rollouts(y *tally, with string) {
 	p.compareStatus(y, p.report())
 }
 
-// started begins a rollout, lets it go on up to a step, and compares each with what was said.
+// started begins a rollout, lets it go on up to a step, and compares each step with its announcement.
 func (p *previewed) started(y *tally, command string, spec rollout.Spec, last int) {
 	p.t.Helper()
 	first := p.report()
@@ -172,7 +172,7 @@ func (p *previewed) started(y *tally, command string, spec rollout.Spec, last in
 		default:
 			p.until(rollout.Complete, i+1)
 		}
-		wait(45 * time.Second) // some of what moves at once is held up
+		wait(45 * time.Second) // timings delay some of the elections that move
 		now := p.report()
 		for n, e := range now.Elections {
 			want := to[e.Name]
@@ -196,7 +196,7 @@ func (p *previewed) started(y *tally, command string, spec rollout.Spec, last in
 	}
 }
 
-// counted says a word, and compares how many elections move with how many were said to.
+// counted runs a word, and compares how many elections move with the announced number.
 func (p *previewed) counted(y *tally, command, use string, pass func()) {
 	p.t.Helper()
 	before := p.report()
@@ -205,7 +205,7 @@ func (p *previewed) counted(y *tally, command, use string, pass func()) {
 	p.count(y, command, told, before)
 }
 
-// count compares how many elections have moved since with how many were told to.
+// count compares how many elections have moved since before with the announced number.
 func (p *previewed) count(y *tally, command, told string, before status.Report) {
 	p.t.Helper()
 	moved := 0
@@ -218,8 +218,8 @@ func (p *previewed) count(y *tally, command, told string, before status.Report) 
 	y.row("(all)", command, strings.TrimSpace(said)+" move", strconv.Itoa(moved)+" move")
 }
 
-// A judge that sees no difference proves nothing: commands that are told of other policies, of
-// other kinds and of another member are found out.
+// The judge must see differences: here commands get a configuration with other policies, other kinds,
+// or another member.
 func TestPlantedDifferencesAreSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := crowded(t, 200)

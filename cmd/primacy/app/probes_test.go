@@ -20,7 +20,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// probed is a kind of runner of which something is found out.
+// probed is a kind of runner with a probe.
 func probed(probe func(context.Context, *yaml.Node) error) runners.Decoder {
 	return func(node *yaml.Node, env runners.Env) (election.Runner, error) {
 		env.Later(func(ctx context.Context) error { return probe(ctx, node) })
@@ -40,13 +40,13 @@ elections:
   runners: [{name: b, probed: {}}]
 `
 
-// What is to be found out of all runners is found out at the same time, and shown at its place.
+// The probes of all runners run in parallel, and each error has its place.
 func TestRunnersAreProbedAtOnce(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
 	a := add([]Option{Kind("probed", probed(func(_ context.Context, node *yaml.Node) error {
 		both.Done()
-		both.Wait() // for the other one, which else never comes
+		both.Wait() // for the other probe: blocks for ever unless they run in parallel
 		return strict.NewError(node, "", "does not answer", "")
 	}))})
 	c, err := config.Parse("pair.yaml", []byte(probedPair))
@@ -65,8 +65,8 @@ func TestRunnersAreProbedAtOnce(t *testing.T) {
 	}
 }
 
-// A reload that ends with the member, while it is found out whether its runners could work, is
-// nobody's mistake: nothing is said of it that somebody should look at.
+// A reload that is cut off by the member's end, while probes run, is no mistake: the log has no
+// error of it.
 func TestReloadThatIsInterruptedIsNotRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "primacy.yaml")
 	write := func(text string) {

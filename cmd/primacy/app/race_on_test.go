@@ -2,5 +2,5 @@
 
 package app
 
-// underRace: the race detector is at work, which takes ten times as long.
+// underRace: the race detector is on; tests take ten times as long.
 const underRace = true

@@ -17,33 +17,33 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// patience is how long an API server that does not answer is waited for. Tests have less.
+// patience is how long we wait for an API server that does not answer. Tests set less.
 var patience = 30 * time.Second
 
 const (
 	askTimeout = 5 * time.Second
 	askAgain   = time.Second
-	// remind is the time between two lines that say what is waited for.
+	// remind is the time between two lines that say what we wait for.
 	remind = 5 * time.Second
 )
 
-// waiting is what an API server is being waited for.
+// waiting describes a wait for an API server.
 type waiting struct {
 	server string
 	atMost time.Duration
 	err    error
 }
 
-// insistence asks an API server again and again, until it answers or too much time is over.
+// insistence asks an API server again and again, until it answers or time is up.
 type insistence struct {
 	waiting
 	say func(waiting)
-	// said is when it last said what it waits for.
+	// said is when it last called say.
 	said time.Time
 }
 
-// on calls ask until that succeeds or ctx ends. It returns the error of ask at once where asking
-// again is pointless. Asking twice must do no harm.
+// on calls ask until it succeeds or ctx ends. It returns the error of ask at once if asking
+// again is pointless. ask must be harmless when repeated.
 func (i *insistence) on(ctx context.Context, ask func(context.Context) error) error {
 	i.err = errSilent
 	for {
@@ -80,8 +80,8 @@ func (i *insistence) givesUp() error {
 	return fmt.Errorf("API server %s cannot be reached: %w; gave up after %v (is it running, and is this the right kubeconfig?)", i.server, i.err, i.atMost)
 }
 
-// reach waits, for a while, until the API server answers, and finds out whether it takes
-// our credentials. It says now and then what it waits for.
+// reach waits up to patience until the API server answers, and finds out whether it accepts
+// our credentials. It calls say at intervals while it waits.
 func reach(ctx context.Context, c *rest.Config, patience time.Duration, say func(waiting)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -110,7 +110,7 @@ func versionClient(c *rest.Config) (rest.Interface, error) {
 func askVersion(ctx context.Context, client rest.Interface) error {
 	err := client.Get().AbsPath("/version").MaxRetries(0).Do(ctx).Error()
 	if apierrors.IsForbidden(err) {
-		return nil // it answers, and knows us
+		return nil // it answers, and accepts our credentials
 	}
 	return err
 }
@@ -139,7 +139,7 @@ func hopeless(host string, err error) error {
 
 var errSilent = errors.New("no answer")
 
-// cause is the error without the request that had it.
+// cause is the error without its description of the request.
 func cause(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errSilent

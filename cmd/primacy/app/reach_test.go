@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A server that takes the connection and says nothing has its own words.
+// A server that accepts the connection and never answers has an error text of its own.
 func TestReachSilentServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
-// reload is what becomes of a member that takes up another document, ready to be carried out.
+// reload is a plan to take up another document, ready to be carried out.
 type reload struct {
 	*config.Plan
 	made *plan
 }
 
-// reload judges a document for a process in which another is in force. `validate --against` shows
-// the same reload. The error is a strict.Errors.
+// reload judges a document for a process with another configuration in force. `validate --against`
+// shows the same reload. The error is a strict.Errors.
 func (p planner) reload(ctx context.Context, inForce, written *config.Configuration) (*reload, error) {
 	steps, err := config.NewPlan(inForce, written)
 	if err != nil {
@@ -31,7 +31,7 @@ func (p planner) reload(ctx context.Context, inForce, written *config.Configurat
 	return &reload{steps, made}, nil
 }
 
-// begun are the elections that are taken up.
+// begun are the elections that are added or exchanged.
 func (r *reload) begun() (begun []planned) {
 	for i, e := range r.made.elections {
 		if v := r.Steps[i].Verb; v == config.Add || v == config.Exchange {
@@ -41,7 +41,7 @@ func (r *reload) begun() (begun []planned) {
 	return begun
 }
 
-// change is what becomes of the elections.
+// change is the reload as the manager takes it.
 func (r *reload) change() election.Change {
 	change := election.Change{Remove: r.Named(config.Remove)}
 	for _, e := range r.begun() {
@@ -50,17 +50,17 @@ func (r *reload) change() election.Change {
 	return change
 }
 
-// elections are those of a manager.
+// elections is the part of a manager that a reloader uses.
 type elections interface {
 	Apply(c election.Change) error
 	Settled() <-chan struct{}
 }
 
-// reloader has a running member take up what its file says. It belongs to the goroutine that
+// reloader makes a running member take up its changed file. It belongs to the goroutine that
 // watches the file.
 type reloader struct {
 	planner planner
-	// permits returns an error if this process may not do what it would need; nil to ask nobody.
+	// permits returns an error if this process lacks permissions for the reload; nil skips the check.
 	permits   func(context.Context, *reload) error
 	elections elections
 	source    *revisions.Switch
@@ -69,19 +69,19 @@ type reloader struct {
 	log       *zap.Logger
 	// inForce is the configuration in force.
 	inForce *config.Configuration
-	// waits is what the log last said of fields that wait for a restart.
+	// waits is the last logged text about fields that wait for a restart.
 	waits string
-	// telling joins what waits to log that a change is in force. It ends with the manager's Run.
+	// telling joins the goroutines that wait to log that a change is in force. They end with the manager's Run.
 	telling sync.WaitGroup
 }
 
-// take makes what is written the configuration in force. With an error nothing has changed.
+// take brings a written configuration into force. On an error nothing has changed.
 func (r *reloader) take(ctx context.Context, written *config.Configuration) error {
 	next, err := r.planner.reload(ctx, r.inForce, written)
 	if err != nil {
 		return err
 	}
-	if err := missing(next.begun()); err != nil { // of elections that are kept it may be lost by now
+	if err := missing(next.begun()); err != nil { // kept elections may lack files by now; their work goes on
 		return err
 	}
 	if r.permits != nil {
@@ -109,8 +109,8 @@ func (r *reloader) take(ctx context.Context, written *config.Configuration) erro
 	return nil
 }
 
-// tell logs what becomes of the member. It says that the configuration changed once nothing of the
-// one before is at work or holds a lock: the next step of a move may begin then.
+// tell logs the reload. It logs "configuration changed" only when nothing of the earlier configuration
+// is at work or holds a lock: then the next step of a move may begin.
 func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
 	log, changed := r.log, []zap.Field{zap.Strings("added", p.Named(config.Add)),
 		zap.Strings("removed", p.Named(config.Remove)), zap.Strings("changed", p.Named(config.Exchange))}
@@ -146,22 +146,22 @@ func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
 	}
 }
 
-// follow takes up what the file of the process says until ctx ends.
+// follow takes up changes of the process's file until ctx ends.
 func (r *reloader) follow(ctx context.Context, p *config.Process) error {
 	take := func(written *config.Configuration) error { return r.take(ctx, written) }
 	return p.Watch(ctx, take, func(err error) {
-		if ctx.Err() == nil { // else nothing is wrong with what is written: it was not looked at to the end
+		if ctx.Err() == nil { // else the check was cut off, and the file may be right
 			r.refuse(err)
 		}
 	})
 }
 
-// refuse says why what is written is not in force.
+// refuse logs why a written configuration is not in force.
 func (r *reloader) refuse(err error) {
 	r.log.Error("the changed configuration is refused; the one before stays in force", zap.Error(err))
 }
 
-// moved are the elections that a rollout may move: not those that each revision has for itself.
+// moved are the elections that a rollout may move. It leaves out those of which each revision has its own.
 func (p *plan) moved() []election.Spec {
 	var all []election.Spec
 	for _, e := range p.elections {

@@ -38,7 +38,7 @@ func (d draft) lock() string {
 	}[d.stage%4]
 }
 
-// oldName is for a lock that has a suffix: migrateFrom gets none.
+// oldName names the old lock if that has a suffix: migrateFrom gets none.
 func (d draft) oldName() string {
 	if d.scoped {
 		return ", name: " + d.name + "-r1"
@@ -96,7 +96,7 @@ func (ds drafts) mutate(random *rand.Rand, everybodyHas func(name string) bool) 
 	case 3:
 		d.record = !d.record
 	case 4, 5:
-		// A stage follows once everybody has the one before.
+		// The next stage may begin only when all members have this one.
 		if d.present && !d.open && !d.disabled && everybodyHas(d.name) {
 			d.stage++
 		}
@@ -107,7 +107,7 @@ func (ds drafts) mutate(random *rand.Rand, everybodyHas func(name string) bool) 
 	}
 }
 
-// wrongs make a document that members must refuse, for the sake of the election.
+// wrongs make a document that members must refuse because of the election.
 var wrongs = []func(text string, d draft) string{
 	func(text string, d draft) string {
 		return strings.Replace(text, "- name: "+d.name+"\n  lock: "+d.lock(), "- name: "+d.name+"\n  lock: {name: elsewhere}", 1)
@@ -121,9 +121,9 @@ var wrongs = []func(text string, d draft) string{
 	func(text string, _ draft) string { return strings.Replace(text, "note: n", "stop: 1s, note: n", 1) },
 }
 
-// Documents follow one another, and members take each up now or later, skip some, refuse what
-// is wrong, start anew with the last one, and cannot reach the store now and then. No two work
-// at once; in the end everything is led as the last document says, on a roster that has it all.
+// Documents follow one another. Members take each up now or later, skip some, refuse wrong ones,
+// restart with the last one, and sometimes cannot reach the store. No two members work at once. In
+// the end members lead every election of the last document, and their rosters have all of them.
 func TestReloadsAmongFaults(t *testing.T) {
 	for seed := range uint64(24) {
 		synctest.Test(t, func(t *testing.T) { reloadsAmongFaults(t, seed) })
@@ -164,7 +164,7 @@ func reloadsAmongFaults(t *testing.T, seed uint64) {
 				if err == nil {
 					m.said = "another"
 				}
-				break // there is nothing wrong with it
+				break // this edit would not make it wrong
 			}
 			if !errors.As(err, &placed) || placed[0].Line == 0 || m.reloads.inForce != before {
 				t.Errorf("seed %d: %v: what is wrong was taken up:\n%s", seed, err, wrong)

@@ -10,14 +10,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 )
 
-// refusing is a manager that takes nothing in.
+// refusing is a manager that refuses every change.
 type refusing struct{ error }
 
 func (r refusing) Apply(election.Change) error { return r.error }
 func (r refusing) Settled() <-chan struct{}    { return nil }
 
-// What was refused is not in force: the same document, offered again when nothing stands in
-// its way any more, is taken up.
+// A refused document is not in force: offered again when the cause is gone, it is taken up.
 func TestReloadOfWhatWasRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)
@@ -46,7 +45,7 @@ func TestReloadOfWhatWasRefused(t *testing.T) {
 	})
 }
 
-// Another default revision is preferred at once.
+// A new default revision takes effect at once.
 func TestReloadOfTheDefaultRevision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)

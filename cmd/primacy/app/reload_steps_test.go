@@ -10,11 +10,11 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// A move of several steps is safe for whoever begins each step as soon as every member has logged
-// that the one before is in force, however slowly work stops. It is not for whoever begins it when
+// A move of several steps is safe if each step begins after every member has logged that the step
+// before is in force, however slowly work stops. It is not safe if a step begins when
 // the members have merely read their files: the judge sees that.
 func TestStepsOfAMoveInAHurry(t *testing.T) {
-	hurried := 0 // overlaps of those who do not wait
+	hurried := 0 // overlaps if steps do not wait
 	for trial := range 10 {
 		waits := trial%2 == 0
 		synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Timings of the session belong to the process: an edit of them leaves every election where
-// it is, on every member.
+// Timings of the session belong to the process: an edit of them moves no election, on any member.
 func TestReloadOfSessionTiming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)
@@ -39,7 +38,7 @@ func TestReloadOfSessionTiming(t *testing.T) {
 	})
 }
 
-// What a process is, it stays: another member.revision in its file moves it nowhere.
+// A process keeps its revision: another member.revision in its file moves nothing.
 func TestReloadOfMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)
@@ -57,7 +56,7 @@ func TestReloadOfMember(t *testing.T) {
 	})
 }
 
-// A lock is not exchanged for another while there may be members that know only that one.
+// A member refuses to exchange a lock while other members may know only the old one.
 func TestReloadOfLock(t *testing.T) {
 	for _, lock := range []string{"{name: other}", "{kind: ConfigMap}"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -74,7 +73,7 @@ func TestReloadOfLock(t *testing.T) {
 	}
 }
 
-// An election that is exchanged stays on the roster, where a rollout counts it.
+// An exchanged election stays on the roster, where a rollout counts it.
 func TestReloadKeepsTheRoster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)
@@ -116,7 +115,7 @@ func TestReloadKeepsTheRoster(t *testing.T) {
 	})
 }
 
-// The judge of these tests sees two at work at once when there are two, and only then.
+// The judge of these tests reports an overlap if, and only if, two members work at once.
 func TestJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)
@@ -142,8 +141,8 @@ func TestJournal(t *testing.T) {
 	})
 }
 
-// A reload in an outage leaves alone what it does not change: work that fails open goes on,
-// and what is exchanged or removed is so once the store is back.
+// A reload in an outage leaves unchanged elections alone: work that fails open goes on.
+// Elections are exchanged or removed once the store is back.
 func TestReloadInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)

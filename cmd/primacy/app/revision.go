@@ -59,13 +59,13 @@ type shownRevision struct {
 	ConfigMap string `json:"configMap"`
 	Key       string `json:"key"`
 	Revision  string `json:"revision"`
-	// Seen is what most living members see.
+	// Seen is the default that most living members see.
 	Seen string `json:"seen"`
-	// InFront is what counts before the default.
+	// InFront lists what overrides the default.
 	InFront []string `json:"inFront,omitempty"`
 }
 
-// inFront is what of a plan counts before the default revision: a rollout in force, and pins.
+// inFront lists the parts of a plan that override the default revision: a rollout in force, and pins.
 func inFront(p rollout.Plan) (all []string) {
 	if p.InForce() {
 		all = append(all, fmt.Sprintf("the rollout from %s to %s is in force (%s; primacy rollout status)", p.Rollout.Stable, p.Rollout.Canary, p.Phase()))
@@ -137,7 +137,7 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 	return s.carryOut(ctx, effect, func(ctx context.Context) error { return configmap.Set(ctx, s.core, key, revision) })
 }
 
-// defaultKey is where the configuration has the default revision read from.
+// defaultKey is the ConfigMap key from which the configuration reads the default revision.
 func (s *steerCommand) defaultKey() (configmap.Key, error) {
 	c := s.process.Configuration
 	switch {

@@ -59,7 +59,7 @@ func runRollout(c *cobra.Command, run func(context.Context, *rolloutCommand) err
 	})
 }
 
-// look is who leads what now.
+// look reads who leads what now.
 func (r *rolloutCommand) look(ctx context.Context) (status.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
@@ -70,7 +70,7 @@ func (r *rolloutCommand) look(ctx context.Context) (status.Report, error) {
 	return report, nil
 }
 
-// load is what is stored now.
+// load reads the stored plan.
 func (r *rolloutCommand) load(ctx context.Context) (steering.Stored, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
@@ -81,7 +81,7 @@ func (r *rolloutCommand) load(ctx context.Context) (steering.Stored, error) {
 	return stored, err
 }
 
-// change stores what a word makes of the plan.
+// change applies a word to the plan and stores the result.
 func (r *rolloutCommand) change(ctx context.Context, word func(rollout.Plan) (rollout.Plan, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
@@ -91,7 +91,7 @@ func (r *rolloutCommand) change(ctx context.Context, word func(rollout.Plan) (ro
 	})
 }
 
-// say writes a line for people.
+// say prints a line for people.
 func (r *rolloutCommand) say(format string, args ...any) error {
 	_, err := fmt.Fprintf(r.out, format+"\n", args...)
 	return err

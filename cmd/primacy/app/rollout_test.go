@@ -52,7 +52,7 @@ func TestUndoing(t *testing.T) {
 	}
 }
 
-// The time that elections are waited for follows from how long sessions last.
+// The time that a rollout waits for elections follows from the sessions' lease duration.
 func TestLeaseDuration(t *testing.T) {
 	live := func(d time.Duration) status.Member { return status.Member{State: status.Live, Duration: d} }
 	dead := status.Member{State: status.Stale, Duration: time.Hour}

@@ -18,8 +18,8 @@ type analysis struct {
 	UID    string `json:"uid"`
 	Stable string `json:"stable"`
 	Canary string `json:"canary"`
-	// AtOnce are elections that prefer something else as soon as the rollout is stored, before
-	// its first step: all prefer the stable revision then.
+	// AtOnce are elections whose preference changes as soon as the rollout is stored, before
+	// its first step: from then on all prefer the stable revision.
 	AtOnce []movement `json:"atOnce,omitempty"`
 	// Steps are all steps, with what each moves.
 	Steps []stepMoves `json:"steps"`
@@ -38,8 +38,8 @@ type stepMoves struct {
 	Moves  []moveShown `json:"moves,omitempty"`
 }
 
-// moveShown is one election's way: From is empty where nobody leads, To where nobody of the
-// canary is ready. Or are the members that are as likely as To.
+// moveShown is one election's move. From is empty if nobody leads, To if no member of the
+// canary is ready. Or are members that are as likely as To.
 type moveShown struct {
 	Election string   `json:"election"`
 	From     string   `json:"from,omitempty"`
@@ -47,7 +47,7 @@ type moveShown struct {
 	Or       []string `json:"or,omitempty"`
 }
 
-// to names who would lead.
+// to names the members that may lead next.
 func (m moveShown) to() string {
 	if m.To == "" {
 		return "nobody is ready; it stays"
@@ -88,7 +88,7 @@ func analyse(spec rollout.Spec, seen rollout.Seen) (analysis, error) {
 	return a, nil
 }
 
-// spread names the members that are as likely to lead as those that are named: equals gives all
+// spread adds the members that are as likely to lead as the named one. equals lists all
 // of them for an election, the named one first.
 func (a *analysis) spread(equals func(election string) []string) {
 	for _, s := range a.Steps {
@@ -112,7 +112,7 @@ func (a analysis) moves() (n int) {
 	return n
 }
 
-// question says what will move, of that many elections.
+// question says how many of that many elections will move.
 func (a analysis) question(elections int) string {
 	question := fmt.Sprintf("%d of %d elections will move from %s to %s", a.moves(), elections, a.Stable, a.Canary)
 	if len(a.AtOnce) == 0 {

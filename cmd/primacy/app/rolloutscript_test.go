@@ -32,7 +32,7 @@ func (s *scripts) rolloutMaps(ts *testscript.TestScript) coreclient.ConfigMapInt
 	return core.ConfigMaps(ts.Getenv("NS"))
 }
 
-// stored writes what is stored of pins and rollout to a file, with its version.
+// stored writes the stored pins and rollout to a file, with their version.
 func (s *scripts) stored(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
@@ -51,7 +51,7 @@ func (s *scripts) stored(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // controller writes the status of the present rollout: controller PHASE STEP ELECTION...,
-// the elections being those in reach. It says that a runner failed where things went wrong.
+// with these elections in reach. In a failed phase the status says that a runner failed.
 func (s *scripts) controller(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2)
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
@@ -75,7 +75,7 @@ func (s *scripts) controller(ts *testscript.TestScript, neg bool, args []string)
 	}))
 }
 
-// usurp lets somebody hold a lease for so long that no member claims it: usurp LEASE.
+// usurp makes a stranger the holder of a Lease, for so long that no member claims it: usurp LEASE.
 func (s *scripts) usurp(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)
 	client, err := coordinationclient.NewForConfig(s.cluster.Config)
@@ -109,7 +109,7 @@ func (s *scripts) forge(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// agreed waits until all members say that they see what is preferred; its digest begins so.
+// agreed waits until all members publish a preference that begins with the argument.
 func (s *scripts) agreed(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)
 	client, err := lease.NewClient(s.cluster.Config)

@@ -68,7 +68,7 @@ A file of steps says what flags cannot:
 	return c
 }
 
-// starting is how a rollout is begun.
+// starting holds the arguments of `rollout start`.
 type starting struct {
 	spec    rollout.Spec
 	dry     bool
@@ -76,7 +76,7 @@ type starting struct {
 	confirm *confirmation
 }
 
-// start looks at what a rollout would do, asks, and begins it.
+// start shows what a rollout would do, asks, and begins it.
 func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	stored, err := r.load(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	}
 	spec.UID, spec.By = newUID(), operator()
 	now := time.Now()
-	next, err := stored.Plan.Start(spec, now) // it fills in what was left out
+	next, err := stored.Plan.Start(spec, now) // fills in defaults
 	if err != nil {
 		return err
 	}
@@ -141,15 +141,15 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	return r.say("started (primacy rollout status -w shows how it goes)")
 }
 
-// newUID is drawn for each rollout.
+// newUID is a random name for a rollout.
 func newUID() string {
 	var b [8]byte
-	_, _ = io.ReadFull(rand.Reader, b[:]) // it ends the process rather than fail
+	_, _ = io.ReadFull(rand.Reader, b[:]) // never fails: it would end the process instead
 	return hex.EncodeToString(b[:])
 }
 
-// stableOf is the revision that is moved from: the default as all members see it, else that
-// which leads everything.
+// stableOf is the revision that the rollout moves from: the default if all members see the same,
+// else the only revision beside the canary that leads elections.
 func stableOf(r status.Report, canary string) (string, error) {
 	var defaults, leaders []string
 	for _, m := range r.Members {
@@ -175,10 +175,10 @@ func stableOf(r status.Report, canary string) (string, error) {
 	return "", &usageError{fmt.Errorf("which revision is the stable one? elections are led by %s (--stable names it)", strings.Join(leaders, ", "))}
 }
 
-// usualLease is the lease duration where no session tells another one.
+// usualLease is the lease duration if no live session states one.
 const usualLease = 15 * time.Second
 
-// leaseDuration is how long sessions last.
+// leaseDuration is the longest lease duration of the live sessions.
 func leaseDuration(r status.Report) time.Duration {
 	longest := time.Duration(0)
 	for _, m := range r.Members {
@@ -192,7 +192,7 @@ func leaseDuration(r status.Report) time.Duration {
 	return longest
 }
 
-// seenOf is a report as package rollout wants it.
+// seenOf converts a report for package rollout.
 func seenOf(group string, plan rollout.Plan, r status.Report, canary string, known rulebook) rollout.Seen {
 	seen := rollout.Seen{Own: controller.ElectionName(group)}
 	for _, m := range r.Members {
@@ -203,7 +203,7 @@ func seenOf(group string, plan rollout.Plan, r status.Report, canary string, kno
 	for _, e := range r.Elections {
 		x := known.rules(e.Name)
 		if x.only != "" {
-			continue // each revision has its own
+			continue // each revision has its own such election
 		}
 		one := rollout.Election{Name: e.Name}
 		if !priority.FollowsRevision(x.policy) {
@@ -221,7 +221,7 @@ func seenOf(group string, plan rollout.Plan, r status.Report, canary string, kno
 	return seen
 }
 
-// afterwards is what is seen once the start itself has moved what it moves.
+// afterwards is seen after the moves of the start itself.
 func afterwards(seen rollout.Seen, atOnce []movement, stable string) rollout.Seen {
 	seen.Elections = slices.Clone(seen.Elections)
 	for i, e := range seen.Elections {
@@ -234,7 +234,7 @@ func afterwards(seen rollout.Seen, atOnce []movement, stable string) rollout.See
 	return seen
 }
 
-// alive refuses revisions of which no member lives, and a canary of which none is ready.
+// alive refuses a revision without a live member, and a canary without a ready one.
 func alive(spec rollout.Spec, seen rollout.Seen) error {
 	var known []string
 	ready := false

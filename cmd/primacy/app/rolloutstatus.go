@@ -51,7 +51,7 @@ is a line, or with -o json or yaml a document.`,
 	return c
 }
 
-// showRollout writes one look.
+// showRollout writes the present state once.
 func (r *rolloutCommand) showRollout(ctx context.Context, report status.Report, format output) error {
 	stored, err := r.load(ctx)
 	if err != nil {
@@ -76,10 +76,10 @@ func writeRollout(r *rolloutCommand, v view.Rollout, format output) error {
 	return format.write(r.out, text.String(), v)
 }
 
-// watchRollout shows what there is and then what changes, until ctx ends: a terminal keeps
-// showing the tree, and the last one stays on it.
+// watchRollout shows the present state and then changes, until ctx ends. A terminal keeps
+// showing the tree, and the last tree stays on it.
 func (r *rolloutCommand) watchRollout(ctx context.Context, format output) error {
-	if _, err := r.load(ctx); err != nil { // who may not read it need not wait
+	if _, err := r.load(ctx); err != nil { // fail at once without the permission to read
 		return err
 	}
 	if format != outputText || !isTerminal(r.out) {
@@ -95,7 +95,7 @@ func (r *rolloutCommand) watchRollout(ctx context.Context, format output) error 
 	return writeRollout(r, now.state, outputText)
 }
 
-// rolloutLines writes the first look, and then a line, or a document, for every change.
+// rolloutLines writes the first state, and then a line, or a document, for every change.
 func (r *rolloutCommand) rolloutLines(format output) func(view.Rollout) error {
 	var news view.RolloutNews
 	begun := false
@@ -106,7 +106,7 @@ func (r *rolloutCommand) rolloutLines(format output) func(view.Rollout) error {
 		switch {
 		case !first && len(lines) == 0:
 			return nil
-		case format == outputJSON: // one line for each, as tools that read streams want it
+		case format == outputJSON: // one line for each, for tools that read streams
 			return json.NewEncoder(r.out).Encode(v)
 		case format == outputYAML:
 			if err := r.say("---"); err != nil {
@@ -125,8 +125,8 @@ func (r *rolloutCommand) rolloutLines(format output) func(view.Rollout) error {
 	}
 }
 
-// follow delivers how things are, at first, after every change and every second, until ctx
-// ends; and why the watch of the locks was cut. It calls deliver on its own goroutine only.
+// follow delivers the state at first, after every change and every second, until ctx
+// ends, and the reason whenever the watch of the locks was cut. It calls deliver on its own goroutine only.
 func (r *rolloutCommand) follow(ctx context.Context, deliver func(view.Rollout, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	type look struct {
@@ -146,7 +146,7 @@ func (r *rolloutCommand) follow(ctx context.Context, deliver func(view.Rollout, 
 			}
 		})
 	})
-	// Only the plan is of interest: what the default is does not matter here.
+	// We need only the plan from it, so the default may be empty.
 	source := steering.New(r.core, r.namespace, r.group, static.Revision(""), nil)
 	wg.Go(func() { _ = source.Watch(ctx, func(election.Preference) {}) }) // it ends with ctx only
 	var report *status.Report

@@ -16,7 +16,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// stepFlags say what steps a rollout has: a file, or weights with pauses between them.
+// stepFlags are the flags for the steps of a rollout: a file, or weights with pauses between them.
 type stepFlags struct {
 	file    string
 	weights string
@@ -32,7 +32,7 @@ func addSteps(flags *pflag.FlagSet) *stepFlags {
 	return s
 }
 
-// stepsFile is what a file with steps may say. What it leaves out has its default.
+// stepsFile is the schema of a file with steps.
 type stepsFile struct {
 	Steps               []rollout.Step     `yaml:"steps" strict:"required"`
 	OnFailure           rollout.OnFailure  `yaml:"onFailure"`
@@ -43,7 +43,7 @@ type stepsFile struct {
 	Checks              []string           `yaml:"checks"`
 }
 
-// into puts the steps, and what else is given, into a spec.
+// into puts the steps, and the other flags, into a spec.
 func (s *stepFlags) into(spec *rollout.Spec, stdin io.Reader) error {
 	pauses := s.flags.Changed("pause")
 	switch {
@@ -99,10 +99,10 @@ func stepsFrom(file string, stdin io.Reader, spec *rollout.Spec) error {
 	return placed(spec.WithDefaults().Steps, *spec, name, root)
 }
 
-// placed says what is wrong with steps, at the places where the file has them.
+// placed reports mistakes in steps, with their places in the file.
 func placed(steps []rollout.Step, spec rollout.Spec, name string, root *yaml.Node) error {
 	trial := spec.WithDefaults()
-	// What a file does not say is not its mistake.
+	// These fields are not in the file: fill them in, so that only the steps can fail.
 	trial.UID, trial.Generation, trial.Stable, trial.Canary = "0000000000000000", 1, "a", "b"
 	trial.Steps, trial.StartedAt = steps, rollout.At(time.Unix(1, 0))
 	if trial.AcquireTimeout == 0 {

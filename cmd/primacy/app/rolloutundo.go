@@ -40,7 +40,7 @@ A rollout that goes on is not undone but aborted.`,
 
 var errNothingToUndo = errors.New("cannot undo: no rollout was completed (primacy rollout history lists them)")
 
-// undoing is the way back from the last completed rollout.
+// undoing is a rollout back to the revision before the last completed rollout.
 func undoing(p rollout.Plan) (rollout.Spec, error) {
 	spec := rollout.Spec{Steps: []rollout.Step{{SetWeight: 100}}, OnFailure: rollout.HoldOn, MaxConcurrentMoves: undoAtOnce}
 	past := rolloutsOf(p)

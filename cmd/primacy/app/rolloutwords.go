@@ -12,25 +12,24 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// word is something that an operator says to a rollout.
+// word is a command to a rollout, such as pause or abort.
 type word struct {
 	use, short, long string
-	// what happens to leadership, such as "2 elections go back to 1-9-0"; nil if nothing
+	// moves says what happens to leadership, such as "2 elections go back to 1-9-0"; nil if nothing
 	// moves.
 	moves func(prospect) string
-	// holds says whether the word, said of the plan that was shown, is good for what the plan
-	// is now.
+	// holds says whether the word still applies now, after the operator saw the plan shown.
 	holds func(shown, now rollout.Plan) bool
-	// obey is the plan after it, of the plan as it is now.
+	// obey applies the word to the plan now.
 	obey func(shown, now rollout.Plan) (rollout.Plan, error)
-	// done is said afterwards.
+	// done is the message afterwards.
 	done string
-	// full is what --full makes of it; nil for no such flag.
+	// full replaces the word if --full is given; nil if there is no such flag.
 	full *word
 }
 
-// rolloutWords are the words. Those that go on hold only for what was shown; abort and pause
-// must not fail because a controller wrote something meanwhile.
+// rolloutWords are all words. Words that let a rollout go on apply only to the state that was shown.
+// abort and pause must not fail because a controller wrote something meanwhile.
 func rolloutWords() []word {
 	full := word{
 		use: "promote", holds: unchanged, obey: alike(rollout.Plan.PromoteFull), done: "goes on to its last step",
@@ -81,22 +80,22 @@ func newRolloutWords() (all []*cobra.Command) {
 	return append(all, newRolloutUndo())
 }
 
-// alike is a word that means the same whatever was shown.
+// alike is for words that do the same whatever was shown.
 func alike(obey func(rollout.Plan) (rollout.Plan, error)) func(shown, now rollout.Plan) (rollout.Plan, error) {
 	return func(_, now rollout.Plan) (rollout.Plan, error) { return obey(now) }
 }
 
-// sameRollout says whether both plans have the same rollout, whatever became of it.
+// sameRollout says whether both plans have the same rollout, in whatever state.
 func sameRollout(shown, now rollout.Plan) bool {
 	return shown.Rollout != nil && now.Rollout != nil && shown.Rollout.UID == now.Rollout.UID
 }
 
-// unchanged says whether nobody has said anything since, and the rollout stands where it stood.
+// unchanged says whether no operator has changed the rollout since, and it is in the same phase.
 func unchanged(shown, now rollout.Plan) bool {
 	return sameRollout(shown, now) && shown.Rollout.Generation == now.Rollout.Generation && shown.Phase() == now.Phase()
 }
 
-// after is the word as it is stored, once what it does to the plan that was shown is agreed to.
+// after is the change to store, once the operator has agreed to its effect on the plan shown.
 func (w word) after(shown rollout.Plan) func(rollout.Plan) (rollout.Plan, error) {
 	return func(now rollout.Plan) (rollout.Plan, error) {
 		if now.Rollout != nil && !w.holds(shown, now) {
@@ -135,7 +134,7 @@ func (w word) command() *cobra.Command {
 	return c
 }
 
-// obey asks, then stores what the word says.
+// obey asks, then carries out the word.
 func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation, dry dryRun) error {
 	stored, err := r.load(ctx)
 	if err != nil {
@@ -156,7 +155,7 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 			for _, note := range report.Notes {
 				fmt.Fprintf(r.notes, "note: %s\n", note)
 			}
-		} else { // it is for people, and must not keep anybody from aborting
+		} else { // only information for people: its lack must not prevent an abort
 			fmt.Fprintf(r.notes, "who leads what is not known: %v\n", err)
 		}
 		if dry {
@@ -176,7 +175,7 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 	return r.say("%s %s (primacy rollout status -w shows how)", name, w.done)
 }
 
-// explainBroken says what is broken in what is stored, where a word was refused.
+// explainBroken adds mistakes in the stored plan to the reason why a word was refused.
 func explainBroken(err, mistakes error) error {
 	if mistakes == nil {
 		return err
@@ -184,12 +183,12 @@ func explainBroken(err, mistakes error) error {
 	return fmt.Errorf("%w; what is stored: %s", err, oneLine(mistakes))
 }
 
-// oneLine is an error about what is stored, in which anybody may have written anything.
+// oneLine makes an error printable in one line: it may quote stored text, which anybody can write.
 func oneLine(err error) string {
 	return view.Printable(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// prospect is what a word is said of, and the plan that comes of it.
+// prospect is the state to which a word applies, and the plan that results.
 type prospect struct {
 	shown, next rollout.Plan
 	report      status.Report
@@ -197,7 +196,7 @@ type prospect struct {
 	rulebook    rulebook
 }
 
-// movable counts the elections that the rollout is about.
+// movable counts the elections that a rollout can move.
 func (p prospect) movable() int { return len(p.rulebook.movable(p.report.Elections)) }
 
 // toCome counts the elections that steps will bring to the canary.
@@ -211,7 +210,7 @@ func (p prospect) toCome() (n int) {
 	return n
 }
 
-// goesOn says that more moves to the canary.
+// goesOn says how many elections will still move to the canary.
 func goesOn(p prospect) string {
 	return fmt.Sprintf("the rollout goes on: %d of %d elections move to %s, step by step", p.toCome(), p.movable(), p.shown.Rollout.Canary)
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// planAt is a plan whose rollout stands there.
+// planAt is a plan whose rollout is in that phase, at that step.
 func planAt(phase rollout.Phase, step int) rollout.Plan {
 	spec := rollout.Spec{UID: "0123456789abcdef", Generation: 3, Stable: "a", Canary: "b", Steps: []rollout.Step{{SetWeight: 50}, {SetWeight: 100}}}
 	return rollout.Plan{Rollout: &spec, Status: &rollout.Status{UID: spec.UID, Stable: "a", Canary: "b", Phase: phase, Step: step}}
 }
 
-// TestWordsHoldForWhatWasShown: between the look and the write others may have spoken, and the
-// controller may have gone on.
+// TestWordsHoldForWhatWasShown: between the look and the write, another operator may have changed the
+// rollout, and the controller may have gone on.
 func TestWordsHoldForWhatWasShown(t *testing.T) {
 	words := map[string]word{}
 	for _, w := range rolloutWords() {

@@ -51,7 +51,7 @@ func noArguments(c *cobra.Command, args []string) error {
 	return &usageError{fmt.Errorf("unexpected argument %q (%s --help says what there is)", args[0], c.CommandPath())}
 }
 
-// shorthands are the settings that have a letter, as kubectl has it.
+// shorthands are the settings with a one-letter flag, as in kubectl.
 var shorthands = map[string]string{"namespace": "n"}
 
 // addSettings defines those of the process's settings that a command reads.

@@ -13,29 +13,29 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 )
 
-// rules are what a configuration says of an election, and the API does not show.
+// rules are the parts of an election's configuration that the API does not show.
 type rules struct {
 	policy priority.Policy
 	timing record.Timing
-	// standDown is that of the group: how long a member that fell has to prove itself at first.
+	// standDown is the group's: how long a member must prove itself after its first fall.
 	standDown time.Duration
-	// ranged: what is left of a term's range is waited out.
+	// ranged: a successor waits for the end of the last range.
 	ranged bool
-	// only is the revision whose members alone take part; empty for all.
+	// only is the revision whose members take part; empty for all.
 	only string
 }
 
-// rulebook is what is known of the elections of a group beside what the API shows. The zero
-// rulebook knows nothing, and supposes the usual policy everywhere.
+// rulebook holds the rules of a group's elections. The zero
+// rulebook knows nothing, and assumes the default policy everywhere.
 type rulebook struct {
-	// configured: a configuration tells.
+	// configured: the rules come from a configuration.
 	configured bool
 	of         map[string]rules
-	// scoped are elections that each revision has for itself, by their names without it.
+	// scoped are elections of which each revision has its own, by their names without the revision.
 	scoped map[string]rules
 }
 
-// unseen is what people are told who gave no configuration.
+// unseen is the note for people who gave no configuration.
 const unseen = "without --config nobody can see here which policy, minHold, scope or enabled: false an election has; what is said holds for those whose policy puts the preferred revision first"
 
 func rulebookOf(p *config.Process) rulebook {
@@ -80,18 +80,18 @@ func (b rulebook) movable(elections []status.Election) []status.Election {
 	return slices.DeleteFunc(slices.Clone(elections), func(e status.Election) bool { return b.stays(e.Name) })
 }
 
-// stays says of an election that no rollout moves it.
+// stays says whether no rollout moves the election.
 func (b rulebook) stays(election string) bool {
 	r := b.rules(election)
 	return r.only != "" || !priority.FollowsRevision(r.policy)
 }
 
-// next are the members that would take the lead of an election, each of them as likely, if it
-// preferred that; nil if it stays where it is. It is the rule of package machine, as far as a
-// look from outside tells: among equals the holder takes whose session it sees first.
+// next are the members that would take the lead of an election under that preference, all equally
+// likely; nil if the holder stays. It is the rule of package machine, as far as it can be seen from
+// outside: among equals the holder chooses the member whose session it sees first.
 func (x rules) next(r status.Report, e status.Election, preferred record.Preferred) (next []status.Member) {
 	if preferred.State != record.PreferredSet && preferred.State != record.PreferredUnset || preferred.Pins(e.Holder) {
-		return nil // nobody comes before the member that it is pinned to
+		return nil // no member outranks the one that it is pinned to
 	}
 	holder := priority.Unweighed("")
 	if e.Revision != "" {
@@ -137,12 +137,12 @@ func identities(members []status.Member) (all []string) {
 	return all
 }
 
-// mayLead says whether a member takes part, lives and is ready.
+// mayLead says whether a member takes part in the election, is live and is ready.
 func (x rules) mayLead(m status.Member, e status.Election) bool {
 	return m.Group == e.Group && m.State == status.Live && m.Ready && !slices.Contains(m.Standing, e.Name) && (x.only == "" || m.Revision == x.only)
 }
 
-// proven is when a member that fell will have proven itself; zero for one that has.
+// proven is when a member that fell will have proven itself; zero if it did not fall, or has already.
 func (x rules) proven(m status.Member, now time.Time) time.Time {
 	if m.Fallen == 0 {
 		return time.Time{}
@@ -157,14 +157,14 @@ func weighed(m status.Member) priority.Candidate {
 	return priority.Weighed(record.Member{Identity: m.Identity, Revision: m.Revision, Location: record.Location(m.Location), Weight: m.Weight})
 }
 
-// has says whether a ready member takes part that is what is preferred.
+// has says whether a ready member that fits takes part.
 func (x rules) has(r status.Report, e status.Election, fits func(status.Member) bool) bool {
 	return slices.ContainsFunc(r.Members, func(m status.Member) bool { return x.mayLead(m, e) && fits(m) })
 }
 
-// notBefore is until when an election stays where it is although a member is better: it has to
-// prove itself, after a fall and for preemptDelay; a term lasts for minHold, and what is taken
-// back waits for neither of these two; a range is waited out. Zero where the lead moves at once.
+// notBefore is the earliest time when an election moves to a better member; zero for at once. A
+// member that fell must first prove itself. It must be better for preemptDelay, and a term lasts at
+// least minHold; neither delays leaving a blocked revision. The last range must end.
 func (x rules) notBefore(e status.Election, next status.Member, blocked string, now time.Time) time.Time {
 	at := now
 	if proven := x.proven(next, now); proven.After(at) {
@@ -177,7 +177,7 @@ func (x rules) notBefore(e status.Election, next status.Member, blocked string, 
 		}
 	}
 	if x.ranged && e.Holder != "" {
-		at = at.Add(x.timing.LeaseDuration - x.timing.RenewInterval) // it was renewed just before
+		at = at.Add(x.timing.LeaseDuration - x.timing.RenewInterval) // the last renewal is at most one interval old
 	}
 	if at.Sub(now) < time.Second {
 		return time.Time{}

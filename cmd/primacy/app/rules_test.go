@@ -2,7 +2,7 @@ package app
 
 import "testing"
 
-// The rules of a scoped election are its own, also where another's name begins with the same.
+// A scoped election has its own rules, even if another's name is a prefix of its name.
 func TestRulesOfScopedElections(t *testing.T) {
 	for range 50 { // maps have no order
 		b := rulebook{scoped: map[string]rules{"weight": {}, "weight-preferred": {}}}

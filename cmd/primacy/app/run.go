@@ -65,7 +65,7 @@ func memberName(flag string) (string, error) {
 	return strings.ToLower(host), nil
 }
 
-// run checks all that can be checked, and then is a member until a signal comes.
+// run makes all checks, and then takes part as a member until a signal comes.
 func (a *additions) run(ctx context.Context, p *config.Process, name string) error {
 	if p.Configuration == nil {
 		return &usageError{errors.New("no configuration (give --config FILE, or set PRIMACY_CONFIG)")}
@@ -74,7 +74,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 		return err
 	}
 	log := newLogger(p.LogLevel, p.LogFormat)
-	defer func() { _ = log.Sync() }() // nobody is left to tell
+	defer func() { _ = log.Sync() }() // an error could not be logged any more
 	ctx, stop := untilSignal(ctx, log)
 	defer stop()
 	plan, err := a.checker().plan(ctx, p.Configuration)
@@ -106,7 +106,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 	return m.run(ctx)
 }
 
-// unlessStopped is the error with which a start ends; none if it was stopped.
+// unlessStopped is the error of a start; nil if a signal stopped it.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil

@@ -20,30 +20,30 @@ import (
 )
 
 // TestScripts runs testdata/*.txt. Each script has a namespace of its own, $NS, on a real
-// API server. Beside testscript's own commands there are
+// API server. In addition to testscript's own commands there are
 //
-//	fails STATUS COMMAND...    it exits with that status
+//	fails STATUS COMMAND...    run it; it must exit with that status
 //	start NAME PROGRAM...      run it beside the script, until the script ends
 //	sit NAME COLSxROWS PROGRAM...  the same, at a terminal
 //	press NAME KEYS            type there; \n is Enter
-//	await NAME REGEXP...       wait until it prints all that, in any order, after what was
-//	                           awaited before
-//	[!] printed NAME REGEXP    it has printed that, or not, at any time
-//	signal NAME SIGNAL...      one after the other
-//	exits NAME STATUS          wait until it ends
+//	await NAME REGEXP...       wait until its output since the last await matches all of these,
+//	                           in any order
+//	[!] printed NAME REGEXP    its whole output matches that, or not
+//	signal NAME SIGNAL...      send signals, one after the other
+//	exits NAME STATUS          wait until it exits with that status
 //	scrape NAME FILE           write the metrics that it serves to a file
-//	weather STORM FILE         write a kubeconfig for a way with bad weather at first, see there
-//	kubeconfig KIND FILE       write a kubeconfig that is wrong in some way, see there
+//	weather STORM FILE         write a kubeconfig with which requests fail at first, see there
+//	kubeconfig KIND FILE       write a kubeconfig with a mistake, see there
 //	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
 //	apply FILE...              create, or replace, the objects of manifests
 //	revision NAME KEY VALUE    write a ConfigMap of $NS
 //	rights SERVICEACCOUNT NAME...  print what it may do in $NS: to ConfigMaps of these names,
-//	                           and to all of other resources
-//	stored FILE                write what is stored of pins and rollout
+//	                           and to other resources
+//	stored FILE                write the stored pins and rollout
 //	controller PHASE STEP ELECTION...  write the status of the rollout; the elections, in order, are in reach
-//	usurp LEASE                let somebody hold it, for so long that nobody claims it
-//	forge KEY OLD NEW          edit what is stored by hand
-//	agreed PREFERENCE          wait until all members say that they see it
+//	usurp LEASE                make a stranger its holder, for so long that no member claims it
+//	forge KEY OLD NEW          edit the stored rollout by hand
+//	agreed PREFERENCE          wait until all members publish that they see it
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {
 	cluster := devcluster.New(t)
@@ -183,7 +183,7 @@ func scrape(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), body, 0o600))
 }
 
-// mint asks the devcluster program for it.
+// mint makes the devcluster program write the kubeconfig.
 func (s *scripts) mint(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2)
 	binary := os.Getenv(devcluster.Binary)

@@ -11,12 +11,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// echo is how long after the first signal another one means nothing more: a terminal,
-// make or timeout(1) may send it to the process and to its group.
+// echo is how long after the first signal we ignore others: a terminal,
+// make or timeout(1) may send one signal both to the process and to its group.
 const echo = time.Second
 
-// untilSignal is a context that ends with the first SIGTERM or SIGINT; another one ends
-// the process at once. stop gives the signals back, and must be called.
+// untilSignal is a context that ends with the first SIGTERM or SIGINT; another one after echo ends
+// the process at once. The caller must call stop, which restores the signals' defaults.
 func untilSignal(parent context.Context, log *zap.Logger) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)

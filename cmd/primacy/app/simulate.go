@@ -120,7 +120,7 @@ func (s *simulation) write(out io.Writer, r *scenario.Result) error {
 	return enc.Encode(r)
 }
 
-// revisions are those that become the default.
+// revisions are the revisions that become the default.
 func (s *simulation) revisions() (revisions []string) {
 	for _, e := range s.events.list {
 		if e.Kind == scenario.Default && !slices.Contains(revisions, e.Revision) {
@@ -130,8 +130,8 @@ func (s *simulation) revisions() (revisions []string) {
 	return revisions
 }
 
-// playable are the elections as the plan has them. One that each revision has for itself is one
-// for each revision of the members.
+// playable are the elections of the plan, for the simulator. An election of scope: revision
+// becomes one for each revision of the members.
 func playable(c *config.Configuration, p *plan, members []scenario.Member) []scenario.Election {
 	all := make([]scenario.Election, 0, len(p.elections))
 	for i, e := range p.elections {
@@ -155,7 +155,7 @@ func playable(c *config.Configuration, p *plan, members []scenario.Member) []sce
 			all = append(all, played)
 			continue
 		}
-		policy := policyOf(c, c.Elections[i], func(error) {}) // errors were noted
+		policy := policyOf(c, c.Elections[i], func(error) {}) // the plan reported its errors
 		for _, revision := range revisionsOf(members) {
 			played.Lock.Name = strings.TrimSuffix(s.Lock, e.suffix) + "-" + revision
 			played.Name, played.Only = strings.TrimSuffix(s.Name, e.suffix)+"-"+revision, revision
@@ -166,7 +166,7 @@ func playable(c *config.Configuration, p *plan, members []scenario.Member) []sce
 	return all
 }
 
-// playedLock is a lock of an election. Which electors share it is a matter of the store, too.
+// playedLock is a lock of an election. A lock shared with Istio has a store of its own.
 func playedLock(l config.Lock, name, kind string) scenario.Lock {
 	store := kind
 	if l.SharedWith == config.SharedWithIstio {
@@ -187,7 +187,7 @@ func revisionsOf(members []scenario.Member) (all []string) {
 	return all
 }
 
-// preferredAtFirst is what the source says at the beginning, or what is supposed in its place.
+// preferredAtFirst is the first value of the source; if that needs a cluster, the member's own revision.
 func preferredAtFirst(c *config.Configuration, source election.Preferences) record.Preferred {
 	switch s := source.(type) {
 	case nil:
@@ -198,7 +198,7 @@ func preferredAtFirst(c *config.Configuration, source election.Preferences) reco
 	return record.Prefer(c.Member.Revision)
 }
 
-// notes say what the simulation leaves out of this configuration.
+// notes say which parts of the configuration the simulation leaves out.
 func notes(c *config.Configuration, source election.Preferences) (notes []string) {
 	if _, known := source.(static.Revision); source != nil && !known {
 		notes = append(notes, fmt.Sprintf("the default revision is read from a %s; it is supposed to be %s at first", c.DefaultRevision.Kind, c.Member.Revision))

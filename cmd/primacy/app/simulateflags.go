@@ -17,11 +17,11 @@ import (
 // happenings are events in the order of their flags.
 type happenings struct {
 	list []scenario.Event
-	// timed says whether the last one has its time.
+	// timed says whether the last one has an --at.
 	timed bool
 }
 
-// pause is how long after what was told before something happens that is given no time.
+// pause is the time between the end of one event and the next one without an --at.
 const pause = 10 * time.Second
 
 func (h *happenings) add(e scenario.Event) {
@@ -32,7 +32,7 @@ func (h *happenings) add(e scenario.Event) {
 	h.list, h.timed = append(h.list, e), false
 }
 
-// happening is a flag that takes part in telling what happens.
+// happening is a flag for an event, or for its time.
 type happening struct {
 	kind string
 	set  func(string) error
@@ -86,8 +86,8 @@ func (h *happenings) at() pflag.Value {
 	}}
 }
 
-// crew makes members m1, m2, ...: as many as said of each revision, or a number of those of
-// the configuration's revision and of all that become the default, in turn.
+// crew makes members m1, m2, ... from the value of --members: a count for each revision, or one
+// number, for which the configuration's revision and all new defaults take turns.
 func crew(flag string, like config.Member, defaults []string) ([]scenario.Member, error) {
 	var revisionOf []string
 	if n, err := strconv.Atoi(flag); err == nil {

@@ -74,16 +74,16 @@ type statusCommand struct {
 	realm     status.Realm
 	namespace string
 	selection status.Selection
-	// rulebook is what the configuration says of elections.
+	// rulebook has the elections' rules from the configuration.
 	rulebook rulebook
-	// disabled are configured elections that are not held, and so not shown.
+	// disabled are the configured elections that are disabled, and so not shown.
 	disabled []string
 	format   status.Format
-	// out takes what was asked for, notes what else there is to say.
+	// out gets the result, notes everything else.
 	out, notes io.Writer
 }
 
-// statusPatience is how long people are kept waiting for an API server.
+// statusPatience is how long a command waits for the API server.
 const statusPatience = 10 * time.Second
 
 func (s *statusCommand) connect(ctx context.Context, p *config.Process) error {
@@ -115,7 +115,7 @@ func (s *statusCommand) connect(ctx context.Context, p *config.Process) error {
 	return nil
 }
 
-// selectionOf is what a process's settings say is to be shown, and what is disabled.
+// selectionOf is the selection that a process's settings make, and the disabled elections.
 func selectionOf(p *config.Process) (s status.Selection, disabled []string) {
 	s.Group = p.Group
 	if p.Configuration == nil {
@@ -136,7 +136,7 @@ func selectionOf(p *config.Process) (s status.Selection, disabled []string) {
 	return s, disabled
 }
 
-// unseen are the configured elections that a report lacks, since their locks may not be seen.
+// unseen are the configured elections missing from a report, since this user may not see their locks.
 func (s *statusCommand) unseen(r status.Report) (names []string) {
 	for _, e := range s.selection.Expected {
 		if !slices.ContainsFunc(r.Elections, func(seen status.Election) bool { return seen.Name == e.Election }) {
@@ -146,7 +146,7 @@ func (s *statusCommand) unseen(r status.Report) (names []string) {
 	return names
 }
 
-// noteUnseen says what is missing from what is shown.
+// noteUnseen notes which elections the report lacks.
 func (s *statusCommand) noteUnseen(r status.Report) error {
 	if err := s.noteDisabled(); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// watch shows what there is and then what changes, until ctx ends: a terminal is redrawn,
-// anything else gets the rows, or the documents, that are new.
+// watch shows the present state and then changes, until ctx ends. It redraws a terminal;
+// anything else gets new rows, or new documents.
 func (s *statusCommand) watch(ctx context.Context) error {
 	if s.format != status.Table || !isTerminal(s.out) {
 		if err := s.noteDisabled(); err != nil {
@@ -32,7 +32,7 @@ func (s *statusCommand) follow(ctx context.Context, deliver func(status.Report, 
 	return status.Follow(ctx, s.realm, s.selection, deliver)
 }
 
-// liveStatus is what the screen of `primacy status -w` shows.
+// liveStatus makes the screen of `primacy status -w`.
 func liveStatus(namespace string) *live[status.Report] {
 	news := new(view.News)
 	return &live[status.Report]{since: news.Since, page: func(r status.Report, log []string) view.Page {
@@ -44,8 +44,8 @@ func liveStatus(namespace string) *live[status.Report] {
 	}}
 }
 
-// appendChanges writes, after the first report, only what is new in each. Lines of a table say when,
-// and which members came and went.
+// appendChanges writes the first report, and then only what is new. Lines of a table have the time,
+// and name members that came or went.
 func (s *statusCommand) appendChanges() func(status.Report) error {
 	var changes status.Changes
 	var members view.News
@@ -64,7 +64,7 @@ func (s *statusCommand) appendChanges() func(status.Report) error {
 			return nil
 		}
 		switch s.format {
-		case status.JSON: // one line for each, as tools that read streams want it
+		case status.JSON: // one line for each, for tools that read streams
 			return json.NewEncoder(s.out).Encode(news)
 		case status.YAML:
 			if _, err := fmt.Fprintln(s.out, "---"); err != nil {

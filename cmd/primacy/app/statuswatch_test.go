@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// The screen of `primacy status -w` shows the report, and what happened since it was opened.
+// The screen of `primacy status -w` shows the report, and what happened since it opened.
 func TestLiveStatus(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
 	live := liveStatus("edge-system")
@@ -42,7 +42,7 @@ func TestLiveStatus(t *testing.T) {
 	}
 }
 
-// Notes are written when they change, and say nothing of disabled elections, which do not.
+// Notes are written again only when they change; the note about disabled elections never does.
 func TestAppendedNotes(t *testing.T) {
 	var notes, out strings.Builder
 	s := &statusCommand{out: &out, notes: &notes, format: status.Table, disabled: []string{"sweeps"}}
@@ -61,7 +61,7 @@ func TestAppendedNotes(t *testing.T) {
 	}
 }
 
-// Each line that is appended says when, and members that come and go have lines of their own.
+// Each appended line has its time, and members that come or go have lines of their own.
 func TestAppendedLines(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
 	var out strings.Builder

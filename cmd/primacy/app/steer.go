@@ -21,7 +21,7 @@ import (
 type steerCommand struct {
 	groupCommand
 	ways *steerWays
-	// report and stored are what was seen before anything is changed.
+	// report and stored are the state before the change.
 	report status.Report
 	stored steering.Stored
 }
@@ -46,11 +46,11 @@ func (w *steerWays) steer(c *cobra.Command, run func(context.Context, *steerComm
 		if err := s.see(ctx); err != nil {
 			return err
 		}
-		return run(ctx, s) // a person who is asked has all the time there is
+		return run(ctx, s) // without a timeout: a person may take any time to answer
 	})
 }
 
-// see looks who leads what and what is stored.
+// see reads who leads what, and the stored plan.
 func (s *steerCommand) see(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
@@ -66,7 +66,7 @@ func (s *steerCommand) see(ctx context.Context) (err error) {
 	return err
 }
 
-// carryOut shows what a change does, asks where leadership moves, and changes it.
+// carryOut asks, if leadership will move or there are warnings, then makes the change and shows its effect.
 func (s *steerCommand) carryOut(ctx context.Context, effect effect, change func(context.Context) error) error {
 	effect.DryRun = bool(*s.ways.dry)
 	if effect.DryRun {
@@ -79,7 +79,7 @@ func (s *steerCommand) carryOut(ctx context.Context, effect effect, change func(
 				fmt.Fprintf(s.notes, "warning: %s\n", w)
 			}
 		}
-		told.Warnings = nil // nobody is told twice
+		told.Warnings = nil // shown above, or in the question
 		if err := s.ways.confirm.of(ctx, question); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *steerCommand) carryOut(ctx context.Context, effect effect, change func(
 
 func (s *steerCommand) defaultSeen() record.Preferred { return defaultSeen(s.report, s.group) }
 
-// defaultSeen is what most living members see as the default; not synced if nobody lives.
+// defaultSeen is the default that most live members see; not synced if no member is live.
 func defaultSeen(r status.Report, group string) record.Preferred {
 	count := map[string]int{}
 	for _, m := range r.Members {
@@ -133,13 +133,13 @@ func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, ne
 	return f
 }
 
-// preference is all from which preferred revisions follow.
+// preference is all that decides about preferred revisions.
 type preference struct {
 	plan      rollout.Plan
 	byDefault record.Preferred
 }
 
-// changes says what becomes of the elections of a group that prefer something else.
+// changes lists the elections of a group whose preference changes, and what happens to them.
 func changes(r status.Report, group string, before, after preference, known rulebook) (all []movement) {
 	for _, e := range r.Elections {
 		if e.Group != group {

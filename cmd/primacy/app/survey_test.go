@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// surveyed has a mistake of each stage, in elections of their own: what was once told one after
-// the other.
+// surveyed has a mistake for each stage of validation, each in an election of its own.
 const surveyed = `apiVersion: primacy.dev/v1alpha1
 kind: PrimacyConfiguration
 group: edge
@@ -26,7 +25,7 @@ elections:
 - name: d
 `
 
-// TestValidateTellsAllAtOnce: what is wrong is told of all stages in one go.
+// TestValidateTellsAllAtOnce: validate reports the mistakes of all stages at once.
 func TestValidateTellsAllAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name, document string
@@ -43,7 +42,7 @@ func TestValidateTellsAllAtOnce(t *testing.T) {
 			"16:24: elections[3].runners[0].exec.comand: unknown field (did you mean command?)",
 			`17:9: elections[4].name: "d" is the name of elections[3].name in line 13 too (names must differ)`,
 		}},
-		// What follows from a mistake is none.
+		// A consequence of a mistake is not reported.
 		{"a mistyped key beside what needs it", strings.Replace(surveyed[:strings.Index(surveyed, "- name: a")], "configmap", "configMap", 1) +
 			"- name: a\n  lock: {sharedwith: client-go, foreign: {renewDeadline: 10s, retryPeriod: 2s}}\n  outtage: failopen\n  failopenFor: 1m\n", []string{
 			"8:10: elections[0].lock.sharedwith: unknown field (did you mean sharedWith?)",
@@ -61,7 +60,7 @@ func TestValidateTellsAllAtOnce(t *testing.T) {
 			"- name: a\n  lock: {knd: ConfigMap}\n- name: b\n  lock: {name: a}\n", []string{
 			"8:10: elections[0].lock.knd: unknown field (did you mean kind?)",
 		}},
-		// These stages need the one before.
+		// A mistake in these stages hides later ones.
 		{"a document of another kind", "apiVersion: v1\nkind: ConfigMap\ndata: {}\n", []string{
 			"1:13: apiVersion: is not of a kind that Primacy knows", "2:7: kind: is not of a kind that Primacy knows",
 		}},

@@ -12,12 +12,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// tally compares what commands say with what then happens, row by row. With PREVIEWS=FOLDER the
-// rows are written there, in a file named for the test.
+// tally compares the announcements of commands with what then happens, row by row. With PREVIEWS=FOLDER it
+// writes the rows there, in a file named for the test.
 type tally struct {
 	t    *testing.T
 	rows []string
-	// differences are the rows in which the two differ.
+	// differences are the rows in which they differ.
 	differences []string
 }
 
@@ -46,15 +46,15 @@ func (y *tally) close() {
 	}
 }
 
-// fate is what a command says that becomes of an election's leadership.
+// fate is what a command announces for an election's leadership.
 type fate struct {
-	// candidates are the members one of which is to lead; nil if the holder goes on.
+	// candidates are the members of which one will lead; nil if the holder stays.
 	candidates []string
 	// notBefore is when it moves at the earliest; zero for at once.
 	notBefore time.Time
 }
 
-// fates are what an effect says, by election. An election that it does not name stays.
+// fates are the announcements of an effect, by election. An election that it does not name stays.
 func fates(said []movement) map[string]fate {
 	all := map[string]fate{}
 	for _, m := range said {
@@ -65,10 +65,10 @@ func fates(said []movement) map[string]fate {
 	return all
 }
 
-// promptly is how long a move may take that nothing holds up.
+// promptly is the most time that a move without a delay may take.
 const promptly = 3 * time.Second
 
-// moves compares what was said at a time with what was seen before and is seen now.
+// moves compares the announcement made at a time with the reports before and now.
 func (y *tally) moves(command string, at time.Time, before, now status.Report, said map[string]fate) {
 	y.t.Helper()
 	for _, e := range before.Elections {
@@ -84,7 +84,7 @@ func (y *tally) moves(command string, at time.Time, before, now status.Report, s
 	}
 }
 
-// happened is what was said if it is so, else what is so instead.
+// happened returns words if they came true, else what happened instead.
 func happened(words string, at time.Time, before status.Election, now status.Report, f fate) string {
 	i := slices.IndexFunc(now.Elections, func(e status.Election) bool { return e.Name == before.Name })
 	if i < 0 {
@@ -108,7 +108,7 @@ func happened(words string, at time.Time, before status.Election, now status.Rep
 	return words
 }
 
-// hosts are the members of identities.
+// hosts are the host names in identities.
 func hosts(identities []string) string {
 	var names []string
 	for _, identity := range identities {

@@ -32,7 +32,7 @@ func sit(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(j.cmd.Start())
 	_ = theirs.Close()
 	shown := make(chan struct{})
-	go func() { // ends when nobody has the terminal any more; joined below
+	go func() { // ends when the last process closes the terminal; joined below
 		_, _ = io.Copy(j, mine)
 		close(shown)
 	}()
@@ -57,7 +57,7 @@ func press(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// openTerminal makes a terminal: what a person sees of it, and what a program does.
+// openTerminal makes a pseudo-terminal: our side, as a person uses it, and the program's side.
 func openTerminal(size *unix.Winsize) (mine, theirs *os.File, err error) {
 	mine, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {

@@ -66,7 +66,7 @@ func (a *additions) validate(ctx context.Context, stdin io.Reader, out io.Writer
 	return err
 }
 
-// warnings say what this machine lacks; where members run it may be there.
+// warnings say what this machine lacks; the machines of the members may have it.
 func warnings(err error) string {
 	var errs strict.Errors
 	if !errors.As(err, &errs) {
@@ -79,7 +79,7 @@ func warnings(err error) string {
 	return b.String() + "         members on this machine would refuse to work so; on others it may be there\n"
 }
 
-// validateAgainst shows what a member does in which another configuration is in force.
+// validateAgainst shows what a member with the configuration inForce does when it takes up c.
 func (a *additions) validateAgainst(ctx context.Context, out io.Writer, c *config.Configuration, inForce string) error {
 	before, err := config.Load(inForce)
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *additions) validateAgainst(ctx context.Context, out io.Writer, c *confi
 	return err
 }
 
-// together are mistakes of one document, sorted by place.
+// together merges mistakes of one document, sorted by place.
 func together(errs ...error) error {
 	var all strict.Errors
 	for _, err := range errs {
@@ -105,8 +105,8 @@ func together(errs ...error) error {
 	return all.OrNil()
 }
 
-// survey reads a configuration from a file, or from standard input. Beside mistakes there may be
-// one with what has none.
+// survey reads a configuration from a file, or from standard input. Along with mistakes it may return
+// the parts without any.
 func survey(stdin io.Reader, file string) (*config.Configuration, error) {
 	if file != "-" {
 		data, err := config.Read(file)
@@ -122,7 +122,7 @@ func survey(stdin io.Reader, file string) (*config.Configuration, error) {
 	return config.Survey("standard input", data)
 }
 
-// hintMissing says where a file that is not there was named.
+// hintMissing adds to the error for a missing file where its name came from.
 func hintMissing(err error, where string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w (check %s)", err, where)
@@ -130,7 +130,7 @@ func hintMissing(err error, where string) error {
 	return err
 }
 
-// summary says in a few lines what a configuration is about.
+// summary describes a configuration in a few lines.
 func summary(c *config.Configuration) string {
 	namespace := c.Namespace
 	if namespace == "" {
@@ -152,7 +152,7 @@ elections          %d, with %d runners
 `, c.Group, namespace, c.Member.Revision, c.Member.Location, source, len(c.Elections), runners) + special(c)
 }
 
-// special names the elections in which not exactly one member of the group leads.
+// special names the elections that are scoped, disabled or without runners.
 func special(c *config.Configuration) string {
 	var scoped, disabled, idle []string
 	for _, e := range c.Elections {

@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/config"
 )
 
-// version is set when the program is linked.
+// version is set by the linker.
 var version = "dev"
 
 // versions is what `primacy version -o json` prints. Fields are added, never renamed.

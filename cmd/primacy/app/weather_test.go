@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/proxy"
 )
 
-// storms are what a request may meet.
+// storms are the faults that a request may meet.
 var storms = map[string]proxy.Fault{
 	"errors":      proxy.Answer(http.StatusInternalServerError, 0),
 	"unavailable": proxy.Answer(http.StatusServiceUnavailable, 0),
@@ -18,7 +18,7 @@ var storms = map[string]proxy.Fault{
 	"hangs-up":    proxy.HangUp(),
 }
 
-// weather writes a kubeconfig for a way to the API server on which the first two requests of
+// weather writes a kubeconfig for a proxy to the API server: the first two requests of
 // each operation meet a storm.
 func (s *scripts) weather(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2)

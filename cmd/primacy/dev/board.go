@@ -14,34 +14,34 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// board is what the API has shown so far. It belongs to one goroutine.
+// board is what we have seen of the API so far. It belongs to one goroutine.
 type board struct {
 	selection status.Selection
 	entries   map[status.Ref]lock.Entry
 	seats     map[status.Ref]*seat // by the election's own lock
-	// heard is when each member was last seen to write its session, by identity.
+	// heard is when we last saw each member write its session, by identity.
 	heard map[string]time.Time
-	// listed: all there is of a kind has been seen once. cut: the stream of a kind is broken.
+	// listed: we have seen a list of the kind. cut: the watch of the kind is broken.
 	listed, cut map[status.Kind]bool
 	// moves counts the transitions seen.
 	moves int
-	// present are the identities of the members that live.
+	// present are the identities of the live members.
 	present map[string]bool
-	// wrong is what should never be seen.
+	// wrong lists what should never happen, and did.
 	wrong []string
 }
 
-// seat is one election's leadership as it was seen to move.
+// seat is one election's leadership, as we saw it move.
 type seat struct {
 	election string
 	record   *record.Record
 	// holder is the present or last one.
 	holder string
-	// freeSince is when the lock was seen without a holder; zero while it has one.
+	// freeSince is when we saw the lock without a holder; zero while it has one.
 	freeSince time.Time
-	// renewedAt is when the holder was last seen to write.
+	// renewedAt is when we last saw the holder write.
 	renewedAt time.Time
-	// mourned: it was said that nobody leads.
+	// mourned: we have said that nobody leads.
 	mourned bool
 }
 
@@ -54,7 +54,7 @@ func newBoard(group string, expected []status.Expected) *board {
 	return b
 }
 
-// expect says which elections there should be from here on.
+// expect sets the elections that should exist from now on.
 func (b *board) expect(group string, expected []status.Expected, now time.Time) {
 	b.selection = status.Selection{Group: group, Expected: expected}
 	seats := make(map[status.Ref]*seat, len(expected))
@@ -69,8 +69,7 @@ func (b *board) expect(group string, expected []status.Expected, now time.Time) 
 	b.seats = seats
 }
 
-// report is who leads what now. Locks of elections that the configuration has no more are
-// no part of it.
+// report is who leads what now. It leaves out locks of elections that the configuration no longer has.
 func (b *board) report(now time.Time) status.Report {
 	var seen status.Seen
 	for ref, e := range b.entries {
@@ -87,14 +86,14 @@ func (b *board) report(now time.Time) status.Report {
 	return r
 }
 
-// whole says whether all there is of each kind has been seen once.
+// whole says whether we have seen a list of each kind.
 func (b *board) whole() bool { return b.listed[status.Lease] && b.listed[status.ConfigMap] }
 
-// observe takes in one event of the stream of a kind, and returns what happened in lines for people.
+// observe records one event of the watch of a kind, and returns what happened in lines for people.
 func (b *board) observe(kind status.Kind, e lock.Event, now time.Time) []string {
 	switch e.Kind {
 	case lock.Listed:
-		// Changes before a list, the first or one after a break, were not seen.
+		// We did not see the changes before a list, be it the first or one after a break.
 		maps.DeleteFunc(b.entries, func(ref status.Ref, _ lock.Entry) bool { return ref.Kind == kind })
 		for _, entry := range e.List {
 			b.entries[status.Ref{Kind: kind, Name: entry.Name}] = entry
@@ -128,14 +127,14 @@ func (b *board) observe(kind status.Kind, e lock.Event, now time.Time) []string 
 	return nil
 }
 
-// hear takes in that the owner of a session wrote it.
+// hear records that the owner of a session wrote it.
 func (b *board) hear(e lock.Entry, now time.Time) {
 	if r := e.Record; r != nil && r.IsSession() && r.Holder != "" && r.Bound() {
 		b.heard[r.Holder] = now
 	}
 }
 
-// skip takes in a record without a word about how it came to be.
+// skip records the state of a lock whose earlier changes we did not see.
 func (s *seat) skip(r *record.Record, now time.Time) {
 	s.record, s.renewedAt, s.freeSince, s.mourned = r, now, time.Time{}, false
 	if r != nil && r.Holder != "" {
@@ -171,8 +170,7 @@ func (b *board) changed(s *seat, r *record.Record, now time.Time) []string {
 	return []string{line}
 }
 
-// compare finds transitions that must have been, but were not seen, and tokens that did
-// not rise.
+// compare finds transitions that we missed, and tokens that did not rise.
 func (b *board) compare(election string, before, after *record.Record) {
 	if missed := after.Transitions - before.Transitions - 1; missed > 0 {
 		b.wrong = append(b.wrong, fmt.Sprintf("%s: %d transitions were not seen before token %d", election, missed, after.Token))
@@ -209,10 +207,10 @@ func lastReason(r *record.Record) string {
 	return view.Printable(strings.TrimPrefix(r.History[len(r.History)-1].Why, "released: "))
 }
 
-// mournAfter is how long a lock may be free before it is said that nobody leads.
+// mournAfter is how long a lock may be free before we say that nobody leads.
 const mournAfter = time.Second
 
-// mourn says which locks have been free for a while.
+// mourn says, once each, which locks have been free for mournAfter.
 func (b *board) mourn(now time.Time) (lines []string) {
 	seats := slices.SortedFunc(maps.Values(b.seats), func(a, b *seat) int { return cmp.Compare(a.election, b.election) })
 	for _, s := range seats {
@@ -229,7 +227,7 @@ func (b *board) mourn(now time.Time) (lines []string) {
 	return lines
 }
 
-// rough is a duration as precise as people want it.
+// rough is a duration with few digits, for people.
 func rough(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
@@ -240,7 +238,7 @@ func rough(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// memberNews says who joined and who left since it was last asked.
+// memberNews says who joined and who left since its last call.
 func (b *board) memberNews(now time.Time) (lines []string) {
 	if !b.whole() {
 		return nil

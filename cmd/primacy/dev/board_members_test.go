@@ -18,7 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// kindsOfElections are the fields of elections beside their policies.
+// kindsOfElections are the fields of elections, without their policies.
 var kindsOfElections = map[string]string{
 	"session": "", "record": "lock: {renewal: record}, ", "configmap": "lock: {kind: ConfigMap}, ",
 	"migrated": "lock: {migrateFrom: {kind: ConfigMap}}, ", "renamed": "lock: {name: NAME-new, migrateFrom: {kind: Lease, name: NAME-old}}, ",
@@ -30,7 +30,7 @@ type bubbleClock struct{}
 func (bubbleClock) Now() record.Instant { return record.Instant(time.Now().UnixNano()) }
 func (bubbleClock) Wall() time.Time     { return time.Now() }
 
-// switched is a preference that a test switches.
+// switched is a source whose preference a test switches.
 type switched chan record.Preferred
 
 func (s switched) Watch(ctx context.Context, deliver func(election.Preference)) error {
@@ -44,7 +44,7 @@ func (s switched) Watch(ctx context.Context, deliver func(election.Preference)) 
 	}
 }
 
-// theatre is a group of members of a document, and a board of what they do.
+// theatre is a group of members with one document, and a board that watches them.
 type theatre struct {
 	*testing.T
 	doc          *document
@@ -105,7 +105,7 @@ func (th *theatre) join(name, revision string) {
 	th.settle()
 }
 
-// settle lets members come to rest; the board is shown all that happens meanwhile, in time.
+// settle lets members come to rest; the board sees each event at its time.
 func (th *theatre) settle() {
 	time.Sleep(20 * time.Second)
 	synctest.Wait()
@@ -119,7 +119,7 @@ func (th *theatre) prefer(p record.Preferred) {
 	th.settle()
 }
 
-// compare: what the board shows and finds amiss is what members do.
+// compare checks that the board's report and complaints agree with what members do.
 func (th *theatre) compare(what string) {
 	th.Helper()
 	leading := map[string][]string{}
@@ -145,7 +145,7 @@ func (th *theatre) compare(what string) {
 	}
 }
 
-// What the board of a run says of elections of every kind is what members do: who leads, what
+// For elections of every kind, the board says what members do: who leads, what
 // moves, and that all is well.
 func TestBoardEqualsWhatHappens(t *testing.T) {
 	text := "defaultRevision: {configMap: {name: revisions, key: default}}\nmember: {revision: stable}\nelections:\n"

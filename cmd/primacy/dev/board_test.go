@@ -21,7 +21,7 @@ const (
 
 var start0 = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// stage is a realm that a test makes up, and what the board says of it.
+// stage is a realm that a test makes up, and what the board says about it.
 type stage struct {
 	t     *testing.T
 	board *board
@@ -45,7 +45,7 @@ func (s *stage) after(d time.Duration) *stage {
 	return s
 }
 
-// shows lets the stream show an object.
+// shows makes the watch show an object.
 func (s *stage) shows(name string, r *record.Record) {
 	s.event(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: name, Record: r}})
 }
@@ -77,7 +77,7 @@ func (s *stage) released(r *record.Record, why string) *record.Record {
 	return &free
 }
 
-// session is the session of a member that lives.
+// session is the session of a live member.
 func (s *stage) session(identity string, change func(*record.Member)) *record.Record {
 	r := s.held(identity, 0, 1, "")
 	revision, _, _ := strings.Cut(identity, "-")
@@ -118,8 +118,8 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// A lock that a session renews is written once in a term: how long nobody led counts from when
-// its holder was last seen to beat.
+// A lock that a session renews is written once in a term. So the time without a leader counts from
+// the last beat that we saw of its holder.
 func TestGapAfterADeath(t *testing.T) {
 	s := newStage(t)
 	first := s.held(stable0, 10, 1, "took over: free")
@@ -137,7 +137,7 @@ func TestGapAfterADeath(t *testing.T) {
 	s.says("one: stable-0 -> canary-0 (not renewed in time) token 20 after 5.2 s")
 }
 
-// What nobody took is said once, after a while.
+// A lock that nobody takes is reported once, after a while.
 func TestNobodyLeads(t *testing.T) {
 	s := newStage(t)
 	first := s.held(stable0, 10, 1, "took over: free")
@@ -156,8 +156,8 @@ func TestNobodyLeads(t *testing.T) {
 	s.says("two: stable-0 -> canary-0 (lock object deleted) token 40 after 1.5 s")
 }
 
-// Transitions that were not seen, and tokens that fall, are found; what happened while the
-// stream was cut is not held against anybody.
+// The board finds missed transitions and tokens that fall. It does not complain about changes while
+// the watch was cut.
 func TestMissedTransitions(t *testing.T) {
 	s := newStage(t)
 	s.shows("lock-one", s.held(stable0, 10, 1, ""))
@@ -183,7 +183,7 @@ func TestMissedTransitions(t *testing.T) {
 	}
 }
 
-// Whoever may write a lock chooses what it says.
+// A stranger who can write a lock can put any text in it.
 func TestHostileRecord(t *testing.T) {
 	s := newStage(t)
 	evil := s.held("evil\x1b]0;owned\a\n", 10, 1, "")
@@ -277,7 +277,7 @@ func TestAmiss(t *testing.T) {
 	}
 }
 
-// A configuration that changes brings elections and takes them away.
+// A changed configuration adds and removes elections.
 func TestExpect(t *testing.T) {
 	s := newStage(t)
 	s.shows("lock-one", s.held(stable0, 10, 1, ""))
@@ -295,7 +295,7 @@ func TestExpect(t *testing.T) {
 	s.says("one: stable-0 -> canary-0 (better member is ready) token 30 after 0.0 ms", "three: stable-0 leads token 20")
 }
 
-// By weight a heavier member is better, and an equal one of the preferred revision is not.
+// By weight a heavier member is better. One of equal weight is not, even of the preferred revision.
 func TestAmissByWeight(t *testing.T) {
 	policies := map[string]priority.Policy{"one": priority.By(priority.ByWeight)}
 	for weight, want := range map[int]string{

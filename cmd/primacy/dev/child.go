@@ -10,18 +10,18 @@ import (
 )
 
 // child is a process that ends with this one. It has a process group of its own, so that
-// a Ctrl-C on the terminal reaches nobody but us.
+// a Ctrl-C on the terminal reaches only us.
 type child struct {
 	pid     int
 	process *os.Process
-	// ended is closed when it was reaped; end says how it went from then on.
+	// ended is closed when it was reaped; only then end is valid, and says how it ended.
 	ended chan struct{}
 	end   error
 }
 
 // start starts cmd. The goroutine that waits for it stays on its OS thread: the kernel
-// sends cmd.SysProcAttr.Pdeathsig when the thread that forked ends. It is joined by whoever
-// receives from ended, and has called gone before that, if that is not nil; gone must not
+// sends cmd.SysProcAttr.Pdeathsig when the thread that forked ends. Receiving from ended joins
+// that goroutine; before it closes ended, it calls gone, if that is not nil. gone must not
 // block.
 func start(cmd *exec.Cmd, gone func(*child)) (*child, error) {
 	if cmd.SysProcAttr == nil {
@@ -53,12 +53,12 @@ func start(cmd *exec.Cmd, gone func(*child)) (*child, error) {
 	return c, nil
 }
 
-// signal sends a signal to the process, if it still is there.
+// signal sends a signal to the process, if that still lives.
 func (c *child) signal(s syscall.Signal) {
-	_ = c.process.Signal(s) // it has ended already
+	_ = c.process.Signal(s) // fails only if it has ended
 }
 
-// living says whether the process has not been reaped yet.
+// living says whether the process has yet to be reaped.
 func (c *child) living() bool {
 	select {
 	case <-c.ended:
@@ -90,7 +90,7 @@ func killedBy(end error) syscall.Signal {
 	return 0
 }
 
-// signalName is the name that people type.
+// signalName is the name as people type it.
 func signalName(s syscall.Signal) string {
 	switch s {
 	case syscall.SIGKILL:

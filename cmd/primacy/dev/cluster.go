@@ -31,8 +31,8 @@ const (
 	clusterGrace    = 15 * time.Second
 )
 
-// cluster is the API server of a run. It ends when its standard input does, and so with
-// this process however that ends.
+// cluster is the API server of a run. It ends when its standard input is closed, and so
+// ends with this process, however that ends.
 type cluster struct {
 	child      *child
 	stdin      io.Closer
@@ -96,8 +96,8 @@ func startCluster(ctx context.Context, path string, dir *folder, gone func(*chil
 	return c, nil
 }
 
-// ready waits for the line that says that the server is, and returns its address. The
-// server prints nothing after it, so stdout is closed.
+// ready waits until the server prints that it is ready, and returns its address. The
+// server prints nothing after that, so ready closes stdout.
 func ready(ctx context.Context, stdout *os.File) (url string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, clusterPatience, fmt.Errorf("it is not ready after %v", clusterPatience))
 	defer cancel()
@@ -115,7 +115,7 @@ func ready(ctx context.Context, stdout *os.File) (url string, err error) {
 	return "", errors.New("it did not become ready")
 }
 
-// failed is why there is no cluster, with what the process said.
+// failed adds the end of the server's standard error to the reason why there is no cluster.
 func (c *cluster) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -151,7 +151,7 @@ func (c *cluster) connect(ctx context.Context, connect Connect, namespace string
 
 // stop ends the server, at once when hurry is closed.
 func (c *cluster) stop(hurry <-chan struct{}) error {
-	_ = c.stdin.Close() // its end is what matters
+	_ = c.stdin.Close() // an error does not matter: the server sees the end of input either way
 	c.child.signal(syscall.SIGTERM)
 	grace := clock.NewTimer(clusterGrace)
 	defer grace.Stop()

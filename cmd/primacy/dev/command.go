@@ -9,10 +9,10 @@ import (
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 )
 
-// command is what a person wants, typed as a line or as a key.
+// command is a person's command, typed as a line or as a key.
 type command struct {
 	verb verb
-	// argument is a member, or a revision; empty means the obvious one.
+	// argument is a member, or a revision; empty means the default one.
 	argument string
 }
 
@@ -25,7 +25,7 @@ const (
 	quit           verb = "q"
 )
 
-// parseCommand reads a line. An empty one is nothing.
+// parseCommand reads a line. An empty line is the zero command.
 func parseCommand(line string) (command, error) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -39,7 +39,7 @@ func parseCommand(line string) (command, error) {
 	return command{}, fmt.Errorf("%.40q is nothing to do: r [REVISION] switches the default revision, k [MEMBER] kills a member, s [MEMBER] stops it or starts it again, q quits", line)
 }
 
-// obey does what a command says.
+// obey carries out a command.
 func (r *run) obey(ctx context.Context, c command) {
 	switch c.verb {
 	case switchRevision:
@@ -76,7 +76,7 @@ func (r *run) switchRevision(ctx context.Context, to string) {
 	}
 }
 
-// target is the running member of that name, by default the one that leads most.
+// target is the running member of that name, by default the busiest.
 func (r *run) target(name, what string) *member {
 	if name == "" {
 		name = r.busiest()

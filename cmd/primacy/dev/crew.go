@@ -17,16 +17,16 @@ import (
 type phase int
 
 const (
-	// awaited: it has yet to be started for the first time.
+	// awaited: not yet started for the first time.
 	awaited phase = iota + 1
 	running
-	// killed: on purpose, by SIGKILL; it is started again after a moment.
+	// killed: on purpose, by SIGKILL; it starts again after killPause.
 	killed
-	// crashed: it ended though nobody asked; it is started again, ever later.
+	// crashed: it ended by itself; it starts again, each time later.
 	crashed
-	// stopping: it was asked to end and is not started again.
+	// stopping: asked to end; it does not start again.
 	stopping
-	// stopped: it ended because it was asked to.
+	// stopped: ended because it was asked to.
 	stopped
 )
 
@@ -49,30 +49,30 @@ func (p phase) String() string {
 }
 
 const (
-	// canaryPause is how much later than the others canaries are started, so that a run
-	// does not begin with moving everything.
+	// canaryPause is how much later than the others canaries start: otherwise they might win
+	// elections, and the run would begin with moving those.
 	canaryPause = 500 * time.Millisecond
 	// killPause is how long a killed member stays away.
 	killPause = 3 * time.Second
-	// crashPause is how long a crashed one does at first; it doubles up to mostPause
-	// until it has lived for settled.
+	// crashPause is how long a crashed member stays away at first. The pause doubles up to mostPause
+	// until the member has lived for settled.
 	crashPause = time.Second
 	mostPause  = 30 * time.Second
 	settled    = 10 * time.Second
-	// longWait is how long an orderly end may take before a person is told.
+	// longWait is how long an orderly end may take before we tell the person.
 	longWait = 2 * time.Second
 )
 
-// member is one of the crew. Its name stays, its processes come and go.
+// member is one of the crew. Its name stays; its processes come and go.
 type member struct {
 	name, revision string
 	phase          phase
 	child          *child
 	log            logFile
 	startedAt      time.Time
-	// returnAt is when it is started next; zero if that is not planned.
+	// returnAt is when it starts next; zero if that is not planned.
 	returnAt time.Time
-	// crashes counts those in a row, crashed all.
+	// crashes counts crashes in a row, crashed all of them.
 	crashes, crashed int
 }
 
@@ -83,7 +83,7 @@ type crew struct {
 	env     []string
 	grace   time.Duration // for an orderly end
 	members []*member
-	// exits tells of processes that have ended.
+	// exits delivers processes that have ended.
 	exits chan exit
 }
 
@@ -93,7 +93,7 @@ type exit struct {
 }
 
 // stableShare is how many of n members are of the stable revision: two thirds, rounded up,
-// but all only where there is one.
+// but at least one is a canary unless n is 1.
 func stableShare(n int) int {
 	if n == 1 {
 		return 1
@@ -126,12 +126,11 @@ func newCrew(o Options, dir *folder, p plan, d *document, c *cluster) (*crew, er
 	return cr, nil
 }
 
-// pluginFolder is the variable that says where plugins are, for programs that have any: the
-// machine's, so the members' too.
+// pluginFolder is the variable with the folder of plugins. Members keep it: they run on the same machine.
 const pluginFolder = "PRIMACY_PLUGIN_DIR"
 
-// memberEnvironment is ours, without what would configure members otherwise, and with the
-// program itself in PATH, as configurations call it.
+// memberEnvironment is our environment, without variables that would configure members, and with
+// the program itself in PATH as primacy, the name that configurations use.
 func memberEnvironment(program string, dir *folder) ([]string, error) {
 	bin := dir.file("bin")
 	if err := os.Mkdir(bin, 0o700); err != nil {
@@ -148,7 +147,7 @@ func memberEnvironment(program string, dir *folder) ([]string, error) {
 	return append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH")), nil
 }
 
-// plan says when the members are started for the first time.
+// plan sets when the members start for the first time.
 func (c *crew) plan(now time.Time, canary string) {
 	for _, m := range c.members {
 		m.phase, m.returnAt = awaited, now
@@ -158,7 +157,7 @@ func (c *crew) plan(now time.Time, canary string) {
 	}
 }
 
-// start starts a process for the member. It ends, as if told to, when we do.
+// start starts a process for the member. The kernel sends it SIGTERM when we end.
 func (c *crew) start(m *member, now time.Time) error {
 	log, err := os.OpenFile(m.log.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -177,13 +176,13 @@ func (c *crew) start(m *member, now time.Time) error {
 	return nil
 }
 
-// kill kills a running member, as a crash of its machine would.
+// kill kills a running member without warning, like a crash.
 func (c *crew) kill(m *member) {
 	m.phase = killed
 	m.child.signal(syscall.SIGKILL)
 }
 
-// stop asks a running member to end, and one that is away not to come back.
+// stop asks a running member to end; a member that is away does not come back.
 func (c *crew) stop(m *member) {
 	if m.phase != running {
 		m.phase, m.returnAt = stopped, time.Time{}
@@ -193,8 +192,8 @@ func (c *crew) stop(m *member) {
 	m.child.signal(syscall.SIGTERM)
 }
 
-// ended takes in how a process of a member has ended. Somebody else may have asked for it:
-// one that ends without an error was told to, and nothing but a person sends SIGKILL.
+// ended records how a process of a member has ended. Another program may have asked for it:
+// a process that ends without an error was told to, and we suppose that a person sent SIGKILL.
 func (c *crew) ended(m *member, end error, now time.Time) {
 	switch {
 	case m.phase == stopping, m.phase == stopped, m.phase == running && end == nil:
@@ -213,7 +212,7 @@ func (c *crew) ended(m *member, end error, now time.Time) {
 	}
 }
 
-// due are the members whose time to be started has come.
+// due are the members that should start now.
 func (c *crew) due(now time.Time) []*member {
 	var due []*member
 	for _, m := range c.members {
@@ -233,9 +232,9 @@ func (c *crew) named(name string) *member {
 	return c.members[i]
 }
 
-// close ends all members, orderly while hurry is open, and returns when they are gone. It
-// calls slow with those that take long. It names those that had to be killed; the error
-// says so where nobody wanted that.
+// close ends all members, and returns when they are gone. They may end in order until hurry is
+// closed or c.grace is over; then it kills them. It calls slow once with those that take long, and
+// returns those that it killed. It returns an error if they were killed without hurry.
 func (c *crew) close(hurry <-chan struct{}, slow func(names []string)) (slain []string, err error) {
 	living := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.child == nil || !m.child.living() })
 	for _, m := range living {
@@ -261,7 +260,7 @@ func (c *crew) close(hurry <-chan struct{}, slow func(names []string)) (slain []
 	return nil, nil
 }
 
-// alive names those of the members that have not ended.
+// alive names the members that have not ended.
 func alive(members []*member) (names []string) {
 	for _, m := range members {
 		if m.child.living() {
@@ -271,7 +270,7 @@ func alive(members []*member) (names []string) {
 	return names
 }
 
-// slay kills those that still live and names them.
+// slay kills the members that still live, and names them.
 func slay(members []*member) (slain []string) {
 	slain = alive(members)
 	for _, m := range members {

@@ -27,8 +27,8 @@ func TestStableShare(t *testing.T) {
 	}
 }
 
-// killedEnd is how a process ends that a signal killed. Not SIGHUP, SIGINT or SIGQUIT: under
-// nohup(1) or in the background of a shell those are ignored, and children inherit that.
+// killedEnd is the error of a process that a signal killed. Do not use SIGHUP, SIGINT or SIGQUIT: under
+// nohup(1) or in the background of a shell they are ignored, and children inherit that.
 func killedEnd(t *testing.T, s syscall.Signal) error {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "read line")
@@ -97,7 +97,7 @@ func TestHowItEnded(t *testing.T) {
 	}
 }
 
-// testCrew is one whose members are a script. What they log comes through pipes.
+// testCrew is a crew whose members run a script. Their logs are pipes.
 func testCrew(t *testing.T, script string) (*crew, map[string]*bufio.Reader) {
 	t.Helper()
 	dir := t.TempDir()
@@ -216,7 +216,7 @@ func TestCrewEnvironment(t *testing.T) {
 	}
 }
 
-// A process that cannot be started is no process.
+// A process that cannot start returns an error, and gone is not called.
 func TestStartFails(t *testing.T) {
 	if _, err := start(exec.Command("/does/not/exist"), func(*child) { t.Error("it ended") }); err == nil {
 		t.Error("no error")

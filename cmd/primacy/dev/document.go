@@ -17,7 +17,7 @@ import (
 
 // document is the configuration that all members share.
 type document struct {
-	// path is what members are given; they follow the file.
+	// path is the file that members get and follow.
 	path string
 	*config.Configuration
 }
@@ -25,8 +25,8 @@ type document struct {
 // exampleName is the example's name in the folder of a run.
 const exampleName = "primacy.yaml"
 
-// openDocument checks the configuration at path; without one, it writes the example into
-// the folder.
+// openDocument checks the configuration at path; if path is empty, it writes the example into
+// the folder first.
 func openDocument(path string, dir *folder, check func(*config.Configuration) error) (*document, error) {
 	if path == "" {
 		path = dir.file(exampleName)
@@ -50,7 +50,7 @@ func openDocument(path string, dir *folder, check func(*config.Configuration) er
 	return &document{path: path, Configuration: c}, nil
 }
 
-// expected are the elections there should be.
+// expected are the elections that should exist.
 func (d *document) expected() []status.Expected {
 	all := make([]status.Expected, 0, len(d.Elections))
 	for _, e := range d.Elections {
@@ -70,7 +70,7 @@ func (d *document) expected() []status.Expected {
 func (d *document) policies() map[string]priority.Policy {
 	all := make(map[string]priority.Policy, len(d.Elections))
 	for _, e := range d.Elections {
-		policy, _ := priority.Parse(string(e.Policy)) // it was checked, as the chain was
+		policy, _ := priority.Parse(string(e.Policy)) // checked before, as the chain was
 		if e.Chain != nil {
 			policy, _ = priority.ParseChain(e.Chain)
 		}
@@ -82,20 +82,20 @@ func (d *document) policies() map[string]priority.Policy {
 	return all
 }
 
-// revisionKey is where a configuration keeps the default revision, if that can be changed.
+// revisionKey is the ConfigMap key that holds the default revision.
 type revisionKey struct {
 	Name string `yaml:"name"`
 	Key  string `yaml:"key"`
 }
 
-// plan is which revisions a run has, and where the default is kept.
+// plan names the revisions of a run, and the place of the default revision.
 type plan struct {
 	stable, canary string
-	// key is nil where the default revision is not kept in a ConfigMap.
+	// key is nil if the default revision is not in a ConfigMap.
 	key *revisionKey
 }
 
-// plan reads the revisions off the document.
+// plan reads the revisions from the document.
 func (d *document) plan() (plan, error) {
 	p := plan{stable: d.Member.Revision, canary: "canary"}
 	if b := d.DefaultRevision; b != nil {
@@ -136,5 +136,5 @@ func (p plan) other(preferred string) string {
 	return p.stable
 }
 
-// errFixed: the default revision cannot be switched from here.
+// errFixed: `primacy dev` cannot switch the default revision.
 var errFixed = errors.New("the configuration does not keep the default revision in a ConfigMap, so there is nothing to switch (give it `defaultRevision: {configMap: {name: primacy-revisions, key: default}}`)")

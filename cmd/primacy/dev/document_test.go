@@ -28,7 +28,7 @@ func TestPlan(t *testing.T) {
 	for _, tt := range []struct {
 		name, text     string
 		stable, canary string
-		key            string // empty: the default revision is not to be switched
+		key            string // empty: the default revision cannot be switched
 	}{
 		{"nothing said", "member: {revision: stable}\n", "stable", "canary", ""},
 		{"a revision", "member: {revision: \"1-9-0\"}\n", "1-9-0", "canary", ""},
@@ -69,7 +69,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// The example shows what it promises.
+// The example has what its comments promise.
 func TestExample(t *testing.T) {
 	dir := &folder{path: t.TempDir()}
 	d, err := openDocument("", dir, func(*config.Configuration) error { return nil })

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prefix is how the names of the folders of runs begin.
+// prefix begins the names of the folders of runs.
 const prefix = "primacy-dev-"
 
 // lockName is the file whose lock says that the run of a folder goes on.
@@ -23,7 +23,7 @@ type folder struct {
 	lock *os.File
 }
 
-// makeFolder makes one, and removes those of runs that were killed.
+// makeFolder makes a folder, and removes those of runs that were killed.
 func makeFolder() (*folder, error) {
 	sweep(os.TempDir())
 	for {
@@ -38,11 +38,11 @@ func makeFolder() (*folder, error) {
 		if lock != nil {
 			return &folder{path: path, lock: lock}, nil
 		}
-		// Another run swept it away between its making and its locking.
+		// Another run removed it before we locked it.
 	}
 }
 
-// claim locks a folder that was just made; nil if somebody was faster.
+// claim locks a folder that was just made; nil if another run locked or removed it first.
 func claim(path string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +77,7 @@ func (f *folder) close() error {
 
 func (f *folder) file(name string) string { return filepath.Join(f.path, name) }
 
-// sweep removes the folders of runs of ours that are over, but could not clean up.
+// sweep removes the folders of our runs that ended without cleaning up.
 func sweep(dir string) {
 	found, err := filepath.Glob(filepath.Join(dir, prefix+"*"))
 	if err != nil {
@@ -93,7 +93,7 @@ func sweep(dir string) {
 			continue
 		}
 		if lockFile(f) {
-			_ = os.RemoveAll(path) // what stays is swept the next time
+			_ = os.RemoveAll(path) // the next sweep removes what remains
 		}
 		_ = f.Close() // nothing was written
 	}

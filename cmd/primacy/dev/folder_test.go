@@ -12,7 +12,7 @@ func TestFolder(t *testing.T) {
 		_, err := os.Lstat(path)
 		return err == nil
 	}
-	// One whose run goes on, one whose run was killed, and three that are nobody's to remove.
+	// One folder whose run goes on, one whose run was killed, and three that must not be removed.
 	living, err := makeFolder()
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A folder that is swept away before it is locked is given up.
+// A run gives up a folder that another run removes before it is locked.
 func TestFolderLostRace(t *testing.T) {
 	dir := t.TempDir()
 	held, err := claim(dir)

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// echo is how long after the first signal another one means nothing more: a terminal and
+// echo is how long after the first signal we ignore others: a terminal and
 // make may each send one for the same Ctrl-C.
 const echo = 300 * time.Millisecond
 
-// interrupts are the wishes of a person to end the run.
+// interrupts are a person's requests to end the run: signals and keys.
 type interrupts struct {
 	// ctx ends with the first one.
 	ctx context.Context
-	// hurry is closed by another one.
+	// hurry is closed by the next one after echo.
 	hurry <-chan struct{}
-	// press is one more, from the keyboard.
+	// press counts as a signal, from the keyboard.
 	press func()
-	// close gives the signals back, and must be called.
+	// close restores the signals' defaults. The caller must call it.
 	close func()
 }
 
@@ -33,7 +33,7 @@ func watchInterrupts(parent context.Context) *interrupts {
 	pressed := make(chan struct{}, 2)
 	done := make(chan struct{})
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	// A reader that is gone is noticed by the write that fails, not by a signal that
+	// When the reader of our output is gone, a write shall fail. Without this, SIGPIPE
 	// would end us without cleaning up.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)

@@ -12,12 +12,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// allLed says whether each of the elections that there should be is led.
+// allLed says whether each expected election is led.
 func (b *board) allLed(now time.Time) bool {
 	return b.whole() && view.CountLed(b.report(now)) == len(b.report(now).Elections)
 }
 
-// amiss is what is not as it should be at this moment, but may become so by itself.
+// amiss lists what is wrong at this moment, but may become right by itself.
 func (b *board) amiss(now time.Time, preferred record.Preferred, policies map[string]priority.Policy) []string {
 	if !b.whole() {
 		return []string{"the API server has shown nothing"}
@@ -49,7 +49,7 @@ func outranking(r status.Report, e status.Election, preferred record.Preferred, 
 		holder = weighed(r.Members[i])
 	}
 	for _, m := range r.Members {
-		// One that fell lately, or failed at this, has yet to prove itself.
+		// A member that fell lately, or failed at this election, must first prove itself.
 		if m.State != status.Live || !m.Ready || m.Fallen > 0 || failedAt(m, e.Name) {
 			continue
 		}
@@ -68,7 +68,7 @@ func failedAt(m status.Member, election string) bool {
 	return slices.Contains(m.Standing, election)
 }
 
-// grace is how long things may take to become as they should be: a dead holder's lease
+// grace is how long elections may take to become right: a dead holder's lease
 // and a drain, one after the other.
 func grace(t record.Timing) time.Duration {
 	return t.ObserverWait(t.LeaseDuration) + t.PreemptDelay + t.MinHold + t.StopGrace + time.Second

@@ -12,18 +12,18 @@ import (
 // logFile is a file that a process writes to.
 type logFile struct {
 	path string
-	// at is how much of it news has read, rest what of that was no whole line.
+	// at is how much news has read; rest is the end of that without a newline.
 	at   int64
 	rest []byte
 }
 
-// How much of the end of a log is shown.
+// How much tail reads and returns.
 const (
 	tailLines = 6
 	tailBytes = 8 << 10
 )
 
-// tail is its last lines; none when it cannot be read.
+// tail is the last lines; none if the file cannot be read.
 func (l *logFile) tail() []string {
 	info, err := os.Stat(l.path)
 	if err != nil {
@@ -40,7 +40,7 @@ func (l *logFile) tail() []string {
 // mostNews is how much of a log is read at once.
 const mostNews = 1 << 20
 
-// news are the lines that were completed since the last call; none when it cannot be read.
+// news are the lines completed since the last call; none if the file cannot be read.
 func (l *logFile) news() (lines []string) {
 	data := l.read(l.at, mostNews)
 	l.at += int64(len(data))
@@ -54,7 +54,7 @@ func (l *logFile) news() (lines []string) {
 	}
 }
 
-// read is up to n bytes from an offset on; none when the file cannot be read.
+// read is up to n bytes from an offset on; none if the file cannot be read.
 func (l *logFile) read(from, n int64) []byte {
 	f, err := os.Open(l.path)
 	if err != nil {

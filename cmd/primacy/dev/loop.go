@@ -11,10 +11,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// How often what changes by itself is looked at: restarts that are due, ages, logs.
+// lookEvery is how often we check what changes with time: restarts that are due, ages, logs.
 const lookEvery = 250 * time.Millisecond
 
-// loop goes on until the run is over, and says whether all was well.
+// loop runs until the run is over; its error says what was not well.
 func (r *run) loop(ctx context.Context) error {
 	r.enter(ctx)
 	defer r.leave()
@@ -92,7 +92,7 @@ func (r *run) look(now time.Time) {
 	}
 }
 
-// settle says what has come to be since the last event, and whether the run is over.
+// settle prints what the last event has changed, and says whether the run is over.
 func (r *run) settle(now time.Time) (done bool, err error) {
 	if r.console.broken != nil {
 		return true, fmt.Errorf("output: %w", r.console.broken)
@@ -116,7 +116,7 @@ func (r *run) settle(now time.Time) (done bool, err error) {
 	return true, r.verdict(amiss)
 }
 
-// start starts a member for the first time, or one that was away.
+// start starts a member, for the first time or again.
 func (r *run) start(m *member) {
 	first := m.phase == awaited
 	if err := r.crew.start(m, time.Now()); err != nil {
@@ -130,7 +130,7 @@ func (r *run) start(m *member) {
 	}
 }
 
-// memberEnded says how a process ended, if that is news.
+// memberEnded prints how a process ended, unless we killed it.
 func (r *run) memberEnded(x exit) {
 	m, before := x.member, x.member.phase
 	r.crew.ended(m, x.child.end, time.Now())

@@ -14,38 +14,38 @@ import (
 
 // Options say what to run. Program, Connect, Check, Sources and the files are required.
 type Options struct {
-	// Program is the path of `primacy`, which members and their demo runners are.
+	// Program is the path of `primacy`, which members and their demo runners run.
 	Program string
 	// Devcluster is the path of the API server; empty means beside Program.
 	Devcluster string
 	// Config is the path of a configuration; empty means examples.Dev.
 	Config string
-	// Members is how many there are. Two thirds of them, rounded up, are of the stable
+	// Members is their number. Two thirds of them, rounded up, are of the stable
 	// revision.
 	Members int
-	// For is how long to run once the members are started; zero means until told to end.
+	// For is how long to run once the members are started; zero means until a person ends the run.
 	For time.Duration
 	// Verbose shows what members log. It rules out the live view.
 	Verbose bool
 
 	// Connect reads a kubeconfig.
 	Connect Connect
-	// Check says what is wrong with a configuration that config.Parse lets through.
+	// Check finds mistakes that config.Parse does not see.
 	Check func(*config.Configuration) error
 	// Sources makes the registry of sources of the preferred revision.
 	Sources func(*rest.Config) (*revisions.Registry, error)
 
-	// Stdin and Stdout are where the person is.
+	// Stdin and Stdout are the person's.
 	Stdin, Stdout *os.File
 }
 
 // Connect reads a kubeconfig: how to reach the API server, and the namespace it names.
 type Connect func(kubeconfig string) (c *rest.Config, namespace string, err error)
 
-// mostMembers is what a small machine can bear.
+// mostMembers is as many as a small machine can run.
 const mostMembers = 50
 
-// Validate says what is wrong with the options that people choose.
+// Validate checks the options that people choose.
 func (o *Options) Validate() error {
 	if o.Members < 1 || o.Members > mostMembers {
 		return fmt.Errorf("--members: want 1 to %d, got %d", mostMembers, o.Members)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// prefer writes the default revision where the configuration has it read from.
+// prefer writes the default revision to the ConfigMap key from which the configuration reads it.
 func (c *cluster) prefer(ctx context.Context, key revisionKey, revision string) error {
 	maps := c.core.ConfigMaps(c.namespace)
 	_, err := maps.Patch(ctx, key.Name, types.MergePatchType, []byte(key.patch(revision)), metav1.PatchOptions{})

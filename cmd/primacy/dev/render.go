@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 )
 
-// page is a snapshot as it is drawn in a terminal of that size.
+// page is a snapshot's page for a terminal of that size.
 func (s snapshot) page(chosen, width, height int) view.Page {
 	return view.Page{
 		Title:  s.title(),
@@ -44,10 +44,10 @@ func (s snapshot) memberTable(chosen int) []string {
 	return lines
 }
 
-// tall is how many lines a terminal needs to have room for commands too.
+// tall is how many lines a terminal must have to show commands, too.
 const tall = 30
 
-// foot is what to try and how, and where things lie.
+// foot says what to try and how, and where the files are.
 func (s snapshot) foot(width, height int) []string {
 	var lines []string
 	if s.other == "" {
@@ -64,7 +64,7 @@ func (s snapshot) foot(width, height int) []string {
 	return append(lines, strings.Join(keys, "   "), view.Dim.Of("logs, and the configuration, which is followed: "+s.folder))
 }
 
-// wrap spreads a command over lines so that a shell reads it as one.
+// wrap spreads a command over lines that a shell still reads as one.
 func wrap(words []string, width int) (lines []string) {
 	line := ""
 	for _, w := range words {

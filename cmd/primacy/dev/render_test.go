@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// shown is a snapshot in which there is something of everything.
+// shown is a snapshot with an example of everything.
 func shown(t *testing.T) snapshot {
 	s := newStage(t)
 	s.shows("lock-one", s.held(stable0, 10, 1, ""))
@@ -34,7 +34,7 @@ func shown(t *testing.T) snapshot {
 	}
 }
 
-// looks is what the terminal shows, without its colours.
+// looks is the text on the terminal, without colours.
 func looks(s snapshot, chosen, width, height int) string {
 	return ansi.Strip(s.page(chosen, width, height).Draw(width, height)) + "\n"
 }
@@ -47,7 +47,7 @@ func TestView(t *testing.T) {
 	viewtest.Golden(t, "view-60x14.txt", looks(s, 2, 60, 14))
 }
 
-// Whatever the size of the terminal, nothing goes beyond it.
+// The view fits every size of terminal.
 func TestViewFits(t *testing.T) {
 	s := shown(t)
 	for i := range 200 {
@@ -68,7 +68,7 @@ func TestViewFits(t *testing.T) {
 	}
 }
 
-// What is not as it should be stands out in the title too.
+// Problems stand out in the title, too.
 func TestTitle(t *testing.T) {
 	s := shown(t)
 	if got := s.title(); !strings.Contains(got, view.Bad.Of("1 of 2 elections led")) {
@@ -80,7 +80,7 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// What members and strangers write cannot reach the terminal as anything but text.
+// Text of members and strangers reaches the terminal as plain text only.
 func TestHostileView(t *testing.T) {
 	s := newStage(t)
 	evil := s.held("evil\x1b]0;owned\a\n", 10, 1, "")

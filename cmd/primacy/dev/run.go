@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
-// run is one run. It belongs to the goroutine of Run; the channels are how others tell it.
+// run is one run. It belongs to the goroutine of Run; other goroutines send to its channels.
 type run struct {
 	Options
 	begin      time.Time
@@ -27,8 +27,8 @@ type run struct {
 	crew       *crew
 	board      *board
 	screen     *screen // nil while lines are printed
-	leave      func()  // gives the terminal back; it may be called again
-	typed      bool    // what a person types is read
+	leave      func()  // restores the terminal; may be called again
+	typed      bool    // we read lines that a person types
 
 	preferred record.Preferred
 	source    *revisions.Switch
@@ -36,9 +36,9 @@ type run struct {
 	recent view.Log
 	// ledAfter is how long it took until all elections were led; zero before.
 	ledAfter time.Duration
-	// endBy is when a run that is over by the clock ends at last; zero while it goes on.
+	// endBy is when the run ends at the latest, once Options.For is over; zero before.
 	endBy time.Time
-	// waited: it was said that not all elections are led yet.
+	// waited: we have said that not all elections are led yet.
 	waited bool
 
 	clusterGone chan *child
@@ -50,9 +50,9 @@ type run struct {
 	watching    chan error
 }
 
-// Run runs a group until it is told to end, by a signal, by the person or by Options.For.
+// Run runs a group until a signal, the person or Options.For ends it.
 // The error says why it could not start or go on, or what was not well at its end. When it
-// returns, nothing of it is left.
+// returns, no goroutine, process or file of it is left.
 func Run(ctx context.Context, o Options) (err error) {
 	if err := o.Validate(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	return r.run(devcluster)
 }
 
-// run starts everything, lets it go on, and takes it down.
+// run starts everything, runs the loop, and takes everything down.
 func (r *run) run(devcluster string) (err error) {
 	ctx := r.interrupts.ctx
 	r.console.say("starting an API server (devcluster) and %s; Ctrl-C ends all of it", count(r.Members, "member"))
@@ -116,7 +116,7 @@ func (r *run) unlessAsked(ctx context.Context, err error) error {
 	return err
 }
 
-// prepare makes what members need: the namespace and the default revision.
+// prepare makes the namespace and the default revision, which members need.
 func (r *run) prepare(ctx context.Context) (err error) {
 	if err := r.cluster.connect(ctx, r.Connect, r.doc.Namespace); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (r *run) takeDown() error {
 	return nil
 }
 
-// event tells something that happened now.
+// event shows an event with the present time.
 func (r *run) event(format string, args ...any) {
 	now, line := time.Now(), fmt.Sprintf(format, args...)
 	r.recent.Add(now, line)

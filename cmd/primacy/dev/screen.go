@@ -17,7 +17,7 @@ type screen struct {
 	commands chan<- command
 }
 
-// openScreen takes the terminal over. Keys become commands.
+// openScreen takes over the terminal. Keys become commands.
 func openScreen(ctx context.Context, o Options, first snapshot, commands chan<- command, options ...tea.ProgramOption) *screen {
 	s := &screen{snapshot: first, commands: commands}
 	s.Screen = view.Open(ctx, view.Show{
@@ -27,14 +27,14 @@ func openScreen(ctx context.Context, o Options, first snapshot, commands chan<- 
 	return s
 }
 
-// show shows how things are now.
+// show shows a new snapshot.
 func (s *screen) show(now snapshot) {
 	if s != nil {
 		s.Do(func() { s.snapshot = now })
 	}
 }
 
-// ended tells that the view has ended by itself, and why.
+// ended delivers when the view has ended by itself, and why.
 func (s *screen) ended() <-chan error {
 	if s == nil {
 		return nil
@@ -42,7 +42,7 @@ func (s *screen) ended() <-chan error {
 	return s.Ended()
 }
 
-// press does what a key means.
+// press carries out a key.
 func (s *screen) press(key string) {
 	switch key {
 	case "up":
@@ -60,7 +60,7 @@ func (s *screen) press(key string) {
 	}
 }
 
-// order gives a command, which is dropped while nobody takes it.
+// order sends a command, and drops it if the channel is full.
 func (s *screen) order(c command) {
 	select {
 	case s.commands <- c:

@@ -33,7 +33,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// The screen draws what it is shown, turns keys into commands, and gives the terminal back.
+// The screen draws its snapshot, turns keys into commands, and restores the terminal.
 func TestScreen(t *testing.T) {
 	keys, typed := viewtest.Pipe(t)
 	drawn, output := viewtest.Pipe(t)

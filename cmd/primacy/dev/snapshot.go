@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// snapshot is all that the screen shows, at one moment. Nobody writes to it.
+// snapshot is all that the screen shows, at one moment. It is immutable.
 type snapshot struct {
 	report    status.Report
 	preferred string
@@ -22,7 +22,7 @@ type snapshot struct {
 	byHand    []string // the command that switches the revision, in words
 }
 
-// memberRow is what is known of one of the crew.
+// memberRow is what we know of a member.
 type memberRow struct {
 	name, revision, process, session string
 	leads                            int
@@ -43,7 +43,7 @@ func (r *run) snapshot(now time.Time) snapshot {
 	return s
 }
 
-// memberRows joins what became of the processes with what the API shows of their sessions.
+// memberRows joins the states of the processes with their sessions in the API.
 func (r *run) memberRows(report status.Report, now time.Time) []memberRow {
 	rows := make([]memberRow, len(r.crew.members))
 	for i, m := range r.crew.members {
@@ -61,7 +61,7 @@ func (r *run) memberRows(report status.Report, now time.Time) []memberRow {
 				continue
 			}
 			row.leads += s.Leads
-			// Of several sessions, a dead one's and the present one's, the best counts.
+			// A member may have several sessions, a dead one and the present one: a live one counts.
 			if state := sessionState(s); row.session != "live" {
 				row.session = state
 			}

@@ -23,7 +23,7 @@ func (r *run) suggestions() []string {
 	}
 }
 
-// suggestion says how to do something by typing, where that is read, and without.
+// suggestion says how to do something: by typing here, if we read lines, and by a shell command.
 func (r *run) suggestion(what string, key verb, byHand string) string {
 	var ways []string
 	if r.typed {
@@ -35,8 +35,8 @@ func (r *run) suggestion(what string, key verb, byHand string) string {
 	return fmt.Sprintf("  %-29s %s", what, strings.Join(ways, ", or: "))
 }
 
-// switchByHand is the command for a shell, in words; none where it could not be used, and
-// there is a better way.
+// switchByHand is the shell command that switches the revision, in words. It is empty without kubectl,
+// if the person can type here instead.
 func (r *run) switchByHand() []string {
 	if r.plan.key == nil {
 		return nil
@@ -48,7 +48,7 @@ func (r *run) switchByHand() []string {
 		r.plan.key.Name, "--type", "merge", "-p", r.plan.key.patch(r.plan.other(r.preferred.Revision)))
 }
 
-// shellWords quotes the words of a command where a shell would change them.
+// shellWords quotes the words that a shell would change.
 func shellWords(words ...string) []string {
 	for i, w := range words {
 		if w == "" || strings.ContainsFunc(w, special) {
@@ -66,7 +66,7 @@ func special(r rune) bool {
 // suggest prints what to try.
 func (r *run) suggest() {
 	if r.screen != nil {
-		return // it shows its keys
+		return // the screen shows its keys
 	}
 	r.console.say("try:")
 	for _, line := range r.suggestions() {

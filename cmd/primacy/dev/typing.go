@@ -11,24 +11,24 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// typist reads lines that a person types, or that a program writes.
+// typist reads lines from a person or a program.
 type typist struct {
 	stop func()
 }
 
-// hearkens says whether a file has lines to come: a terminal or a pipe has.
+// hearkens says whether more lines may come from a file, as from a terminal or a pipe.
 func hearkens(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && (isTerminal(f) || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0)
 }
 
-// readLines sends lines until the file ends or the typist is closed; nil if the file cannot
-// be read so.
+// readLines sends lines until the file ends or the typist is closed. It returns nil if no lines can
+// come from the file.
 func readLines(ctx context.Context, in *os.File, lines chan<- string) *typist {
 	if !hearkens(in) {
 		return nil
 	}
-	// In the background a terminal would stop us for reading from it.
+	// In the background, reading from the terminal would stop us (SIGTTIN).
 	signal.Ignore(syscall.SIGTTIN)
 	reader, err := cancelreader.NewReader(in)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A run of a certain time says what was not well.
+// A run with a limited time says what was not well.
 func TestVerdict(t *testing.T) {
 	var out strings.Builder
 	r := &run{
@@ -27,7 +27,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// When nobody reads what is printed, the run ends.
+// The run ends when the reader of its output is gone.
 func TestBrokenOutput(t *testing.T) {
 	reader, writer := io.Pipe()
 	if err := reader.Close(); err != nil {

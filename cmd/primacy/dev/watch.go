@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// watch starts the goroutines that tell the loop what happens; stop joins them.
+// watch starts the goroutines that send events to the loop; stop joins them.
 func (r *run) watch(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -27,11 +27,11 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 		})
 	}
 	wg.Go(func() {
-		// It ends with ctx; a source that gives up is the members' to report.
-		_ = r.source.Watch(ctx, func(p election.Preference) { send(ctx, r.preferences, p.For("")) }) // of a default, the same for each election
+		// It ends with ctx. If the source gives up, the members report it.
+		_ = r.source.Watch(ctx, func(p election.Preference) { send(ctx, r.preferences, p.For("")) }) // a default is the same for each election
 	})
 	wg.Go(func() {
-		// Members follow the file too, and say what is wrong with it.
+		// Members follow the file, too, and report its mistakes.
 		_ = config.Watch(ctx, r.doc.path, func(c *config.Configuration) error {
 			if err := r.Check(c); err != nil {
 				return err
@@ -48,7 +48,7 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// sighted is what the stream of a kind of locks shows.
+// sighted is an event of the watch of a kind of locks.
 type sighted struct {
 	kind status.Kind
 	lock.Event

@@ -1,9 +1,9 @@
-// Package view draws what people watch: who leads what, who is a member, what happened
-// lately. `primacy status -w`, `primacy rollout status` and `primacy dev` are drawn here.
+// Package view draws live views for people: who leads what, who is a member, what happened
+// lately. `primacy status -w`, `primacy rollout status` and `primacy dev` use it.
 //
-// A Page is what is shown at one moment, and drawing it for a terminal of some size is a
-// pure function. A Screen keeps a terminal showing the present page. What others wrote
-// must be printable when it comes here; reports of package status are.
+// A Page is the view at one moment; drawing it for a terminal of some size is a
+// pure function. A Screen shows the present page on a terminal. The caller must make text of
+// others printable first; reports of package status are.
 //
-// A Screen has one goroutine, which calls what its Show has, and is joined by Close.
+// A Screen has one goroutine, which calls the functions of its Show. Close joins it.
 package view

@@ -10,7 +10,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// NameOf is the name of the member that has an identity; a stranger's as it is.
+// NameOf is the name of the member with an identity; a stranger's identity stays as it is.
 func NameOf(identity string) string {
 	if record.OurForm(identity) {
 		return identity[:strings.LastIndexByte(identity, '_')]
@@ -18,7 +18,7 @@ func NameOf(identity string) string {
 	return Printable(identity)
 }
 
-// Printable escapes what would not be shown as it is. Anybody may have written it.
+// Printable escapes characters that a terminal does not show as they are. Strangers may have written them.
 func Printable(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, hidden) {
 		return s

@@ -10,7 +10,7 @@ import (
 )
 
 // News finds out what happened between one report and the next. The zero News has seen no
-// report, and the first one is no news to it.
+// report, and reports nothing for the first one.
 type News struct {
 	elections map[string]status.Election
 	members   map[string]status.Member
@@ -96,7 +96,7 @@ type Log struct{ lines []string }
 // mostEvents is how many events are remembered.
 const mostEvents = 100
 
-// Add remembers what happened at that time.
+// Add records events at that time.
 func (l *Log) Add(at time.Time, events ...string) {
 	for _, e := range events {
 		l.lines = append(l.lines, at.Format(time.TimeOnly)+" "+e)
@@ -104,5 +104,5 @@ func (l *Log) Add(at time.Time, events ...string) {
 	l.lines = l.lines[max(0, len(l.lines)-mostEvents):]
 }
 
-// Lines are the events, the latest last. Nobody may write to them.
+// Lines are the events, the latest last. The caller must not write to them.
 func (l *Log) Lines() []string { return l.lines[:len(l.lines):len(l.lines)] }

@@ -29,7 +29,7 @@ func TestNews(t *testing.T) {
 		want      []string
 	}{
 		{of(one), both, nil},
-		{of(one, absent), both, nil}, // it was expected, and is still
+		{of(one, absent), both, nil}, // it was expected before, and still is
 		{of(with(one, func(e *status.Election) { e.Renewed = now })), both, nil},
 		{of(with(one, func(e *status.Election) { e.Stale = true })), both, []string{"one: old-0 did not renew it in time, as far as one look can tell"}},
 		{of(with(one, func(e *status.Election) { e.Stale = true })), both, nil},

@@ -7,35 +7,34 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Page is what is shown at one moment, from top to bottom.
+// Page is the view at one moment, from top to bottom.
 type Page struct {
 	Title string
 	Parts []Part
-	// Events are what happened, the latest last. As many of the last are shown as there is
-	// room for.
+	// Events are lines, the latest last. The page shows as many of the latest as fit.
 	Events []string
-	// Foot stands at the bottom.
+	// Foot is at the bottom.
 	Foot []string
 }
 
-// Part is some lines of a page, such as a table. One without lines is left out.
+// Part is some lines of a page, such as a table. A page leaves out parts without lines.
 type Part struct {
 	Lines []string
-	// Least is how many lines are left when there is no room for all; zero for all.
+	// Least is how many lines the part keeps if not all fit; zero for all.
 	Least int
-	// Rest stands before how many lines are missing.
+	// Rest is the prefix of the line that counts the missing lines.
 	Rest string
 	// Joined: there is no empty line before it.
 	Joined bool
 }
 
-// leastEvents is how many lines parts leave to events.
+// leastEvents is how many lines the parts leave for events.
 const leastEvents = 3
 
 // Draw draws the page for a terminal of that size, line by line, and never beyond it.
 func (p Page) Draw(width, height int) string {
 	if width <= 0 || height <= 0 {
-		return "" // the size is not known yet
+		return "" // the size is still unknown
 	}
 	room := max(0, height-len(p.Foot))
 	lines := []string{p.Title}
@@ -59,7 +58,7 @@ func (p Page) Draw(width, height int) string {
 	return strings.Join(lines, "\n")
 }
 
-// fit shortens parts, the longest first, until the page fits into so many lines.
+// fit shortens parts, the longest first, until the page fits into room lines.
 func (p Page) fit(room int) []Part {
 	var parts []Part
 	over := 2 - room // the title, and an empty line before the events
@@ -95,7 +94,7 @@ func (p Page) fit(room int) []Part {
 	return parts
 }
 
-// shorten leaves n lines, of which the last says how many are missing.
+// shorten leaves n lines; the last one says how many are missing.
 func (p *Part) shorten(n int) {
 	if more := len(p.Lines) - n + 1; more > 1 {
 		p.Lines = append(p.Lines[:n-1:n-1], p.Rest+Dim.Of(fmt.Sprintf("… and %d more", more)))

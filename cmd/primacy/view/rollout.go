@@ -12,20 +12,20 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// Rollout is how far a rollout is and who leads what meanwhile, at one moment. The names of
+// Rollout is the state of a rollout and of its elections at one moment. The names of
 // its fields in JSON and YAML are stable: fields are added, never renamed.
 type Rollout struct {
 	At    time.Time `json:"at"`
 	Group string    `json:"group"`
 	UID   string    `json:"uid,omitempty"`
-	// Stable and Canary are empty where there is no rollout.
+	// Stable and Canary are empty if there is no rollout.
 	Stable  string        `json:"stable,omitempty"`
 	Canary  string        `json:"canary,omitempty"`
 	Phase   rollout.Phase `json:"phase,omitempty"`
 	Message string        `json:"message,omitempty"`
 	By      string        `json:"by,omitempty"`
 	Started time.Time     `json:"started,omitzero"`
-	// Step is the present one, the first being 1; zero before a controller has taken it up.
+	// Step is the present step, counted from 1; zero before a controller has taken the rollout up.
 	Step   int    `json:"step,omitempty"`
 	Weight Weight `json:"weight"`
 	Steps  []Step `json:"steps,omitempty"`
@@ -33,31 +33,31 @@ type Rollout struct {
 	Elections []Moved         `json:"elections"`
 	Checks    []Check         `json:"checks,omitempty"`
 	Members   []status.Member `json:"members"`
-	// Problems are what is wrong with what is stored.
+	// Problems are mistakes in the stored plan.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// Weight is how much of the group is the canary's.
+// Weight is the canary's share of the group.
 type Weight struct {
-	// Set is the weight that steps have reached, in per cent.
+	// Set is the weight that the steps have reached, in per cent.
 	Set int `json:"set"`
-	// Actual is how many per cent of the elections the canary leads, rounded down: Led of All.
+	// Actual is the share of the elections that the canary leads, in per cent, rounded down: Led of All.
 	Actual int `json:"actual"`
 	Led    int `json:"led"`
 	All    int `json:"all"`
 }
 
-// Progress says whether something is done.
+// Progress says how far something is.
 type Progress string
 
 const (
-	// Done is over, or as it should be.
+	// Done: over, or as it should be.
 	Done Progress = "done"
-	// Current goes on.
+	// Current: under way.
 	Current Progress = "current"
-	// Later has not begun.
+	// Later: not begun.
 	Later Progress = "later"
-	// Failing is not as it should be.
+	// Failing: not as it should be.
 	Failing Progress = "failing"
 )
 
@@ -72,15 +72,15 @@ type Step struct {
 // Moved is an election, and whether it is where the plan wants it.
 type Moved struct {
 	status.Election
-	// Preferred is the revision that should lead by pin or rollout; empty where only the
+	// Preferred is the revision that should lead by pin or rollout; empty if only the
 	// default source decides.
 	Preferred string   `json:"preferred,omitempty"`
 	State     Progress `json:"progress"`
-	// Move says in words where the election is on its way.
+	// Move says in words how far the election is.
 	Move string `json:"move"`
 }
 
-// Check is one check of the canary, and what it found.
+// Check is one check of the canary, and its findings.
 type Check struct {
 	Name     string    `json:"name"`
 	State    Progress  `json:"state"`
@@ -96,8 +96,8 @@ type Failure struct {
 	Forgiven bool      `json:"forgiven,omitempty"`
 }
 
-// RolloutOf joins a plan with what the API shows. Checks are the names of those that are
-// made where the rollout names none. Stays says of an election that no rollout moves it.
+// RolloutOf joins a plan with a report. checks are the names of the checks that run if the rollout
+// names none. stays says whether no rollout moves an election.
 func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string, stays func(election string) bool) Rollout {
 	v := Rollout{At: r.At, Group: group, Phase: plan.Phase(), Members: r.Members, Elections: []Moved{}}
 	for _, key := range plan.Unreadable {
@@ -129,10 +129,10 @@ func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string
 	return v
 }
 
-// of says whether there is a status that counts.
+// of says whether the plan's status is about its rollout.
 func of(plan rollout.Plan) bool { return plan.Status.Of(plan.Rollout) }
 
-// weightOf is the weight that steps have reached.
+// weightOf is the weight that the steps have reached.
 func weightOf(plan rollout.Plan) (weight int) {
 	switch phase := plan.Phase(); {
 	case !of(plan), phase.Blocks():
@@ -170,7 +170,7 @@ func stepsOf(plan rollout.Plan) (steps []Step) {
 	return steps
 }
 
-// StepText is a step in words, as it is written.
+// StepText is a step in words, as in a file of steps.
 func StepText(s rollout.Step) string {
 	switch s.Kind() {
 	case rollout.StepElections:
@@ -200,10 +200,10 @@ func brief(d time.Duration) string {
 	return s
 }
 
-// movedOf says where an election is on its way.
+// movedOf says how far an election is.
 func movedOf(plan rollout.Plan, e status.Election) Moved {
 	m := Moved{Election: e, State: Done, Move: "follows the default"}
-	// The default is not known here: what differs with it follows from it.
+	// We do not know the default here. Unset stands for it: an empty preference means that the default decides.
 	preferred := plan.Preferred(e.Name, record.Preferred{State: record.PreferredUnset})
 	m.Preferred = preferred.Revision
 	if pin, pinned := plan.Pin(e.Name); pinned {
@@ -222,7 +222,7 @@ func movedOf(plan rollout.Plan, e status.Election) Moved {
 	return m
 }
 
-// inForce says where an election is on its way by the rollout alone.
+// inForce says how far an election is, by the rollout alone.
 func inForce(plan rollout.Plan, e status.Election, preferred string) (Progress, string) {
 	phase := plan.Phase()
 	here := Led(e) && e.Revision == preferred
@@ -243,7 +243,7 @@ func inForce(plan rollout.Plan, e status.Election, preferred string) (Progress, 
 	return Current, "going back"
 }
 
-// checksOf are the checks that are made, and others that found something.
+// checksOf are the rollout's checks, and others with findings.
 func checksOf(plan rollout.Plan, names []string) (checks []Check) {
 	if given := plan.Rollout.Checks; given != nil {
 		names = slices.DeleteFunc(slices.Clone(given), func(name string) bool { return name == rollout.NoChecks })

@@ -105,7 +105,7 @@ func (s scene) look() Rollout {
 
 const document = "../../../docs/rollouts.md"
 
-// The screens in docs/rollouts.md are what is shown; -update writes them.
+// The screens in docs/rollouts.md are real; -update writes them.
 func TestScreensInDocs(t *testing.T) {
 	text, err := os.ReadFile(document)
 	if err != nil {
@@ -161,7 +161,7 @@ func TestRolloutDocument(t *testing.T) {
 	viewtest.Golden(t, "rollout.json", string(text)+"\n")
 }
 
-// Where each election is on its way, in each phase.
+// How far each election is, in each phase.
 func TestMoves(t *testing.T) {
 	reach := rollout.Reach{Names: []string{"dns", "ingress"}}
 	pin := func(p rollout.Plan, pins ...rollout.Pin) rollout.Plan {
@@ -245,7 +245,7 @@ func TestStepText(t *testing.T) {
 	}
 }
 
-// What no rollout moves is not on its way, and counts for no weight.
+// An election that no rollout moves shows no progress, and does not count in weights.
 func TestRolloutLeavesAlone(t *testing.T) {
 	plan := step(4, rollout.RolledBack, rollout.Reach{}, nil)
 	v := RolloutOf("edge", plan, group("ingress", "dns"), checks, func(name string) bool { return name == "dns" })

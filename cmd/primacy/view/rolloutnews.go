@@ -8,7 +8,7 @@ import (
 )
 
 // RolloutNews finds out what happened to a rollout between one look and the next. The zero
-// RolloutNews has seen none, and the first one is no news to it.
+// RolloutNews has seen none, and reports nothing for the first one.
 type RolloutNews struct {
 	begun bool
 	last  Rollout

@@ -9,18 +9,18 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Show is what a screen shows and where. Its functions are called by the screen's
-// goroutine, as those that are given to Do.
+// Show says what a screen shows and where. The screen's goroutine calls its functions, and those
+// given to Do.
 type Show struct {
-	// In is where keys come from; without it there are none.
+	// In is where keys come from; nil for none.
 	In io.Reader
 	// Out is a terminal.
 	Out io.Writer
 	// Name is the title of the terminal's window.
 	Name string
-	// Page is what is to be shown now in a terminal of that size.
+	// Page is the present page for a terminal of that size.
 	Page func(width, height int) Page
-	// Press is told of each key, by names such as "q", "up" and "ctrl+c".
+	// Press gets each key, by names such as "q", "up" and "ctrl+c".
 	Press func(key string)
 }
 
@@ -31,8 +31,8 @@ type Screen struct {
 	done    chan error
 }
 
-// Open takes the terminal over, until Close or until ctx ends. The page is drawn again
-// after each key and each Do. Close must be called.
+// Open takes over the terminal, until Close or until ctx ends. The screen draws the page again
+// after each key and each Do. The caller must call Close.
 func Open(ctx context.Context, show Show, options ...tea.ProgramOption) *Screen {
 	s := &Screen{done: make(chan error, 1)}
 	options = append(options, tea.WithInput(show.In), tea.WithOutput(show.Out), tea.WithoutSignalHandler())
@@ -43,7 +43,7 @@ func Open(ctx context.Context, show Show, options ...tea.ProgramOption) *Screen 
 		close(over)
 		s.done <- err
 	})
-	s.running.Go(func() { // a program that is given the context leaves its reader behind
+	s.running.Go(func() { // not tea.WithContext: that would leave the reader of In behind
 		select {
 		case <-ctx.Done():
 			s.program.Quit()
@@ -53,14 +53,14 @@ func Open(ctx context.Context, show Show, options ...tea.ProgramOption) *Screen 
 	return s
 }
 
-// Do lets the screen's goroutine do something, and draw.
+// Do runs f on the screen's goroutine, then draws.
 func (s *Screen) Do(f func()) {
 	if s != nil {
 		s.program.Send(turn(f))
 	}
 }
 
-// Ended tells, once, that the screen has ended by itself or was closed, and why.
+// Ended delivers one value when the screen has ended by itself or was closed: nil, or why.
 func (s *Screen) Ended() <-chan error {
 	if s == nil {
 		return nil
@@ -68,7 +68,7 @@ func (s *Screen) Ended() <-chan error {
 	return s.done
 }
 
-// Close gives the terminal back.
+// Close restores the terminal, and joins the screen's goroutines.
 func (s *Screen) Close() {
 	s.program.Quit()
 	s.running.Wait()
@@ -93,10 +93,10 @@ func During(ctx context.Context, show Show, work func(context.Context, *Screen) 
 	}
 }
 
-// turn is something that the screen's goroutine is to do.
+// turn is a function for the screen's goroutine.
 type turn func()
 
-// model is what the terminal shows.
+// model is a Show and the size of its terminal, for bubbletea.
 type model struct {
 	Show
 	width, height int

@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/cmd/primacy/view/viewtest"
 )
 
-// stage is a terminal that a test sits at.
+// stage is a terminal that a test operates.
 type stage struct {
 	show   Show
 	title  string // written by the screen's goroutine only
@@ -38,7 +38,7 @@ var size = tea.WithWindowSize(80, 24)
 
 const leaveAlternateScreen = "\x1b[?1049l"
 
-// A screen draws what it is told, hands keys on, and gives the terminal back.
+// A screen draws its pages, passes keys on, and restores the terminal.
 func TestScreen(t *testing.T) {
 	st := newStage(t)
 	s := Open(context.Background(), st.show, size)
@@ -66,7 +66,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// Work and screen end together, whoever ends first.
+// If work or screen ends, the other ends too.
 func TestDuring(t *testing.T) {
 	errWork := errors.New("work failed")
 	st := newStage(t)

@@ -6,17 +6,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// Style sets text off. The program that draws leaves out what the terminal cannot do.
+// Style is an ANSI style of text. The drawing program leaves out styles that the terminal lacks.
 type Style string
 
-// The styles there are.
+// All styles.
 const (
 	Bold    Style = "\x1b[1m"
 	Dim     Style = "\x1b[2m"
 	Reverse Style = "\x1b[7m"
-	// Fresh is what changed a moment ago.
+	// Fresh marks what changed a moment ago.
 	Fresh Style = "\x1b[1;32m"
-	// Bad is what is not as it should be.
+	// Bad marks what is not as it should be.
 	Bad Style = "\x1b[1;31m"
 )
 
@@ -25,10 +25,10 @@ const plain = "\x1b[m"
 // Of is the text in that style.
 func (s Style) Of(text string) string { return string(s) + text + plain }
 
-// Key says what a key does.
+// Key is the hint for a key: its name and its effect.
 func Key(key, what string) string { return Reverse.Of(" "+key+" ") + " " + what }
 
-// Table is rows in columns, columns' names first.
+// Table aligns rows in columns; the first row has the columns' names.
 func Table(rows [][]string) []string {
 	lines := strings.Split(strings.TrimSuffix(new(status.Aligner).Lines(rows), "\n"), "\n")
 	lines[0] = Dim.Of(lines[0])

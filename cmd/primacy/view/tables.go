@@ -11,8 +11,8 @@ import (
 // FreshFor is how long a term counts as new.
 const FreshFor = 3 * time.Second
 
-// Elections is the table of `primacy status`, in which new terms stand out, and what is
-// not led.
+// Elections is the table of `primacy status`; new terms, and elections without a leader, stand
+// out.
 func Elections(r status.Report) []string {
 	rows, _ := r.Rows()
 	lines := Table(rows)
@@ -27,8 +27,8 @@ func Elections(r status.Report) []string {
 	return lines
 }
 
-// Members is the table of members of `primacy status`, in which those stand out who are
-// not there, or not ready. It is empty when there are none.
+// Members is the table of members of `primacy status`; members that are gone or not ready
+// stand out. It is empty if there are none.
 func Members(r status.Report) []string {
 	_, rows := r.Rows()
 	if len(rows) < 2 {
@@ -48,7 +48,7 @@ func Members(r status.Report) []string {
 	return lines
 }
 
-// Title begins with the name of the view, and says how much is led.
+// Title begins with the name of the view, and says how many elections are led.
 func Title(name string, r status.Report, about ...string) string {
 	led := fmt.Sprintf("%d of %d elections led", CountLed(r), len(r.Elections))
 	if CountLed(r) < len(r.Elections) {

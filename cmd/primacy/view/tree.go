@@ -15,10 +15,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// marks stand before what is in that state.
+// marks are the symbols before a line, by its state.
 var marks = map[Progress]string{Done: "✔", Current: "▶", Later: "○", Failing: "✖"}
 
-// styles are what of a tree stands out.
+// styles are the styles of a line, by its state.
 var styles = map[Progress]Style{Current: Fresh, Later: Dim, Failing: Bad}
 
 // branch is one part of the tree: a heading, and rows below it.
@@ -33,7 +33,7 @@ func (b *branch) add(style Style, cells ...string) {
 	b.rows, b.styles = append(b.rows, cells), append(b.styles, style)
 }
 
-// part draws a branch; last says that none comes below it.
+// part draws a branch.
 func (b branch) part(last position) Part {
 	head, rail, least := "├─ ", "│  ", b.least
 	if last == lowest {
@@ -54,7 +54,7 @@ func (b branch) part(last position) Part {
 	return p
 }
 
-// position of a branch.
+// position says whether another branch follows below.
 type position int
 
 const (
@@ -81,7 +81,7 @@ func (v Rollout) Title() string {
 	return strings.Join(append(words, fmt.Sprintf("weight: set %d %%, actual %d %% (%d of %d)", v.Weight.Set, v.Weight.Actual, v.Weight.Led, v.Weight.All)), "   ")
 }
 
-// Page is the rollout as a tree, for a terminal. Events are what happened lately.
+// Page is the rollout as a tree, for a terminal. events are the latest ones.
 func (v Rollout) Page(events, foot []string) Page {
 	return Page{Title: v.Title(), Parts: v.parts(), Events: events, Foot: foot}
 }
@@ -157,7 +157,7 @@ func (v Rollout) checkBranch() branch {
 	return b
 }
 
-// failures is what a check found, the latest first.
+// failures lists a check's findings, the latest first.
 func (v Rollout) failures(c Check) string {
 	if len(c.Failures) == 0 {
 		return "found nothing"
@@ -173,7 +173,7 @@ func (v Rollout) failures(c Check) string {
 	return text
 }
 
-// text is whom it is about, and what.
+// text names the election and member, and what failed.
 func (f Failure) text() string {
 	var words []string
 	for _, w := range []string{f.Election, NameOf(f.Member), f.What} {
@@ -212,7 +212,7 @@ func (v Rollout) memberBranch() branch {
 	return b
 }
 
-// age is the time since then, for people; clocks may differ a little.
+// age is the time since then, for people; never negative, since clocks may differ a little.
 func (v Rollout) age(then time.Time) string {
 	if then.IsZero() {
 		return ""

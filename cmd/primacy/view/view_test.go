@@ -35,7 +35,7 @@ func live(identity, revision string, leads int) status.Member {
 	}
 }
 
-// report is one in which there is something of everything.
+// report has an example of everything.
 func report() status.Report {
 	stale, free := led("certificates", old0, "1-9-0", 209, time.Hour), led("gateway", "", "", 210, time.Minute)
 	stale.Stale = true
@@ -70,7 +70,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Whatever the size of the terminal, nothing goes beyond it, and the foot is there.
+// A page fits every size of terminal, and shows its foot.
 func TestPageFits(t *testing.T) {
 	r := report()
 	for i := range 300 {
@@ -103,7 +103,7 @@ func TestPageFits(t *testing.T) {
 	}
 }
 
-// Parts give up lines, the longest first, down to what they must keep, and say how many.
+// Parts drop lines, the longest part first, down to Least, and say how many.
 func TestParts(t *testing.T) {
 	lines := func(n int) (l []string) {
 		for range n {
@@ -130,7 +130,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// What is new, and what is not as it should be, stands out.
+// New lines, and lines that are not as they should be, stand out.
 func TestMarks(t *testing.T) {
 	lines := append(Elections(report()), Members(report())...)
 	for i, want := range []Style{Dim, Bad, "e", Bad, Fresh, Dim, Bad, "o"} {

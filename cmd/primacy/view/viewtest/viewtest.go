@@ -1,5 +1,5 @@
-// Package viewtest is what tests of what people watch have in common: pages that are kept in
-// testdata, and screens that are read as they are drawn.
+// Package viewtest has helpers for tests of live views: pages in testdata, and pipes to read
+// screens while they are drawn.
 package viewtest
 
 import (
@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write what testdata should hold")
 
-// Updating says whether the tests run with -update, to write what they would compare with.
+// Updating says whether the tests run with -update: they write testdata instead of comparing.
 func Updating() bool { return *update }
 
 // Golden compares with a file in testdata. See Updating.
@@ -48,7 +48,7 @@ func Pipe(t testing.TB) (r, w *os.File) {
 	return r, w
 }
 
-// Until reads until the text has come.
+// Until reads until it has read the text.
 func Until(t testing.TB, r *bufio.Reader, want string) {
 	t.Helper()
 	var seen strings.Builder

@@ -50,14 +50,25 @@ func (r *run) obey(ctx context.Context, c command) {
 			r.crew.kill(m)
 		}
 	case stopMember:
-		if m := r.crew.named(c.argument); m != nil && m.phase != running && m.phase != stopping {
-			r.start(m)
-		} else if m := r.target(c.argument, "stop"); m != nil {
-			r.event("member %s: told to stop (SIGTERM)", m.name)
-			r.crew.stop(m)
-		}
+		r.stopOrStart(c.argument)
 	case quit:
 		r.interrupts.press()
+	}
+}
+
+// stopOrStart stops the member of that name, or starts it if it does not run.
+func (r *run) stopOrStart(name string) {
+	if m := r.crew.named(name); m != nil && m.phase != running && m.phase != stopping {
+		if m.child != nil && m.child.living() {
+			r.event("member %s has not ended yet", m.name)
+			return
+		}
+		r.start(m)
+		return
+	}
+	if m := r.target(name, "stop"); m != nil {
+		r.event("member %s: told to stop (SIGTERM)", m.name)
+		r.crew.stop(m)
 	}
 }
 

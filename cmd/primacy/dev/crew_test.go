@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -230,5 +231,30 @@ func TestGrace(t *testing.T) {
 	}
 	if got := grace(fast); got < 8*time.Second || got > 10*time.Second {
 		t.Errorf("grace %v", got)
+	}
+}
+
+// TestStartedAgainAtOnce: whoever starts a killed member at once gets one process, not two, and the end of
+// the first one is not taken for that of the second.
+func TestStartedAgainAtOnce(t *testing.T) {
+	c, log := testCrew(t, orderly)
+	r := &run{console: &console{out: io.Discard}, crew: c, board: newBoard("edge", nil)}
+	m := c.members[0]
+	logs(t, log, m, "--name "+m.name+" --revision "+m.revision)
+	first := m.child
+	r.obey(t.Context(), command{killMember, m.name})
+	for m.child == first {
+		r.obey(t.Context(), command{stopMember, m.name}) // while it is still ending, this starts nothing
+		if m.child != first && first.living() {
+			t.Error("two processes of one member")
+		}
+	}
+	logs(t, log, m, "--name "+m.name+" --revision "+m.revision)
+	r.memberEnded(<-c.exits)
+	if m.phase != running || len(c.due(start0.Add(time.Hour))) != 0 {
+		t.Errorf("the living member is %v", m.phase)
+	}
+	if _, err := c.close(nil, nobodySlow(t)); err != nil {
+		t.Error(err)
 	}
 }

@@ -95,11 +95,10 @@ const (
 type Reason string
 
 const (
-	LostEnded    Reason = "session was ended by another member"
-	LostDeleted  Reason = "session object was deleted or recreated"
-	LostReused   Reason = "session slot was taken over"
-	LostCorrupt  Reason = "session record is corrupt"
-	LostRestored Reason = "store was restored to an earlier state"
+	LostEnded   Reason = "session was ended by another member"
+	LostDeleted Reason = "session object was deleted or recreated"
+	LostReused  Reason = "session slot was taken over"
+	LostCorrupt Reason = "session record is corrupt"
 )
 
 // Action is something to do for sessions: Write or Read.

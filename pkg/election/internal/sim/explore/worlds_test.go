@@ -93,7 +93,8 @@ var large = []Options{
 // TestWorldsClose explores each world until nothing new happens in it. PRIMACY_EXPLORE=large adds the
 // worlds that take long.
 func TestWorldsClose(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	before := debug.SetGCPercent(400)
+	t.Cleanup(func() { debug.SetGCPercent(before) }) // after all worlds: they run beside each other
 	list := small
 	if !raceDetector && !testing.Short() {
 		list = append(list[:len(list):len(list)], worlds...)
@@ -103,6 +104,7 @@ func TestWorldsClose(t *testing.T) {
 	}
 	for _, o := range list {
 		t.Run(o.Name, func(t *testing.T) {
+			t.Parallel()
 			o.Confirm = 2000
 			r := Explore(o)
 			t.Log(r)

@@ -1,30 +1,24 @@
 package configmap
 
 import (
-	"context"
-	"maps"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
-	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest"
-	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
-	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/served"
 )
 
 // The suite runs over the wire, against a real API server, with three kinds of watch: one stream for
 // each name, names out of one stream, and the whole namespace.
 func TestConformance(t *testing.T) {
 	for what, store := range map[string]func(*realm) lock.Store{
-		"names": func(r *realm) lock.Store { return In(r.client, r.namespace) },
-		"whole": func(r *realm) lock.Store { return In(r.client, r.namespace, WholeNamespace()) },
-		"all":   func(r *realm) lock.Store { return struct{ lock.Store }{In(r.client, r.namespace)} },
+		"names": func(r *realm) lock.Store { return In(r.Client, r.Namespace) },
+		"whole": func(r *realm) lock.Store { return In(r.Client, r.Namespace, WholeNamespace()) },
+		"all":   func(r *realm) lock.Store { return struct{ lock.Store }{In(r.Client, r.Namespace)} },
 	} {
 		t.Run(what, func(t *testing.T) {
 			locktest.Run(t, func(t *testing.T) locktest.Realm {
@@ -36,98 +30,28 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// configMaps is how the suite reads and writes ConfigMaps.
+var configMaps = served.Kind[*corev1.ConfigMap]{
+	Resource: "configmaps", NewClient: NewClient, New: func() *corev1.ConfigMap { return new(corev1.ConfigMap) }, Read: object, Write: configMap,
+}
+
 // realm is a namespace of its own, behind a gate.
 type realm struct {
-	t         *testing.T
-	cluster   *devcluster.Cluster
-	gate      *devcluster.Gate
-	client    *APIClient
-	admin     *APIClient // past the gate
-	namespace string
-	store     func(*realm) lock.Store
+	*served.Realm[*corev1.ConfigMap]
+	store func(*realm) lock.Store
 }
 
 func newRealm(t *testing.T) *realm {
 	t.Helper()
-	cluster := devcluster.Start(t)
-	g := devcluster.NewGate()
-	config := rest.CopyConfig(cluster.Config)
-	config.Wrap(g.Wrap)
-	return &realm{t: t, cluster: cluster, gate: g, client: newClient(t, config), admin: newClient(t, cluster.Config), namespace: cluster.Namespace(t),
-		store: func(r *realm) lock.Store { return In(r.client, r.namespace) }}
+	return &realm{Realm: served.New(t, configMaps), store: func(r *realm) lock.Store { return In(r.Client, r.Namespace) }}
 }
 
 func newClient(t *testing.T, config *rest.Config) *APIClient {
 	t.Helper()
-	c, err := NewClient(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.CloseIdleConnections)
-	return c
+	return served.NewClient(t, configMaps, config)
 }
 
 func (r *realm) Store() lock.Store { return r.store(r) }
 
 // Unit implements locktest.Coarse.
 func (r *realm) Unit() time.Duration { return time.Second }
-
-func (r *realm) Cut() (mend func()) { return r.gate.Cut() }
-
-// Forget restarts the server, whose watch cache then begins at the present.
-func (r *realm) Forget() error {
-	r.cluster.Restart(r.t)
-	return nil
-}
-
-func (r *realm) get(name string) (*corev1.ConfigMap, error) {
-	var l corev1.ConfigMap
-	err := r.admin.RESTClient().Get().Namespace(r.namespace).Resource("configmaps").Name(name).Do(context.Background()).Into(&l)
-	return &l, err
-}
-
-func (r *realm) Raw(name string) (codec.Object, error) {
-	l, err := r.get(name)
-	return object(l), err
-}
-
-func (r *realm) Delete(name string) error {
-	return r.admin.RESTClient().Delete().Namespace(r.namespace).Resource("configmaps").Name(name).Do(context.Background()).Error()
-}
-
-func (r *realm) Edit(name string, edit func(*codec.Object)) (record.Version, error) {
-	var at record.Version
-	var o codec.Object
-	old, err := r.get(name)
-	switch {
-	case apierrors.IsNotFound(err):
-	case err != nil:
-		return at, err
-	default:
-		if at, err = apiserver.Version(old); err != nil {
-			return at, err
-		}
-		o = object(old)
-	}
-	o.Annotations, o.Labels = maps.Clone(o.Annotations), maps.Clone(o.Labels)
-	if o.Annotations == nil {
-		o.Annotations = map[string]string{}
-	}
-	if o.Labels == nil {
-		o.Labels = map[string]string{}
-	}
-	edit(&o)
-	l, err := configMap(r.namespace, name, at, o)
-	if err != nil {
-		return at, err
-	}
-	req := r.admin.RESTClient().Put().Name(name)
-	if at.UID == "" {
-		req = r.admin.RESTClient().Post()
-	}
-	var written corev1.ConfigMap
-	if err := req.Namespace(r.namespace).Resource("configmaps").Body(l).Do(context.Background()).Into(&written); err != nil {
-		return at, err
-	}
-	return apiserver.Version(&written)
-}

@@ -23,19 +23,19 @@ func annotated(leader string) metav1.ObjectMeta {
 
 // create stores a ConfigMap as a stranger would.
 func (r *realm) create(m *corev1.ConfigMap) *corev1.ConfigMap {
-	r.t.Helper()
+	r.T.Helper()
 	var created corev1.ConfigMap
-	if err := r.admin.RESTClient().Post().Namespace(r.namespace).Resource("configmaps").Body(m).Do(r.t.Context()).Into(&created); err != nil {
-		r.t.Fatal(err)
+	if err := r.Admin.RESTClient().Post().Namespace(r.Namespace).Resource("configmaps").Body(m).Do(r.T.Context()).Into(&created); err != nil {
+		r.T.Fatal(err)
 	}
 	return &created
 }
 
 func (r *realm) mustGet(s lock.Store, name string) lock.Entry {
-	r.t.Helper()
-	e, err := s.Get(r.t.Context(), name)
+	r.T.Helper()
+	e, err := s.Get(r.T.Context(), name)
 	if err != nil || e.Absent() {
-		r.t.Fatalf("get: %+v, %v", e, err)
+		r.T.Fatalf("get: %+v, %v", e, err)
 	}
 	return e
 }
@@ -69,7 +69,7 @@ func TestForeignLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := r.get(name)
+	now, err := r.Get(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestForeignLock(t *testing.T) {
 	// An elector of client-go takes it back, without a key; our annotations stay under it.
 	const clientGo = `{"holderIdentity":"scheduler-1_6f","leaseDurationSeconds":15,"acquireTime":"2026-11-20T08:58:30Z","renewTime":"2026-11-20T08:58:45Z","leaderTransitions":6}`
 	now.Annotations[leaderKey] = clientGo
-	if err := r.admin.RESTClient().Put().Namespace(r.namespace).Resource("configmaps").Name(name).Body(now).Do(t.Context()).Error(); err != nil {
+	if err := r.Admin.RESTClient().Put().Namespace(r.Namespace).Resource("configmaps").Name(name).Body(now).Do(t.Context()).Error(); err != nil {
 		t.Fatal(err)
 	}
 	e = r.mustGet(s, name)
@@ -108,7 +108,7 @@ func TestEmptyLock(t *testing.T) {
 	if _, err := s.Put(t.Context(), "a", record.Record{Group: "edge", Election: "a"}, record.Version{}); err != nil {
 		t.Fatal(err)
 	}
-	m, err := r.get("a")
+	m, err := r.Get("a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestBrokenLock(t *testing.T) {
 	if e := r.mustGet(s, "a"); e.Record.Unreadable != "" || e.Record.Holder != "b" {
 		t.Errorf("repaired to %+v", e.Record)
 	}
-	if now, err := r.get("a"); err != nil || now.Data["k"] != "v" {
+	if now, err := r.Get("a"); err != nil || now.Data["k"] != "v" {
 		t.Errorf("left %+v, %v", now, err)
 	}
 }

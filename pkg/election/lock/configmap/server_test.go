@@ -48,7 +48,7 @@ func TestOthersSurvive(t *testing.T) {
 		if _, err := s.Put(t.Context(), "a", next, e.Version); err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.get("a")
+		got, err := r.Get("a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestOthersSurvive(t *testing.T) {
 // The server's answer for a deleted lock, with and without the uid, means "vanished".
 func TestVanished(t *testing.T) {
 	r := newRealm(t)
-	s := In(r.client, r.namespace)
+	s := In(r.Client, r.Namespace)
 	v, err := s.Put(t.Context(), "a", held, record.Version{})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestVanished(t *testing.T) {
 		t.Errorf("an update carries %q and %q", m.UID, m.ResourceVersion)
 	}
 	m.UID = ""
-	err = r.client.RESTClient().Put().Namespace(r.namespace).Resource("configmaps").Name("a").Body(m).Do(t.Context()).Error()
+	err = r.Client.RESTClient().Put().Namespace(r.Namespace).Resource("configmaps").Name("a").Body(m).Do(t.Context()).Error()
 	if !apierrors.IsNotFound(err) { // this means that it vanished: see TestAnswers
 		t.Errorf("without: %v", err)
 	}

@@ -14,7 +14,7 @@ func TestForeignLock(t *testing.T) {
 	r := newRealm(t)
 	const istio = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"istio-leader","annotations":{"leader.istio.io/holder-key":"^default"}},
 		"spec":{"holderIdentity":"istiod-7b9c-x2x4p","leaseDurationSeconds":30,"acquireTime":"2026-11-20T08:58:30.123456Z","renewTime":"2026-11-20T08:58:45.654321Z","leaseTransitions":4}}`
-	err := r.admin.RESTClient().Post().Namespace(r.namespace).Resource("leases").SetHeader("Content-Type", "application/json").Body([]byte(istio)).Do(t.Context()).Error()
+	err := r.Admin.RESTClient().Post().Namespace(r.Namespace).Resource("leases").SetHeader("Content-Type", "application/json").Body([]byte(istio)).Do(t.Context()).Error()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestForeignLock(t *testing.T) {
 		if _, err := s.Put(t.Context(), "istio-leader", next, e.Version); err != nil {
 			t.Fatal(err)
 		}
-		l, err := r.get("istio-leader")
+		l, err := r.Get("istio-leader")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestForeignLock(t *testing.T) {
 			t.Errorf("annotations stand as %s, %v; want %s", got, err, stands)
 		}
 	}
-	take(In(r.client, r.namespace), "", "1-9-0", `{"leader.istio.io/holder-key":"^default"}`)
-	take(In(r.client, r.namespace, HolderKeys()), "^default", "1-9-0", `{"leader.istio.io/holder-key":"1-9-0"}`)
-	take(In(r.client, r.namespace, HolderKeys()), "1-9-0", "", `null`)
+	take(In(r.Client, r.Namespace), "", "1-9-0", `{"leader.istio.io/holder-key":"^default"}`)
+	take(In(r.Client, r.Namespace, HolderKeys()), "^default", "1-9-0", `{"leader.istio.io/holder-key":"1-9-0"}`)
+	take(In(r.Client, r.Namespace, HolderKeys()), "1-9-0", "", `null`)
 }

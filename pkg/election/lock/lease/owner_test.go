@@ -23,7 +23,7 @@ func TestOwnedBy(t *testing.T) {
 	const slot = "primacy-edge-edge-0-0"
 	put := func(host string, owner metav1.OwnerReference, name, holder string, member *record.Member) {
 		t.Helper()
-		var s lock.Store = In(r.client, r.namespace, OwnedBy(host, owner))
+		var s lock.Store = In(r.Client, r.Namespace, OwnedBy(host, owner))
 		e, err := s.Get(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +38,7 @@ func TestOwnedBy(t *testing.T) {
 	}
 	owned := func(name string, want ...metav1.OwnerReference) {
 		t.Helper()
-		l, err := r.get(name)
+		l, err := r.Get(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,13 +103,13 @@ func TestExtraSurvives(t *testing.T) {
 	strategy, preferred := coordinationv1.OldestEmulationVersion, "edge-9"
 	foreign := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
-			GenerateName: "a", Name: "a", Namespace: r.namespace, Finalizers: []string{"example.com/keep"},
+			GenerateName: "a", Name: "a", Namespace: r.Namespace, Finalizers: []string{"example.com/keep"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "edge-0", UID: "p"}},
 		},
 		Spec: coordinationv1.LeaseSpec{Strategy: &strategy, PreferredHolder: &preferred},
 	}
 	var created coordinationv1.Lease
-	if err := r.admin.RESTClient().Post().Namespace(r.namespace).Resource("leases").Body(foreign).Do(t.Context()).Into(&created); err != nil {
+	if err := r.Admin.RESTClient().Post().Namespace(r.Namespace).Resource("leases").Body(foreign).Do(t.Context()).Into(&created); err != nil {
 		t.Fatal(err)
 	}
 	s := r.Store()
@@ -122,7 +122,7 @@ func TestExtraSurvives(t *testing.T) {
 	if _, err := s.Put(t.Context(), "a", next, e.Version); err != nil {
 		t.Fatal(err)
 	}
-	l, err := r.get("a")
+	l, err := r.Get("a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ const (
 // lockKinds are the kinds of lock.
 var lockKinds = map[string]lockKind{
 	"Lease": {
-		store: func(c *clients, namespace string) lock.Store { return lease.In(c.leases, namespace) },
+		store: func(c *clients, namespace string) lock.Store { return lease.In(c.leases, namespace, c.sessions...) },
 		withIstio: func(c *clients, namespace string) lock.Store {
 			return lease.Shared(c.leases, namespace, lease.HolderKeys())
 		},

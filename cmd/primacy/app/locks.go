@@ -12,7 +12,9 @@ import (
 
 // clients are the connections of locks.
 type clients struct {
-	leases     *lease.APIClient
+	leases *lease.APIClient
+	// sessions are options of the store that keeps the sessions.
+	sessions   []lease.Option
 	configMaps *cmlock.APIClient
 }
 
@@ -35,9 +37,9 @@ type storeName struct {
 	shared config.SharedWith
 }
 
-// newStores makes the connections.
-func newStores(c *rest.Config, namespace string) (*stores, error) {
-	s := &stores{clients: &clients{}, namespace: namespace, made: map[storeName]lock.Store{}}
+// newStores makes the connections. The options are for the store that keeps the sessions.
+func newStores(c *rest.Config, namespace string, sessions ...lease.Option) (*stores, error) {
+	s := &stores{clients: &clients{sessions: sessions}, namespace: namespace, made: map[storeName]lock.Store{}}
 	var err error
 	if s.clients.leases, err = lease.NewClient(c); err != nil {
 		return nil, err

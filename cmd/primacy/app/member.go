@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,7 +39,7 @@ type member struct {
 
 // newMember assembles a member of a cluster. It starts nothing.
 func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, c *cluster, name string, log *zap.Logger) (*member, error) {
-	locks, err := newStores(c.config, c.namespace)
+	locks, err := newStores(c.config, c.namespace, ownedByPod(c.namespace, name, os.Getenv, log)...)
 	if err != nil {
 		return nil, err
 	}

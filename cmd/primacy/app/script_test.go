@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "exits": exits, "scrape": scrape,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
-			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked,
+			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "owners": s.owners,
 		},
 		RequireExplicitExec: true,
 	})
@@ -104,7 +104,7 @@ func fails(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // passed are the variables that a script may set for the program.
-var passed = []string{"PATH", "HOME", "TMPDIR", "KUBECONFIG", "PRIMACY_CONFIG", "PRIMACY_KUBECONFIG", "PRIMACY_NAME", "POD_NAME", "PRIMACY_REVISION", testPatience}
+var passed = []string{"PATH", "HOME", "TMPDIR", "KUBECONFIG", "PRIMACY_CONFIG", "PRIMACY_KUBECONFIG", "PRIMACY_NAME", "POD_NAME", "POD_UID", "POD_NAMESPACE", "PRIMACY_REVISION", testPatience}
 
 func jobEnvironment(ts *testscript.TestScript) (env []string) {
 	for _, name := range passed {

@@ -42,15 +42,15 @@ func (c *Configuration) refuseLock(before, after *Election) strict.Errors {
 	}
 	if len(was) == 2 && len(is) == 2 && was[0] == is[1] && was[1] == is[0] {
 		return strict.Errors{c.errorAt(nil, after.Field+".lock.migrateFrom",
-			fmt.Sprintf("the move from %v to %v would be turned round while members are in it: each could hold one of the two locks, and nobody would lead", was[0], was[1]),
-			"leave migrateFrom out until every member has taken that up, then turn round")}
+			fmt.Sprintf("this reverses the move from %v to %v while members are still moving: each member could hold one of the two locks, and nobody would lead", was[0], was[1]),
+			"leave migrateFrom out until every member has taken that up, then reverse the move")}
 	}
 	if slices.ContainsFunc(was, func(l LockName) bool { return slices.Contains(is, l) }) {
 		return nil
 	}
 	last := was[len(was)-1]
 	return strict.Errors{c.errorAt(nil, field,
-		fmt.Sprintf("the lock of election %s would be %v, and is %v: this member would work beside those that have not taken that up yet", after.Name, is[len(is)-1], last),
+		fmt.Sprintf("the lock of election %s would change from %v to %v: this member would work at the same time as members that have not taken the change up yet", after.Name, last, is[len(is)-1]),
 		fmt.Sprintf("add %s until every member has taken it up; or take the election out, and put it back when no member has it any more", migration(last, after)))}
 }
 
@@ -79,7 +79,7 @@ func (c *Configuration) refuseScope(before *Configuration, e *Election) strict.E
 			continue
 		}
 		return strict.Errors{c.errorAt(nil, e.Field+".scope",
-			fmt.Sprintf("the election %s would be %s, with the lock %v instead of %v: this member would work beside those that have not taken that up yet", old.Name, e.Name, is[len(is)-1], was[len(was)-1]),
+			fmt.Sprintf("the election %s would be %s, with the lock %v instead of %v: this member would work at the same time as members that have not taken the change up yet", old.Name, e.Name, is[len(is)-1], was[len(was)-1]),
 			"take the election out, and put it back when no member has it any more")}
 	}
 	return nil

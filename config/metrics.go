@@ -21,7 +21,7 @@ func (r *resolver) metrics(doc *metricsDoc) {
 	case err != nil:
 		r.fail(field, hint, "%.70q is no address with a port", doc.Address)
 	case !at.Addr().IsLoopback():
-		r.fail(field, "write 127.0.0.1 and the port, and let something that asks for credentials serve it to others", "%s is not a loopback address, and metrics are served without authentication", at.Addr())
+		r.fail(field, "write 127.0.0.1 and the port; to let others read them, put a proxy with authentication before it", "%s is not a loopback address, and metrics are served without authentication", at.Addr())
 	default:
 		r.cfg.Metrics = at
 	}

@@ -53,7 +53,7 @@ func TestOutage(t *testing.T) {
 func TestNotBySession(t *testing.T) {
 	for text, want := range map[string]string{
 		"range: true":      "ranges are made of the renewals of the lock itself",
-		"outage: failopen": "a session ends for all its elections alike, so none fails open by itself",
+		"outage: failopen": "when a session ends, all its elections end, so none can fail open alone",
 	} {
 		_, err := Parse("f", []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nelections: [{name: a, lock: {renewal: session}, "+text+"}]"))
 		want = "f:4:39: elections[0].lock.renewal: " + want + " (write renewal: record, or leave it out)"

@@ -255,22 +255,22 @@ func other(t *testing.T, path string, v reflect.Value) {
 // with the place and a way that works.
 func TestPlanOfLocks(t *testing.T) {
 	for _, tt := range []struct{ before, after, want string }{
-		{"{name: e}", "{name: e, lock: {name: x}}", "after:4:36: elections[0].lock.name: the lock of election e would be Lease/x, and is Lease/e: this member would work beside those that have not taken that up yet (add migrateFrom: {name: e} until every member has taken it up; or take the election out, and put it back when no member has it any more)"},
-		{"{name: e, lock: {kind: ConfigMap, name: x}}", "{name: e}", "after:4:13: elections[0].lock: the lock of election e would be Lease/e, and is ConfigMap/x: this member would work beside those that have not taken that up yet (add migrateFrom: {kind: ConfigMap, name: x} until"},
+		{"{name: e}", "{name: e, lock: {name: x}}", "after:4:36: elections[0].lock.name: the lock of election e would change from Lease/e to Lease/x: this member would work at the same time as members that have not taken the change up yet (add migrateFrom: {name: e} until every member has taken it up; or take the election out, and put it back when no member has it any more)"},
+		{"{name: e, lock: {kind: ConfigMap, name: x}}", "{name: e}", "after:4:13: elections[0].lock: the lock of election e would change from ConfigMap/x to Lease/e: this member would work at the same time as members that have not taken the change up yet (add migrateFrom: {kind: ConfigMap, name: x} until"},
 		{"{name: e, lock: {name: x}}", "{name: e, lock: {migrateFrom: {name: x}}}", ""},
 		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e}", ""},
 		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e, lock: {name: x}}", ""}, // given up
-		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e, lock: {name: x, migrateFrom: {name: e}}}", "elections[0].lock.migrateFrom: the move from Lease/x to Lease/e would be turned round while members are in it: each could hold one of the two locks, and nobody would lead (leave migrateFrom out"},
-		{"{name: e, lock: {name: x}}", "{name: e, lock: {migrateFrom: {name: z}}}", "the lock of election e would be Lease/e, and is Lease/x"},
+		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e, lock: {name: x, migrateFrom: {name: e}}}", "elections[0].lock.migrateFrom: this reverses the move from Lease/x to Lease/e while members are still moving: each member could hold one of the two locks, and nobody would lead (leave migrateFrom out"},
+		{"{name: e, lock: {name: x}}", "{name: e, lock: {migrateFrom: {name: z}}}", "the lock of election e would change from Lease/x to Lease/e"},
 		{"{name: e, lock: {name: x}}", "{name: e, enabled: false}", ""},
 		{"{name: e, enabled: false, lock: {name: x}}", "{name: e}", ""},
-		{"{name: e}", "{name: e, scope: revision}", "elections[0].scope: the election e would be e-default, with the lock Lease/e-default instead of Lease/e: this member would work beside those that have not taken that up yet (take the election out, and put it back when no member has it any more)"},
+		{"{name: e}", "{name: e, scope: revision}", "elections[0].scope: the election e would be e-default, with the lock Lease/e-default instead of Lease/e: this member would work at the same time as members that have not taken the change up yet (take the election out, and put it back when no member has it any more)"},
 		{"{name: e, scope: revision}", "{name: e}", "the election e-default would be e, with the lock Lease/e instead of Lease/e-default"},
 		{"{name: e}", "{name: e, scope: revision, lock: {migrateFrom: {name: e}}}", ""},
 		{"{name: e}", "{name: e}, {name: e, scope: revision}", ""}, // one more
 		{"{name: e, scope: revision, lock: {kind: ConfigMap}}", "{name: e, scope: revision, lock: {migrateFrom: {kind: ConfigMap}}}", "add migrateFrom: {kind: ConfigMap, name: e-default} until"},
 		{"{name: e, scope: revision, lock: {kind: ConfigMap}}", "{name: e, scope: revision, lock: {migrateFrom: {kind: ConfigMap, name: e-default}}}", ""},
-		{"{name: e}, {name: f}", "{name: f, lock: {name: e}}", "the lock of election f would be Lease/e, and is Lease/f"},
+		{"{name: e}, {name: f}", "{name: f, lock: {name: e}}", "the lock of election f would change from Lease/f to Lease/e"},
 		{"{name: e}", "{name: f, lock: {name: e}}", ""},
 	} {
 		var docs [2]*Configuration

@@ -170,10 +170,10 @@ func (c *Config) complete() error {
 		return errors.New("no lock store (Config.Locks)")
 	}
 	if !reflect.ValueOf(c.Locks).Comparable() {
-		return fmt.Errorf("lock store %T cannot be compared: use a pointer", c.Locks)
+		return fmt.Errorf("lock store %T cannot be compared with other stores (use a pointer)", c.Locks)
 	}
 	if _, byName := c.Locks.(lock.NameWatcher); byName {
-		return errors.New("this lock store is watched by name, so it shows no sessions: give it to elections (Spec.Locks), and a whole realm to Config.Locks")
+		return errors.New("Config.Locks must show all objects, since it holds the sessions, but this store is watched by name (use it as Spec.Locks of single elections)")
 	}
 	if c.Host == "" {
 		host, err := os.Hostname()
@@ -233,10 +233,10 @@ func (s *Spec) complete(c *Config) error {
 		s.Locks = c.Locks
 	}
 	if !reflect.ValueOf(s.Locks).Comparable() {
-		return fmt.Errorf("election %s: lock store %T cannot be compared, so nobody can tell whether two elections share it: use a pointer", s.Name, s.Locks)
+		return fmt.Errorf("election %s: lock store %T cannot be compared with other stores (use a pointer)", s.Name, s.Locks)
 	}
 	if prefix := session.Prefix(c.Group); strings.HasPrefix(s.Lock, prefix) {
-		return fmt.Errorf("election %s: lock name %q: names that begin with %q are those of the group's sessions", s.Name, s.Lock, prefix)
+		return fmt.Errorf("election %s: lock name %q: the prefix %q is reserved for the group's sessions", s.Name, s.Lock, prefix)
 	}
 	if from := s.MigrateFrom; from != nil {
 		if from.Locks == nil {
@@ -246,10 +246,10 @@ func (s *Spec) complete(c *Config) error {
 			return fmt.Errorf("election %s: migration: %w", s.Name, err)
 		}
 		if prefix := session.Prefix(c.Group); strings.HasPrefix(from.Lock, prefix) {
-			return fmt.Errorf("election %s: migration: lock name %q: names that begin with %q are those of the group's sessions", s.Name, from.Lock, prefix)
+			return fmt.Errorf("election %s: migration: lock name %q: the prefix %q is reserved for the group's sessions", s.Name, from.Lock, prefix)
 		}
 		if from.Locks == s.Locks && from.Lock == s.Lock {
-			return fmt.Errorf("election %s: migration: from lock %q to itself", s.Name, s.Lock)
+			return fmt.Errorf("election %s: migration: the old and the new lock are both %q", s.Name, s.Lock)
 		}
 	}
 	if s.Timing == (record.Timing{}) {
@@ -260,7 +260,7 @@ func (s *Spec) complete(c *Config) error {
 		return fmt.Errorf("election %s: %w", s.Name, err)
 	}
 	if wait := s.Foreign.Wait; wait != 0 && wait < record.LeastForeignWait {
-		return fmt.Errorf("election %s: foreign wait %v must be at least %v: 2 x renewDeadline + retryPeriod of the electors that share the lock (leave it out where that is not known)", s.Name, wait, record.LeastForeignWait)
+		return fmt.Errorf("election %s: foreign wait %v must be at least %v (set it to 2 x renewDeadline + retryPeriod of the electors that share the lock, or leave it out if you do not know these)", s.Name, wait, record.LeastForeignWait)
 	}
 	if err := s.completeOutage(); err != nil {
 		return fmt.Errorf("election %s: %w", s.Name, err)

@@ -121,7 +121,7 @@ func (m *Manager) judgeLocked(c Change) ([]*entrant, error) {
 		}
 		for _, l := range e.spec.lockNames() {
 			if other := locks[l]; other != "" {
-				errs = append(errs, fmt.Errorf("election %s: lock %q is that of election %s", e.spec.Name, l.name, other))
+				errs = append(errs, fmt.Errorf("election %s: lock %q is already used by election %s", e.spec.Name, l.name, other))
 			}
 		}
 		stay(&e.spec)

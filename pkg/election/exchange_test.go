@@ -38,12 +38,12 @@ func TestApplyIsJudgedWhole(t *testing.T) {
 			return election.Entry{Spec: election.Spec{Name: name, Lock: lock}, Runner: g.judge.runner("m1", 0)}
 		}
 		for want, c := range map[string]election.Change{
-			"no election c":                                          {Remove: []string{"c", "a"}},
-			"election d is there twice":                              put(entry("a", ""), entry("d", "x"), entry("d", "y")),
-			`election d: lock "b" is that of election b`:             put(entry("a", ""), entry("d", "b")),
-			`election a: lock "b" is that of election b`:             put(entry("a", "b")),
-			`election "D" must be`:                                   {Remove: []string{"a"}, Put: []election.Entry{entry("D", "")}},
-			`names that begin with "primacy-edge-" are those of the`: put(entry("a", ""), entry("d", "primacy-edge-x-0")),
+			"no election c":             {Remove: []string{"c", "a"}},
+			"election d is there twice": put(entry("a", ""), entry("d", "x"), entry("d", "y")),
+			`election d: lock "b" is already used by election b`: put(entry("a", ""), entry("d", "b")),
+			`election a: lock "b" is already used by election b`: put(entry("a", "b")),
+			`election "D" must be`:                               {Remove: []string{"a"}, Put: []election.Entry{entry("D", "")}},
+			`the prefix "primacy-edge-" is reserved for the`:     put(entry("a", ""), entry("d", "primacy-edge-x-0")),
 		} {
 			if err := m.manager.Apply(c); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got  %v\nwant %s", err, want)

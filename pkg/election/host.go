@@ -351,7 +351,7 @@ func (h *host) extend(e *entrant, do member.Extend) {
 		return
 	}
 	if h.reach == nil || h.reach.since != do.Beats {
-		panic(fmt.Sprintf("election %s: its term goes by beats that are not there", e.spec.Name))
+		panic(fmt.Sprintf("election %s: its term is extended by a run of beats that the host does not know", e.spec.Name))
 	}
 	e.status.goBy(h.reach, e.spec.Timing.Jeopardy())
 	if w != nil {

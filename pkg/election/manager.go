@@ -92,7 +92,7 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	}
 	for _, l := range e.spec.lockNames() {
 		if other := m.ownerLocked(l); other != "" {
-			return nil, fmt.Errorf("election %s: lock %q is that of election %s", e.spec.Name, l.name, other)
+			return nil, fmt.Errorf("election %s: lock %q is already used by election %s", e.spec.Name, l.name, other)
 		}
 	}
 	m.heirs[e.spec.Name] = e
@@ -271,7 +271,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		preference.set(record.Preferred{State: record.PreferredNotSynced})
 		wg.Go(func() {
 			if err := m.cfg.Preferences.Watch(watching, preference.set); err != nil {
-				m.cfg.Log.Error("source of the preferred revision gave up; nothing moves any more for its sake", zap.Error(err))
+				m.cfg.Log.Error("source of the preferred revision failed for good; later changes of the preference have no effect", zap.Error(err))
 			}
 		})
 	}

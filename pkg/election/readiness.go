@@ -25,7 +25,7 @@ type Readiness interface {
 	Readiness(ctx context.Context, report func(problem error)) error
 }
 
-var errNotAsked = errors.New("it has not said anything yet")
+var errNotAsked = errors.New("it has not reported yet")
 
 // followReadiness takes the runner's reports until ctx ends. If the runner does not return
 // within the grace after that, followReadiness leaves it behind: it does no work, and must not
@@ -55,7 +55,7 @@ func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readin
 		select {
 		case err := <-over:
 			if err != nil {
-				log.Warn("runner says no more whether it is ready", zap.Error(err))
+				log.Warn("runner stopped reporting its readiness; its last report stands", zap.Error(err))
 			}
 			return
 		case <-quit:
@@ -64,7 +64,7 @@ func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readin
 			defer grace.Stop()
 			late = grace.C
 		case <-late:
-			log.Error("runner was asked whether it is ready and does not answer; its goroutine is left behind (let it return when its context ends)",
+			log.Error("runner's Readiness did not return after its context ended; its goroutine is left behind (make Readiness return when its context ends)",
 				zap.Duration("grace", e.spec.Timing.StopGrace))
 			return
 		}

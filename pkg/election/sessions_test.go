@@ -354,7 +354,7 @@ func TestRenewalBySessionIsRefused(t *testing.T) {
 		"unknown renewal":     {Renewal: "daily"},
 		"is being migrated":   {MigrateFrom: &election.LockRef{Lock: "old", Locks: realm.Store()}},
 		"ranges are made of":  {Range: true},
-		"fails open by":       {Outage: machine.Outage{Mode: machine.OutageFailOpen}},
+		"none can fail open":  {Outage: machine.Outage{Mode: machine.OutageFailOpen}},
 	} {
 		spec.Name = "e"
 		if spec.Renewal == "" {

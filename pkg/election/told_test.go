@@ -118,7 +118,7 @@ func TestDividedForLong(t *testing.T) {
 		after(60 * time.Second)
 		m1.prefs.values <- canary
 		after(2 * time.Minute)
-		if n := logs.FilterMessage("different preference").Len(); n != 1 {
+		if n := logs.FilterMessage("better member sees another preference").Len(); n != 1 {
 			t.Errorf("it was said %d times that members see different preferences", n)
 		}
 		g.end(m1, m2)
@@ -137,7 +137,7 @@ func TestFallenIsTold(t *testing.T) {
 		m1.store.Heal()
 		logs.TakeAll()
 		after(60 * time.Second)
-		told := logs.FilterMessageSnippet("an earlier session of this host did not end by itself").All()
+		told := logs.FilterMessageSnippet("an earlier session of this host expired").All()
 		if len(told) != 1 || told[0].ContextMap()["host"] != "m1" {
 			t.Errorf("told: %v", told)
 		}

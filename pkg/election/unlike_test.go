@@ -136,18 +136,18 @@ func TestMembersThatDiffer(t *testing.T) {
 					}
 					return n
 				}
-				if n := said("members differ in what", zap.WarnLevel); n != 0 {
+				if n := said("members differ in settings", zap.WarnLevel); n != 0 {
 					t.Errorf("%d warnings at once: it may be an update", n)
 				}
 				after(10 * time.Minute)
-				told, warned := said("members differ", zap.InfoLevel), said("members differ in what", zap.WarnLevel)
+				told, warned := said("members differ", zap.InfoLevel), said("members differ in settings", zap.WarnLevel)
 				if want := min(len(c.differ), 1); told != want || warned != want {
 					t.Errorf("told %d times, warned %d times, want %d", told, warned, want)
 				}
 				m2.leave(t)
 				m3.leave(t)
 				after(time.Minute)
-				if over := said("members differ no more", zap.InfoLevel); over != min(len(c.differ), 1) {
+				if over := said("members agree again", zap.InfoLevel); over != min(len(c.differ), 1) {
 					t.Errorf("%d times told that it is over", over)
 				}
 				g.end(m1)

@@ -36,7 +36,7 @@ func (k *Keeper) Says(value string) {
 			k.Gauge.Kept(ContentRefused)
 			if value != k.refused {
 				k.refused = value
-				k.Log.Warn("preferred revision is none that a member can have; the last one stays until "+k.Place+" is corrected",
+				k.Log.Warn("the source's value is not a valid revision; keeping the last one until "+k.Place+" is corrected",
 					zap.String("last", k.lastSaid()), zap.Error(err))
 			}
 			return
@@ -59,7 +59,7 @@ func (k *Keeper) Unreadable(kind string, err error) {
 		return
 	}
 	k.silence = kind
-	k.Log.Warn("preferred revision cannot be read; the last one stays, and it is tried again",
+	k.Log.Warn("cannot read the preferred revision; keeping the last one, and retrying",
 		zap.String("last", k.lastSaid()), zap.Error(err))
 }
 

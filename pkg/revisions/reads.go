@@ -21,7 +21,7 @@ type Writer interface {
 }
 
 // ErrNotWritable: the source cannot be written here.
-var ErrNotWritable = errors.New("the default revision is not one that can be written here (change it where its source is)")
+var ErrNotWritable = errors.New("the source of the default revision cannot be written from here (change the revision at the source)")
 
 // Scope says whether an object belongs to a namespace.
 type Scope int

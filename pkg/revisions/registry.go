@@ -76,7 +76,7 @@ func (r *Registry) Decode(kind string, node *yaml.Node, env Env) (election.Prefe
 		if near := strict.Nearest(kind, r.Kinds()); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		return nil, strict.Errors{strict.NewError(node, "", "is no kind of source of the preferred revision", hint)}
+		return nil, strict.Errors{strict.NewError(node, "", "is not a known kind of revision source", hint)}
 	}
 	source, err := decode(node, env.Defaults())
 	if err != nil {

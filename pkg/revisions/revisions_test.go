@@ -51,7 +51,7 @@ func TestDecode(t *testing.T) {
 		{"configMap", `{name: A_B, key: "a/b"}`, "1:8: name: no ConfigMap can have it"},
 		{"configMap", `{name: A_B, key: "a/b"}`, "1:18: key: no ConfigMap can have it"},
 		{"configMap", `{name: a, key: b, ns: c}`, "1:19: ns: unknown field"},
-		{"configmap", `{}`, "1:1: is no kind of source of the preferred revision (did you mean configMap?)"},
+		{"configmap", `{}`, "1:1: is not a known kind of revision source (did you mean configMap?)"},
 		{"lease", `{}`, "(the kinds are: configMap, file, static, webhook)"},
 		{"file", `{path: /etc/primacy/revision}`, ""},
 		{"file", `{}`, "1:1: path: is missing"},

@@ -39,7 +39,7 @@ func (e *GaveUpError) Error() string {
 func (e *GaveUpError) Unwrap() error { return e.Last }
 
 // ErrAllEnded: all runners ended before their term and were done (ExitStop).
-var ErrAllEnded = errors.New("all runners have ended, so nobody would work (onExit: stop)")
+var ErrAllEnded = errors.New("all runners have ended, so the term has no work left (onExit: stop)")
 
 var (
 	errReturned = errors.New("it returned before its term ended")

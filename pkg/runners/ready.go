@@ -83,11 +83,11 @@ func (s readySupervisor) Readiness(ctx context.Context, report func(error)) erro
 		if !tells {
 			continue
 		}
-		problems[at] = errors.New("has not said anything yet")
+		problems[at] = errors.New("has not reported yet")
 		wg.Go(func() {
 			err := r.Readiness(ctx, func(problem error) { reports <- news{at, problem} })
 			if err != nil {
-				s.Log.Warn("runner says no more whether it is ready", zap.String("runner", w.Name), zap.Error(err))
+				s.Log.Warn("runner stopped reporting its readiness; its last report stands", zap.String("runner", w.Name), zap.Error(err))
 			}
 		})
 	}

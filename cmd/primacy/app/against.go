@@ -12,7 +12,7 @@ import (
 // each change, and one for all that stays.
 func against(p *config.Plan, file string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "a member in which %s is in force, and that takes this up:\n", file)
+	fmt.Fprintf(&b, "a member with configuration %s in force that takes this one up:\n", file)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	line := func(verb, what, text string) { fmt.Fprintf(w, "%s\t%s\t%s\n", verb, what, text) }
 	for _, s := range p.Steps {

@@ -51,7 +51,7 @@ func (a *answers) heed(err error) {
 	case errors.Is(err, context.Canceled): // we cancelled it: no sign of an outage
 	case !a.away && silent > a.patience:
 		a.away = true
-		a.log.Warn("the API server does not answer; work stops in time but where it fails open",
+		a.log.Warn("the API server does not answer; work stops in time, except in elections that fail open",
 			zap.Time("since", a.since), zap.Duration("silent", silent), zap.Error(err))
 	}
 }

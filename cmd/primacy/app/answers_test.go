@@ -37,11 +37,11 @@ func TestAnswers(t *testing.T) {
 		{0, nil, ""},
 		{2 * time.Second, refused, ""},
 		{4 * time.Second, context.Canceled, ""},
-		{5 * time.Second, refused, "the API server does not answer; work stops in time but where it fails open"},
+		{5 * time.Second, refused, "the API server does not answer; work stops in time, except in elections that fail open"},
 		{6 * time.Second, refused, ""},
 		{9 * time.Second, nil, "the API server answers again"},
 		{10 * time.Second, refused, ""},
-		{13 * time.Second, refused, "the API server does not answer; work stops in time but where it fails open"},
+		{13 * time.Second, refused, "the API server does not answer; work stops in time, except in elections that fail open"},
 	} {
 		c.now, err = step.at, step.err
 		_, _ = rt.RoundTrip(nil) // what it returns is the tripper's

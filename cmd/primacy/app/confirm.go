@@ -47,7 +47,7 @@ func (c *confirmation) of(ctx context.Context, what string) error {
 	case c.yes:
 		return nil
 	case !c.ask:
-		return &usageError{fmt.Errorf("%s; nobody can be asked without a terminal, so nothing was changed (--yes goes on without asking, --dry-run only looks)", what)}
+		return &usageError{fmt.Errorf("%s; nothing was changed, since there is no terminal to ask at (give --yes to go on without asking, or --dry-run to look only)", what)}
 	}
 	if _, err := fmt.Fprintf(c.out, "%s. Go on? [y/N] ", what); err != nil {
 		return err

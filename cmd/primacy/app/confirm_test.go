@@ -22,7 +22,7 @@ func TestConfirmation(t *testing.T) {
 	}{
 		{"yes was given", confirmation{yes: true}, "", false, ""},
 		{"yes was given at a terminal", confirmation{yes: true, ask: true}, "", false, ""},
-		{"nobody is there", confirmation{}, "y\n", false, what + "; nobody can be asked without a terminal, so nothing was changed (--yes goes on without asking, --dry-run only looks)"},
+		{"nobody is there", confirmation{}, "y\n", false, what + "; nothing was changed, since there is no terminal to ask at (give --yes to go on without asking, or --dry-run to look only)"},
 		{"y", confirmation{ask: true}, "y\n", true, ""},
 		{"yes", confirmation{ask: true}, " YES \n", true, ""},
 		{"no", confirmation{ask: true}, "no\n", true, "nothing was changed"},

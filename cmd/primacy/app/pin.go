@@ -17,9 +17,9 @@ import (
 )
 
 const steerNeeds = `
-It needs list and watch on leases, and get, update and create on the group's ConfigMap. Where
-leadership will move or a warning stands it asks; without a terminal it wants --yes. With --config what
-is said goes by each election's policy, minHold and scope; without it, by the usual policy.`
+It needs list and watch on leases, and get, update and create on the group's ConfigMap. It asks
+before it moves leadership, and if there are warnings; without a terminal it needs --yes. With
+--config, its output uses each election's policy, minHold and scope; without it, the default policy.`
 
 func newPin() *cobra.Command {
 	var revision, member string

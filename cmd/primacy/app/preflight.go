@@ -174,14 +174,14 @@ func checkPermissions(ctx context.Context, c *cluster, i *insistence, needs, wis
 	}
 	switch {
 	case apierrors.IsForbidden(err):
-		log.Warn("this process may not ask what it may do; missing permissions will show later", zap.Error(err))
+		log.Warn("the API server refuses to say which permissions this process has; a missing one will show as an error later", zap.Error(err))
 		return nil
 	case err != nil:
 		return fmt.Errorf("ask the API server for permissions: %w", err)
 	case denied == "":
 		return nil
 	}
-	return fmt.Errorf("%s may not %s in namespace %s (grant it with a Role and a RoleBinding; manifests/rbac.yaml has them, and docs/revisions.md the ClusterRole for what is of the cluster)",
+	return fmt.Errorf("%s may not %s in namespace %s (grant it with a Role and a RoleBinding, see manifests/rbac.yaml; for cluster-wide objects with a ClusterRole, see docs/revisions.md)",
 		whoAmI(ctx, c), denied, c.namespace)
 }
 

@@ -131,7 +131,7 @@ func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
 			}
 		}
 		if waiting != "" {
-			log.Warn("some of what changed takes effect when this process is restarted", zap.String("waiting", waiting))
+			log.Warn("some changes take effect only when this process restarts", zap.String("waiting", waiting))
 		}
 	}
 	select {

@@ -83,7 +83,7 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 		return err
 	}
 	if stored.Mistakes != nil {
-		return fmt.Errorf("cannot start a rollout: what is stored cannot be believed: %s (a controller writes its status again; else correct configmap %s)", oneLine(stored.Mistakes), rollout.ObjectName(r.group))
+		return fmt.Errorf("cannot start a rollout: the stored rollout is invalid: %s (a controller repairs the status by itself; correct anything else in configmap %s)", oneLine(stored.Mistakes), rollout.ObjectName(r.group))
 	}
 	report, err := r.look(ctx)
 	if err != nil {
@@ -167,12 +167,12 @@ func stableOf(r status.Report, canary string) (string, error) {
 	}
 	switch len(leaders) {
 	case 0:
-		return "", &usageError{errors.New("which revision is the stable one? no election is led by another one than the canary (--stable names it)")}
+		return "", &usageError{errors.New("which revision is the stable one? no election is led by a revision other than the canary (name the stable revision with --stable)")}
 	case 1:
 		return leaders[0], nil
 	}
 	slices.Sort(leaders)
-	return "", &usageError{fmt.Errorf("which revision is the stable one? elections are led by %s (--stable names it)", strings.Join(leaders, ", "))}
+	return "", &usageError{fmt.Errorf("which revision is the stable one? elections are led by %s (name the stable revision with --stable)", strings.Join(leaders, ", "))}
 }
 
 // usualLease is the lease duration if no live session states one.

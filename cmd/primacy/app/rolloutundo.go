@@ -14,9 +14,9 @@ func newRolloutUndo() *cobra.Command {
 		Use:   "undo",
 		Short: "Go back to the revision before the last completed rollout, at once",
 		Long: `Go back to the revision that led before the last completed rollout: a rollout of its own,
-with one step, 100 %. Where its checks find failures it is paused, and not rolled back.
+with one step, 100 %. If its checks find failures, it pauses; it is not rolled back.
 
-A rollout that goes on is not undone but aborted.`,
+To go back from a rollout that is still going on, use abort.`,
 		Args: noArguments,
 	}
 	f := c.Flags()

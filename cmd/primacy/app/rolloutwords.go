@@ -41,8 +41,7 @@ func rolloutWords() []word {
 		{
 			use: "promote", short: "Go on to the next step without waiting",
 			long: `Go on to the next step without waiting any longer: for the time of a pause or of an
-analysis, or for elections that are on their way. With --full all steps but the last are
-passed.`,
+analysis, or for elections that are on their way. With --full, skip to the last step.`,
 			moves: passes, holds: unchanged, done: "goes on to the next step", full: &full,
 			obey: func(shown, now rollout.Plan) (rollout.Plan, error) { return now.PromotePast(shown) },
 		},
@@ -59,9 +58,9 @@ passed.`,
 		},
 		{
 			use: "abort", short: "Take every election back to the stable revision, at once",
-			long: `Take every election back to the stable revision, at once. This is one field, which each
-member obeys by itself: no controller needs to be alive, and the status of the rollout
-need not be readable. The canary is blocked from then on, until "retry".`,
+			long: `Take every election back to the stable revision, at once. An abort is one field that each
+member obeys by itself. It works without a live controller, and with an unreadable rollout
+status. The canary is blocked from then on, until "retry".`,
 			moves: goBack, holds: sameRollout, obey: alike(rollout.Plan.Abort), done: "is aborted: every election goes back",
 		},
 		{
@@ -120,7 +119,7 @@ func (w word) command() *cobra.Command {
 	}
 	all := false
 	if w.full != nil {
-		c.Flags().BoolVar(&all, "full", false, "pass all steps but the last")
+		c.Flags().BoolVar(&all, "full", false, "skip to the last step")
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		said := w

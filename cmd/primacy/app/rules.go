@@ -36,7 +36,7 @@ type rulebook struct {
 }
 
 // unseen is the note for people who gave no configuration.
-const unseen = "without --config nobody can see here which policy, minHold, scope or enabled: false an election has; what is said holds for those whose policy puts the preferred revision first"
+const unseen = "the API does not show policy, minHold, scope and enabled of elections; this output supposes a policy that puts the preferred revision first (give --config to use the real ones)"
 
 func rulebookOf(p *config.Process) rulebook {
 	b := rulebook{of: map[string]rules{}, scoped: map[string]rules{}}

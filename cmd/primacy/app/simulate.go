@@ -37,16 +37,16 @@ func newSimulate(a *additions) *cobra.Command {
 		Use:   "simulate -f FILE",
 		Short: "Show what happens to a configuration if a member dies, or the API is away",
 		Long: `Play a configuration with several members in virtual time, with the state machine of
-production, and show who leads what and when, how long nobody does, and how much is asked
-of the API. It needs no cluster and runs no runner.
+production, and show which member leads what and when, how long nobody leads, and how many
+requests the API gets. It needs no cluster and runs no runner.
 
-What happens is told in order: --kill, --api-away and --default, each with the --at that
-follows it. Without one it happens 10s after what was told before. 0s is when the group has
-settled: every election is led, and nobody wants to move.
+Give events in order: --kill, --api-away and --default, each followed by its --at. An event
+without --at happens 10s after the end of the event before it. 0s is when the group has
+settled: every election is led, and none is about to move.
 
-Writes and sights take 3 ms each, clocks run at one rate, and who is killed does not come
-back. Electors that are not Primacy's are not simulated. The same seed plays the same; other
-seeds begin at other moments between two renewals.
+Each write takes 3 ms, and so does each watch event. All clocks run at the same rate. A killed
+member does not come back. Electors that are not Primacy's are not simulated. The same seed
+gives the same result; other seeds begin at other moments between two renewals.
 
 Exit status: 0; 1 if two members were ever at work at once, or the configuration or the
 scenario is wrong; 2 for a mistake in the command line.`,
@@ -70,10 +70,10 @@ scenario is wrong; 2 for a mistake in the command line.`,
 	f.Var(s.events.flag(scenario.Kill), "kill", "kill the member m1, m2, ..., or leader: whoever leads most elections then")
 	f.Var(s.events.flag(scenario.APIAway), "api-away", "the API cannot be reached for that long")
 	f.Var(s.events.flag(scenario.Default), "default", "another revision becomes the default")
-	f.Var(s.events.at(), "at", "when what was told last happens")
+	f.Var(s.events.at(), "at", "the time of the event before this flag")
 	f.DurationVar(&s.length, "for", 2*time.Minute, "how long is played")
 	f.DurationVar(&s.stopTime, "stop-time", 0, "how long runners take to stop")
-	f.Uint64Var(&s.seed, "seed", 1, "what all chance follows from")
+	f.Uint64Var(&s.seed, "seed", 1, "the seed of all randomness")
 	f.StringVarP(&s.output, "output", "o", "text", "text or json")
 	return c
 }

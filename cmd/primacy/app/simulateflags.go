@@ -77,9 +77,9 @@ func (h *happenings) at() pflag.Value {
 		case err != nil:
 			return err
 		case len(h.list) == 0:
-			return errors.New("nothing was told that could happen then; --at comes after --kill, --api-away or --default")
+			return errors.New("--at has no event (put it after --kill, --api-away or --default)")
 		case h.timed:
-			return fmt.Errorf("%v has its time already; --at comes after what happens then", h.list[len(h.list)-1])
+			return fmt.Errorf("%v already has an --at (put --at after the event that it belongs to)", h.list[len(h.list)-1])
 		}
 		h.list[len(h.list)-1].At, h.timed = d, true
 		return nil

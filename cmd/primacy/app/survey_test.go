@@ -32,7 +32,7 @@ func TestValidateTellsAllAtOnce(t *testing.T) {
 		want           []string
 	}{
 		{"all stages", surveyed, []string{
-			"5:30: defaultRevision.configmap: is no kind of source of the preferred revision (did you mean configMap?)",
+			"5:30: defaultRevision.configmap: is not a known kind of revision source (did you mean configMap?)",
 			"8:3: elections[0].lok: unknown field (did you mean lock?)",
 			`9:9: elections[1].name: "B" is not a valid name (use lower-case letters, digits, dashes and dots; begin and end each part with a letter or digit)`,
 			`10:10: elections[1].range: want true or false, got "maybe"`,

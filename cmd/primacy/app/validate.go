@@ -24,15 +24,15 @@ func newValidate(a *additions) *cobra.Command {
 what its timings add up to: the outages that elections tolerate, how long takeovers take at
 worst, and what members ask of the API.
 
-With --against, show instead what a member would do that runs with that configuration and
-takes this one up: which elections would stop, be exchanged or left alone, and what waits for
-a restart. What such a member would refuse is a mistake.
+With --against, show instead what a member with that configuration in force would do with this
+one: which elections would stop, be exchanged or left alone, and what waits for a restart. Parts
+that the member would refuse are mistakes.
 
 Mistakes are printed as file:line:column: field: problem (hint), all at once, and the exit
-status is 1. Only these hide others until they are mended: what is no YAML, another apiVersion
-or kind, anchors, aliases and tags hide all else; any mistake in an election hides those in its
-runners and its policy, and so does one in the document's timing for all elections; and what
-fits together is looked at where each field can be read. --against is looked at last.`,
+status is 1. Some mistakes hide others until you correct them. Invalid YAML, another apiVersion
+or kind, anchors, aliases and tags hide all others. A mistake in an election hides those in its
+runners and its policy; one in the document's timing does so for all elections. Fields are
+checked against each other only if all of them can be read. --against is checked last.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if file == "" {

@@ -95,7 +95,7 @@ func (r *run) target(name, what string) *member {
 	m := r.crew.named(name)
 	switch {
 	case name == "":
-		r.event("no member runs that one could %s", what)
+		r.event("there is no running member to %s", what)
 	case m == nil:
 		r.event("there is no member %s to %s", view.Printable(name), what)
 	case m.phase != running:

@@ -42,7 +42,7 @@ func (p Progress) String() string {
 
 func (e *NotLeadingError) Error() string {
 	if e.Progress == Cut {
-		return fmt.Sprintf("election %s: %v any more, so a write was cut that was under way: %v (it may have been carried out: look before you write again)", e.Election, ErrNotLeading, e.Cause)
+		return fmt.Sprintf("election %s: %v any more, so a write under way was cut: %v (it may have been carried out: look before you write again)", e.Election, ErrNotLeading, e.Cause)
 	}
 	return fmt.Sprintf("election %s: %v, so the write was not sent (leave it to the leader, and try again only in a term of your own; fence.Ungated is for requests that need no leader)", e.Election, ErrNotLeading)
 }

@@ -259,7 +259,7 @@ func foreignFor(what string, seconds int32) act {
 			})
 		},
 		operator: func(ctx context.Context, tr *trial) error {
-			alarm := func() bool { return strings.Contains(tr.reports(), "too long a duration") }
+			alarm := func() bool { return strings.Contains(tr.reports(), "a duration too long") }
 			if err := tr.crew.await(ctx, tr.String()+": alarm", alarm); err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ func desc(name, help string) *prometheus.Desc {
 
 var (
 	leading    = desc("leading", "1 while this member leads: a term is on, valid, and not being stopped.")
-	jeopardy   = desc("jeopardy", "1 while this member leads, its renewals fail, and half of the outage that a term survives is over.")
+	jeopardy   = desc("jeopardy", "1 while this member leads but its renewals fail, and half of the outage that a term survives has passed.")
 	failopen   = desc("failing_open", "1 while this member leads only because of outage: failopen, so that another may lead as well.")
 	since      = desc("since_renewal_seconds", "Time since the last committed renewal of the present term was sent; only while this member leads.")
 	terms      = desc("terms_total", "Terms that this member has begun.")

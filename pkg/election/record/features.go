@@ -41,9 +41,9 @@ func (f Features) Clashes() (all []Clash) {
 		switch {
 		case !one.given:
 		case f.SharedWith != "":
-			all = append(all, Clash{one.field, fmt.Sprintf("%s cannot be kept on a lock that is shared with %s", one.what, f.SharedWith), oneOfTwo})
+			all = append(all, Clash{one.field, fmt.Sprintf("%s cannot be combined with a lock that is shared with %s", one.what, f.SharedWith), oneOfTwo})
 		case f.Migrates:
-			all = append(all, Clash{one.field, one.what + " cannot be kept while the lock is migrated", "finish the migration first"})
+			all = append(all, Clash{one.field, one.what + " cannot be combined with a migration of the lock", "finish the migration first"})
 		}
 		if one.given && f.Disabled {
 			all = append(all, Clash{one.field, "with enabled: false " + one.disabled, oneOfTwo})
@@ -61,11 +61,11 @@ func (f Features) SessionObstacle() string {
 	case f.SharedWith != "":
 		return "the electors that share the lock know nothing of sessions"
 	case f.Migrates:
-		return "a lock that is being migrated is renewed by itself"
+		return "a lock that is being migrated is renewed by its own record"
 	case f.Ranges:
 		return "ranges are made of the renewals of the lock itself"
 	case f.FailsOpen:
-		return "a session ends for all its elections alike, so none fails open by itself"
+		return "when a session ends, all its elections end, so none can fail open alone"
 	case t.LeaseDuration != of.LeaseDuration, t.RenewInterval != of.RenewInterval, t.Drift != of.Drift:
 		return "sessions are shared, so an election that they renew has no leaseDuration, renewInterval or drift of its own"
 	}

@@ -154,7 +154,7 @@ func (i *incarnation) note(line member.Log) {
 		detail := fmt.Sprint(fields.Fields["detail"])
 		i.p.w.note("%v: %s passes over %s, which did not take the lock", fields.Fields["election"], i.p.spec.Name, cmp.Or(i.p.w.nameOf(detail), detail))
 	case member.Leaving:
-		i.p.w.note("%s gives everything up: %v", i.p.spec.Name, fields.Fields["reason"])
+		i.p.w.note("%s stops its work and leaves: %v", i.p.spec.Name, fields.Fields["reason"])
 	}
 }
 

@@ -156,12 +156,12 @@ func (s *Scenario) checkEvent(e Event, before []Event) error {
 	case e.At < 0:
 		return fmt.Errorf("%v --at %v: before the beginning (0s is when the group has settled)", e, e.At)
 	case e.At >= s.For:
-		return fmt.Errorf("%v --at %v: nothing happens after the end at %v (give it an earlier --at, or a longer --for)", e, e.At, s.For)
+		return fmt.Errorf("%v --at %v: the play ends at %v (give it an earlier --at, or a longer --for)", e, e.At, s.For)
 	}
 	switch e.Kind {
 	case Kill:
 		if e.Member != Leader && !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Name == e.Member }) {
-			return fmt.Errorf("%v: there is no such member (the members are %s; %s is whoever leads most)", e, strings.Join(s.memberNames(), ", "), Leader)
+			return fmt.Errorf("%v: there is no such member (the members are %s; %s means the member that leads most elections)", e, strings.Join(s.memberNames(), ", "), Leader)
 		}
 		if e.Member != Leader && slices.ContainsFunc(before, func(o Event) bool { return o.Kind == Kill && o.Member == e.Member }) {
 			return fmt.Errorf("%v: it is killed already, and does not come back (name another member)", e)
@@ -186,7 +186,7 @@ func (s *Scenario) checkEvent(e Event, before []Event) error {
 		}
 	case Default:
 		if e.Revision == "" {
-			return errors.New("--default: no revision (name the one that becomes the default)")
+			return errors.New("--default: no revision (name the revision that becomes the default)")
 		}
 	default:
 		return fmt.Errorf("unknown event %v", e)

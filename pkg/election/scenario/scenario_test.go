@@ -153,13 +153,13 @@ func TestPlantedOverlapIsSeen(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	for want, change := range map[string]func(*Scenario){
 		"no elections": func(s *Scenario) { s.Elections = nil },
-		"0 members (from 1 to 100 can be simulated)":                                func(s *Scenario) { s.Members = nil },
-		"--for 0s (it must be more than 0":                                          func(s *Scenario) { s.For = 0 },
-		"--stop-time -1s (it must not be negative)":                                 func(s *Scenario) { s.StopTime = -time.Second },
-		"--kill m9: there is no such member (the members are m1, m2, m3; leader is": func(s *Scenario) { s.Events = []Event{{Kind: Kill, Member: "m9"}} },
-		"--kill m1 --at 3m0s: nothing happens after the end at 2m0s (give it an":    func(s *Scenario) { s.Events = []Event{{Kind: Kill, Member: "m1", At: 3 * time.Minute}} },
-		"--kill m1 --at -1s: before the beginning (0s is when":                      func(s *Scenario) { s.Events = []Event{{Kind: Kill, Member: "m1", At: -time.Second}} },
-		"--kill m1: it is killed already, and does not come back":                   func(s *Scenario) { s.Events = []Event{{Kind: Kill, Member: "m1"}, {Kind: Kill, Member: "m1"}} },
+		"0 members (from 1 to 100 can be simulated)":                                   func(s *Scenario) { s.Members = nil },
+		"--for 0s (it must be more than 0":                                             func(s *Scenario) { s.For = 0 },
+		"--stop-time -1s (it must not be negative)":                                    func(s *Scenario) { s.StopTime = -time.Second },
+		"--kill m9: there is no such member (the members are m1, m2, m3; leader means": func(s *Scenario) { s.Events = []Event{{Kind: Kill, Member: "m9"}} },
+		"--kill m1 --at 3m0s: the play ends at 2m0s (give it an":                       func(s *Scenario) { s.Events = []Event{{Kind: Kill, Member: "m1", At: 3 * time.Minute}} },
+		"--kill m1 --at -1s: before the beginning (0s is when":                         func(s *Scenario) { s.Events = []Event{{Kind: Kill, Member: "m1", At: -time.Second}} },
+		"--kill m1: it is killed already, and does not come back":                      func(s *Scenario) { s.Events = []Event{{Kind: Kill, Member: "m1"}, {Kind: Kill, Member: "m1"}} },
 		"--kill leader: there are only 1 members to kill (give more --members)": func(s *Scenario) {
 			s.Members = s.Members[:1]
 			s.Events = []Event{{Kind: Kill, Member: Leader}, {Kind: Kill, Member: Leader}}

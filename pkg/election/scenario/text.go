@@ -27,7 +27,7 @@ func (r *Result) WriteText(out io.Writer) error {
 		}
 		fmt.Fprintf(&b, "%s, revision %s, %s\n", m.Name, m.Revision, leads)
 	}
-	fmt.Fprintf(&b, "settled %v after the first start, with locks that were new; 0s is from there on\n\n", r.Settled)
+	fmt.Fprintf(&b, "settled %v after the first start, with new locks; 0s is that moment\n\n", r.Settled)
 	lines := slices.Concat(r.Timeline, r.stops(), r.leads(), []Line{{r.For, "the end" + r.open()}})
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.At, b.At) })
 	for _, l := range lines {
@@ -125,7 +125,7 @@ func (r *Result) writeSums(b *strings.Builder) {
 	}
 	_ = w.Flush() // a strings.Builder never fails to write
 	q := r.Requests
-	fmt.Fprintf(b, "\nrequests  %d in %v, %.2f per second: %d beats of sessions, %d renewals of records, %d writes to move, %d reads\n",
+	fmt.Fprintf(b, "\nrequests  %d in %v, %.2f per second: %d beats of sessions, %d renewals of records, %d writes that take, release or create locks, %d reads\n",
 		q.Total(), r.For, q.PerSecond, q.Beats, q.Renewals, q.Moves, q.Reads)
 	if len(r.Overlaps) == 0 {
 		fmt.Fprintln(b, "overlaps  none")
@@ -134,7 +134,7 @@ func (r *Result) writeSums(b *strings.Builder) {
 		fmt.Fprintf(b, "OVERLAP   %s: %s and %s were both at work for %v, from %v on\n", o.Election, o.Members[0], o.Members[1], o.For, o.At)
 	}
 	if r.Outlived > 0 {
-		fmt.Fprintf(b, "OUTLIVED  %d times work went on until its guard killed it\n", r.Outlived)
+		fmt.Fprintf(b, "OUTLIVED  %d times work ran until its guard killed it at the deadline\n", r.Outlived)
 	}
 }
 

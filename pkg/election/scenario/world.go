@@ -71,7 +71,7 @@ func (w *world) settle() error {
 	for until := int64(longest + 10*calm); ; {
 		at, ok := w.queue.next()
 		if !ok || at > until {
-			return errors.New("the elections do not come to rest: somebody moves again and again, or never leads (have a look at the timings with `primacy validate`)")
+			return errors.New("the elections do not settle: one keeps moving, or never gets a leader (check the timings with `primacy validate`)")
 		}
 		if rested := w.judge.changedAt + int64(calm); w.judge.allLed() && at > rested {
 			// A random moment between two renewals, so that seeds differ.
@@ -151,7 +151,7 @@ func (w *world) hint(revision string) string {
 			return ""
 		}
 	}
-	return "; no member has it, so nothing moves for its sake"
+	return "; no living member has this revision, so nothing moves"
 }
 
 // victim is the member of that name, or Leader, if it lives; nil for none.

@@ -34,7 +34,7 @@ type Realm struct {
 // Notes for people who may not list ConfigMaps.
 const (
 	deniedAll   = "elections whose locks are ConfigMaps are not shown: you may not list and watch configmaps in this namespace"
-	deniedOther = "of elections whose locks are ConfigMaps only those of the configuration are shown: you may not list and watch all configmaps in this namespace"
+	deniedOther = "elections whose locks are ConfigMaps are shown only if the configuration names them: you may not list and watch all configmaps in this namespace"
 )
 
 // part is one stream of a look, and what it has shown. The goroutine of Follow owns it.

@@ -262,17 +262,17 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 func (e *Election) throughSession(lock, session lock.Entry, now time.Time) {
 	r, s := lock.Record, session.Record
 	if s == nil || session.Version.UID != r.Mark.SessionUID {
-		e.State, e.Stale, e.Reason = Unowned, false, "the session of its holder is unknown; it is waited out"
+		e.State, e.Stale, e.Reason = Unowned, false, "its holder's session is unknown; members wait before they take the lock"
 		return
 	}
 	e.Renewed, e.Stale = s.Renewed, expired(s, now)
 	switch {
 	case s.Released(), s.Bound() && s.Holder != r.Holder:
-		e.State, e.Stale, e.Reason = Released, false, "the session of its holder has ended"
+		e.State, e.Stale, e.Reason = Released, false, "its holder's session has ended"
 	case s.Bound() && s.Member.HasDisowned(lock.Version.UID, r.Mark.Beat):
 		e.State, e.Stale, e.Reason = Released, false, "its holder could not write it, and disowned it"
 	case !s.Bound():
-		e.State, e.Stale, e.Reason = Unowned, false, "the session of its holder names nobody; it is waited out"
+		e.State, e.Stale, e.Reason = Unowned, false, "its holder's session names no member; members wait before they take the lock"
 	}
 }
 
@@ -283,7 +283,7 @@ func member(e lock.Entry, now time.Time) Member {
 		Renewed: r.Renewed, Since: r.Acquired, State: memberStateOf(r, now), Reason: cleanText(r.Unreadable),
 	}
 	if out.State == Unknown && out.Reason == "" {
-		out.Reason = "the session names no member that can be believed"
+		out.Reason = "the session does not credibly name its member"
 	}
 	if r.Bound() {
 		out.Duration = r.Mark.Duration

@@ -92,7 +92,7 @@ func TestConfigMapsThatAreNotSeen(t *testing.T) {
 	}{
 		{"all", listed(labelled), denied, nil, "a b", ""},
 		{"all and named", listed(labelled), listed(foreign), expected, "a b c", ""},
-		{"named alone", denied, listed(foreign), expected, "a c", "only those of the configuration"},
+		{"named alone", denied, listed(foreign), expected, "a c", "only if the configuration names them"},
 		{"none, but one configured", denied, denied, expected, "a", "you may not list and watch configmaps"},
 		{"none", denied, denied, nil, "a", "you may not list and watch configmaps"},
 		{"trouble", lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}, denied, nil, "outcome unknown", ""},

@@ -43,11 +43,11 @@ func stateOf(r *record.Record) (state State, reason string) {
 	case r.Holder != "" && !record.OurForm(r.Holder):
 		return Foreign, "an elector that is not Primacy holds the lock"
 	case r.Untouched():
-		return Waiting, "created empty; it is waited out"
+		return Waiting, "created empty; members wait before they take it"
 	case r.Unreadable != "":
 		return Corrupt, r.Unreadable
 	case r.Mark == nil:
-		return Unowned, "there is no mark of a member on it"
+		return Unowned, "no member's mark is on it"
 	}
 	return Unowned, "its mark belongs to another holder or term"
 }

@@ -117,9 +117,9 @@ func (b *bench) quiet() {
 }
 
 const (
-	trouble = "preferred revision cannot be read; the last one stays, and it is tried again"
+	trouble = "cannot read the preferred revision; keeping the last one, and retrying"
 	over    = "preferred revision can be read again"
-	refused = "preferred revision is none that a member can have; the last one stays until the ConfigMap is corrected"
+	refused = "the source's value is not a valid revision; keeping the last one until the ConfigMap is corrected"
 )
 
 func (b *bench) create(data map[string]string) {

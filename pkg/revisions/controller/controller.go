@@ -172,7 +172,7 @@ func (t *tenure) drive(ctx context.Context) error {
 
 // Errors that keep a controller from writing.
 var (
-	errBlind      = errors.New("the status of the rollout cannot be read and nobody knows it: nothing moves (abort takes every election to stable, retry begins anew: primacy rollout abort, primacy rollout retry)")
+	errBlind      = errors.New("cannot read the rollout's status, and know no earlier one: nothing moves (primacy rollout abort takes every election to stable; primacy rollout retry starts again)")
 	errSpecBroken = errors.New("what is stored of the rollout itself cannot be read, so it stays where it is (correct the key rollout of its ConfigMap)")
 	errDeposed    = errors.New("a controller of a later term is at work")
 )

@@ -164,7 +164,7 @@ func hearing(snippet string) (*zap.Logger, <-chan struct{}) {
 // join adds a member of the revision to the group.
 func (g *group) join(name, revision string) *member {
 	g.Helper()
-	log, mended := hearing("changed by another hand")
+	log, mended := hearing("edited or removed the rollout's status")
 	m := &member{group: g, name: name, revision: revision, fails: new(atomic.Pointer[string]), cut: new(atomic.Bool), mute: new(atomic.Bool), puts: new(atomic.Int64), mended: mended}
 	c := m.wired()
 	client := g.client(c)

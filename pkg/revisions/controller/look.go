@@ -116,7 +116,7 @@ func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out
 		return rollout.Next{}, err
 	}
 	if lost {
-		t.Log.Warn("the status of the rollout was changed by another hand, or taken away, and counted for nobody; it was written again")
+		t.Log.Warn("somebody edited or removed the rollout's status; members ignored that, and the controller wrote the status again")
 	}
 	t.tell(out)
 	return out, nil

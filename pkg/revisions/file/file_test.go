@@ -118,9 +118,9 @@ func (b *bench) replace(text string) {
 }
 
 const (
-	trouble = "preferred revision cannot be read; the last one stays, and it is tried again"
+	trouble = "cannot read the preferred revision; keeping the last one, and retrying"
 	over    = "preferred revision can be read again"
-	refused = "preferred revision is none that a member can have; the last one stays until the file is corrected"
+	refused = "the source's value is not a valid revision; keeping the last one until the file is corrected"
 	nothing = "last=none, so nothing moves"
 )
 

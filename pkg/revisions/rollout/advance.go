@@ -217,7 +217,7 @@ func (l *look) complete() {
 	case !synced(byDefault) || byDefault.Revision != l.spec.Canary:
 		l.st.Message = fmt.Sprintf("promoted; complete once the default source says %s (it says %v)", l.spec.Canary, byDefault)
 	case len(l.seen.Divided) > 0:
-		l.st.Message = fmt.Sprintf("promoted; %s and %d more do not see the same preference yet", l.seen.Divided[0], len(l.seen.Divided)-1)
+		l.st.Message = "promoted; waiting for " + firstOf(l.seen.Divided) + " to see the same preference"
 	default:
 		l.st.Phase, l.st.Message = Complete, "complete: the default source says "+l.spec.Canary
 		l.st.Reach, l.st.Moving, l.st.Absent = Reach{}, nil, nil
@@ -236,6 +236,14 @@ func (l *look) at(what string) string {
 
 func (l *look) progress() string {
 	return fmt.Sprintf("%d on their way, %d wait for their turn, %d without a ready member of %s", len(l.st.Moving), l.waiting, len(l.st.Absent), l.spec.Canary)
+}
+
+// firstOf returns the first name, and how many more there are.
+func firstOf(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
 // wakeAt asks to be woken at the first whole millisecond that is not before t.

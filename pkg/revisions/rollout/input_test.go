@@ -139,7 +139,7 @@ func TestEditedStatus(t *testing.T) {
 			t.Fatalf("%q is not in %s", edit[0], status)
 		}
 		_, err := Read(data, Plan{})
-		if err == nil || !strings.Contains(err.Error(), "status:") || !strings.Contains(err.Error(), ": checksum: does not belong to what is written here (a status is written by the controller only") {
+		if err == nil || !strings.Contains(err.Error(), "status:") || !strings.Contains(err.Error(), ": checksum: does not belong to what is written here (only the controller may write the status") {
 			t.Errorf("%s: %v", edit[1], err)
 		}
 	}
@@ -157,9 +157,9 @@ func TestListsInOrder(t *testing.T) {
 		want  string // empty for none
 	}{
 		{Reach{Names: []string{"a", "b"}, UpTo: 1, Except: []string{"a", "b"}}, ""},
-		{Reach{Names: []string{"b", "a"}}, `status:12:11: reach.names[1]: "a" comes after "b" (a status is written by the controller only; it counts for nobody until that has written it again)`},
-		{Reach{UpTo: 1, Except: []string{"a", "c", "b"}}, `status:14:11: reach.except[2]: "b" comes after "c" (a status is written`},
-		{Reach{Names: []string{"a", "a"}}, `status:12:11: reach.names[1]: "a" is given twice (a status is written`},
+		{Reach{Names: []string{"b", "a"}}, `status:12:11: reach.names[1]: "a" comes after "b" (only the controller may write the status; it is ignored until the controller has written it again)`},
+		{Reach{UpTo: 1, Except: []string{"a", "c", "b"}}, `status:14:11: reach.except[2]: "b" comes after "c" (only the controller may write`},
+		{Reach{Names: []string{"a", "a"}}, `status:12:11: reach.names[1]: "a" is given twice (only the controller may write`},
 	} {
 		p := planOf(Progressing)
 		p.Status.Reach = tt.reach
@@ -310,7 +310,7 @@ func TestWordsRefuse(t *testing.T) {
 	unbelieved.Unreadable = []string{KeyStatus}
 	for _, word := range []func(Plan) (Plan, error){Plan.PromoteStep, Plan.PromoteFull, func(p Plan) (Plan, error) { return p.PromotePast(p) }} {
 		_, err = word(unbelieved)
-		fails(err, "cannot promote: the status of the rollout cannot be believed")
+		fails(err, "cannot promote: the rollout's status is unreadable or was edited by hand")
 	}
 	for _, phase := range phases {
 		_, err = planOf(phase).Resume()

@@ -253,7 +253,7 @@ func (s *Status) mistakes() strict.Errors {
 	return f.errs
 }
 
-const controllersOnly = "a status is written by the controller only; it counts for nobody until that has written it again"
+const controllersOnly = "only the controller may write the status; it is ignored until the controller has written it again"
 
 // inOrder reports names out of order: Reach.Has would not find them.
 func (f *findings) inOrder(field string, names []string) {

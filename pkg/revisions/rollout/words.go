@@ -111,9 +111,9 @@ func (p Plan) promote(what func() (Promote, error)) (Plan, error) {
 	return p.say(func(s *Spec) error {
 		switch phase := p.Phase(); {
 		case phase == Pending && p.unreadable(KeyStatus):
-			return &Refused{"promote", "the status of the rollout cannot be believed", "its controller writes it again; primacy rollout abort and retry work without it"}
+			return &Refused{"promote", "the rollout's status is unreadable or was edited by hand", "its controller writes it again; primacy rollout abort and retry work without it"}
 		case phase == Pending:
-			return &Refused{"promote", "no controller has taken the rollout up", "see that members run: primacy status"}
+			return &Refused{"promote", "no controller has begun the rollout", "see that members run: primacy status"}
 		case phase == Degraded:
 			return &Refused{"promote", "failures paused the rollout", "primacy rollout retry goes on in spite of them"}
 		case phase.Blocks(), phase == Promoted, phase == Complete:

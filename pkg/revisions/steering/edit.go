@@ -68,7 +68,7 @@ func (s Stored) broken() map[string]bool {
 func (s Stored) Readable(key string) bool { return !s.broken()[key] }
 
 // ErrContended: others changed the plan before us each time.
-var ErrContended = errors.New("pins and rollout are changed by others all the time (try again)")
+var ErrContended = errors.New("others kept changing pins and rollout at the same time (try again)")
 
 // tries is how often Edit tries again after others wrote.
 const tries = 20

@@ -70,7 +70,7 @@ func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) e
 	wg.Go(func() {
 		err := s.byDefault.Watch(ctx, func(p election.Preference) { s.see(func(x *Sight) { x.Default = p }) })
 		if err != nil {
-			s.log.Error("source of the default revision gave up; what it said last stays", zap.Error(err))
+			s.log.Error("source of the default revision failed for good; keeping its last value", zap.Error(err))
 		}
 	})
 	l := &listener{Source: s}
@@ -184,7 +184,7 @@ func (l *listener) note(err error) {
 	l.gauge.Kept(revisions.ContentRefused)
 	if text := err.Error(); text != l.mistakes {
 		l.mistakes = text
-		l.log.Warn("pins or rollout are malformed; what they said last stays, and without that nothing moves, until the ConfigMap is corrected", zap.Error(err))
+		l.log.Warn("pins or rollout are malformed; keeping the last good ones (without any, nothing moves) until the ConfigMap is corrected", zap.Error(err))
 	}
 }
 
@@ -196,7 +196,7 @@ func (l *listener) Unreadable(kind string, err error) {
 		return
 	}
 	l.silence = kind
-	l.log.Warn("pins and rollout cannot be read; what they said last stays, without that nothing moves, and it is tried again", zap.Error(err))
+	l.log.Warn("cannot read pins and rollout; keeping the last ones (without any, nothing moves), and retrying", zap.Error(err))
 }
 
 // Readable implements object.Listener.

@@ -153,7 +153,7 @@ func TestDefaultGivesUp(t *testing.T) {
 	b.byDefault <- blue
 	b.next(want{"a": blue})
 	b.giveUp <- errors.New("planted")
-	b.says("source of the default revision gave up; what it said last stays: planted")
+	b.says("source of the default revision failed for good; keeping its last value: planted")
 	b.edit(t, pin("a", "green"))
 	b.says(changed)
 	b.next(want{"a": green, "b": blue})

@@ -101,7 +101,7 @@ func CheckConfinement(node *yaml.Node, user *User, limits Limits) (errs strict.E
 	if user != nil {
 		checkUser(*user, fail)
 	} else if err := deadman.CanKill(); err != nil {
-		fail("", "no program can be run by this process: "+err.Error(),
+		fail("", "cannot run programs: "+err.Error(),
 			"give it CAP_KILL as well, or take CAP_SETUID from it (securityContext.capabilities)")
 	}
 	if n := limits.OpenFiles; n != 0 && n < leastFiles {

@@ -215,7 +215,7 @@ func (l *Limited) report() {
 	l.dropped = dropped{}
 	l.mu.Unlock()
 	if d.lines+d.bytes > 0 {
-		l.log.Warn("output dropped: it comes faster than it may be logged",
+		l.log.Warn("output dropped: it exceeds the log rate",
 			zap.Int("lines", d.lines), zap.Int("bytes", d.bytes),
 			zap.Int("linesPerSecond", l.rate.Lines), zap.Int("bytesPerSecond", l.rate.Bytes))
 	}

@@ -51,7 +51,7 @@ type Status struct {
 func (s Status) String() string {
 	switch {
 	case s.lost:
-		return "was killed since its supervisor had ended"
+		return "was killed because its supervisor had ended"
 	case s.wait.Signaled() && s.wait.CoreDump():
 		return "was ended by signal " + s.wait.Signal().String() + " (core dumped)"
 	case s.wait.Signaled():

@@ -236,7 +236,7 @@ func (p *Process) hear() error {
 	case r.n != 0:
 		return syscall.Errno(r.n)
 	}
-	return errors.New("its supervisor could not start it, and says why in standard error")
+	return errors.New("its supervisor could not start it (see standard error for the reason)")
 }
 
 var errLost = errors.New("its supervisor is gone")

@@ -236,7 +236,7 @@ func TestProgramsNeedCapKill(t *testing.T) {
 		return
 	}
 	_, err := decode(t, "{name: w, exec: {command: [a]}}", runners.Env{StopGrace: time.Second})
-	want := "1:17: exec: no program can be run by this process: it may change users (CAP_SETUID) but not signal them (CAP_KILL)"
+	want := "1:17: exec: cannot run programs: this process has CAP_SETUID but not CAP_KILL"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}

@@ -32,7 +32,7 @@ func desc(name, help string, more ...string) *prometheus.Desc {
 }
 
 var (
-	running     = desc("running", "1 while a run of it is on.")
+	running     = desc("running", "1 while the runner runs.")
 	starts      = desc("starts_total", "Runs that were begun.")
 	failures    = desc("failures_total", "Runs that ended before they were told to, by the reason: returned (without an error), error, panic, deadline (the term was not extended).", "reason")
 	restartWait = desc("restart_wait_seconds", "How long it waits at present before it is run again; 0 while it does not wait.")

@@ -152,7 +152,7 @@ func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
 	errs = append(errs, b.Env.Check(node)...)
 	for i, v := range b.Env {
 		if strings.HasPrefix(v.Name, "PLUGIN_") {
-			fail(fmt.Sprintf("env[%d].name", i), v.Name+" is among the names by which a plugin is told how to be one", "choose one that does not begin with PLUGIN_")
+			fail(fmt.Sprintf("env[%d].name", i), v.Name+" is reserved: go-plugin passes its own settings in such variables", "choose one that does not begin with PLUGIN_")
 		}
 	}
 	errs = append(errs, child.CheckConfinement(node, b.User, b.Limits)...)

@@ -68,7 +68,7 @@ func TestDecodeRefuses(t *testing.T) {
 	other := `"` + strings.Repeat("0", 64) + `"`
 	for block, want := range map[string]string{
 		"{sha256: " + other + "}": "plugin.name: is missing",
-		"{name: garbage, sha256: " + hash + ", env: [{name: PLUGIN_MIN_PORT, value: x}]}": "plugin.env[0].name: PLUGIN_MIN_PORT is among the names",
+		"{name: garbage, sha256: " + hash + ", env: [{name: PLUGIN_MIN_PORT, value: x}]}": "plugin.env[0].name: PLUGIN_MIN_PORT is reserved",
 		"{name: garbage}":             "plugin.sha256: is missing",
 		`{name: garbage, sha256: ""}`: "plugin.sha256: is not a sha256",
 		"{name: garbage, sha256: " + strings.ToUpper(hash) + "}":                        "plugin.sha256: is not a sha256",

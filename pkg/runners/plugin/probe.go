@@ -71,7 +71,7 @@ func (p Plugin) probe(stop context.Context, ask func(context.Context, protocol.R
 	killing.Wait()
 	switch {
 	case err != nil && stop.Err() != nil:
-		return d, fmt.Errorf("plugin %s was not asked to the end: %w", name, context.Cause(stop))
+		return d, fmt.Errorf("plugin %s: the check was interrupted: %w", name, context.Cause(stop))
 	case errors.Is(err, deadman.ErrLate), errors.Is(err, deadman.ErrStopped), ctx.Err() != nil:
 		return d, fmt.Errorf("plugin %s said nothing for %v and was killed", name, probeFor)
 	}

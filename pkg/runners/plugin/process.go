@@ -102,7 +102,7 @@ func (p *process) close() {
 // longestHandshake bounds the first line that a plugin prints.
 const longestHandshake = 16 << 10
 
-var errHandshake = errors.New("it begins with a line that has no end")
+var errHandshake = errors.New("the first line of its output is too long to be a handshake")
 
 // copyLine copies one line, and reads no byte beyond it.
 func copyLine(to io.Writer, from io.Reader) error {

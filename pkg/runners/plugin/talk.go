@@ -108,7 +108,7 @@ func (t *talk) hear(stream protocol.Runner_RunClient, to *child.Limited) error {
 		e, err := stream.Recv()
 		if err != nil {
 			if errors.Is(err, io.EOF) {
-				err = errors.New("it hung up without a word")
+				err = errors.New("it closed the connection without giving a reason")
 			}
 			if status.Code(err) == codes.ResourceExhausted { // the signal that follows would hide it
 				t.said = true

@@ -128,9 +128,9 @@ func (p *decoder) beat(a map[string]string) {
 	_, marked := a[HolderAnnotation]
 	switch {
 	case found && !session:
-		p.check(BeatAnnotation, fmt.Errorf("stands without %s", MemberAnnotation))
+		p.check(BeatAnnotation, fmt.Errorf("is there, but %s is missing", MemberAnnotation))
 	case found && !marked:
-		p.check(BeatAnnotation, fmt.Errorf("stands without %s", HolderAnnotation))
+		p.check(BeatAnnotation, fmt.Errorf("is there, but %s is missing", HolderAnnotation))
 	case !found && session && marked:
 		p.check(BeatAnnotation, errors.New("is missing"))
 	}

@@ -23,7 +23,7 @@ func Difference(sent, stored Object) string {
 		{"a field", a.Problem == b.Problem},
 	} {
 		if !f.same {
-			return f.name + " is another one"
+			return f.name + " differs"
 		}
 	}
 	if d := difference("annotation", ownAnnotations, sent.Annotations, stored.Annotations); d != "" {
@@ -42,7 +42,7 @@ func difference(what string, keys []string, sent, stored map[string]string) stri
 		case !wanted && found:
 			return fmt.Sprintf("%s %s is new", what, key)
 		case was != is:
-			return fmt.Sprintf("%s %s is another one", what, key)
+			return fmt.Sprintf("%s %s differs", what, key)
 		}
 	}
 	return ""

@@ -190,13 +190,13 @@ func TestUnreadable(t *testing.T) {
 		`primacy.dev/handover-to: "\xff" is not valid UTF-8`:                      annotate(codec.HandoverAnnotation, "\xff"),
 		`primacy.dev/member: no identity`:                                         annotate(codec.MemberAnnotation, `{}`),
 		`primacy.dev/member: location: unknown location "moon"`:                   annotate(codec.MemberAnnotation, `{"identity":"a","location":"moon"}`),
-		`primacy.dev/beat: stands without primacy.dev/member`:                     annotate(codec.BeatAnnotation, `1`),
+		`primacy.dev/beat: is there, but primacy.dev/member is missing`:           annotate(codec.BeatAnnotation, `1`),
 		`primacy.dev/beat: is missing`:                                            annotate(codec.MemberAnnotation, `{"identity":"a"}`),
-		`primacy.dev/beat: stands without primacy.dev/holder`: func(o *codec.Object) {
+		`primacy.dev/beat: is there, but primacy.dev/holder is missing`: func(o *codec.Object) {
 			delete(o.Annotations, codec.HolderAnnotation)
 			o.Annotations[codec.MemberAnnotation], o.Annotations[codec.BeatAnnotation] = `{"identity":"a"}`, "1"
 		},
-		`primacy.dev/election: "two words" is no label's value: letters, digits, and '-', '_', '.' between them`: func(o *codec.Object) {
+		`primacy.dev/election: "two words" is not a valid label value: it needs letters and digits, with '-', '_' and '.' only between them`: func(o *codec.Object) {
 			o.Labels = map[string]string{lock.ElectionLabel: "two words", lock.GroupLabel: "edge"}
 		},
 		`duration: -1 s is not from 1s to 8784h0m0s`:          func(o *codec.Object) { o.Fields.DurationSeconds = -1 },

@@ -116,7 +116,7 @@ func checkLabel(s string) error {
 	for i := range len(s) {
 		inner := i > 0 && i < len(s)-1
 		if !alphanumeric(s[i]) && !(inner && strings.IndexByte("-_.", s[i]) >= 0) {
-			return fmt.Errorf("%s is no label's value: letters, digits, and '-', '_', '.' between them", quote(s))
+			return fmt.Errorf("%s is not a valid label value: it needs letters and digits, with '-', '_' and '.' only between them", quote(s))
 		}
 	}
 	return nil

@@ -121,9 +121,9 @@ func (k ReportKind) String() string {
 	case ForeignHolder:
 		return "foreign holder"
 	case ForeignTooLong:
-		return "foreign holder with too long a duration"
+		return "foreign holder with a duration too long to wait out"
 	case Divided:
-		return "different preference"
+		return "better member sees another preference"
 	}
 	return fmt.Sprintf("ReportKind(%d)", int(k))
 }
@@ -144,7 +144,7 @@ type Reason string
 const (
 	ReasonTaken     Reason = "lock taken"
 	ReasonClaimed   Reason = "lock claimed from a foreign holder"
-	ReasonYielded   Reason = "preferred revision is another's"
+	ReasonYielded   Reason = "another revision is preferred"
 	ReasonExpired   Reason = "not renewed in time"
 	ReasonLost      Reason = "lock lost to another holder"
 	ReasonDeleted   Reason = "lock object deleted or recreated"
@@ -153,15 +153,15 @@ const (
 	ReasonFailed    Reason = "runners failed"
 	ReasonShutdown  Reason = "member is leaving"
 	ReasonPaused    Reason = "paused"
-	ReasonOuterLost Reason = "the lock that is migrated from was lost"
-	ReasonWaits     Reason = "the lock that is migrated to is another's for long"
+	ReasonOuterLost Reason = "lost the lock that we migrate from"
+	ReasonWaits     Reason = "another holder keeps the lock that we migrate to"
 	ReasonRemoved   Reason = "election removed"
 	ReasonExchanged Reason = "election exchanged"
 	ReasonSession   Reason = "session ended"
 	ReasonBlind     Reason = "the session's own beats are not seen"
-	ReasonHeldOn    Reason = "a lock was kept without work on it"
+	ReasonHeldOn    Reason = "session kept a lock without work on it"
 	ReasonRestored  Reason = "store was restored to an earlier state"
 	ReasonReleased  Reason = "released"
 	ReasonAbandoned Reason = "claim left to expire"
-	ReasonNotHeld   Reason = "nothing held any more"
+	ReasonNotHeld   Reason = "lock no longer held"
 )

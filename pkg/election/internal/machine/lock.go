@@ -180,7 +180,7 @@ func ownerless(r *record.Record) string {
 	case r.Untouched():
 		return "just created"
 	case r.Mark == nil:
-		return fmt.Sprintf("holder %q without a mark of ours", r.Holder)
+		return fmt.Sprintf("holder %q, and no mark of ours", r.Holder)
 	case r.Bound():
 		return fmt.Sprintf("holder %q, whose session %q is unknown", r.Holder, r.Mark.Session)
 	}

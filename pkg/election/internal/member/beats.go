@@ -113,7 +113,7 @@ func (m *Member) sawBeat(e lock.Entry) {
 		return
 	}
 	if m.sight.dims(m.now, m.reach(), m.cfg.Timing) {
-		m.blind("our own beats come back too late, again and again")
+		m.blind("the watch repeatedly shows our own beats too late")
 	}
 	if m.silent() {
 		m.soundSince = m.now

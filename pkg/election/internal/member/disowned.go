@@ -61,7 +61,7 @@ func (m *Member) tendDisowned() {
 		}
 	}
 	if listed > 0 && m.view.Older || bytes > maxListed {
-		m.log.Warn("a lock that this member holds cannot be released; its session ends instead", zap.Bool("membersOfAnEarlierVersion", m.view.Older))
+		m.log.Warn("cannot release a lock that this member holds; ending the session instead", zap.Bool("membersOfAnEarlierVersion", m.view.Older))
 		m.ending = machine.ReasonHeldOn
 	}
 }

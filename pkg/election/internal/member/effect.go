@@ -165,9 +165,9 @@ const (
 	// Leaving: this member gives up everything; the field reason says why.
 	Leaving = "leaving"
 	// Stray: we release a lock that a late write took after its election had been given up.
-	Stray = "releasing a lock of an election that this member does not take part in"
+	Stray = "releasing a lock that a late write took after its election had been removed"
 	// Disowns: we leave locks to others because we can neither release nor use them.
-	Disowns = "locks that this member holds can be neither released nor used; they are left to whoever can write them (is there a policy on these objects?)"
+	Disowns = "this member can neither release nor use some of its locks; it leaves them to members that can write them (does a policy block writes to these objects?)"
 	// Silent: we begin the realm's own watch anew.
-	Silent = "the watch is silent although our own beats should show; it is begun anew, until it shows something"
+	Silent = "the watch is silent although it should show our own beats; restarting it until it shows changes again"
 )

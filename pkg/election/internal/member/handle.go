@@ -170,7 +170,7 @@ func (m *Member) start(c *contest, a machine.Start) {
 	token, deadline := a.Token, a.Deadline
 	if c.outer != nil {
 		if c.outer.state.Role != machine.Leading {
-			panic(fmt.Sprintf("election %s: a term begins while the lock that is migrated from is not held", c.name()))
+			panic(fmt.Sprintf("election %s: a term begins although this member does not hold the migration's old lock", c.name()))
 		}
 		token, deadline = max(token, c.outer.state.Term.Token), min(deadline, c.outer.state.Term.Deadline)
 	}
@@ -195,7 +195,7 @@ func (m *Member) returned(in Returned) {
 	c.working = false
 	if c.state.Role == machine.Leading {
 		// The runner stopped by itself. The machine gives the term up; its Stop finds no work any more.
-		log.Warn("runner returned during its term; the term is given up", zap.Error(in.Err))
+		log.Warn("runner returned during its term; giving up the term", zap.Error(in.Err))
 		m.handle(c, machine.RunnersFailed{})
 		return
 	}
@@ -212,7 +212,7 @@ func (m *Member) report(c *contest, a machine.Report) {
 	}
 	log := m.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)))
 	if c.inner != nil {
-		log.Info("lock that is migrated from: "+a.Role.String(), zap.String("reason", string(a.Reason)))
+		log.Info("old lock of the migration: "+a.Role.String(), zap.String("reason", string(a.Reason)))
 		return
 	}
 	fields := []zap.Field{zap.String("reason", string(a.Reason))}

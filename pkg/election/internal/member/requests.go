@@ -78,7 +78,7 @@ func (m *Member) answered(in Answered) {
 
 // refusal answers a passed write as the store would: while it waited, somebody else was faster.
 func refusal(a asked) answer {
-	err := fmt.Errorf("%s: seen to be another version: %w", a.name, lock.ErrConflict)
+	err := fmt.Errorf("%s: the object has another version by now: %w", a.name, lock.ErrConflict)
 	return answer{err: err, outcome: lock.OutcomeOf(err)}
 }
 

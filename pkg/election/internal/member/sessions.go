@@ -19,7 +19,7 @@ func (m *Member) tendSession() {
 	if at := m.own.ProvenAt(); at != m.provenAt {
 		m.provenAt = at
 		if at > m.now {
-			m.log.Info("an earlier session of this host did not end by itself: its member crashed, or could not reach the API for as long as it lasts; until it has proven itself no leadership moves to this member for its rank",
+			m.log.Info("an earlier session of this host expired: its member crashed, or lost the API server for a leaseDuration; until this member has run for long enough, no leadership moves to it because of its rank",
 				zap.Duration("for", at.Sub(m.now)))
 		}
 	}
@@ -41,7 +41,7 @@ func (m *Member) tendSession() {
 		m.leave(machine.ReasonSession)
 	}
 	if m.leaving != "" && len(m.contests.all) == 0 && !m.own.Over() && m.now >= m.giveUpAt {
-		m.log.Warn("the session could not be ended in time; it will expire", zap.String("session", m.own.Name()))
+		m.log.Warn("could not end the session in time; it will expire", zap.String("session", m.own.Name()))
 		m.own.Abandon()
 	}
 }

@@ -65,7 +65,7 @@ func (m *Member) tendSight() {
 		return
 	}
 	m.sightNext = m.now.Add(lease)
-	m.blind("our own beats are not seen")
+	m.blind("the watch does not show our own beats")
 	if m.ending != "" {
 		m.leave(m.ending)
 	}
@@ -81,7 +81,7 @@ func (m *Member) blind(why string) {
 		m.dim(why)
 		return
 	}
-	m.log.Warn(why + "; the session is given up, and the member comes back under a new identity (is the API server, or the network to it, overloaded?)")
+	m.log.Warn(why + "; giving up the session and coming back under a new identity (is the API server, or the network to it, overloaded?)")
 	m.ending = machine.ReasonBlind // leaving touches every contest, so it waits for attend
 }
 
@@ -92,7 +92,7 @@ func (m *Member) dim(why string) {
 	for _, c := range m.contests.all {
 		if c.holdsThroughSession() && c.outer == nil && c.state.Role != machine.Leading && !m.dimmed.has(c) {
 			if len(m.dimmed.list) == 0 {
-				m.log.Warn(why + "; elections whose terms do not fail open are left to others (is the API server, or the network to it, overloaded?)")
+				m.log.Warn(why + "; leaving elections that do not fail open to others (is the API server, or the network to it, overloaded?)")
 			}
 			m.dimmed.add(c)
 			m.handle(c, machine.Paused{Reason: machine.ReasonBlind})

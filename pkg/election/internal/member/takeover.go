@@ -46,9 +46,9 @@ func (m *Member) takeover(c *contest) *takeover {
 	case machine.Other:
 		t.from, t.why = rec.Holder, "it did not renew in time"
 	case machine.Foreign:
-		t.from, t.why = rec.Holder, "an elector that is not ours, claimed from"
+		t.from, t.why = rec.Holder, "claimed from a foreign elector"
 	case machine.Unowned:
-		t.from, t.why = rec.Holder, "the lock had no known owner, and was waited out"
+		t.from, t.why = rec.Holder, "the lock had no known owner, and the wait is over"
 	}
 	if t.from == "" {
 		return nil

@@ -49,11 +49,11 @@ func (t *troubles) note(what, name string, err error) {
 	is.failing[name], is.concerned[name] = true, true
 	if kind := lock.Kind(err); !is.told[kind] {
 		is.told[kind] = true
-		t.log.Warn("failing; it is tried again", zap.String("operation", what), zap.String("object", name), zap.Error(err))
+		t.log.Warn("failing; retrying", zap.String("operation", what), zap.String("object", name), zap.Error(err))
 	}
 	if len(is.concerned) >= is.summary {
 		is.summary *= 10
-		t.log.Warn("failing for many objects; they are tried again", zap.String("operation", what), zap.Int("objects", len(is.concerned)))
+		t.log.Warn("failing for many objects; retrying", zap.String("operation", what), zap.Int("objects", len(is.concerned)))
 	}
 }
 

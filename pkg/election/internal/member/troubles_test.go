@@ -35,13 +35,13 @@ func TestTroublesAreToldOnce(t *testing.T) {
 			trouble.note("write", fmt.Sprint("e", i), down(1000*round+i))
 		}
 	}
-	want("failing; it is tried again e0 <nil>",
-		"failing for many objects; they are tried again <nil> 10",
-		"failing for many objects; they are tried again <nil> 100")
+	want("failing; retrying e0 <nil>",
+		"failing for many objects; retrying <nil> 10",
+		"failing for many objects; retrying <nil> 100")
 	trouble.note("write", "e7", lock.ErrDenied)
-	want("failing; it is tried again e7 <nil>")
+	want("failing; retrying e7 <nil>")
 	trouble.note("read", "e7", down(1))
-	want("failing; it is tried again e7 <nil>")
+	want("failing; retrying e7 <nil>")
 	trouble.note("read", "e7", nil)
 	want("recovered e7 1")
 	for i := range 149 {
@@ -52,5 +52,5 @@ func TestTroublesAreToldOnce(t *testing.T) {
 	want()
 	trouble.note("write", "e1", down(1))
 	trouble.note("write", "e1", nil)
-	want("failing; it is tried again e1 <nil>", "recovered e1 1")
+	want("failing; retrying e1 <nil>", "recovered e1 1")
 }

@@ -133,7 +133,7 @@ func (m *Member) compare() {
 	m.unlike.known = slices.DeleteFunc(m.unlike.known, func(n noted) bool {
 		gone := !slices.ContainsFunc(found, func(f session.Difference) bool { return is(f)(n) })
 		if gone {
-			m.log.Info("members differ no more", about(n.Difference)...)
+			m.log.Info("members agree again", about(n.Difference)...)
 		}
 		return gone
 	})
@@ -149,7 +149,7 @@ func (m *Member) tendUnlike() {
 		case n.warned:
 		case m.now >= at:
 			n.warned = true
-			m.log.Warn("members differ in what they should have alike (give them the same configuration and version, or groups and locks of their own); until then each waits by the longer", about(n.Difference)...)
+			m.log.Warn("members differ in settings that should be the same (give them the same configuration and version, or separate groups and locks); until then each waits for the longer lease and the larger drift", about(n.Difference)...)
 		case m.unlike.next == 0 || at < m.unlike.next:
 			m.unlike.next = at
 		}

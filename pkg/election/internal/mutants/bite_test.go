@@ -70,8 +70,8 @@ func TestStaleRows(t *testing.T) {
 		spot func(*row)
 		want string
 	}{
-		{"the code has moved on", func(r *row) { r.old = "breaks := minusOne" }, "0 times what the mutant replaces"},
-		{"more than one place", func(r *row) { r.old = "err != nil" }, "times what the mutant replaces, want once"},
+		{"the code has moved on", func(r *row) { r.old = "breaks := minusOne" }, "the mutant replaces 0 times"},
+		{"more than one place", func(r *row) { r.old = "err != nil" }, "times, want once"},
 		{"nothing changes", func(r *row) { r.new = r.old }, "changes nothing"},
 		{"no such file", func(r *row) { r.file = "pkg/election/internal/follow/none.go" }, "no such file"},
 		{"no such test", func(r *row) { r.test = "TestThatIsNot" }, "has no TestThatIsNot"},

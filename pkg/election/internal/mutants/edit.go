@@ -30,7 +30,7 @@ func (e Edit) Apply(root string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: the mutant changes nothing", e.File)
 	}
 	if n := strings.Count(string(text), e.Old); n != 1 {
-		return nil, fmt.Errorf("%s has %d times what the mutant replaces, want once (the code has changed: change the mutant with it):\n%s", e.File, n, e.Old)
+		return nil, fmt.Errorf("%s contains the text that the mutant replaces %d times, want once (if the code has changed, change the mutant, too):\n%s", e.File, n, e.Old)
 	}
 	return []byte(strings.Replace(string(text), e.Old, e.New, 1)), nil
 }

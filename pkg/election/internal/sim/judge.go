@@ -100,7 +100,7 @@ func (j *judge) started(m *contest, a member.Start) {
 	case m.work != nil && (m.work.on || !m.work.answered):
 		w.violate("rule own-take", "%s: %s starts before its last work has returned", m.name, m.i.identity)
 	case token != a.Token:
-		w.violate("rule own-take", "%s: %s starts with token %d, which no take of its own stored (last %d)", m.name, m.i.identity, a.Token, m.takenToken)
+		w.violate("rule own-take", "%s: %s starts with token %d, but its last stored take has token %d", m.name, m.i.identity, a.Token, m.takenToken)
 	case a.Deadline > until:
 		w.violate(rule, "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(until))
 	case a.Deadline <= m.i.now():
@@ -121,11 +121,11 @@ func (j *judge) extended(m *contest, until record.Instant) {
 	}
 	switch {
 	case m.work == nil || m.work.asked:
-		w.violate("rule stop-before-release", "%s: %s extends what was stopped", m.name, m.i.identity)
+		w.violate("rule stop-before-release", "%s: %s extends work that it has stopped", m.name, m.i.identity)
 	case m.work.until <= m.i.now():
-		w.violate("rule dead-by-the-deadline", "%s: %s extends what must be dead by now", m.name, m.i.identity)
+		w.violate("rule dead-by-the-deadline", "%s: %s extends work whose deadline has passed", m.name, m.i.identity)
 	case m.lacks && !m.i.several:
-		w.violate("rule seen-not-assumed", "%s: %s extends by what it has seen of its session, and the same list shows that the lock is not its own", m.name, m.i.identity)
+		w.violate("rule seen-not-assumed", "%s: %s extends on a beat from a list that shows another owner of the lock", m.name, m.i.identity)
 	case m.outer == nil && m.committedToken != m.work.token || until > valid.Add(m.outlasts()):
 		w.violate(rule, "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)
 	case until > valid && !m.i.several && (m.askedAt == 0 || m.askedAt >= m.i.now()):
@@ -156,7 +156,7 @@ func (j *judge) stopped(m *contest, a member.Stop) {
 	case a.By < now.Add(grace-time.Microsecond):
 		w.cov.saw(StoppedLate)
 	case m.undisturbed && m.outer == nil && !j.restored() && slices.Contains(losses, a.Reason):
-		w.violate("rule loss-is-definite", "%s: %s gives up what nobody took from it (%s)", m.name, m.i.identity, a.Reason)
+		w.violate("rule loss-is-definite", "%s: %s gives up its term although nobody took the lock (%s)", m.name, m.i.identity, a.Reason)
 	case a.Reason == machine.ReasonPreempted && better != 0 && takenBack(m):
 		// A revision that was taken back drains without minHold and preemptDelay.
 	case a.Reason == machine.ReasonPreempted && m.outer == nil && now < began.Add(m.timing().MinHold):

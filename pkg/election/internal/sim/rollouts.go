@@ -114,7 +114,7 @@ func (s *steering) judge(next rollout.Plan) {
 	default:
 		for _, e := range s.w.elections {
 			if was.Reach.Has(next.Rollout.UID, e) && !is.Reach.Has(next.Rollout.UID, e) {
-				s.w.violate("rollout", "%s is out of reach again", e)
+				s.w.violate("rollout", "it gave up election %s, which it had reached", e)
 			}
 		}
 	}

@@ -10,18 +10,18 @@ var allTransitions = []string{
 	"draining: lock record corrupt",
 	"draining: member is leaving",
 	"draining: not renewed in time",
-	"draining: preferred revision is another's",
+	"draining: another revision is preferred",
 	"draining: runners failed",
 	"draining: session ended",
 	"following: claim left to expire",
 	"following: not renewed in time",
-	"following: nothing held any more",
+	"following: lock no longer held",
 	"following: released",
 	"leading: lock taken",
 }
 
 // rareTransitions and rareFaults do not occur in only a few hundred seeds.
 var (
-	rareTransitions = []string{"following: claim left to expire", "draining: preferred revision is another's"}
+	rareTransitions = []string{"following: claim left to expire", "draining: another revision is preferred"}
 	rareFaults      = []Fault{LeftBlind, StrayReleased, HeldOn, TakenFromEnded, ForeignStole, OverlapByTheft, ReleasedAtWork, BlankedByForeign}
 )

@@ -228,7 +228,7 @@ func (x *explorer) confirm() {
 		edges := x.edges[x.starts[g.as]:x.starts[g.as+1]]
 		moves = g.world.moves(moves)
 		if len(moves) != len(edges) {
-			x.result.Wrong = fmt.Sprintf("the canonical form is wrong: state %d has %d transitions, and one that was taken for it %d", g.as, len(edges), len(moves))
+			x.result.Wrong = fmt.Sprintf("the canonical form is wrong: state %d has %d transitions, but a world merged into it has %d", g.as, len(edges), len(moves))
 			x.result.Path, x.result.Moves = x.path(g.as, nil)
 			return
 		}
@@ -236,7 +236,7 @@ func (x *explorer) confirm() {
 			after := g.world.apply(mv)
 			to, ok := x.known[x.canon.key(after)]
 			if after.wrong != "" || !ok || to != edges[n]&^aTick {
-				x.result.Wrong = fmt.Sprintf("the canonical form is wrong: from state %d, %q leads to %d, but from one that was taken for it to %d (known: %v) %s", g.as, mv, edges[n]&^aTick, to, ok, after.wrong)
+				x.result.Wrong = fmt.Sprintf("the canonical form is wrong: from state %d, %q leads to %d, but from a world merged into it to %d (known: %v) %s", g.as, mv, edges[n]&^aTick, to, ok, after.wrong)
 				x.result.Path, x.result.Moves = x.path(g.as, &mv)
 				return
 			}

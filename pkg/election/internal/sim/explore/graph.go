@@ -14,7 +14,7 @@ func (x *explorer) judgeGraph() {
 	waiting := func(s uint32) bool { return x.traits[s]&led == 0 && x.traits[s]&someHealthy != 0 }
 	s, most, ok := x.longest(waiting, func(uint32) bool { return true })
 	if !ok {
-		x.found(s, nil, "there may be no leader for ever from here on, although a member is healthy")
+		x.found(s, nil, "from here there may never be a leader again, although a member is healthy")
 		return
 	}
 	x.result.Leaderless = most

@@ -38,7 +38,7 @@ func (w *world) judgeStart(i int, m *proc, now record.Instant, a member.Start) {
 	case m.work.on || m.work.asked:
 		w.violate("%s starts before its last work has returned", name(i))
 	case m.taken != a.Token:
-		w.violate("%s starts with token %d, which no take of its own stored (last %d)", name(i), a.Token, m.taken)
+		w.violate("%s starts with token %d, but its last stored take has token %d", name(i), a.Token, m.taken)
 	case a.Token <= w.highest:
 		w.violate("%s starts with token %d after %d", name(i), a.Token, w.highest)
 	case a.Deadline <= now:
@@ -57,7 +57,7 @@ func (w *world) judgeStop(i int, m *proc, now record.Instant, a member.Stop) {
 	case a.By > m.work.until:
 		w.violate("%s lets a stop go on for longer than was granted", name(i))
 	case a.By < now.Add(w.x.options.Timing.StopGrace) && !m.late && w.x.options.Clocks == Alike:
-		w.violate("%s leaves its work less than the grace to stop", name(i))
+		w.violate("%s stops its work less than a grace before its deadline", name(i))
 	}
 }
 

@@ -65,7 +65,7 @@ var rows = []mutant{
 	{
 		name: "a failed read is waited for", file: "internal/machine/step.go",
 		old: "	case ReadFailed:\n		s.writes.reading = false\n", new: "	case ReadFailed:\n",
-		world: "alone", wrong: "no leader for ever",
+		world: "alone", wrong: "never be a leader again",
 	},
 	{
 		name: "a reply to a beat is sight (rule seen-not-assumed)", file: "internal/member/sessions.go",
@@ -108,12 +108,12 @@ var rows = []mutant{
 	{
 		name: "ownership is not asked again (rule owned-through-its-session)", file: "internal/machine/step.go",
 		old: "		s.View = e.View\n		s.reown()\n", new: "		s.View = e.View\n",
-		world: "dies", wrong: "no leader for ever",
+		world: "dies", wrong: "never be a leader again",
 	},
 	{
 		name: "a request counts from its answer (rule newer-by-version)", file: "internal/member/requests.go",
 		old: "ans := answer{sent: a.sent,", new: "ans := answer{sent: m.now,",
-		world: "slow", wrong: "for a restored one",
+		world: "slow", wrong: "that the store was restored",
 	},
 	{
 		name: "told to stop is stopped (rule stop-before-release)", file: "internal/member/handle.go",

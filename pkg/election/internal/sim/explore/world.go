@@ -307,7 +307,7 @@ func (w *world) step(i int, in ...member.Input) {
 		w.violate("%s is %v, but its work says otherwise", name(i), role)
 	}
 	if m.member.Leaving() == machine.ReasonRestored {
-		w.violate("%s takes the store for a restored one", name(i))
+		w.violate("%s wrongly believes that the store was restored", name(i))
 	}
 	if m.member.Over() {
 		w.over(i)
@@ -384,7 +384,7 @@ func (w *world) extend(i int, m *proc, until record.Instant) {
 		w.violate("%s extends work that is not on, or not beyond what was granted", name(i))
 	}
 	if m.work.until <= w.local(i) {
-		w.violate("%s extends what must be dead by now", name(i))
+		w.violate("%s extends work whose deadline has passed", name(i))
 	}
 	w.judgeGranted(i, m, until)
 	m.work.until = until

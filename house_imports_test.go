@@ -270,7 +270,8 @@ func base(pattern string) string {
 	return pattern
 }
 
-// TestImportsBite plants what each line forbids.
+// TestImportsBite checks that every rule in lines can fail: it makes up an import that the rule
+// forbids, and expects the rule to report it.
 func TestImportsBite(t *testing.T) {
 	planted := func(pattern string) string { return strings.ReplaceAll(base(pattern), "*", "planted") }
 	for _, l := range lines {

@@ -13,8 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Process holds the settings of one process of Primacy. Flags override the environment, that
-// the file, and that the defaults.
+// Process holds the settings of one process of Primacy. Flags override the environment, the
+// environment overrides the file, and the file overrides the defaults.
 type Process struct {
 	// Config is the path of the configuration; empty when none is used.
 	Config string

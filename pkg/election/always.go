@@ -23,9 +23,9 @@ func (f AlwaysFunc) RunAlways(ctx context.Context, terms *Terms) error { return 
 
 // Background is a second interface of a Runner that has work beyond its terms.
 type Background interface {
-	// Background does that work. The Manager calls it once, when it runs and the election was
-	// added. It cancels ctx once the election's lock is released, and Background must return
-	// soon after.
+	// Background does the work beyond the terms. The Manager calls it once, when it runs and the
+	// election was added. It cancels ctx once the election's lock is released, and Background must
+	// return soon after.
 	Background(ctx context.Context) error
 }
 

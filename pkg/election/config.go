@@ -32,7 +32,7 @@ type Config struct {
 	// two members may share one at a time. Default: the host's name.
 	Host string
 	// Timing applies to the session and to elections that state none. Default: the profile
-	// "default". Single fields that are missing are Filled.
+	// "default". If only single fields are missing, record.Timing.Filled fills them in.
 	Timing record.Timing
 	// Preferences says which revision should lead. Default: none.
 	Preferences Preferences
@@ -90,11 +90,12 @@ type Spec struct {
 	// Locks stores the lock object, for another kind of lock in the same realm. It must be
 	// comparable, and the same for all elections of that kind. Default: the Manager's.
 	Locks lock.Store
-	// MigrateFrom is the election's old lock, for as long as some members may know only that
-	// one. A member takes it first, and leads only while it holds both locks. All members that
-	// know both must be given both.
+	// MigrateFrom is the election's old lock. A member takes it first, and leads only while it
+	// holds both locks. Set it in every member that has the new lock, until no member is left
+	// that has only the old one: two members without a common lock would work at once.
 	MigrateFrom *LockRef
-	// Timing defaults to the Manager's, single fields to what Filled puts in.
+	// Timing defaults to the Manager's. If only single fields are missing, record.Timing.Filled
+	// fills them in.
 	Timing record.Timing
 	// Policy defaults to priority.RevisionLocation.
 	Policy priority.Policy
@@ -111,8 +112,8 @@ type Spec struct {
 	Outage Outage
 	// Renewal is what keeps a term alive: the beats of the member's session, which renew any
 	// number of elections at once, or renewals of the record. Default: the session, unless
-	// record.Features.SessionObstacle says why not. Members of both settings may live side by
-	// side.
+	// record.Features.SessionObstacle says why not. Members with different settings may live
+	// side by side.
 	Renewal record.Renewal
 }
 

@@ -20,7 +20,7 @@ const (
 type Bootstrap = machine.Bootstrap
 
 const (
-	// BootstrapWait: after a wait, as for a holder's lock, since it may have been deleted a moment ago.
+	// BootstrapWait: after a wait, as if somebody held the lock: it may have been deleted a moment ago.
 	BootstrapWait = machine.BootstrapWait
 	// BootstrapImmediate: at once. For locks that nobody deletes.
 	BootstrapImmediate = machine.BootstrapImmediate

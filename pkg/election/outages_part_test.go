@@ -25,8 +25,8 @@ var (
 	everything = append([]memory.Op{memory.Put}, reads...)
 )
 
-// parted says what is away, for all members alike. Leases hold the sessions; maps are the other kind of
-// lock.
+// parted says which operations fail, the same for all members: those on Leases (sessions and locks),
+// and those on maps (ConfigMaps, which are locks only).
 type parted struct{ leases, maps part }
 
 var parts = map[string]parted{

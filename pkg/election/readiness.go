@@ -11,9 +11,9 @@ import (
 
 // Readiness is a second interface of a Runner that knows before a term whether it could work.
 //
-// A member says in its session if its runner is not ready, as it does for one that failed
-// lately: no holder drains for it, it claims nothing from a living foreign holder, and among
-// equals others come first. It may still take a free lock, and a term that is on goes on.
+// If a runner is not ready, its member says so in its session, as for a runner that failed lately:
+// no holder hands over to the member, the member claims nothing from a living foreign holder, and
+// among equals others come first. It may still take a free lock, and a term that is on goes on.
 type Readiness interface {
 	// Readiness reports, at first and at every change, why the runner could not work in a
 	// term; nil means that it could. Before the first report the runner is not ready; once

@@ -27,8 +27,8 @@ type Runner interface {
 // too late (Term.Ended). With any other runner the process ends.
 type Contained interface {
 	Runner
-	// Contained says whether that holds for the coming term; false makes it a Runner like any
-	// other. The Manager calls it once for each term, before Run.
+	// Contained says whether the work is harmless in this way in the coming term; false makes this
+	// a Runner like any other. The Manager calls it once for each term, before Run.
 	Contained() bool
 }
 
@@ -38,7 +38,7 @@ type RunnerFunc func(ctx context.Context, term Term) error
 // Run calls f.
 func (f RunnerFunc) Run(ctx context.Context, term Term) error { return f(ctx, term) }
 
-// Term is one tenure of this member in one election.
+// Term is one period in which this member leads an election.
 type Term struct {
 	// Election is the election's name, Identity this member's, Revision its revision.
 	Election, Identity, Revision string

@@ -11,9 +11,9 @@ import (
 // remote one. Between two revisions of which neither is preferred nobody outranks anybody,
 // local or not: a lock should not guess which of them is newer.
 //
-// With a synced preference and a challenger that has a key, Outranks is Istio's rule
-// for stealing. Istio has no "not synced" and keeps stealing by location then; here nothing
-// moves.
+// With a synced preference and a challenger that has a key, Outranks is Istio's rule for stealing.
+// While the preference is not synced, nothing moves here; Istio has no such state, and keeps
+// stealing by location.
 type RevisionLocation struct{}
 
 // Outranks implements Policy.

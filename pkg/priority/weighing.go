@@ -9,9 +9,9 @@ type Weighing interface {
 	OrderWeighed(a, b Candidate, preferred record.Preferred) int
 }
 
-// Candidate is what a policy compares: a key, and the weight and identity if they are known.
-// For foreign electors neither is, and what strangers write beside those electors' names does
-// not count.
+// Candidate is what a policy compares: a key, and the weight and identity if they are known. A
+// foreign elector has no known weight or identity: what strangers write beside its name does not
+// count.
 type Candidate struct {
 	Key      record.Key
 	weight   int

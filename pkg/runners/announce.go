@@ -18,8 +18,8 @@ import (
 const UpWithin = time.Minute
 
 // Announcer is a second, optional interface of a runner: its runs report when they are up. The
-// runners after it in an election's list start only then. Those after any other runner start as
-// soon as that was started.
+// next runner in the election's list starts only then. After a runner that is no Announcer, the
+// next one starts at once.
 type Announcer interface {
 	election.Runner
 	// RunAnnounced is Run, and calls up when the work is up: once, from any goroutine, within

@@ -41,17 +41,17 @@ func (s Supervision) defaults() Supervision {
 // Supervise makes one runner of an election's children. Without children it waits for the
 // end of the term: leadership itself is the product.
 //
-// Children start in order: each when the one before it is up, or, if that is no Announcer, when
-// that was started. They stop in reverse order within the one stopGrace: each is told to stop when
-// those after it have returned. If k others still wait to be told, a child may hold them up for at
-// most 1/(k+1) of the time that is left. All have returned when Run returns.
+// Children start in order: after an Announcer the next one starts when the Announcer is up, after
+// any other child at once. They stop in reverse order within the one stopGrace: each is told to stop
+// when those after it have returned. If k others still wait to be told, a child may hold them up for
+// at most 1/(k+1) of the time that is left. All have returned when Run returns.
 //
 // OnExit says what follows when a child returns or panics during the term, or is not up within
 // UpWithin. Three failures cost the term: a child keeps failing, one with ExitRelease ends, or one
-// with ExitStop ends before it was up. Then all children stop, and Run returns a *GaveUpError; if all
-// were done it returns ErrAllEnded. The manager then releases the lock, and the member stands down.
-// When its context is cancelled Run returns nil, and logs the children's errors. The runner is
-// contained if all children are (election.Contained).
+// with ExitStop ends before it was up. Run then stops all children and returns a *GaveUpError. If
+// every child was done (ExitStop), Run returns ErrAllEnded. After either error the manager releases
+// the lock, and the member stands down. When its context is cancelled Run returns nil, and logs the
+// children's errors. The runner is contained if all children are (election.Contained).
 func Supervise(children []Child, s Supervision) election.Runner {
 	s = s.defaults()
 	made := &supervisor{Supervision: s}

@@ -163,8 +163,9 @@ func (x rules) has(r status.Report, e status.Election, fits func(status.Member) 
 }
 
 // notBefore is the earliest time when an election moves to a better member; zero for at once. A
-// member that fell must first prove itself. It must be better for preemptDelay, and a term lasts at
-// least minHold; neither delays leaving a blocked revision. The last range must end.
+// member that fell must first prove itself. It must then stay the better one for preemptDelay, and
+// the holder's term must be minHold old; neither applies if the holder's revision is blocked. If the
+// election has ranges, the holder's present range must be over, too.
 func (x rules) notBefore(e status.Election, next status.Member, blocked string, now time.Time) time.Time {
 	at := now
 	if proven := x.proven(next, now); proven.After(at) {

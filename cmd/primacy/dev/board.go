@@ -93,7 +93,8 @@ func (b *board) whole() bool { return b.listed[status.Lease] && b.listed[status.
 func (b *board) observe(kind status.Kind, e lock.Event, now time.Time) []string {
 	switch e.Kind {
 	case lock.Listed:
-		// We did not see the changes before a list, be it the first or one after a break.
+		// A list, the first or one after a break, replaces all that we knew of the kind. We missed
+		// the changes before it, so we report none.
 		maps.DeleteFunc(b.entries, func(ref status.Ref, _ lock.Entry) bool { return ref.Kind == kind })
 		for _, entry := range e.List {
 			b.entries[status.Ref{Kind: kind, Name: entry.Name}] = entry

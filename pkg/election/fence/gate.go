@@ -48,8 +48,8 @@ func For(term election.Term) *Gate {
 }
 
 // Check says whether a write may pass at this moment: nil, or a *NotLeadingError. It costs
-// one Status.ValidTerm for each election. It does not stop what you do afterwards when the
-// term ends: Do and RoundTripper do that.
+// one Status.ValidTerm for each election. Check does not stop what you do afterwards: use Do or
+// RoundTripper for what must end with the term.
 func (g *Gate) Check() error {
 	for i := range g.elections {
 		if e := &g.elections[i]; e.valid() == nil {

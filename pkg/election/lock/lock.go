@@ -24,7 +24,7 @@ type Entry struct {
 // Absent says whether there was no object.
 func (e Entry) Absent() bool { return e.Record == nil }
 
-// Store holds the records of one realm.
+// Store holds the records of one realm, such as the locks and sessions in a namespace.
 type Store interface {
 	// Get is a consistent read: it sees every write that was answered before the Get was
 	// sent. An absent object is not an error. Errors wrap one of the sentinels.
@@ -32,14 +32,14 @@ type Store interface {
 
 	// Put writes the record if the object still has the uid and the revision of `replaces`.
 	// A Version without uid, such as that of an absent Entry, means that there must be no
-	// object. Put returns the version that it wrote. If the object says the same already,
-	// that is the old version: nothing changes, and no watch sees anything. Put writes zero
+	// object. Put returns the version that it wrote. If the object already says the same, Put
+	// returns the old version: nothing changes, and no watch sees anything. Put writes zero
 	// times in the record as the present wall-clock time. Record.Rest must be that of the
 	// entry replaced.
 	//
 	// An error that wraps a "rejected" sentinel (see Outcome) means that nothing was written
 	// and never will be. Every other error, such as a time-out or a cancelled context, is an
-	// unknown outcome: the write may have been committed, or may be yet. So is ErrAltered: an
+	// unknown outcome: the write may have been committed, or may be yet. ErrAltered is one, too: an
 	// answer is a success only if it shows what was sent.
 	Put(ctx context.Context, name string, r record.Record, replaces record.Version) (record.Version, error)
 

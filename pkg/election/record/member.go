@@ -146,7 +146,7 @@ type Member struct {
 	Disowned []Disowned
 }
 
-// Disowned says that nobody holds a lock by what a member wrote there, up to a beat.
+// Disowned says that a member's writes to a lock, up to a beat, make nobody its holder.
 type Disowned struct {
 	// Lock is the uid of the lock's object: unlike a name, it means one object of one kind.
 	Lock string
@@ -181,15 +181,15 @@ func (m Member) StandsForNone() bool { return len(m.Standing) == 1 && m.Standing
 type Setup struct {
 	// Version is that of the member's program.
 	Version string
-	// Protocol says what the member understands of other sessions: Protocol, if it is of this
-	// version.
+	// Protocol says what the member understands of other sessions. Members of this version publish
+	// the constant Protocol.
 	Protocol int
-	// DriftPPM is its drift, in millionths.
+	// DriftPPM is the member's drift, in millionths.
 	DriftPPM int
-	// LongestLease is the longest leaseDuration of its elections and its session, in seconds.
+	// LongestLease is the longest leaseDuration of the member's elections and session, in seconds.
 	LongestLease int
-	// Rules is a digest of how its elections are decided, Timings one of their durations. They
-	// can be compared only if Config is equal.
+	// Rules is a digest of how the member's elections are decided, Timings a digest of their
+	// durations. Compare them only between members with equal Config.
 	Rules, Timings string
 }
 

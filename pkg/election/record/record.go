@@ -144,8 +144,8 @@ func (r *Record) ThroughSession() bool { return r.Mark != nil && r.Mark.Renewal 
 // IsSession says whether the record is a member's session rather than a lock.
 func (r *Record) IsSession() bool { return r.Member != nil }
 
-// RangeEnd is the end, a whole second, of the last range of wall-clock time that the record
-// stands for; zero for none. If strangers edited the record, it is the latest possible end.
+// RangeEnd is when the record's last range of wall-clock time ends, rounded up to a whole second;
+// zero if it has none. If strangers edited the record, it is the latest possible end.
 func (r *Record) RangeEnd() time.Time {
 	end := r.Renewed
 	switch {

@@ -16,12 +16,12 @@ type Timing struct {
 	RenewInterval time.Duration
 	// StopGrace is what runners get to stop before they are killed.
 	StopGrace time.Duration
-	// NominateDelay is how long all others leave a free lock to its nominee. After a death, the
-	// next in line leaves it for as long to the one before.
+	// NominateDelay is how long all others leave a free lock to its nominee. After a death, each
+	// next in line waits this much longer than the one before it.
 	NominateDelay time.Duration
-	// PreemptDelay is how long a member must have been better before the holder drains.
+	// PreemptDelay is how long a member must have been better before the holder hands over to it.
 	PreemptDelay time.Duration
-	// MinHold is the age before which a term is not drained for a better member.
+	// MinHold is how old a term must be before the holder hands over to a better member.
 	MinHold time.Duration
 	// StandDown is how long others pass over a member that failed; doubles up to 32 x.
 	StandDown time.Duration
@@ -105,8 +105,8 @@ func (t Timing) ObserverWait(d time.Duration) time.Duration {
 
 // Bounds are the largest values that other members publish of their timings.
 type Bounds struct {
-	// LeaseDuration is the longest of an election, and Drift the largest; zero where nobody
-	// publishes more than we do.
+	// LeaseDuration is the longest one of their elections, and Drift their largest one; zero where
+	// nobody publishes more than we do.
 	LeaseDuration time.Duration
 	Drift         float64
 }

@@ -17,7 +17,8 @@ type moment struct {
 	members.Living
 }
 
-// moment returns false if the controller must not believe what it sees: see the package.
+// moment returns what the eyes see at an instant, or false if the controller must not believe
+// that; the package comment says when.
 func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 	if !e.whole() {
 		return moment{}, false
@@ -85,9 +86,9 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	return out
 }
 
-// canary returns the member of that revision that would lead the election if it preferred the
-// revision; empty for none. We cannot see whether that member takes part: whoever starts the
-// rollout must know.
+// canary returns the identity of the member of the given revision that would lead the election if
+// the election preferred that revision; empty if there is none. We cannot see whether that member
+// takes part: the person who starts the rollout must know.
 func (m moment) canary(name string, policy priority.Policy, leader, revision string) string {
 	preferred, holder := record.Prefer(revision), m.Member(leader)
 	var best *record.Member

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// table holds what the suite asked of a kind, and the results.
+// table is the suite's report on one kind of runner: one row for each test case, with its result.
 type table struct {
 	kind string
 	rows []string

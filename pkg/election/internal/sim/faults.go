@@ -366,7 +366,7 @@ func (w *world) unready() bool {
 	return true
 }
 
-// restoreStore resets the store to what it was a while ago.
+// restoreStore takes a backup of the store now, and restores it a while later.
 func (w *world) restoreStore() bool {
 	backup := w.store.snapshot()
 	w.after(w.spell(), func() {

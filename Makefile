@@ -24,8 +24,8 @@ GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
 GOSEC_FLAGS := -quiet -color=false -nosec-require-rules -nosec-require-justification \
 	-exclude=G204,G702,G304,G703,G404
 
-# Sources of cmd/devcluster. Its build links a whole API server, so it runs only when
-# one of them has changed.
+# Sources of cmd/devcluster. Its build links a whole API server, so make builds it only when a
+# source has changed.
 DEVCLUSTER := $(shell find cmd/devcluster -name '*.go' ! -name '*_test.go') \
 	$(addprefix cmd/devcluster/,go.mod go.sum Makefile)
 
@@ -79,7 +79,7 @@ gosec:
 	$(GOSEC) $(GOSEC_FLAGS) ./...
 	cd pkg/runners/plugin && $(GOSEC) $(GOSEC_FLAGS) -exclude-generated ./...
 
-# Without its database govulncheck can find nothing: then this says that it did not run.
+# Without its database govulncheck can find nothing: then the target says that the check did not run.
 .PHONY: vulncheck
 vulncheck:
 	@if out=$$($(GOVULNCHECK) ./... 2>&1); then echo "$$out"; \
@@ -113,7 +113,7 @@ soak: ## try many more simulated schedules, going on where the last soak ended (
 clean: ## remove what builds made
 	rm -rf bin
 
-# The go command knows best whether its output is up to date.
+# Always run go build: the go command knows best whether the program is up to date.
 .PHONY: bin/primacy
 bin/primacy:
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X github.com/primacy-dev/primacy/cmd/primacy/app.version=$(VERSION)' -o $@ ./cmd/primacy
@@ -123,7 +123,7 @@ bin/primacy:
 bin/stopwatch:
 	CGO_ENABLED=0 go build -trimpath -o $@ ./cmd/bench/stopwatch
 
-# The same program under the name by which kubectl finds it.
+# bin/primacy under the name by which kubectl finds plugins.
 bin/kubectl-primacy: bin/primacy
 	ln -sf primacy $@
 

@@ -13,7 +13,8 @@ import (
 
 const architectureFile = "docs/architecture.md"
 
-// TestArchitecture keeps docs/architecture.md true: it has every package, and no import goes up in its picture.
+// TestArchitecture keeps docs/architecture.md true: the page has every package, and no import goes up in
+// its picture.
 func TestArchitecture(t *testing.T) {
 	text, err := os.ReadFile(architectureFile)
 	if err != nil {
@@ -80,7 +81,7 @@ func checkArchitecture(text string, g graph) (broken []string) {
 
 var drawn = regexp.MustCompile(`^(?:(?:cmd|pkg|config|internal)(?:/[\w{},/]+)?(?:$| +))+`)
 
-// picture is the line of each package in the picture.
+// picture maps each package to its line in the picture.
 func picture(text string) map[string]int {
 	_, rest, _ := strings.Cut(text, "```\n")
 	block, _, _ := strings.Cut(rest, "```")
@@ -100,7 +101,7 @@ func picture(text string) map[string]int {
 	return at
 }
 
-// describes says whether the table has a line for the package, or for a folder above that names it.
+// describes says whether the table has a line for the package, or for a folder above it whose line names it.
 func describes(text, name string) bool {
 	if strings.Contains(text, "| `"+name+"` |") {
 		return true

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write what is exported now into testdat
 
 const exportedFile = "testdata/exported.txt"
 
-// TestExported compares with a list of all exported names, so that a review sees it grow.
+// TestExported compares all exported names with a stored list, so that a review sees the list grow.
 func TestExported(t *testing.T) {
 	now, err := exported(os.DirFS("."))
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The compiler checks the example of package election. README and the doc show the same, and it stays short.
+// TestFirstPage checks that README and the doc show the example of package election, which the compiler
+// checks, and that the example stays short.
 func TestFirstPage(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(name)

@@ -15,14 +15,14 @@ import (
 
 const module = "github.com/primacy-dev/primacy"
 
-// line says what packages never import, and why. Patterns are as in the go command:
-// "x/..." is x and all below it; "./" is this module. "*" is one folder.
+// line is a rule: it says what packages never import, and why. Patterns are as in the go command:
+// "x/..." is x and all packages below it; "./" is this module. "*" is one folder.
 type line struct {
-	of      string   // the packages that the line binds
-	but     []string // exceptions among them
-	never   []string // what they do not import directly
-	except  []string // exceptions among that
-	deep    []string // what they do not import directly or through others
+	of      string   // the packages for which the line is a rule
+	but     []string // exceptions among these packages
+	never   []string // what the packages must not import directly
+	except  []string // exceptions among the imports in never
+	deep    []string // what the packages must not import directly or through others
 	because string
 }
 
@@ -33,10 +33,10 @@ const (
 )
 
 // adapters are the folders with one technology each. The test suites among them, such
-// as locktest, obey the same lines.
+// as locktest, obey the same rules.
 var adapters = []string{"./pkg/election/lock/*/...", "./pkg/runners/*/...", "./pkg/revisions/*/..."}
 
-// shared are packages that adapters of one kind have in common; they are no technology.
+// shared are packages that adapters of one kind have in common; they do not stand for one technology.
 var shared = []string{"./pkg/election/lock/apiserver", "./pkg/runners/child", "./pkg/runners/deadman", "./pkg/revisions/object", "./pkg/revisions/rollout/...", "./pkg/revisions/steering"}
 
 var lines = []line{
@@ -126,7 +126,7 @@ var lines = []line{
 	},
 }
 
-// graph maps each package to its imports, without those of its tests.
+// graph maps each package to its imports, without the imports of its tests.
 type graph map[string][]string
 
 func TestImports(t *testing.T) {
@@ -164,7 +164,7 @@ func load(t *testing.T) graph {
 	}
 }
 
-// check lists where packages break the line.
+// check lists where packages break the rule.
 func (l line) check(g graph) (broken []string) {
 	for _, p := range slices.Sorted(maps.Keys(g)) {
 		if !matches(p, l.of) || matchesAny(p, l.but) {
@@ -209,7 +209,7 @@ func (g graph) route(p, pattern string) []string {
 }
 
 // vacuous lists patterns that match no package of ours, so that renaming a package cannot
-// silence its line.
+// silence its rule.
 func (l line) vacuous(g graph) (missing []string) {
 	for _, pattern := range slices.Concat([]string{l.of}, l.but, l.never, l.except) {
 		named := func(p string) bool { return matches(p, pattern) }
@@ -233,7 +233,7 @@ func checkAdapters(g graph) (broken []string) {
 	return broken
 }
 
-// adapterOf is the folder of the package's adapter, or empty.
+// adapterOf is the folder of the adapter to which the package belongs; empty for none.
 func adapterOf(p string) string {
 	for _, pattern := range adapters {
 		if matches(p, pattern) {
@@ -317,7 +317,7 @@ func TestImportsBite(t *testing.T) {
 	}
 }
 
-// TestPatterns pins the meaning of patterns, since all lines depend on it.
+// TestPatterns checks the meaning of patterns, since all rules depend on it.
 func TestPatterns(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, path string

@@ -1,4 +1,4 @@
-// Package primacy_test keeps the rules of the house: what may import what, and how
+// Package primacy_test checks the rules of the house: which package may import which, and how
 // files must be. Each rule also gets a planted violation, to show that it can
 // fail.
 package primacy_test
@@ -32,12 +32,12 @@ type file struct {
 	path  string
 	lines int
 	ast   *ast.File
-	// besideBubbles: tests of the same folder run in testing/synctest bubbles.
+	// besideBubbles: some tests of the same folder run in testing/synctest bubbles.
 	besideBubbles bool
 }
 
 // mayBeInABubble says whether tests in bubbles may run this file: tests of its own folder,
-// or of its importers. Other modules have no bubbles. Package clock is exempt: it implements the timers.
+// or of packages that import it. Other modules have no bubbles. Package clock is exempt: it implements the timers.
 func (f file) mayBeInABubble() bool {
 	dir := path.Dir(f.path)
 	if dir == "pkg/election/clock" && !f.isTest() {
@@ -112,10 +112,10 @@ var fileRules = []func(f file) string{
 	},
 }
 
-// stepped are the folders of deterministic packages: from the same inputs they do the same.
+// stepped are the folders of deterministic packages, which always do the same with the same inputs.
 var stepped = map[string]bool{"pkg/election/internal/machine": true, "pkg/election/internal/session": true, "pkg/election/internal/member": true}
 
-// runsBeside names what a file uses for concurrency; empty for nothing.
+// runsBeside names the means of concurrency that a file uses; empty for none.
 func (f file) runsBeside() (what string) {
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		switch n.(type) {
@@ -129,8 +129,8 @@ func (f file) runsBeside() (what string) {
 	return what
 }
 
-// switched names a function with a boolean parameter beside others; empty for none. A function with
-// boolean parameters only is allowed: it is about truth values.
+// switched names a function that has a boolean parameter together with other parameters; empty for none. A
+// function with boolean parameters only is allowed: it computes with truth values.
 func (f file) switched() string {
 	for _, d := range f.ast.Decls {
 		fn, is := d.(*ast.FuncDecl)
@@ -224,7 +224,7 @@ func parse(tree fs.FS, name string) (file, error) {
 
 func (f file) imports(importPath string) bool { return f.localName(importPath) != "" }
 
-// localName is the name under which the file imports the package; empty if it does not.
+// localName is the name under which the file imports the package; empty if it does not import it.
 func (f file) localName(importPath string) string {
 	for _, spec := range f.ast.Imports {
 		switch p, err := strconv.Unquote(spec.Path.Value); {
@@ -252,7 +252,7 @@ func (f file) uses(importPath, function string) bool {
 	return found
 }
 
-// TestFilesBite plants one violation of each rule.
+// TestFilesBite plants one violation of each rule, and checks that the rule reports it.
 func TestFilesBite(t *testing.T) {
 	const doc = "// Package p is planted.\npackage p\n"
 	for _, tt := range []struct {

@@ -94,7 +94,7 @@ func checkRules(tree fs.FS) (broken []string) {
 	return broken
 }
 
-// TestRulesAreCitedByNameBites plants one violation of each kind.
+// TestRulesAreCitedByNameBites plants one violation of each kind, and checks that checkRules reports it.
 func TestRulesAreCitedByNameBites(t *testing.T) {
 	for _, tt := range []struct{ name, path, content, want string }{
 		{"nothing wrong", "p.go", "// As by rule two-words, and rules two-words and two-words.", ""},

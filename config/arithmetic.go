@@ -30,7 +30,7 @@ func (c *Configuration) Arithmetic() string {
 	return strings.Join(tables, "\n")
 }
 
-// table has a row for each timing that can be set, and for each that follows from those.
+// table has a row for each timing that can be set, and for each that is computed from them.
 func table(t record.Timing) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Canonical is the configuration as a document with every default written out. It parses
-// to the same configuration. Comments, line numbers and quotes of the original do not change it.
+// Canonical is the configuration as a document with every default written out. Parse makes
+// the same configuration of it. Comments, line numbers and quotes of the original do not affect the text.
 func (c *Configuration) Canonical() string {
 	out := struct {
 		APIVersion      string                `yaml:"apiVersion"`

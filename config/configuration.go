@@ -37,7 +37,7 @@ type Configuration struct {
 	sources sources
 }
 
-// Member is what this process takes part as.
+// Member describes this process as a member of its group.
 type Member struct {
 	Revision string
 	Location record.Location
@@ -51,22 +51,22 @@ type Election struct {
 	// Suffix is what ScopeRevision adds to names: a dash and the member's revision. It is
 	// empty for ScopeGroup.
 	Suffix string
-	// Disabled: its runners run on every member, without an election.
+	// Disabled: the runners run on every member, without an election.
 	Disabled bool
 	Lock     Lock
-	// Policy is empty where there is a chain.
+	// Policy is empty if Chain is set.
 	Policy Policy
-	// Chain lists the keys that a chain compares, as written, each once; nil for a policy.
+	// Chain lists the keys by which members are compared, as written, each once; nil if Policy is set.
 	Chain     []string
 	Timing    record.Timing
 	Bootstrap Bootstrap
-	// Range gives terms ranges of wall-clock time.
+	// Range: each term comes with ranges of wall-clock time (docs/ranges.md).
 	Range bool
 	// Outage is what happens to a term while the API server cannot be reached. FailopenFor is
-	// how long it outlasts its validity with OutageFailopen, else zero.
+	// how long the term may outlast its validity with OutageFailopen, else zero.
 	Outage      Outage
 	FailopenFor time.Duration
-	// Runners is empty when leadership itself is the product.
+	// Runners is empty if the election only elects a leader.
 	Runners []Runner
 	// Field is the entry's path, such as elections[2].
 	Field string
@@ -74,9 +74,9 @@ type Election struct {
 	Node *yaml.Node
 }
 
-// Lock says which object an election is about.
+// Lock says which object is the lock of an election.
 type Lock struct {
-	// Kind is as written, Lease by default. The registry of lock kinds decides whether it exists.
+	// Kind is as written, Lease by default. The registry of lock kinds decides whether there is such a kind.
 	Kind string
 	// Name is the object's name; it defaults to the election's.
 	Name string
@@ -84,15 +84,15 @@ type Lock struct {
 	Renewal record.Renewal
 	// SharedWith names the foreign electors that may hold the lock as well.
 	SharedWith SharedWith
-	// Foreign are the timings of those electors; zero if the document does not state them.
+	// Foreign are the timings of the SharedWith electors; zero if the document does not state them.
 	Foreign ForeignTimings
-	// MigrateFrom is the lock that the election had until now; nil when it does not move.
+	// MigrateFrom is the lock that the election had until now; nil if the election does not change its lock.
 	MigrateFrom *LockName
-	// Node is the block as it was written; nil when it was not.
+	// Node is the lock block as it was written; nil if the document has none.
 	Node *yaml.Node
 }
 
-// LockName is a lock of some kind.
+// LockName identifies a lock by its kind and name.
 type LockName struct{ Kind, Name string }
 
 // SharedWith says whose electors share a lock.
@@ -103,20 +103,20 @@ const (
 	SharedWithNobody SharedWith = ""
 	// SharedWithClientGo: electors of k8s.io/client-go.
 	SharedWithClientGo SharedWith = "client-go"
-	// SharedWithIstio: Istio's electors, which steal by revision.
+	// SharedWithIstio: Istio's electors, which may take the lock from a holder of another revision.
 	SharedWithIstio SharedWith = "istio"
 )
 
-// ForeignTimings are what an elector of client-go is set to.
+// ForeignTimings are the settings of an elector of client-go.
 type ForeignTimings struct{ RenewDeadline, RetryPeriod time.Duration }
 
-// Wait is how long after its last renewal such an elector may still be at work; zero if the
-// timings are not stated. The reply took at most renewDeadline, the next attempt begins at
+// Wait is how long after its last renewal an elector with these timings may still be at work; zero
+// if the timings are not stated. The reply to that renewal took at most renewDeadline, the next attempt begins at
 // most retryPeriod later, and the elector gives up renewDeadline after that.
 func (f ForeignTimings) Wait() time.Duration { return 2*f.RenewDeadline + f.RetryPeriod }
 
-// Policy is the name of a priority policy as written, or DefaultPolicy. The policies
-// themselves decide whether it exists.
+// Policy is the name of a priority policy as written, or DefaultPolicy. Package
+// priority decides whether it exists.
 type Policy string
 
 // Defaults of a document.
@@ -154,7 +154,7 @@ type Runner struct {
 	// the valid words.
 	Mode, OnExit string
 	Block
-	// Entry is the whole entry, including the name, for registries that decode that.
+	// Entry is the whole entry, including the name, for registries that decode all of it.
 	Entry Block
 }
 

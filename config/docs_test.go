@@ -56,11 +56,11 @@ func TestReferenceHasEveryKey(t *testing.T) {
 			described[table.prefix+key] = true
 		}
 	}
-	for _, key := range firstCells(t, text, "key of `timing`") { // an election has the same
+	for _, key := range firstCells(t, text, "key of `timing`") { // an election has the same keys
 		described["elections[0]."+key] = true
 	}
 	described["elections[0].priority.chain[0]"] = described["elections[0].priority.chain"]
-	for _, kind := range []string{"exec", "func", "plugin"} { // which the registry of runners knows
+	for _, kind := range []string{"exec", "func", "plugin"} { // the registry of runners has these kinds, not the schema
 		delete(described, "elections[0].runners[0]."+kind)
 	}
 	for _, key := range slices.Sorted(maps.Keys(known)) {

@@ -86,7 +86,7 @@ type priorityDoc struct {
 	MinHold      *time.Duration `yaml:"minHold"`
 }
 
-// runnerDoc is a mapping of a name and one kind.
+// runnerDoc is the entry of a runner: its name, and a block under the key of its kind.
 type runnerDoc struct {
 	name   string
 	mode   string
@@ -96,7 +96,7 @@ type runnerDoc struct {
 	entry  *yaml.Node
 }
 
-// DecodeStrict splits name and kind.
+// DecodeStrict separates the name and other common keys from the block of the kind.
 func (r *runnerDoc) DecodeStrict(node *yaml.Node) error {
 	var fields map[string]*yaml.Node
 	if err := strict.Decode(node, &fields); err != nil {
@@ -127,13 +127,13 @@ func (r *runnerDoc) DecodeStrict(node *yaml.Node) error {
 	return errs.OrNil()
 }
 
-// sourceDoc is a mapping of one kind, or a revision.
+// sourceDoc is a mapping with one key, the kind of the source, or just a revision.
 type sourceDoc struct {
 	kind string
 	node *yaml.Node
 }
 
-// kindStatic is the kind that a plain revision stands for.
+// kindStatic is the kind of source that a document means by a plain revision.
 const kindStatic = "static"
 
 // DecodeStrict reads {kind: block}. A plain revision means {static: {revision: REVISION}}, as
@@ -189,7 +189,7 @@ func oneKind(at *yaml.Node, fields map[string]*yaml.Node, example, several strin
 	return "", nil, strict.NewError(at, "", fmt.Sprintf("want one kind, got %d: %.200q", len(kinds), list), several)
 }
 
-// within moves errors about a block under the block's path.
+// within puts the block's path before the fields that errors name.
 func within(err error, path string, block *yaml.Node) strict.Errors {
 	errs, _ := strict.Rebase(err, "", path, block).(strict.Errors)
 	return errs

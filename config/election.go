@@ -198,8 +198,8 @@ func (r *resolver) sharing(at string, doc lockDoc, lock *Lock) {
 	r.foreignArithmetic(foreign, lock.Foreign)
 }
 
-// retryJitter: an elector of client-go may wait this many times its retryPeriod. It refuses to
-// start if renewDeadline is not longer than that.
+// retryJitter times its retryPeriod is how long an elector of client-go may wait between attempts. It
+// refuses to start if its renewDeadline is not longer than this wait.
 const retryJitter = 1.2
 
 // foreignArithmetic refuses timings that no elector of client-go can have.

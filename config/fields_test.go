@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// wrongs has a wrong value for every field of a document, and the error.
+// wrongs has a wrong value for every field of a document, and the error that it must cause.
 var wrongs = []struct{ field, text, want string }{
 	{"apiVersion", "apiVersion: primacy.dev/v2\nkind: PrimacyConfiguration\nelections: []",
 		"f:1:13: apiVersion: is not of a kind that Primacy knows (write apiVersion: primacy.dev/v1alpha1)"},

@@ -11,7 +11,7 @@ import (
 
 const module = "github.com/primacy-dev/primacy/"
 
-// forbidden are imports, by the folder that must not have them, and why.
+// forbidden lists which folder must not import packages with which prefix, and why.
 var forbidden = []struct{ folder, prefix, reason string }{
 	{".", module + "pkg/runners", "a new kind of runner must not touch the configuration"},
 	{".", module + "pkg/revisions", "a new source of revisions must not touch the configuration"},

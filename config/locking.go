@@ -9,8 +9,8 @@ import (
 )
 
 // Two members with different configurations of one election keep each other out by a
-// lock that both hold while they lead. We refuse a change that leaves no such lock, because
-// members take a change up one after the other.
+// lock that both hold while they lead. Members take a change up one after
+// the other, so we refuse a change after which the old and the new configuration have no lock in common.
 
 // names are all locks that an election's leader holds, in the order in which it takes them; nil
 // for a disabled election.
@@ -60,14 +60,14 @@ func migration(from LockName, e *Election) string {
 	if from.Kind != e.Lock.Kind {
 		fields = append(fields, "kind: "+from.Kind)
 	}
-	if from.Name != strings.TrimSuffix(e.Lock.Name, e.Suffix) { // a name has no suffix where none is written
+	if from.Name != strings.TrimSuffix(e.Lock.Name, e.Suffix) { // migrateFrom defaults to this name
 		fields = append(fields, "name: "+from.Name)
 	}
 	return "migrateFrom: {" + strings.Join(fields, ", ") + "}"
 }
 
-// refuseScope says why an election must not begin: its name is new, but only because an earlier
-// election changed its scope.
+// refuseScope refuses an election whose name is new only because an earlier election changed its
+// scope.
 func (c *Configuration) refuseScope(before *Configuration, e *Election) strict.Errors {
 	for i := range before.Elections {
 		old := &before.Elections[i]
@@ -85,7 +85,7 @@ func (c *Configuration) refuseScope(before *Configuration, e *Election) strict.E
 	return nil
 }
 
-// written is the name as the document has it.
+// written is the name as the document has it, without the suffix.
 func (e *Election) written() string { return strings.TrimSuffix(e.Name, e.Suffix) }
 
 // renamed warns of a new election that has the lock of a removed one.

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// form is a form of names that Kubernetes knows.
+// form is a rule of Kubernetes for names.
 type form struct {
 	pattern *regexp.Regexp
 	max     int

@@ -13,9 +13,9 @@ import (
 type Outage string
 
 const (
-	// OutageStop: its work stops in time, as if the lock were lost.
+	// OutageStop: the work of the term stops in time, as if the lock were lost.
 	OutageStop Outage = "stop"
-	// OutageFailopen: its work goes on for FailopenFor, or until the member learns that another
+	// OutageFailopen: the work goes on for FailopenFor, or until the member learns that another
 	// holds the lock. Two members may work at once.
 	OutageFailopen Outage = "failopen"
 )
@@ -31,7 +31,7 @@ const wordUnbounded = "unbounded"
 // boundDoc is a duration, or the word unbounded.
 type boundDoc struct{ time.Duration }
 
-// DecodeStrict reads one or the other.
+// DecodeStrict reads a duration or the word.
 func (b *boundDoc) DecodeStrict(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode && node.Value == wordUnbounded {
 		b.Duration = Unbounded

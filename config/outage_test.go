@@ -8,7 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Ranges and outages are read, defaulted, in the canonical form, and part of the digest.
+// TestOutage checks that range, outage and failopenFor are read, have defaults, survive the canonical
+// form, and change the digest.
 func TestOutage(t *testing.T) {
 	head := "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nelections: [{name: a"
 	digests := map[string]string{}
@@ -33,7 +34,7 @@ func TestOutage(t *testing.T) {
 		for _, e := range []Election{c.Elections[0], again.Elections[0]} {
 			renewal := record.RenewalSession
 			if want.Range || want.Outage == OutageFailopen {
-				renewal = record.RenewalRecord // a session cannot
+				renewal = record.RenewalRecord // a session cannot renew these
 			}
 			if e.Range != want.Range || e.Outage != want.Outage || e.FailopenFor != want.FailopenFor || e.Lock.Renewal != renewal {
 				t.Errorf("%s: got %v %v %v, renewed by the %s", text, e.Range, e.Outage, e.FailopenFor, e.Lock.Renewal)
@@ -49,7 +50,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// renewal: session is refused for locks that a session cannot renew.
+// TestNotBySession checks that renewal: session is refused for elections that a session cannot renew.
 func TestNotBySession(t *testing.T) {
 	for text, want := range map[string]string{
 		"range: true":      "ranges are made of the renewals of the lock itself",

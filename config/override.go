@@ -49,8 +49,8 @@ func (o overrides) apply(doc *document) sources {
 }
 
 // ErrorAt makes an error about a field, for checks that only the caller can make. The error's
-// place is the node; if node is nil, the field in the document or, if the document lacks the
-// field, the block around it.
+// place is the node. If node is nil, the place is the field in the document, or the block around
+// it if the document lacks the field.
 func (c *Configuration) ErrorAt(node *yaml.Node, field, problem, hint string) error {
 	return c.errorAt(node, field, problem, hint)
 }

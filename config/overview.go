@@ -10,7 +10,7 @@ import (
 )
 
 // Overview is a text for people: which outage each election tolerates, how long a takeover takes
-// at worst, and how many requests that many members send while nothing moves.
+// at worst, and how many requests the given number of members send while no leadership moves.
 func (c *Configuration) Overview(members int) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -45,7 +45,7 @@ func (e *Election) tolerated() string {
 	return (t.Validity() + e.FailopenFor - t.StopGrace - t.RenewInterval).String() + " (failopen)"
 }
 
-// afterCrash is the worst case: the first in line are gone, too.
+// afterCrash is the worst case: the members that would take over first have crashed, too.
 func (e *Election) afterCrash() string {
 	t := e.Timing
 	return fmt.Sprintf("%v = leaseDuration %v x (1 + drift %v) + 3 x nominateDelay %v",
@@ -75,7 +75,7 @@ func (c *Configuration) requests(line func(...string), members int) {
 		d := e.Timing.RenewInterval
 		locks := 1
 		if e.Lock.MigrateFrom != nil {
-			locks = 2 // both are held, and renewed
+			locks = 2 // the leader renews both
 		}
 		if count[d] == 0 {
 			order = append(order, d)

@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/config"
 )
 
-// TestOverview reads the tables as people do; -update writes them anew.
+// TestOverview compares the tables with files of testdata; -update rewrites the files.
 func TestOverview(t *testing.T) {
 	head := "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nmember: {revision: a}\n"
 	for name, doc := range map[string]string{

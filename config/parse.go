@@ -69,7 +69,7 @@ func readAll(f *os.File) ([]byte, error) {
 // Survey reads a document as Parse does. Along with the mistakes it returns the parts without any:
 // elections, and the source of the preferred revision. The caller can decode these to find more
 // mistakes. A mistake in timing removes all elections. The result is nil if the document is not
-// one of ours.
+// a PrimacyConfiguration.
 func Survey(filename string, data []byte) (*Configuration, error) {
 	root, err := open(filename, data)
 	if err != nil {
@@ -86,7 +86,7 @@ func parse(filename string, data []byte, over overrides) (*Configuration, error)
 	return resolve(filename, root, over, nil)
 }
 
-// open parses bytes that hold exactly one document of ours.
+// open parses bytes that hold exactly one PrimacyConfiguration.
 func open(filename string, data []byte) (*yaml.Node, error) {
 	root, err := single(data)
 	if err == nil {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares with a file of testdata.
+// golden compares got with a file of testdata.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -248,7 +248,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A change of a chain, of runners or of their order changes the digest.
+// TestDigests checks that a change of a chain, of runners or of their order changes the digest.
 func TestDigests(t *testing.T) {
 	seen := map[string]string{}
 	for _, election := range []string{

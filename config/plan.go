@@ -16,8 +16,8 @@ type Plan struct {
 	Next *Configuration
 	// DefaultRevision: the source of the preferred revision changes; no work stops.
 	DefaultRevision bool
-	// Steps has one for each election: those of Next in their order, then those that are
-	// removed.
+	// Steps has one Step for each election: first the elections of Next in their order, then the removed
+	// ones.
 	Steps []Step
 	// Restarts are the changes that take effect only when a process starts with the document.
 	Restarts []Restart
@@ -29,11 +29,11 @@ type Verb int
 const (
 	// Keep: nothing changes.
 	Keep Verb = iota + 1
-	// Add: this member takes part in it from now on.
+	// Add: this member takes part in the election from now on.
 	Add
-	// Exchange: its work stops, the member releases its lock, and takes part in its new form.
+	// Exchange: the election's work stops, the member releases the lock, and takes part in the new form.
 	Exchange
-	// Remove: its work stops and the member releases its lock.
+	// Remove: the election's work stops and the member releases the lock.
 	Remove
 )
 
@@ -55,7 +55,7 @@ func (v Verb) String() string {
 type Step struct {
 	Election string
 	Verb     Verb
-	// Fields are those that differ, if the Verb is Exchange.
+	// Fields are the fields that differ, if the Verb is Exchange.
 	Fields []string
 	// Notes say what to expect until every member has taken the document up.
 	Notes []string
@@ -66,7 +66,7 @@ type Restart struct {
 	Field string
 	// InForce is the value that the process keeps, Written the document's.
 	InForce, Written string
-	// Line is the field's line in the document; zero if it is not there.
+	// Line is the field's line in the document; zero if the document lacks it.
 	Line int
 }
 
@@ -84,7 +84,7 @@ func (p *Plan) None() bool {
 	return !p.DefaultRevision && len(p.Restarts) == 0 && len(p.Named(Add))+len(p.Named(Exchange))+len(p.Named(Remove)) == 0
 }
 
-// Named lists the elections whose steps have that verb.
+// Named lists the elections whose steps have the given verb.
 func (p *Plan) Named(v Verb) []string {
 	var names []string
 	for _, s := range p.Steps {
@@ -95,9 +95,9 @@ func (p *Plan) Named(v Verb) []string {
 	return names
 }
 
-// NewPlan plans how a process with the configuration inForce takes up written. The result depends
-// on nothing else. The error is a strict.Errors with the place of each part that the process must
-// refuse.
+// NewPlan plans how a process with the configuration inForce takes up the configuration written.
+// The result depends on these two only. The error is a strict.Errors with the place of each part that
+// the process must refuse.
 func NewPlan(inForce, written *Configuration) (*Plan, error) {
 	next, err := written.resolvedFor(inForce)
 	if err != nil {

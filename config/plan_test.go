@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What a change of a field leads to.
+// These are the possible effects of a change of a field.
 const (
 	keeps     = "keep"
 	exchanges = "exchange"
@@ -21,9 +21,9 @@ const (
 	refused   = "refused"
 )
 
-// changes has an edit of every field, and what it leads to.
+// changes has an edit of every field, and its effect.
 var changes = []struct{ field, before, after, want string }{
-	{"apiVersion", "", "", keeps}, // there is one
+	{"apiVersion", "", "", keeps}, // only one value is valid
 	{"kind", "", "", keeps},
 	{"group", "group: g", "group: h", restarts},
 	{"namespace", "", "namespace: m", restarts},
@@ -96,7 +96,7 @@ func documentOf(field, line string) []byte {
 	return []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\n" + group + line + "\n" + of)
 }
 
-// outcome is what taking up the edit leads to.
+// outcome plans the edit and returns its effect.
 func outcome(t *testing.T, field, before, after string) string {
 	t.Helper()
 	inForce, err := Parse("before", documentOf(field, before))
@@ -142,7 +142,8 @@ func outcome(t *testing.T, field, before, after string) string {
 	return strings.Join(all, ", ")
 }
 
-// Every field of a document has a row in changes, and a change of it does what the row says.
+// TestEveryFieldIsClassified checks that every field of a document has a row in changes, and that a
+// change of the field has the effect in the row.
 func TestEveryFieldIsClassified(t *testing.T) {
 	missing := map[string]bool{}
 	fieldsIn(reflect.TypeFor[document](), "", missing)
@@ -183,7 +184,8 @@ func fieldsIn(of reflect.Type, path string, into map[string]bool) {
 	}
 }
 
-// The tables lack no field of a Configuration: a change of each is seen.
+// TestEveryFieldIsCompared checks that the tables in fields.go lack no field of a Configuration: a plan
+// notices a change of each.
 func TestEveryFieldIsCompared(t *testing.T) {
 	text := "group: g\nmetrics: {address: '127.0.0.1:1'}\ndefaultRevision: a\nelections: [{name: e, lock: {sharedWith: client-go, migrateFrom: {name: x}}, priority: {chain: [weight]}, runners: [{name: w, exec: {}}]}]\n"
 	fresh := func() *Configuration {
@@ -193,9 +195,9 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		}
 		return c
 	}
-	ignored := map[string]bool{ // where it stands in the document
+	ignored := map[string]bool{ // these only say where a part stands in the document
 		"File": true, "Elections[0].Field": true, "Elections[0].Node": true, "Elections[0].Lock.Node": true,
-		// Elections inherit these, and are compared by them.
+		// Elections inherit these, so comparing elections compares them.
 		"Timing.StopGrace": true, "Timing.NominateDelay": true, "Timing.PreemptDelay": true, "Timing.MinHold": true, "Timing.StandDown": true,
 		"DefaultRevision.Field": true, "Elections[0].Runners[0].Block.Field": true, "Elections[0].Runners[0].Entry": true,
 	}
@@ -251,15 +253,15 @@ func other(t *testing.T, path string, v reflect.Value) {
 	}
 }
 
-// Two members keep each other out by a lock that both hold. A change that leaves none is refused,
-// with the place and a way that works.
+// TestPlanOfLocks checks that a plan refuses a change after which members with the old and members with
+// the new document have no lock in common. The error has the place and a way that works.
 func TestPlanOfLocks(t *testing.T) {
 	for _, tt := range []struct{ before, after, want string }{
 		{"{name: e}", "{name: e, lock: {name: x}}", "after:4:36: elections[0].lock.name: the lock of election e would change from Lease/e to Lease/x: this member would work at the same time as members that have not taken the change up yet (add migrateFrom: {name: e} until every member has taken it up; or take the election out, and put it back when no member has it any more)"},
 		{"{name: e, lock: {kind: ConfigMap, name: x}}", "{name: e}", "after:4:13: elections[0].lock: the lock of election e would change from ConfigMap/x to Lease/e: this member would work at the same time as members that have not taken the change up yet (add migrateFrom: {kind: ConfigMap, name: x} until"},
 		{"{name: e, lock: {name: x}}", "{name: e, lock: {migrateFrom: {name: x}}}", ""},
 		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e}", ""},
-		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e, lock: {name: x}}", ""}, // given up
+		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e, lock: {name: x}}", ""}, // the migration is given up
 		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e, lock: {name: x, migrateFrom: {name: e}}}", "elections[0].lock.migrateFrom: this reverses the move from Lease/x to Lease/e while members are still moving: each member could hold one of the two locks, and nobody would lead (leave migrateFrom out"},
 		{"{name: e, lock: {name: x}}", "{name: e, lock: {migrateFrom: {name: z}}}", "the lock of election e would change from Lease/x to Lease/e"},
 		{"{name: e, lock: {name: x}}", "{name: e, enabled: false}", ""},
@@ -267,7 +269,7 @@ func TestPlanOfLocks(t *testing.T) {
 		{"{name: e}", "{name: e, scope: revision}", "elections[0].scope: the election e would be e-default, with the lock Lease/e-default instead of Lease/e: this member would work at the same time as members that have not taken the change up yet (take the election out, and put it back when no member has it any more)"},
 		{"{name: e, scope: revision}", "{name: e}", "the election e-default would be e, with the lock Lease/e instead of Lease/e-default"},
 		{"{name: e}", "{name: e, scope: revision, lock: {migrateFrom: {name: e}}}", ""},
-		{"{name: e}", "{name: e}, {name: e, scope: revision}", ""}, // one more
+		{"{name: e}", "{name: e}, {name: e, scope: revision}", ""}, // e-default is one more election
 		{"{name: e, scope: revision, lock: {kind: ConfigMap}}", "{name: e, scope: revision, lock: {migrateFrom: {kind: ConfigMap}}}", "add migrateFrom: {kind: ConfigMap, name: e-default} until"},
 		{"{name: e, scope: revision, lock: {kind: ConfigMap}}", "{name: e, scope: revision, lock: {migrateFrom: {kind: ConfigMap, name: e-default}}}", ""},
 		{"{name: e}, {name: f}", "{name: f, lock: {name: e}}", "the lock of election f would change from Lease/f to Lease/e"},
@@ -288,8 +290,8 @@ func TestPlanOfLocks(t *testing.T) {
 	}
 }
 
-// A timing that does not fit the session of the process is refused, though a new process would
-// accept it.
+// TestPlanKeepsTheSession checks that a timing is refused if it does not fit the session of the running
+// process, even if a new process would accept it.
 func TestPlanKeepsTheSession(t *testing.T) {
 	doc := func(timing, election string) *Configuration {
 		c, err := Parse("f", []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: g\ntiming: "+timing+"\nelections: [{name: e, "+election+"}]\n"))

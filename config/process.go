@@ -34,7 +34,7 @@ type Process struct {
 	over overrides
 }
 
-// scalar is one setting of the process. Elections are never among them.
+// scalar is one setting of the process. No part of an election is such a setting.
 type scalar struct {
 	flag, env string
 	// field is the same setting in the file; empty if the file has none.
@@ -45,8 +45,8 @@ type scalar struct {
 }
 
 // scalars lists every flag and variable that configures the process. Each variable is
-// bound by itself: with a common prefix, the variables of a Service named primacy would count.
-// No variable may have a name that we also give to runners' children.
+// bound by itself: with a common prefix, we would also read the variables that Kubernetes sets for
+// a Service named primacy. No variable may have a name that we also give to runners' children.
 var scalars = []scalar{
 	{flag: "config", env: "PRIMACY_CONFIG", usage: "path of the configuration"},
 	{flag: "kubeconfig", env: "PRIMACY_KUBECONFIG", usage: "path of the kubeconfig; by default KUBECONFIG, ~/.kube/config or the Pod's own"},

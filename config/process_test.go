@@ -133,8 +133,8 @@ func TestWithoutFile(t *testing.T) {
 	}
 }
 
-// The variables that a Service named primacy injects into every Pod, and those of runners'
-// children, must not configure primacy.
+// TestForeignVariables checks that two groups of variables do not configure primacy: those that a
+// Service named primacy adds to every Pod, and those that we give to runners' children.
 func TestForeignVariables(t *testing.T) {
 	unset(t)
 	for _, name := range []string{

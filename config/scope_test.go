@@ -10,7 +10,8 @@ func scoped(t *testing.T, member, election string) (*Configuration, error) {
 	return Parse("f", []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\nmember: "+member+"\nelections: ["+election+"]\n"))
 }
 
-// With scope: revision the names of election and lock get the member's revision.
+// TestScopeRevision checks that with scope: revision the names of election and lock end with the
+// member's revision.
 func TestScopeRevision(t *testing.T) {
 	for election, want := range map[string][2]string{
 		`{name: a}`: {"a", "a"}, `{name: a, scope: group}`: {"a", "a"},
@@ -32,7 +33,8 @@ func TestScopeRevision(t *testing.T) {
 	}
 }
 
-// Names that no object can have are refused in the document.
+// TestScopeRevisionChecksNames checks that a document is refused if a name with the revision added
+// cannot be the name of an object.
 func TestScopeRevisionChecksNames(t *testing.T) {
 	name := strings.Repeat("n", 60)
 	for _, tt := range []struct{ member, election, want string }{

@@ -27,7 +27,8 @@ func (r *resolver) timing(doc timingDoc) {
 }
 
 // electionTiming resolves an election's timing: the document's, or the election's own profile,
-// then the election's single keys. Drift stays the document's, since it is about clocks.
+// then the election's single keys. Drift is always the document's: it describes clocks, not an
+// election.
 func (r *resolver) electionTiming(at string, doc *electionDoc) record.Timing {
 	timing, priority := at+".timing", at+".priority"
 	t := r.cfg.Timing
@@ -64,7 +65,7 @@ func (r *resolver) profile(at string, doc timingDoc) (record.Timing, bool) {
 	return t, err == nil
 }
 
-// durations copies those that are set.
+// durations copies the durations that are set to t.
 func (doc timingDoc) durations(t *record.Timing) {
 	for _, f := range []struct {
 		from *time.Duration
@@ -80,7 +81,7 @@ func (doc timingDoc) durations(t *record.Timing) {
 	}
 }
 
-// blame reports impossible timings, each at the first of the blocks that sets it.
+// blame reports impossible timings, each at the first of the given blocks that sets the timing.
 func (r *resolver) blame(errs []record.TimingError, t record.Timing, blocks []string, otherwise string) {
 	if r.obscure("timing") {
 		return
@@ -94,8 +95,8 @@ func (r *resolver) blame(errs []record.TimingError, t record.Timing, blocks []st
 	}
 }
 
-// setter is the field to blame. If renewals do not fit, each of the timings in that sum may be
-// at fault.
+// setter is the field to blame for a mistake in the given one. If renewals do not fit into a lease,
+// each timing of the sum that is checked may be at fault.
 func (r *resolver) setter(field string, blocks []string, otherwise string) string {
 	candidates := []string{field}
 	if field == "renewInterval" {
@@ -114,7 +115,7 @@ func (r *resolver) setter(field string, blocks []string, otherwise string) strin
 	return otherwise
 }
 
-// timingHint says what would fit.
+// timingHint suggests values that would fit.
 func timingHint(t record.Timing, e record.TimingError) string {
 	switch {
 	case e.Field == "preemptDelay" && t.PreemptDelay < 0, e.Field == "minHold" && t.MinHold < 0:

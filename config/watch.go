@@ -17,13 +17,14 @@ const (
 	lastAgain  = 5 * time.Minute
 )
 
-// Watch calls take with the configuration in the file, now and whenever it changes, until ctx
-// ends; then it returns nil. It calls both functions on the caller's goroutine, one at a time.
+// Watch calls take with the configuration in the file, now and whenever the file changes. It
+// returns nil when ctx ends. It calls take and refuse on the caller's goroutine, one at a time.
 //
 // take gets only valid configurations, and refuses one by returning an error. Watch then offers it
 // again after a wait, and whenever the bytes of the file change. It does not offer a configuration
-// equal to the one last taken, except after an error, to end that state. It passes each error, of
-// the file or of take, to refuse once, until a different one comes.
+// equal to the one last taken, except after an error, so that take can see that
+// the error is over. It passes each error, of the file or of take, to refuse once, until a different
+// error comes.
 //
 // It watches the file's directory, so it sees replaced files, and the links
 // that kubelet swaps in the mount of a ConfigMap. It returns an error when it cannot

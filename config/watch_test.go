@@ -82,7 +82,7 @@ func TestWatchFile(t *testing.T) {
 	if d := <-got; d.c != nil || d.err == nil || !strings.Contains(d.err.Error(), path+":4:14: elections[0].nmae: unknown field") {
 		t.Error(d.err)
 	}
-	// An equal configuration is offered once, to end the error.
+	// After an error, even an equal configuration is offered, once.
 	replace(t, path, head+"elections: [{name: b}]")
 	if names := elections(t, <-got); names != "b" {
 		t.Error(names)
@@ -102,8 +102,8 @@ func TestWatchFile(t *testing.T) {
 	}
 }
 
-// The kubelet writes a new directory and swaps the link ..data, through which the link
-// of the file goes.
+// TestWatchConfigMap checks that Watch sees what the kubelet does in a mount: it writes a new directory
+// and swaps the link ..data, through which the link of the file goes.
 func TestWatchConfigMap(t *testing.T) {
 	mount := t.TempDir()
 	must := func(err error) {
@@ -177,8 +177,8 @@ func TestWatchSaysNothingTwice(t *testing.T) {
 	}
 }
 
-// Watch offers a refused configuration again after other bytes and after a wait: the cause
-// may lie outside the file. It reports the same cause once.
+// TestWatchOffersAgain checks that Watch offers a refused configuration again, when the file has other
+// bytes and after a wait: the cause may lie outside the file. Watch reports the same cause once.
 func TestWatchOffersAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "primacy.yaml")
 	replace(t, path, head+"elections: [{name: a}]")
@@ -223,7 +223,8 @@ func TestWatchOffersAgain(t *testing.T) {
 	}
 }
 
-// The path may be a pipe that nobody writes to: the watch goes on, and ends with its context.
+// TestWatchIsNotHeldUpByAPipe checks that the path may be a pipe that nobody writes to: the watch
+// goes on, and ends with its context.
 func TestWatchIsNotHeldUpByAPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "primacy.yaml")
 	replace(t, path, head+"elections: [{name: a}]")

@@ -22,8 +22,8 @@ type bench struct {
 	dir, spans string
 	// config is the configuration file of members that join.
 	config string
-	// failing is a file; stopwatches of the revision that it names fail. Empty for
-	// none.
+	// failing is the path of a file that names a revision whose stopwatches must fail. It is empty if none
+	// must fail.
 	failing string
 	cluster *cluster
 	members []*member
@@ -77,8 +77,8 @@ func printVerdict(v verdict) error {
 	return nil
 }
 
-// until waits until each election has a worker that began after since, and
-// returns how long after since the first of each began.
+// until waits until each election has a worker that began after since, and returns how long after
+// since each election's first one began.
 func (b *bench) until(ctx context.Context, what string, since record.Instant, elections []string) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -115,7 +115,7 @@ func (b *bench) until(ctx context.Context, what string, since record.Instant, el
 	}
 }
 
-// working are the present spans: the last of each election.
+// working are the spans of the present workers: the last span of each election.
 func (b *bench) working() (map[string]span.Span, error) {
 	spans, err := span.Read(b.spans)
 	if err != nil {

@@ -46,7 +46,7 @@ func startCluster(ctx context.Context, o options, dir string) (*cluster, error) 
 	c := &cluster{kubeconfig: filepath.Join(dir, "kubeconfig")}
 	c.process = exec.Command(o.devcluster, "--kubeconfig", c.kubeconfig, fmt.Sprintf("--fsync=%v", o.fsync))
 	c.process.Stderr = os.Stderr
-	stdin, err := c.process.StdinPipe() // it closes when we end, which ends the server
+	stdin, err := c.process.StdinPipe() // the pipe closes when we end, and so the server ends
 	if err != nil {
 		return nil, fmt.Errorf("devcluster: %w", err)
 	}
@@ -88,7 +88,7 @@ func (c *cluster) close() error {
 	return c.process.Wait()
 }
 
-// store is a store of the locks of the namespace, with a client of its own.
+// store makes a store for the locks of the namespace, with a client of its own.
 func (c *cluster) store(namespace string) (lock.Store, error) {
 	client, err := lease.NewClient(c.config)
 	if err != nil {
@@ -112,8 +112,8 @@ func (c *cluster) prefer(ctx context.Context, namespace, revision string) error 
 }
 
 // physical measures the API server alone: a bare update, and an update until
-// another client's watch shows it, each after the server was idle for that long. Each call makes a
-// new object.
+// another client's watch shows it, each after the server has been idle for the time idle. Each call makes
+// a new object.
 func (c *cluster) physical(ctx context.Context, n int, idle time.Duration) (update, event sample, err error) {
 	c.references++
 	name := fmt.Sprintf("reference-%d", c.references)

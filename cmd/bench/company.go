@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// patience is how long we wait for anything.
+// patience is how long we wait for anything to happen.
 const patience = 5 * time.Minute
 
 // company is a set of processes of one kind that take part in the same elections, in a namespace of
@@ -24,13 +24,13 @@ type company struct {
 	kind, namespace string
 	elections       int
 	args            []string
-	// members are the live processes; gone are the others, whose work counts, too.
+	// members are the live processes. gone are the processes that have ended; the judge reads their records, too.
 	members []*process
 	gone    []departed
 	joined  int
 }
 
-// departed is a process that had ended by that instant.
+// departed is a process that had ended by the instant at.
 type departed struct {
 	p  *process
 	at record.Instant
@@ -50,8 +50,8 @@ func (c *company) withWork() *company {
 	return c
 }
 
-// join starts one more member. It returns the member's state once that has seen who
-// leads each election; the first member's once it leads them all.
+// join starts one more member. It returns the member's state once the member has seen who
+// leads each election; for the first member, once it leads all elections.
 func (c *company) join(ctx context.Context, args ...string) (*process, state, error) {
 	name := fmt.Sprintf("%s-%d", c.namespace, c.joined)
 	c.joined++
@@ -121,7 +121,7 @@ func (c *company) end(p *process, sig syscall.Signal) (wait func() error, err er
 	}, nil
 }
 
-// led waits until the members lead all elections between them.
+// led waits until each election is led by one of the members.
 func (c *company) led(ctx context.Context, among []*process, look time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -157,8 +157,8 @@ func (c *company) close() error {
 	return errors.Join(errs...)
 }
 
-// spans are the records of all runners so far. The work of a killed process counts until the
-// process was gone.
+// spans are the records of all runners so far. The last span of a killed process lasts until
+// the process was gone.
 func (c *company) spans() (all []span.Span, err error) {
 	now := c.b.clock.Now()
 	for _, d := range c.gone {
@@ -178,8 +178,9 @@ func (c *company) spans() (all []span.Span, err error) {
 	return all, nil
 }
 
-// begun waits until work has begun in each of the elections after since, and returns how long after, and
-// when. It must wait because a member says that it leads before its runner has recorded the beginning.
+// begun waits until the records show that work has begun in each of the elections after since. It returns
+// how long after since each began, and when. It must wait because a member says that it leads before its
+// runner has recorded the beginning.
 func (c *company) begun(ctx context.Context, since record.Instant, elections map[string]bool) (sample, map[string]record.Instant, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -250,7 +251,7 @@ func readSpans(file string, until record.Instant) ([]span.Span, error) {
 	if err != nil {
 		return nil, fmt.Errorf("runners' file: %w", err)
 	}
-	defer func() { _ = f.Close() }() // only read: nothing to lose
+	defer func() { _ = f.Close() }() // we only read, so an error loses nothing
 	open := map[string]int{}
 	var spans []span.Span
 	lines := bufio.NewScanner(f)

@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// looking is a clock that counts looks: begun asks for the time at each look at the runners' records.
+// looking is a clock that counts how often begun looks at the runners' records: begun reads the clock each time.
 type looking struct {
 	clock.Clock
 	looks int
@@ -24,7 +24,8 @@ func (l *looking) Now() record.Instant {
 	return l.Clock.Now()
 }
 
-// A member leads before its runner has recorded the beginning: late records count as well.
+// TestBegunWaitsForTheRunners checks that begun waits for late records: a member leads before its runner
+// has recorded the beginning.
 func TestBegunWaitsForTheRunners(t *testing.T) {
 	m := &process{name: "m", spans: filepath.Join(t.TempDir(), "m.spans")}
 	n, err := newNotes(m.spans)

@@ -24,8 +24,8 @@ type killed struct {
 	wait     func() error
 }
 
-// kill kills the member that leads most. If we watch its renewals, taken checks that the others
-// are not at work before the validity of the last one has ended.
+// kill kills the member that leads most. If we watch its renewals, taken counts elections where
+// others work before the validity of the last renewal has ended.
 func (c *company) kill(ctx context.Context) (*killed, error) {
 	p, err := c.leader()
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *company) kill(ctx context.Context) (*killed, error) {
 	return k, err
 }
 
-// taken waits until all elections of the killed member are led again. It returns how long each
-// took, and how many were led before the dead member's validity had ended.
+// taken waits until all elections of the killed member are led again. It returns how long each took, and
+// how many elections were led too early: before the dead member's validity had ended.
 func (c *company) taken(ctx context.Context, k *killed, validity time.Duration) (took sample, early int, err error) {
 	err = c.led(ctx, c.members, lookSeldom)
 	if k.renewals != nil {
@@ -72,8 +72,8 @@ func (c *company) taken(ctx context.Context, k *killed, validity time.Duration) 
 	return took, early, nil
 }
 
-// crashPhase kills leading members: Primacy's, a whole program with a program to run, and
-// client-go's, side by side.
+// crashPhase kills leading members of three kinds, side by side: Primacy's, whole programs that run
+// a program, and client-go's.
 func (b *bench) crashPhase(ctx context.Context, r *result, s size) (err error) {
 	timing, err := b.timing()
 	if err != nil {

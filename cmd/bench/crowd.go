@@ -29,12 +29,12 @@ import (
 // Manager, which answers each line on its standard input with one line of JSON on its standard output.
 const crowdMember = "member"
 
-// state is such a process's answer about itself.
+// state is the answer of a member process about itself.
 type state struct {
 	Leads, Sees int
 	Goroutines  int
-	// CPU is what the process has used, user and system. Heap is the heap after a
-	// collection, which the process makes only on request.
+	// CPU is the CPU time that the process has used, user and system. Heap is the heap after a
+	// garbage collection, which the process makes only on request.
 	CPU  time.Duration
 	Heap uint64
 	Now  record.Instant
@@ -129,7 +129,7 @@ func answer(look func() state) {
 		in, out := bufio.NewScanner(os.Stdin), json.NewEncoder(os.Stdout)
 		for in.Scan() {
 			s := look()
-			if in.Text() == "collect" { // garbage would count as use
+			if in.Text() == "collect" { // otherwise garbage would count as used memory
 				runtime.GC()
 				var m runtime.MemStats
 				runtime.ReadMemStats(&m)
@@ -137,7 +137,7 @@ func answer(look func() state) {
 			}
 			var used unix.Rusage
 			if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-				panic(err) // cannot fail for our own process
+				panic(err) // this cannot fail for our own process
 			}
 			s.CPU = time.Duration(used.Utime.Nano() + used.Stime.Nano())
 			s.Goroutines, s.Now = runtime.NumGoroutine(), clock.Boottime().Now()

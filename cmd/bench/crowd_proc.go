@@ -29,7 +29,7 @@ type process struct {
 	log     *os.File
 }
 
-// launch starts this program again as a process of that kind.
+// launch starts this program again as a process of the given kind.
 func (b *bench) launch(kind, name string, args ...string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *bench) launch(kind, name string, args ...string) (*process, error) {
 func (p *process) wait() error {
 	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // it may just have ended
 	defer late.Stop()
-	_ = p.cmd.Wait() // a signal is no error
+	_ = p.cmd.Wait() // that a signal ended it is no error
 	return p.log.Close()
 }
 
@@ -86,7 +86,7 @@ func (p *process) failed(err error) error {
 	return fmt.Errorf("%s: %w\n%s", p.name, err, said[max(0, len(said)-2000):])
 }
 
-// until asks the process until done, and returns its last answer.
+// until asks the process again and again until done is true, and returns the last answer.
 func (p *process) until(ctx context.Context, most time.Duration, done func(state) bool) (state, error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -49,7 +49,7 @@ const (
 	tableEnds   = "<!-- until here -->\n"
 )
 
-// writeInto replaces the part of the page between its marks.
+// writeInto replaces the part of the page between the marks with the tables.
 func (r *result) writeInto(page string) error {
 	data, err := os.ReadFile(page)
 	if err != nil {

@@ -35,11 +35,11 @@ func (c *company) idle(ctx context.Context, who contender, base float64, window 
 	}
 	before := make([]state, len(c.members))
 	for i, p := range c.members {
-		if before[i], err = p.ask("collect"); err != nil { // so that all begin alike
+		if before[i], err = p.ask("collect"); err != nil { // so that all begin without garbage
 			return found, err
 		}
 	}
-	for i, p := range c.members { // last, since these collections cost CPU
+	for i, p := range c.members { // only now, since the collections have cost CPU
 		if before[i], err = p.ask("state"); err != nil {
 			return found, err
 		}
@@ -103,7 +103,7 @@ func (b *bench) crowdPhase(ctx context.Context, r *result, s size) error {
 	return nil
 }
 
-// recordPhase is the same, with every record renewed by itself.
+// recordPhase does the same as crowdPhase, with renewal by record: members renew each lock by itself.
 func (b *bench) recordPhase(ctx context.Context, r *result, s size) error {
 	for _, n := range s.records {
 		if _, err := b.crowd(ctx, r, s, byRecord, crowdMember, "records", n, []int{3}, "-renewal", "record"); err != nil {
@@ -113,7 +113,7 @@ func (b *bench) recordPhase(ctx context.Context, r *result, s size) error {
 	return nil
 }
 
-// electorPhase is the same with client-go's electors.
+// electorPhase does the same as crowdPhase with client-go's electors.
 func (b *bench) electorPhase(ctx context.Context, r *result, s size) error {
 	for _, n := range s.electors {
 		members := []int{3}
@@ -127,9 +127,8 @@ func (b *bench) electorPhase(ctx context.Context, r *result, s size) error {
 	return nil
 }
 
-// crowd makes a company, lets it grow to each of these numbers of members, and measures it each time. It
-// returns how the first member won the elections, with all requests answered
-// until then.
+// crowd makes a company, lets it grow to each number in members, and measures it each time. It returns how
+// the first member won the elections, and all requests that the server answered until then.
 func (b *bench) crowd(ctx context.Context, r *result, s size, who contender, kind, name string, n int, members []int, args ...string) (won cold, err error) {
 	c, err := b.newCompany(ctx, kind, fmt.Sprintf("%s-%d", name, n), n, args...)
 	if err != nil {

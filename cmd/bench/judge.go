@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/cmd/bench/span"
 )
 
-// overlap is a time in which two runners of one election were at work.
+// overlap is a period in which two runners of one election were at work.
 type overlap struct {
 	a, b span.Span
 	long time.Duration

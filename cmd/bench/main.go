@@ -12,20 +12,20 @@
 //
 //	bench --from FILE.json --docs docs/performance.md
 //
-// measures nothing: it shows kept figures, and writes them into that page.
+// measures nothing: it shows the figures of FILE.json, and writes them into the page.
 //
 // With --scenario move the elections move from ConfigMaps to Leases and back, by
 // rolling restarts of the members. Meanwhile other clients write as fast as they can, the
 // preferred revision changes, and one member is killed.
 //
-// With --scenario rollout they move by rollouts, from one revision to another: once to the
-// end, once with a canary whose runners fail half way, and once aborted while the controller is
-// killed.
+// With --scenario rollout the elections move by rollouts, from one revision to another: once to
+// the end, once with a canary whose runners fail half way, and once with an abort while the
+// controller is killed.
 //
 // Members with many elections, and members made of client-go's electors, are this program again;
 // their runners record when they begin and end. The runners of whole programs are stopwatches
 // (bench/stopwatch), which record their own work, on CLOCK_BOOTTIME. The judge
-// reads nothing else.
+// reads only these records.
 package main
 
 import (

@@ -20,8 +20,8 @@ import (
 // stage is a rolling restart of all members to one configuration.
 type stage struct {
 	name, lock string
-	// kill is the index of the restart that is a kill: of the member that leads most among those not
-	// yet restarted. -1 for none.
+	// kill is the index of the restart that begins with a kill, of the member that leads most among
+	// those not yet restarted; -1 for none.
 	kill int
 	// began is when the stage began.
 	began record.Instant
@@ -30,7 +30,7 @@ type stage struct {
 // flipEvery is how often the preferred revision changes during a move.
 const flipEvery = 5 * time.Second
 
-// stages are the whole move: to Leases through a stage with both locks, and back in the same way.
+// stages are all stages: to Leases through a stage with both locks, and back in the same way.
 func stages() []*stage {
 	return []*stage{
 		{name: "ConfigMap only", lock: "{kind: ConfigMap}", kill: -1},
@@ -132,7 +132,7 @@ func (b *bench) roll(ctx context.Context, rest []*stage) (err error) {
 	return nil
 }
 
-// leaderFirst puts the member that leads most first.
+// leaderFirst moves the member that leads most elections to the front.
 func (b *bench) leaderFirst(members []*member) error {
 	most := 0
 	for i, m := range members {

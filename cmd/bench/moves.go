@@ -40,7 +40,7 @@ func (c *company) handover(ctx context.Context, look time.Duration) (took sample
 	return took, err
 }
 
-// handovers makes n handovers, and keeps three members.
+// handovers makes n handovers; the company has three members before and after each.
 func (c *company) handovers(ctx context.Context, n int, look time.Duration) (all sample, err error) {
 	if err := c.joinMany(ctx, 3); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (c *company) handovers(ctx context.Context, n int, look time.Duration) (all
 	return all, nil
 }
 
-// handoverPhase: one election at a time, then many at once.
+// handoverPhase measures handovers: of one election at a time, then of many at once.
 func (b *bench) handoverPhase(ctx context.Context, r *result, s size) error {
 	if err := b.limits(ctx, r, s); err != nil {
 		return err
@@ -98,13 +98,13 @@ func (b *bench) handoversOf(ctx context.Context, r *result, kind, namespace stri
 	return err
 }
 
-// electorHandovers measures client-go's handovers. Its electors do not wait for each other, so many
-// elections are as many trials.
+// electorHandovers measures client-go's handovers. Its electors do not wait for each other, so one
+// handover of many elections counts as many trials.
 func (b *bench) electorHandovers(ctx context.Context, r *result, s size) error {
 	return b.handoversOf(ctx, r, electorMember, "electors-handover", many, s.electorRounds, "handover: SIGTERM -> next runner starts")
 }
 
-// switchPhase: changes of the preferred revision, with one election and with many at once.
+// switchPhase measures changes of the preferred revision, with one election and with many at once.
 func (b *bench) switchPhase(ctx context.Context, r *result, s size) error {
 	for _, of := range []struct {
 		namespace         string

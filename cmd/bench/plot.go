@@ -36,7 +36,8 @@ func (r *result) plot() string {
 	return d.String()
 }
 
-// grown is the number of elections of the company that grew by members; zero for none.
+// grown is the number of elections of the contender's company that was measured with several numbers of
+// members; zero for none.
 func (r *result) grown(who contender) int {
 	members := map[int][]int{}
 	for _, p := range r.Idle {
@@ -68,7 +69,8 @@ type curve struct {
 	points [][2]float64
 }
 
-// lines are the curves of all contenders; at returns the x of a point, or leaves it out.
+// lines are the curves of all contenders. of returns the y of a point; at returns its x, or false to leave
+// it out.
 func (r *result) lines(of func(*idle) float64, at func(*idle) (float64, bool)) (all []curve) {
 	for _, who := range contenders {
 		l := curve{who: who}
@@ -90,7 +92,7 @@ var contenders = []contender{primacy, byRecord, clientGo}
 
 var colours = map[contender]string{primacy: "#1660b5", byRecord: "#2a9d8f", clientGo: "#c8501e"}
 
-// least is drawn for smaller values: zero has no logarithm.
+// least is drawn in place of smaller values, since zero has no logarithm.
 const least = 0.01
 
 const (

@@ -21,7 +21,7 @@ func electionNames(n int) (all []string) {
 	return all
 }
 
-// programPhase: handovers and switches. Its members stay, for the crash phase.
+// programPhase measures handovers and switches. Its members keep running, for the crash phase.
 func (b *bench) programPhase(ctx context.Context, r *result, s size) (err error) {
 	if b.config, err = b.configFile("primacy.yaml", "bench", "{kind: Lease}", electionNames(1)); err != nil {
 		return err
@@ -53,11 +53,11 @@ func (b *bench) programPhase(ctx context.Context, r *result, s size) (err error)
 	if err != nil {
 		return err
 	}
-	r.P2.add(judge(spans)) // judgeProgram adds these to r.All
+	r.P2.add(judge(spans)) // judgeProgram adds these spans to r.All
 	return nil
 }
 
-// killProgram kills the leading program. The function that it returns waits for the next one.
+// killProgram kills the leading program. The returned function waits until another program leads.
 func (b *bench) killProgram(ctx context.Context) (taken func(validity time.Duration) (sample, int, error), err error) {
 	m, elections, err := b.leader(ctx)
 	if err != nil {

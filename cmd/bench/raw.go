@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// rawConcurrency is the number of requests at a time for the physical limit: as many as a member has
-// under way, apart from renewals.
+// rawConcurrency is the number of requests at a time for the physical limit: as many as a member
+// sends at a time, apart from renewals.
 const rawConcurrency = 24
 
 // throughput measures the API server alone: one client creates n Leases, then updates each once,

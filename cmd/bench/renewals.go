@@ -21,7 +21,7 @@ type renewals struct {
 	last   map[string]record.Instant
 	// bySession are the elections that their holder's session renews.
 	bySession map[string]bool
-	// missing are elections that we have not seen renewed yet; all is closed when none is left.
+	// missing are elections that we have not seen renewed yet; all is closed when none is missing.
 	missing map[string]bool
 	all     chan struct{}
 }
@@ -61,7 +61,7 @@ func (b *bench) watchRenewals(ctx context.Context, namespace string, elections [
 	}
 }
 
-// begin records who holds which lock, and which locks a session renews: those are written only once a term.
+// begin records who holds which lock, and which locks a session renews: such locks are written only once a term.
 func (r *renewals) begin(all []lock.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

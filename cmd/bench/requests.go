@@ -44,7 +44,7 @@ func (r requests) rate(before requests) float64 {
 
 var codeLabel = regexp.MustCompile(`[{,]code="(\d+)"`)
 
-// leaseRequests reads the counts; a watch counts when it ends.
+// leaseRequests reads the counts. The API server counts a watch when it ends.
 func (c *cluster) leaseRequests(ctx context.Context) (requests, error) {
 	r := requests{codes: map[string]float64{}}
 	client, err := rest.HTTPClientFor(c.config)
@@ -59,7 +59,7 @@ func (c *cluster) leaseRequests(ctx context.Context) (requests, error) {
 	if err != nil {
 		return r, fmt.Errorf("metrics: %w", err)
 	}
-	defer func() { _ = res.Body.Close() }() // only read: nothing to lose
+	defer func() { _ = res.Body.Close() }() // we only read, so an error loses nothing
 	if res.StatusCode != http.StatusOK {
 		return r, fmt.Errorf("metrics: %s", res.Status)
 	}

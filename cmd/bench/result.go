@@ -24,17 +24,17 @@ type result struct {
 	Update, Event sample
 	// Rested is like Event, after the API server had been idle.
 	Rested sample
-	// Base are the API server's requests to itself; all later rates are without them.
+	// Base is the rate of the API server's requests to itself; all later rates leave these out.
 	Base float64
 
 	Moves  []move
 	Cold   cold
 	Retake retake
 	Idle   []idle
-	// Conflicts are those of handovers with many followers.
+	// Conflicts are the conflicting writes in handovers with many followers.
 	Conflicts []conflicts
 
-	// P2 and All are the judge's counts: of the trials of P2, and of all trials.
+	// P2 and All are the judge's counts: P2 of the trials of that target, All of all trials.
 	P2, All exclusive
 	// Early counts takeovers before the validity of a dead member had ended.
 	Early int
@@ -49,7 +49,7 @@ func (e *exclusive) add(v verdict) {
 	e.Falling += len(v.falling)
 }
 
-// contender is who is measured.
+// contender is a program, or a way of renewal, that we measure.
 type contender string
 
 const (
@@ -61,7 +61,7 @@ const (
 
 // move is how long leadership took to move, in each trial.
 type move struct {
-	// Target is the row of the targets that it belongs to.
+	// Target is the row of the targets to which the move belongs.
 	Target, What string
 	Who          contender
 	// Burst: many elections moved at once, and waited for each other's writes.
@@ -72,13 +72,13 @@ type move struct {
 // alone is how fast the API server creates and updates objects for one client.
 type alone struct{ Creates, Updates float64 }
 
-// cold is how fast one member won elections that nobody had held.
+// cold says how fast one member won elections that nobody had held before.
 type cold struct {
 	Elections int
 	// Took is the time from the start of the process to the last election led.
 	Took  time.Duration
 	Codes map[string]float64
-	// Alone is the API server alone, measured just before.
+	// Alone is the speed of the API server alone, measured just before.
 	Alone alone
 }
 
@@ -92,7 +92,7 @@ type retake struct {
 	Alone alone
 }
 
-// idle is what a company costs while nothing happens. The first member leads everything.
+// idle is what a company costs while nothing happens. Its first member leads all elections.
 type idle struct {
 	Who                contender
 	Elections, Members int

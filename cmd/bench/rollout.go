@@ -79,7 +79,7 @@ func (b *bench) rollout(ctx context.Context) (err error) {
 	return printVerdict(judge(spans))
 }
 
-// forth moves everything from blue to green: 10, 50, 100 %.
+// forth moves all elections from blue to green: 10, 50, 100 %.
 func (b *bench) forth(ctx context.Context) error {
 	ranked, since, err := b.begin(ctx, blue, green)
 	if err != nil {
@@ -117,7 +117,7 @@ func (b *bench) forth(ctx context.Context) error {
 	return b.printWithoutLeader(began)
 }
 
-// failHalfWay moves back, and lets the runners of the canary fail at 50 %.
+// failHalfWay begins a rollout back to blue, and lets the runners of the canary fail at 50 %.
 func (b *bench) failHalfWay(ctx context.Context) error {
 	ranked, _, err := b.begin(ctx, green, blue)
 	if err != nil {
@@ -151,7 +151,7 @@ func (b *bench) failHalfWay(ctx context.Context) error {
 	return nil
 }
 
-// abortKilled tries once more, kills the controller at 50 %, and aborts at once.
+// abortKilled begins that rollout again, kills the controller at 50 %, and aborts the rollout at once.
 func (b *bench) abortKilled(ctx context.Context) error {
 	if err := b.inGoodStanding(ctx, 4); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (b *bench) toHalf(ctx context.Context, ranked []string) error {
 	return b.ledExactly(ctx, blue, ranked[:(len(ranked)+1)/2])
 }
 
-// ranked are the elections in the order in which the rollout of that uid moves them.
+// ranked are the elections in the order in which the rollout of the given uid moves them.
 func (b *bench) ranked(uid string) []string {
 	names := electionNames(b.options.elections)
 	slices.SortFunc(names, func(x, y string) int { return cmp.Compare(rollout.RankOf(uid, x), rollout.RankOf(uid, y)) })
@@ -252,7 +252,7 @@ func (b *bench) say(ctx context.Context, word func(rollout.Plan) (rollout.Plan, 
 	})
 }
 
-// planned waits until the stored plan is ok.
+// planned waits until ok is true for the stored plan.
 func (b *bench) planned(ctx context.Context, what string, ok func(rollout.Plan) bool) (rollout.Plan, error) {
 	for {
 		s, err := steering.Load(ctx, b.cluster.core.ConfigMaps(namespace), rolloutGroup)
@@ -268,7 +268,7 @@ func (b *bench) planned(ctx context.Context, what string, ok func(rollout.Plan) 
 	}
 }
 
-// phase waits until the rollout has reached the step after moves, or its end.
+// phase waits until the rollout pauses at the step then, after the step moves, or has moved everything.
 func (b *bench) phase(ctx context.Context, moves, then int) (rollout.Plan, error) {
 	return b.planned(ctx, fmt.Sprintf("beyond step %d", moves), func(p rollout.Plan) bool {
 		s := p.Status
@@ -276,7 +276,8 @@ func (b *bench) phase(ctx context.Context, moves, then int) (rollout.Plan, error
 	})
 }
 
-// ledExactly waits until members of the revision work on these elections. It fails if they work on others, too.
+// ledExactly waits until members of the revision work on the elections want. It fails if they work on others,
+// too.
 func (b *bench) ledExactly(ctx context.Context, revision string, want []string) error {
 	got, err := b.led(ctx, revision, want)
 	if err != nil {
@@ -288,7 +289,8 @@ func (b *bench) ledExactly(ctx context.Context, revision string, want []string) 
 	return nil
 }
 
-// led waits until members of the revision work on these elections, and returns all on which they do.
+// led waits until members of the revision work on the elections want, and returns all elections on which
+// they work.
 func (b *bench) led(ctx context.Context, revision string, want []string) (got []string, err error) {
 	want = slices.Sorted(slices.Values(want))
 	for {
@@ -332,7 +334,7 @@ func (b *bench) driver(ctx context.Context) (*member, error) {
 	return nil, fmt.Errorf("no member drives the rollout: %q does", entry.Record.Holder)
 }
 
-// inGoodStanding waits until that many members are ready and none of their runners failed lately.
+// inGoodStanding waits until the given number of members is ready and none of their runners failed lately.
 func (b *bench) inGoodStanding(ctx context.Context, members int) error {
 	store, err := b.cluster.store(namespace)
 	if err != nil {
@@ -358,7 +360,7 @@ func (b *bench) inGoodStanding(ctx context.Context, members int) error {
 	}
 }
 
-// printWithoutLeader prints each election's longest time without a worker, since then.
+// printWithoutLeader prints each election's longest time without a worker after since.
 func (b *bench) printWithoutLeader(since record.Instant) error {
 	spans, err := span.Read(b.spans)
 	if err != nil {

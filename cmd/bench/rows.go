@@ -152,7 +152,8 @@ func (r *result) costs() *grid {
 
 type adder func(id, what string, ours, theirs *float64, format, target string, ok bool)
 
-// idleOf is the measurement of a contender with so many elections and members; nil if there is none.
+// idleOf is the measurement of a contender with the given numbers of elections and members; nil if there is
+// none.
 func (r *result) idleOf(who contender, elections, members int) *idle {
 	for i := range r.Idle {
 		if p := &r.Idle[i]; p.Who == who && p.Elections == elections && p.Members == members {
@@ -179,7 +180,7 @@ func busiest(p *idle) float64 { return slices.Max(p.CPU) }
 // followersGoroutines is the largest number of goroutines of a follower.
 func followersGoroutines(p *idle) float64 { return float64(slices.Max(p.Goroutines[1:])) }
 
-// idleCosts are P5 to P8.
+// idleCosts adds the rows of targets P5 to P8.
 func (r *result) idleCosts(add adder) {
 	three := func(who contender) (all []idle) {
 		for _, p := range r.Idle {
@@ -223,7 +224,7 @@ func (r *result) idleCosts(add adder) {
 	}
 }
 
-// memoryCosts is P7: what each election adds, from few to many.
+// memoryCosts adds the rows of target P7: the memory that each further election costs.
 func (r *result) memoryCosts(add adder, three func(contender) []idle) {
 	growth := func(few, many *idle, member int) float64 {
 		return (float64(many.RSS[member]) - float64(few.RSS[min(member, len(few.RSS)-1)])) / float64(many.Elections-few.Elections) / 1024
@@ -248,7 +249,7 @@ func (r *result) memoryCosts(add adder, three func(contender) []idle) {
 	}
 }
 
-// throughputCosts is P9. Its limit is the API server's own throughput.
+// throughputCosts adds the rows of target P9, whose limit is the API server's own throughput.
 func (r *result) throughputCosts(g *grid) {
 	target := ">= 0.7 of the API server's"
 	if raw := r.Cold.Alone; r.Cold.Elections > 0 && raw.Creates > 0 && raw.Updates > 0 {

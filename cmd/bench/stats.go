@@ -9,7 +9,7 @@ import (
 // sample is a set of durations.
 type sample []time.Duration
 
-// at is the q-quantile, by nearest rank; zero of an empty sample.
+// at is the q-quantile, by nearest rank; zero for an empty sample.
 func (s sample) at(q float64) time.Duration {
 	if len(s) == 0 {
 		return 0

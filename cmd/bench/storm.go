@@ -11,9 +11,10 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// storm is a set of clients that write ConfigMaps of their own, each as soon as its last write is answered.
+// storm is a set of clients. Each writes a ConfigMap of its own again and again, as soon as the server has
+// answered the last write.
 type storm struct {
-	// stop ends it, and returns how many writes there were and how many of them failed.
+	// stop ends the storm. It returns how many writes there were, and how many of them failed.
 	stop func() (writes, failed int64)
 }
 

@@ -19,18 +19,20 @@ type size struct {
 	// most is the time after which a run ends in any case.
 	most time.Duration
 	// limits is the number of trials for the physical limit, before and again after the moves that we
-	// compare with it. raw is the number of objects to measure its throughput with.
+	// compare with it. raw is the number of objects with which we measure the API server's throughput.
 	limits, raw int
-	// Trials: handovers and switches of one election, bursts of many, rounds of kills.
+	// These are numbers of trials: handovers and switches of one election, bursts (moves of many elections
+	// at once), rounds of kills.
 	handovers, switches, bursts, kills int
 	programHandovers, programSwitches  int
 	electorRounds, conflictRounds      int
 	starts                             int
 	// window is how long we count requests and CPU.
 	window time.Duration
-	// Idle companies. crowds, records and electors are numbers of elections; the last of crowds is also
-	// the cold win. The companies with grown and grownElectors elections grow through the numbers of
-	// members below; all others have three.
+	// These describe the companies that are measured idle. crowds, records and electors are numbers of
+	// elections; we also measure how one member wins the last of crowds. The companies with grown and
+	// grownElectors elections grow through the numbers of members in members and electorMembers; all other
+	// companies have three members.
 	crowds, records, electors []int
 	grown, grownElectors      int
 	members, electorMembers   []int
@@ -134,7 +136,7 @@ func (r *result) deliver(o options) error {
 	return errors.Join(errs...)
 }
 
-// verdict is the reason why a run fails: never a time.
+// verdict is the reason why a run fails. No measured time is a reason.
 func (r *result) verdict() error {
 	var errs []error
 	if r.All.Overlaps > 0 || r.All.Falling > 0 {
@@ -174,11 +176,11 @@ func (b *bench) base(ctx context.Context, r *result, s size) error {
 }
 
 // idleFor is how long we leave the API server idle before each update for Rested. A handover meets
-// such a server, which answers later than one under constant load.
+// an idle server, which answers later than a server under constant load.
 const idleFor = 50 * time.Millisecond
 
 // limits adds measurements of the physical limit. We call it before and after the moves that we
-// compare with it, since a machine's speed varies.
+// compare with the limit, since a machine's speed varies.
 func (b *bench) limits(ctx context.Context, r *result, s size) error {
 	update, event, err := b.cluster.physical(ctx, s.limits, 0)
 	r.Update, r.Event = append(r.Update, update...), append(r.Event, event...)

@@ -83,7 +83,7 @@ func (b *bench) handovers(ctx context.Context, n int) (all sample, err error) {
 	return all, nil
 }
 
-// comeBack starts the member again and waits until the others see it.
+// comeBack starts the member again and waits until the other members see it.
 func (b *bench) comeBack(ctx context.Context, m *member) error {
 	store, err := b.cluster.store(namespace)
 	if err != nil {
@@ -118,7 +118,7 @@ func (b *bench) comeBack(ctx context.Context, m *member) error {
 	return <-ended
 }
 
-// descends says whether a process lives and is the ancestor or descends from it. There are
+// descends says whether the process pid lives, and is the ancestor or descends from it. There are
 // supervising processes between a member and its program.
 func descends(pid, ancestor int) bool {
 	for pid > 1 && pid != ancestor {

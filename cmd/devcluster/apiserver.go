@@ -38,8 +38,8 @@ type apiServer struct {
 	err    error         // why it ended; valid once done is closed
 }
 
-// startAPIServer starts kube-apiserver on the listener and returns while it is
-// still getting ready. It takes the listener over.
+// startAPIServer starts kube-apiserver on the listener ln, which it then owns. It returns before the
+// server is ready.
 func startAPIServer(ctx context.Context, ln net.Listener, pkiDir string, extra []string) (*apiServer, error) {
 	opts, err := apiServerOptions(ctx, ln, append(apiServerFlags(portOf(ln), pkiDir), extra...))
 	if err != nil {
@@ -73,7 +73,8 @@ func startAPIServer(ctx context.Context, ln net.Listener, pkiDir string, extra [
 		return nil, context.Cause(ctx)
 	}
 
-	// Only stop stops it: others may still need the server for their clean-up when ctx ends.
+	// The end of ctx does not stop the server, only stop does: others may need the server for their clean-up
+	// when ctx ends.
 	runCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &apiServer{cancel: cancel, done: make(chan struct{})}
 	go func() {
@@ -83,7 +84,7 @@ func startAPIServer(ctx context.Context, ln net.Listener, pkiDir string, extra [
 	return s, nil
 }
 
-// stop stops the server, and waits at most that long.
+// stop stops the server, and waits for its end, at most for atMost.
 func (s *apiServer) stop(atMost time.Duration) {
 	s.cancel()
 	select {

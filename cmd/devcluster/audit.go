@@ -20,8 +20,8 @@ rules:
 `
 
 // auditFlags returns the API server's flags for an audit log, none if logFile
-// is empty. It opens the log once as a check: the server would find out only
-// at its first request that it cannot write it.
+// is empty. It opens the log once as a check: otherwise the server would find out
+// only at its first request that it cannot write the log.
 func auditFlags(logFile, policyFile string) ([]string, error) {
 	if logFile == "" {
 		return nil, nil
@@ -36,6 +36,6 @@ func auditFlags(logFile, policyFile string) ([]string, error) {
 	return []string{
 		"--audit-policy-file=" + policyFile,
 		"--audit-log-path=" + logFile,
-		"--audit-log-maxsize=100000", // MB: a rotated log would surprise who counts its lines
+		"--audit-log-maxsize=100000", // MB; so large because a rotated log would mislead people who count its lines
 	}, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkLeaseUpdate measures one client's conditional writes, one after the
-// other: what an election sees of the server's latency.
+// other: the latency of the server for an election.
 func BenchmarkLeaseUpdate(b *testing.B) {
 	for _, fsync := range []string{"true", "false"} {
 		b.Run("fsync="+fsync, func(b *testing.B) {

@@ -16,7 +16,7 @@ const (
 	stopTimeout  = time.Second     // for each of the two servers
 )
 
-// cluster is etcd with a kube-apiserver before it.
+// cluster is etcd, and a kube-apiserver that uses it.
 type cluster struct {
 	logs *logging
 	etcd *embed.Etcd
@@ -28,7 +28,7 @@ type cluster struct {
 }
 
 // startCluster returns once the cluster is ready and its kubeconfig is written.
-// If it fails, it has stopped what it started.
+// On an error, it has stopped everything that it started.
 func startCluster(ctx context.Context, o options, dir *dataDir, logs *logging) (_ *cluster, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready after %s", startTimeout))
 	defer cancel()

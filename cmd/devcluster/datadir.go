@@ -31,8 +31,8 @@ type dataDir struct {
 	closed    bool
 }
 
-// openDataDir enters the folder at path, which it creates if need be, or a new
-// temporary one if path is empty.
+// openDataDir enters the folder at path, which it creates if need be. If path is empty, it enters a new
+// temporary folder.
 func openDataDir(path string) (*dataDir, error) {
 	d := &dataDir{path: path, lifetime: kept}
 	if path == "" {
@@ -78,8 +78,8 @@ func (d *dataDir) file(name ...string) string {
 	return filepath.Join(append([]string{d.path}, name...)...)
 }
 
-// publish writes a file outside the folder. Close removes it together with a
-// temporary folder.
+// publish writes a file outside the folder. If the folder is temporary, Close removes the file together
+// with it.
 func (d *dataDir) publish(path string, content []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,7 +96,7 @@ func (d *dataDir) publish(path string, content []byte) error {
 	return nil
 }
 
-// Close unlocks the folder. It removes a temporary folder and all published
+// Close unlocks the folder. If the folder is temporary, Close removes it and all published
 // files. Close may be called from any goroutine, more than once.
 func (d *dataDir) Close() error {
 	d.mu.Lock()

@@ -17,10 +17,10 @@ const etcdSocket = "etcd.sock"
 
 const etcdEndpoint = "unix://" + etcdSocket
 
-// startEtcd starts a cluster of one member in dir and returns once it serves.
-// It listens on its socket only, and has no port for peers.
+// startEtcd starts an etcd with one member in dir and returns once it serves. It listens on its socket only,
+// and has no port for peers.
 func startEtcd(ctx context.Context, dir string, o options, log *zap.Logger) (*embed.Etcd, error) {
-	nowhere := url.URL{Scheme: "http", Host: "127.0.0.1:1"} // for addresses that etcd requires, and nobody dials
+	nowhere := url.URL{Scheme: "http", Host: "127.0.0.1:1"} // for addresses that etcd requires but nobody dials
 	cfg := embed.NewConfig()
 	cfg.Name = "devcluster"
 	cfg.Dir = dir
@@ -53,7 +53,7 @@ func startEtcd(ctx context.Context, dir string, o options, log *zap.Logger) (*em
 	return nil, fmt.Errorf("start etcd: %w", err)
 }
 
-// stopEtcd stops etcd, and waits at most that long. Cutting it short loses nothing: all
+// stopEtcd stops etcd, and waits for its end, at most for atMost. A shorter wait loses nothing: all
 // acknowledged writes are in its log.
 func stopEtcd(e *embed.Etcd, atMost time.Duration) {
 	closed := make(chan struct{})

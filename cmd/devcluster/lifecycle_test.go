@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A kept data folder keeps objects, certificates, tokens and the port. Its
-// server ends on SIGTERM even if a client holds a watch.
+// TestRestart checks that a restart on a kept data folder keeps objects, certificates, tokens and the
+// port, and that the server ends on SIGTERM even if a client holds a watch.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	// Longer than the path of a socket may be.
@@ -52,15 +52,15 @@ func TestRestart(t *testing.T) {
 	noError(t, err)
 }
 
-// A server that is stopped while it starts ends without a ready line and without
-// an error.
+// TestSignalDuringStart checks that a server that is stopped while it starts ends without a ready line and
+// without an error.
 func TestSignalDuringStart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		signal syscall.Signal
 		logged string // send the signal when this is logged
 	}{
-		{syscall.SIGTERM, ""}, // from the first line on it has state to remove
+		{syscall.SIGTERM, ""}, // as soon as it logs anything, it has state to remove
 		{syscall.SIGINT, "set initial cluster version"},
 		{syscall.SIGHUP, "Serving securely"},
 	} {

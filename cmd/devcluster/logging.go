@@ -29,7 +29,7 @@ type logging struct {
 }
 
 // openLogging directs all logs to a new file, or to stderr if file is empty.
-// Where the loggers would end the process, they call fatal instead, which must
+// If a logger wants to end the process, it calls fatal instead. fatal must
 // not return.
 func openLogging(file string, stderr *os.File, fatal func(*logging)) (*logging, error) {
 	out := stderr

@@ -14,8 +14,8 @@
 //
 //	devcluster ready: https://127.0.0.1:21873 kubeconfig=/tmp/kc version=v1.36.3 in 2.4s
 //
-// Nothing else is written there. The kubeconfig is complete when that line
-// appears. A start that fails says why on standard error and exits with 1.
+// Nothing else is written to standard output. The kubeconfig is complete when the
+// ready line appears. A start that fails says why on standard error and exits with 1.
 //
 // # State
 //
@@ -29,10 +29,10 @@
 // # Ending
 //
 // SIGTERM, SIGINT and SIGHUP end the process with code 0. So does the end of
-// its standard input, if that is a pipe or a socket: a parent that holds the
-// other end thus takes the server down with it, however the parent ends. A
+// its standard input, if that is a pipe or a socket: if a parent holds the other
+// end, the server ends with the parent, however the parent ends. A
 // terminal, a file and /dev/null are not watched. Flag --exit-on-stdin-close
-// overrides the guess.
+// overrides this choice.
 package main
 
 import (

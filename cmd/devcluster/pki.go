@@ -17,7 +17,7 @@ import (
 )
 
 // Files of the pki folder. One authority signs the server's certificate and
-// the administrator's; its own key is used once and not stored.
+// the administrator's. The authority's own key is used once and not stored.
 const (
 	caCertFile     = "ca.crt"
 	serverCertFile = "server.crt"
@@ -102,7 +102,7 @@ func newAuthority(dir string, now time.Time) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Read it back for its computed key id: strict clients want that in issued certificates.
+	// Read the certificate back for its computed key id: strict clients want that in issued certificates.
 	a.cert, err = x509.ParseCertificate(der)
 	return a, err
 }

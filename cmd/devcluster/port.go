@@ -14,14 +14,14 @@ import (
 
 // We choose free ports below the kernel's range for outgoing connections.
 // Within that range, a client that redials a stopped server can get the
-// server's port as its own: it connects to itself and blocks the restart.
+// server's port as its own: then the client is connected to itself and blocks the restart.
 const (
 	firstPort = 20000
 	lastPort  = 29999
 )
 
-// listen binds 127.0.0.1: the given port, else the one remembered in file, else
-// a free one. It remembers the port that it got.
+// listen listens on 127.0.0.1: on the port given, else on the port stored in file, else on a free port. It
+// stores the port in file.
 func listen(given int, file string) (*net.TCPListener, error) {
 	port, hint := given, "give another --port, or none for a free one"
 	if port == 0 {

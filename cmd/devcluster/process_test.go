@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// endWithParent ends this process when the test that launched it is gone, even
-// by a time-out: it waits for the end of a pipe that nobody writes to.
+// endWithParent ends this process when the test that launched it is gone, even if a time-out ended the
+// test: it waits for the end of a pipe that nobody writes to.
 func endWithParent() {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.NewFile(3, "parent"))
@@ -43,7 +43,7 @@ type process struct {
 	t      testing.TB
 	cmd    *exec.Cmd
 	tmp    string
-	stdin  io.Closer // nil if it has /dev/null
+	stdin  io.Closer // nil if standard input is /dev/null
 	stdout *bufio.Reader
 	stderr *bufio.Reader
 	errors bytes.Buffer // stderr as read so far

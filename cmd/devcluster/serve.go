@@ -46,7 +46,7 @@ func serve(ctx context.Context, o options, stdout io.Writer, stderr *os.File) (e
 	c, err := startCluster(ctx, o, dir, logs)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // stopped before it was ready
+		return nil // ctx or standard input ended before the server was ready
 	case err != nil:
 		return fmt.Errorf("%w%s", err, logs.lastErrors())
 	}

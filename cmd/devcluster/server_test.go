@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// One server for all tests that need no restart.
+// TestServer runs all tests that need no restart, on one server.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -81,7 +81,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// Resource versions order writes, and a watch shows each of them.
+// testLease checks that resource versions order writes, and that a watch shows each write.
 func testLease(t *testing.T, c kubernetes.Interface) {
 	leases := c.CoordinationV1().Leases("default")
 	created, err := leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "election"}}, metav1.CreateOptions{})
@@ -104,7 +104,7 @@ func testLease(t *testing.T, c kubernetes.Interface) {
 	}
 }
 
-// A service account may do what a role grants it, in its namespace, and no more.
+// testRBAC checks that a service account may do what a role grants it, in its namespace, and no more.
 func testRBAC(t *testing.T, s *server, admin kubernetes.Interface) {
 	member := client(t, mintFor(t, s, "edge", "member"))
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "election"}}

@@ -28,9 +28,9 @@ func (m *stdinMode) Set(s string) error {
 	}
 }
 
-// watches reports whether to wait for the end of f. In mode auto it does so for
-// pipes and sockets only: a parent made these. /dev/null and files are
-// at their end from the start, and a terminal belongs to a person.
+// watches reports whether to wait for the end of f. In mode auto we wait for the end of
+// pipes and sockets only, which a parent made. /dev/null and files are at their end from the start,
+// and a terminal belongs to a person.
 func (m stdinMode) watches(f *os.File) bool {
 	switch m {
 	case stdinWatch:
@@ -43,8 +43,8 @@ func (m stdinMode) watches(f *os.File) bool {
 	}
 }
 
-// whenClosed calls fn once f has ended. Nothing can interrupt its goroutine's
-// read, so the goroutine ends with the process.
+// whenClosed calls fn on a goroutine once f has ended. Nothing can interrupt the goroutine's read, so the
+// goroutine may live until the process ends.
 func whenClosed(f *os.File, fn func()) {
 	go func() {
 		_, _ = io.Copy(io.Discard, f)

@@ -1,5 +1,5 @@
-// Package watchfile follows one file by watching its directory. So it sees when the file is replaced, and
-// when kubelet swaps the links in the mount of a ConfigMap.
+// Package watchfile follows one file by watching its directory, so it sees when the file is replaced,
+// and when kubelet swaps the links in the mount of a ConfigMap.
 package watchfile
 
 import (
@@ -18,14 +18,15 @@ import (
 // several steps, and a file that is written in place is empty for a moment.
 const Settle = 100 * time.Millisecond
 
-// patience times settle is how long events may put off a look: others may write into the directory all
-// the time.
+// patience bounds how long events may put off a look, in multiples of settle: others may write into
+// the directory all the time.
 const patience = 10
 
-// Watch calls look at once, after each event in the file's directory once that was quiet for settle, and at
-// the time that look last returned, unless that is zero. It calls look on the caller's goroutine. It returns
-// nil when ctx ends, and an error when it cannot watch: the directory is missing, or goes away. fsnotify
-// reads events on a goroutine of its own, which has ended when Watch returns.
+// Watch calls look at once. It calls look again after each event in the file's directory, once the
+// directory has been quiet for settle, and at the time that look last returned, unless that is zero.
+// It calls look on the caller's goroutine. It returns nil when ctx ends, and an error when it cannot
+// watch: the directory is missing, or goes away. fsnotify reads events on a goroutine of its own,
+// which has ended when Watch returns.
 func Watch(ctx context.Context, path string, settle time.Duration, look func() (again time.Time)) (err error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -53,7 +54,7 @@ func Watch(ctx context.Context, path string, settle time.Duration, look func() (
 			if !open || filepath.Clean(event.Name) == dir && event.Has(fsnotify.Remove|fsnotify.Rename) {
 				return fmt.Errorf("directory %s is gone", dir)
 			}
-		case _, open := <-notify.Errors: // events may be lost, so look
+		case _, open := <-notify.Errors: // events may have been lost, so look
 			if !open {
 				return fmt.Errorf("directory %s is not watched any more", dir)
 			}
@@ -70,7 +71,7 @@ type stirring struct {
 	since  time.Time // the first event; zero if none
 }
 
-// putsOff says whether an event at that time puts off the look.
+// putsOff says whether an event at the time now puts off the look.
 func (s *stirring) putsOff(now time.Time) bool {
 	if s.since.IsZero() {
 		s.since = now

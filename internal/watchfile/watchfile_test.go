@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// We look at the file even if others write beside it all the time.
+// TestALookIsNotPutOffForEver checks that we look at the file even if other files in its directory
+// change all the time.
 func TestALookIsNotPutOffForEver(t *testing.T) {
 	s := stirring{settle: time.Second}
 	begin := time.Unix(1000, 0)
@@ -14,7 +15,7 @@ func TestALookIsNotPutOffForEver(t *testing.T) {
 			t.Errorf("after %d s of stirring the look is put off: %v, want %v", at, got, want)
 		}
 	}
-	s.since = time.Time{} // we looked at it
+	s.since = time.Time{} // as after a look
 	if !s.putsOff(begin.Add(time.Minute)) {
 		t.Error("the next event puts off nothing")
 	}

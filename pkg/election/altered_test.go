@@ -45,8 +45,8 @@ func (s *altering) Put(ctx context.Context, name string, r record.Record, replac
 	return record.Version{}, fmt.Errorf("%w: no answer", lock.ErrUnknown)
 }
 
-// Rule sending-counts: a write that the watch shows with other times than we sent is not the write that
-// we sent. It begins and extends no term: electors of client-go rely on those times.
+// TestTimesThatAPolicyChanges checks rule sending-counts: if the watch shows our write with other times
+// than we sent, the write begins and extends no term, since electors of client-go rely on those times.
 func TestTimesThatAPolicyChanges(t *testing.T) {
 	for name, change := range map[string]func(*record.Record){
 		"renew time":   func(r *record.Record) { r.Renewed = r.Renewed.Add(-time.Hour) },

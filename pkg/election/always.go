@@ -21,15 +21,15 @@ type AlwaysFunc func(ctx context.Context, terms *Terms) error
 // RunAlways calls f.
 func (f AlwaysFunc) RunAlways(ctx context.Context, terms *Terms) error { return f(ctx, terms) }
 
-// Background is a second interface of a Runner that has work beyond its terms.
+// Background is an interface that a Runner also implements if it has work outside its terms.
 type Background interface {
-	// Background does the work beyond the terms. The Manager calls it once, when it runs and the
-	// election was added. It cancels ctx once the election's lock is released, and Background must
-	// return soon after.
+	// Background does the work outside the terms. The Manager calls it once, after the election was added
+	// and the Manager runs. It cancels ctx once the election's lock is released, and Background must return
+	// soon after.
 	Background(ctx context.Context) error
 }
 
-// Terms tells an AlwaysRunner of terms: Lead offers one, Each takes it.
+// Terms tells an AlwaysRunner of terms: Lead offers a term, Each takes it.
 type Terms struct {
 	mu   sync.Mutex
 	news chan struct{} // closed when something changed
@@ -49,10 +49,10 @@ type presentTerm struct {
 	finished chan struct{} // closed when its work has stopped
 }
 
-// Each calls lead for each term that begins, one at a time. It returns the error of ctx when that ends, or the
-// first error of lead. lead works until its own context is cancelled; StopOf says why, and by when the work must
-// be dead. It returns once all work of the term has stopped: the lock is not released before. Each skips a term
-// that ended before it could call lead.
+// Each calls lead for each term that begins, one at a time. Each returns the error of ctx when ctx ends,
+// or the first error of lead. lead works until its own context is cancelled; StopOf says why, and by when
+// the work must be dead. lead must not return before all work of the term has stopped: the lock may be
+// released after that. Each skips a term that ended before it could call lead.
 func (t *Terms) Each(ctx context.Context, lead func(context.Context, Term) error) error {
 	for {
 		t.mu.Lock()
@@ -76,7 +76,7 @@ func (t *Terms) Each(ctx context.Context, lead func(context.Context, Term) error
 	}
 }
 
-// lead does the work of a term. That has stopped even if it panics.
+// lead does the work of a term, and notes its end even if the work panics.
 func (t *Terms) lead(p *presentTerm, work func(context.Context, Term) error) error {
 	defer func() {
 		t.mu.Lock()

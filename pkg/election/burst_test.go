@@ -18,10 +18,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// Rules living-terms-stay and owned-through-its-session: the sessions as they were before a
-// session-renewed record was shown say who owns it, even if one burst brings everything. m1 comes back
-// in its slot under a new identity and takes locks. m2, which was held up, must not mistake the slot's
-// former owner for the present one and the locks for free.
+// TestBurstAfterASlotIsReused checks rules living-terms-stay and owned-through-its-session when one burst
+// of events brings everything. m1 comes back in its slot under a new identity and takes locks. m2, which
+// was held up, must not mistake the slot's former owner for the present one and the locks for free: who
+// owns a session-renewed record depends on the sessions as they were before the record was shown.
 func TestBurstAfterASlotIsReused(t *testing.T) {
 	for range 4 { // in one of ten runs the hash does not let m2 go first
 		inBubble(t, burst)
@@ -97,9 +97,10 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// The leader of many elections dies. Each of two others first takes the elections for which it comes
-// first, then the rest. The store is slow, so both send the writes that one still has to send when the
-// other's turn is over, except for locks that the stream has shown to be taken.
+// TestManyLocksOfADeadMember kills the leader of many elections. Each of two others first takes the
+// elections for which it comes first, then the rest. The store is slow: when one member's turn is over,
+// the other also sends the writes that the first has not sent yet, except for locks that the stream has
+// shown to be taken.
 func TestManyLocksOfADeadMember(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(300)...)
@@ -151,8 +152,8 @@ func TestManyLocksOfADeadMember(t *testing.T) {
 // poolSize is how many takes of a member may be under way.
 const poolSize = 24
 
-// A release that waits for its turn is not sent if the member has seen another version of the lock by
-// then: it would be too late. The next release is sent.
+// TestReleasesThatWaitAreNotSentInVain checks that a release that waits for its turn is not sent if the
+// member has seen another version of the lock by then: it would be too late. The next release is sent.
 func TestReleasesThatWaitAreNotSentInVain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const atOnce, waiting = 32, 8

@@ -57,7 +57,7 @@ func chaos(t *testing.T, seed uint64) {
 			c.Timing, _ = record.Profile("fast")
 		}
 	}
-	// Members of both settings live side by side, and in some schedules all are alike.
+	// Members of both settings live side by side; in some schedules all members have the same setting.
 	settings := []record.Renewal{record.RenewalSession, record.RenewalRecord}
 	if seed%4 < 2 {
 		settings = settings[:1]
@@ -164,8 +164,8 @@ func (g *group) again(m *member, name string) bool {
 	return true
 }
 
-// putBack restores what a session once said under the same incarnation; for another incarnation that
-// would be a record rewritten consistently.
+// putBack restores an earlier state of a session, but only under the same incarnation: with another one
+// it would rewrite the record consistently, which strangers' edits here never do.
 func (g *group) putBack(name string, was codec.Object) {
 	now, exists := g.realm.Raw(name)
 	if was.Fields.Holder == "" || exists && !strings.Contains(now.Annotations[codec.MemberAnnotation], was.Fields.Holder) {

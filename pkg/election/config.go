@@ -22,11 +22,12 @@ import (
 
 // Config is what a Manager needs to know. Group, Member.Revision and Locks are required.
 type Config struct {
-	// Group names the members that share elections and a directory.
+	// Group is the name that all members share that take part in the same elections and see each other's
+	// sessions.
 	Group  string
 	Member Member
-	// Locks is the realm. It stores the sessions, and the lock of each election whose Spec
-	// names no other store.
+	// Locks is the store of the realm, which all members share. It holds the sessions, and the lock of each
+	// election whose Spec names no other store.
 	Locks lock.Store
 	// Host is the name of the Pod or host. Identities and names of sessions contain it, so no
 	// two members may share one at a time. Default: the host's name.
@@ -63,10 +64,10 @@ type Member struct {
 // Preference says which revision should lead each election at one moment. It never changes,
 // and any goroutine may use it. A record.Preferred prefers the same in all elections.
 type Preference interface {
-	// Digest stands for everything that determines For: two members with equal digests prefer
-	// the same in every election. Sessions publish it and people read it, so it must be short.
+	// Digest identifies everything that For depends on: two members with equal digests prefer the same in
+	// every election. Sessions publish it and people read it, so it must be short.
 	Digest() string
-	// For returns the preference for the election of that name, which need not exist.
+	// For returns the preference for the named election, which need not exist.
 	For(election string) record.Preferred
 }
 
@@ -87,8 +88,8 @@ type Spec struct {
 	Disabled bool
 	// Lock is the name of the lock object. Default: Name.
 	Lock string
-	// Locks stores the lock object, for another kind of lock in the same realm. It must be
-	// comparable, and the same for all elections of that kind. Default: the Manager's.
+	// Locks stores the lock object. Set it to use another kind of lock object in the same realm. It must be
+	// comparable, and the same for all elections with that kind of lock. Default: the Manager's.
 	Locks lock.Store
 	// MigrateFrom is the election's old lock. A member takes it first, and leads only while it
 	// holds both locks. Set it in every member that has the new lock, until no member is left
@@ -103,17 +104,16 @@ type Spec struct {
 	Bootstrap Bootstrap
 	// Foreign says which electors that are not ours share the lock. Default: none.
 	Foreign Foreigners
-	// Range gives each term a range of wall-clock time that it shares with no other; see
-	// Status.Range. The holder does not release such a lock before its range is over, so a
-	// handover takes up to leaseDuration. All members must have the same setting.
+	// Range gives each term a range of wall-clock time that it shares with no other term; see Status.Range.
+	// The holder does not release the lock before its range is over, so a handover takes up to
+	// leaseDuration. All members must have the same setting.
 	Range bool
 	// Outage says what happens to a term whose renewals fail. Default: its work stops. With
 	// OutageFailOpen, For defaults to 10 x leaseDuration.
 	Outage Outage
-	// Renewal is what keeps a term alive: the beats of the member's session, which renew any
-	// number of elections at once, or renewals of the record. Default: the session, unless
-	// record.Features.SessionObstacle says why not. Members with different settings may live
-	// side by side.
+	// Renewal is what keeps a term alive: the beats of the member's session, which renew any number of
+	// elections at once, or renewals of the lock's own record. Default: the session, unless
+	// record.Features.SessionObstacle says why not. Members with different settings may live side by side.
 	Renewal record.Renewal
 }
 
@@ -209,7 +209,7 @@ func (c *Config) complete() error {
 	if c.Abort == nil {
 		log := c.Log
 		c.Abort = func(err error) {
-			// What holds the host up may hold the log up too: exit in any case.
+			// Whatever blocks the host may block the log too: exit in any case.
 			clock.AfterFunc(abortLogTime, func() { os.Exit(exitAborted) })
 			log.Error("aborting: work cannot be stopped in time", zap.Error(err))
 			_ = log.Sync() // the process ends either way

@@ -28,7 +28,7 @@ type contained struct {
 	isNot   bool
 	// stopped: the test tells it to stop at once, and to be dead long before the end of its term.
 	stopped bool
-	// first: it returns once itself is closed, without being told to stop.
+	// first: the runner returns once the channel itself is closed, without being told to stop.
 	first  bool
 	itself chan struct{}
 }
@@ -47,9 +47,9 @@ func (c contained) Run(ctx context.Context, term Term) error {
 	return nil
 }
 
-// A process that was frozen past a term's deadline goes on only if all of the work is known to have
-// ended by the deadline.
-// The same holds if its runner returns before its guard's time comes.
+// TestFrozenBeyondTheDeadline checks that a process that was frozen past a term's deadline goes on only
+// if all of the work is known to have ended by the deadline, even if its runner returns before its
+// guard's time comes.
 func TestFrozenBeyondTheDeadline(t *testing.T) {
 	for name, c := range map[string]struct {
 		runner contained
@@ -105,8 +105,9 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 	}
 }
 
-// When the process goes on, the stop and the guard come at once. A guard that was already firing when
-// the stop reset it runs twice, and the runner still has its time to return.
+// TestGuardThatComesTwice checks that the runner still has its time to return if the guard runs twice:
+// when the process goes on, the stop and the guard come at once, and the guard was already firing when
+// the stop reset it.
 func TestGuardThatComesTwice(t *testing.T) {
 	for returns, aborts := range map[time.Duration]bool{lateReturn / 2: false, 2 * lateReturn: true} {
 		synctest.Test(t, func(t *testing.T) {

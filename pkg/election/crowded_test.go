@@ -23,8 +23,8 @@ func (unable) Readiness(ctx context.Context, report func(error)) error {
 	return nil
 }
 
-// A member whose runners are unready in more elections than its session has room for still has a
-// session, small enough for its beats, and takes part.
+// TestMoreElectionsThanASessionCanList checks that a member whose runners are unready in more elections
+// than its session has room for still has a session, small enough for its beats, and takes part.
 func TestMoreElectionsThanASessionCanList(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const elections = 2200

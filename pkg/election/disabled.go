@@ -21,8 +21,8 @@ type errWithdrawn struct{ why machine.Reason }
 
 func (e errWithdrawn) Error() string { return string(e.why) }
 
-// solo does the work of a disabled election, one term after another, beyond all
-// incarnations. The goroutine of run owns it.
+// solo does the work of a disabled election, one term after another, across all incarnations. The
+// goroutine of run owns it.
 type solo struct {
 	cfg      *Config
 	entrant  *entrant
@@ -61,7 +61,7 @@ func (s *solo) run(ctx context.Context) {
 		if s.cfg.Clock.Now().Sub(began) > 2*record.Doubled(t.StandDown, s.failures) {
 			s.failures = 0
 		}
-		// As long as a member waits that stands down and has no other beside it.
+		// Wait as long as a member that stands down and is alone in its election.
 		pause := min(record.Doubled(t.StandDown, s.failures), record.Doubled(max(2*t.NominateDelay, time.Second), s.failures))
 		s.failures++
 		s.log.Warn("runner returned though its election is disabled; it is started again", zap.Error(err), zap.Duration("wait", pause))
@@ -121,8 +121,8 @@ func (s *solo) term(ctx context.Context) error {
 	}
 }
 
-// deadline is when the work must be dead if this process is not heard of any more: the
-// deadline that a renewal sent now would give.
+// deadline is when the work must be dead if this process is never heard of again: the deadline that a
+// renewal sent now would give.
 func (s *solo) deadline() record.Instant {
 	return s.cfg.Clock.Now().Add(s.entrant.spec.Timing.Validity())
 }

@@ -15,8 +15,8 @@ type sinceClock struct{ start time.Time }
 func (c sinceClock) Now() record.Instant { return record.Instant(time.Since(c.start)) + 1 }
 func (c sinceClock) Wall() time.Time     { return time.Now() }
 
-// A process that was frozen past its deadline does not end if nobody waits for the end of its work; the
-// work can still be told to stop.
+// TestLateExtensionOfDisabledWork checks that a process that was frozen past its deadline does not end if
+// nobody waits for the end of its work; the work can still be told to stop.
 func TestLateExtensionOfDisabledWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sinceClock{time.Now()}

@@ -14,8 +14,8 @@ import (
 
 func disabled(s *election.Spec) { s.Disabled = true }
 
-// Every member works for a disabled election, whatever happens to its session, and nobody creates a lock
-// (conformance 16).
+// TestDisabledEveryMemberWorks checks that every member works for a disabled election, whatever happens
+// to its session, and nobody creates a lock (conformance 16).
 func TestDisabledEveryMemberWorks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -46,8 +46,8 @@ func TestDisabledEveryMemberWorks(t *testing.T) {
 	})
 }
 
-// A disabled election's work may go on only while it is extended: its deadline is never further away
-// than a renewal's, and each interval makes it later.
+// TestDisabledDeadline checks that a disabled election's work may go on only while it is extended: its
+// deadline is never further away than a renewal's, and each interval makes it later.
 func TestDisabledDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -82,8 +82,9 @@ func TestDisabledDeadline(t *testing.T) {
 	})
 }
 
-// A disabled election that is no longer disabled stops its work before the member takes part in it. An
-// election that becomes disabled releases its lock before work goes on without it.
+// TestDisabledIsChangedCleanly checks that a disabled election that is no longer disabled stops its work
+// before the member takes part in it. An election that becomes disabled releases its lock before work
+// goes on without it.
 func TestDisabledIsChangedCleanly(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -130,7 +131,8 @@ func TestDisabledIsChangedCleanly(t *testing.T) {
 	})
 }
 
-// Work that fails begins again after a growing pause; the member does not lead meanwhile.
+// TestDisabledWorkFails checks that work that fails begins again after a growing pause; the member does
+// not lead meanwhile.
 func TestDisabledWorkFails(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -166,7 +168,8 @@ func TestDisabledWorkFails(t *testing.T) {
 	})
 }
 
-// Work that does not stop within its grace ends the process, as with any stop.
+// TestDisabledWorkHangs checks that work that does not stop within its grace ends the process, as with
+// any stop.
 func TestDisabledWorkHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

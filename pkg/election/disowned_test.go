@@ -22,8 +22,9 @@ import (
 
 var refused = memory.Reject(fmt.Errorf("%w: not this one", lock.ErrDenied))
 
-// Rules answer-for-your-writes and disowned-for-good: another member leads a lock that its holder cannot
-// write; the holder's other elections stay as they are.
+// TestALockThatCannotBeReleasedIsDisowned checks rules answer-for-your-writes and disowned-for-good:
+// another member leads a lock that its holder cannot write; the holder's other elections stay as they
+// are.
 func TestALockThatCannotBeReleasedIsDisowned(t *testing.T) {
 	for name, giveUp := range map[string]func(t *testing.T, m *member){
 		"its election is removed": func(t *testing.T, m *member) {
@@ -72,8 +73,8 @@ func TestALockThatCannotBeReleasedIsDisowned(t *testing.T) {
 	}
 }
 
-// A member that disowned a lock leads it again once it can write it, under new beats that nobody
-// considers disowned.
+// TestADisownedLockIsTakenBack checks that a member that disowned a lock leads it again once it can write
+// it, under new beats that nobody considers disowned.
 func TestADisownedLockIsTakenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -123,13 +124,14 @@ func TestADisownedLockIsTakenBack(t *testing.T) {
 	})
 }
 
-// If a session cannot list all disowned locks it ends, which frees them.
+// TestTooMuchToDisownEndsTheSession checks that a session that cannot list all disowned locks ends, which
+// frees them.
 func TestTooMuchToDisownEndsTheSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(800)...)
 		stop := make(chan struct{})
 		defer close(stop)
-		go func() { // joined by the end of the bubble
+		go func() { // joined when the synctest bubble ends
 			for {
 				select {
 				case <-g.judge.begun:
@@ -195,8 +197,8 @@ func (s older) Watch(ctx context.Context, deliver func(lock.Event)) error {
 	})
 }
 
-// If there is a member of an earlier version, or one joins, the session ends: nothing else would free
-// the lock for it.
+// TestWhatAnOlderMemberWaitsForEndsTheSession checks that the session ends if there is a member of an
+// earlier version, or one joins: nothing else would free the lock for that member.
 func TestWhatAnOlderMemberWaitsForEndsTheSession(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprintf("late=%v", late), func(t *testing.T) {
@@ -230,9 +232,9 @@ func TestWhatAnOlderMemberWaitsForEndsTheSession(t *testing.T) {
 	}
 }
 
-// All members' writes of one lock are refused, hang, are carried out late and get no answer, in turn,
-// while the lock is given up again and again. No member works beside another, and no other election is
-// affected.
+// TestDisownedInBadWeather makes all members' writes of one lock be refused, hang, be carried out late
+// and get no answer, in turn, while the lock is given up again and again. It checks that no member works
+// beside another, and that no other election is affected.
 func TestDisownedInBadWeather(t *testing.T) {
 	for trial := range uint64(12) {
 		inBubble(t, func(t *testing.T) {

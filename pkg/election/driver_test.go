@@ -13,7 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A term that its record renews counts from when the renewal was sent, however slow the answer is.
+// TestTermCountsFromTheSending checks that a term that its record renews counts from when the renewal was
+// sent, however slow the answer is.
 func TestTermCountsFromTheSending(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -48,8 +49,8 @@ func TestTermCountsFromTheSending(t *testing.T) {
 	})
 }
 
-// A list that was requested before an answer came does not contradict that answer: however late the list
-// comes, the store does not look restored.
+// TestAnswerOvertakesAList checks that a list that was requested before an answer came does not
+// contradict that answer: however late the list comes, the store does not look restored.
 func TestAnswerOvertakesAList(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -70,8 +71,9 @@ func TestAnswerOvertakesAList(t *testing.T) {
 	})
 }
 
-// A request for an election that was given up gets its answer when the election added in its place leads
-// under the same lock. The old election writes nothing there any more.
+// TestAnswersForAnElectionThatWasGivenUp delays the answer to a request until its election was given up
+// and the election added in its place leads under the same lock. It checks that the old election writes
+// nothing there any more.
 func TestAnswersForAnElectionThatWasGivenUp(t *testing.T) {
 	for name, late := range map[string]struct {
 		op memory.Op
@@ -131,7 +133,8 @@ func TestAnswersForAnElectionThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// While a member holds both locks, the deadline is no later than the old lock's last renewal allows.
+// TestOuterDeadlineBinds checks that while a member holds both locks, the deadline is no later than the
+// old lock's last renewal allows.
 func TestOuterDeadlineBinds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -154,12 +157,13 @@ func TestOuterDeadlineBinds(t *testing.T) {
 	})
 }
 
-// A member of both locks begins its terms above the tokens of the old lock.
+// TestTokenIsAboveTheOldLocks checks that a member of both locks begins its terms above the tokens of the
+// old lock.
 func TestTokenIsAboveTheOldLocks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
 		old := memory.New(g.clock)
-		for i := range 600 { // it is far ahead
+		for i := range 600 { // the revisions of the old lock's store are far ahead
 			if _, err := old.Write(fmt.Sprintf("other-%d", i), record.Record{Group: "edge"}, record.Version{}); err != nil {
 				t.Fatal(err)
 			}

@@ -13,17 +13,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// entrant is an election that this member takes part in, beyond one incarnation.
+// entrant is an election that this member takes part in, across incarnations.
 type entrant struct {
 	spec   spec
 	runner Runner
 	status *Status
 	ranges *member.Ranges // nil without ranges
-	// id is what the member calls it.
+	// id identifies the election to the member.
 	id member.ID
 	// removal is nil until the election is to be given up.
 	removal *removal
-	// beyond is its runner's work beyond its terms; nil if there is none, and before it begins.
+	// beyond is the runner's work outside its terms; nil if there is none, and before it begins.
 	beyond *beyond
 	// withdraw ends the work of an election that is disabled; nil otherwise.
 	withdraw context.CancelCauseFunc
@@ -31,10 +31,10 @@ type entrant struct {
 	unready atomic.Bool
 }
 
-// beyond are the Background and Readiness of an election's runner.
+// beyond tracks the Background and Readiness of an election's runner.
 type beyond struct {
 	quit context.CancelFunc
-	// goroutines counts those that have not returned.
+	// goroutines counts those of the two that have not returned.
 	goroutines int
 }
 
@@ -44,7 +44,7 @@ type removal struct {
 	left chan struct{}
 }
 
-// spec is a Spec that is complete.
+// spec is a Spec with all defaults filled in.
 type spec struct {
 	Name        string
 	Disabled    bool

@@ -16,7 +16,8 @@ type ranked struct {
 	order []string
 }
 
-// Elections with the same settings share one copy of them, and no others do.
+// TestSettingsAreSharedByThoseThatAreAlike checks that elections with the same settings share one copy of
+// them, and no others do.
 func TestSettingsAreSharedByThoseThatAreAlike(t *testing.T) {
 	m, err := NewManager(Config{Group: "edge", Host: "m1", Member: Member{Revision: "stable"}, Locks: memory.New(clock.Boottime()).Store()})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // Entry is one election and the work to do during its terms.
 type Entry struct {
 	Spec Spec
-	// Runner is nil where leadership itself is the product.
+	// Runner is nil if the election has no work, and only who leads matters.
 	Runner Runner
 }
 
@@ -19,7 +19,7 @@ type Entry struct {
 type Change struct {
 	// Remove names elections to give up.
 	Remove []string
-	// Put are elections to take part in. A present one of the same name is given up, and the
+	// Put are elections to take part in. If there is an election of the same name, it is given up, and the
 	// new one takes its place.
 	Put []Entry
 }
@@ -28,10 +28,10 @@ type Change struct {
 // error, nothing. The error names everything that is wrong with a Spec, every name or lock
 // that is taken and every election that does not exist, or wraps ErrStopped.
 //
-// Apply does not block. An election that takes the place of another, or that has a lock of one
-// that is given up, begins once the other has stopped its work, released its locks and ended
-// its work beyond its terms. It waits for no further election. A later change may remove an
-// election that still waits.
+// Apply does not block. An election of Put waits if its name or one of its locks is that of an election
+// that is given up: it begins once that election has stopped its work, released its locks and ended its
+// work beyond its terms. It waits for no other election. A later change may remove an election that still
+// waits.
 func (m *Manager) Apply(c Change) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,7 +130,7 @@ func (m *Manager) judgeLocked(c Change) ([]*entrant, error) {
 	return heirs, errors.Join(errs...)
 }
 
-// giveUpLocked gives up the election of that name, and the one that was to take its place.
+// giveUpLocked gives up the named election, and the one that waits to take its place.
 func (m *Manager) giveUpLocked(name string, why machine.Reason) {
 	if h := m.heirs[name]; h != nil {
 		h.status.close()
@@ -154,7 +154,8 @@ func (m *Manager) giveUpLocked(name string, why machine.Reason) {
 	m.noteLocked(e)
 }
 
-// placeLocked takes part in an election, or makes it wait for one that has its name or a lock.
+// placeLocked takes part in e, or makes e wait for an election that still has its name or one of its
+// locks.
 func (m *Manager) placeLocked(e *entrant) {
 	if first := m.beforeLocked(e); first != nil {
 		m.waiting[first] = append(m.waiting[first], e)
@@ -182,7 +183,7 @@ func (m *Manager) beforeLocked(e *entrant) *entrant {
 	return nil
 }
 
-// leftLocked places the elections that waited for e, of which nothing goes on any more.
+// leftLocked places the elections that waited for e. It is called once nothing of e goes on any more.
 func (m *Manager) leftLocked(e *entrant) {
 	heirs := m.waiting[e]
 	delete(m.waiting, e)

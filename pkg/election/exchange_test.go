@@ -28,7 +28,8 @@ func workers(j *judge, election string) (members []string) {
 	return members
 }
 
-// A change is all or nothing: if any part of it is impossible, nothing changes.
+// TestApplyIsJudgedWhole checks that a change is all or nothing: if any part of it is impossible, nothing
+// changes.
 func TestApplyIsJudgedWhole(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -62,7 +63,8 @@ func TestApplyIsJudgedWhole(t *testing.T) {
 	})
 }
 
-// No election waits for an unrelated one that is given up at the same time.
+// TestApplyExchangesOneByOne checks that no election waits for an unrelated one that is given up at the
+// same time.
 func TestApplyExchangesOneByOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "quick", "slow")
@@ -88,7 +90,8 @@ func TestApplyExchangesOneByOne(t *testing.T) {
 	})
 }
 
-// A later change removes an election that an earlier one put and that has not begun yet.
+// TestApplyInQuickSuccession checks that a later change removes an election that an earlier one put and
+// that has not begun yet.
 func TestApplyInQuickSuccession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -137,7 +140,8 @@ func (b beyond) Background(ctx context.Context) error {
 	return nil
 }
 
-// An election is taken up again once all of its former work has ended, including work beyond its terms.
+// TestApplyWaitsForWorkBeyondTerms checks that an election is taken up again once all of its former work
+// has ended, including work beyond its terms.
 func TestApplyWaitsForWorkBeyondTerms(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -168,8 +172,8 @@ func TestApplyWaitsForWorkBeyondTerms(t *testing.T) {
 	})
 }
 
-// A watcher of an election that never begins learns that it is over: when a change removes it, and when
-// the member ends.
+// TestWatchOfWhatNeverBegins checks that a watcher of an election that never begins learns that it is
+// over: when a change removes it, and when the member ends.
 func TestWatchOfWhatNeverBegins(t *testing.T) {
 	for what, end := range map[string]func(*member) error{
 		"taken out":       func(m *member) error { return m.manager.Remove(context.Background(), "a") },
@@ -212,8 +216,8 @@ func TestWatchOfWhatNeverBegins(t *testing.T) {
 	}
 }
 
-// Whatever is exchanged, at whatever time and with whatever faults, no two members work at once, and in
-// the end every election is led as the last change says.
+// TestApplyAmongFaults checks that whatever is exchanged, at whatever time and with whatever faults, no
+// two members work at once, and in the end every election is led as the last change says.
 func TestApplyAmongFaults(t *testing.T) {
 	for seed := range uint64(30) {
 		inBubble(t, func(t *testing.T) {

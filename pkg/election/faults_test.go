@@ -13,8 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Work that a member cannot renew stops by the deadline, in whatever way the store fails. The member
-// leads again, in its next cycle, once it can.
+// TestStoreFailsUnderTheLeader checks that work that a member cannot renew stops by the deadline, in
+// whatever way the store fails. The member leads again, in its next cycle, once it can.
 func TestStoreFailsUnderTheLeader(t *testing.T) {
 	denied := fmt.Errorf("%w: no", lock.ErrDenied)
 	for name, fail := range map[string]func(*memory.Store){
@@ -52,7 +52,8 @@ func hangAll(s *memory.Store) {
 	}
 }
 
-// A cut-off leader has stopped before the other members may take its lock.
+// TestCutOffLeaderIsReplaced checks that a cut-off leader has stopped before the other members may take
+// its lock.
 func TestCutOffLeaderIsReplaced(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -80,7 +81,8 @@ func TestCutOffLeaderIsReplaced(t *testing.T) {
 	})
 }
 
-// A renewal whose reply is lost was committed; nobody stops.
+// TestLostRepliesOfRenewals checks that nobody stops if only the replies to renewals are lost: the
+// renewals were committed.
 func TestLostRepliesOfRenewals(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -96,7 +98,7 @@ func TestLostRepliesOfRenewals(t *testing.T) {
 	})
 }
 
-// A release that conflicts with a stranger's edit is tried again.
+// TestReleaseAfterConflict checks that a release that conflicts with a stranger's edit is tried again.
 func TestReleaseAfterConflict(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -116,8 +118,8 @@ func TestReleaseAfterConflict(t *testing.T) {
 	})
 }
 
-// After a deletion the last holder begins a new term at once, with a higher token, and no other member
-// does.
+// TestDeletedLock checks that after a deletion the last holder begins a new term at once, with a higher
+// token, and no other member does.
 func TestDeletedLock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -138,7 +140,8 @@ func TestDeletedLock(t *testing.T) {
 	})
 }
 
-// A member whose session object is deleted stops everything and comes back under a new identity.
+// TestDeletedSession checks that a member whose session object is deleted stops everything and comes back
+// under a new identity.
 func TestDeletedSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -161,7 +164,8 @@ func TestDeletedSession(t *testing.T) {
 	})
 }
 
-// Members that leave end their sessions, others end those of the dead, and the slots are used again.
+// TestSessionsEndAndAreReused checks that members that leave end their sessions, others end those of the
+// dead, and the slots are used again.
 func TestSessionsEndAndAreReused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -198,8 +202,8 @@ func TestSessionsEndAndAreReused(t *testing.T) {
 	})
 }
 
-// Rule no-flapping: for a member whose earlier session fell, no running term moves until others have
-// seen it alive for a while.
+// TestFallenMemberIsOnProbation checks rule no-flapping: for a member whose earlier session fell, no
+// running term moves until others have seen it alive for a while.
 func TestFallenMemberIsOnProbation(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -229,8 +233,9 @@ func TestFallenMemberIsOnProbation(t *testing.T) {
 	})
 }
 
-// A member that fell, came back, lived through its probation and left does not count as fallen again,
-// though the fallen session still stands beside the one that it left.
+// TestForgivenMemberLeaves checks that a member that fell, came back, lived through its probation and
+// left does not count as fallen again, though the fallen session still stands beside the one that it
+// left.
 func TestForgivenMemberLeaves(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -238,7 +243,7 @@ func TestForgivenMemberLeaves(t *testing.T) {
 		after(30 * time.Second)
 		hangAll(m2.store) // as good as killed
 		m2.store.CutWatches()
-		again := g.join("m2", "canary", stable) // before the session of the first has lapsed
+		again := g.join("m2", "canary", stable) // before the first member's session has lapsed
 		after(10 * time.Minute)
 		again.leave(t)
 		after(time.Second)
@@ -259,7 +264,8 @@ func TestForgivenMemberLeaves(t *testing.T) {
 	})
 }
 
-// A preference that flips every second moves an election at most once per minHold.
+// TestFlappingPreference checks that a preference that flips every second moves an election at most once
+// per minHold.
 func TestFlappingPreference(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -283,7 +289,8 @@ func TestFlappingPreference(t *testing.T) {
 	})
 }
 
-// Two members that share a host name would write one session; their identities tell them apart.
+// TestTwoMembersOfOneName checks that identities tell two members apart that share a host name, and so
+// would write one session.
 func TestTwoMembersOfOneName(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -8,8 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 )
 
-// Members leave a slot alone that a stranger has filled up to the API server's limit, until it is
-// another object or says something else.
+// TestASlotThatIsFull checks that members leave a slot alone that a stranger has filled up to the API
+// server's limit, until the slot is another object or says something else.
 func TestASlotThatIsFull(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

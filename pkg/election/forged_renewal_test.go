@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// forgeRenewal lets a stranger write into a lock's mark that a session renews it.
+// forgeRenewal edits a lock's mark, as a stranger may, to say that the session renews the lock.
 func forgeRenewal(t *testing.T, g *group, name, session string) {
 	t.Helper()
 	g.realm.Edit(name, func(o *codec.Object) {
@@ -32,8 +32,9 @@ func (g *group) sessionOf(name string) string {
 	return `,"session":"` + slot(name) + `","sessionUID":"` + g.realm.Read(slot(name)).Version.UID + `"`
 }
 
-// A stranger makes a lock look as if its holder's session kept it alive. The others rely on what stood
-// beside the holder's beat, and so does the holder: it keeps renewing the record.
+// TestForgedToASession has a stranger make a lock look as if its holder's session kept it alive. It
+// checks that the others rely on the renewal that the holder wrote with its beat, and that the holder
+// keeps renewing the record.
 func TestForgedToASession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -56,8 +57,8 @@ func TestForgedToASession(t *testing.T) {
 	})
 }
 
-// The same edit hits a lock whose holder fails open while its writes hang. Members that wait for the
-// holder keep waiting.
+// TestForgedToASessionWhileItFailsOpen makes the same edit as TestForgedToASession to a lock whose holder
+// fails open while its writes hang. It checks that members that wait for the holder keep waiting.
 func TestForgedToASessionWhileItFailsOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -85,8 +86,9 @@ func TestForgedToASessionWhileItFailsOpen(t *testing.T) {
 	})
 }
 
-// The same, with a lease shorter than the session's and a holder that is cut off: its work is dead
-// before the others take the lock.
+// TestForgedToASessionWithALongerLease makes the same edit as TestForgedToASession, with a lease shorter
+// than the session's and a holder that is cut off. It checks that the holder's work is dead before the
+// others take the lock.
 func TestForgedToASessionWithALongerLease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -112,7 +114,8 @@ func TestForgedToASessionWithALongerLease(t *testing.T) {
 	})
 }
 
-// A mark that names no session counts as nobody's beat, even for a member that has no session yet.
+// TestForgedToNoSession checks that a mark that names no session counts as nobody's beat, even for a
+// member that has no session yet.
 func TestForgedToNoSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -134,7 +137,8 @@ func TestForgedToNoSession(t *testing.T) {
 	})
 }
 
-// The reverse: a member that joins after the edit knows nothing of the session, and sees renewals of the
+// TestForgedToARecordBeforeSomebodyJoins forges the reverse: the lock of a session looks as if its record
+// were renewed. A member that joins after the edit knows nothing of the session, and sees renewals of the
 // record.
 func TestForgedToARecordBeforeSomebodyJoins(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A rolling restart renames a group, so members of two groups use one lock. The holder keeps it as long
-// as its session lives, whatever its group, and no longer.
+// TestARenamedGroup renames a group in a rolling restart, so members of two groups use one lock. It
+// checks that the holder keeps the lock as long as its session lives, whatever its group, and no longer.
 func TestARenamedGroup(t *testing.T) {
 	for _, renewal := range []record.Renewal{record.RenewalSession, record.RenewalRecord} {
 		t.Run(string(renewal), func(t *testing.T) {

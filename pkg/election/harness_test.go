@@ -307,8 +307,8 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-// holdingUp is a log that sometimes holds its writer up, so that inputs pile up: the driver then takes
-// them in at once.
+// holdingUp is a log that sometimes holds its writer up, so that inputs pile up: the driver then handles
+// them at once.
 func holdingUp(random *rand.Rand) *zap.Logger {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel),
 		zap.Hooks(func(zapcore.Entry) error {

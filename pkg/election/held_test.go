@@ -40,8 +40,8 @@ type nowhere struct{}
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (nowhere) Sync() error                 { return nil }
 
-// A host that was held up learns that it took the new lock after the validity of the old one has ended:
-// no work begins (rule dead-by-the-deadline).
+// TestMigrationStartsNothingTooLate checks rule dead-by-the-deadline: a host that was held up learns that
+// it took the new lock only after the validity of the old one has ended, so no work begins.
 func TestMigrationStartsNothingTooLate(t *testing.T) {
 	for round := range 10 {
 		synctest.Test(t, func(t *testing.T) {
@@ -92,8 +92,9 @@ func (s byName) WatchNames(ctx context.Context, names []string, deliver func(loc
 	return s.Watch(ctx, lock.Only(names, deliver))
 }
 
-// A list that was requested before an election was added says nothing of its lock: the lock does not
-// count as absent, nor the store as restored (rule newer-by-version).
+// TestListByNameOfOthersOnly checks that a list that was requested before an election was added says
+// nothing of its lock: the lock does not count as absent, nor the store as restored (rule
+// newer-by-version).
 func TestListByNameOfOthersOnly(t *testing.T) {
 	for round := range 10 {
 		synctest.Test(t, func(t *testing.T) {
@@ -139,7 +140,7 @@ type heldClock struct {
 	hold   atomic.Pointer[func() holdUp]
 }
 
-// holdUp is how long the host stands still. If stale, it gets the time from before.
+// holdUp is how long the host stands still. If stale, the clock then reads as before the pause.
 type holdUp struct {
 	d     time.Duration
 	stale bool
@@ -159,7 +160,8 @@ func (c *heldClock) on(f func() holdUp) {
 	c.hold.Store(&f)
 }
 
-// once holds the host up at the next reading of the clock in a function of that name; empty for any.
+// once holds the host up at the next reading of the clock by a function whose name contains the given
+// text; by any function if the text is empty.
 func (c *heldClock) once(within string, h holdUp) {
 	var done atomic.Bool
 	c.on(func() holdUp {

@@ -27,7 +27,7 @@ type host struct {
 	ctx    context.Context // of all requests and watches; outlives the caller's
 	cancel context.CancelFunc
 	inbox  chan member.Input
-	// helpers are the requests, the watches and the runners.
+	// helpers joins the goroutines of requests, watches and runners.
 	helpers sync.WaitGroup
 	// stores are indexed by the member's numbers for them; watches cancel the watches.
 	stores   []lock.Store
@@ -62,7 +62,7 @@ func newHost(m *Manager, left member.Heritage) *host {
 	}
 }
 
-// run takes part until ctx or the session ends. again says that the member must come back as a new
+// run drives the member until ctx or the session ends. again says that the member must come back as a new
 // incarnation.
 func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool, err error) {
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -140,10 +140,10 @@ func (h *host) drain() {
 	}
 }
 
-// post tells the member of something at its next step.
+// post queues an input for the member's next step.
 func (h *host) post(in member.Input) { h.inbox <- in }
 
-// news appends to in the elections that were added and removed.
+// news appends an input for the elections that were added, and one for each that was removed.
 func (h *host) news(in []member.Input, changed []news) []member.Input {
 	var added []*member.Election
 	var removed []member.Input
@@ -166,7 +166,7 @@ func (h *host) news(in []member.Input, changed []news) []member.Input {
 	return append(in, removed...)
 }
 
-// election is an entrant as the member sees it.
+// election describes an entrant to the member.
 func (h *host) election(e *entrant) *member.Election {
 	s := &e.spec
 	election := &member.Election{
@@ -182,7 +182,7 @@ func (h *host) election(e *entrant) *member.Election {
 	return election
 }
 
-// store returns a store as the member sees it: by a number.
+// store describes a store to the member, which knows it by a number.
 func (h *host) store(s lock.Store) member.Store {
 	at := slices.Index(h.stores, s)
 	if at < 0 {
@@ -193,7 +193,7 @@ func (h *host) store(s lock.Store) member.Store {
 	return member.Store{ID: at, ByName: byName}
 }
 
-// readiness tells which runners have become ready, or are not any more.
+// readiness appends an input for each runner that became ready or unready.
 func (h *host) readiness(in []member.Input) []member.Input {
 	for id, e := range h.entrants {
 		unready := e.unready.Load()
@@ -232,7 +232,7 @@ func (h *host) perform(effect member.Effect) {
 	}
 }
 
-// send asks a store.
+// send makes a request to a store.
 func (h *host) send(store lock.Store, do member.Send) member.Answered {
 	ctx, cancel := context.WithTimeout(h.ctx, do.Timeout)
 	defer cancel()
@@ -265,7 +265,7 @@ func (h *host) watch(do member.Watch) {
 	})
 }
 
-// publish does what concerns one election's work and status.
+// publish carries out an effect on one election's work or status.
 func (h *host) publish(effect member.Effect) {
 	switch do := effect.(type) {
 	case member.Start:

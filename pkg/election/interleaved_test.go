@@ -20,7 +20,8 @@ import (
 
 // interleaved is a world in which each step of one member may fall between any others. Elections have
 // locks in two stores of one realm and timings of their own, and some of them move. Hosts are held up
-// between any two steps. Elections, members and stores come and go. The runners' own clocks judge it.
+// between any two steps. Elections, members and stores come and go. The runners' own clocks decide whether
+// two worked at once.
 type interleaved struct {
 	*group
 	random  *rand.Rand
@@ -68,7 +69,7 @@ func (w *interleaved) fail(format string, args ...any) {
 	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
 }
 
-// join starts a member with the elections in specs, each configured as its kind of member has it.
+// join starts a member with the elections in specs. kinds says which locks the member knows of each.
 func (w *interleaved) join(name string, kinds map[string]moving, specs func(*interleavedMember) []election.Spec, timing record.Timing) *interleavedMember {
 	m := &interleavedMember{
 		clock: newHeldClock(w.clock), other: byName{w.realm.Store()}, kinds: kinds,
@@ -216,7 +217,7 @@ func (w *interleaved) starve(m *interleavedMember, s election.Spec, lock string)
 		guard := v.Deadline.Add(-s.Timing.StopGrace)
 		after(guard.Add(-time.Duration(w.random.IntN(40)) * time.Millisecond).Sub(w.clock.Now()))
 		if now := m.status[s.Name].ValidTerm(); now != nil && now.Deadline == v.Deadline {
-			// It learns that the runner has returned before it sees what is due.
+			// The host learns that the runner has returned before it sees what is due.
 			m.clock.once("(*host).run", holdUp{d: time.Duration(50+w.random.IntN(200)) * time.Millisecond, stale: true})
 			w.realm.Edit("noise", hostileEdit(w.random))
 			after(2 * s.Timing.LeaseDuration)

@@ -117,7 +117,7 @@ func locksOf(s election.Spec) []string {
 	return []string{s.Lock, s.MigrateFrom.Lock}
 }
 
-// moved returns s as a member of that kind has it.
+// moved returns s as a member of the given kind configures it.
 func moved(s election.Spec, kind moving, to, from lockIn) election.Spec {
 	s.Locks, s.Lock = to.store, to.name
 	switch kind {

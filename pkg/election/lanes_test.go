@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// However many terms fail open with hanging writes in one store, members take elections in another
-// store, and keep leading them.
+// TestHungWritesHoldUpTheirOwnStore checks that however many terms fail open with hanging writes in one
+// store, members take elections in another store, and keep leading them.
 func TestHungWritesHoldUpTheirOwnStore(t *testing.T) {
 	for _, hung := range []int{10, 80} {
 		inBubble(t, func(t *testing.T) {

@@ -15,9 +15,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// P1, P2: how many consecutive writes leadership takes to move. Here a write takes a fixed time and is
-// seen at once, and nothing else takes time: so there are that few writes and no waits. No other write
-// delays these: the store performs one at a time.
+// TestWritesOfAMove checks P1 and P2: how many consecutive writes leadership takes to move. Here a write
+// takes a fixed time and is seen at once, and nothing else takes time, so the duration of a move shows
+// that there are that few writes and no waits. No other write delays these: the store performs one at a
+// time.
 func TestWritesOfAMove(t *testing.T) {
 	const write = 3 * time.Millisecond
 	inBubble(t, func(t *testing.T) {
@@ -87,8 +88,9 @@ func TestWritesOfAMove(t *testing.T) {
 	})
 }
 
-// A leaving member whose work is slow to stop soon says that it is not ready, so that nobody moves to it
-// meanwhile. If its work stops at once, the releases come first.
+// TestWhenALeavingMemberIsNotReady checks that a leaving member says soon that it is not ready if its
+// work is slow to stop, so that nobody moves to it meanwhile. If its work stops at once, the releases
+// come first.
 func TestWhenALeavingMemberIsNotReady(t *testing.T) {
 	for _, stopTime := range []time.Duration{0, 2 * time.Second} {
 		inBubble(t, func(t *testing.T) {
@@ -121,8 +123,8 @@ func TestWhenALeavingMemberIsNotReady(t *testing.T) {
 	}
 }
 
-// Nobody hands a lock back to a member that has just left it: the release says that the member leaves,
-// however long its session still says that it is ready.
+// TestWhoLeavesIsNotPreferredAgain checks that nobody hands a lock back to a member that has just left
+// it: the release says that the member leaves, however long its session still says that it is ready.
 func TestWhoLeavesIsNotPreferredAgain(t *testing.T) {
 	for _, write := range []struct{ leaver, nominee time.Duration }{
 		{time.Millisecond, 10 * time.Millisecond},
@@ -159,8 +161,8 @@ func handsOverAtOnce(c *election.Config, s *election.Spec) {
 	s.Bootstrap = machine.BootstrapImmediate
 }
 
-// Nobody waits for a nominee that leaves before it has taken the lock: its session says that it is not
-// ready any more, or ends.
+// TestANomineeThatLeavesIsNotWaitedFor checks that nobody waits for a nominee that leaves before it has
+// taken the lock: its session says that it is not ready any more, or ends.
 func TestANomineeThatLeavesIsNotWaitedFor(t *testing.T) {
 	for _, stopTime := range []time.Duration{0, 800 * time.Millisecond} { // of b, the nominee's other work
 		inBubble(t, func(t *testing.T) {
@@ -190,8 +192,8 @@ func TestANomineeThatLeavesIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A leaver waits for its nominee, but not for one that hangs: its session ends all the same, and nobody
-// works meanwhile.
+// TestALeaverDoesNotWaitForANomineeThatHangs checks that a leaver waits for its nominee, but not for one
+// that hangs: the leaver's session ends all the same, and nobody works meanwhile.
 func TestALeaverDoesNotWaitForANomineeThatHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -222,8 +224,8 @@ func TestALeaverDoesNotWaitForANomineeThatHangs(t *testing.T) {
 	})
 }
 
-// A leaver that outranks its nominee ends its session at once: a nominee of an earlier version would
-// hand the lock back while the session lives.
+// TestALeaverThatOutranksItsNomineeDoesNotWaitForIt checks that a leaver that outranks its nominee ends
+// its session at once: a nominee of an earlier version would hand the lock back while the session lives.
 func TestALeaverThatOutranksItsNomineeDoesNotWaitForIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -243,8 +245,8 @@ func TestALeaverThatOutranksItsNomineeDoesNotWaitForIt(t *testing.T) {
 	})
 }
 
-// Members to which a changing preference makes no difference publish it, too, and in the end all publish
-// the last one.
+// TestAPreferenceThatFlickers checks that members to which a changing preference makes no difference
+// publish it, too, and that in the end all publish the last preference.
 func TestAPreferenceThatFlickers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

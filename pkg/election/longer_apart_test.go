@@ -9,9 +9,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Somebody deletes a lock whose holder is cut off and has a longer lease than the others. Its kind of
-// lock has a stream of its own. A member that sees the lock but not the sessions cannot know of that
-// lease, and must not wait only for its own before it takes the lock.
+// TestALongerLeaseThatIsNotSeen deletes a lock whose holder is cut off and has a longer lease than the
+// others. The lock's kind has a stream of its own, so a member may see the lock but not the sessions.
+// Such a member cannot know of the longer lease, and must not wait only for its own before it takes the
+// lock.
 func TestALongerLeaseThatIsNotSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

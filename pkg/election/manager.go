@@ -24,16 +24,16 @@ type Manager struct {
 	locks     map[lockName]*entrant // the election that uses each
 	ids       member.ID             // the last ID that was given out
 	settings  *member.Settings      // see keptLocked
-	// heirs, by name, are elections that wait until another one is gone.
+	// heirs maps names to elections that wait until another one is gone.
 	heirs map[string]*entrant
-	// waiting lists, for an election that must be gone first, the heirs that wait for it.
+	// waiting maps an election that must be gone first to the heirs that wait for it.
 	waiting map[*entrant][]*entrant
-	// leaving, by the names of their locks, are elections that this member is giving up.
+	// leaving maps names of locks to the elections with these locks that this member is giving up.
 	leaving map[string][]*entrant
-	// resting, by name, are forgotten elections whose work beyond their terms has not ended yet.
+	// resting maps names to forgotten elections whose work beyond their terms has not ended yet.
 	resting map[string]*entrant
-	// ranges, by name, is what this member knew of the ranges of elections that it left: they may
-	// come back with other locks.
+	// ranges maps names of elections that this member left to what it knew of their ranges: the
+	// elections may come back with other locks.
 	ranges map[string]*member.Ranges
 	// settled are closed once no election waits, and none is being given up.
 	settled  []chan struct{}
@@ -73,10 +73,9 @@ func NewManager(cfg Config) (*Manager, error) {
 	}, nil
 }
 
-// Add makes this member take part in an election. The runner works during its terms; it is
-// nil if leadership itself is the product. Add may be called before Run and during it. The
-// error names what is wrong with the Spec, or a name or lock that is taken, or wraps
-// ErrStopped.
+// Add makes this member take part in an election. The runner works during its terms; it is nil if the
+// election has no work, and only who leads matters. Add may be called before Run and during it. The error
+// names what is wrong with the Spec, or a name or lock that is taken, or wraps ErrStopped.
 func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,7 +124,7 @@ func (m *Manager) newEntrantLocked(entry Entry) (*entrant, error) {
 		e.ranges = &member.Ranges{}
 	}
 	if _, tells := e.runner.(Readiness); tells {
-		e.unready.Store(true) // until it says that it is ready
+		e.unready.Store(true) // until its runner says that it is ready
 	}
 	return e, nil
 }
@@ -145,8 +144,8 @@ func (m *Manager) enterLocked(e *entrant) {
 	m.noteLocked(e)
 }
 
-// beginLocked starts the runner's work beyond its terms, and the work of a disabled election.
-// The former ends when the election is forgotten, the latter before that; Run joins both.
+// beginLocked starts the runner's work beyond its terms, and the work of a disabled election. Work beyond
+// terms ends when the election is forgotten, work of a disabled election before that; Run joins both.
 func (m *Manager) beginLocked(e *entrant) {
 	if e.spec.Disabled && e.withdraw == nil {
 		m.beginDisabledLocked(e)
@@ -192,9 +191,9 @@ func (m *Manager) Statuses() []*Status {
 	return all
 }
 
-// Remove gives an election up: it stops the runner, releases the lock, then tells a runner that
-// is a Background to end, which Run joins. It returns nil once that is done. If ctx ends first
-// it returns the error of ctx, and the removal goes on.
+// Remove gives an election up: it stops the runner, releases the lock, then tells the runner's
+// Background, if any, to end, and leaves it to Run to join that. After these steps it returns nil. If ctx
+// ends first it returns the error of ctx, and the removal goes on.
 func (m *Manager) Remove(ctx context.Context, name string) error {
 	m.mu.Lock()
 	e := m.elections[name]
@@ -242,9 +241,9 @@ func (m *Manager) forget(e *entrant) {
 	m.forgetLocked(e)
 }
 
-// Run takes part in all elections until ctx ends. Then it stops every runner, releases every lock
-// and leaves; last, it ends runners that are a Background. It returns nil after that, or an error
-// if the realm cannot be used at all. It runs once; a second call returns ErrStopped.
+// Run takes part in all elections until ctx ends. Then it stops every runner, releases every lock and
+// ends the session; last, it ends each runner's Background. It returns nil after that, or an error if the
+// realm cannot be used at all. It runs once; a second call returns ErrStopped.
 func (m *Manager) Run(ctx context.Context) error {
 	m.mu.Lock()
 	if m.running || m.finished {
@@ -302,7 +301,7 @@ func (m *Manager) finish() {
 	m.settleLocked()
 	for name, e := range m.elections {
 		if e.withdraw != nil {
-			continue // it is forgotten once its work has stopped
+			continue // the election is forgotten once its work has stopped
 		}
 		e.end()
 		if e.removal != nil {

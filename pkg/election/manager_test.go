@@ -89,7 +89,8 @@ func TestPreferredRevisionLeads(t *testing.T) {
 	})
 }
 
-// When a member leaves, the handover involves no wait: the nominee takes the lock at once.
+// TestPlannedHandoverTakesNoTime checks that when a member leaves, the handover involves no wait: the
+// nominee takes the lock at once.
 func TestPlannedHandoverTakesNoTime(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -108,7 +109,7 @@ func TestPlannedHandoverTakesNoTime(t *testing.T) {
 	})
 }
 
-// A member that never led writes nothing and stops nothing.
+// TestLeavingWithoutHavingLed checks that a member that never led writes nothing and stops nothing.
 func TestLeavingWithoutHavingLed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -127,7 +128,8 @@ func TestLeavingWithoutHavingLed(t *testing.T) {
 	})
 }
 
-// A source that has not answered moves nothing, but members take free locks.
+// TestNotSyncedMovesNothing checks that a source that has not answered moves nothing, but members take
+// free locks.
 func TestNotSyncedMovesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -146,8 +148,8 @@ func TestNotSyncedMovesNothing(t *testing.T) {
 	})
 }
 
-// A panic ends the term, not the process. Rule no-flapping: the failed member stands down and another
-// leads.
+// TestPanicGivesTheTermUp checks that a panic ends the term, not the process, and checks rule
+// no-flapping: the failed member stands down and another leads.
 func TestPanicGivesTheTermUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -176,8 +178,8 @@ func TestPanicGivesTheTermUp(t *testing.T) {
 	})
 }
 
-// A function that does not stop ends the process, at the end of its grace; its lock is not released
-// before.
+// TestStubbornRunnerEndsTheProcess checks that a function that does not stop ends the process, at the end
+// of its grace; its lock is not released before.
 func TestStubbornRunnerEndsTheProcess(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -273,7 +275,8 @@ func TestSpecAndConfigErrors(t *testing.T) {
 	})
 }
 
-// Rule loss-is-definite: a member that gives an election up and takes it up again uses no beat twice.
+// TestBeatsGoOnAfterRemoval checks rule loss-is-definite: a member that gives an election up and takes it
+// up again uses no beat twice.
 func TestBeatsGoOnAfterRemoval(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -13,9 +13,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// Nothing renews the old lock any more, and the guard stops the work before the host, which is held up,
-// learns of either. The host then first learns that the runner has returned: no work begins again,
-// though the other lock is still renewed.
+// TestGuardStopsAMigration stops all renewals of the old lock. The guard stops the work before the host,
+// which is held up, learns of the stop or of the failing renewals. The host first learns that the runner
+// has returned. The test checks that no work begins again, though the other lock is still renewed.
 func TestGuardStopsAMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -41,7 +41,7 @@ func TestGuardStopsAMigration(t *testing.T) {
 		guard := m1.status["a"].ValidTerm().Deadline.Add(-profile("default").StopGrace)
 		after(guard.Add(-20 * time.Millisecond).Sub(g.clock.Now()))
 		hold.Store(true)
-		m1.store.CutWatches() // it logs this
+		m1.store.CutWatches() // the host logs this, and so is held up
 		after(15 * time.Second)
 		g.wantLeader("a", m2, m1, m2)
 		select {

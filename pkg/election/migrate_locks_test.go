@@ -13,8 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A member that holds both locks leaves while its work is slow to stop. A member that knows only the old
-// lock does not get it before the work has stopped.
+// TestTheOldLockIsHeldUnderWork has a member that holds both locks leave while its work is slow to stop.
+// It checks that a member that knows only the old lock does not get it before the work has stopped.
 func TestTheOldLockIsHeldUnderWork(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -33,8 +33,8 @@ func TestTheOldLockIsHeldUnderWork(t *testing.T) {
 	})
 }
 
-// A member takes the new lock long after the old one, whose renewals fail. From its beginning, the term
-// is valid only as long as both locks are.
+// TestATermBeginsWithTheEarlierDeadline takes the new lock long after the old one, whose renewals fail.
+// It checks that the term, from its beginning, is valid only as long as both locks are.
 func TestATermBeginsWithTheEarlierDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)

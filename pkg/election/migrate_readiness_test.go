@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// A member that is not ready comes last for the old lock, too: otherwise it would hold that one while
-// ready members hold the other.
+// TestReadinessOfAMigration checks that a member that is not ready comes last for the old lock, too:
+// otherwise it would hold the old lock while ready members hold the new one.
 func TestReadinessOfAMigration(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		inBubble(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestReadinessOfAMigration(t *testing.T) {
 				}
 				members = append(members, m)
 				if name == "m1" {
-					after(40 * time.Second) // it takes all, ready or not
+					after(40 * time.Second) // m1 takes all, ready or not
 				}
 			}
 			for _, r := range runners[:2*elections] {

@@ -37,9 +37,9 @@ func (g *group) joinMoving(name, revision string, kind moving, old *memory.Realm
 	return g.join(name, revision, stable), oldStore
 }
 
-// A rolling update goes from members that know the old lock to members that know both, and from those to
-// members that know only the new one. No two members work at once, and except during handovers one
-// always works.
+// TestMigration makes a rolling update from members that know the old lock to members that know both, and
+// then to members that know only the new one. It checks that no two members work at once, and that,
+// except during handovers, one always works.
 func TestMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -87,7 +87,7 @@ func TestMigration(t *testing.T) {
 	})
 }
 
-// A better member gets both locks while one member holds both.
+// TestMigrationMovesToTheBetter checks that a better member gets both locks while one member holds both.
 func TestMigrationMovesToTheBetter(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -112,7 +112,7 @@ func TestMigrationMovesToTheBetter(t *testing.T) {
 	})
 }
 
-// The same mixture of members, while both stores fail in every way there is.
+// TestMigrationInChaos runs the members of TestMigration while both stores fail in every way there is.
 func TestMigrationInChaos(t *testing.T) {
 	for seed := range uint64(20) {
 		inBubble(t, func(t *testing.T) {

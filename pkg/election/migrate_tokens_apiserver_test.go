@@ -15,8 +15,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 )
 
-// On the real API server an election moves from a Lease to a ConfigMap and back, with nobody leading in
-// between. Its tokens rise all the same.
+// TestTokensRiseOverMovesOnTheAPIServer moves an election from a Lease to a ConfigMap and back on the
+// real API server, with nobody leading in between. It checks that the tokens rise all the same.
 func TestTokensRiseOverMovesOnTheAPIServer(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)

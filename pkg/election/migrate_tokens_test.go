@@ -68,8 +68,8 @@ func (m *roaming) step(n int) {
 	m.has(to)
 }
 
-// An election moves from lock to lock and back, with and without restarts, whoever leads in between, or
-// nobody. Its tokens rise across all its locks.
+// TestTokensRiseOverMovesThereAndBack moves an election from lock to lock and back, with and without
+// restarts, whoever leads in between, or nobody. It checks that its tokens rise across all its locks.
 func TestTokensRiseOverMovesThereAndBack(t *testing.T) {
 	for pair := range pairs {
 		t.Run(pair, func(t *testing.T) {
@@ -122,8 +122,9 @@ func lieIdle(t *testing.T, r *memory.Realm, name string) {
 	}
 }
 
-// A list that was requested before an election was added may be older than the election's last term
-// under another lock: members do not take its lock by what such a list says.
+// TestAListOfBeforeAnElectionWasAdded checks that members do not take an election's lock because of a
+// list that was requested before the election was added: the list may be older than the election's last
+// term under another lock.
 func TestAListOfBeforeAnElectionWasAdded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -155,8 +156,8 @@ func TestAListOfBeforeAnElectionWasAdded(t *testing.T) {
 	})
 }
 
-// A member that holds both locks dies before it has renewed the old one. Whoever takes the old one, and
-// knows nothing of the new one, has a higher token.
+// TestTheOldLockGoesOnAboveATermOfBoth kills a member that holds both locks before it has renewed the old
+// one. It checks that whoever takes the old lock, and knows nothing of the new one, has a higher token.
 func TestTheOldLockGoesOnAboveATermOfBoth(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)

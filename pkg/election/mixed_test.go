@@ -20,8 +20,8 @@ func beside(t *testing.T) *group {
 	return g
 }
 
-// A term that fails open outlives an outage although its member also holds locks through a session,
-// whose beats it does not see meanwhile.
+// TestFailOpenBesideSessions checks that a term that fails open outlives an outage although its member
+// also holds locks through a session, whose beats it does not see meanwhile.
 func TestFailOpenBesideSessions(t *testing.T) {
 	for _, out := range []struct {
 		name string
@@ -71,8 +71,8 @@ func TestFailOpenBesideSessions(t *testing.T) {
 	}
 }
 
-// A member that sees nothing while the store answers gives up what depends on its sight; the term that
-// fails open goes on.
+// TestBlindBesideFailOpen checks that a member that sees nothing while the store answers gives up what
+// depends on its sight; the term that fails open goes on.
 func TestBlindBesideFailOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := beside(t)

@@ -20,7 +20,8 @@ const (
 type Bootstrap = machine.Bootstrap
 
 const (
-	// BootstrapWait: after a wait, as if somebody held the lock: it may have been deleted a moment ago.
+	// BootstrapWait: after a wait, as if somebody held the lock: the lock may have been deleted a moment
+	// ago.
 	BootstrapWait = machine.BootstrapWait
 	// BootstrapImmediate: at once. For locks that nobody deletes.
 	BootstrapImmediate = machine.BootstrapImmediate
@@ -43,9 +44,10 @@ const (
 	OutageUnbounded = machine.OutageUnbounded
 )
 
-// Foreigners describes electors that are not ours. Sharing is their kind. Wait is how long such an elector
-// may still be at work after its last renewal: its renewDeadline + retryPeriod and a margin of another
-// renewDeadline. Zero means unknown, and stands for twice the duration that the elector wrote.
+// Foreigners describes electors that are not ours. Sharing says which electors they are. Wait is how long
+// such an elector may still be at work after its last renewal: its renewDeadline + retryPeriod and a
+// margin of another renewDeadline. A Wait of zero means unknown; then it is twice the duration that the
+// elector wrote.
 type Foreigners = machine.Foreigners
 
 // Sharing says who else may hold a lock.

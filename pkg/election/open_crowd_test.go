@@ -13,8 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A member with more terms that fail open than its session can list keeps only the listed ones: in an
-// outage, others take an election whose terms end.
+// TestMoreOpenTermsThanASessionCanList checks that a member with more terms that fail open than its
+// session can list keeps only the listed ones: in an outage, others take an election whose terms end.
 func TestMoreOpenTermsThanASessionCanList(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()

@@ -12,8 +12,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// After an outage that hit all members, the holder of an election that fails open writes first, even if
-// the election's timing is slower than that of the members' sessions.
+// TestHolderIsFirstAfterAnOutage checks that after an outage that hit all members, the holder of an
+// election that fails open writes first, even if the election's timing is slower than that of the
+// members' sessions.
 func TestHolderIsFirstAfterAnOutage(t *testing.T) {
 	for trial := range 40 {
 		inBubble(t, func(t *testing.T) {
@@ -46,8 +47,9 @@ func TestHolderIsFirstAfterAnOutage(t *testing.T) {
 	}
 }
 
-// A member gives an election up while the store is away. That it cannot release the lock does not end
-// the term of another election that fails open, neither then nor when the store is back.
+// TestElectionIsGivenUpInAnOutage gives an election up while the store is away, so its lock cannot be
+// released. It checks that this does not end the term of another election that fails open, neither then
+// nor when the store is back.
 func TestElectionIsGivenUpInAnOutage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "open", "other")
@@ -81,8 +83,8 @@ func TestElectionIsGivenUpInAnOutage(t *testing.T) {
 	})
 }
 
-// Members do not take locks in another store either while the store does not answer: nothing in that
-// store itself shows that it is away.
+// TestSilenceHoldsForEveryStore checks that, while the store of the sessions does not answer, members do
+// not take locks in another store either: nothing in the other store itself shows the outage.
 func TestSilenceHoldsForEveryStore(t *testing.T) {
 	for trial := range 4 {
 		inBubble(t, func(t *testing.T) {
@@ -121,8 +123,9 @@ func TestSilenceHoldsForEveryStore(t *testing.T) {
 	}
 }
 
-// A member that gives up in an outage, because it sees nothing, does not end the session of a member
-// whose term fails open: that one was away just as long.
+// TestWhoLeavesSparesWhoFailsOpen checks that a member that gives up in an outage, because it sees
+// nothing, does not end the session of a member whose term fails open: the outage lasted just as long for
+// both.
 func TestWhoLeavesSparesWhoFailsOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "open")
@@ -170,8 +173,9 @@ func exceptFor(name string, its, others memory.Hook) memory.Hook {
 	}
 }
 
-// After an outage the holder also gets the time for a beat of its session, if that is the slower one: a
-// beat may be all that it can write.
+// TestHolderIsFirstWhoseSessionIsSlower checks that the holder also gets the time for a beat of its
+// session after an outage, if the session is slower than the election: a beat may be all that the holder
+// can write.
 func TestHolderIsFirstWhoseSessionIsSlower(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -199,8 +203,9 @@ func TestHolderIsFirstWhoseSessionIsSlower(t *testing.T) {
 	})
 }
 
-// One member alone cannot write its lock, while its session goes on. Nobody works beside its term that
-// fails open, nor beside what is left of that work when its time is over. Then another member leads.
+// TestWorkOfAFailOpenTermIsListedWhileItStops keeps one member from writing its lock, while its session
+// goes on. It checks that nobody works beside its term that fails open, nor beside the work that still
+// stops when the term's time is over. Then another member leads.
 func TestWorkOfAFailOpenTermIsListedWhileItStops(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()

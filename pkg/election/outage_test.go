@@ -55,8 +55,8 @@ func show(s *election.Status) string {
 	return "-"
 }
 
-// The API server is away for 3 x leaseDuration. testdata/outage_*.txt lists what each member does,
-// second by second. Regenerate with -update, and read it.
+// TestOutage takes the API server away for 3 x leaseDuration. testdata/outage_*.txt lists what each
+// member does, second by second. Regenerate with -update, and read it.
 func TestOutage(t *testing.T) {
 	for name, mode := range map[string]machine.Outage{
 		"stop":             {Mode: machine.OutageStop},
@@ -126,8 +126,8 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// A member that fails open stops as soon as it sees that another one took the lock; neither its
-// supervisor nor its process dies.
+// TestFailingOpenEndsAtFirstSight checks that a member that fails open stops as soon as it sees that
+// another one took the lock; neither its supervisor nor its process dies.
 func TestFailingOpenEndsAtFirstSight(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -164,7 +164,7 @@ func TestFailingOpenEndsAtFirstSight(t *testing.T) {
 	})
 }
 
-// The range of a term that fails open grows with the clock.
+// TestRangeFailsOpen checks that the range of a term that fails open grows with the clock.
 func TestRangeFailsOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -188,7 +188,8 @@ func TestRangeFailsOpen(t *testing.T) {
 	})
 }
 
-// If the holder does not come back after an outage, another member takes the lock.
+// TestHolderDoesNotComeBack checks that if the holder does not come back after an outage, another member
+// takes the lock.
 func TestHolderDoesNotComeBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()

@@ -144,7 +144,7 @@ func frozen(back <-chan struct{}, random *rand.Rand) memory.Hook {
 		case <-ctx.Done():
 		}
 		if draw(2) == 0 {
-			go func() { // joined by the end of the bubble
+			go func() { // joined when the synctest bubble ends
 				<-back
 				_ = late()(context.Background(), c, op)
 			}()

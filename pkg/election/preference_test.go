@@ -30,7 +30,8 @@ func (e each) For(name string) record.Preferred {
 	return stable
 }
 
-// Each election follows its own preferred revision, and no other election moves for it.
+// TestPreferencePerElection checks that each election follows its own preferred revision, and no other
+// election moves for it.
 func TestPreferencePerElection(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -55,8 +56,8 @@ func TestPreferencePerElection(t *testing.T) {
 	})
 }
 
-// An election that is added later gets its own preferred revision, and so does every election of a
-// member that comes back under a new identity.
+// TestPreferenceOfLateElections checks that an election that is added later gets its own preferred
+// revision, and so does every election of a member that comes back under a new identity.
 func TestPreferenceOfLateElections(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -96,8 +97,8 @@ func TestPreferenceOfLateElections(t *testing.T) {
 	})
 }
 
-// Members that see different preferences move nothing, not even elections for which they prefer the
-// same.
+// TestPreferenceOfOnePiece checks that members that see different preferences move nothing, not even
+// elections for which they prefer the same.
 func TestPreferenceOfOnePiece(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -119,8 +120,8 @@ func TestPreferenceOfOnePiece(t *testing.T) {
 	})
 }
 
-// A preference flips every second for a minute: it moves the elections that it concerns at most once per
-// minHold, and never moves the others.
+// TestFlappingPerElection flips a preference every second for a minute. It checks that this moves the
+// elections that the preference concerns at most once per minHold, and never the others.
 func TestFlappingPerElection(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "flips", "follows", "rests")

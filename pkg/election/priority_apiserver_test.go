@@ -37,8 +37,8 @@ type stage struct {
 	client    *admissionclient.AdmissionregistrationV1Client
 	label     webhook.Label
 	judge     *judge
-	// began receives the names of members whose work began, draining those of members told to stop, and
-	// seen the preferences that any of them saw.
+	// began receives the names of members whose work began, draining the names of members told to stop, and
+	// seen the preferences that any member saw.
 	began, draining chan string
 	seen            chan string
 	// hold, unless nil, keeps work from ending until it is closed.
@@ -179,7 +179,7 @@ func (s *stage) next(want string) {
 	}
 }
 
-// same says that nobody's work has begun since the last call of next.
+// same checks that nobody's work has begun since the last call of next.
 func (s *stage) same() {
 	s.Helper()
 	select {
@@ -189,7 +189,8 @@ func (s *stage) same() {
 	}
 }
 
-// With locks of both kinds, and the preferred revision on a label of a cluster object.
+// TestPriorityOnTheAPIServer moves leadership among members by priority, with locks of both kinds, and
+// the preferred revision on a label of a cluster object.
 func TestPriorityOnTheAPIServer(t *testing.T) {
 	for _, kind := range []string{"Lease", "ConfigMap"} {
 		t.Run(kind, func(t *testing.T) {
@@ -298,8 +299,8 @@ func (s *stage) sees(revision string, members int) {
 	}
 }
 
-// On the real API server, a default that changes every second moves an election at most once per
-// minHold. It takes a minute, so only PRIMACY_LONG runs it.
+// TestFlappingOnTheAPIServer checks on the real API server that a default that changes every second moves
+// an election at most once per minHold. The test takes a minute, so only PRIMACY_LONG runs it.
 func TestFlappingOnTheAPIServer(t *testing.T) {
 	if os.Getenv("PRIMACY_LONG") == "" {
 		t.Skip("takes a minute; PRIMACY_LONG=1 runs it")
@@ -322,8 +323,8 @@ func TestFlappingOnTheAPIServer(t *testing.T) {
 	m2.leave(t)
 }
 
-// Members that read different files see different preferences, and none takes anything from the other.
-// Once the files agree leadership moves.
+// TestDifferentFiles checks that members that read different files see different preferences, and none
+// takes anything from the other. Once the files agree leadership moves.
 func TestDifferentFiles(t *testing.T) {
 	s := newStage(t, "Lease")
 	dir := t.TempDir()

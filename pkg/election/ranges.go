@@ -2,11 +2,11 @@ package election
 
 import "time"
 
-// Range returns the stretch of wall-clock time that belongs to this member in an election
-// with ranges (Spec.Range), both ends included. It begins when the term was acquired and ends
-// leaseDuration after the last committed renewal. Ranges of different terms never overlap,
-// whichever members lead and whatever their clocks say. A renewal that fails, or whose
-// outcome is unknown, does not change it. ok is false while this member does not lead.
+// Range returns the stretch of wall-clock time that belongs to this member in an election with ranges
+// (Spec.Range), both ends included. It begins when the term was acquired and ends leaseDuration after the
+// last committed renewal. Ranges of different terms never overlap, whichever members lead and whatever
+// their clocks say. A renewal that fails, or whose outcome is unknown, does not change the range. ok is
+// false while this member does not lead.
 //
 // While a term fails open its range grows with the wall clock, and may overlap with others.
 func (s *Status) Range() (start, end time.Time, ok bool) {

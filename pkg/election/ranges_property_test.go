@@ -30,10 +30,10 @@ func rangeRuns(t *testing.T) int {
 	return runs
 }
 
-// With random lifetimes, faults and wall clocks, ranges never overlap, whatever the wall clocks say.
-// Where the clocks agree, at most leaseDuration + 2 renewIntervals are left uncovered, since one member
-// lives and always reaches the store. A seed decides what happens to the members; their own random
-// choices differ each time.
+// TestRangesNeverOverlap checks that with random lifetimes, faults and wall clocks, ranges never overlap,
+// whatever the wall clocks say. Where the clocks agree, at most leaseDuration + 2 renewIntervals are left
+// uncovered, since one member lives and always reaches the store. A seed decides what happens to the
+// members; their own random choices differ each time.
 func TestRangesNeverOverlap(t *testing.T) {
 	runs := rangeRuns(t)
 	began := time.Now()

@@ -27,8 +27,8 @@ func ranged(c *election.Config, s *election.Spec) { s.Range = true }
 
 func second(t time.Time) int64 { return t.Unix() }
 
-// A range extends from the time of the acquisition to the last committed renewal + leaseDuration. Failed
-// renewals, and those of unknown outcome, do not change it.
+// TestRange checks that a range extends from the time of the acquisition to the last committed renewal +
+// leaseDuration. Failed renewals, and those of unknown outcome, do not change it.
 func TestRange(t *testing.T) {
 	for name, fail := range map[string]func(*memory.Store){
 		"denied":       func(s *memory.Store) { s.On(memory.Put, memory.Reject(fmt.Errorf("%w: no", lock.ErrDenied))) },
@@ -108,7 +108,7 @@ func TestInRange(t *testing.T) {
 	})
 }
 
-// Without Spec.Range there are no ranges.
+// TestNoRange checks that without Spec.Range there are no ranges.
 func TestNoRange(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -121,8 +121,8 @@ func TestNoRange(t *testing.T) {
 	})
 }
 
-// A drained holder keeps the lock until its range is over, and its session still ends in an orderly way.
-// The next term starts right after the range.
+// TestRangeIsOverBeforeTheRelease checks that a drained holder keeps the lock until its range is over,
+// and its session still ends in an orderly way. The next term starts right after the range.
 func TestRangeIsOverBeforeTheRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -150,8 +150,8 @@ func TestRangeIsOverBeforeTheRelease(t *testing.T) {
 	})
 }
 
-// Wall clocks that step back make no range shorter, and no range begins before the last one is over,
-// even if the lock was deleted or blanked meanwhile.
+// TestRangesWithStrangeClocks checks that wall clocks that step back make no range shorter, and no range
+// begins before the last one is over, even if the lock was deleted or blanked meanwhile.
 func TestRangesWithStrangeClocks(t *testing.T) {
 	for name, wrong := range map[string]func(g *group){
 		"dies":    func(*group) {},
@@ -204,8 +204,8 @@ func TestRangesWithStrangeClocks(t *testing.T) {
 	}
 }
 
-// An election that is removed and put back with another lock continues after the last range that this
-// member saw, whichever member's it was.
+// TestRangesGoOnInAnotherLock checks that an election that is removed and put back with another lock
+// continues after the last range that this member saw, whichever member's it was.
 func TestRangesGoOnInAnotherLock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -237,8 +237,8 @@ func TestRangesGoOnInAnotherLock(t *testing.T) {
 	})
 }
 
-// A take whose reply is lost, and one that is tried twice, begin their range where the stored one
-// begins.
+// TestRangeOfALostTake checks that a take whose reply is lost, and one that is tried twice, begin their
+// range where the stored one begins.
 func TestRangeOfALostTake(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -262,7 +262,8 @@ func TestRangeOfALostTake(t *testing.T) {
 	})
 }
 
-// A Spec that combines ranges or failing open with what rules them out is refused.
+// TestRangesAreRefused checks that a Spec that combines ranges or failing open with what rules them out
+// is refused.
 func TestRangesAreRefused(t *testing.T) {
 	m, err := election.NewManager(election.Config{Group: "edge", Host: "m", Member: election.Member{Revision: "r"}, Locks: memory.New(newBubbleClock()).Store()})
 	if err != nil {
@@ -285,8 +286,8 @@ func TestRangesAreRefused(t *testing.T) {
 	}
 }
 
-// Watch tells of trouble while it lasts: jeopardy at half of the outage, regained when the term is
-// renewed, lost when it is not. It ends with its context.
+// TestWatchTellsOfTrouble checks that Watch tells of trouble while it lasts: jeopardy at half of the
+// outage, regained when the term is renewed, lost when it is not. The watch ends with its context.
 func TestWatchTellsOfTrouble(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -337,8 +338,9 @@ func TestWatchTellsOfTrouble(t *testing.T) {
 	})
 }
 
-// A member that releases after its wall clock was set back still says when its range ended, so that the
-// next holder starts after it though it never saw that range.
+// TestReleaseSaysWhenTheRangeEnded checks that a member that releases after its wall clock was set back
+// still says when its range ended: the next holder's range begins after that, though the next holder
+// never saw it.
 func TestReleaseSaysWhenTheRangeEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

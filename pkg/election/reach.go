@@ -10,8 +10,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// reach is the common deadline of all terms that one run of beats keeps alive, and the guard of their work.
-// The cost of a beat does not depend on their number. A gap between the beats begins another reach.
+// reach is the common deadline of all terms that one run of beats keeps alive, and the guard of their
+// work. The cost of a beat does not depend on the number of terms. After a gap between beats, a new reach
+// begins.
 type reach struct {
 	clock    clock.Clock
 	since    record.Instant
@@ -21,7 +22,7 @@ type reach struct {
 
 	mu    sync.Mutex
 	works map[*work]struct{}
-	// grace is the longest of the works'.
+	// grace is the longest stop grace of the works.
 	grace time.Duration
 	guard *clock.Timer
 }

@@ -52,8 +52,8 @@ func (b byBeats) ended(t *testing.T) {
 
 func after(d time.Duration) record.Instant { return record.Instant(d) }
 
-// One beat extends all terms that beats keep alive. Without further beats each is stopped in its own
-// time.
+// TestTermsGoByOneReach checks that one beat extends all terms that beats keep alive, and that, without
+// further beats, each term is stopped in its own time.
 func TestTermsGoByOneReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -95,8 +95,8 @@ func TestTermsGoByOneReach(t *testing.T) {
 	})
 }
 
-// A beat that comes when the longest grace has begun saves the works that were not told to stop, and no
-// others.
+// TestABeatInTheLastMoment checks that a beat that comes when the longest grace has begun saves the works
+// that were not told to stop, and no others.
 func TestABeatInTheLastMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -127,7 +127,7 @@ func TestABeatInTheLastMoment(t *testing.T) {
 	})
 }
 
-// A work that joins after the common guard has run keeps its own deadline.
+// TestJoinsLate checks that a work that joins after the common guard has run keeps its own deadline.
 func TestJoinsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -144,7 +144,8 @@ func TestJoinsLate(t *testing.T) {
 	})
 }
 
-// The common guard uses the longest grace, whenever that work joins.
+// TestALongerGraceJoins checks that the common guard uses the longest grace, whenever the work with that
+// grace joins.
 func TestALongerGraceJoins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -159,8 +160,8 @@ func TestALongerGraceJoins(t *testing.T) {
 	})
 }
 
-// Beats no longer extend work that was told to stop, and the reach keeps no work that has returned. A
-// waiter for a beat wakes up when the work's own lock gives its deadline.
+// TestLeavesTheReach checks that beats no longer extend work that was told to stop, and the reach keeps
+// no work that has returned. A waiter for a beat wakes up when the work's own lock gives its deadline.
 func TestLeavesTheReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -194,7 +195,7 @@ func TestLeavesTheReach(t *testing.T) {
 	})
 }
 
-// After a gap between the beats no earlier term is extended.
+// TestTermsOfBeforeAGap checks that after a gap between the beats no earlier term is extended.
 func TestTermsOfBeforeAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
@@ -210,7 +211,7 @@ func TestTermsOfBeforeAGap(t *testing.T) {
 	})
 }
 
-// The published deadline of a term that beats extend follows the last beat.
+// TestStatusByBeats checks that the published deadline of a term that beats extend follows the last beat.
 func TestStatusByBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}

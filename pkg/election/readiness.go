@@ -9,7 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Readiness is a second interface of a Runner that knows before a term whether it could work.
+// Readiness is an interface that a Runner also implements if it knows before a term whether it could
+// work.
 //
 // If a runner is not ready, its member says so in its session, as for a runner that failed lately:
 // no holder hands over to the member, the member claims nothing from a living foreign holder, and

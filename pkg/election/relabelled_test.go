@@ -13,9 +13,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Rule owned-through-its-session: after each of a session's beats, somebody moves the session to another
-// group. While its owner beats nobody takes what it renewed, though streams break. Once its owner is
-// gone others do.
+// TestARelabelledSession checks rule owned-through-its-session: after each of a session's beats, somebody
+// moves the session to another group. While the session's owner beats nobody takes what the session
+// renewed, though streams break. Once the owner is gone others do.
 func TestARelabelledSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

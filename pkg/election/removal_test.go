@@ -9,8 +9,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// A member gives up an election whose lock it cannot release. Nothing stays behind that would release
-// the lock under the work of its next term (rule stop-before-release).
+// TestRemovedElectionReleasesNothingLater gives up an election whose lock cannot be released. It checks
+// rule stop-before-release: nothing stays behind that would release the lock under the work of the
+// member's next term.
 func TestRemovedElectionReleasesNothingLater(t *testing.T) {
 	for round := range 20 {
 		inBubble(t, func(t *testing.T) {
@@ -41,7 +42,8 @@ func TestRemovedElectionReleasesNothingLater(t *testing.T) {
 	}
 }
 
-// A member that follows and loses its session comes back at once: it has nothing else to wait for.
+// TestAFollowerThatLosesItsSessionComesBackAtOnce checks that a member that follows and loses its session
+// comes back at once: it has nothing else to wait for.
 func TestAFollowerThatLosesItsSessionComesBackAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -59,8 +61,9 @@ func TestAFollowerThatLosesItsSessionComesBackAtOnce(t *testing.T) {
 	})
 }
 
-// An election that migrates is removed as a whole, and the others go on as before: beats extend their
-// terms, a change of the preference moves them, and they are released in the end.
+// TestRemovingAMigration checks that an election that migrates is removed as a whole, and the others go
+// on as before: beats extend their terms, a change of the preference moves them, and they are released in
+// the end.
 func TestRemovingAMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "m", "z")

@@ -8,8 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A lock's renewal time stays within a second of the clock, however often it is handed over and however
-// short the renewal interval is.
+// TestRenewalTimesStayByTheClock checks that a lock's renewal time stays within a second of the clock,
+// however often it is handed over and however short the renewal interval is.
 func TestRenewalTimesStayByTheClock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()

@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Electors of client-go see times in whole seconds, so each renewal's time falls into a later second
-// than the last one's, however soon it follows.
+// TestRenewalsCrossSeconds checks that each renewal's time falls into a later second than the last one's,
+// however soon it follows: electors of client-go see times in whole seconds.
 func TestRenewalsCrossSeconds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -49,8 +49,8 @@ func TestRenewalsCrossSeconds(t *testing.T) {
 	})
 }
 
-// Sessions renew elections by default; ranges and terms that fail open need renewals of their own
-// record.
+// TestWhatRenews checks that sessions renew elections by default; ranges and terms that fail open need
+// renewals of their own record.
 func TestWhatRenews(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bend func(*election.Config, *election.Spec)

@@ -55,9 +55,9 @@ func (r *restoring) Watch(ctx context.Context, deliver func(lock.Event)) error {
 	return r.backup.Watch(ctx, deliver)
 }
 
-// A store is restored to an earlier state, unknown to a holder that is cut off. A member that notices
-// takes no lock before that holder has certainly stopped, not even of an election that it takes up only
-// then (rule newer-by-version).
+// TestARestoredStoreIsWaitedOut restores a store to an earlier state, unknown to a holder that is cut
+// off. It checks rule newer-by-version: a member that notices takes no lock before that holder has
+// certainly stopped, not even the lock of an election that the member takes up only then.
 func TestARestoredStoreIsWaitedOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "x")

@@ -27,8 +27,8 @@ type Runner interface {
 // too late (Term.Ended). With any other runner the process ends.
 type Contained interface {
 	Runner
-	// Contained says whether the work is harmless in this way in the coming term; false makes this
-	// a Runner like any other. The Manager calls it once for each term, before Run.
+	// Contained says whether, in the coming term, the work does no harm past the deadline; false
+	// makes this a Runner like any other. The Manager calls it once for each term, before Run.
 	Contained() bool
 }
 
@@ -85,8 +85,8 @@ func (t Term) Ended(at record.Instant) {
 	}
 }
 
-// Deadline returns the instant on CLOCK_BOOTTIME by which the work must be dead unless the
-// term is extended, and a channel that is closed when a later one is granted.
+// Deadline returns the instant on CLOCK_BOOTTIME by which the work must be dead unless the term is
+// extended, and a channel that is closed when a later deadline is granted.
 func (t Term) Deadline() (deadline record.Instant, extended <-chan struct{}) {
 	return t.validity.Deadline()
 }
@@ -106,8 +106,7 @@ func newValidity(deadline record.Instant) *validity {
 	return &validity{deadline: deadline, extended: make(chan struct{})}
 }
 
-// Deadline returns the present deadline and a channel that is closed when a later one is
-// granted.
+// Deadline returns the present deadline and a channel that is closed when a later deadline is granted.
 func (v *validity) Deadline() (record.Instant, <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -89,7 +89,7 @@ func newCrowd(t *testing.T, n int) *crowd {
 	return &crowd{t: t, clock: c, realm: memory.New(c), n: n}
 }
 
-// join adds a member, and returns once that has seen everything.
+// join adds a member, and returns once the member has seen everything.
 func (c *crowd) join() {
 	c.t.Helper()
 	w := newWire(c.realm)
@@ -230,7 +230,7 @@ func costs(t *testing.T, n int) (c cost) {
 	return c
 }
 
-// P5, P7, P8: what many elections cost while nothing happens.
+// TestCostsOfManyElections checks P5, P7 and P8: what many elections cost while nothing happens.
 func TestCostsOfManyElections(t *testing.T) {
 	if *scale > 0 {
 		t.Logf("%d elections: %v", *scale, costs(t, *scale))
@@ -251,7 +251,7 @@ func TestCostsOfManyElections(t *testing.T) {
 		t.Errorf("%d goroutines with 10 elections, %d with %d", few.goroutines, many.goroutines, n)
 	}
 	if underRace {
-		return // it has its own costs
+		return // the race detector has costs of its own
 	}
 	if many.perLeader > 2350 || many.perFollower > 2100 {
 		t.Errorf("an election costs its leader %.0f B and a follower %.0f B", many.perLeader, many.perFollower)
@@ -262,7 +262,8 @@ func TestCostsOfManyElections(t *testing.T) {
 	}
 }
 
-// A starting member lists the locks once, and not again for each election that is added later.
+// TestAddingElectionsSharesLists checks that a starting member lists the locks once, and not again for
+// each election that is added later.
 func TestAddingElectionsSharesLists(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		crowd := newCrowd(t, 20)
@@ -293,7 +294,8 @@ func TestAddingElectionsSharesLists(t *testing.T) {
 	})
 }
 
-// When a store throttles one election's write, all writes to it wait, except renewals.
+// TestThrottlingHoldsAllWrites checks that when a store throttles one election's write, all writes to it
+// wait, except renewals.
 func TestThrottlingHoldsAllWrites(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(300)...)
@@ -320,8 +322,8 @@ func TestThrottlingHoldsAllWrites(t *testing.T) {
 	})
 }
 
-// An election added while a stream of named locks waits for its first list is not among the names: that
-// list does not show it.
+// TestAddingToNamedLocksThatAreBeingListed checks that an election added while a stream of named locks
+// waits for its first list does not count as listed: the list does not show its lock.
 func TestAddingToNamedLocksThatAreBeingListed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)

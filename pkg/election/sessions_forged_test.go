@@ -14,8 +14,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A stranger edits one word of a lock's annotation. No two members work at once, and the lock is led
-// again.
+// TestForgedMarks has a stranger edit one word of a lock's annotation. It checks that no two members work
+// at once, and that the lock is led again.
 func TestForgedMarks(t *testing.T) {
 	sub := func(from, to string) func(*memory.Realm) {
 		return func(r *memory.Realm) {
@@ -54,7 +54,8 @@ func TestForgedMarks(t *testing.T) {
 	}
 }
 
-// A copy of a lock under another name, without its labels, does not concern its holder.
+// TestCopyOfALock checks that a copy of a lock under another name, without its labels, does not concern
+// its holder.
 func TestCopyOfALock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -72,8 +73,8 @@ func TestCopyOfALock(t *testing.T) {
 	})
 }
 
-// A stranger edits the renewal in the annotation, and the holder is slow to repair it: others rely on
-// what stood beside the beat.
+// TestForgedRenewal has a stranger edit the renewal in the annotation, while the holder is slow to repair
+// it. It checks that others rely on the renewal that the holder wrote with its beat.
 func TestForgedRenewal(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -91,8 +92,9 @@ func TestForgedRenewal(t *testing.T) {
 	})
 }
 
-// A stranger blanks a session and puts it back while its owner sees nothing. Another member sees only
-// the blanking, and may take what the session renews no sooner than it has seen the rest.
+// TestSessionBlankedAndMended has a stranger blank a session and put it back while its owner sees
+// nothing. Another member sees only the blanking. It may take what the session renews no sooner than it
+// has seen the rest.
 func TestSessionBlankedAndMended(t *testing.T) {
 	for name, settings := range map[string]record.Renewal{"mixed": record.RenewalRecord, "session": record.RenewalSession} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +129,8 @@ func TestSessionBlankedAndMended(t *testing.T) {
 	}
 }
 
-// However often the stream is cut, others end a dead member's session.
+// TestStreamThatIsCutAgainAndAgain checks that however often the stream is cut, others end a dead
+// member's session.
 func TestStreamThatIsCutAgainAndAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -148,7 +151,8 @@ func TestStreamThatIsCutAgainAndAgain(t *testing.T) {
 	})
 }
 
-// A member that comes back to find that everything has moved writes nothing.
+// TestNothingIsTakenFromAnOldView checks that a member that comes back to find that everything has moved
+// writes nothing.
 func TestNothingIsTakenFromAnOldView(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(200)...)

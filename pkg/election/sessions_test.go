@@ -18,7 +18,7 @@ import (
 
 func slot(member string) string { return "primacy-edge-" + member + "-0" }
 
-// A lock that sessions renew is written once for each term.
+// TestRecordsAreLeftAlone checks that a lock that sessions renew is written once for each term.
 func TestRecordsAreLeftAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -82,8 +82,9 @@ func many(n int) []string {
 	return names
 }
 
-// Others first end the session of a member that is cut off, then take each of its locks once, spread
-// over the living members. It has stopped before that, and comes back as a new incarnation.
+// TestDeadMember checks what others do about a member that is cut off: they first end its session, then
+// take each of its locks once, spread over the living members. The cut-off member has stopped before
+// that, and comes back as a new incarnation.
 func TestDeadMember(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(60)...)
@@ -128,8 +129,8 @@ func TestDeadMember(t *testing.T) {
 	})
 }
 
-// A member that no longer sees, while its writes succeed, stops by the deadline of the last beat that it
-// saw, and does not keep others from its locks.
+// TestBlindHolder checks that a member whose watch shows nothing, while its writes succeed, stops by the
+// deadline of the last beat that it saw, and does not keep others from its locks.
 func TestBlindHolder(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -161,8 +162,9 @@ func TestBlindHolder(t *testing.T) {
 	})
 }
 
-// Rule answer-for-your-writes: a take that is carried out after its election was removed leaves a lock
-// that this member holds for as long as its session lives. The member releases it.
+// TestStrayLockIsReleased checks rule answer-for-your-writes: a take that is carried out after its
+// election was removed leaves a lock (a stray) that this member holds for as long as its session lives.
+// The member releases the stray.
 func TestStrayLockIsReleased(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -210,8 +212,9 @@ func (g *group) joinLosing(name, lost string) (m *member, late func() error) {
 	return m, late
 }
 
-// An election that waits until its lock, a stray, is released begins with the readiness that its runner
-// reported meanwhile.
+// TestReadinessIsHeardWhileAStrayIsReleased has an election wait until its lock is released, which an
+// earlier take of this member left behind (a stray). It checks that the election begins with the
+// readiness that its runner reported meanwhile.
 func TestReadinessIsHeardWhileAStrayIsReleased(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -244,8 +247,8 @@ func TestReadinessIsHeardWhileAStrayIsReleased(t *testing.T) {
 	})
 }
 
-// A member that leaves with many locks ends its session instead of releasing each, and
-// only after all its work has stopped.
+// TestManyLocksAreLetGoAtOnce checks that a member that leaves with many locks ends its session instead
+// of releasing each, and only after all its work has stopped.
 func TestManyLocksAreLetGoAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(200)...)
@@ -268,8 +271,9 @@ func TestManyLocksAreLetGoAtOnce(t *testing.T) {
 	})
 }
 
-// Elections go from renewal by record to sessions and back. Members of both settings take part,
-// the holder's setting decides, and in no step do two members work, or none.
+// TestBothRenewals changes elections from renewal by record to sessions and back. It checks that the
+// holder's setting decides while members of both settings take part, and that in no step do two members
+// work, or none.
 func TestBothRenewals(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -306,8 +310,8 @@ func TestBothRenewals(t *testing.T) {
 	})
 }
 
-// A stranger blanks or recreates a session: its owner stops and comes back, and others wait before they
-// take.
+// TestSessionIsTamperedWith has a stranger blank or recreate a session. It checks that the session's
+// owner stops and comes back, and that others wait before they take its locks.
 func TestSessionIsTamperedWith(t *testing.T) {
 	for name, tamper := range map[string]func(*memory.Realm){
 		"deleted": func(r *memory.Realm) { r.Delete(slot("m1")) },

@@ -58,8 +58,8 @@ var lags = map[string]func() func() time.Duration{
 	"in bursts, of two and more": func() func() time.Duration { return bursts(33 * time.Second) },
 }
 
-// secondsLed counts the seconds, of the next n, in which the member leads the election; of are all
-// members.
+// secondsLed counts, of the next n seconds, those in which the member `by` leads the election. The
+// parameter `of` lists all members.
 func secondsLed(n int, election string, by *member, of ...*member) (led int) {
 	for range n {
 		after(time.Second)
@@ -70,9 +70,9 @@ func secondsLed(n int, election string, by *member, of ...*member) (led int) {
 	return led
 }
 
-// A leader whose watch lags, by however much, or shows events in bursts, keeps its locks from the others
-// for a bounded time. Then another leads, and the former leader does not lead again while it sees no
-// better, though it is preferred.
+// TestLeaderWhoseWatchLags checks that a leader whose watch lags, by however much, or shows events in
+// bursts, keeps its locks from the others only for a bounded time. Then another leads, and the former
+// leader does not lead again while it sees no better, though it is preferred.
 func TestLeaderWhoseWatchLags(t *testing.T) {
 	for name, lag := range lags {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestLeaderWhoseWatchLags(t *testing.T) {
 	}
 }
 
-// The same holds beside a term that fails open. That term goes on: it needs no sight, and its renewals
-// get answers.
+// TestLeaderWhoseWatchLagsFailsOpen checks the same as TestLeaderWhoseWatchLags beside a term that fails
+// open. That term goes on: it needs no sight, and its renewals get answers.
 func TestLeaderWhoseWatchLagsFailsOpen(t *testing.T) {
 	for name, lag := range lags {
 		t.Run(name, func(t *testing.T) {

@@ -33,9 +33,9 @@ func (m *member) late(t *testing.T, name string, runner election.Runner) *electi
 	return status
 }
 
-// Rule no-flapping: a member whose runner failed says so in its session for standDown, doubling. For as
-// long the holder does not drain for it, though it is of the preferred revision. Then the lock comes
-// back without further help.
+// TestFailuresLowerTheStanding checks rule no-flapping: a member whose runner failed says so in its
+// session for standDown, doubling. Meanwhile the holder does not drain for it, though it is of the
+// preferred revision. After that the lock comes back without further help.
 func TestFailuresLowerTheStanding(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -87,8 +87,9 @@ func TestFailuresLowerTheStanding(t *testing.T) {
 	})
 }
 
-// A runner that gives its term up is told to stop by the end of its grace. The term counts as over at
-// once, nothing extends it, and the member stands down once the runner has returned.
+// TestGiveUp checks that a runner that gives its term up is told to stop by the end of its grace. The
+// term counts as over at once, nothing extends it, and the member stands down once the runner has
+// returned.
 func TestGiveUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -153,8 +154,8 @@ func (r *readied) Readiness(ctx context.Context, report func(error)) error {
 
 var errUnready = errors.New("no data yet")
 
-// A member whose runner is not ready says so, and no holder drains for it; once it is ready the lock
-// moves. A running term goes on, whatever the runner reports.
+// TestNobodyDrainsForWhoIsNotReady checks that a member whose runner is not ready says so, and no holder
+// drains for it; once it is ready the lock moves. A running term goes on, whatever the runner reports.
 func TestNobodyDrainsForWhoIsNotReady(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "other")
@@ -192,8 +193,9 @@ func TestNobodyDrainsForWhoIsNotReady(t *testing.T) {
 	})
 }
 
-// Among equals the ready one is nominated, and comes first after a death, by its own count and by
-// everybody else's. But a member that is not ready takes what no other takes.
+// TestReadyOnesComeFirst checks that among equals the ready one is nominated, and comes first after a
+// death, by its own count and by everybody else's. But a member that is not ready takes what no other
+// takes.
 func TestReadyOnesComeFirst(t *testing.T) {
 	for _, dies := range []string{"leaves", "dies"} {
 		inBubble(t, func(t *testing.T) {
@@ -246,7 +248,8 @@ func TestReadyOnesComeFirst(t *testing.T) {
 	}
 }
 
-// A runner's report of its readiness outlives an incarnation, and ends with the election.
+// TestReadinessAcrossIncarnations checks that a runner's report of its readiness outlives an incarnation,
+// and ends with the election.
 func TestReadinessAcrossIncarnations(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -286,8 +289,8 @@ func (l leaves) Readiness(ctx context.Context, report func(error)) error {
 	return l.readied.Readiness(ctx, report)
 }
 
-// A leaver that is not ready for an election does not look ready once the election is dropped: its
-// holder would drain for a member that is gone.
+// TestWhoLeavesDoesNotStandAgain checks that a leaver that is not ready for an election does not look
+// ready once it drops the election: the election's holder would drain for a member that is gone.
 func TestWhoLeavesDoesNotStandAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "other")

@@ -20,7 +20,7 @@ type Status struct {
 	valid   atomic.Pointer[ValidTerm]     // of the present term; nil while there is none
 	validMu sync.Mutex                    // held to store into valid
 	health  atomic.Pointer[member.Health] // of the present term; nil while there is none
-	rng     atomic.Pointer[member.Range]  // the same, of elections with ranges
+	rng     atomic.Pointer[member.Range]  // of the present term, in elections with ranges
 	cycle   atomic.Int64
 	token   atomic.Uint64
 

@@ -9,8 +9,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// A term without a runner has no work that could be told to stop: its Status says that it is over before
-// the write that releases the lock is sent.
+// TestATermWithoutARunnerIsOverBeforeItsRelease checks that the Status of a term without a runner says
+// that the term is over before the write that releases the lock is sent, though there is no work that
+// could be told to stop.
 func TestATermWithoutARunnerIsOverBeforeItsRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -42,8 +43,8 @@ func TestATermWithoutARunnerIsOverBeforeItsRelease(t *testing.T) {
 	})
 }
 
-// What an earlier incarnation knew of a leader no longer counts once the next one sees that there is no
-// lock.
+// TestNobodyLeadsWhereThereIsNoLock checks that what an earlier incarnation knew of a leader no longer
+// counts once the next one sees that there is no lock.
 func TestNobodyLeadsWhereThereIsNoLock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -10,9 +10,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A lock is watched by name, and the stream of sessions stands still meanwhile. The lock's holder
-// restarts into the same slot and leads again. What the others know of the slot is outdated, so none of
-// them takes the lock for that; once the holder is really gone, they do.
+// TestALockIsNewerThanTheSessions watches a lock by name, while the stream of sessions stands still. The
+// lock's holder restarts into the same slot and leads again, so what the others know of the slot is
+// outdated. None of them may take the lock for that; once the holder is really gone, they do.
 func TestALockIsNewerThanTheSessions(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

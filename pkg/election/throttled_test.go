@@ -18,8 +18,8 @@ import (
 
 var forHalfAMinute = memory.Reject(&lock.ThrottledError{RetryAfter: 30 * time.Second})
 
-// An answer that asks to wait for long delays neither the release of all locks nor the renewals of the
-// lock that it was for.
+// TestOneThrottledWrite checks that an answer to one write, which asks the member to wait for a long
+// time, delays neither the release of all locks nor the renewals of that write's lock.
 func TestOneThrottledWrite(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -51,8 +51,8 @@ func TestOneThrottledRenewal(t *testing.T) {
 	})
 }
 
-// While a store asks to wait, members try it now and then, and no more often, however many elections
-// want to write. Once it answers again, all of them are led.
+// TestThrottlingStoreIsLeftAlone checks that while a store asks to wait, members try it now and then, and
+// no more often, however many elections want to write. Once it answers again, all of them are led.
 func TestThrottlingStoreIsLeftAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, many(300)...)
@@ -79,7 +79,8 @@ func TestThrottlingStoreIsLeftAlone(t *testing.T) {
 	})
 }
 
-// A watch that is refused once ends no term, however long the refusal asks to wait.
+// TestThrottledWatch checks that a watch that is refused once ends no term, however long the refusal asks
+// to wait.
 func TestThrottledWatch(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
@@ -96,7 +97,7 @@ func TestThrottledWatch(t *testing.T) {
 	})
 }
 
-// A member waits for a list that takes longer than a lease.
+// TestSlowLists checks that a member waits for a list that takes longer than a lease.
 func TestSlowLists(t *testing.T) {
 	for _, d := range []time.Duration{14 * time.Second, 16 * time.Second, 29 * time.Second} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -114,8 +115,8 @@ func TestSlowLists(t *testing.T) {
 	}
 }
 
-// While no beat of ours can be stored, the watch can show none: the member does not restart the watch,
-// and does not log that it is silent.
+// TestWatchWithNothingToShow checks that a member does not restart the watch, and does not log that it is
+// silent, while no beat of ours can be stored: the watch then has nothing to show.
 func TestWatchWithNothingToShow(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

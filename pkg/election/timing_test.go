@@ -10,7 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A timing of which only some fields are given is completed: runners have time to stop.
+// TestAPartOfATiming checks that a timing of which only some fields are given is completed: runners have
+// time to stop.
 func TestAPartOfATiming(t *testing.T) {
 	for name, bend := range map[string]func(*election.Config, *election.Spec, record.Timing){
 		"of the manager":  func(c *election.Config, _ *election.Spec, t record.Timing) { c.Timing = t },
@@ -40,9 +41,9 @@ func TestAPartOfATiming(t *testing.T) {
 	}
 }
 
-// A stranger makes the marks of a session and of a lock last for a year, and their owner dies. A member
-// that starts then believes the lock, and waits as long as a lease may last, no longer. It does not
-// believe the session, which says otherwise elsewhere.
+// TestADurationThatAStrangerSet has a stranger make the marks of a session and of a lock last for a year;
+// then their owner dies. It checks that a member that starts after that believes the lock, and waits as
+// long as a lease may last, no longer. It does not believe the session, which says otherwise elsewhere.
 func TestADurationThatAStrangerSet(t *testing.T) {
 	for _, renewal := range []record.Renewal{record.RenewalSession, record.RenewalRecord} {
 		t.Run(string(renewal), func(t *testing.T) {

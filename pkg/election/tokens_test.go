@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 )
 
-// A stranger sets the token of a lock far too high, and later the lock is deleted: tokens of terms rise
-// all the same.
+// TestATokenThatAStrangerSet checks that tokens of terms rise although a stranger set the token of a lock
+// far too high, and the lock was deleted later.
 func TestATokenThatAStrangerSet(t *testing.T) {
 	for _, token := range []string{"1000000000000", "4611686018427387904", "7", "0", "none"} {
 		t.Run(token, func(t *testing.T) {

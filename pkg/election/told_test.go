@@ -36,8 +36,8 @@ func leadings(logs *observer.ObservedLogs) (all []map[string]any) {
 	return all
 }
 
-// The log of a takeover names the member from which the lock was taken, the reason, and how long ago
-// that member was last seen.
+// TestTakeoverIsExplained checks that the log of a takeover names the member from which the lock was
+// taken, the reason, and how long ago that member was last seen.
 func TestTakeoverIsExplained(t *testing.T) {
 	for name, renewal := range map[string]record.Renewal{"session": record.RenewalSession, "record": record.RenewalRecord} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestTakeoverIsExplained(t *testing.T) {
 	}
 }
 
-// A group that starts, changes its preference and moves logs no warning.
+// TestNothingToWarnOf checks that a group that starts, changes its preference and moves logs no warning.
 func TestNothingToWarnOf(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -107,7 +107,7 @@ func TestNothingToWarnOf(t *testing.T) {
 	})
 }
 
-// Members that never come to see the same preference do warn, once.
+// TestDividedForLong checks that members that never come to see the same preference do warn, once.
 func TestDividedForLong(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -125,7 +125,7 @@ func TestDividedForLong(t *testing.T) {
 	})
 }
 
-// A member whose session expired in an outage logs that it counts as fallen.
+// TestFallenIsTold checks that a member whose session expired in an outage logs that it counts as fallen.
 func TestFallenIsTold(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -13,8 +13,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// Members that were restarted with opposite moves come to hold one lock each. One after the other
-// releases its lock, and one leads within some leaseDurations; the log says what is wrong.
+// TestOppositeMovesEndUpLed restarts members with opposite moves, so that each comes to hold one lock. It
+// checks that one after the other releases its lock, that one leads within some leaseDurations, and that
+// the log says what is wrong.
 func TestOppositeMovesEndUpLed(t *testing.T) {
 	const bound = 20 * 15 * time.Second
 	for _, moves := range [][]int{{0, 1}, {1, 0}, {0, 0, 1}, {0, 1, 1}, {1, 0, 0, 1}, {0, 1, 1, 1}} {
@@ -62,8 +63,8 @@ func TestOppositeMovesEndUpLed(t *testing.T) {
 	}
 }
 
-// A member that released the old lock, since another had held the new one for long, comes back once that
-// other is gone: it is then the only one that can lead.
+// TestWhoLetGoComesBackAtOnce checks that a member that released the old lock, since another had held the
+// new one for long, comes back once that other member is gone: it is then the only one that can lead.
 func TestWhoLetGoComesBackAtOnce(t *testing.T) {
 	for to := range 2 {
 		inBubble(t, func(t *testing.T) {

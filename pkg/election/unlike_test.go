@@ -23,9 +23,9 @@ func longer(c *election.Config, _ *election.Spec) {
 
 func quick(c *election.Config, _ *election.Spec) { c.Timing, _ = record.Profile("fast") }
 
-// A stranger breaks a lock whose holder does not see it and has a longer lease than the others. A member
-// that joins then knows the lease from the holder's session alone, and waits for as long as the holder
-// may be at work.
+// TestABrokenLockOfAMemberWithALongerLease has a stranger break a lock whose holder does not see the edit
+// and has a longer lease than the others. It checks that a member that joins then knows the lease from
+// the holder's session alone, and waits for as long as the holder may be at work.
 func TestABrokenLockOfAMemberWithALongerLease(t *testing.T) {
 	for name, breaks := range map[string]func(*group){
 		"deleted": func(g *group) { g.realm.Delete("a") },
@@ -57,7 +57,7 @@ func TestABrokenLockOfAMemberWithALongerLease(t *testing.T) {
 	}
 }
 
-// A member waits for others by the larger of their drifts.
+// TestALargerDriftOfAnother checks that a member waits for others by the larger of their drifts.
 func TestALargerDriftOfAnother(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
@@ -89,7 +89,8 @@ func TestALargerDriftOfAnother(t *testing.T) {
 	})
 }
 
-// A member logs what differs once, when it has lasted, and logs when it is over.
+// TestMembersThatDiffer checks that a member logs a difference between members once, when it has lasted,
+// and logs when it is over.
 func TestMembersThatDiffer(t *testing.T) {
 	plain := func(*election.Config, *election.Spec) {}
 	for what, c := range map[string]struct {

@@ -31,10 +31,9 @@ func (v *ValidTerm) until() record.Instant {
 	return v.Deadline
 }
 
-// OnEnd calls f once: when the term begins to stop, or at its deadline unless it is extended
-// before that; at once if that has happened already. f runs before the work is told to stop,
-// on the goroutine that ends the term, so it must not block. forget cancels the callback; a
-// call in progress is not awaited.
+// OnEnd calls f once: when the term begins to stop, or when its deadline passes without an extension; at
+// once if either has happened already. f runs before the work is told to stop, on the goroutine that ends
+// the term, so it must not block. forget cancels the callback; a call in progress is not awaited.
 func (v *ValidTerm) OnEnd(f func(Stop)) (forget func()) { return v.life.onEnd(f) }
 
 // ValidTerm returns the term that is valid at this moment. It returns nil before a term, after
@@ -79,7 +78,7 @@ type life struct {
 	status *Status
 
 	mu      sync.Mutex
-	ended   *Stop // nil until then
+	ended   *Stop // nil until the term ended
 	waiting map[int]func(Stop)
 	waited  int
 	// timer watches the deadline from the first OnEnd on; before, it costs nothing.

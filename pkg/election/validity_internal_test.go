@@ -14,8 +14,8 @@ type handClock struct{ now atomic.Int64 }
 func (c *handClock) Now() record.Instant { return record.Instant(c.now.Load()) }
 func (c *handClock) Wall() time.Time     { return time.Time{} }
 
-// An extension that arrives at the deadline cuts what was under way and nothing that begins after it. A
-// term that was stopped is not extended.
+// TestExtendedAtTheVeryDeadline checks that an extension that arrives at the deadline cuts what was under
+// way and nothing that begins after it. A term that was stopped is not extended.
 func TestExtendedAtTheVeryDeadline(t *testing.T) {
 	c := &handClock{}
 	s := newStatus("a", c)

@@ -15,14 +15,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// A host that was held up while the guard stopped the work sees a renewal late. The term is over all the
-// same: IsLeader stays false while the work stops, nothing counts as failed, and the next term begins at
-// once.
+// TestGuardEndsTheTerm holds a host up while the guard stops the work, so that the host sees a renewal
+// late. It checks that the term is over all the same: IsLeader stays false while the work stops, nothing
+// counts as failed, and the next term begins at once.
 func TestGuardEndsTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
 		g.stop = 2 * time.Second
-		var cut atomic.Bool // the host has learned of it
+		var cut atomic.Bool // the host has learned of the cut
 		over := make(chan struct{})
 		g.bend = func(c *election.Config, _ *election.Spec) {
 			// The host is back while the work still stops.
@@ -65,8 +65,8 @@ func TestGuardEndsTheTerm(t *testing.T) {
 	})
 }
 
-// IsLeader is false before the work is told to stop, whatever ends the term, and watchers of the term
-// learn of it.
+// TestFlagFallsFirst checks that IsLeader is false before the work is told to stop, whatever ends the
+// term, and watchers of the term learn of it.
 func TestFlagFallsFirst(t *testing.T) {
 	for name, end := range map[string]func(g *group, m *member){
 		"leaves":       func(_ *group, m *member) { m.stop() },

@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// A group whose members all start at once for the first time logs no warning: a member that waits for a
-// lock that was just made waits as it should.
+// TestAFirstStartWarnsOfNothing checks that a group whose members all start at once for the first time
+// logs no warning: a member that waits for a lock that was just made waits as it should.
 func TestAFirstStartWarnsOfNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b", "c")
@@ -26,8 +26,8 @@ func TestAFirstStartWarnsOfNothing(t *testing.T) {
 	})
 }
 
-// An election that takes the place of one of the same name was exchanged, and an election taken out was
-// removed: the reason says which, to the members and in the lock.
+// TestExchangedOrRemoved checks that the reason tells members, and the lock, whether an election was
+// exchanged (another of the same name took its place) or removed.
 func TestExchangedOrRemoved(t *testing.T) {
 	for _, disabled := range []bool{false, true} {
 		inBubble(t, func(t *testing.T) {
@@ -73,8 +73,9 @@ func TestExchangedOrRemoved(t *testing.T) {
 	}
 }
 
-// A watch that shows nothing is logged as a warning once, however often it begins anew, and also in the
-// member's next incarnation. Once it shows something again the member logs that as well.
+// TestASilentWatchIsToldOfOnce checks that a watch that shows nothing is logged as a warning once,
+// however often it begins anew, and also in the member's next incarnation. Once it shows something again
+// the member logs that as well.
 func TestASilentWatchIsToldOfOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -26,7 +26,8 @@ type work struct {
 	contained bool
 
 	mu sync.Mutex
-	// reach gives the term its deadline, and guards it while it is calm; nil for a deadline of its own.
+	// reach gives the term its deadline and, while the reach is calm, guards the work; nil if the term has a
+	// deadline of its own.
 	reach *reach
 	// stop is set once the work was told to stop; it never changes after that.
 	stop *Stop
@@ -37,8 +38,8 @@ type work struct {
 	// ended is when the last process of a contained runner ended, as far as it reported; for other
 	// runners, when the runner returned.
 	ended record.Instant
-	// returnBy is when a contained runner must have returned if it had not when its work had to be dead;
-	// zero before that.
+	// returnBy is until when a contained runner may still return after its work had to be dead; zero until
+	// that time came.
 	returnBy record.Instant
 }
 
@@ -91,7 +92,8 @@ func (w *work) run(ctx context.Context, runner Runner) (err error) {
 	return runner.Run(ctx, w.term)
 }
 
-// tooLate says whether the guard's time has come before the runner was called: then it must not be.
+// tooLate says whether the guard's time has come before the runner was called; then the runner must not
+// be called.
 func (w *work) tooLate() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +136,7 @@ func (w *work) goBy(r *reach) {
 	}
 }
 
-// leaveReach leaves the reach, and keeps its present deadline.
+// leaveReach leaves the reach. The work keeps the deadline that the reach has now.
 func (w *work) leaveReach() {
 	if w.reach != nil {
 		w.validity.stand()
@@ -198,8 +200,7 @@ func (w *work) hasEnded(at record.Instant) {
 	w.ended = max(w.ended, at)
 }
 
-// expired says whether the work was stopped, but not by its runner: by its guard, if the member
-// did not ask for it.
+// expired says whether anything but the runner stopped the work: the member, or else the guard.
 func (w *work) expired() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

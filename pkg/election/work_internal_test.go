@@ -9,8 +9,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A process that was frozen wakes up just before its term's deadline, and its runner gives up before the
-// guard has run: the work must be dead by the deadline, not a whole grace later.
+// TestWhoGivesUpLateIsDeadByTheDeadline wakes a frozen process just before its term's deadline, and its
+// runner gives up before the guard has run. It checks that the work must be dead by the deadline, not a
+// whole grace later.
 func TestWhoGivesUpLateIsDeadByTheDeadline(t *testing.T) {
 	c := &handClock{}
 	c.now.Store(1)

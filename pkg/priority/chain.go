@@ -43,8 +43,8 @@ func (k ChainKey) String() string {
 // Its keys are in an array so that two chains can be compared; zero ends them.
 type chain [3]ChainKey
 
-// By makes the chain of the keys. It ignores a key's repetition. Without keys it returns None.
-// By(ByWeight) is the policy "weight".
+// By makes the chain of the keys. It ignores repeated keys. Without keys it returns None. By(ByWeight) is
+// the policy "weight".
 func By(keys ...ChainKey) Policy {
 	var c chain
 	n := 0

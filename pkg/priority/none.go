@@ -2,7 +2,7 @@ package priority
 
 import "github.com/primacy-dev/primacy/pkg/election/record"
 
-// None is the policy "none": all members are equal and nothing ever moves because of rank.
+// None is the policy "none": all members are equal, and nothing moves because one outranks another.
 type None struct{}
 
 // Outranks implements Policy.

@@ -2,7 +2,7 @@ package priority
 
 import "github.com/primacy-dev/primacy/pkg/election/record"
 
-// Weighing is a second interface of a Policy that compares weights. Its relations keep the
+// Weighing is an interface that a Policy also implements if it compares weights. Its relations keep the
 // promises of Policy, over candidates instead of keys.
 type Weighing interface {
 	OutranksWeighed(challenger, holder Candidate, preferred record.Preferred) bool
@@ -61,7 +61,7 @@ func Order(p Policy, a, b Candidate, preferred record.Preferred) int {
 }
 
 // pin orders the member to which the election is pinned before all others. Two incarnations
-// of it are equal.
+// of the pinned member are equal.
 func pin(a, b Candidate, preferred record.Preferred) int {
 	if preferred.Member == "" {
 		return 0

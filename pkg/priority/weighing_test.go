@@ -101,8 +101,8 @@ func weighedLaws(p Weighing, d record.Preferred) (broken []string) {
 	return broken
 }
 
-// TestWeight: the heavier outranks the lighter, equals never outrank each other, whatever their keys;
-// and nobody outranks a candidate without weight.
+// TestWeight checks that the heavier outranks the lighter, and that equals never outrank each other,
+// whatever their keys; and that nobody outranks a candidate without weight.
 func TestWeight(t *testing.T) {
 	p := By(ByWeight)
 	for _, d := range preferences {

@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// Members that take no part outrank nobody, even if pinned, preferred or heavier, and come after all
-// that take part.
+// TestWithin checks that members that take no part outrank nobody, even if pinned, preferred or heavier,
+// and come after all that take part.
 func TestWithin(t *testing.T) {
 	member := func(identity, revision string, at record.Location, weight int) priority.Candidate {
 		return priority.Weighed(record.Member{Identity: identity + "_00000001", Revision: revision, Location: at, Weight: weight})

@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
-// The age of the last value counts from when the source was last followed, whatever the reason,
-// and ends when the source says something that can be used.
+// TestAgeOfTheLastValue checks that the age of the last value counts from when the source was last
+// followed, whatever the reason, and ends when the source delivers a usable value.
 func TestAgeOfTheLastValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gauge := &revisions.Gauge{}
@@ -48,7 +48,7 @@ func TestAgeOfTheLastValue(t *testing.T) {
 	})
 }
 
-// A switch is as fresh as its present source.
+// TestFreshnessOfASwitch checks that a switch is as fresh as its present source.
 func TestFreshnessOfASwitch(t *testing.T) {
 	s := revisions.NewSwitch(nil)
 	if got := s.Freshness(); got != (revisions.Freshness{Known: true}) {

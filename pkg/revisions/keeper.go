@@ -9,8 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Keeper is the part that sources share: it delivers new values, keeps the last one while there
-// is no good one, and logs that once. It belongs to the goroutine that watches.
+// Keeper is the part that sources share: it delivers new values. While there is no usable value, it
+// keeps the last one and logs that once. It belongs to the goroutine that watches.
 type Keeper struct {
 	Deliver func(election.Preference)
 	Log     *zap.Logger
@@ -23,12 +23,12 @@ type Keeper struct {
 	last record.Preferred
 	// silence is the logged reason why the source cannot be read; empty while it can.
 	silence string
-	// refused is the logged value that is no revision; empty while the value is one.
+	// refused is the logged value that is no valid revision; empty while the value is valid.
 	refused string
 }
 
-// Says takes a value that the source read. It trims white space; an empty value means that no
-// revision is preferred.
+// Says delivers a value that the source read, if it is new and valid. It trims white space; an empty
+// value means that no revision is preferred.
 func (k *Keeper) Says(value string) {
 	value = strings.TrimSpace(value)
 	if value != "" {
@@ -50,8 +50,8 @@ func (k *Keeper) Says(value string) {
 	}
 }
 
-// Unreadable logs why the source cannot be read, once for each kind of reason: the texts of
-// network errors differ each time.
+// Unreadable logs why the source cannot be read. It logs once for each kind of reason, since the
+// texts of network errors differ each time.
 func (k *Keeper) Unreadable(kind string, err error) {
 	k.Gauge.Kept(NotReadable)
 	kind = "reason: " + kind
@@ -63,7 +63,7 @@ func (k *Keeper) Unreadable(kind string, err error) {
 		zap.String("last", k.lastSaid()), zap.Error(err))
 }
 
-// Readable says that the source can be read. It logs that if it could not be read before.
+// Readable records that the source can be read, and logs that if it could not be read before.
 func (k *Keeper) Readable() {
 	age := k.Gauge.Freshness().Age
 	k.Gauge.Followed()

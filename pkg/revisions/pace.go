@@ -8,16 +8,16 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Pace of retries.
+// Pace of retries: waits between calls.
 const (
 	firstWait = 250 * time.Millisecond
 	mostWait  = 10 * time.Second
 	settled   = 5 * time.Second
 )
 
-// Retry calls follow again and again until ctx ends. It waits a random time between calls: at
-// first at most a quarter of a second, later at most ten. A call of five seconds or more makes
-// the waits short again.
+// Retry calls follow again and again until ctx ends. It waits a random time between calls: at first
+// at most a quarter of a second, later at most ten seconds. After a call of five seconds or more the
+// waits are short again.
 func Retry(ctx context.Context, follow func(context.Context)) {
 	wait := firstWait
 	for {

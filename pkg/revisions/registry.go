@@ -20,7 +20,7 @@ type Decoder func(node *yaml.Node, env Env) (election.Preferences, error)
 
 // Env is what a Decoder gets besides the block.
 type Env struct {
-	// Namespace is that of locks and sessions; sources in a cluster read from there.
+	// Namespace is the namespace of locks and sessions; sources in a cluster read from there.
 	Namespace string
 	// Log is for the source's messages; nil for none.
 	Log *zap.Logger

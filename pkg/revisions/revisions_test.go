@@ -95,7 +95,7 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-// watching collects the values that a source delivers.
+// watching collects the digests of the preferences that a source delivers.
 type watching struct {
 	got    []string
 	cancel context.CancelFunc

@@ -8,12 +8,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Switch is a source that wraps another one, which may be exchanged at any time. The last value
-// of the old source stays until the new one delivers. Any goroutine may call its methods.
+// Switch is a source that wraps another source, which may be exchanged at any time. The last value of
+// the old source stays until the new source delivers. Any goroutine may call its methods.
 type Switch struct {
 	mu     sync.Mutex
 	source election.Preferences
-	// exchanged is closed when source is no longer the one to watch.
+	// exchanged closes when source has been replaced.
 	exchanged chan struct{}
 }
 
@@ -37,7 +37,7 @@ func (s *Switch) Use(source election.Preferences) {
 	s.exchanged = make(chan struct{})
 }
 
-// Freshness returns that of the present source; a source that is not Dated is always fresh.
+// Freshness returns the freshness of the present source; a source that is not Dated is always fresh.
 func (s *Switch) Freshness() Freshness {
 	source, _ := s.present()
 	if dated, ok := source.(Dated); ok {
@@ -46,7 +46,7 @@ func (s *Switch) Freshness() Freshness {
 	return Freshness{Known: true}
 }
 
-// Write writes the present source. It returns ErrNotWritable if that is not a Writer.
+// Write writes the present source's value. It returns ErrNotWritable if that source is not a Writer.
 func (s *Switch) Write(ctx context.Context, from, to string) error {
 	source, _ := s.present()
 	if w, ok := source.(Writer); ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Always makes an election's runner of work that runs on every member. The work starts with the
-// Manager's Run and learns of each term. The lock is released only when the work has stopped
-// working for the term (Terms.Each), or has returned. If it does neither within
-// stopGrace, the process ends, as with any other runner.
+// Always turns work that runs on every member into an election's runner. The work starts with the
+// Manager's Run and learns of each term. The lock is released only when the work has stopped working
+// for the term (Terms.Each), or has returned. If it does neither within stopGrace, the process ends,
+// as with any other runner.
 //
-// The loss of a term never ends the work. When it returns or panics, it is started again after a
-// growing wait, for as long as the Manager runs; a new run learns of the present term. If it keeps
-// failing during a term (Restart.Failures in a row), the term is given up.
+// The loss of a term never ends the work. When the work returns or panics, it is started again after
+// a growing wait, for as long as the Manager runs; the new run learns of the present term. If the
+// work keeps failing during a term (Restart.Failures in a row), the term is given up.
 func Always(name string, a election.AlwaysRunner, s Supervision) election.Runner {
 	s = s.defaults()
 	s.Log = s.Log.With(zap.String("runner", name))
@@ -35,13 +35,13 @@ type always struct {
 	terms *election.Terms
 	// failing reports that the work fails again and again.
 	failing chan *GaveUpError
-	// counter is that of the supervision around it, if there is one.
+	// counter counts the work's runs; Supervise sets it.
 	counter *counter
 }
 
 var _ election.Background = (*always)(nil)
 
-// Run tells the work of a term, and waits until that is over.
+// Run tells the work of the term, and returns when the work has stopped working for it.
 func (a *always) Run(ctx context.Context, term election.Term) error {
 	select {
 	case <-a.failing: // from before this term

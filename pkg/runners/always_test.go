@@ -92,7 +92,7 @@ func (s *stage) employ(name string, runner election.Runner) *actor {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	a.stop = stop
-	go func() { a.done <- m.Run(ctx) }() // joined by who receives from done
+	go func() { a.done <- m.Run(ctx) }() // joined by the receiver from done
 	return a
 }
 
@@ -119,8 +119,9 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-// The work runs on every member all the time and learns of each term. The lock is released after
-// the work has stopped for the term. The loss of a term does not end the work.
+// TestAlways checks that the work runs on every member all the time and learns of each term, that the
+// lock is released only after the work has stopped for the term, and that the loss of a term does not
+// end the work.
 func TestAlways(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -132,7 +133,7 @@ func TestAlways(t *testing.T) {
 			t.Errorf("%v", s.diary.lines)
 		}
 		s.deleted.Store(true)
-		s.realm.Delete("e") // the holder takes it again
+		s.realm.Delete("e") // m1 loses the term, and takes the lock again
 		after(30 * time.Second)
 		if s.diary.count("m1 stopped") != 1 || s.diary.count("m1 leads") != 2 || s.diary.count("m1 runs") != 1 {
 			t.Errorf("%v", s.diary.lines)
@@ -161,8 +162,9 @@ func TestAlways(t *testing.T) {
 	})
 }
 
-// Work that panics in a term is run again and learns of the same term again. The end of the term
-// does not wait for work that is down. Work that keeps failing costs the member its term.
+// TestAlwaysFails checks that work which panics in a term is run again and learns of the same term
+// again, that the end of the term does not wait for work that is down, and that work which keeps
+// failing costs the member its term.
 func TestAlwaysFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -196,8 +198,8 @@ func TestAlwaysFails(t *testing.T) {
 	})
 }
 
-// If the work does not say that it has stopped, the lock is not released, and the process ends as
-// with any other runner.
+// TestAlwaysDoesNotStop checks that the lock is not released while the work does not say that it has
+// stopped; the process ends, as with any other runner.
 func TestAlwaysDoesNotStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)

@@ -42,14 +42,14 @@ func (f AnnouncedFunc) RunAnnounced(ctx context.Context, term election.Term, up 
 
 var errNotUp = fmt.Errorf("it was not up within %v", UpWithin)
 
-// announced runs a once, and ends the run if it is not up in time. If the run does not end within
-// the same time again, the term is given up: nobody may hold the lock for work that neither begins
-// nor ends.
+// announced runs the Announcer once, and ends the run if it is not up in time. If the run does not
+// end within the same time again, the term is given up: nobody may hold the lock for work that
+// neither begins nor ends.
 func (c *crew) announced(h *hand, a Announcer, log *zap.Logger) error {
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	defer cancel(nil)
 	up := make(chan struct{})
-	var decided sync.Once // whether it is up, or late
+	var decided sync.Once // the first to call it decides: the run is up, or it is late
 	over := make(chan error, 1)
 	go func() { // joined by the receive from over
 		over <- guarded(log, func() error {

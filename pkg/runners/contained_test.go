@@ -15,7 +15,7 @@ type containment struct {
 
 func (c containment) Contained() bool { return c.is }
 
-// An election's work is contained if all of its runners are.
+// TestContained checks that an election's work is contained if all of its runners are.
 func TestContained(t *testing.T) {
 	is, no, silent := containment{is: true}, containment{}, election.RunnerFunc(nil)
 	for name, c := range map[string]struct {

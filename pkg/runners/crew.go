@@ -14,38 +14,39 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// crew runs the workers of one term. It belongs to the goroutine of work; the others reach it
-// through events.
+// crew runs the workers of one term. Only the goroutine of work uses it; other goroutines send that
+// goroutine functions, through events.
 type crew struct {
 	*supervisor
 	ctx    context.Context
 	term   election.Term
 	events chan func()
-	// lasts is done when the stop begins, before any worker is told. A run that ends after that
-	// has not failed, and is not run again.
+	// lasts ends when the stop begins, before any worker is told to stop. A run that ends later than
+	// lasts has not failed, and is not run again.
 	lasts context.Context
 	over  context.CancelFunc
 
 	// hands are the workers started, in order.
 	hands []*hand
-	// atWork counts those that have not returned.
+	// atWork counts the hands that have not returned.
 	atWork int
 	failed []error
 
-	// stop is why the stop began; nil before that. by is when all must have stopped.
+	// stop is why the stop began; nil before that. by is when all workers must have stopped.
 	stop error
 	by   record.Instant
-	// untold counts the hands not told to stop yet: the first ones.
+	// untold counts the hands that have not been told to stop. Stops go from last to first, so these
+	// are the first hands.
 	untold int
-	// share fires when the next hand is told though the one before still works; late, when all
-	// must have stopped.
+	// share fires when we tell the next hand to stop although the one told before still works; late
+	// fires when all hands must have stopped.
 	share, late *clock.Timer
 	// heldUp: this process was held up past the deadline, and gave the workers a moment more.
 	heldUp bool
 }
 
-// moment is how long workers that stopped while this process was held up may take to return: we
-// learn late that a supervisor killed a program in time.
+// moment is how much longer we wait for workers to return if this process was held up past the
+// deadline: a supervisor may have killed their programs in time, and we learn of it only now.
 const moment = 250 * time.Millisecond
 
 // hand is a worker in a term.
@@ -56,7 +57,7 @@ type hand struct {
 	// up is closed once the worker is up, or, if it is no Announcer, started.
 	up     chan struct{}
 	once   sync.Once
-	toldAt record.Instant // zero before it is told
+	toldAt record.Instant // zero until it is told to stop
 	gone   bool
 }
 
@@ -109,7 +110,8 @@ func (c *crew) work() error {
 	return errors.Join(c.failed...)
 }
 
-// fill starts workers until one is not up yet, and returns the channel that reports that it is.
+// fill starts workers in order until one is not up yet. It returns a channel that closes when that
+// worker is up.
 func (c *crew) fill() (up <-chan struct{}) {
 	for c.stop == nil && c.ctx.Err() == nil && len(c.hands) < len(c.workers) {
 		if n := len(c.hands); n > 0 && !c.hands[n-1].isUp() {
@@ -125,7 +127,7 @@ func (c *crew) start(w worker) {
 	if _, tells := w.Runner.(Announcer); !tells {
 		h.announce()
 	}
-	// next tells it to stop, in its turn.
+	// Not cancelled with c.ctx: next tells each hand to stop, in its turn.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithoutCancel(c.ctx))
 	c.hands = append(c.hands, h)
 	c.atWork++
@@ -174,8 +176,8 @@ func (c *crew) begin(why error, by record.Instant) {
 	c.next()
 }
 
-// next tells the last untold worker to stop. Callers call it when those after it have returned, or
-// when their share of the time is over.
+// next tells the last untold worker to stop. Call it when the workers after that one have returned,
+// or when their share of the time is over.
 func (c *crew) next() {
 	for c.untold > 0 {
 		c.untold--

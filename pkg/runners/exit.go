@@ -9,18 +9,18 @@ import (
 type OnExit string
 
 const (
-	// ExitRestart: the supervision runs it again after a growing wait; one that keeps failing costs
-	// the term (Restart). It is the default.
+	// ExitRestart: the supervision runs it again after a growing wait; a runner that keeps failing
+	// costs the member its term (Restart). It is the default.
 	ExitRestart OnExit = "restart"
 	// ExitRelease: the term is given up. The election's runners stop, the member releases the
 	// lock and stands down for a while, so that another takes over.
 	ExitRelease OnExit = "release"
-	// ExitStop: it is done for this term, which goes on with the other runners. When the last
-	// one ends, the term is given up: no member holds a lock without work.
+	// ExitStop: the runner has done its work for this term, which goes on with the other runners.
+	// When the last runner ends, the term is given up: no member holds a lock without work.
 	ExitStop OnExit = "stop"
 )
 
-// GaveUpError is why a supervision ended before its term did.
+// GaveUpError says why a supervision ended before its term did.
 type GaveUpError struct {
 	// Runner is the child that failed, Failures times in a row.
 	Runner   string

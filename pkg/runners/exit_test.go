@@ -30,7 +30,8 @@ func ends(name string, after time.Duration, err error, onExit runners.OnExit) ru
 	return c
 }
 
-// A runner with onExit: release costs the term at its first end, with or without an error.
+// TestExitRelease checks that a runner with onExit: release costs the term at its first end, with or
+// without an error.
 func TestExitRelease(t *testing.T) {
 	for _, bad := range []error{nil, errBad} {
 		synctest.Test(t, func(t *testing.T) {
@@ -51,8 +52,8 @@ func TestExitRelease(t *testing.T) {
 	}
 }
 
-// A runner with onExit: stop leaves the term to the others when it ends, with or without an error,
-// and is not run again. When the last one ends, so does the term.
+// TestExitStop checks that a runner with onExit: stop leaves the term to the other runners when it
+// ends, with or without an error, and is not run again. When the last runner ends, the term ends.
 func TestExitStop(t *testing.T) {
 	for _, bad := range []error{nil, errBad} {
 		synctest.Test(t, func(t *testing.T) {
@@ -68,7 +69,8 @@ func TestExitStop(t *testing.T) {
 	}
 }
 
-// An end at the deadline is no exit.
+// TestExitAtTheDeadlineIsNone checks that onExit does not apply to a runner that ends because of the
+// term's deadline.
 func TestExitAtTheDeadlineIsNone(t *testing.T) {
 	for _, onExit := range []runners.OnExit{runners.ExitRelease, runners.ExitStop} {
 		synctest.Test(t, func(t *testing.T) {
@@ -93,8 +95,8 @@ func TestExitAtTheDeadlineIsNone(t *testing.T) {
 	}
 }
 
-// With a Manager: another member takes over from the one whose runner ended. No member holds a lock
-// without work.
+// TestExitsMoveLeadership runs members with a Manager: another member takes over from the one whose
+// runner ended, and no member holds a lock without work.
 func TestExitsMoveLeadership(t *testing.T) {
 	for name, hired := range map[string][]runners.Child{
 		"release":    {ends("a", time.Hour, nil, ""), ends("b", 10*time.Second, nil, runners.ExitRelease)},
@@ -104,7 +106,7 @@ func TestExitsMoveLeadership(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
 				m1 := s.hire("m1", hired...)
-				after(20 * time.Second) // taken after 15 s
+				after(20 * time.Second) // m1 takes the lock after 15 s
 				m2 := s.hire("m2", ends("a", time.Hour, nil, ""))
 				after(4 * time.Second)
 				if !m1.status.IsLeader() {
@@ -114,7 +116,7 @@ func TestExitsMoveLeadership(t *testing.T) {
 				if !m2.status.IsLeader() || m1.status.IsLeader() {
 					t.Errorf("m1 leads %v, m2 leads %v", m1.status.IsLeader(), m2.status.IsLeader())
 				}
-				after(5 * time.Minute) // they are equals: nothing moves back
+				after(5 * time.Minute) // equal rank, so leadership does not move back
 				if m1.status.Cycle() != 1 {
 					t.Errorf("m1 led %d times", m1.status.Cycle())
 				}
@@ -163,7 +165,7 @@ func (o *order) tells(name string, upAfter, stopTime time.Duration) runners.Chil
 			<-ctx.Done()
 		}
 		o.note(name + " told")
-		up() // it has no meaning by now
+		up() // too late to mean anything
 		time.Sleep(stopTime)
 		o.note(name + " ends")
 		return nil
@@ -177,8 +179,8 @@ func (o *order) cannotTell(name string, stopTime time.Duration) runners.Child {
 	return child(name, c.Runner.Run)
 }
 
-// begun checks which children have begun since its last call; those that are no Announcer begin at
-// once.
+// begun checks which children have begun since the last call. Children that are no Announcers begin
+// at once, so in any order.
 func (o *order) begun(t *testing.T, names ...string) {
 	t.Helper()
 	synctest.Wait()
@@ -203,8 +205,9 @@ func (o *order) want(t *testing.T, want ...string) {
 	o.lines = nil
 }
 
-// A runner starts once the one before it is up, or started if that is no Announcer. They stop in
-// reverse order, each after the next has returned.
+// TestStartAndStopInOrder checks that a runner starts once the one before it is up (or has started,
+// if it is no Announcer), and that runners stop in reverse order, each after the one that follows it
+// has returned.
 func TestStartAndStopInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o order
@@ -227,7 +230,8 @@ func TestStartAndStopInOrder(t *testing.T) {
 	})
 }
 
-// A runner that waits for another one when the stop comes never starts.
+// TestStopDuringTheStart checks that a runner never starts if the stop comes while it waits for
+// another runner to be up.
 func TestStopDuringTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o order
@@ -241,15 +245,15 @@ func TestStopDuringTheStart(t *testing.T) {
 	})
 }
 
-// A runner that does not stop holds up those before it for its share of the grace, and no longer:
-// they have time to stop.
+// TestSlowStopLeavesTimeToOthers checks that a runner that does not stop holds up the runners before
+// it for its share of the grace only, so that they have time to stop.
 func TestSlowStopLeavesTimeToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o order
 		s := open(t, o.cannotTell("a", 0), o.cannotTell("b", 0), o.cannotTell("c", time.Minute), o.cannotTell("d", 200*time.Millisecond))
 		synctest.Wait()
 		o.begun(t, "a", "b", "c", "d")
-		s.stop() // by one second from now
+		s.stop() // all must stop within one second
 		time.Sleep(200 * time.Millisecond)
 		o.want(t, "d told", "d ends", "c told")
 		time.Sleep(266 * time.Millisecond)
@@ -266,8 +270,9 @@ func TestSlowStopLeavesTimeToOthers(t *testing.T) {
 	})
 }
 
-// A runner that cannot start stops all, and those after it never start. A runner with onExit: stop
-// that ends before it was up has not started either.
+// TestFailedStartStopsAll checks that a runner that cannot start stops all others, and that the
+// runners after it never start. A runner with onExit: stop that ends before it was up counts as one
+// that cannot start.
 func TestFailedStartStopsAll(t *testing.T) {
 	for onExit, failures := range map[runners.OnExit]int{"": 5, runners.ExitRelease: 1, runners.ExitStop: 1} {
 		synctest.Test(t, func(t *testing.T) {

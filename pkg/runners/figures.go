@@ -19,15 +19,16 @@ type Figures struct {
 // Figure is the count for one runner.
 type Figure struct {
 	Election, Runner, Kind string
-	// Starts counts its runs, also of work that always runs. Failures counts those that ended
-	// before the stop of the term's runners began, by reason.
+	// Starts counts the runner's runs, also those of work that always runs. Failures counts, by
+	// reason, the runs that ended before the stop of the term's runners began.
 	Starts   int
 	Failures map[Failure]int
 	// Running says whether a run is under way.
 	Running bool
 	// RestartWait is the present wait before its next run; zero while it does not wait.
 	RestartWait time.Duration
-	// LastStop is how long its last stop took, since it was told to stop; zero before the first.
+	// LastStop is how long the runner's last stop took, from the order to stop until the runner
+	// returned; zero before the first stop.
 	LastStop time.Duration
 }
 

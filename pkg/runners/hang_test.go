@@ -17,7 +17,7 @@ func (s *stage) hire(name string, children ...runners.Child) *actor {
 	return s.employ(name, runners.Supervise(children, runners.Supervision{Clock: s.clock, Random: half}))
 }
 
-// deaf works for that long, whatever it is told.
+// deaf is a child that works for the given time and ignores every stop.
 func deaf(name string, works time.Duration) runners.Child {
 	return child(name, func(context.Context, election.Term) error {
 		time.Sleep(works)
@@ -25,8 +25,9 @@ func deaf(name string, works time.Duration) runners.Child {
 	})
 }
 
-// A function that ignores its stop ends the process, even if the stop's cause is not the Manager but
-// the failure of another runner. Until then nobody releases the lock or extends the term.
+// TestDeafSiblingEndsTheProcess checks that a function that ignores its stop ends the process, even
+// if the failure of another runner, and not the Manager, caused the stop. Until then nobody releases
+// the lock or extends the term.
 func TestDeafSiblingEndsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)

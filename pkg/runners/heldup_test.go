@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// jumping is a clock that goes on while its process is frozen.
+// jumping is a clock that can jump ahead, as after a freeze of the process.
 type jumping struct {
 	clock.Clock
 	ahead time.Duration
@@ -23,8 +23,8 @@ type jumping struct {
 
 func (j *jumping) Now() record.Instant { return j.Clock.Now().Add(j.ahead) }
 
-// A process that was frozen beyond a term waits a moment before it reports that work goes on: it
-// learns only then what died meanwhile.
+// TestFrozenProcessGivesAMoment checks that a process that was frozen beyond a term waits a moment
+// before it reports that work goes on: it learns only then which work died meanwhile.
 func TestFrozenProcessGivesAMoment(t *testing.T) {
 	for returns, errors := range map[time.Duration]int{time.Millisecond: 0, 200 * time.Millisecond: 0, time.Second: 1} {
 		synctest.Test(t, func(t *testing.T) {

@@ -30,10 +30,12 @@ type Env struct {
 	// Log is for the runner's messages; nil for none.
 	Log *zap.Logger
 	// Missing is called with what the runner needs and this machine lacks, such as its program, as a
-	// strict.Error; it may be nil. That is no error of the block: the runner may run elsewhere, or later.
+	// strict.Error; it may be nil. A missing program does not make the block wrong: the runner may
+	// run elsewhere, or later.
 	Missing func(error)
 	// Later takes a slow check, such as whether a program answers. The caller runs it after the
-	// decoding, beside those of other runners. If Later is nil, the Decoder runs the check itself.
+	// decoding, at the same time as the checks of other runners. If Later is nil, the Decoder runs
+	// the check itself.
 	Later func(Probe)
 }
 

@@ -11,15 +11,15 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// A missing answer counts as no. Meanwhile the function is not asked again, and an answer that comes
-// too late does not count.
+// TestNoAnswerIsNo checks that a missing answer counts as no, that the function is not asked again
+// before it has returned, and that an answer that comes too late does not count.
 func TestNoAnswerIsNo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := func(ctx context.Context, _ election.Term) error { <-ctx.Done(); return nil }
 		asked := 0
 		r := runners.Asked(work, func(context.Context) error {
 			if asked++; asked == 2 {
-				time.Sleep(18 * time.Second) // whatever its context says
+				time.Sleep(18 * time.Second) // it ignores its context
 			}
 			return nil
 		})
@@ -43,8 +43,8 @@ func TestNoAnswerIsNo(t *testing.T) {
 	})
 }
 
-// A function that never answers makes the member unready. It keeps Run from returning for no longer
-// than the grace of a stop.
+// TestNoAnswerKeepsNobody checks that a function that never answers makes the member unready, and
+// delays the return of Run by no more than the grace of a stop.
 func TestNoAnswerKeepsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -77,7 +77,7 @@ func TestNoAnswerKeepsNobody(t *testing.T) {
 		default:
 			t.Error("Run has not returned")
 		}
-		close(never) // so that the bubble can end
+		close(never) // so that the synctest bubble can end
 		synctest.Wait()
 	})
 }

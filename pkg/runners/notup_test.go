@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// An Announcer that is not up in time has failed to start. Its onExit says what follows, though each
-// attempt lasted longer than Healthy.
+// TestNotUpInTime checks that an Announcer that is not up in time has failed to start: its onExit
+// says what follows, although each attempt lasted longer than Restart.Healthy.
 func TestNotUpInTime(t *testing.T) {
 	for onExit, failures := range map[runners.OnExit]int{"": 5, runners.ExitRelease: 1, runners.ExitStop: 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,8 @@ func TestNotUpInTime(t *testing.T) {
 	}
 }
 
-// A runner that is up in time is left alone. Each new run has the full time again.
+// TestUpJustInTime checks that a runner that is up in time is left alone, and that each new run has
+// the full time again.
 func TestUpJustInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
@@ -59,7 +60,8 @@ func TestUpJustInTime(t *testing.T) {
 	})
 }
 
-// A runner that is up too late does not count as up: those after it do not start.
+// TestUpTooLate checks that a runner that is up too late does not count as up: the runners after it
+// do not start.
 func TestUpTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := runners.Child{Name: "b", OnExit: runners.ExitRelease, Runner: runners.AnnouncedFunc(func(ctx context.Context, _ election.Term, up func()) error {
@@ -79,8 +81,8 @@ func TestUpTooLate(t *testing.T) {
 	})
 }
 
-// A function that is not up in time and ignores its stop costs the term, so that the Manager ends
-// the process.
+// TestDeafStartEndsTheProcess checks that a function that is not up in time and ignores its stop
+// costs the term, so that the Manager ends the process.
 func TestDeafStartEndsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -89,7 +91,7 @@ func TestDeafStartEndsTheProcess(t *testing.T) {
 			return nil
 		})
 		m1 := s.hire("m1", runners.Child{Name: "deaf", Runner: deaf}, child("b", func(context.Context, election.Term) error { return nil }))
-		after(15*time.Second + 2*runners.UpWithin - 2*time.Second) // 15 s until it is taken
+		after(15*time.Second + 2*runners.UpWithin - 2*time.Second) // the lock is taken after 15 s
 		if len(m1.aborted) > 0 {
 			t.Fatalf("too early: %v", <-m1.aborted)
 		}

@@ -22,8 +22,8 @@ var errNoAnswer = fmt.Errorf("no answer within %v", AskEvery)
 // ReadyFunc returns why a runner could not work during a term, or nil if it could.
 type ReadyFunc func(ctx context.Context) error
 
-// Asked makes a runner with election.Readiness: it asks ready, for as long as its member takes part
-// in the election, whether it could work during a term.
+// Asked makes a runner that also implements election.Readiness. For as long as its member takes part
+// in the election, it asks ready whether run could work during a term.
 func Asked(run election.RunnerFunc, ready ReadyFunc) election.Runner { return asked{run, ready} }
 
 type asked struct {
@@ -31,7 +31,7 @@ type asked struct {
 	ready ReadyFunc
 }
 
-// Readiness asks until ctx ends.
+// Readiness implements election.Readiness. It asks until ctx ends.
 func (a asked) Readiness(ctx context.Context, report func(error)) error {
 	for ctx.Err() == nil {
 		a.ask(ctx, report)
@@ -40,8 +40,8 @@ func (a asked) Readiness(ctx context.Context, report func(error)) error {
 	return nil
 }
 
-// ask reports one answer, or after a time-out that there is none. It returns when ready has: the
-// Manager bounds how long it waits for that in the end.
+// ask calls ready once and reports the answer, or, after a time-out, that there was none. It returns
+// only when ready has returned. The Manager, when it ends, waits for that only for a bounded time.
 func (a asked) ask(ctx context.Context, report func(error)) {
 	answer, cancel := context.WithTimeout(ctx, AskEvery)
 	defer cancel()
@@ -68,7 +68,7 @@ func (a asked) ask(ctx context.Context, report func(error)) {
 // readySupervisor supervises children of which some implement election.Readiness.
 type readySupervisor struct{ *supervisor }
 
-// Readiness is that of all children: if one is not ready, the election is not.
+// Readiness reports for all children together: if one is not ready, the election is not.
 func (s readySupervisor) Readiness(ctx context.Context, report func(error)) error {
 	type news struct {
 		at      int

@@ -14,8 +14,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// An election is ready when all its runners that can tell are. The member's session says when it is
-// not. That ends with the election.
+// TestReadyWhenAllAre checks that an election is ready when all those of its runners are that
+// implement election.Readiness, and that the member's session says when the election is not ready.
+// The reports end with the election.
 func TestReadyWhenAllAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -56,7 +57,8 @@ func TestReadyWhenAllAre(t *testing.T) {
 	})
 }
 
-// A ReadyFunc that panics counts as no. An election without a runner that can tell is not asked.
+// TestReadinessOfOthers checks that a ReadyFunc that panics counts as a no, and that an election is
+// not asked if none of its runners implements election.Readiness.
 func TestReadinessOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := func(ctx context.Context, _ election.Term) error { <-ctx.Done(); return nil }

@@ -32,7 +32,7 @@ const (
 const (
 	// ModeLeader: during the terms of its member. It is the default.
 	ModeLeader = "leader"
-	// ModeAlways: on every member, and it learns of terms; see Always.
+	// ModeAlways: all the time, on every member; the runner learns of each term (Always).
 	ModeAlways = "always"
 )
 

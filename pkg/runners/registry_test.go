@@ -22,7 +22,7 @@ func node(t *testing.T, text string) *yaml.Node {
 	return doc.Content[0]
 }
 
-// registry has kinds a and b, whose runners return their block's say, and their name.
+// registry has kinds a and b. Their runners return the block's `say`, and their own name.
 func registry() *runners.Registry {
 	decode := func(node *yaml.Node, env runners.Env) (election.Runner, error) {
 		var block struct {

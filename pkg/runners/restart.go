@@ -2,8 +2,8 @@ package runners
 
 import "time"
 
-// Restart says how a runner that ends before its term is run again. A zero field stands for
-// that of DefaultRestart.
+// Restart says how a runner that ends before its term is run again. A zero field takes its value from
+// DefaultRestart.
 type Restart struct {
 	// First is the wait after the first failure; it doubles with each failure, up to Most.
 	First, Most time.Duration
@@ -36,7 +36,7 @@ func (r Restart) defaults() Restart {
 	return r
 }
 
-// wait returns how long to wait after that many failures in a row; random is in [0, 1).
+// wait returns how long to wait after so many failures in a row; random is in [0, 1).
 func (r Restart) wait(failures int, random float64) time.Duration {
 	d := r.First
 	for ; failures > 1 && d < r.Most; failures-- {

@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// A runner that ends after the stop began has not failed and is not run again, even before its turn
-// to be told.
+// TestEndsWhileOthersStop checks that a runner that ends after the stop began has not failed and is
+// not run again, even if it was not told to stop yet.
 func TestEndsWhileOthersStop(t *testing.T) {
 	for _, onExit := range []runners.OnExit{runners.ExitRestart, runners.ExitRelease, runners.ExitStop} {
 		for _, bad := range []error{nil, errBad} {
@@ -49,7 +49,8 @@ func TestEndsWhileOthersStop(t *testing.T) {
 	}
 }
 
-// The same if the stop is because of another runner: only that one has failed.
+// TestEndsWhileAnotherOneGaveUp checks the same for a stop that another runner's failure caused: only
+// that runner has failed.
 func TestEndsWhileAnotherOneGaveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := ends("first", time.Minute+time.Second, errors.New("its peer left"), runners.ExitRelease)
@@ -68,7 +69,8 @@ func TestEndsWhileAnotherOneGaveUp(t *testing.T) {
 	})
 }
 
-// A runner that waits for its next run when the stop begins has nothing to stop.
+// TestUntoldIsNotRunAgain checks that a runner that waits for its next run when the stop begins is
+// not run again.
 func TestUntoldIsNotRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
@@ -79,7 +81,7 @@ func TestUntoldIsNotRunAgain(t *testing.T) {
 			return nil
 		})
 		s := open(t, bad, slow)
-		time.Sleep(100 * time.Millisecond) // it waits for 0.5 s
+		time.Sleep(100 * time.Millisecond) // the runner waits 0.5 s for its next run
 		s.cancel(&election.Stop{Reason: "test", By: s.clock.Now().Add(10 * time.Second)})
 		time.Sleep(4 * time.Second)
 		s.mustReturn(nil)

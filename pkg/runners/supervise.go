@@ -20,7 +20,7 @@ type Supervision struct {
 	Log *zap.Logger
 	// Random yields numbers in [0, 1) for the jitter; nil means those of math/rand.
 	Random func() float64
-	// Figures count for this one supervision; nil for none.
+	// Figures counts what this supervision runs; each supervision needs its own. Nil for none.
 	Figures *Figures
 }
 
@@ -41,17 +41,20 @@ func (s Supervision) defaults() Supervision {
 // Supervise makes one runner of an election's children. Without children it waits for the
 // end of the term: leadership itself is the product.
 //
-// Children start in order: after an Announcer the next one starts when the Announcer is up, after
-// any other child at once. They stop in reverse order within the one stopGrace: each is told to stop
-// when those after it have returned. If k others still wait to be told, a child may hold them up for
-// at most 1/(k+1) of the time that is left. All have returned when Run returns.
+// Children start in order: after an Announcer the next one starts when the Announcer is up, after any
+// other child at once. They stop in reverse order, all within one stopGrace: each is told to stop
+// when the children after it have returned. If k other children still wait to be told, a slow child
+// may hold them up for at most 1/(k+1) of the time that is left. All have returned when Run returns.
 //
 // OnExit says what follows when a child returns or panics during the term, or is not up within
 // UpWithin. Three failures cost the term: a child keeps failing, one with ExitRelease ends, or one
-// with ExitStop ends before it was up. Run then stops all children and returns a *GaveUpError. If
-// every child was done (ExitStop), Run returns ErrAllEnded. After either error the manager releases
-// the lock, and the member stands down. When its context is cancelled Run returns nil, and logs the
-// children's errors. The runner is contained if all children are (election.Contained).
+// OnExit says what follows when a child returns or panics during the term, or is not up within
+// UpWithin. The term is lost in three cases: a child keeps failing, a child with ExitRelease ends, or
+// a child with ExitStop ends before it was up. Run then stops all children and returns a
+// *GaveUpError. If every child was done (ExitStop), Run returns ErrAllEnded. After either error the
+// manager releases the lock, and the member stands down. When its context is cancelled Run returns
+// nil, and logs the children's errors. The runner is contained if all children are
+// (election.Contained).
 func Supervise(children []Child, s Supervision) election.Runner {
 	s = s.defaults()
 	made := &supervisor{Supervision: s}
@@ -59,7 +62,7 @@ func Supervise(children []Child, s Supervision) election.Runner {
 		w := worker{Child: c, counter: s.Figures.of(c)}
 		w.runs = w.counter
 		if a, is := c.Runner.(*always); is {
-			a.counter = w.counter // the runs of its work are no terms
+			a.counter = w.counter // a counts the runs of its work; nobody reads w.runs, which counts its terms
 			w.runs = NewFigures("").of(c)
 		}
 		made.workers = append(made.workers, w)

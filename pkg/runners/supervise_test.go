@@ -28,7 +28,7 @@ func (b bubble) Wall() time.Time     { return time.Now() }
 
 var errBad = errors.New("bad luck")
 
-// shop supervises children in a bubble.
+// shop supervises children in a synctest bubble.
 type shop struct {
 	*testing.T
 	clock  bubble
@@ -79,7 +79,7 @@ func (s *shop) mustRun() {
 	}
 }
 
-// mustReturn checks that Run has returned an error that is want, or nil.
+// mustReturn checks that Run has returned with the error want, or with nil if want is nil.
 func (s *shop) mustReturn(want error) {
 	s.Helper()
 	err, ok := s.returned()
@@ -140,7 +140,7 @@ func TestRunReturnsOnlyWhenAllHaveReturned(t *testing.T) {
 		var a []string
 		s := open(t, good("a", &a), slow)
 		synctest.Wait()
-		s.stop() // by one second from now
+		s.stop() // all must stop within one second
 		time.Sleep(2 * time.Second)
 		s.mustRun()
 		late := s.logs.FilterLevelExact(zapcore.ErrorLevel).All()

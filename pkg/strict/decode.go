@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Decoder decodes itself. It may return errors of this package, with paths that start at
-// the node; any other error gets the place of the node.
+// Decoder is a type that decodes itself. It may return errors of this package, with paths that start
+// at the node; any other error gets the place of the node.
 type Decoder interface {
 	DecodeStrict(node *yaml.Node) error
 }
@@ -40,8 +40,8 @@ func Decode(node *yaml.Node, into any) error {
 	return d.errs.OrNil()
 }
 
-// Plain refuses what makes a document mean more than it says: anchors, aliases, tags. Decode refuses
-// them, too. The error, if any, is an Errors.
+// Plain refuses anchors, aliases and tags, which make a document mean more than it says. Decode
+// refuses them, too. The error, if any, is an Errors.
 func Plain(node *yaml.Node) error {
 	var d decoder
 	d.refuseReferences(node, "", 0)
@@ -150,7 +150,7 @@ func (d *decoder) structure(node *yaml.Node, into reflect.Value, path string) {
 	}
 }
 
-// pairs calls use for each key that is a scalar and no repetition.
+// pairs calls use for each key that is a scalar and no repetition; it reports other keys.
 func (d *decoder) pairs(node *yaml.Node, path string, use func(key, value *yaml.Node)) {
 	lines := make(map[string]int, len(node.Content)/2)
 	for i := 0; i+1 < len(node.Content); i += 2 {
@@ -168,7 +168,7 @@ func (d *decoder) pairs(node *yaml.Node, path string, use func(key, value *yaml.
 	}
 }
 
-// joinKey appends a key of the document to a path. It quotes the key unless that is a word.
+// joinKey appends a key of the document to a path. It quotes a key that is not a plain word.
 func joinKey(path, key string) string {
 	word := key != "" && len(key) <= maxShown && strings.IndexFunc(key, func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

@@ -33,7 +33,8 @@ func Document(data []byte) (*yaml.Node, error) {
 
 var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
-// syntaxError moves the line number from the parser's text to the error's place.
+// syntaxError makes an Error of the parser's error. It takes the line number out of the parser's
+// text.
 func syntaxError(err error) *Error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	e := &Error{Hint: "check indentation, colons and quotes around this line"}

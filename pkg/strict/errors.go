@@ -33,7 +33,7 @@ func NewError(node *yaml.Node, field, problem, hint string) *Error {
 	return e
 }
 
-// Error reads file:line:column: field: problem (hint), without what is unknown.
+// Error returns file:line:column: field: problem (hint), without the parts that are unknown.
 func (e *Error) Error() string {
 	var b strings.Builder
 	place := e.File
@@ -62,7 +62,7 @@ func (e *Error) Error() string {
 // Errors are all mistakes of one document.
 type Errors []*Error
 
-// Error has one line per mistake.
+// Error returns one line per mistake.
 func (errs Errors) Error() string {
 	lines := make([]string, len(errs))
 	for i, e := range errs {
@@ -92,8 +92,8 @@ func (errs Errors) OrNil() error {
 	return errs
 }
 
-// Rebase turns an error about a block of a document into one about the document: it names the
-// file and puts the block's path before the fields. An error without a place gets the block's.
+// Rebase turns an error about a block of a document into an error about the document: it names the
+// file and puts the block's path before the fields. An error without a place gets the block's place.
 func Rebase(err error, file, path string, block *yaml.Node) error {
 	if err == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Lookup finds the value of a field, by a path in the form that errors have. If the document lacks
-// the field, it returns the nearest block around it, and false.
+// Lookup finds the value of a field, by a path such as errors show. If the document lacks the field,
+// it returns the nearest block around the field, and false.
 func Lookup(node *yaml.Node, path string) (*yaml.Node, bool) {
 	if node != nil && node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
 		node = node.Content[0]

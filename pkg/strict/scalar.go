@@ -41,7 +41,7 @@ func (d *decoder) scalar(node *yaml.Node, into reflect.Value, path string) {
 // boolWords are booleans in YAML 1.1 and text in YAML 1.2.
 var boolWords = map[string]bool{"y": true, "yes": true, "on": true, "true": true, "n": true, "no": true, "off": true, "false": true}
 
-// notText says why a scalar may not be text; empty if it surely is.
+// notText says why a scalar may not be used as text; empty if it may.
 func notText(node *yaml.Node) (problem, hint string) {
 	if quoted(node) {
 		return "", ""
@@ -70,7 +70,7 @@ func setBool(node *yaml.Node, into reflect.Value) (problem, hint string) {
 	return "", ""
 }
 
-// boolHint says how to write the text or the boolean.
+// boolHint says how to write the boolean.
 func boolHint(node *yaml.Node) string {
 	if quoted(node) {
 		return "write true or false, without quotes"

@@ -74,8 +74,8 @@ func describe(node *yaml.Node) string {
 // maxDepth bounds how deep a document nests.
 const maxDepth = 100
 
-// refuseReferences refuses what makes a document mean more than it says. It never
-// follows an alias, so it takes no longer than the document is large.
+// refuseReferences refuses anchors, aliases and tags. It never follows an alias, so its time is
+// linear in the document's size.
 func (d *decoder) refuseReferences(node *yaml.Node, path string, depth int) {
 	switch {
 	case depth > maxDepth:

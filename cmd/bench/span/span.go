@@ -33,7 +33,7 @@ func Create(dir, election, token string) (*File, error) {
 	return &File{f}, nil
 }
 
-// Begin, Alive and End record that the work began, goes on, and has ended.
+// Begin records that the work began now. Alive records that it goes on, and End that it has ended.
 func (w *File) Begin(now record.Instant) error { return errors.Join(w.put(0, now), w.put(1, now)) }
 
 // Alive is described at Begin.
@@ -55,7 +55,7 @@ type Span struct {
 	Token       uint64
 	PID         int
 	Begin, Till record.Instant
-	// Ended: it stopped by itself and Till is exact; else Till is exact to AliveEvery only.
+	// Ended: the worker recorded its end, so Till is exact. Otherwise Till is exact to AliveEvery only.
 	Ended bool
 }
 

@@ -36,10 +36,10 @@ func fails(file string) bool {
 	return err == nil && string(named) == os.Getenv("PRIMACY_MEMBER_REVISION")
 }
 
-// lookEvery is how many times it records that it works before it checks whether to fail.
+// lookEvery is how many times work records that it goes on before it checks whether to fail.
 const lookEvery = 20
 
-// work goes on until SIGTERM.
+// work records its time until SIGTERM, or until it must fail.
 func work(dir, failing string) error {
 	if fails(failing) {
 		return errFails

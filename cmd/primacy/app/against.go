@@ -9,7 +9,7 @@ import (
 )
 
 // against says, for people, what a member does when its configuration is replaced: a line for
-// each change, and one for all that stays.
+// each change, and one line for everything that stays.
 func against(p *config.Plan, file string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "a member with configuration %s in force that takes this one up:\n", file)
@@ -52,7 +52,7 @@ func trimmed(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// restarts names the fields that wait for a restart, with their values; empty if none does.
+// restarts names the fields that wait for a restart, with their values; empty if no field waits.
 func restarts(all []config.Restart) string {
 	texts := make([]string, len(all))
 	for i, r := range all {

@@ -16,15 +16,15 @@ import (
 )
 
 // answers logs once when the API server stops answering, and once when it answers again. All requests
-// of a member go through it. Any answer counts, even a refusal.
+// of a member go through its transport. Any answer counts, even a refusal.
 type answers struct {
 	clock clock.Clock
-	// patience is how long requests may fail before it logs that.
+	// patience is how long requests may fail before answers logs the outage.
 	patience time.Duration
 	log      *zap.Logger
 
 	mu sync.Mutex
-	// last is when the last answer came; since is the same moment as wall-clock time.
+	// last is when the last answer came; since is the same moment in wall-clock time.
 	last  record.Instant
 	since time.Time
 	away  bool

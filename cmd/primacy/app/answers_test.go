@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// handClock stands still until it is moved.
+// handClock stands still until the test moves it.
 type handClock struct{ now time.Duration }
 
 func (c *handClock) Now() record.Instant { return record.Instant(c.now) }
@@ -44,7 +44,7 @@ func TestAnswers(t *testing.T) {
 		{13 * time.Second, refused, "the API server does not answer; work stops in time, except in elections that fail open"},
 	} {
 		c.now, err = step.at, step.err
-		_, _ = rt.RoundTrip(nil) // what it returns is the tripper's
+		_, _ = rt.RoundTrip(nil) // only the call matters; the result comes from the wrapped transport
 		said := ""
 		for _, l := range logs.TakeAll() {
 			said += l.Message

@@ -25,25 +25,25 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// wait lets virtual time pass, then waits until all goroutines of the bubble are blocked.
+// wait lets virtual time pass, then waits until all goroutines of the synctest bubble are blocked.
 func wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// stretch is one period of work, by the runner's own clock.
+// stretch is one period in which a runner worked, by its own clock.
 type stretch struct {
 	member     string
-	from, till time.Time // till is zero while it lasts
+	from, till time.Time // till is zero while the runner works
 }
 
-// journal records when runners of kind work are at work.
+// journal records when the runners of the kind "work" run, by the name of their work.
 type journal struct {
 	mu   sync.Mutex
 	work map[string][]*stretch
 }
 
-// begin records the beginning of work, and returns a function that records its end.
+// begin records that member begins the named work, and returns a function that records its end.
 func (j *journal) begin(work, member string) (end func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -56,7 +56,7 @@ func (j *journal) begin(work, member string) (end func()) {
 	}
 }
 
-// overlaps lists each pair of stretches of one work that share a moment, and for how long.
+// overlaps lists each pair of stretches of the same work that overlap, and for how long.
 func (j *journal) overlaps() (found []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,14 +87,14 @@ func maxTime(a, b time.Time) time.Time {
 	return b
 }
 
-// stretches counts how often a member began a work.
+// stretches counts how often a member began the named work.
 func (j *journal) stretches(work string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.work[work])
 }
 
-// workers are the members that are at work now.
+// workers are the members that do the named work now.
 func (j *journal) workers(work string) (members []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -107,7 +107,7 @@ func (j *journal) workers(work string) (members []string) {
 	return members
 }
 
-// bubble is a group of members in a synctest bubble: the product's own wiring of plan, reload
+// bubble is a group of members in a synctest bubble, with virtual time: the program's own plan, reload
 // and manager, over stores in memory.
 type bubble struct {
 	t      *testing.T
@@ -132,7 +132,7 @@ type follower struct {
 	name   string
 	path   string
 	stores []*memory.Store
-	// said is the document last taken up.
+	// said is the document that the member took up last.
 	said    string
 	reloads *reloader
 	stop    context.CancelFunc
@@ -242,7 +242,7 @@ func (f *follower) leave() {
 	}
 }
 
-// end stops all members, and fails the test where two were at work at once.
+// end stops all members, and fails the test if two members did the same work at once.
 func (b *bubble) end(all ...*follower) {
 	b.t.Helper()
 	for _, o := range b.journal.overlaps() {

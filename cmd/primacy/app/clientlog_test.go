@@ -14,8 +14,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// client-go logs an error for a request that this process cancelled, as at its end: that is lowered.
-// The error of a request that was broken off otherwise stays.
+// TestCancelledRequestsAreNoErrors checks that clientLog lowers the error that client-go logs for a
+// request that this process cancelled, as at its end. The error of a request that broke off for another
+// reason stays an error.
 func TestCancelledRequestsAreNoErrors(t *testing.T) {
 	for name, want := range map[string]int{"cancelled": 0, "broken off": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +37,7 @@ func TestCancelledRequestsAreNoErrors(t *testing.T) {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
 					response, err := next.RoundTrip(r)
 					if want == 0 {
-						cancel() // the body is still to come
+						cancel() // while the body has not arrived yet
 					}
 					return response, err
 				})

@@ -12,7 +12,7 @@ import (
 // cluster is an API server and the credentials for it.
 type cluster struct {
 	config *rest.Config
-	// namespace is that of the kubeconfig's context, or the Pod's own.
+	// namespace is the namespace of the kubeconfig's context, or of the Pod.
 	namespace string
 }
 

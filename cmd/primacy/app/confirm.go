@@ -22,7 +22,7 @@ import (
 // confirmation asks a person before leadership moves. It belongs to one invocation.
 type confirmation struct {
 	yes bool
-	// in is where the answer comes from; ask says whether that is a terminal.
+	// in is where the answer comes from; ask says whether in is a terminal.
 	in  io.Reader
 	ask bool
 	out io.Writer
@@ -35,11 +35,11 @@ func newConfirmation(flags *pflag.FlagSet) *confirmation {
 	return c
 }
 
-// errDeclined: a person answered no.
+// errDeclined says that a person answered no.
 var errDeclined = errors.New("nothing was changed")
 
-// of asks whether to go on with what will happen, such as "3 elections will move to canary".
-// With an error, which says why not, the caller must write nothing. The end of ctx, by a signal, is a no.
+// of asks whether to go on. what says what will happen, such as "3 elections will move to canary". If of
+// returns an error, the caller must change nothing. If a signal ends ctx, the answer is no.
 func (c *confirmation) of(ctx context.Context, what string) error {
 	switch {
 	case ctx.Err() != nil:

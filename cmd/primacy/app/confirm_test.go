@@ -18,7 +18,7 @@ func TestConfirmation(t *testing.T) {
 		c      confirmation
 		answer string
 		asked  bool
-		want   string // of the error; empty for none
+		want   string // part of the error; empty for none
 	}{
 		{"yes was given", confirmation{yes: true}, "", false, ""},
 		{"yes was given at a terminal", confirmation{yes: true, ask: true}, "", false, ""},
@@ -51,7 +51,7 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
-// TestSignalAtTheQuestion: Ctrl-C is a no, and a "y" after it does not count.
+// TestSignalAtTheQuestion checks that Ctrl-C means no, and that a "y" after it does not count.
 func TestSignalAtTheQuestion(t *testing.T) {
 	in, typing, err := os.Pipe()
 	if err != nil {
@@ -60,7 +60,7 @@ func TestSignalAtTheQuestion(t *testing.T) {
 	defer in.Close()
 	defer typing.Close()
 	ctx, signal := context.WithCancel(t.Context())
-	c := confirmation{ask: true, in: in, out: asked(signal)} // the signal comes while it waits for the answer
+	c := confirmation{ask: true, in: in, out: asked(signal)} // the signal comes while the command waits for the answer
 	if err := c.of(ctx, "it moves"); !errors.Is(err, errDeclined) {
 		t.Errorf("a signal: %v", err)
 	}
@@ -76,7 +76,7 @@ func TestSignalAtTheQuestion(t *testing.T) {
 	}
 }
 
-// asked is a writer that is called when the question is written.
+// asked is a writer made of a function, which it calls when the question is written.
 type asked func()
 
 func (a asked) Write(p []byte) (int, error) { a(); return len(p), nil }

@@ -40,8 +40,8 @@ func (m *member) controller(maps coreclient.ConfigMapsGetter) *planned {
 // goroutine.
 type roster struct {
 	mu sync.Mutex
-	// own is the election whose leader drives rollouts; it comes first. others are those of
-	// the configuration.
+	// own is the election whose leader drives rollouts; all returns it first. others are the
+	// elections of the configuration.
 	own, others []election.Spec
 	changed     chan struct{} // closed when set replaces others
 }
@@ -67,7 +67,7 @@ func (r *roster) set(others []election.Spec) {
 	r.changed = make(chan struct{})
 }
 
-// same says whether two elections are the same for a rollout. It compares stores by identity, since
+// same says whether two elections look the same to a rollout. It compares stores by identity, since
 // their contents belong to the managers that use them.
 func same(a, b election.Spec) bool {
 	if (a.MigrateFrom == nil) != (b.MigrateFrom == nil) || a.MigrateFrom != nil && *a.MigrateFrom != *b.MigrateFrom {

@@ -79,8 +79,8 @@ func newDemoTerm(env func(string) string, every time.Duration) (*demoTerm, error
 	return t, nil
 }
 
-// write prints a line at each interval until ctx ends. The error says that primacy is gone, or
-// that the deadline has passed.
+// write prints a line at each interval until ctx ends. It also ends, with an error, if
+// primacy is gone or the deadline has passed.
 func (t *demoTerm) write(ctx context.Context, out io.Writer) error {
 	later, gone := t.follow(ctx)
 	tick := clock.NewTimer(t.every)
@@ -110,8 +110,8 @@ func (t *demoTerm) write(ctx context.Context, out io.Writer) error {
 	}
 }
 
-// follow reads extensions. Nothing can interrupt its goroutine's read, so the goroutine
-// ends with the process, or when primacy closes the pipe; it then closes gone.
+// follow reads extensions. Nothing can interrupt the read of its goroutine, so the
+// goroutine ends with the process, or when primacy closes the pipe: then it closes gone.
 func (t *demoTerm) follow(ctx context.Context) (later <-chan record.Instant, gone <-chan struct{}) {
 	if t.extensions == nil {
 		return nil, nil

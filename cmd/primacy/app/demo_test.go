@@ -28,10 +28,10 @@ func demoEnvironment(deadline record.Instant) func(string) string {
 	}
 }
 
-// The demo writer writes while its term lasts, and no longer.
+// TestDemoWriter checks that the demo writer writes while its term lasts, and no longer.
 func TestDemoWriter(t *testing.T) {
 	for name, tt := range map[string]struct {
-		extend bool // once, by two seconds
+		extend bool // primacy extends the term once, by two seconds
 		gone   bool // primacy ends after one and a half seconds
 		stop   time.Duration
 		writes int

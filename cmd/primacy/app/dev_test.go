@@ -20,12 +20,12 @@ import (
 // TestDev runs testdata/dev/*.txt: whole groups of processes. In addition to the commands of
 // TestScripts there are
 //
-//	start NAME PROGRAM...         as there, with a standard input to type into
+//	start NAME PROGRAM...         as in TestScripts, with a standard input to type into
 //	type NAME LINE
-//	strike NAME MEMBER SIGNAL     send a signal to a process of that group: to a member, to
+//	strike NAME MEMBER SIGNAL     send a signal to a process of the group NAME: to a member, to
 //	                              its devcluster
 //	deserted                      wait until no process of any group of the script lives
-//	clean                         at this moment there is neither a process nor a file
+//	clean                         check that now no process and no file of the groups is left
 func TestDev(t *testing.T) {
 	binary := os.Getenv(devcluster.Binary)
 	if binary == "" {

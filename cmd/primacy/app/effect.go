@@ -14,7 +14,7 @@ import (
 type effect struct {
 	// What describes the change in words.
 	What string `json:"what"`
-	// Elections are those whose preference changes.
+	// Elections are the elections whose preference changes.
 	Elections []movement `json:"elections,omitempty"`
 	Warnings  []string   `json:"warnings,omitempty"`
 	// Notes say what we could not see.
@@ -26,20 +26,20 @@ type effect struct {
 // movement is what happens to one election.
 type movement struct {
 	Election string `json:"election"`
-	// Before and After are its preferences.
+	// Before and After are the election's preferences.
 	Before string `json:"before"`
 	After  string `json:"after"`
 	Holder string `json:"holder,omitempty"`
 	// Stays says that the holder is preferred, or that no better member is ready.
 	Stays bool `json:"stays"`
-	// Candidates are the members of which one will lead; empty if it stays.
+	// Candidates are the members of which one will lead; empty if leadership stays.
 	Candidates []string `json:"candidates,omitempty"`
 	// Absent says that no ready member matches the preference.
 	Absent bool `json:"absent,omitempty"`
 	// Ignores says that the election's policy does not look at revisions.
 	Ignores bool `json:"ignores,omitempty"`
 	// NotBefore is the earliest time of the move, delayed by minHold, by preemptDelay, by the range, or
-	// by a recent fall of the next leader; zero if it moves at once.
+	// by a recent fall of the next leader; zero if leadership moves at once.
 	NotBefore time.Time `json:"notBefore,omitzero"`
 }
 
@@ -61,7 +61,7 @@ func moved(r status.Report, e status.Election, was, is record.Preferred, x rules
 	return m
 }
 
-// moves is the question about leadership that will move; empty if none will.
+// moves says which leadership will move, as a question to a person; empty if none will move.
 func (f effect) moves() string {
 	var names []string
 	for _, m := range f.Elections {
@@ -82,7 +82,7 @@ func (f effect) moves() string {
 	}
 }
 
-// question is what to ask before the change: about leadership that moves, else about warnings;
+// question is the question to ask before the change: about leadership that moves, else about warnings;
 // empty if there is nothing to ask.
 func (f effect) question() string {
 	switch moves := f.moves(); {

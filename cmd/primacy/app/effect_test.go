@@ -20,7 +20,7 @@ func twoRevisions(holder, revision string) status.Report {
 	}
 }
 
-// TestMoved: a pin to a member that is not ready counts for nothing.
+// TestMoved checks, among others, that a pin to a member that is not ready moves nothing.
 func TestMoved(t *testing.T) {
 	pinned := func(revision, member string) record.Preferred {
 		p := record.Prefer(revision)
@@ -50,7 +50,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestStartMovesAtOnce: as soon as a rollout is stored, everything prefers its stable revision.
+// TestStartMovesAtOnce checks that, as soon as a rollout is stored, all elections prefer its stable revision.
 func TestStartMovesAtOnce(t *testing.T) {
 	r, next := twoRevisions("old", "a"), planAt("", 0)
 	next.Status, next.Rollout.Stable, next.Rollout.Canary = nil, "b", "a"
@@ -68,7 +68,7 @@ func TestStartMovesAtOnce(t *testing.T) {
 	}
 }
 
-// TestQuestion: a warning is reason enough to ask, even if nothing is seen to move.
+// TestQuestion checks that a command asks because of a warning even if it sees nothing that will move.
 func TestQuestion(t *testing.T) {
 	f := effect{What: "pin tick to revision a", Elections: []movement{{Election: "one", Stays: true}}}
 	if got := f.question(); got != "" {
@@ -84,7 +84,7 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestWarningsOfWhatIsNotSeen: a report may lack elections of the configuration.
+// TestWarningsOfWhatIsNotSeen checks the warnings if a report lacks elections of the configuration.
 func TestWarningsOfWhatIsNotSeen(t *testing.T) {
 	s := steerCommand{report: twoRevisions("old", "a")}
 	s.group, s.namespace = "edge", "x"

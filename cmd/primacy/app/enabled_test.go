@@ -9,7 +9,7 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// unlocked wants no Lease of that name in the script's namespace.
+// unlocked checks that the script's namespace has no Lease of the given name.
 func (s *scripts) unlocked(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)
 	client, err := coordinationclient.NewForConfig(s.cluster.Config)

@@ -10,7 +10,7 @@ import (
 )
 
 // Exit statuses. The election package ends a process that lost control of its work with
-// status 70, and another signal ends it with 128 + the signal's number.
+// status 70. A second signal ends the process with 128 + the signal's number.
 const (
 	exitFailed = 1
 	exitUsage  = 2

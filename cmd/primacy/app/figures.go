@@ -8,8 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// figures are the counters of the runners of the present elections. They begin anew when
-// an election changes.
+// figures are the counters of the runners of the present elections. The counters of an
+// election begin anew when the election changes.
 type figures struct {
 	mu sync.Mutex
 	of map[string]*runners.Figures
@@ -30,7 +30,7 @@ func (f *figures) remove(election string) {
 	delete(f.of, election)
 }
 
-// Figures are the source of the metrics.
+// Figures returns the counters, for the metrics.
 func (f *figures) Figures() []*runners.Figures {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,15 +19,15 @@ const grantTime = 10 * time.Second
 type grants struct {
 	cluster *cluster
 	process *config.Process
-	// name is the member's.
+	// name is the member's name.
 	name string
 	log  *zap.Logger
-	// known are the permissions that the configuration last checked needs.
+	// known are the permissions that the last checked configuration needs.
 	known []need
 }
 
-// check asks the API server for the permissions that the process did not need before. If it may not
-// touch the lock of an election, nobody might lead that.
+// check asks the API server for the permissions that the process did not need before. A missing one is an error:
+// if members may not write the lock of an election, nobody can lead it.
 func (g *grants) check(ctx context.Context, next *reload) error {
 	process := *g.process
 	process.Configuration = next.Next

@@ -21,7 +21,7 @@ import (
 type groupCommand struct {
 	statusCommand
 	process *config.Process
-	// group is empty until found, if no setting names it.
+	// group is the name of the group. If no setting names it, group is empty until the command has found it.
 	group string
 	core  coreclient.ConfigMapsGetter
 }
@@ -29,8 +29,8 @@ type groupCommand struct {
 // groupSettings are the settings that locate the group.
 var groupSettings = []string{"config", "kubeconfig", "namespace", "group"}
 
-// groupSettingsOf are these settings among a command's flags. It leaves out --revision, which there
-// does not mean a member's revision.
+// groupSettingsOf are the groupSettings among a command's flags. It leaves out --revision, which in these
+// commands does not mean a member's revision.
 func groupSettingsOf(c *cobra.Command) *pflag.FlagSet {
 	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, name := range groupSettings {

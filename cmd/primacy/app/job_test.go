@@ -17,7 +17,7 @@ import (
 type job struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
-	err    error // of Wait, once exited is closed
+	err    error // the error of Wait; set once exited is closed
 
 	mu     sync.Mutex
 	output bytes.Buffer
@@ -32,7 +32,7 @@ func startJob(dir string, env []string, args ...string) (*job, error) {
 	return startJobReading(nil, dir, env, args...)
 }
 
-// startJobReading is startJob with a standard input; nil is none.
+// startJobReading is startJob with a standard input; nil for none.
 func startJobReading(stdin *os.File, dir string, env []string, args ...string) (*job, error) {
 	binary, err := os.Executable()
 	if err != nil {

@@ -25,7 +25,8 @@ type sourceClients struct {
 	admission admissionclient.MutatingWebhookConfigurationsGetter
 }
 
-// sourceKinds are the sources of the preferred revision. Without clients they can decode, but not watch.
+// sourceKinds are the sources of the preferred revision. With zero clients they can be decoded,
+// but not watched.
 func sourceKinds(c sourceClients) *revisions.Registry {
 	r := revisions.NewRegistry()
 	r.Register("static", static.Kind())

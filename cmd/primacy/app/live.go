@@ -13,11 +13,11 @@ import (
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 )
 
-// follows delivers a state after each change, or the reason why its watch was cut, until
-// ctx ends.
+// follows delivers a state after each change until ctx ends. When its watch breaks off, it delivers
+// the reason.
 type follows[T any] func(ctx context.Context, deliver func(T, error)) error
 
-// watchCut is a note: the state shown may be old for a moment.
+// watchCut is the note that a watch broke off, so that the state shown may be old for a moment.
 func watchCut(trouble error) string {
 	return "the watch was cut, and is taken up again: " + view.Printable(trouble.Error())
 }
@@ -42,7 +42,7 @@ func inTurn[T any](ctx context.Context, notes io.Writer, follow follows[T], show
 }
 
 // live makes the pages of a screen: the present state, and what happened since the screen
-// opened. It belongs to the screen's goroutine until that has ended.
+// opened. It belongs to the screen's goroutine until that goroutine has ended.
 type live[T any] struct {
 	// since describes what is new in a state; page is the state's page, with the log at its end.
 	since func(T) []string

@@ -21,11 +21,11 @@ type clients struct {
 // lockKind makes the stores of one kind of lock in a namespace.
 type lockKind struct {
 	store func(*clients, string) lock.Store
-	// withIstio is the store for locks shared with Istio's electors: they read the holder's key.
+	// withIstio makes the store for locks shared with Istio's electors, which read the holder's key.
 	withIstio func(*clients, string) lock.Store
 }
 
-// stores are the lock stores of a realm. Each is made once, so that it is watched once.
+// stores are the lock stores of one namespace. Each store is made only once, so that it has one watch.
 type stores struct {
 	clients   *clients
 	namespace string
@@ -50,7 +50,7 @@ func newStores(c *rest.Config, namespace string, sessions ...lease.Option) (*sto
 	return s, nil
 }
 
-// of is the store of a kind that exists.
+// of is the store for locks of a kind, which must exist.
 func (s *stores) of(kind string, shared config.SharedWith) lock.Store {
 	if shared == config.SharedWithClientGo {
 		shared = config.SharedWithNobody // client-go reads nothing that we would not write anyway

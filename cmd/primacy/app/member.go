@@ -29,7 +29,7 @@ type member struct {
 	// with pins and the rollout.
 	source   *revisions.Switch
 	steering *steering.Source
-	// figures and roster are about the elections that were added.
+	// figures and roster describe the elections that were added to manager.
 	figures figures
 	roster  *roster
 	grants  *grants

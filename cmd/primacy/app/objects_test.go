@@ -87,7 +87,7 @@ func (s *scripts) create(o runtime.Object) error {
 	return err
 }
 
-// revision writes one key of a ConfigMap, and creates that if missing.
+// revision writes one key of a ConfigMap, and creates the ConfigMap if it is missing.
 func (s *scripts) revision(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 3)
 	core, err := coreclient.NewForConfig(s.cluster.Config)

@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/funcs"
 )
 
-// Option adds something to the program. A name that is taken or empty is a mistake of the
-// caller of Main, and panics.
+// Option adds something to the program. If a name is empty or already used, Main panics: that is a
+// mistake of its caller.
 type Option func(*additions)
 
 // Func adds a function that elections run as `func: {kind: name}`.
@@ -36,7 +36,7 @@ func Kind(name string, d runners.Decoder) Option {
 	return func(a *additions) { a.runners.Register(name, d) }
 }
 
-// Command adds a command. If its RunE returns an error, the program prints that and exits with status 1.
+// Command adds a command. If its RunE returns an error, the program prints the error and exits with status 1.
 func Command(c *cobra.Command) Option {
 	return func(a *additions) { a.commands = append(a.commands, c) }
 }

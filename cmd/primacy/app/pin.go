@@ -117,7 +117,7 @@ func (s *steerCommand) replan(ctx context.Context, election, what string, change
 	})
 }
 
-// broken adds the unreadable parts of the stored plan to the reason of a refusal.
+// broken adds the unreadable parts of the stored plan to err, the reason of a refusal.
 func (s *steerCommand) broken(err error) error {
 	if err == nil || s.stored.Mistakes == nil {
 		return err
@@ -125,7 +125,7 @@ func (s *steerCommand) broken(err error) error {
 	return fmt.Errorf("%w\n%w", err, s.stored.Mistakes)
 }
 
-// warnings are about the group as seen before the change.
+// warnings lists the warnings about a change of the election, from the state before the change.
 func (s *steerCommand) warnings(election string) (all []string) {
 	var names []string
 	for _, e := range s.report.Elections {

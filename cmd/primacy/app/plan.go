@@ -22,9 +22,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// plan is a configuration as the registries understand it.
+// plan is a configuration after the registries have decoded its blocks.
 type plan struct {
-	// source is nil when there is none.
+	// source is the source of the default revision; nil if there is none.
 	source    election.Preferences
 	elections []planned
 }
@@ -32,17 +32,17 @@ type plan struct {
 // planned is one election, ready to be added to a manager.
 type planned struct {
 	spec election.Spec
-	// runner is nil when leadership itself is the product.
+	// runner is nil if the election only elects a leader.
 	runner election.Runner
-	// suffix is set if each revision has its own such election; no rollout moves those.
+	// suffix is set if each revision has its own such election; no rollout moves them.
 	suffix string
 	// figures count what the runners do.
 	figures *runners.Figures
-	// missing lists what its runners need and this machine lacks.
+	// missing lists what the runners need and this machine lacks.
 	missing strict.Errors
 }
 
-// missing lists what the runners of those elections need and this machine lacks.
+// missing lists what the runners of the given elections need and this machine lacks.
 func missing(of []planned) error {
 	var all strict.Errors
 	for _, e := range of {
@@ -111,8 +111,8 @@ func ask(ctx context.Context, probes []runners.Probe) []error {
 	return errs
 }
 
-// notControllers refuses the name and the lock of the election whose leader drives the group's
-// rollouts: every member adds that election by itself.
+// notControllers refuses an election with the name or the lock of the controller's election, whose
+// leader drives the group's rollouts: every member adds that election by itself.
 func notControllers(c *config.Configuration, e config.Election) error {
 	own := controller.ElectionName(c.Group)
 	problem := fmt.Sprintf("%q is the election in which rollouts of group %s are driven, which every member adds by itself", own, c.Group)
@@ -128,7 +128,7 @@ func notControllers(c *config.Configuration, e config.Election) error {
 	return nil
 }
 
-// notDefaults refuses a lock in the ConfigMap that holds the default revision.
+// notDefaults refuses an election whose lock is the ConfigMap that holds the default revision.
 func notDefaults(c *config.Configuration, e config.Election) error {
 	b := c.DefaultRevision
 	if b == nil || b.Kind != kindConfigMap || e.Disabled {
@@ -136,7 +136,7 @@ func notDefaults(c *config.Configuration, e config.Election) error {
 	}
 	source, err := configmap.KeyIn(b.Node, "")
 	if err != nil {
-		return nil // the source reports it
+		return nil // the source reports this mistake
 	}
 	read := config.LockName{Kind: kindOfConfigMaps, Name: source.Name}
 	problem := fmt.Sprintf("ConfigMap %q holds the default revision, which %s reads", source.Name, b.Field)
@@ -202,7 +202,8 @@ func policyOf(c *config.Configuration, e config.Election, note func(error)) prio
 			note(c.ErrorAt(nil, fmt.Sprintf("%s[%d]", field, i), err.Error(), meant(e.Chain[i], priority.Keys())))
 		}
 	}
-	// Istio's electors steal by revision, whatever the location; by location we would claim the lock back.
+	// Istio's electors take the lock by revision, whatever the location. If location came first, we would
+	// take it back.
 	before, at := slices.Index(e.Chain, priority.ByPreferred.String()), slices.Index(e.Chain, priority.ByLocation.String())
 	if e.Lock.SharedWith == config.SharedWithIstio && at >= 0 && (before < 0 || before > at) {
 		note(c.ErrorAt(nil, field, "Istio's electors, which share the lock, go by revision before location", "put preferred before location"))

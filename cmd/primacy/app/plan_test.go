@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// The manager accepts what validate accepts, up to the longest names.
+// TestManagerTakesWhatIsValid checks that the manager accepts what validate accepts, up to the longest names.
 func TestManagerTakesWhatIsValid(t *testing.T) {
 	label, object := strings.Repeat("a", 63), strings.TrimSuffix(strings.Repeat(strings.Repeat("b", 62)+".", 4), ".")
 	c, err := config.Parse("longest.yaml", fmt.Appendf(nil, `
@@ -62,8 +62,8 @@ elections:
 	}
 }
 
-// No election of the configuration may have the name or the lock of the election whose leader drives
-// rollouts, neither at the start nor in a reload.
+// TestControllersElectionIsReserved checks that neither a start nor a reload accepts an election with the
+// name or the lock of the election whose leader drives rollouts.
 func TestControllersElectionIsReserved(t *testing.T) {
 	for entry, want := range map[string]string{
 		"{name: rollout-edge}":                  `a.yaml:6:10: elections[0].name: "rollout-edge" is the election in which rollouts of group edge are driven`,
@@ -83,8 +83,8 @@ func TestControllersElectionIsReserved(t *testing.T) {
 	}
 }
 
-// The ConfigMap that holds the default revision, or the rollout, must not be a lock: the election
-// would overwrite it.
+// TestAConfigMapThatIsRead checks that the ConfigMap with the default revision, or the one with the
+// rollout, is refused as a lock: the election would overwrite it.
 func TestAConfigMapThatIsRead(t *testing.T) {
 	const source = "{configMap: {name: revisions, key: default}}"
 	for _, tt := range []struct{ source, entry, want string }{

@@ -8,10 +8,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 )
 
-// ownedByPod makes the Pod of this process, as its environment names it, the owner of the sessions that the
-// member of that name writes. Kubernetes then deletes them with the Pod: else each Pod would leave one
-// behind. An owner counts only in its own namespace. Elsewhere the garbage collector would take it for
-// gone, and delete the sessions of a living member, so there they have none.
+// ownedByPod makes the Pod of this process, as the environment names the Pod, the owner of the sessions that
+// the member writes. Kubernetes then deletes the sessions with the Pod; otherwise each Pod would leave one
+// behind. An owner must be in the namespace of what it owns: the garbage collector takes an owner in
+// another namespace for gone, and would delete the sessions of a living member. So sessions in another
+// namespace have no owner.
 func ownedByPod(namespace, name string, getenv func(string) string, log *zap.Logger) []lease.Option {
 	pod, uid, at := getenv("POD_NAME"), getenv("POD_UID"), getenv("POD_NAMESPACE")
 	switch {

@@ -31,7 +31,8 @@ func (s *scripts) owners(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// TestOwnedByPod: a Pod owns sessions in its own namespace only, and only if the environment says all of it.
+// TestOwnedByPod checks that a Pod owns sessions only in its own namespace, and only if the environment has
+// its name, namespace and UID.
 func TestOwnedByPod(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

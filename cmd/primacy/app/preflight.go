@@ -30,7 +30,7 @@ import (
 type need struct {
 	resource schema.GroupResource
 	verb     string
-	// names are the objects that it is for; nil for all of the namespace.
+	// names are the objects that the permission is for; nil for all in the namespace.
 	names []string
 	// scope says whether the objects are in the namespace.
 	scope revisions.Scope
@@ -79,7 +79,7 @@ func needs(p *config.Process, member string, source election.Preferences) []need
 	all := inNamespace(leases, inLeases, "get")
 	all = append(all, inNamespace(leases, nil, "list", "watch", "create")...)
 	all = append(all, inNamespace(leases, inLeases, "update")...)
-	if len(inConfigMaps) > 0 { // members watch these by name
+	if len(inConfigMaps) > 0 { // members watch ConfigMap locks by name
 		all = append(all, inNamespace(configMaps, inConfigMaps, "get", "list", "watch", "update")...)
 		all = append(all, inNamespace(configMaps, nil, "create")...)
 	}
@@ -214,7 +214,7 @@ func (r reviewer) denied(ctx context.Context, needs []need) (string, error) {
 	return strings.Join(order, ", nor "), nil
 }
 
-// permitted asks for the whole namespace first; if that is denied, by name.
+// permitted asks about the whole namespace first; if that is denied, about each object by name.
 func (r reviewer) permitted(ctx context.Context, n need) (bool, error) {
 	ok, err := r.ask(ctx, n, "")
 	if ok || err != nil || n.names == nil {
@@ -259,5 +259,5 @@ func whoAmI(ctx context.Context, c *cluster) string {
 			return me.Status.UserInfo.Username
 		}
 	}
-	return "this process" // the name is a courtesy
+	return "this process" // the name only makes messages clearer
 }

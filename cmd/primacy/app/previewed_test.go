@@ -19,7 +19,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
-// All kinds of elections and all policies. NAME stands for the election's name.
+// These are all kinds of elections and all policies. Tests replace NAME by the election's name.
 var (
 	previewedKinds = []struct{ name, fields string }{
 		{"session", ""},
@@ -47,8 +47,8 @@ var (
 	}
 )
 
-// previewedDocument has an election of each kind with each policy. In a disabled election each
-// member has work of its own name.
+// previewedDocument has an election of each kind with each policy. In a disabled election the work
+// of each member has a name of its own.
 func previewedDocument(weight int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "group: edge\nmember: {weight: %d}\ndefaultRevision: {configMap: {name: revisions, key: default}}\ntiming: {profile: fast}\nelections:\n", weight)
@@ -66,7 +66,7 @@ func previewedDocument(weight int) string {
 type previewed struct {
 	*bubble
 	members []*follower
-	// tells is the member whose configuration the commands get: the last that joined.
+	// tells is the member whose configuration the commands get: the member that joined last.
 	tells *follower
 }
 
@@ -88,14 +88,14 @@ func (p *previewed) join(name, document, revision string) *follower {
 	return m
 }
 
-// byName is a realm that can also be watched by name.
+// byName is a store that can also watch single locks by name.
 type byName struct{ *memory.Store }
 
 func (s byName) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
 	return s.Watch(ctx, lock.Only(names, deliver))
 }
 
-// command is a connected command with this configuration.
+// command is a connected command with the configuration of p.tells.
 func (p *previewed) command(out *bytes.Buffer) groupCommand {
 	process := p.tells.process
 	g := groupCommand{process: process, group: process.Group, core: p.configMaps}
@@ -138,7 +138,7 @@ func (p *previewed) steer(run func(context.Context, *steerCommand) error) (said 
 	return said
 }
 
-// pin pins each of the elections, or with the zero Pin unpins it, and returns what was said.
+// pin pins each of the named elections, or with the zero Pin unpins it, and returns what the command said.
 func (p *previewed) pin(pin rollout.Pin, names ...string) (said effect) {
 	p.t.Helper()
 	for _, name := range names {
@@ -206,7 +206,7 @@ func (p *previewed) plan() rollout.Plan {
 	return stored.Plan
 }
 
-// until waits until the rollout is in the phase, at that step.
+// until waits until the rollout is in the given phase, at the given step.
 func (p *previewed) until(phase rollout.Phase, step int) {
 	p.t.Helper()
 	for range 30 * 60 {
@@ -220,7 +220,7 @@ func (p *previewed) until(phase rollout.Phase, step int) {
 	p.t.Fatalf("the rollout is %s, not %s at step %d: %+v", plan.Phase(), phase, step, plan.Status)
 }
 
-// names are the names of the elections that picks selects; of all if it is nil.
+// names are the names of the elections that picks selects; of all elections if picks is nil.
 func names(r status.Report, picks func(status.Election) bool) (all []string) {
 	for _, e := range r.Elections {
 		if picks == nil || picks(e) {

@@ -15,10 +15,10 @@ import (
 
 // change is one election before and after a change of the document.
 type change struct {
-	name, before, after string // before and after: the fields beside the name; empty if the election is absent
+	name, before, after string // before and after: the other fields of the entry; empty if the election is absent
 }
 
-// alone says whether each member works by itself in such an election.
+// alone says whether each member works by itself in an election with the given fields.
 func alone(fields string) bool { return strings.Contains(fields, "enabled: false") }
 
 func (c change) line(fields string) string {
@@ -29,7 +29,7 @@ func (c change) line(fields string) string {
 		c.name, strings.ReplaceAll(fields, "NAME", c.name), c.name, alone(fields))
 }
 
-// work is the journal's name for the work of a member in such an election.
+// work is the name in the journal of a member's work in an election with the given fields.
 func (c change) work(fields, member string) string {
 	if alone(fields) {
 		return c.name + " of " + member
@@ -37,8 +37,8 @@ func (c change) work(fields, member string) string {
 	return c.name
 }
 
-// changesOfKinds are all changes from one kind to another, from one policy to another, and to and
-// from no election.
+// changesOfKinds are all changes of an election from one kind to another and from one policy to another,
+// and its removal and addition.
 func changesOfKinds() (all []change) {
 	const usual = "priority: {policy: revision-location}, "
 	for i, from := range previewedKinds {
@@ -85,7 +85,7 @@ func (b *bubble) against(before, after string) (text string, err error) {
 	return out.String(), err
 }
 
-// verbs are the printed verb of each election.
+// verbs are the verbs, such as "keeps", that the text of `validate --against` has for each election.
 func verbs(text string) map[string]string {
 	all := map[string]string{}
 	for _, l := range strings.Split(text, "\n") {
@@ -106,7 +106,7 @@ func verbs(text string) map[string]string {
 	return all
 }
 
-// promised is what each verb means for the leader's work.
+// promised says what each verb means for the work of the leader.
 var promised = map[string]string{
 	"keeps":       "its work goes on",
 	"exchanges":   "its work stops; then somebody works again",
@@ -115,8 +115,9 @@ var promised = map[string]string{
 	"addsremoves": "its work stops; then somebody works again",
 }
 
-// TestAgainstEqualsWhatHappens: members do with a document what `validate --against` says, for each
-// change from one kind of election to another. They refuse what it refuses, and go on as before.
+// TestAgainstEqualsWhatHappens checks that members do with a changed document what `validate --against`
+// says, for each change from one kind of election to another. If the command refuses the document, members
+// refuse it, too, and go on as before.
 func TestAgainstEqualsWhatHappens(t *testing.T) {
 	if underRace {
 		t.Skip("make test runs it without the race detector; TestScripts/validate and the tests of reload run its code with it")
@@ -130,7 +131,7 @@ func TestAgainstEqualsWhatHappens(t *testing.T) {
 		for _, c := range all {
 			one := []change{c}
 			before, after := documents(one, one)
-			if c.before == "" || c.after == "" { // a document has one at least
+			if c.before == "" || c.after == "" { // the document needs one more election
 				before, after = before+"- {name: other}\n", after+"- {name: other}\n"
 			}
 			if _, err := b.against(before, after); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// A member that fell has to prove itself: an election that is announced to move to it moves only
-// after that time.
+// TestPreviewsOfAMemberThatFell checks that an election moves to a member that fell recently only after
+// the time in which the member must prove itself, and that the command announces this time.
 func TestPreviewsOfAMemberThatFell(t *testing.T) {
 	y := &tally{t: t}
 	synctest.Test(t, func(t *testing.T) {
@@ -21,7 +21,7 @@ func TestPreviewsOfAMemberThatFell(t *testing.T) {
 		wait(20 * time.Second)
 		p.members = p.members[:2]
 		p.members = append(p.members, p.start("green-1", previewedDocument(100), "--revision", "green"))
-		wait(6 * time.Second) // it takes the elections that only it may lead
+		wait(6 * time.Second) // the member takes the elections that only it may lead
 		for _, m := range p.report().Members {
 			if m.Revision == "green" && m.State == status.Live && m.Fallen == 0 {
 				t.Fatalf("it has nothing to prove: %+v", m)

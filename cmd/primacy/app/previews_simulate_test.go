@@ -37,7 +37,7 @@ type course struct {
 	leader       string
 }
 
-// words are the course without its times.
+// words describe the course without its times.
 func (c course) words() string {
 	switch {
 	case !c.stops:
@@ -89,7 +89,7 @@ func simulated(t *testing.T, document string, happens scenario.Event) map[string
 	return all
 }
 
-// courseSince is the course of a work since then.
+// courseSince is the course of the named work since a time.
 func (j *journal) courseSince(work string, since time.Time) (c course) {
 	workers := j.workers(work)
 	j.mu.Lock()
@@ -111,7 +111,7 @@ func (j *journal) courseSince(work string, since time.Time) (c course) {
 }
 
 // agree compares what happened with the predictions. Times are partly random, and so is the next leader
-// after an outage. So the event must equal one of the courses, within half a renewInterval.
+// after an outage. So what happened must equal one of the predicted courses, within half a renewInterval.
 func (y *tally) agree(election, command string, predicted []course, happened course) {
 	const slack = 500 * time.Millisecond
 	said := map[string]bool{}
@@ -156,7 +156,7 @@ func (y *tally) agree(election, command string, predicted []course, happened cou
 	y.row(election, command, words, done)
 }
 
-// TestSimulationEqualsWhatHappens: after a death, a new default and an outage, members do what
+// TestSimulationEqualsWhatHappens checks that after a death, a new default and an outage members do what
 // `primacy simulate` says.
 func TestSimulationEqualsWhatHappens(t *testing.T) {
 	if underRace {

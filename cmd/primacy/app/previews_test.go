@@ -33,8 +33,8 @@ func weights() []int {
 	return []int{200}
 }
 
-// compareStatus checks that the leader in the report is the one member that says that it leads, and that
-// each election is one row, however many locks it has, even without a configuration.
+// compareStatus checks that the leader in the report is the only member that says that it leads. It also
+// checks that each election has one row even without a configuration, however many locks it has.
 func (p *previewed) compareStatus(y *tally, r status.Report) {
 	p.t.Helper()
 	blind, err := status.Look(p.t.Context(), p.command(nil).realm, status.Selection{Group: "edge"})
@@ -80,8 +80,8 @@ func setRevision(p *previewed, revision string) func(status.Report) effect {
 	}
 }
 
-// TestPreviewsEqualWhatHappens: members do, and status shows, what commands announced, for each kind
-// of election with each policy.
+// TestPreviewsEqualWhatHappens checks that members do, and status shows, what commands announced, for each
+// kind of election with each policy.
 func TestPreviewsEqualWhatHappens(t *testing.T) {
 	y := &tally{t: t}
 	for _, canary := range weights() {
@@ -103,7 +103,8 @@ func TestPreviewsEqualWhatHappens(t *testing.T) {
 	y.close()
 }
 
-// TestRolloutPreviewsEqualWhatHappens: the same for the commands of rollouts, step by step.
+// TestRolloutPreviewsEqualWhatHappens checks that elections move as the commands of rollouts announced,
+// step by step.
 func TestRolloutPreviewsEqualWhatHappens(t *testing.T) {
 	if underRace {
 		t.Skip("make test runs it without the race detector; TestPreviewsEqualWhatHappens and TestScripts/rollout run its code with it")
@@ -196,7 +197,7 @@ func (p *previewed) started(y *tally, command string, spec rollout.Spec, last in
 	}
 }
 
-// counted runs a word, and compares how many elections move with the announced number.
+// counted runs a word such as pause, and compares the number of elections that move with the announced one.
 func (p *previewed) counted(y *tally, command, use string, pass func()) {
 	p.t.Helper()
 	before := p.report()
@@ -205,7 +206,7 @@ func (p *previewed) counted(y *tally, command, use string, pass func()) {
 	p.count(y, command, told, before)
 }
 
-// count compares how many elections have moved since before with the announced number.
+// count compares the number of elections that have moved since the report before with the announced one.
 func (p *previewed) count(y *tally, command, told string, before status.Report) {
 	p.t.Helper()
 	moved := 0
@@ -218,8 +219,8 @@ func (p *previewed) count(y *tally, command, told string, before status.Report) 
 	y.row("(all)", command, strings.TrimSpace(said)+" move", strconv.Itoa(moved)+" move")
 }
 
-// The judge must see differences: here commands get a configuration with other policies, other kinds,
-// or another member.
+// TestPlantedDifferencesAreSeen checks that the tally reports differences: here commands get a
+// configuration with other policies, other kinds, or another member.
 func TestPlantedDifferencesAreSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := crowded(t, 200)

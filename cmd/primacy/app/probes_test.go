@@ -40,7 +40,8 @@ elections:
   runners: [{name: b, probed: {}}]
 `
 
-// The probes of all runners run in parallel, and each error has its place.
+// TestRunnersAreProbedAtOnce checks that the probes of all runners run in parallel, and that each error
+// has its place in the document.
 func TestRunnersAreProbedAtOnce(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
@@ -65,8 +66,8 @@ func TestRunnersAreProbedAtOnce(t *testing.T) {
 	}
 }
 
-// A reload that is cut off by the member's end, while probes run, is no mistake: the log has no
-// error of it.
+// TestReloadThatIsInterruptedIsNotRefused checks that the log has no error if the member's end cuts off
+// a reload while probes run.
 func TestReloadThatIsInterruptedIsNotRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "primacy.yaml")
 	write := func(text string) {

@@ -38,7 +38,7 @@ type waiting struct {
 type insistence struct {
 	waiting
 	say func(waiting)
-	// said is when it last called say.
+	// said is when on last called say.
 	said time.Time
 }
 

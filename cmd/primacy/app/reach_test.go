@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A server that accepts the connection and never answers has an error text of its own.
+// TestReachSilentServer checks the error for a server that accepts the connection and never answers.
 func TestReachSilentServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -17,8 +17,8 @@ type reload struct {
 	made *plan
 }
 
-// reload judges a document for a process with another configuration in force. `validate --against`
-// shows the same reload. The error is a strict.Errors.
+// reload plans how a process with the configuration inForce takes up the configuration written.
+// `validate --against` shows the same plan. The error is a strict.Errors.
 func (p planner) reload(ctx context.Context, inForce, written *config.Configuration) (*reload, error) {
 	steps, err := config.NewPlan(inForce, written)
 	if err != nil {
@@ -60,7 +60,7 @@ type elections interface {
 // watches the file.
 type reloader struct {
 	planner planner
-	// permits returns an error if this process lacks permissions for the reload; nil skips the check.
+	// permits returns an error if this process lacks permissions for the reload; a nil func skips the check.
 	permits   func(context.Context, *reload) error
 	elections elections
 	source    *revisions.Switch
@@ -150,7 +150,7 @@ func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
 func (r *reloader) follow(ctx context.Context, p *config.Process) error {
 	take := func(written *config.Configuration) error { return r.take(ctx, written) }
 	return p.Watch(ctx, take, func(err error) {
-		if ctx.Err() == nil { // else the check was cut off, and the file may be right
+		if ctx.Err() == nil { // otherwise the end of ctx cut the check off, and the file may be right
 			r.refuse(err)
 		}
 	})
@@ -161,7 +161,7 @@ func (r *reloader) refuse(err error) {
 	r.log.Error("the changed configuration is refused; the one before stays in force", zap.Error(err))
 }
 
-// moved are the elections that a rollout may move. It leaves out those of which each revision has its own.
+// moved are the elections that a rollout may move. It leaves out elections of scope: revision.
 func (p *plan) moved() []election.Spec {
 	var all []election.Spec
 	for _, e := range p.elections {

@@ -22,7 +22,7 @@ type draft struct {
 	present, disabled    bool
 	scoped, open, record bool
 	note, hold           int
-	// stage counts its moves: from one kind of lock through both to the other, and back.
+	// stage counts how far the election has moved: from one kind of lock through both to the other, and back.
 	stage int
 }
 
@@ -38,7 +38,7 @@ func (d draft) lock() string {
 	}[d.stage%4]
 }
 
-// oldName names the old lock if that has a suffix: migrateFrom gets none.
+// oldName names the old lock if its name has a suffix: the default name in migrateFrom has none.
 func (d draft) oldName() string {
 	if d.scoped {
 		return ", name: " + d.name + "-r1"
@@ -80,8 +80,8 @@ func (ds drafts) text(head string) string {
 
 const chaosHead = "group: g\ntiming: {profile: fast}\n"
 
-// mutate makes the next document, one that every member must take up in the place of the one
-// before, or one more step than that.
+// mutate makes the next document. Every member must accept it: it is at most one stage ahead of any
+// document that a member has.
 func (ds drafts) mutate(random *rand.Rand, everybodyHas func(name string) bool) {
 	d := &ds[random.IntN(len(ds))]
 	switch random.IntN(8) {
@@ -96,7 +96,7 @@ func (ds drafts) mutate(random *rand.Rand, everybodyHas func(name string) bool) 
 	case 3:
 		d.record = !d.record
 	case 4, 5:
-		// The next stage may begin only when all members have this one.
+		// The next stage may begin only when all members have the present one.
 		if d.present && !d.open && !d.disabled && everybodyHas(d.name) {
 			d.stage++
 		}
@@ -107,7 +107,7 @@ func (ds drafts) mutate(random *rand.Rand, everybodyHas func(name string) bool) 
 	}
 }
 
-// wrongs make a document that members must refuse because of the election.
+// wrongs change a document so that members must refuse it because of election d.
 var wrongs = []func(text string, d draft) string{
 	func(text string, d draft) string {
 		return strings.Replace(text, "- name: "+d.name+"\n  lock: "+d.lock(), "- name: "+d.name+"\n  lock: {name: elsewhere}", 1)
@@ -121,9 +121,10 @@ var wrongs = []func(text string, d draft) string{
 	func(text string, _ draft) string { return strings.Replace(text, "note: n", "stop: 1s, note: n", 1) },
 }
 
-// Documents follow one another. Members take each up now or later, skip some, refuse wrong ones,
-// restart with the last one, and sometimes cannot reach the store. No two members work at once. In
-// the end members lead every election of the last document, and their rosters have all of them.
+// TestReloadsAmongFaults gives members one document after another. Members take up a document now or later,
+// skip some, refuse wrong ones, restart with the last one, and sometimes cannot reach the store. The test
+// checks that no two members ever do the same work at once. In the end members must lead every election of
+// the last document, and their rosters must have all elections.
 func TestReloadsAmongFaults(t *testing.T) {
 	for seed := range uint64(24) {
 		synctest.Test(t, func(t *testing.T) { reloadsAmongFaults(t, seed) })

@@ -16,7 +16,8 @@ type refusing struct{ error }
 func (r refusing) Apply(election.Change) error { return r.error }
 func (r refusing) Settled() <-chan struct{}    { return nil }
 
-// A refused document is not in force: offered again when the cause is gone, it is taken up.
+// TestReloadOfWhatWasRefused checks that a refused document is not in force, and that the member takes it
+// up if it is offered again when the cause is gone.
 func TestReloadOfWhatWasRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)
@@ -45,7 +46,7 @@ func TestReloadOfWhatWasRefused(t *testing.T) {
 	})
 }
 
-// A new default revision takes effect at once.
+// TestReloadOfTheDefaultRevision checks that a new default revision takes effect at once.
 func TestReloadOfTheDefaultRevision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)

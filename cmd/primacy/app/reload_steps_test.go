@@ -10,9 +10,9 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// A move of several steps is safe if each step begins after every member has logged that the step
-// before is in force, however slowly work stops. It is not safe if a step begins when
-// the members have merely read their files: the judge sees that.
+// TestStepsOfAMoveInAHurry moves an election to another lock in several steps. The test checks that work
+// never overlaps if each step begins after every member has logged that the step before is in force, however
+// slowly work stops. If a step begins when members have merely read their files, the journal must show overlaps.
 func TestStepsOfAMoveInAHurry(t *testing.T) {
 	hurried := 0 // overlaps if steps do not wait
 	for trial := range 10 {

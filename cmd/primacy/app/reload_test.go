@@ -12,7 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Timings of the session belong to the process: an edit of them moves no election, on any member.
+// TestReloadOfSessionTiming checks that an edit of the session timings moves no election, on any member:
+// these timings belong to the process.
 func TestReloadOfSessionTiming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)
@@ -38,7 +39,8 @@ func TestReloadOfSessionTiming(t *testing.T) {
 	})
 }
 
-// A process keeps its revision: another member.revision in its file moves nothing.
+// TestReloadOfMember checks that a process keeps its revision: another member.revision in its file moves
+// nothing.
 func TestReloadOfMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)
@@ -56,7 +58,8 @@ func TestReloadOfMember(t *testing.T) {
 	})
 }
 
-// A member refuses to exchange a lock while other members may know only the old one.
+// TestReloadOfLock checks that a member refuses to exchange a lock while other members may know only the
+// old one.
 func TestReloadOfLock(t *testing.T) {
 	for _, lock := range []string{"{name: other}", "{kind: ConfigMap}"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -73,7 +76,7 @@ func TestReloadOfLock(t *testing.T) {
 	}
 }
 
-// An exchanged election stays on the roster, where a rollout counts it.
+// TestReloadKeepsTheRoster checks that an exchanged election stays on the roster, where a rollout counts it.
 func TestReloadKeepsTheRoster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)
@@ -115,7 +118,8 @@ func TestReloadKeepsTheRoster(t *testing.T) {
 	})
 }
 
-// The judge of these tests reports an overlap if, and only if, two members work at once.
+// TestJournal checks that the journal, the judge of these tests, reports an overlap if and only if two
+// members did the same work at once.
 func TestJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)
@@ -141,8 +145,8 @@ func TestJournal(t *testing.T) {
 	})
 }
 
-// A reload in an outage leaves unchanged elections alone: work that fails open goes on.
-// Elections are exchanged or removed once the store is back.
+// TestReloadInAnOutage checks that a reload in an outage leaves unchanged elections alone, so that work that
+// fails open goes on. Elections are exchanged or removed once the store is back.
 func TestReloadInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t)

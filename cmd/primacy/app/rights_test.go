@@ -12,7 +12,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// rights asks the API server for all combinations, independent of the manifests.
+// rights asks the API server about all combinations of verb and resource, independent of the manifests.
 func (s *scripts) rights(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)
 	client, err := authorizationclient.NewForConfig(s.cluster.Config)

@@ -17,7 +17,7 @@ func TestStableOf(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		report status.Report
-		want   string // empty where nobody can tell
+		want   string // empty if the stable revision cannot be found
 	}{
 		{"the default", status.Report{Members: []status.Member{member("a", "a"), member("c", "a")}, Elections: []status.Election{led("c"), led("b")}}, "a"},
 		{"the default beside pins", status.Report{Members: []status.Member{member("a", "a +00aa"), member("c", "a +00aa")}}, "a"},
@@ -52,7 +52,8 @@ func TestUndoing(t *testing.T) {
 	}
 }
 
-// The time that a rollout waits for elections follows from the sessions' lease duration.
+// TestLeaseDuration checks which lease duration of the sessions decides how long a rollout waits for
+// elections.
 func TestLeaseDuration(t *testing.T) {
 	live := func(d time.Duration) status.Member { return status.Member{State: status.Live, Duration: d} }
 	dead := status.Member{State: status.Stale, Duration: time.Hour}

@@ -19,13 +19,13 @@ type analysis struct {
 	Stable string `json:"stable"`
 	Canary string `json:"canary"`
 	// AtOnce are elections whose preference changes as soon as the rollout is stored, before
-	// its first step: from then on all prefer the stable revision.
+	// its first step: from then on all elections prefer the stable revision.
 	AtOnce []movement `json:"atOnce,omitempty"`
-	// Steps are all steps, with what each moves.
+	// Steps are all steps, each with the elections that it moves.
 	Steps []stepMoves `json:"steps"`
-	// Pinned elections are left alone; Absent have no ready member of the canary.
+	// The rollout leaves Pinned elections alone. Elections in Absent have no ready member of the canary.
 	Pinned []string `json:"pinned,omitempty"`
-	// Ignoring have a policy that does not look at revisions, and are left alone as well.
+	// Elections in Ignoring have a policy that does not look at revisions; the rollout leaves them alone, too.
 	Ignoring []string `json:"ignoring,omitempty"`
 	Absent   []string `json:"absent,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
@@ -39,7 +39,7 @@ type stepMoves struct {
 }
 
 // moveShown is one election's move. From is empty if nobody leads, To if no member of the
-// canary is ready. Or are members that are as likely as To.
+// canary is ready. Or lists members that are as likely to lead as To.
 type moveShown struct {
 	Election string   `json:"election"`
 	From     string   `json:"from,omitempty"`
@@ -88,8 +88,8 @@ func analyse(spec rollout.Spec, seen rollout.Seen) (analysis, error) {
 	return a, nil
 }
 
-// spread adds the members that are as likely to lead as the named one. equals lists all
-// of them for an election, the named one first.
+// spread fills in Or of each move: the members that are as likely to lead as To. equals lists all equally
+// likely members for an election, To first.
 func (a *analysis) spread(equals func(election string) []string) {
 	for _, s := range a.Steps {
 		for i, m := range s.Moves {
@@ -112,7 +112,7 @@ func (a analysis) moves() (n int) {
 	return n
 }
 
-// question says how many of that many elections will move.
+// question says how many of the given number of elections will move.
 func (a analysis) question(elections int) string {
 	question := fmt.Sprintf("%d of %d elections will move from %s to %s", a.moves(), elections, a.Stable, a.Canary)
 	if len(a.AtOnce) == 0 {

@@ -50,8 +50,9 @@ func (s *scripts) stored(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// controller writes the status of the present rollout: controller PHASE STEP ELECTION...,
-// with these elections in reach. In a failed phase the status says that a runner failed.
+// controller writes the status of the present rollout, as the controller would: controller PHASE STEP
+// ELECTION..., with these elections in reach of the rollout. In a failed phase the status says that a
+// runner failed.
 func (s *scripts) controller(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2)
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
@@ -75,7 +76,8 @@ func (s *scripts) controller(ts *testscript.TestScript, neg bool, args []string)
 	}))
 }
 
-// usurp makes a stranger the holder of a Lease, for so long that no member claims it: usurp LEASE.
+// usurp makes an identity that is no member the holder of a Lease, for so long that no member claims it:
+// usurp LEASE.
 func (s *scripts) usurp(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)
 	client, err := coordinationclient.NewForConfig(s.cluster.Config)
@@ -92,7 +94,7 @@ func (s *scripts) usurp(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// forge edits a key by hand: forge KEY OLD NEW.
+// forge edits a key of the stored rollout, like a person by hand: forge KEY OLD NEW.
 func (s *scripts) forge(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 3)
 	ctx, cancel := context.WithTimeout(context.Background(), longest)

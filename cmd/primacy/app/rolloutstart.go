@@ -144,7 +144,7 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 // newUID is a random name for a rollout.
 func newUID() string {
 	var b [8]byte
-	_, _ = io.ReadFull(rand.Reader, b[:]) // never fails: it would end the process instead
+	_, _ = io.ReadFull(rand.Reader, b[:]) // never fails: without randomness the process would end
 	return hex.EncodeToString(b[:])
 }
 
@@ -175,7 +175,7 @@ func stableOf(r status.Report, canary string) (string, error) {
 	return "", &usageError{fmt.Errorf("which revision is the stable one? elections are led by %s (name the stable revision with --stable)", strings.Join(leaders, ", "))}
 }
 
-// usualLease is the lease duration if no live session states one.
+// usualLease is the lease duration to assume if no live session states one.
 const usualLease = 15 * time.Second
 
 // leaseDuration is the longest lease duration of the live sessions.
@@ -221,7 +221,7 @@ func seenOf(group string, plan rollout.Plan, r status.Report, canary string, kno
 	return seen
 }
 
-// afterwards is seen after the moves of the start itself.
+// afterwards is the state seen, changed by the moves that the start of a rollout makes at once.
 func afterwards(seen rollout.Seen, atOnce []movement, stable string) rollout.Seen {
 	seen.Elections = slices.Clone(seen.Elections)
 	for i, e := range seen.Elections {
@@ -234,7 +234,7 @@ func afterwards(seen rollout.Seen, atOnce []movement, stable string) rollout.See
 	return seen
 }
 
-// alive refuses a revision without a live member, and a canary without a ready one.
+// alive refuses a revision without a live member, and a canary without a ready member.
 func alive(spec rollout.Spec, seen rollout.Seen) error {
 	var known []string
 	ready := false

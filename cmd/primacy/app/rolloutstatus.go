@@ -125,8 +125,8 @@ func (r *rolloutCommand) rolloutLines(format output) func(view.Rollout) error {
 	}
 }
 
-// follow delivers the state at first, after every change and every second, until ctx
-// ends, and the reason whenever the watch of the locks was cut. It calls deliver on its own goroutine only.
+// follow delivers the state at first, after every change and every second, until ctx ends. Whenever
+// the watch of the locks breaks off, follow delivers the reason. It calls deliver on its own goroutine only.
 func (r *rolloutCommand) follow(ctx context.Context, deliver func(view.Rollout, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	type look struct {
@@ -146,9 +146,9 @@ func (r *rolloutCommand) follow(ctx context.Context, deliver func(view.Rollout, 
 			}
 		})
 	})
-	// We need only the plan from it, so the default may be empty.
+	// We need only the plan from the source, so its default may be empty.
 	source := steering.New(r.core, r.namespace, r.group, static.Revision(""), nil)
-	wg.Go(func() { _ = source.Watch(ctx, func(election.Preference) {}) }) // it ends with ctx only
+	wg.Go(func() { _ = source.Watch(ctx, func(election.Preference) {}) }) // Watch ends with ctx only
 	var report *status.Report
 	sight, changed := source.Sight()
 	for {

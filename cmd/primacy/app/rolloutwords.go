@@ -18,9 +18,9 @@ type word struct {
 	// moves says what happens to leadership, such as "2 elections go back to 1-9-0"; nil if nothing
 	// moves.
 	moves func(prospect) string
-	// holds says whether the word still applies now, after the operator saw the plan shown.
+	// holds says whether the word still applies to the plan now, if the operator decided on the plan shown.
 	holds func(shown, now rollout.Plan) bool
-	// obey applies the word to the plan now.
+	// obey applies the word to the plan now, and returns the result.
 	obey func(shown, now rollout.Plan) (rollout.Plan, error)
 	// done is the message afterwards.
 	done string
@@ -79,22 +79,22 @@ func newRolloutWords() (all []*cobra.Command) {
 	return append(all, newRolloutUndo())
 }
 
-// alike is for words that do the same whatever was shown.
+// alike makes obey for a word that does the same whatever plan was shown.
 func alike(obey func(rollout.Plan) (rollout.Plan, error)) func(shown, now rollout.Plan) (rollout.Plan, error) {
 	return func(_, now rollout.Plan) (rollout.Plan, error) { return obey(now) }
 }
 
-// sameRollout says whether both plans have the same rollout, in whatever state.
+// sameRollout says whether both plans have the same rollout, whatever state it is in.
 func sameRollout(shown, now rollout.Plan) bool {
 	return shown.Rollout != nil && now.Rollout != nil && shown.Rollout.UID == now.Rollout.UID
 }
 
-// unchanged says whether no operator has changed the rollout since, and it is in the same phase.
+// unchanged says whether the rollout is the same, in the same phase, and no operator has changed it.
 func unchanged(shown, now rollout.Plan) bool {
 	return sameRollout(shown, now) && shown.Rollout.Generation == now.Rollout.Generation && shown.Phase() == now.Phase()
 }
 
-// after is the change to store, once the operator has agreed to its effect on the plan shown.
+// after is the change of the stored plan, for an operator who has agreed to its effect on the plan shown.
 func (w word) after(shown rollout.Plan) func(rollout.Plan) (rollout.Plan, error) {
 	return func(now rollout.Plan) (rollout.Plan, error) {
 		if now.Rollout != nil && !w.holds(shown, now) {
@@ -133,7 +133,7 @@ func (w word) command() *cobra.Command {
 	return c
 }
 
-// obey asks, then carries out the word.
+// obey asks the operator, then carries out the word.
 func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation, dry dryRun) error {
 	stored, err := r.load(ctx)
 	if err != nil {

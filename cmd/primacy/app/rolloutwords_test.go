@@ -7,14 +7,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// planAt is a plan whose rollout is in that phase, at that step.
+// planAt is a plan whose rollout is in the given phase, at the given step.
 func planAt(phase rollout.Phase, step int) rollout.Plan {
 	spec := rollout.Spec{UID: "0123456789abcdef", Generation: 3, Stable: "a", Canary: "b", Steps: []rollout.Step{{SetWeight: 50}, {SetWeight: 100}}}
 	return rollout.Plan{Rollout: &spec, Status: &rollout.Status{UID: spec.UID, Stable: "a", Canary: "b", Phase: phase, Step: step}}
 }
 
-// TestWordsHoldForWhatWasShown: between the look and the write, another operator may have changed the
-// rollout, and the controller may have gone on.
+// TestWordsHoldForWhatWasShown checks which words are refused if, between the look and the write, another
+// operator has changed the rollout or the controller has gone on.
 func TestWordsHoldForWhatWasShown(t *testing.T) {
 	words := map[string]word{}
 	for _, w := range rolloutWords() {
@@ -35,7 +35,7 @@ func TestWordsHoldForWhatWasShown(t *testing.T) {
 	for _, tt := range []struct {
 		word       string
 		shown, now rollout.Plan
-		want       string // in the error; empty for none
+		want       string // part of the error; empty for none
 	}{
 		{"retry", degraded, degraded, ""},
 		{"retry", degraded, said(degraded, "abort"), "cannot retry: the rollout has changed meanwhile: it is Aborted now (look again: primacy rollout status)"},

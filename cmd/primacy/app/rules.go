@@ -17,7 +17,8 @@ import (
 type rules struct {
 	policy priority.Policy
 	timing record.Timing
-	// standDown is the group's: how long a member must prove itself after its first fall.
+	// standDown is how long a member must prove itself after its first fall; it is the same for the whole
+	// group.
 	standDown time.Duration
 	// ranged: a successor waits for the end of the last range.
 	ranged bool
@@ -25,13 +26,13 @@ type rules struct {
 	only string
 }
 
-// rulebook holds the rules of a group's elections. The zero
-// rulebook knows nothing, and assumes the default policy everywhere.
+// rulebook holds the rules of a group's elections. The zero rulebook has no rules, and supposes the
+// default policy for every election.
 type rulebook struct {
 	// configured: the rules come from a configuration.
 	configured bool
 	of         map[string]rules
-	// scoped are elections of which each revision has its own, by their names without the revision.
+	// scoped are the rules of elections of scope: revision, by their names without the revision.
 	scoped map[string]rules
 }
 
@@ -57,7 +58,7 @@ func rulebookOf(p *config.Process) rulebook {
 	return b
 }
 
-// rules are those of an election, whether the configuration has it or not.
+// rules are the rules of an election, whether the configuration has the election or not.
 func (b rulebook) rules(election string) rules {
 	r, found := b.of[election]
 	if !found {
@@ -86,12 +87,12 @@ func (b rulebook) stays(election string) bool {
 	return r.only != "" || !priority.FollowsRevision(r.policy)
 }
 
-// next are the members that would take the lead of an election under that preference, all equally
-// likely; nil if the holder stays. It is the rule of package machine, as far as it can be seen from
-// outside: among equals the holder chooses the member whose session it sees first.
+// next are the members of which one would take the lead of an election under the given preference, all
+// equally likely; nil if the holder stays. It follows the rule of package machine as far as we can see
+// from outside: among equals the holder chooses the member whose session it sees first.
 func (x rules) next(r status.Report, e status.Election, preferred record.Preferred) (next []status.Member) {
 	if preferred.State != record.PreferredSet && preferred.State != record.PreferredUnset || preferred.Pins(e.Holder) {
-		return nil // no member outranks the one that it is pinned to
+		return nil // no member outranks the member to which the election is pinned
 	}
 	holder := priority.Unweighed("")
 	if e.Revision != "" {
@@ -121,7 +122,7 @@ func (x rules) next(r status.Report, e status.Election, preferred record.Preferr
 // reach; nil if none would.
 func (x rules) canarys(r status.Report, e status.Election, canary string) []status.Member {
 	if e.Revision == canary {
-		e.Holder = "" // the start itself may take it to stable first
+		e.Holder = "" // the start itself may move the election to stable first
 	}
 	next := x.next(r, e, record.Prefer(canary))
 	if len(next) == 0 || next[0].Revision != canary {
@@ -142,7 +143,7 @@ func (x rules) mayLead(m status.Member, e status.Election) bool {
 	return m.Group == e.Group && m.State == status.Live && m.Ready && !slices.Contains(m.Standing, e.Name) && (x.only == "" || m.Revision == x.only)
 }
 
-// proven is when a member that fell will have proven itself; zero if it did not fall, or has already.
+// proven is when a member that fell will have proven itself; zero if it did not fall, or has already proven itself.
 func (x rules) proven(m status.Member, now time.Time) time.Time {
 	if m.Fallen == 0 {
 		return time.Time{}
@@ -157,7 +158,7 @@ func weighed(m status.Member) priority.Candidate {
 	return priority.Weighed(record.Member{Identity: m.Identity, Revision: m.Revision, Location: record.Location(m.Location), Weight: m.Weight})
 }
 
-// has says whether a ready member that fits takes part.
+// has says whether a ready member for which fits is true takes part in the election.
 func (x rules) has(r status.Report, e status.Election, fits func(status.Member) bool) bool {
 	return slices.ContainsFunc(r.Members, func(m status.Member) bool { return x.mayLead(m, e) && fits(m) })
 }

@@ -2,7 +2,8 @@ package app
 
 import "testing"
 
-// A scoped election has its own rules, even if another's name is a prefix of its name.
+// TestRulesOfScopedElections checks that a scoped election has its own rules, even if the name of another
+// is a prefix of its name.
 func TestRulesOfScopedElections(t *testing.T) {
 	for range 50 { // maps have no order
 		b := rulebook{scoped: map[string]rules{"weight": {}, "weight-preferred": {}}}

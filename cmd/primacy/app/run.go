@@ -74,7 +74,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 		return err
 	}
 	log := newLogger(p.LogLevel, p.LogFormat)
-	defer func() { _ = log.Sync() }() // an error could not be logged any more
+	defer func() { _ = log.Sync() }() // if this fails, we cannot log the error either
 	ctx, stop := untilSignal(ctx, log)
 	defer stop()
 	plan, err := a.checker().plan(ctx, p.Configuration)
@@ -106,7 +106,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 	return m.run(ctx)
 }
 
-// unlessStopped is the error of a start; nil if a signal stopped it.
+// unlessStopped is err, the error of a start; nil if a signal stopped the start.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil

@@ -22,28 +22,28 @@ import (
 // TestScripts runs testdata/*.txt. Each script has a namespace of its own, $NS, on a real
 // API server. In addition to testscript's own commands there are
 //
-//	fails STATUS COMMAND...    run it; it must exit with that status
-//	start NAME PROGRAM...      run it beside the script, until the script ends
+//	fails STATUS COMMAND...    run the command; it must exit with STATUS
+//	start NAME PROGRAM...      run the program beside the script, until the script ends
 //	sit NAME COLSxROWS PROGRAM...  the same, at a terminal
 //	press NAME KEYS            type there; \n is Enter
-//	await NAME REGEXP...       wait until its output since the last await matches all of these,
+//	await NAME REGEXP...       wait until the output of NAME since the last await matches all of these,
 //	                           in any order
-//	[!] printed NAME REGEXP    its whole output matches that, or not
+//	[!] printed NAME REGEXP    the whole output of NAME matches REGEXP, or not
 //	signal NAME SIGNAL...      send signals, one after the other
-//	exits NAME STATUS          wait until it exits with that status
-//	scrape NAME FILE           write the metrics that it serves to a file
-//	weather STORM FILE         write a kubeconfig with which requests fail at first, see there
-//	kubeconfig KIND FILE       write a kubeconfig with a mistake, see there
+//	exits NAME STATUS          wait until NAME exits with STATUS
+//	scrape NAME FILE           write the metrics that NAME serves to a file
+//	weather STORM FILE         write a kubeconfig with which requests fail at first; see weather
+//	kubeconfig KIND FILE       write a kubeconfig with a mistake; see kubeconfig
 //	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
 //	apply FILE...              create, or replace, the objects of manifests
 //	revision NAME KEY VALUE    write a ConfigMap of $NS
-//	rights SERVICEACCOUNT NAME...  print what it may do in $NS: to ConfigMaps of these names,
+//	rights SERVICEACCOUNT NAME...  print what the account may do in $NS: to ConfigMaps of these names,
 //	                           and to other resources
 //	stored FILE                write the stored pins and rollout
 //	controller PHASE STEP ELECTION...  write the status of the rollout; the elections, in order, are in reach
-//	usurp LEASE                make a stranger its holder, for so long that no member claims it
+//	usurp LEASE                make an identity that is no member the holder, for so long that no member claims it
 //	forge KEY OLD NEW          edit the stored rollout by hand
-//	agreed PREFERENCE          wait until all members publish that they see it
+//	agreed PREFERENCE          wait until all members publish that they see this preference
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {
 	cluster := devcluster.New(t)

@@ -131,7 +131,7 @@ func (s *simulation) revisions() (revisions []string) {
 }
 
 // playable are the elections of the plan, for the simulator. An election of scope: revision
-// becomes one for each revision of the members.
+// becomes one election for each revision of the members.
 func playable(c *config.Configuration, p *plan, members []scenario.Member) []scenario.Election {
 	all := make([]scenario.Election, 0, len(p.elections))
 	for i, e := range p.elections {
@@ -173,7 +173,7 @@ func playedLock(l config.Lock, name, kind string) scenario.Lock {
 		store += " " + string(l.SharedWith)
 	}
 	if store == config.DefaultLockKind {
-		store = "" // where the sessions are
+		store = "" // the store of the sessions
 	}
 	return scenario.Lock{Store: store, Name: name}
 }

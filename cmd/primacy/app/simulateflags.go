@@ -17,7 +17,7 @@ import (
 // happenings are events in the order of their flags.
 type happenings struct {
 	list []scenario.Event
-	// timed says whether the last one has an --at.
+	// timed says whether the last event has an --at.
 	timed bool
 }
 
@@ -87,7 +87,7 @@ func (h *happenings) at() pflag.Value {
 }
 
 // crew makes members m1, m2, ... from the value of --members: a count for each revision, or one
-// number, for which the configuration's revision and all new defaults take turns.
+// number. With one number, the revisions of the members take turns: the configuration's and all new defaults.
 func crew(flag string, like config.Member, defaults []string) ([]scenario.Member, error) {
 	var revisionOf []string
 	if n, err := strconv.Atoi(flag); err == nil {

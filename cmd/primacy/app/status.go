@@ -136,7 +136,7 @@ func selectionOf(p *config.Process) (s status.Selection, disabled []string) {
 	return s, disabled
 }
 
-// unseen are the configured elections missing from a report, since this user may not see their locks.
+// unseen are the configured elections that a report lacks because this user may not see their locks.
 func (s *statusCommand) unseen(r status.Report) (names []string) {
 	for _, e := range s.selection.Expected {
 		if !slices.ContainsFunc(r.Elections, func(seen status.Election) bool { return seen.Name == e.Election }) {

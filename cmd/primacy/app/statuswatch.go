@@ -13,7 +13,7 @@ import (
 )
 
 // watch shows the present state and then changes, until ctx ends. It redraws a terminal;
-// anything else gets new rows, or new documents.
+// any other output gets new rows, or new documents.
 func (s *statusCommand) watch(ctx context.Context) error {
 	if s.format != status.Table || !isTerminal(s.out) {
 		if err := s.noteDisabled(); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// The screen of `primacy status -w` shows the report, and what happened since it opened.
+// TestLiveStatus checks that the screen of `primacy status -w` shows the report, and what happened since
+// the screen opened.
 func TestLiveStatus(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
 	live := liveStatus("edge-system")
@@ -42,7 +43,8 @@ func TestLiveStatus(t *testing.T) {
 	}
 }
 
-// Notes are written again only when they change; the note about disabled elections never does.
+// TestAppendedNotes checks that notes are written again only when they change. The note about disabled
+// elections is never written again.
 func TestAppendedNotes(t *testing.T) {
 	var notes, out strings.Builder
 	s := &statusCommand{out: &out, notes: &notes, format: status.Table, disabled: []string{"sweeps"}}
@@ -61,7 +63,8 @@ func TestAppendedNotes(t *testing.T) {
 	}
 }
 
-// Each appended line has its time, and members that come or go have lines of their own.
+// TestAppendedLines checks that each appended line has its time, and that members that come or go have
+// lines of their own.
 func TestAppendedLines(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
 	var out strings.Builder

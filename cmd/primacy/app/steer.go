@@ -26,7 +26,7 @@ type steerCommand struct {
 	stored steering.Stored
 }
 
-// steerWays are the flags that such commands share.
+// steerWays are the flags that all commands that change preferences share.
 type steerWays struct {
 	confirm *confirmation
 	dry     *dryRun
@@ -74,7 +74,7 @@ func (s *steerCommand) carryOut(ctx context.Context, effect effect, change func(
 	}
 	told := effect
 	if question := effect.question(); question != "" && !s.ways.confirm.yes {
-		if effect.moves() != "" { // else the question has them
+		if effect.moves() != "" { // otherwise the question has the warnings
 			for _, w := range effect.Warnings {
 				fmt.Fprintf(s.notes, "warning: %s\n", w)
 			}
@@ -133,7 +133,7 @@ func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, ne
 	return f
 }
 
-// preference is all that decides about preferred revisions.
+// preference is everything that decides which revision an election prefers.
 type preference struct {
 	plan      rollout.Plan
 	byDefault record.Preferred

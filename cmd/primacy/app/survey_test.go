@@ -25,7 +25,7 @@ elections:
 - name: d
 `
 
-// TestValidateTellsAllAtOnce: validate reports the mistakes of all stages at once.
+// TestValidateTellsAllAtOnce checks that validate reports the mistakes of all stages at once.
 func TestValidateTellsAllAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name, document string

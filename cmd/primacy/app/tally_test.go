@@ -17,11 +17,11 @@ import (
 type tally struct {
 	t    *testing.T
 	rows []string
-	// differences are the rows in which they differ.
+	// differences are the rows in which announcement and outcome differ.
 	differences []string
 }
 
-// row is one preview: of an election, by a command.
+// row adds a row: what the command said about the election, and what was done.
 func (y *tally) row(election, command, said, done string) {
 	verdict := "as said"
 	if said != done {
@@ -50,11 +50,11 @@ func (y *tally) close() {
 type fate struct {
 	// candidates are the members of which one will lead; nil if the holder stays.
 	candidates []string
-	// notBefore is when it moves at the earliest; zero for at once.
+	// notBefore is when leadership moves at the earliest; zero for at once.
 	notBefore time.Time
 }
 
-// fates are the announcements of an effect, by election. An election that it does not name stays.
+// fates are the announced movements, by election. An election without one stays.
 func fates(said []movement) map[string]fate {
 	all := map[string]fate{}
 	for _, m := range said {
@@ -68,7 +68,7 @@ func fates(said []movement) map[string]fate {
 // promptly is the most time that a move without a delay may take.
 const promptly = 3 * time.Second
 
-// moves compares the announcement made at a time with the reports before and now.
+// moves compares what the command announced at the given time with the reports before and now.
 func (y *tally) moves(command string, at time.Time, before, now status.Report, said map[string]fate) {
 	y.t.Helper()
 	for _, e := range before.Elections {
@@ -84,7 +84,7 @@ func (y *tally) moves(command string, at time.Time, before, now status.Report, s
 	}
 }
 
-// happened returns words if they came true, else what happened instead.
+// happened returns the announcement words if it came true, else what happened instead.
 func happened(words string, at time.Time, before status.Election, now status.Report, f fate) string {
 	i := slices.IndexFunc(now.Elections, func(e status.Election) bool { return e.Name == before.Name })
 	if i < 0 {

@@ -14,7 +14,7 @@ import (
 
 type terminalsKey struct{}
 
-// sit is start, at a terminal of the given size: sit NAME 80x24 PROGRAM...
+// sit does the same as start, at a terminal of the given size: sit NAME 80x24 PROGRAM...
 func sit(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 3)
 	var size unix.Winsize

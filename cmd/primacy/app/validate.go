@@ -122,7 +122,7 @@ func survey(stdin io.Reader, file string) (*config.Configuration, error) {
 	return config.Survey("standard input", data)
 }
 
-// hintMissing adds to the error for a missing file where its name came from.
+// hintMissing adds, to the error for a missing file, the place that names the file.
 func hintMissing(err error, where string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w (check %s)", err, where)

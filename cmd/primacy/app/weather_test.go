@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/proxy"
 )
 
-// storms are the faults that a request may meet.
+// storms are the faults that the proxy can cause.
 var storms = map[string]proxy.Fault{
 	"errors":      proxy.Answer(http.StatusInternalServerError, 0),
 	"unavailable": proxy.Answer(http.StatusServiceUnavailable, 0),
@@ -19,7 +19,7 @@ var storms = map[string]proxy.Fault{
 }
 
 // weather writes a kubeconfig for a proxy to the API server: the first two requests of
-// each operation meet a storm.
+// each operation fail in the way that STORM names.
 func (s *scripts) weather(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2)
 	storm := storms[args[0]]

@@ -31,17 +31,17 @@ type board struct {
 	wrong []string
 }
 
-// seat is one election's leadership, as we saw it move.
+// seat is the leadership of one election, as far as we have seen it.
 type seat struct {
 	election string
 	record   *record.Record
-	// holder is the present or last one.
+	// holder is the present holder, or the last one if the lock is free.
 	holder string
-	// freeSince is when we saw the lock without a holder; zero while it has one.
+	// freeSince is when we saw the lock lose its holder; zero while it has a holder.
 	freeSince time.Time
 	// renewedAt is when we last saw the holder write.
 	renewedAt time.Time
-	// mourned: we have said that nobody leads.
+	// mourned: we have already printed that nobody leads.
 	mourned bool
 }
 
@@ -200,7 +200,7 @@ func (s *seat) move(before, r *record.Record, now time.Time) string {
 	return fmt.Sprintf("%s: %s -> %s (%s)%s after %s", s.election, view.NameOf(s.holder), view.NameOf(r.Holder), why, token, rough(now.Sub(since)))
 }
 
-// lastReason is why the last holder released, as it wrote it.
+// lastReason is why the last holder released the lock, in its own words.
 func lastReason(r *record.Record) string {
 	if len(r.History) == 0 {
 		return "released"
@@ -211,7 +211,7 @@ func lastReason(r *record.Record) string {
 // mournAfter is how long a lock may be free before we say that nobody leads.
 const mournAfter = time.Second
 
-// mourn says, once each, which locks have been free for mournAfter.
+// mourn returns a line for each lock that has been free for mournAfter, once each.
 func (b *board) mourn(now time.Time) (lines []string) {
 	seats := slices.SortedFunc(maps.Values(b.seats), func(a, b *seat) int { return cmp.Compare(a.election, b.election) })
 	for _, s := range seats {

@@ -30,7 +30,7 @@ type bubbleClock struct{}
 func (bubbleClock) Now() record.Instant { return record.Instant(time.Now().UnixNano()) }
 func (bubbleClock) Wall() time.Time     { return time.Now() }
 
-// switched is a source whose preference a test switches.
+// switched is a source of the preferred revision that a test switches.
 type switched chan record.Preferred
 
 func (s switched) Watch(ctx context.Context, deliver func(election.Preference)) error {
@@ -145,8 +145,8 @@ func (th *theatre) compare(what string) {
 	}
 }
 
-// For elections of every kind, the board says what members do: who leads, what
-// moves, and that all is well.
+// TestBoardEqualsWhatHappens checks that, for elections of every kind, the board reports what members do:
+// who leads and what moves. It must report nothing wrong.
 func TestBoardEqualsWhatHappens(t *testing.T) {
 	text := "defaultRevision: {configMap: {name: revisions, key: default}}\nmember: {revision: stable}\nelections:\n"
 	for kind, fields := range kindsOfElections {
@@ -192,7 +192,7 @@ func TestBoardEqualsWhatHappens(t *testing.T) {
 				moved++
 			}
 		}
-		if want := len(kindsOfElections) - 2; moved != want { // scoped and disabled ones do not move
+		if want := len(kindsOfElections) - 2; moved != want { // scoped and disabled elections do not move
 			t.Errorf("the board told of %d moves, want %d:\n%s", moved, want, strings.Join(th.said, "\n"))
 		}
 		th.prefer(record.Prefer("stable"))

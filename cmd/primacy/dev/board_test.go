@@ -21,7 +21,7 @@ const (
 
 var start0 = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// stage is a realm that a test makes up, and what the board says about it.
+// stage is a board, the locks and sessions that a test shows it, and the lines that the board returns.
 type stage struct {
 	t     *testing.T
 	board *board
@@ -45,7 +45,7 @@ func (s *stage) after(d time.Duration) *stage {
 	return s
 }
 
-// shows makes the watch show an object.
+// shows gives the board an event: the watch has seen an object.
 func (s *stage) shows(name string, r *record.Record) {
 	s.event(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: name, Record: r}})
 }
@@ -118,8 +118,8 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// A lock that a session renews is written once in a term. So the time without a leader counts from
-// the last beat that we saw of its holder.
+// TestGapAfterADeath checks from when the time without a leader counts if a session renews the lock: from
+// the holder's last beat, since the lock itself is written only once in a term.
 func TestGapAfterADeath(t *testing.T) {
 	s := newStage(t)
 	first := s.held(stable0, 10, 1, "took over: free")
@@ -137,7 +137,7 @@ func TestGapAfterADeath(t *testing.T) {
 	s.says("one: stable-0 -> canary-0 (not renewed in time) token 20 after 5.2 s")
 }
 
-// A lock that nobody takes is reported once, after a while.
+// TestNobodyLeads checks that a lock that nobody takes is reported once, after a while.
 func TestNobodyLeads(t *testing.T) {
 	s := newStage(t)
 	first := s.held(stable0, 10, 1, "took over: free")
@@ -156,8 +156,8 @@ func TestNobodyLeads(t *testing.T) {
 	s.says("two: stable-0 -> canary-0 (lock object deleted) token 40 after 1.5 s")
 }
 
-// The board finds missed transitions and tokens that fall. It does not complain about changes while
-// the watch was cut.
+// TestMissedTransitions checks that the board finds missed transitions and tokens that fall. It must not
+// complain about changes while the watch was broken.
 func TestMissedTransitions(t *testing.T) {
 	s := newStage(t)
 	s.shows("lock-one", s.held(stable0, 10, 1, ""))
@@ -183,7 +183,7 @@ func TestMissedTransitions(t *testing.T) {
 	}
 }
 
-// A stranger who can write a lock can put any text in it.
+// TestHostileRecord checks that lines are safe to print: anybody who can write a lock can put any text in it.
 func TestHostileRecord(t *testing.T) {
 	s := newStage(t)
 	evil := s.held("evil\x1b]0;owned\a\n", 10, 1, "")
@@ -277,7 +277,7 @@ func TestAmiss(t *testing.T) {
 	}
 }
 
-// A changed configuration adds and removes elections.
+// TestExpect checks that a changed configuration adds elections to the board and removes others.
 func TestExpect(t *testing.T) {
 	s := newStage(t)
 	s.shows("lock-one", s.held(stable0, 10, 1, ""))
@@ -295,7 +295,8 @@ func TestExpect(t *testing.T) {
 	s.says("one: stable-0 -> canary-0 (better member is ready) token 30 after 0.0 ms", "three: stable-0 leads token 20")
 }
 
-// By weight a heavier member is better. One of equal weight is not, even of the preferred revision.
+// TestAmissByWeight checks that, with the policy weight, the board expects a heavier member to lead. It does
+// not expect a member of equal weight to lead, even one of the preferred revision.
 func TestAmissByWeight(t *testing.T) {
 	policies := map[string]priority.Policy{"one": priority.By(priority.ByWeight)}
 	for weight, want := range map[int]string{

@@ -14,14 +14,14 @@ import (
 type child struct {
 	pid     int
 	process *os.Process
-	// ended is closed when it was reaped; only then end is valid, and says how it ended.
+	// ended is closed when the process was reaped. Then end says how it ended; before, end is not valid.
 	ended chan struct{}
 	end   error
 }
 
 // start starts cmd. The goroutine that waits for it stays on its OS thread: the kernel
 // sends cmd.SysProcAttr.Pdeathsig when the thread that forked ends. Receiving from ended joins
-// that goroutine; before it closes ended, it calls gone, if that is not nil. gone must not
+// that goroutine. The goroutine calls gone, if not nil, before it closes ended. gone must not
 // block.
 func start(cmd *exec.Cmd, gone func(*child)) (*child, error) {
 	if cmd.SysProcAttr == nil {
@@ -53,7 +53,7 @@ func start(cmd *exec.Cmd, gone func(*child)) (*child, error) {
 	return c, nil
 }
 
-// signal sends a signal to the process, if that still lives.
+// signal sends a signal to the process, if it still lives.
 func (c *child) signal(s syscall.Signal) {
 	_ = c.process.Signal(s) // fails only if it has ended
 }

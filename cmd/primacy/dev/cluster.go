@@ -31,8 +31,8 @@ const (
 	clusterGrace    = 15 * time.Second
 )
 
-// cluster is the API server of a run. It ends when its standard input is closed, and so
-// ends with this process, however that ends.
+// cluster is the API server of a run. It ends when its standard input is closed, so it
+// also ends when this process ends in whatever way.
 type cluster struct {
 	child      *child
 	stdin      io.Closer
@@ -86,7 +86,7 @@ func startCluster(ctx context.Context, path string, dir *folder, gone func(*chil
 	}
 	cmd.Stdout, cmd.Stderr = theirs, stderr
 	c.child, err = start(cmd, gone)
-	_ = theirs.Close() // the child has its own
+	_ = theirs.Close() // the child has its own descriptor
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("devcluster: %w (make build builds it)", err), stdin.Close(), stdout.Close())
 	}

@@ -12,7 +12,7 @@ import (
 // command is a person's command, typed as a line or as a key.
 type command struct {
 	verb verb
-	// argument is a member, or a revision; empty means the default one.
+	// argument is a member, or a revision; if it is empty, the command chooses.
 	argument string
 }
 
@@ -56,7 +56,7 @@ func (r *run) obey(ctx context.Context, c command) {
 	}
 }
 
-// stopOrStart stops the member of that name, or starts it if it does not run.
+// stopOrStart stops the named member, or starts it if it does not run.
 func (r *run) stopOrStart(name string) {
 	if m := r.crew.named(name); m != nil && m.phase != running && m.phase != stopping {
 		if m.child != nil && m.child.living() {
@@ -87,7 +87,7 @@ func (r *run) switchRevision(ctx context.Context, to string) {
 	}
 }
 
-// target is the running member of that name, by default the busiest.
+// target is the running member of the given name; the busiest member if name is empty.
 func (r *run) target(name, what string) *member {
 	if name == "" {
 		name = r.busiest()

@@ -13,7 +13,7 @@ import (
 // Only one goroutine writes.
 type console struct {
 	out io.Writer
-	// broken is the first error of a write: the reader is gone.
+	// broken is the first error of a write; it means that the reader is gone.
 	broken error
 }
 

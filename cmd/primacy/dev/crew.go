@@ -17,16 +17,16 @@ import (
 type phase int
 
 const (
-	// awaited: not yet started for the first time.
+	// awaited: the process was not started yet.
 	awaited phase = iota + 1
 	running
-	// killed: on purpose, by SIGKILL; it starts again after killPause.
+	// killed: somebody killed it on purpose, with SIGKILL; it starts again after killPause.
 	killed
-	// crashed: it ended by itself; it starts again, each time later.
+	// crashed: it ended by itself, with an error; it starts again, after a longer pause each time.
 	crashed
-	// stopping: asked to end; it does not start again.
+	// stopping: we asked it to end; it does not start again.
 	stopping
-	// stopped: ended because it was asked to.
+	// stopped: it ended because somebody asked it to.
 	stopped
 )
 
@@ -49,8 +49,8 @@ func (p phase) String() string {
 }
 
 const (
-	// canaryPause is how much later than the others canaries start: otherwise they might win
-	// elections, and the run would begin with moving those.
+	// canaryPause is how much later canaries start than the other members. Otherwise canaries
+	// might win elections, and the run would begin with moves of these elections.
 	canaryPause = 500 * time.Millisecond
 	// killPause is how long a killed member stays away.
 	killPause = 3 * time.Second
@@ -63,16 +63,16 @@ const (
 	longWait = 2 * time.Second
 )
 
-// member is one of the crew. Its name stays; its processes come and go.
+// member is one member of the crew. Its name stays; its processes come and go.
 type member struct {
 	name, revision string
 	phase          phase
 	child          *child
 	log            logFile
 	startedAt      time.Time
-	// returnAt is when it starts next; zero if that is not planned.
+	// returnAt is when it starts next; zero if no start is planned.
 	returnAt time.Time
-	// crashes counts crashes in a row, crashed all of them.
+	// crashes counts crashes in a row, crashed counts all crashes.
 	crashes, crashed int
 }
 
@@ -192,8 +192,8 @@ func (c *crew) stop(m *member) {
 	m.child.signal(syscall.SIGTERM)
 }
 
-// ended records how a process of a member has ended. Another program may have asked for it:
-// a process that ends without an error was told to, and we suppose that a person sent SIGKILL.
+// ended records how a process of a member has ended. A person or another program may have
+// ended it: we suppose that a process without an error was asked to end, and that a person sent a SIGKILL.
 func (c *crew) ended(m *member, end error, now time.Time) {
 	switch {
 	case m.phase == stopping, m.phase == stopped, m.phase == running && end == nil:
@@ -223,7 +223,7 @@ func (c *crew) due(now time.Time) []*member {
 	return due
 }
 
-// named finds a member; nil if there is none of that name.
+// named finds the member of the given name; nil if there is none.
 func (c *crew) named(name string) *member {
 	i := slices.IndexFunc(c.members, func(m *member) bool { return m.name == name })
 	if i < 0 {
@@ -232,9 +232,9 @@ func (c *crew) named(name string) *member {
 	return c.members[i]
 }
 
-// close ends all members, and returns when they are gone. They may end in order until hurry is
-// closed or c.grace is over; then it kills them. It calls slow once with those that take long, and
-// returns those that it killed. It returns an error if they were killed without hurry.
+// close ends all members, and returns when they are gone. Members may end in order until
+// hurry is closed or c.grace is over; then close kills the others, and returns their names. It calls slow
+// once with the names of members that take long. It returns an error if c.grace was over before hurry.
 func (c *crew) close(hurry <-chan struct{}, slow func(names []string)) (slain []string, err error) {
 	living := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.child == nil || !m.child.living() })
 	for _, m := range living {

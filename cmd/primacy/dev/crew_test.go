@@ -29,7 +29,7 @@ func TestStableShare(t *testing.T) {
 }
 
 // killedEnd is the error of a process that a signal killed. Do not use SIGHUP, SIGINT or SIGQUIT: under
-// nohup(1) or in the background of a shell they are ignored, and children inherit that.
+// nohup(1) or in the background of a shell these signals are ignored, and children inherit this.
 func killedEnd(t *testing.T, s syscall.Signal) error {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "read line")
@@ -69,7 +69,7 @@ func TestHowItEnded(t *testing.T) {
 		member member
 		end    error
 		want   phase
-		away   time.Duration // zero: it stays away
+		away   time.Duration // zero: the member stays away
 	}{
 		{"asked to stop", member{phase: stopping}, nil, stopped, 0},
 		{"failed while stopping", member{phase: stopping}, failed, stopped, 0},
@@ -217,7 +217,7 @@ func TestCrewEnvironment(t *testing.T) {
 	}
 }
 
-// A process that cannot start returns an error, and gone is not called.
+// TestStartFails checks that start returns an error if the process cannot start, and does not call gone.
 func TestStartFails(t *testing.T) {
 	if _, err := start(exec.Command("/does/not/exist"), func(*child) { t.Error("it ended") }); err == nil {
 		t.Error("no error")
@@ -234,8 +234,8 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// TestStartedAgainAtOnce: whoever starts a killed member at once gets one process, not two, and the end of
-// the first one is not taken for that of the second.
+// TestStartedAgainAtOnce checks that a person who starts a killed member at once gets one process, not two,
+// and that the crew does not take the end of the first process for the end of the second.
 func TestStartedAgainAtOnce(t *testing.T) {
 	c, log := testCrew(t, orderly)
 	r := &run{console: &console{out: io.Discard}, crew: c, board: newBoard("edge", nil)}
@@ -244,7 +244,7 @@ func TestStartedAgainAtOnce(t *testing.T) {
 	first := m.child
 	r.obey(t.Context(), command{killMember, m.name})
 	for m.child == first {
-		r.obey(t.Context(), command{stopMember, m.name}) // while it is still ending, this starts nothing
+		r.obey(t.Context(), command{stopMember, m.name}) // starts nothing while the first process is still ending
 		if m.child != first && first.living() {
 			t.Error("two processes of one member")
 		}

@@ -6,8 +6,8 @@
 //
 // # Goroutines and processes
 //
-// Run owns everything: one goroutine holds all state; the others wait for events and pass them
-// to it. When Run returns, all of them and all processes have ended, and the temporary
+// Run owns everything: one goroutine holds all state; the other goroutines wait for events and
+// pass them to this one. When Run returns, all goroutines and processes have ended, and the temporary
 // folder is gone. If this process is killed, the API server's standard input ends and the
 // kernel sends each member SIGTERM, so they end too; the next run removes the folder.
 package dev

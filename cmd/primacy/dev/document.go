@@ -70,7 +70,7 @@ func (d *document) expected() []status.Expected {
 func (d *document) policies() map[string]priority.Policy {
 	all := make(map[string]priority.Policy, len(d.Elections))
 	for _, e := range d.Elections {
-		policy, _ := priority.Parse(string(e.Policy)) // checked before, as the chain was
+		policy, _ := priority.Parse(string(e.Policy)) // checked before, and so was the chain
 		if e.Chain != nil {
 			policy, _ = priority.ParseChain(e.Chain)
 		}
@@ -128,7 +128,7 @@ func staticRevision(node *yaml.Node) (string, error) {
 	return b.Revision, err
 }
 
-// other is the revision that a switch leads to.
+// other is the revision to which a switch from the preferred one leads.
 func (p plan) other(preferred string) string {
 	if preferred == p.stable {
 		return p.canary
@@ -136,5 +136,5 @@ func (p plan) other(preferred string) string {
 	return p.stable
 }
 
-// errFixed: `primacy dev` cannot switch the default revision.
+// errFixed says that `primacy dev` cannot switch the default revision.
 var errFixed = errors.New("the configuration does not keep the default revision in a ConfigMap, so there is nothing to switch (give it `defaultRevision: {configMap: {name: primacy-revisions, key: default}}`)")

@@ -69,7 +69,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// The example has what its comments promise.
+// TestExample checks that the example has what its comments promise.
 func TestExample(t *testing.T) {
 	dir := &folder{path: t.TempDir()}
 	d, err := openDocument("", dir, func(*config.Configuration) error { return nil })
@@ -102,7 +102,8 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// Members of one machine cannot all serve metrics at one port.
+// TestMetricsOfOneMember checks that a fixed port for metrics is refused: members on one machine cannot
+// all serve metrics at the same port.
 func TestMetricsOfOneMember(t *testing.T) {
 	for port, want := range map[string]string{"0": "", "9090": ":5:20: metrics.address: 127.0.0.1:9090 is for one member, and all of them run on this machine (write 127.0.0.1:0, for any free port)"} {
 		path := filepath.Join(t.TempDir(), "primacy.yaml")

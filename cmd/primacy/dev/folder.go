@@ -14,7 +14,7 @@ import (
 // prefix begins the names of the folders of runs.
 const prefix = "primacy-dev-"
 
-// lockName is the file whose lock says that the run of a folder goes on.
+// lockName is the file that a run keeps locked in its folder while it goes on.
 const lockName = "lock"
 
 // folder holds all files of one run.
@@ -23,7 +23,7 @@ type folder struct {
 	lock *os.File
 }
 
-// makeFolder makes a folder, and removes those of runs that were killed.
+// makeFolder makes a folder, and removes the folders of runs that were killed.
 func makeFolder() (*folder, error) {
 	sweep(os.TempDir())
 	for {
@@ -38,7 +38,7 @@ func makeFolder() (*folder, error) {
 		if lock != nil {
 			return &folder{path: path, lock: lock}, nil
 		}
-		// Another run removed it before we locked it.
+		// Another run removed the folder before we locked it.
 	}
 }
 

@@ -24,7 +24,7 @@ func TestFolder(t *testing.T) {
 	if err := os.WriteFile(killed.file("kubeconfig"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := killed.lock.Close(); err != nil { // as the kernel does
+	if err := killed.lock.Close(); err != nil { // as the kernel does when it kills a run
 		t.Fatal(err)
 	}
 	elsewhere := t.TempDir()
@@ -59,7 +59,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A run gives up a folder that another run removes before it is locked.
+// TestFolderLostRace checks that a run gives up a folder that another run has locked or removed first.
 func TestFolderLostRace(t *testing.T) {
 	dir := t.TempDir()
 	held, err := claim(dir)

@@ -8,7 +8,7 @@ import (
 )
 
 // enter begins to show the run and to take commands: as a live view on a terminal, else as
-// lines. r.leave ends that.
+// lines. r.leave ends both.
 func (r *run) enter(ctx context.Context) {
 	if isTerminal(r.Stdin) && isTerminal(r.Stdout) && os.Getenv("TERM") != "dumb" && !r.Verbose {
 		s := openScreen(ctx, r.Options, r.snapshot(time.Now()), r.commands)

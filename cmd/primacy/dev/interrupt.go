@@ -15,11 +15,11 @@ const echo = 300 * time.Millisecond
 
 // interrupts are a person's requests to end the run: signals and keys.
 type interrupts struct {
-	// ctx ends with the first one.
+	// ctx ends with the first request.
 	ctx context.Context
-	// hurry is closed by the next one after echo.
+	// hurry is closed by the next request after echo.
 	hurry <-chan struct{}
-	// press counts as a signal, from the keyboard.
+	// press reports a key that counts like a signal.
 	press func()
 	// close restores the signals' defaults. The caller must call it.
 	close func()

@@ -68,13 +68,13 @@ func failedAt(m status.Member, election string) bool {
 	return slices.Contains(m.Standing, election)
 }
 
-// grace is how long elections may take to become right: a dead holder's lease
-// and a drain, one after the other.
+// grace is how long elections may take to become right: the time of a dead holder's lease,
+// and then the time of a drain.
 func grace(t record.Timing) time.Duration {
 	return t.ObserverWait(t.LeaseDuration) + t.PreemptDelay + t.MinHold + t.StopGrace + time.Second
 }
 
-// verdict is nil when all was well.
+// verdict is nil if all was well, else an error that says what was wrong.
 func (r *run) verdict(amiss []string) error {
 	wrong := append(amiss, r.board.wrong...)
 	for _, m := range r.crew.members {

@@ -12,7 +12,7 @@ import (
 // logFile is a file that a process writes to.
 type logFile struct {
 	path string
-	// at is how much news has read; rest is the end of that without a newline.
+	// at is how many bytes news has read; rest is their end, after the last newline.
 	at   int64
 	rest []byte
 }

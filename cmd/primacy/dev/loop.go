@@ -14,7 +14,7 @@ import (
 // lookEvery is how often we check what changes with time: restarts that are due, ages, logs.
 const lookEvery = 250 * time.Millisecond
 
-// loop runs until the run is over; its error says what was not well.
+// loop handles events until the run is over; its error says what was wrong.
 func (r *run) loop(ctx context.Context) error {
 	r.enter(ctx)
 	defer r.leave()
@@ -71,7 +71,7 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// look does what is due by the clock.
+// look does what is due at this time.
 func (r *run) look(now time.Time) {
 	for _, m := range r.crew.due(now) {
 		r.start(m)

@@ -20,7 +20,7 @@ type Options struct {
 	Devcluster string
 	// Config is the path of a configuration; empty means examples.Dev.
 	Config string
-	// Members is their number. Two thirds of them, rounded up, are of the stable
+	// Members is the number of members. Two thirds of them, rounded up, are of the stable
 	// revision.
 	Members int
 	// For is how long to run once the members are started; zero means until a person ends the run.
@@ -39,7 +39,7 @@ type Options struct {
 	Stdin, Stdout *os.File
 }
 
-// Connect reads a kubeconfig: how to reach the API server, and the namespace it names.
+// Connect reads from a kubeconfig how to reach the API server, and the namespace.
 type Connect func(kubeconfig string) (c *rest.Config, namespace string, err error)
 
 // mostMembers is as many as a small machine can run.

@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 )
 
-// page is a snapshot's page for a terminal of that size.
+// page is the snapshot as a page for a terminal of the given size; chosen is the member that keys act on.
 func (s snapshot) page(chosen, width, height int) view.Page {
 	return view.Page{
 		Title:  s.title(),

@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// shown is a snapshot with an example of everything.
+// shown is a snapshot with an example of everything that the view can show.
 func shown(t *testing.T) snapshot {
 	s := newStage(t)
 	s.shows("lock-one", s.held(stable0, 10, 1, ""))
@@ -47,7 +47,7 @@ func TestView(t *testing.T) {
 	viewtest.Golden(t, "view-60x14.txt", looks(s, 2, 60, 14))
 }
 
-// The view fits every size of terminal.
+// TestViewFits checks that the view fits every size of terminal.
 func TestViewFits(t *testing.T) {
 	s := shown(t)
 	for i := range 200 {
@@ -68,7 +68,7 @@ func TestViewFits(t *testing.T) {
 	}
 }
 
-// Problems stand out in the title, too.
+// TestTitle checks that problems stand out in the title, too.
 func TestTitle(t *testing.T) {
 	s := shown(t)
 	if got := s.title(); !strings.Contains(got, view.Bad.Of("1 of 2 elections led")) {
@@ -80,7 +80,7 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// Text of members and strangers reaches the terminal as plain text only.
+// TestHostileView checks that text that members or others wrote reaches the terminal as plain text only.
 func TestHostileView(t *testing.T) {
 	s := newStage(t)
 	evil := s.held("evil\x1b]0;owned\a\n", 10, 1, "")

@@ -34,11 +34,11 @@ type run struct {
 	source    *revisions.Switch
 	// recent are the last events, for the screen.
 	recent view.Log
-	// ledAfter is how long it took until all elections were led; zero before.
+	// ledAfter is how long it took until all elections were led; zero until then.
 	ledAfter time.Duration
-	// endBy is when the run ends at the latest, once Options.For is over; zero before.
+	// endBy is when the run must end, set when Options.For is over; zero until then.
 	endBy time.Time
-	// waited: we have said that not all elections are led yet.
+	// waited: we have already printed that not all elections are led yet.
 	waited bool
 
 	clusterGone chan *child
@@ -52,7 +52,7 @@ type run struct {
 
 // Run runs a group until a signal, the person or Options.For ends it.
 // The error says why it could not start or go on, or what was not well at its end. When it
-// returns, no goroutine, process or file of it is left.
+// returns, no goroutine, process or file of the run is left.
 func Run(ctx context.Context, o Options) (err error) {
 	if err := o.Validate(); err != nil {
 		return err

@@ -27,7 +27,7 @@ func openScreen(ctx context.Context, o Options, first snapshot, commands chan<- 
 	return s
 }
 
-// show shows a new snapshot.
+// show makes the screen show a new snapshot.
 func (s *screen) show(now snapshot) {
 	if s != nil {
 		s.Do(func() { s.snapshot = now })

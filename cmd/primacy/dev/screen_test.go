@@ -29,11 +29,11 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	for range 100 {
-		press(text("r")) // nobody takes them, and nothing waits
+		press(text("r")) // nobody takes the commands, and press does not block
 	}
 }
 
-// The screen draws its snapshot, turns keys into commands, and restores the terminal.
+// TestScreen checks that the screen draws its snapshot, turns keys into commands, and restores the terminal.
 func TestScreen(t *testing.T) {
 	keys, typed := viewtest.Pipe(t)
 	drawn, output := viewtest.Pipe(t)

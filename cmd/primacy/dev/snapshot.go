@@ -13,7 +13,7 @@ import (
 type snapshot struct {
 	report    status.Report
 	preferred string
-	other     string // the revision that r switches to; empty if it cannot
+	other     string // the revision to which key r switches; empty if we cannot switch
 	up        time.Duration
 	led       int
 	members   []memberRow
@@ -61,7 +61,7 @@ func (r *run) memberRows(report status.Report, now time.Time) []memberRow {
 				continue
 			}
 			row.leads += s.Leads
-			// A member may have several sessions, a dead one and the present one: a live one counts.
+			// A member may have several sessions, dead ones and the present one: the live one counts.
 			if state := sessionState(s); row.session != "live" {
 				row.session = state
 			}

@@ -35,8 +35,8 @@ func (r *run) suggestion(what string, key verb, byHand string) string {
 	return fmt.Sprintf("  %-29s %s", what, strings.Join(ways, ", or: "))
 }
 
-// switchByHand is the shell command that switches the revision, in words. It is empty without kubectl,
-// if the person can type here instead.
+// switchByHand is the shell command that switches the revision, in words. It is empty if there is no
+// kubectl and the person can type a command here instead.
 func (r *run) switchByHand() []string {
 	if r.plan.key == nil {
 		return nil

@@ -22,8 +22,8 @@ func hearkens(f *os.File) bool {
 	return err == nil && (isTerminal(f) || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0)
 }
 
-// readLines sends lines until the file ends or the typist is closed. It returns nil if no lines can
-// come from the file.
+// readLines sends lines until the file ends or the typist is closed. It returns nil if the file
+// cannot deliver lines.
 func readLines(ctx context.Context, in *os.File, lines chan<- string) *typist {
 	if !hearkens(in) {
 		return nil

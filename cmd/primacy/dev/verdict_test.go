@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A run with a limited time says what was not well.
+// TestVerdict checks that a run with a limited time ends with an error that says what was wrong.
 func TestVerdict(t *testing.T) {
 	var out strings.Builder
 	r := &run{
@@ -27,7 +27,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// The run ends when the reader of its output is gone.
+// TestBrokenOutput checks that the run ends when the reader of its output is gone.
 func TestBrokenOutput(t *testing.T) {
 	reader, writer := io.Pipe()
 	if err := reader.Close(); err != nil {

@@ -27,7 +27,7 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 		})
 	}
 	wg.Go(func() {
-		// It ends with ctx. If the source gives up, the members report it.
+		// Watch ends with ctx. If the source gives up before, the members report it.
 		_ = r.source.Watch(ctx, func(p election.Preference) { send(ctx, r.preferences, p.For("")) }) // a default is the same for each election
 	})
 	wg.Go(func() {

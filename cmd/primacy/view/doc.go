@@ -2,8 +2,8 @@
 // lately. `primacy status -w`, `primacy rollout status` and `primacy dev` use it.
 //
 // A Page is the view at one moment; drawing it for a terminal of some size is a
-// pure function. A Screen shows the present page on a terminal. The caller must make text of
-// others printable first; reports of package status are.
+// pure function. A Screen shows the present page on a terminal. The caller must first make text
+// that others wrote printable (see Printable). Reports of package status are printable already.
 //
 // A Screen has one goroutine, which calls the functions of its Show. Close joins it.
 package view

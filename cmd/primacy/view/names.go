@@ -10,7 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// NameOf is the name of the member with an identity; a stranger's identity stays as it is.
+// NameOf is the name of the member with the given identity. An identity that is not of our
+// form, such as that of a foreign elector, is only made printable.
 func NameOf(identity string) string {
 	if record.OurForm(identity) {
 		return identity[:strings.LastIndexByte(identity, '_')]
@@ -18,7 +19,7 @@ func NameOf(identity string) string {
 	return Printable(identity)
 }
 
-// Printable escapes characters that a terminal does not show as they are. Strangers may have written them.
+// Printable escapes characters that a terminal does not show as they are. Anybody may have written them.
 func Printable(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, hidden) {
 		return s

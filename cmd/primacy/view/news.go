@@ -96,7 +96,7 @@ type Log struct{ lines []string }
 // mostEvents is how many events are remembered.
 const mostEvents = 100
 
-// Add records events at that time.
+// Add records events with the time at.
 func (l *Log) Add(at time.Time, events ...string) {
 	for _, e := range events {
 		l.lines = append(l.lines, at.Format(time.TimeOnly)+" "+e)

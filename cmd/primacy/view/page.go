@@ -24,14 +24,14 @@ type Part struct {
 	Least int
 	// Rest is the prefix of the line that counts the missing lines.
 	Rest string
-	// Joined: there is no empty line before it.
+	// Joined: there is no empty line before the part.
 	Joined bool
 }
 
-// leastEvents is how many lines the parts leave for events.
+// leastEvents is how many lines the parts leave for events at least.
 const leastEvents = 3
 
-// Draw draws the page for a terminal of that size, line by line, and never beyond it.
+// Draw draws the page for a terminal of the given size, line by line, and never beyond it.
 func (p Page) Draw(width, height int) string {
 	if width <= 0 || height <= 0 {
 		return "" // the size is still unknown
@@ -94,7 +94,7 @@ func (p Page) fit(room int) []Part {
 	return parts
 }
 
-// shorten leaves n lines; the last one says how many are missing.
+// shorten leaves n lines; the last line says how many are missing.
 func (p *Part) shorten(n int) {
 	if more := len(p.Lines) - n + 1; more > 1 {
 		p.Lines = append(p.Lines[:n-1:n-1], p.Rest+Dim.Of(fmt.Sprintf("… and %d more", more)))

@@ -25,7 +25,7 @@ type Rollout struct {
 	Message string        `json:"message,omitempty"`
 	By      string        `json:"by,omitempty"`
 	Started time.Time     `json:"started,omitzero"`
-	// Step is the present step, counted from 1; zero before a controller has taken the rollout up.
+	// Step is the present step, counted from 1; zero until a controller begins the rollout.
 	Step   int    `json:"step,omitempty"`
 	Weight Weight `json:"weight"`
 	Steps  []Step `json:"steps,omitempty"`
@@ -47,7 +47,7 @@ type Weight struct {
 	All    int `json:"all"`
 }
 
-// Progress says how far something is.
+// Progress says how far a step, an election or a check is.
 type Progress string
 
 const (
@@ -69,7 +69,7 @@ type Step struct {
 	Since  time.Time `json:"since,omitzero"`
 }
 
-// Moved is an election, and whether it is where the plan wants it.
+// Moved is an election, and how far it has moved to where the plan wants it.
 type Moved struct {
 	status.Election
 	// Preferred is the revision that should lead by pin or rollout; empty if only the
@@ -129,7 +129,7 @@ func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string
 	return v
 }
 
-// of says whether the plan's status is about its rollout.
+// of says whether the plan's status belongs to the plan's rollout.
 func of(plan rollout.Plan) bool { return plan.Status.Of(plan.Rollout) }
 
 // weightOf is the weight that the steps have reached.
@@ -200,10 +200,10 @@ func brief(d time.Duration) string {
 	return s
 }
 
-// movedOf says how far an election is.
+// movedOf says how far an election has moved.
 func movedOf(plan rollout.Plan, e status.Election) Moved {
 	m := Moved{Election: e, State: Done, Move: "follows the default"}
-	// We do not know the default here. Unset stands for it: an empty preference means that the default decides.
+	// We do not know the default here. We pass Unset instead: then an empty preference means that the default decides.
 	preferred := plan.Preferred(e.Name, record.Preferred{State: record.PreferredUnset})
 	m.Preferred = preferred.Revision
 	if pin, pinned := plan.Pin(e.Name); pinned {
@@ -222,7 +222,7 @@ func movedOf(plan rollout.Plan, e status.Election) Moved {
 	return m
 }
 
-// inForce says how far an election is, by the rollout alone.
+// inForce says how far an election has moved, by the rollout alone, without pins.
 func inForce(plan rollout.Plan, e status.Election, preferred string) (Progress, string) {
 	phase := plan.Phase()
 	here := Led(e) && e.Revision == preferred

@@ -31,7 +31,7 @@ func spec() rollout.Spec {
 	}.WithDefaults()
 }
 
-// group is a report in which the canary leads these elections.
+// group is a report in which the canary leads the given elections.
 func group(canarys ...string) status.Report {
 	r := status.Report{At: now}
 	for i, name := range []string{"certificates", "dns", "endpoints", "gateway", "ingress", "quota", "rollout-edge", "webhooks"} {
@@ -45,7 +45,7 @@ func group(canarys ...string) status.Report {
 	return r
 }
 
-// step is a plan whose rollout is at that step.
+// step is a plan whose rollout is at step n.
 func step(n int, phase rollout.Phase, reach rollout.Reach, change func(*rollout.Status)) rollout.Plan {
 	s := spec()
 	st := rollout.Status{
@@ -105,7 +105,8 @@ func (s scene) look() Rollout {
 
 const document = "../../../docs/rollouts.md"
 
-// The screens in docs/rollouts.md are real; -update writes them.
+// TestScreensInDocs checks that docs/rollouts.md has the screens that the program draws; -update writes
+// them there.
 func TestScreensInDocs(t *testing.T) {
 	text, err := os.ReadFile(document)
 	if err != nil {
@@ -161,7 +162,7 @@ func TestRolloutDocument(t *testing.T) {
 	viewtest.Golden(t, "rollout.json", string(text)+"\n")
 }
 
-// How far each election is, in each phase.
+// TestMoves checks how far each election is shown to be, in each phase of a rollout.
 func TestMoves(t *testing.T) {
 	reach := rollout.Reach{Names: []string{"dns", "ingress"}}
 	pin := func(p rollout.Plan, pins ...rollout.Pin) rollout.Plan {
@@ -245,7 +246,8 @@ func TestStepText(t *testing.T) {
 	}
 }
 
-// An election that no rollout moves shows no progress, and does not count in weights.
+// TestRolloutLeavesAlone checks that an election that no rollout moves shows no progress, and does not
+// count in weights.
 func TestRolloutLeavesAlone(t *testing.T) {
 	plan := step(4, rollout.RolledBack, rollout.Reach{}, nil)
 	v := RolloutOf("edge", plan, group("ingress", "dns"), checks, func(name string) bool { return name == "dns" })

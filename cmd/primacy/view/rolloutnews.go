@@ -8,7 +8,7 @@ import (
 )
 
 // RolloutNews finds out what happened to a rollout between one look and the next. The zero
-// RolloutNews has seen none, and reports nothing for the first one.
+// RolloutNews has looked at none, and reports nothing at the first look.
 type RolloutNews struct {
 	begun bool
 	last  Rollout

@@ -9,8 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Show says what a screen shows and where. The screen's goroutine calls its functions, and those
-// given to Do.
+// Show says what a screen shows and where. The screen's goroutine calls these functions, and the
+// functions given to Do.
 type Show struct {
 	// In is where keys come from; nil for none.
 	In io.Reader
@@ -18,7 +18,7 @@ type Show struct {
 	Out io.Writer
 	// Name is the title of the terminal's window.
 	Name string
-	// Page is the present page for a terminal of that size.
+	// Page returns the present page for a terminal of the given size.
 	Page func(width, height int) Page
 	// Press gets each key, by names such as "q", "up" and "ctrl+c".
 	Press func(key string)
@@ -60,7 +60,7 @@ func (s *Screen) Do(f func()) {
 	}
 }
 
-// Ended delivers one value when the screen has ended by itself or was closed: nil, or why.
+// Ended delivers one value when the screen has ended by itself or was closed: nil, or the error that ended it.
 func (s *Screen) Ended() <-chan error {
 	if s == nil {
 		return nil

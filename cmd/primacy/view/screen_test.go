@@ -38,7 +38,7 @@ var size = tea.WithWindowSize(80, 24)
 
 const leaveAlternateScreen = "\x1b[?1049l"
 
-// A screen draws its pages, passes keys on, and restores the terminal.
+// TestScreen checks that a screen draws its pages, passes keys on, and restores the terminal.
 func TestScreen(t *testing.T) {
 	st := newStage(t)
 	s := Open(context.Background(), st.show, size)
@@ -66,7 +66,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// If work or screen ends, the other ends too.
+// TestDuring checks that, if the work or the screen ends, the other ends too.
 func TestDuring(t *testing.T) {
 	errWork := errors.New("work failed")
 	st := newStage(t)

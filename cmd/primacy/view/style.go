@@ -22,7 +22,7 @@ const (
 
 const plain = "\x1b[m"
 
-// Of is the text in that style.
+// Of is the text in the style s.
 func (s Style) Of(text string) string { return string(s) + text + plain }
 
 // Key is the hint for a key: its name and its effect.

@@ -48,7 +48,7 @@ func Members(r status.Report) []string {
 	return lines
 }
 
-// Title begins with the name of the view, and says how many elections are led.
+// Title is the title line of a view: its name, how many elections are led, and the texts about.
 func Title(name string, r status.Report, about ...string) string {
 	led := fmt.Sprintf("%d of %d elections led", CountLed(r), len(r.Elections))
 	if CountLed(r) < len(r.Elections) {

@@ -81,7 +81,7 @@ func (v Rollout) Title() string {
 	return strings.Join(append(words, fmt.Sprintf("weight: set %d %%, actual %d %% (%d of %d)", v.Weight.Set, v.Weight.Actual, v.Weight.Led, v.Weight.All)), "   ")
 }
 
-// Page is the rollout as a tree, for a terminal. events are the latest ones.
+// Page is the rollout as a tree, for a terminal. events are the latest events.
 func (v Rollout) Page(events, foot []string) Page {
 	return Page{Title: v.Title(), Parts: v.parts(), Events: events, Foot: foot}
 }
@@ -157,7 +157,7 @@ func (v Rollout) checkBranch() branch {
 	return b
 }
 
-// failures lists a check's findings, the latest first.
+// failures is a check's latest finding, and how many more there are.
 func (v Rollout) failures(c Check) string {
 	if len(c.Failures) == 0 {
 		return "found nothing"
@@ -212,7 +212,7 @@ func (v Rollout) memberBranch() branch {
 	return b
 }
 
-// age is the time since then, for people; never negative, since clocks may differ a little.
+// age is how long ago then was, for people; never negative, since clocks may differ a little.
 func (v Rollout) age(then time.Time) string {
 	if then.IsZero() {
 		return ""

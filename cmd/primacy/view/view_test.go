@@ -63,14 +63,14 @@ func page(r status.Report) Page {
 	}
 }
 
-// What a terminal of each size shows, without its colours.
+// TestPage compares what a terminal of each size shows, without colours, with files of testdata.
 func TestPage(t *testing.T) {
 	for name, size := range map[string][2]int{"page-120x24.txt": {120, 24}, "page-80x16.txt": {80, 16}, "page-60x10.txt": {60, 10}} {
 		viewtest.Golden(t, name, ansi.Strip(page(report()).Draw(size[0], size[1]))+"\n")
 	}
 }
 
-// A page fits every size of terminal, and shows its foot.
+// TestPageFits checks that a page fits every size of terminal, and shows its foot.
 func TestPageFits(t *testing.T) {
 	r := report()
 	for i := range 300 {
@@ -103,7 +103,8 @@ func TestPageFits(t *testing.T) {
 	}
 }
 
-// Parts drop lines, the longest part first, down to Least, and say how many.
+// TestParts checks that parts drop lines, the longest part first, down to Least, and say how many are
+// missing.
 func TestParts(t *testing.T) {
 	lines := func(n int) (l []string) {
 		for range n {
@@ -130,7 +131,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// New lines, and lines that are not as they should be, stand out.
+// TestMarks checks that new lines, and lines with something wrong, stand out.
 func TestMarks(t *testing.T) {
 	lines := append(Elections(report()), Members(report())...)
 	for i, want := range []Style{Dim, Bad, "e", Bad, Fresh, Dim, Bad, "o"} {

@@ -29,8 +29,8 @@ type controller struct {
 	queue      atomic.Pointer[queue] // of the term; nil without one
 }
 
-// changed takes in what the informer shows. Without a term there is nothing to do but to
-// have it in the cache.
+// changed puts an object that the informer shows into the term's queue. Without a term, the object
+// only stays in the cache.
 func (c *controller) changed(o any) {
 	q := c.queue.Load()
 	if key, err := cache.MetaNamespaceKeyFunc(o); err == nil && q != nil {
@@ -38,7 +38,7 @@ func (c *controller) changed(o any) {
 	}
 }
 
-// lead is the work of one term: it returns when nothing of it is under way any more.
+// lead is the work of one term: when it returns, none of that work goes on.
 func (c *controller) lead(ctx context.Context, term election.Term) error {
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 	defer context.AfterFunc(ctx, q.ShutDown)()
@@ -65,7 +65,7 @@ func (c *controller) lead(ctx context.Context, term election.Term) error {
 	}
 }
 
-// greet writes the greeting that is missing, with the token of the term it was written in.
+// greet writes a missing greeting, with the token of the present term.
 func (c *controller) greet(ctx context.Context, term election.Term, key string) error {
 	o, found, err := c.informer.GetStore().GetByKey(key)
 	if err != nil || !found {

@@ -52,7 +52,7 @@ func run(ctx context.Context, kubeconfig, namespace, name, profile string) error
 		return err
 	}
 
-	// The locks have a client of their own. It must not be gated: nobody would ever lead.
+	// The locks have a client of their own, which must not be gated, or nobody would ever lead.
 	locks, err := lease.NewClient(config)
 	if err != nil {
 		return err
@@ -69,7 +69,8 @@ func run(ctx context.Context, kubeconfig, namespace, name, profile string) error
 		return err
 	}
 
-	// Everything else goes through the gate: it reads always and writes while it leads.
+	// Everything else goes through the gate: it always lets reads pass, and writes only while this
+	// member leads.
 	gate, err := fence.New(status)
 	if err != nil {
 		return err

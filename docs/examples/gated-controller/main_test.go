@@ -16,7 +16,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 )
 
-// asProgram makes the test binary the program itself.
+// asProgram names the variable that makes the test binary the program itself.
 const asProgram = "GATED_CONTROLLER"
 
 func TestMain(m *testing.M) {
@@ -53,14 +53,14 @@ func start(t *testing.T, cluster *devcluster.Cluster, namespace, name string) *m
 	}()
 	t.Cleanup(func() {
 		_ = m.Process.Kill()
-		for range m.lines { // until it is gone
+		for range m.lines { // until the member is gone
 		}
 		_ = m.Wait()
 	})
 	return m
 }
 
-// await reads what the member says until a line that begins so.
+// await reads what the member prints until a line that begins with prefix.
 func (m *member) await(t *testing.T, prefix string) string {
 	t.Helper()
 	for line := range m.lines {
@@ -72,7 +72,8 @@ func (m *member) await(t *testing.T, prefix string) string {
 	return ""
 }
 
-// Two members with warm caches; the one that leads is killed, then the other one stopped.
+// TestTwoMembers runs two members with warm caches. It kills the member that leads, and then stops
+// the other one.
 func TestTwoMembers(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
@@ -129,7 +130,7 @@ func TestTwoMembers(t *testing.T) {
 	if err := m1.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	ask("c") // nobody leads
+	ask("c") // nobody leads now
 	second, known := term(m2)
 	if got := greeted("c"); got != second || first == second || known != 3 {
 		t.Errorf("c was greeted in term %s, want %s; %d objects known to the new leader", got, second, known)

@@ -16,7 +16,8 @@ import (
 
 func TestMain(m *testing.M) { devcluster.Main(m) }
 
-// The file is built as anybody would, and its function leads on a real API server.
+// TestBuiltAndRun builds the program as a user would, and checks that its function leads on a real
+// API server.
 func TestBuiltAndRun(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

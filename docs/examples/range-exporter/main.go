@@ -1,6 +1,6 @@
-// Command range-exporter is an example: several members take the same samples, and exactly
-// one sends each of them. A sample is sent by the member in whose range its time is; ranges
-// of different terms share no moment, so whoever receives the samples gets none twice.
+// Command range-exporter is an example: several members take the same samples, and exactly one sends
+// each of them. The member whose range contains a sample's time sends it. Ranges of different terms
+// never overlap, so whoever receives the samples gets none twice.
 package main
 
 import (
@@ -69,7 +69,7 @@ func run(ctx context.Context, kubeconfig, namespace, name, profile string) error
 	return m.Run(ctx)
 }
 
-// export takes a sample ten times a second, and sends those that are its own.
+// export takes a sample ten times a second, and sends the samples in this member's range.
 func export(ctx context.Context, status *election.Status, to io.Writer) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -79,7 +79,7 @@ func export(ctx context.Context, status *election.Status, to io.Writer) {
 			return
 		case <-tick.C:
 		}
-		at := time.Now() // the sample's time, taken once: what is judged is what is sent
+		at := time.Now() // taken once: the time that is judged is the time that is sent
 		token := status.Token()
 		if status.InRange(at) {
 			fmt.Fprintf(to, "sample %d term %d\n", at.UnixMicro(), token)

@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 )
 
-// asProgram makes the test binary the program itself.
+// asProgram names the variable that makes the test binary the program itself.
 const asProgram = "RANGE_EXPORTER"
 
 func TestMain(m *testing.M) {
@@ -66,7 +66,8 @@ func (r *receiver) start(t *testing.T, cluster *devcluster.Cluster, namespace, n
 	return cmd
 }
 
-// await receives until a member that is none of those has sent ten samples, and returns it.
+// await receives samples until a member other than the given ones has sent ten, and returns that
+// member.
 func (r *receiver) await(without ...string) string {
 	sent := map[string]int{}
 	for s := range r.all {
@@ -78,8 +79,9 @@ func (r *receiver) await(without ...string) string {
 	return ""
 }
 
-// Three members: the one that sends is killed, the next one frozen until the third sends.
-// No two terms' samples overlap, and what the frozen one took meanwhile is not sent.
+// TestOneKilledOneFrozen runs three members. It kills the one that sends, and freezes the next one
+// until the third sends. Samples of different terms must not overlap in time, and the frozen member
+// must not send a sample that it took meanwhile.
 func TestOneKilledOneFrozen(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
@@ -107,15 +109,15 @@ func TestOneKilledOneFrozen(t *testing.T) {
 		t.Errorf("%s sends last, want %s, which is the only one left", last, second)
 	}
 	for _, m := range members {
-		_ = m.Process.Signal(syscall.SIGTERM) // some are gone
+		_ = m.Process.Signal(syscall.SIGTERM) // some have ended already
 	}
 	r.readers.Wait()
 	close(r.all)
-	r.await("m1", "m2", "m3") // all the rest
+	r.await("m1", "m2", "m3") // reads all remaining samples
 	r.judge(t)
 }
 
-// judge looks at all samples in the order of their times.
+// judge checks all samples in the order of their times.
 func (r *receiver) judge(t *testing.T) {
 	slices.SortFunc(r.got, func(a, b sample) int { return a.at.Compare(b.at) })
 	gap, terms := time.Duration(0), 1

@@ -113,8 +113,8 @@ func configMap(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// On the real API server, through client-go: a follower reads and writes nothing, and client-go does not
-// retry. The leader does both.
+// TestGateOnTheAPIServer checks, on the real API server and through client-go, that a follower can read
+// but not write, and that client-go does not retry; and that the leader can do both.
 func TestGateOnTheAPIServer(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
@@ -179,8 +179,8 @@ func (b *broken) Put(ctx context.Context, name string, r record.Record, replaces
 	}
 }
 
-// On the real API server: a write for which the server waits is cut when the term is not renewed, and is
-// not carried out.
+// TestCutOnTheAPIServer checks, on the real API server, that a write for which the server waits is cut
+// when the term is not renewed, and is not carried out.
 func TestCutOnTheAPIServer(t *testing.T) {
 	for _, by := range []record.Renewal{record.RenewalSession, record.RenewalRecord} {
 		t.Run(string(by), func(t *testing.T) {

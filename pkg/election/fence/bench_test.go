@@ -110,8 +110,8 @@ func BenchmarkGate(b *testing.B) {
 	})
 }
 
-// The frequent paths allocate nothing: the check, reads, and refusals, of which a member that does not
-// lead may have very many.
+// TestAllocations checks that the frequent paths allocate nothing: the check, reads, and refusals, of
+// which a member that does not lead may have very many.
 func TestAllocations(t *testing.T) {
 	g, err := fence.New(lead(t))
 	if err != nil {

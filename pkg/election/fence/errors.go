@@ -11,7 +11,7 @@ var ErrNotLeading = errors.New("not leading")
 
 // NotLeadingError says that a write was held back, or cut.
 type NotLeadingError struct {
-	// Election is the one that this member does not lead.
+	// Election is the election that this member does not lead.
 	Election string
 	// Progress says how far the write had come.
 	Progress Progress

@@ -41,8 +41,8 @@ func New(statuses ...*election.Status) (*Gate, error) {
 	return g, nil
 }
 
-// For makes a gate for one term: once that is over the gate lets nothing pass, not even in a
-// later term of this member. A Term that no Manager began is never valid.
+// For makes a gate for one term: once the term is over the gate lets nothing pass, not even in a later
+// term of this member. A Term that no Manager began is never valid.
 func For(term election.Term) *Gate {
 	return &Gate{[]guarded{newGuarded(term.Election, term.Valid)}}
 }
@@ -59,9 +59,9 @@ func (g *Gate) Check() error {
 	return nil
 }
 
-// Do calls fn if this member leads. The context that it gives fn ends when ctx does, when a
-// term begins to stop, and at its deadline unless it is extended. TokenOf tells fn the tokens
-// of the terms. Requests with that context pass a gate under those terms only.
+// Do calls fn if this member leads. The context that it gives fn ends when ctx does, when a term begins
+// to stop, and at a term's deadline unless the term is extended. TokenOf tells fn the tokens of the
+// terms. Requests with that context pass a gate under those terms only.
 //
 // The error is that of fn, or a *NotLeadingError: NotSent means that fn was not called, Cut
 // that fn failed after its context had ended. Do returns when fn has returned, so fn must

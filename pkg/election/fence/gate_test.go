@@ -29,8 +29,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A refusal names the election and says what to do; its type survives net/http, and the gate closes the
-// body of the request.
+// TestRefusal checks that a refusal names the election and says what to do; its type survives net/http,
+// and the gate closes the body of the request.
 func TestRefusal(t *testing.T) {
 	w := &wire{}
 	body := &closer{Reader: strings.NewReader("{}")}
@@ -59,7 +59,8 @@ type closer struct {
 
 func (c *closer) Close() error { c.closed = true; return nil }
 
-// The leader's writes pass, the follower's do not; when leadership moves this changes with it.
+// TestLeaderWrites checks that the leader's writes pass, the follower's do not; when leadership moves
+// this changes with it.
 func TestLeaderWrites(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, realm *memory.Realm) {
 		m2 := join(t, realm, m1.clock, "m2", nil, "a")
@@ -82,7 +83,8 @@ func TestLeaderWrites(t *testing.T) {
 	}, "a")
 }
 
-// A gate over several elections passes writes only while this member leads all of them.
+// TestAllMustBeLed checks that a gate over several elections passes writes only while this member leads
+// all of them.
 func TestAllMustBeLed(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, realm *memory.Realm) {
 		w := &wire{}
@@ -114,7 +116,8 @@ func TestAllMustBeLed(t *testing.T) {
 	}, "a", "b")
 }
 
-// A write that belongs to one term does not pass in the next term of the same member.
+// TestLateWritesOfAnEarlierTerm checks that a write that belongs to one term does not pass in the next
+// term of the same member.
 func TestLateWritesOfAnEarlierTerm(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, realm *memory.Realm) {
 		w := &wire{}
@@ -166,7 +169,8 @@ func TestLateWritesOfAnEarlierTerm(t *testing.T) {
 	}, "a")
 }
 
-// A marked request passes a closed gate, but not within Do, and not by marking the context around it.
+// TestUngated checks that a request marked Ungated passes a closed gate, and that marking the context of
+// Do lets neither fn nor the requests within fn pass.
 func TestUngated(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, _ *memory.Realm) {
 		w := &wire{}

@@ -50,8 +50,9 @@ func (s *releases) Put(ctx context.Context, name string, r record.Record, replac
 	return s.Store.Put(ctx, name, r, replaces)
 }
 
-// On the real API server: while leadership moves back and forth, writes of the work, and of a goroutine
-// that knows nothing of terms, always end before the release leaves, even if the release fails at first.
+// TestClosedBeforeRelease moves leadership back and forth on the real API server. It checks that writes
+// of the work, and of a goroutine that knows nothing of terms, always end before the release leaves, even
+// if the release fails at first.
 func TestClosedBeforeRelease(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -103,7 +104,7 @@ func closedBeforeRelease(t *testing.T, handovers int, fail bool) {
 		})
 		s.of = p
 		close(made)
-		// The work beside the election tries all the time.
+		// This goroutine is not part of the election's work, and writes all the time.
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan struct{})
 		go func() {

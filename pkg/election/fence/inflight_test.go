@@ -51,8 +51,8 @@ func upgrade(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Body: upgraded{make(chan struct{}), &sync.Once{}}, Request: req}, nil
 }
 
-// A write under way goes on while the term is extended, and is cut when the term begins to stop; the
-// error says so, and why.
+// TestCutWhenTheTermStops checks that a write under way goes on while the term is extended, and is cut
+// when the term begins to stop; the error says so, and why.
 func TestCutWhenTheTermStops(t *testing.T) {
 	for name, answer := range map[string]func(*http.Request) (*http.Response, error){"no answer": hang, "told why": hangAndTell, "body": answerSlowly, "upgraded": upgrade} {
 		t.Run(name, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestCutWhenTheTermStops(t *testing.T) {
 	}
 }
 
-// At the deadline the gate cuts what is under way even though the driver is held up, and lets nothing
-// pass any more; not a moment earlier.
+// TestCutAtTheDeadline checks that, at the deadline and not a moment earlier, the gate cuts what is under
+// way and lets nothing pass any more, even though the driver is held up.
 func TestCutAtTheDeadline(t *testing.T) {
 	var hold atomic.Bool
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel)
@@ -130,7 +130,8 @@ func TestCutAtTheDeadline(t *testing.T) {
 	}, "a")
 }
 
-// Errors that have nothing to do with the term stay unchanged, and so does success.
+// TestOtherErrorsPassUnchanged checks that errors that have nothing to do with the term stay unchanged,
+// and so does success.
 func TestOtherErrorsPassUnchanged(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, _ *memory.Realm) {
 		g := gateOf(t, m1.status...)

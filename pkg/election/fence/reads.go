@@ -54,7 +54,7 @@ func reachesThrough(path string) bool {
 	return false
 }
 
-// reachThrough says the same of what follows the group and version.
+// reachThrough says whether what follows the group and version in the path names such a subresource.
 func (p segments) reachThrough() bool {
 	s := p.next()
 	switch s {
@@ -65,7 +65,7 @@ func (p segments) reachThrough() bool {
 	}
 	if s == "namespaces" {
 		inside := p
-		inside.next() // its name
+		inside.next() // the namespace's name
 		if resource := inside.next(); resource != "" && resource != "status" && resource != "finalize" {
 			p = inside
 		}

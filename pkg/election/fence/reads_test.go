@@ -9,7 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/fence"
 )
 
-// Reads pass without leadership; everything else does not, and nothing of it is sent.
+// TestWhatIsARead checks that reads pass without leadership; everything else does not, and nothing of it
+// is sent.
 func TestWhatIsARead(t *testing.T) {
 	const pod = "/api/v1/namespaces/x/pods/p"
 	reads := []string{
@@ -66,7 +67,8 @@ func cut(line string) (method, path string, ok bool) {
 	return "", line, false
 }
 
-// A GET that asks for another protocol may do anything, and so may one whose path is not in URL.Path.
+// TestDisguisedReads checks that a GET counts as a write if it asks for another protocol, or if its path
+// is not in URL.Path: it may do anything.
 func TestDisguisedReads(t *testing.T) {
 	for name, disguise := range map[string]func(*http.Request){
 		"upgrade":       func(r *http.Request) { r.Header.Set("Connection", "Upgrade"); r.Header.Set("Upgrade", "websocket") },

@@ -16,8 +16,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// A write that client-go delays because the server was busy asks the gate again: the term in which it
-// began may be over.
+// TestRetryAsksAgain checks that a write that client-go delays because the server was busy asks the gate
+// again: the term in which it began may be over.
 func TestRetryAsksAgain(t *testing.T) {
 	leading(t, nil, func(t *testing.T, m1 *member, _ *memory.Realm) {
 		w := &wire{answer: func(req *http.Request) (*http.Response, error) {

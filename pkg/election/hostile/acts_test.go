@@ -19,20 +19,20 @@ import (
 // act is something that a stranger with the right to edit does to a lock.
 type act struct {
 	name string
-	// on is when it is tried.
+	// on lists the situations in which the act is tried.
 	on []situation
-	// kinds are the kinds of object it is tried on; both where there are none.
+	// kinds are the kinds of object that the act is tried on; empty means both.
 	kinds []kind
 	do    func(ctx context.Context, tr *trial) error
-	// lasting: it goes on until somebody leads.
+	// lasting: the act goes on until somebody leads.
 	lasting bool
-	// outside says why the guarantee does not cover it; empty where it does.
+	// outside says why the guarantee does not cover the act; empty where it does.
 	outside string
 	// operator is what a person must do before anybody leads again; nil where nobody must.
 	operator func(ctx context.Context, tr *trial) error
 }
 
-// situation is what the lock is in when the act comes.
+// situation is the state of the lock when the act is committed.
 type situation int
 
 const (
@@ -79,7 +79,7 @@ const (
 	nobody    = "gone-0_0badcafe"
 	invalid   = "edge-\xff\xfe_01234567"
 	long      = 1 << 20
-	longNotes = 200 << 10 // what the API server lets annotations have, nearly
+	longNotes = 200 << 10 // nearly as long as the API server lets annotations be
 )
 
 func acts() []act {
@@ -94,7 +94,7 @@ func acts() []act {
 	return all
 }
 
-// annotations are acts on text that should be JSON, and is not what it should be.
+// annotations are acts that replace an annotation's JSON by something else.
 func annotations() []act {
 	list := []act{
 		annotation(codec.HolderAnnotation, "broken JSON", broken, always),
@@ -150,7 +150,7 @@ func annotations() []act {
 	return list
 }
 
-// everySecond is an act that goes on while the validity of a dead holder is waited out.
+// everySecond is an act that is repeated every second while members wait out the lease of a dead holder.
 func everySecond(name string, change func(o object, n int)) act {
 	return act{name: name, on: justDead, lasting: true, do: func(ctx context.Context, tr *trial) error {
 		tick := time.NewTicker(time.Second)
@@ -248,7 +248,7 @@ func identities() []act {
 	}
 }
 
-// foreignFor makes a foreign elector the holder, for so long that an operator must end it.
+// foreignFor makes a foreign elector the holder, for so long that an operator must release the lock.
 func foreignFor(what string, seconds int32) act {
 	return act{
 		name: "holder renamed to a foreign name, for " + what, on: justLed,
@@ -330,10 +330,10 @@ func objects() []act {
 	}
 }
 
-// exists says that somebody was faster to create.
+// exists says whether the error means that somebody else created the object first.
 func exists(err error) bool { return apierrors.IsAlreadyExists(err) }
 
-// refused says whether the API server does not let anybody store that.
+// refused says whether the error means that the API server lets nobody store such an object.
 func refused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }

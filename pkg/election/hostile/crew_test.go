@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The situations wait far more than they compute.
+	// More tests than processors run at once, since they wait far more than they compute.
 	if err := errors.Join(flag.Set("test.parallel", "32"), elector.Quiet()); err != nil {
 		panic(err)
 	}
@@ -38,7 +38,7 @@ const group = "edge"
 
 const lostSession = "session lost; everything stops, and the member comes back under a new identity"
 
-// patience bounds every wait for an event that does come.
+// patience bounds every wait for an event that is sure to come.
 const patience = 2 * time.Minute
 
 // crew is the members that share a set of trials, and all that is seen of them.
@@ -94,7 +94,7 @@ func newCrew(t *testing.T, trials []*trial) *crew {
 	return c
 }
 
-// locked does something that others wait for.
+// locked calls do with the lock held, and then wakes everybody who waits for a change.
 func (c *crew) locked(do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *crew) locked(do func()) {
 	c.changed = make(chan struct{})
 }
 
-// await returns once what cond says, under the lock, is so.
+// await returns once cond holds; cond is called with the lock held.
 func (c *crew) await(ctx context.Context, what string, cond func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %v", patience))
 	defer cancel()
@@ -234,7 +234,7 @@ func (c *crew) awaitSession(name string) error {
 	return c.await(c.t.Context(), "session of "+name, func() bool { return c.live[name].Holder != "" })
 }
 
-// entry is one line of the members' logs.
+// reported finds what the members' logs say of an election between two times.
 func (c *crew) reported(election string, since, until time.Time) (found []observer.LoggedEntry) {
 	for _, e := range c.logs.All() {
 		of, named := e.ContextMap()["election"]
@@ -247,7 +247,7 @@ func (c *crew) reported(election string, since, until time.Time) (found []observ
 }
 
 // wire is a member's connection, which can be cut: then nothing gets through any more, and
-// what is under way is lost. To everybody else its member is as good as killed.
+// requests under way are lost. To everybody else the member seems to have been killed.
 type wire struct {
 	mu  sync.Mutex
 	up  context.Context
@@ -262,7 +262,7 @@ func newWire() *wire {
 
 func (w *wire) wrap(next http.RoundTripper) http.RoundTripper { return &wired{w, next} }
 
-// mend makes it whole again.
+// mend lets everything through again.
 func (w *wire) mend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// only leaves out the acts that it does not match, while one looks at a few.
+// only matches the names of the acts to try; HOSTILE_ACTS limits a run to a few of them.
 var only = regexp.MustCompile(os.Getenv("HOSTILE_ACTS"))
 
 // trialsOf are the trials of one situation.
@@ -41,7 +41,7 @@ func each(t *testing.T, trials []*trial, do func(ctx context.Context, tr *trial)
 	wg.Wait()
 }
 
-// play commits each trial's act and waits until its election is led.
+// play commits the trial's act and waits until its election is led.
 func play(ctx context.Context, tr *trial) error {
 	if err := tr.commit(ctx); err != nil {
 		return err
@@ -68,7 +68,7 @@ func verdict(t *testing.T, title string, trials []*trial) {
 	table.check(t)
 }
 
-// lead starts a member that leads everything, and then the others.
+// lead starts the member m1, which takes the lead in all elections, and then the others.
 func (c *crew) lead(trials []*trial, others ...string) []*member {
 	members := []*member{c.join("m1")}
 	each(c.t, trials, func(ctx context.Context, tr *trial) error { return tr.led(ctx) })
@@ -89,14 +89,14 @@ func (c *crew) lead(trials []*trial, others ...string) []*member {
 	return members
 }
 
-// other is the identity of a member that does not lead.
+// other is the identity of the member m2, which does not lead.
 func (tr *trial) other() string {
 	tr.crew.mu.Lock()
 	defer tr.crew.mu.Unlock()
 	return tr.crew.live["m2"].Holder
 }
 
-// What a stranger makes of a lock that is led.
+// TestActsOnALockThatIsLed tries the acts on locks whose holder leads.
 func TestActsOnALockThatIsLed(t *testing.T) {
 	t.Parallel()
 	trials := trialsOf(led)
@@ -109,7 +109,7 @@ func TestActsOnALockThatIsLed(t *testing.T) {
 	verdict(t, "A lock that is led", trials)
 }
 
-// What a stranger makes of a lock whose holder has just been killed.
+// TestActsOnALockOfTheDead tries the acts on locks whose holder has just been killed.
 func TestActsOnALockOfTheDead(t *testing.T) {
 	t.Parallel()
 	trials := trialsOf(killed)
@@ -127,7 +127,7 @@ func TestActsOnALockOfTheDead(t *testing.T) {
 	verdict(t, "A lock whose holder has just died", trials)
 }
 
-// What a stranger makes of a lock that nobody holds, before the next members come.
+// TestActsOnAFreeLock tries the acts on locks that nobody holds, before the next members start.
 func TestActsOnAFreeLock(t *testing.T) {
 	t.Parallel()
 	trials := trialsOf(free)

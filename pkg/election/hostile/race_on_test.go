@@ -2,6 +2,6 @@
 
 package hostile_test
 
-// oneIn is how many acts there are for each that is tried: the race detector costs too
-// much time for all of them, and they do not differ in what runs beside what.
+// oneIn: one act in so many is tried, since the race detector costs too much time for all of
+// them. All acts run the same code concurrently.
 const oneIn = 6

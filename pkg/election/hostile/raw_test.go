@@ -30,7 +30,7 @@ type raw struct {
 	namespace    string
 }
 
-// object is what is stored, of either kind.
+// object is a stored object of either kind.
 type object struct {
 	lease *coordinationv1.Lease
 	cm    *corev1.ConfigMap
@@ -88,7 +88,7 @@ func (r raw) delete(ctx context.Context, k kind, name string) error {
 	return r.to(k, rest.Interface.Delete).Name(name).Do(ctx).Error()
 }
 
-// edit changes what is stored, however often it changes meanwhile.
+// edit changes the stored object, and tries again when somebody else changed it meanwhile.
 func (r raw) edit(ctx context.Context, k kind, name string, change func(object)) error {
 	for {
 		o, err := r.get(ctx, k, name)
@@ -102,7 +102,7 @@ func (r raw) edit(ctx context.Context, k kind, name string, change func(object))
 	}
 }
 
-// recreated makes of a copy one that can be created.
+// recreated makes a copy of the object that can be created.
 func recreated(o object) object {
 	o = o.copy()
 	m := o.meta()
@@ -118,7 +118,7 @@ func (o object) annotate(key, value string) {
 	m.Annotations[key] = value
 }
 
-// annotateJSON changes the fields of an annotation, which is made if there is none.
+// annotateJSON changes the fields of an annotation, which is added if there is none.
 func (o object) annotateJSON(key string, change func(map[string]any)) {
 	fields := map[string]any{}
 	if s, found := o.meta().Annotations[key]; found {
@@ -134,8 +134,8 @@ func (o object) annotateJSON(key string, change func(map[string]any)) {
 	o.annotate(key, string(text))
 }
 
-// leader changes the field that both kinds have: by its name in the annotation of a
-// ConfigMap, or on a Lease.
+// leader changes one of client-go's fields, which both kinds have: in the annotation of a
+// ConfigMap, or in the spec of a Lease. field is its name in the annotation.
 func (o object) leader(field string, value any) {
 	if o.lease == nil {
 		o.annotateJSON(configmap.LeaderAnnotation, func(m map[string]any) { m[field] = value })

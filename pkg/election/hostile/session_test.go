@@ -76,8 +76,8 @@ func (c *crew) recreate(ctx context.Context, session string, o object) error {
 	return nil
 }
 
-// What a stranger makes of the session of the member that leads, by way of two elections:
-// one in a Lease and one in a ConfigMap.
+// TestActsOnASession tries acts on the session of the member that leads, and records what becomes
+// of two elections: one in a Lease and one in a ConfigMap.
 func TestActsOnASession(t *testing.T) {
 	t.Parallel()
 	var all []*trial

@@ -24,8 +24,8 @@ type table struct {
 
 const columns = "| act | the term | told to stop after | led again after | overlap | reported |\n| --- | --- | --- | --- | --- | --- |\n"
 
-// lines are the rows of the table, those of the two kinds of object in one where the same
-// became of both.
+// lines are the rows of the table. If an act had the same consequences on both kinds of object,
+// they share a row.
 func (tb table) lines() []string {
 	var lines []string
 	for i := 0; i < len(tb.rows); i++ {
@@ -45,10 +45,10 @@ func (tb table) lines() []string {
 	return lines
 }
 
-// same says whether the same became of the same act.
+// same says whether o is the same act, with the same fate of the term.
 func (r result) same(o result) bool { return r.name == o.name && r.holder == o.holder }
 
-// both is a figure for each kind, or one where they are equal.
+// both shows a figure for each kind of object, or one figure if they are equal.
 func both(pair []result, figure func(result) string) string {
 	a, b := figure(pair[0]), figure(pair[len(pair)-1])
 	if a == b {
@@ -72,7 +72,7 @@ func overlap(d time.Duration) string { return cmp.Or(took(d), "0") }
 // writing guards the page.
 var writing sync.Mutex
 
-// check compares the rows with those of the page, or writes them there.
+// check compares the rows with those of docs/hostile-records.md, or with -update writes them there.
 func (tb table) check(t *testing.T) {
 	t.Helper()
 	if t.Failed() {
@@ -118,7 +118,7 @@ func (tb table) check(t *testing.T) {
 	}
 }
 
-// termsOf is what became of the term by the rows of a page, for each act and kind.
+// termsOf reads from the rows of a page, for each act and kind, what became of the term.
 func termsOf(lines []string) map[string]string {
 	terms := map[string]string{}
 	for _, l := range lines {

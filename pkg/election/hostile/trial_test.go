@@ -28,21 +28,21 @@ type trial struct {
 	kind     kind
 	crew     *crew
 	election string
-	// released and earlier are copies of the object: before anybody led, and of the term.
+	// released is a copy of the object from before anybody led, earlier one from the term before the act.
 	released, earlier object
 
 	// Under the crew's lock.
 	spans  []*judge.Span
 	latest lock.Entry
-	// beats counts the renewals that were seen, of the present holder.
+	// beats counts the renewals of the present holder that were seen.
 	beats int
 
 	// spansBy is how many spans there were when all was well again.
 	spansBy int
 	until   time.Time
 
-	// at is when the act was committed (in wall-clock time too), before how many spans
-	// there were by then, and refused what the API server said to it.
+	// at and wall are when the act was committed. before is how many spans there were by then.
+	// refused is the API server's error if it refused the act.
 	at      record.Instant
 	wall    time.Time
 	before  int
@@ -67,7 +67,7 @@ func (tr *trial) seed(ctx context.Context) error {
 	return err
 }
 
-// runner keeps the time of its own work.
+// runner is work that records when it begins and ends.
 func (tr *trial) runner(member string) election.Runner {
 	return election.RunnerFunc(func(ctx context.Context, term election.Term) error {
 		s := &judge.Span{Member: member, Token: term.Token, Begin: tr.crew.clock.Now()}
@@ -105,8 +105,8 @@ func (tr *trial) led(ctx context.Context) error {
 	return tr.crew.await(ctx, tr.String()+": led", func() bool { return len(tr.spans) > tr.before })
 }
 
-// turn lets four acts be committed at a time: what is measured is not how fast the API
-// server takes all of them.
+// turn lets four acts be committed at a time, so that the times measured don't depend on how
+// fast the API server carries all of them out.
 var turn = make(chan struct{}, 4)
 
 // commit does the act.
@@ -177,17 +177,17 @@ func (tr *trial) mended() string {
 // result is what became of an act.
 type result struct {
 	name, kind string
-	// holder is what became of the term that was on.
+	// holder is what became of the term during which the act was committed.
 	holder string
-	// stopped is how long after the act it was told to stop, led how long until the next
-	// term began. Zero where nobody was, and none did.
+	// stopped is how long after the act the term's work was told to stop, led how long after the
+	// act the next term began. Zero if that did not happen.
 	stopped, led, overlap time.Duration
 	reported              string
 	// slow: the term ended because the machine was too busy to renew it.
 	slow bool
 }
 
-// result is called once all members have left.
+// result sums up the trial. Call it once all members have left.
 func (tr *trial) result() (result, error) {
 	res := result{name: tr.act.name, kind: string(tr.kind), holder: "–"}
 	var spans []judge.Span
@@ -251,12 +251,12 @@ func (tr *trial) reports() string {
 
 var random = regexp.MustCompile(`_[0-9a-f]{8}|x{20,}`)
 
-// shown is a detail without what differs from run to run, and short.
+// shown is a log's detail, shortened, and without the parts that differ from run to run.
 func shown(detail string) string {
 	return random.ReplaceAllStringFunc(detail, func(s string) string { return s[:1] + "…" })
 }
 
-// tooLate is the reason of a term that ended for want of a renewal.
+// tooLate is the reason of a term that ended because it was not renewed.
 const tooLate = "not renewed in time"
 
 // alarming says whether a role changed for a reason that nobody wants.

@@ -22,8 +22,8 @@ import (
 
 func now() record.Instant { return clock.Boottime().Now() }
 
-// arena is where a case is played: Leases of a namespace, each one election, watched by
-// the test itself, and the work of all who take part.
+// arena is where a case runs: the Leases of a namespace, each of which is one election and
+// is watched by the test itself, and the work of all parties.
 type arena struct {
 	t       *testing.T
 	cluster *devcluster.Cluster
@@ -31,14 +31,14 @@ type arena struct {
 	space, sessions string
 	locks           []string
 	leases          coordinationv1client.LeaseInterface
-	// overlapping says that the case is one in which two work at once.
+	// overlapping: two work at once in this case, and the judge must see it.
 	overlapping bool
 
 	mu      sync.Mutex
 	changed chan struct{}
 	spans   map[string][]*span
 	seen    map[string][]sight
-	views   map[string]string // who holds the lock, by who looks and the lock
+	views   map[string]string // who holds a lock in a party's view; the key is the party and the lock
 }
 
 // sight is a state of a Lease, and when the test's own watch showed it.
@@ -48,7 +48,7 @@ type sight struct {
 	lease *coordinationv1.Lease
 }
 
-// newArena makes one with n elections. At its end the judge is asked.
+// newArena makes an arena with n elections. At the end of the test the judge gives its verdict.
 func newArena(t *testing.T, n int) *arena {
 	cluster := devcluster.Start(t)
 	a := &arena{
@@ -71,7 +71,7 @@ func newArena(t *testing.T, n int) *arena {
 	}
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		// The server ends a watch whose reader is too slow; nothing is missed by the next one.
+		// The server ends a watch whose reader is too slow; the next watch misses nothing.
 		for at := list.ResourceVersion; ctx.Err() == nil; {
 			w, err := a.leases.Watch(ctx, metav1.ListOptions{ResourceVersion: at})
 			if err != nil {
@@ -110,7 +110,7 @@ func (a *arena) change(f func()) {
 	a.changed = make(chan struct{})
 }
 
-// heard takes in what a worker says.
+// heard records an event that a party reports.
 func (a *arena) heard(who string, e elector.Event) {
 	a.change(func() {
 		switch e.Kind {
@@ -142,8 +142,8 @@ func (a *arena) died(who string, at record.Instant) {
 	})
 }
 
-// each waits until the condition holds for every election. It is asked whenever anything
-// changed, with what is known locked.
+// each waits until cond holds for every election. cond is called whenever anything changed,
+// with the arena locked.
 func (a *arena) each(what string, cond func(lock string) bool) {
 	a.t.Helper()
 	a.until(what, func() (missing string) {
@@ -154,7 +154,7 @@ func (a *arena) each(what string, cond func(lock string) bool) {
 	})
 }
 
-// until waits until no election is missing, as each does.
+// until waits until cond returns no missing election. cond is called as by each.
 func (a *arena) until(what string, cond func() (missing string)) {
 	a.t.Helper()
 	patience := 60 * time.Second
@@ -194,8 +194,8 @@ func (a *arena) story(lock string) string {
 	return b.String()
 }
 
-// last is the last span of an election; nil before the first. Call it in conditions only,
-// or when nobody works any more.
+// last is the last span of an election; nil before the first. The caller has locked the arena,
+// or nobody works any more.
 func (a *arena) last(lock string) *span {
 	spans := a.spans[lock]
 	if len(spans) == 0 {
@@ -221,7 +221,7 @@ func (a *arena) works(p *party) {
 	a.each(p.who+" is at work", func(l string) bool { return a.at(l, p) })
 }
 
-// newest is the last that was seen of a Lease.
+// newest is the last state of a Lease that was seen.
 func (a *arena) newest(lock string) sight {
 	seen := a.seen[lock]
 	return seen[len(seen)-1]
@@ -236,7 +236,7 @@ func (a *arena) claimed(lock string) (sight, bool) {
 	return a.seen[lock][i], true
 }
 
-// foreign is the last renewal of a foreign holder that was seen before the present holder.
+// foreign is the last renewal by a foreign holder that was seen.
 func (a *arena) foreign(lock string) sight {
 	for _, s := range slices.Backward(a.seen[lock]) {
 		if h := holder(s.lease); h != "" && !record.OurForm(h) {
@@ -291,7 +291,7 @@ func (a *arena) took(what string, of func(lock string) time.Duration) {
 	a.t.Logf("%s: n=%d min %v p50 %v max %v", what, len(all), all[0], all[len(all)/2], all[len(all)-1])
 }
 
-// since is how long after the instant the last work began.
+// since returns, for an election, how long after the given instant its last work began.
 func (a *arena) since(at record.Instant) func(string) time.Duration {
 	return func(l string) time.Duration { return a.last(l).from.Sub(at) }
 }
@@ -308,16 +308,16 @@ func (a *arena) notBefore(what string, earliest func(lock string) record.Instant
 	}
 }
 
-// foreignWait is for how long work must not begin after a foreign holder's last renewal.
+// foreignWait is how long after a foreign holder's last renewal our work must not begin.
 func foreignWait() time.Duration { return 2 * max(theirs().LeaseDuration, ours().LeaseDuration) }
 
-// afterForeign is when work of ours may begin: the wait counts from a sight of the last
-// renewal, which is later than the time that is written in it.
+// afterForeign is when work of ours may begin at the earliest. It counts from the time written
+// in the last foreign renewal; members wait from when they saw that renewal, which is later.
 func (a *arena) afterForeign(lock string) record.Instant {
 	return instant(a.foreign(lock).renewed()).Add(foreignWait())
 }
 
-// sees waits until p itself has seen that the other holds every lock.
+// sees waits until p itself has seen that the other party holds every lock.
 func (a *arena) sees(p, other *party) {
 	a.t.Helper()
 	a.each(p.who+" sees "+other.who, func(l string) bool { return strings.HasPrefix(a.views[p.who+" "+l], other.who) })

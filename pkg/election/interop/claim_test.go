@@ -23,11 +23,11 @@ import (
 // again lets an elector stand again after it lost.
 func again(o *elector.Options) { o.Again = true }
 
-// outranks makes a member one of the preferred revision, which no elector of client-go is.
+// outranks gives a member the preferred revision; electors of client-go have none, so it outranks them.
 func outranks(e *entry) { e.Prefer = e.Revision }
 
-// A living holder that is outranked. We claim, wait, and start; it had
-// stopped by then.
+// TestClaim checks that a member of ours that outranks a living elector of client-go claims the
+// lock, waits, and starts work only after the elector has stopped.
 func TestClaim(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, count(30))
@@ -53,12 +53,13 @@ func TestClaim(t *testing.T) {
 	a.took("45: we leave, what was outranked leads", a.since(at))
 }
 
-// statedWait is what the configuration makes of stated timings.
+// statedWait is how long we wait if the configuration states the electors' timings.
 func statedWait() time.Duration {
 	return config.ForeignTimings{RenewDeadline: theirs().RenewDeadline, RetryPeriod: theirs().RetryPeriod}.Wait()
 }
 
-// The same with the foreign timings stated, which makes the wait shorter.
+// TestClaimWithStatedTimings checks the same with a configuration that states the electors' timings,
+// which makes the wait shorter.
 func TestClaimWithStatedTimings(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, count(30))
@@ -76,8 +77,8 @@ func TestClaimWithStatedTimings(t *testing.T) {
 	})
 }
 
-// What comes of a claim that is waited out for too short a time: the elector is still at work. It shows
-// that the cases above would see it.
+// TestClaimWithoutWaitOverlaps checks that our work overlaps with the elector's if we wait too briefly after
+// a claim. So the cases above would notice such an overlap.
 func TestClaimWithoutWaitOverlaps(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, count(5))
@@ -86,7 +87,7 @@ func TestClaimWithoutWaitOverlaps(t *testing.T) {
 	a.works(theirs)
 	a.member("primacy", nil, func(e *entry) {
 		outranks(e)
-		e.Foreign.Wait = record.LeastForeignWait // shorter than theirs
+		e.Foreign.Wait = record.LeastForeignWait // shorter than the electors' timings need
 	})
 	a.each("both have worked", func(l string) bool {
 		return len(a.spans[l]) == 2 && a.spans[l][0].till != 0
@@ -96,7 +97,8 @@ func TestClaimWithoutWaitOverlaps(t *testing.T) {
 	})
 }
 
-// Whatever happens to the claimer, the wait is kept by whoever follows.
+// TestClaimIsInherited checks that, whatever happens to the claimer, the member that follows it
+// waits for as long as the claimer would have.
 func TestClaimIsInherited(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -118,7 +120,7 @@ func TestClaimIsInherited(t *testing.T) {
 			a.sees(second, first)
 			tt.happens(first)
 			a.works(second)
-			if tt.location == record.Local { // else the first one waits itself, from the elector's last renewal
+			if tt.location == record.Local { // else the first claimer waits itself, from the elector's last renewal
 				a.notBefore("the first claim is waited out", func(l string) record.Instant {
 					claimed, _ := a.claimed(l)
 					return instant(claimed.lease.Spec.AcquireTime.Time).Add(foreignWait())
@@ -134,10 +136,9 @@ func TestClaimIsInherited(t *testing.T) {
 	}
 }
 
-// keptClaim fails the case where a claim changed on its way, or a lock that was claimed
-// was anybody else's before work of ours began. It is not asked about locks which the
-// elector blanked itself when it gave up without having seen the claim, and took as it
-// stood again: nobody worked then.
+// keptClaim fails the case if a claim changed before work of ours began, or if anybody else
+// got a lock that we had claimed. It excuses two ways in which the elector can get it, since
+// nobody works meanwhile: see lostClaim.
 func (a *arena) keptClaim() {
 	a.t.Helper()
 	for _, l := range a.locks {
@@ -151,7 +152,7 @@ func (a *arena) keptClaim() {
 	}
 }
 
-// lostClaim is what happened to a claim that should not, and what excuses it, if anything.
+// lostClaim returns what went wrong with a claim, and what excuses that, if anything.
 func (a *arena) lostClaim(l string) (wrong []string, excuse string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -167,7 +168,7 @@ func (a *arena) lostClaim(l string) (wrong []string, excuse string) {
 		case s.at < claimed.at || s.at > began:
 		case h != "" && !record.OurForm(h):
 			complain("%q took the lock from the claimer", h)
-			// A release of ours says in our annotation, too, that nobody holds the lock.
+			// If we had released the lock, our annotation would name no holder either.
 			before := a.seen[l][i-1]
 			switch {
 			case holder(before.lease) != "":
@@ -186,15 +187,15 @@ func (a *arena) lostClaim(l string) (wrong []string, excuse string) {
 	return wrong, excuse
 }
 
-// A claimer that leaves where two electors of client-go are: the one that follows must not
-// lead before the one that was claimed from has stopped.
+// TestClaimerLeavesTwoElectors checks that, after our claimer has left, a second elector of client-go
+// does not lead before the first, from which we claimed the lock, has stopped.
 func TestClaimerLeavesTwoElectors(t *testing.T) {
 	for name, end := range map[string]func(*party){"leaves": (*party).leave, "is killed": (*party).kill} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newArena(t, count(10))
 			first := a.elector("client-go-1", func(o *elector.Options) {
-				if !long { // longer than what we write
+				if !long { // longer than the duration that we write
 					o.LeaseDuration, o.RenewDeadline = 3*ours().LeaseDuration, 2*ours().LeaseDuration
 				}
 			})
@@ -212,12 +213,12 @@ func TestClaimerLeavesTwoElectors(t *testing.T) {
 	}
 }
 
-// Blanked by hand in the middle of the wait, again and again: written
-// again, wait kept.
+// TestClaimIsBlanked checks that a member writes its claim again and keeps to its wait if somebody blanks
+// the claim by hand during the wait, again and again.
 func TestClaimIsBlanked(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, count(5))
-	theirs := a.elector("client-go", nil) // it does not stand again, or it would take what is blank
+	theirs := a.elector("client-go", nil) // must not stand again: it would take the blanked lock
 	a.works(theirs)
 	we := a.member("primacy", nil, outranks)
 	a.each("claimed and stopped", func(l string) bool {
@@ -244,7 +245,7 @@ func TestClaimIsBlanked(t *testing.T) {
 	a.keptClaim()
 }
 
-// edit changes a Lease by hand, as anybody may who has the permission.
+// edit changes a Lease as somebody with the permission could by hand.
 func (a *arena) edit(lock string, change func(*coordinationv1.Lease)) {
 	a.t.Helper()
 	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -260,15 +261,15 @@ func (a *arena) edit(lock string, change func(*coordinationv1.Lease)) {
 	}
 }
 
-// blank is what a release of client-go makes of a Lease.
+// blank changes a Lease as a release by client-go does.
 func blank(l *coordinationv1.Lease) {
 	at := metav1.NewMicroTime(time.Now())
 	l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = new(""), new(int32(1))
 	l.Spec.AcquireTime, l.Spec.RenewTime = &at, &at
 }
 
-// It is cancelled in the very moment in which we claim. From client-go
-// 0.34 on it then blanks our record, and works no more; our lock survives each time.
+// TestCancelledWhileWeClaim checks that we keep the lock if an elector is cancelled in the very
+// moment in which we claim it. From client-go 0.34 on the elector then blanks our record, and stops.
 func TestCancelledWhileWeClaim(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, count(60))
@@ -316,8 +317,8 @@ func TestCancelledWhileWeClaim(t *testing.T) {
 	a.each("ours", func(l string) bool { return record.OurForm(holder(a.newest(l).lease)) })
 }
 
-// moment is a wire that cancels an elector when a member claims its lock: that is the
-// first update of it that passes.
+// moment is a wire that cancels an elector when a member claims the elector's lock: the claim
+// is the first update of the lock that passes.
 type moment struct {
 	next   http.RoundTripper
 	mu     sync.Mutex
@@ -329,7 +330,7 @@ type around struct {
 	when   time.Duration // before the claim is sent, or if negative after it was answered
 }
 
-// when spreads the moments over those around the claim.
+// when spreads the moments of cancellation over the time just before and after the claim.
 func when(i int) time.Duration {
 	return []time.Duration{0, -1, -2, 1, -4, -6, -8, 4, -16, 8}[i%10] * time.Millisecond
 }
@@ -375,7 +376,7 @@ func (m *moment) cancel(lock string) {
 	it.cancel()
 }
 
-// wait lets the stated time of a schedule pass.
+// wait lets d pass, or returns when ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -385,8 +386,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// The lock is taken from under us. We stop at first sight, for that reason
-// and not for want of a renewal, and come back once the thief has been waited out.
+// TestStolen checks that a member whose lock somebody steals stops as soon as it sees the theft, with
+// the reason lost and not for lack of a renewal, and leads again once it has waited out the thief.
 func TestStolen(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, count(10))

@@ -9,8 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// It is killed; we lead after its recorded duration and the claim's wait,
-// not before.
+// TestTheyAreKilled checks that after an elector was killed we lead once its recorded duration and
+// the wait of our claim are over, not before.
 func TestTheyAreKilled(t *testing.T) {
 	t.Parallel()
 	theyAreKilled(newArena(t, count(30)), "", nil)
@@ -41,7 +41,7 @@ func theyAreKilled(a *arena, program string, bend func(*elector.Options)) {
 	}
 }
 
-// We are killed; it leads after our duration.
+// TestWeAreKilled checks that after our member was killed the elector leads, and measures how soon.
 func TestWeAreKilled(t *testing.T) {
 	t.Parallel()
 	weAreKilled(newArena(t, count(30)), "", nil)
@@ -62,9 +62,9 @@ func weAreKilled(a *arena, program string, bend func(*elector.Options)) {
 // immediate lets a member take a lock that nobody ever held.
 func immediate(e *entry) { e.Bootstrap = machine.BootstrapImmediate }
 
-// We are cut off; we have stopped when it leads, even if our work takes
-// all of its grace. It does not see what changes within one second,
-// so the cut comes where renewals are closest: after the first one of a term.
+// TestWeAreCutOff checks that a member of ours that is cut off has stopped when the elector begins to
+// lead, even if our work takes all of its grace. An elector does not see renewals within the same second,
+// so we cut where two renewals are closest: after the first renewal of a term.
 func TestWeAreCutOff(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, count(20))

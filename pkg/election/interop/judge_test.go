@@ -21,7 +21,7 @@ type span struct {
 
 func (s *span) String() string { return fmt.Sprintf("%s (term %d)", s.who, s.token) }
 
-// judge tells what is wrong with the spans of one election: two that share a moment, and
+// judge returns what is wrong with the spans of one election: spans that overlap, and
 // tokens that do not rise.
 func judge(spans []*span) (overlaps []time.Duration, wrong []string) {
 	byBegin := slices.SortedFunc(slices.Values(spans), func(a, b *span) int { return cmp.Compare(a.from, b.from) })
@@ -47,7 +47,7 @@ func judge(spans []*span) (overlaps []time.Duration, wrong []string) {
 	return overlaps, wrong
 }
 
-// TestJudgeBites plants what the judge is there to find.
+// TestJudgeBites checks that the judge finds planted overlaps and planted tokens that do not rise.
 func TestJudgeBites(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The first argument of the test's binary where it is a member of a test.
+// The first argument of the test's binary when it runs as a party of a test.
 const (
 	roleElector = "as-elector"
 	roleMember  = "as-member"
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	flag.Parse()
-	// The cases wait far more than they compute.
+	// More cases than processors run at once, since they wait far more than they compute.
 	if err := errors.Join(flag.Set("test.parallel", "6"), elector.Quiet()); err != nil {
 		exit(err)
 	}

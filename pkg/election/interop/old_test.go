@@ -7,8 +7,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/interop/elector"
 )
 
-// Planned handovers and deaths with client-go 0.26, and what comes of one that is less patient
-// than we: it goes by its own duration and not by the one that we wrote.
+// TestClientGo026 repeats planned handovers and deaths with client-go 0.26. It also shows that work
+// overlaps if such an elector's lease is shorter than ours: the elector waits for its own duration
+// and not for the one that we wrote.
 func TestClientGo026(t *testing.T) {
 	program := buildOld(t)
 	patient := func(o *elector.Options) { o.LeaseDuration = max(o.LeaseDuration, ours().LeaseDuration) }

@@ -23,26 +23,26 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/static"
 )
 
-// party is whoever takes part in the elections of an arena.
+// party is an elector of client-go or a member of ours that takes part in the elections of an arena.
 type party struct {
 	a    *arena
 	who  string
 	stop func()
-	// done is closed once it is gone, with all its work.
+	// done is closed once the party is gone, with all its work.
 	done chan struct{}
-	// process is nil for one in the test's own process.
+	// process is nil for a party in the test's own process.
 	process *os.Process
 }
 
-// leave makes it leave in good order.
+// leave makes the party leave in good order, and returns when it has.
 func (p *party) leave() {
 	p.stop()
 	<-p.done
 }
 
-// kill ends its process.
+// kill kills the party's process, and returns when it has ended.
 func (p *party) kill() {
-	_ = p.process.Kill() // the only error is that it has ended, which done tells
+	_ = p.process.Kill() // fails only if the process has ended, which done shows
 	<-p.done
 }
 
@@ -90,14 +90,14 @@ func (a *arena) outside(who string, options any, program string, args ...string)
 			}
 			a.heard(who, e)
 		}
-		_ = cmd.Wait() // a killed process has no good end
+		_ = cmd.Wait() // a killed process always ends with an error
 		a.died(who, now())
 	}()
 	a.t.Cleanup(p.leave)
 	return p
 }
 
-// elector adds a real one of client-go to all elections.
+// elector adds a real elector of client-go to all elections.
 func (a *arena) elector(who string, bend func(*elector.Options)) *party {
 	o := a.options(who, bend)
 	return a.inside(who, func(ctx context.Context, say func(elector.Event)) error {
@@ -105,8 +105,8 @@ func (a *arena) elector(who string, bend func(*elector.Options)) *party {
 	})
 }
 
-// electorProcess is elector in a process of its own; an empty program means the same
-// client-go as in this one.
+// electorProcess is elector in a process of its own; an empty program means the client-go that this
+// test is built with.
 func (a *arena) electorProcess(who, program string, bend func(*elector.Options)) *party {
 	a.t.Helper()
 	if program == "" {
@@ -124,7 +124,7 @@ func (a *arena) options(who string, bend func(*elector.Options)) elector.Options
 	return o
 }
 
-// entry is how a member of ours enters.
+// entry is the configuration of a member of ours.
 type entry struct {
 	Host             string
 	Space, Sessions  string
@@ -138,7 +138,8 @@ type entry struct {
 	Slow bool
 }
 
-// member adds one of ours to all elections. Wrapped connections may break.
+// member adds a member of ours to all elections. If w is not nil, it stands between the member and the API
+// server.
 func (a *arena) member(who string, w wire, bend func(*entry)) *party {
 	o := a.entry(who, bend)
 	return a.inside(who, func(ctx context.Context, say func(elector.Event)) error {
@@ -150,7 +151,7 @@ func (a *arena) member(who string, w wire, bend func(*entry)) *party {
 			if !o.Slow {
 				a.t.Errorf("%s: %v", who, err)
 			}
-			a.died(who, now()) // as its process would
+			a.died(who, now()) // as its process would die
 		}, say)
 	})
 }
@@ -227,13 +228,13 @@ func work(o entry, say func(elector.Event)) election.Runner {
 	})
 }
 
-// wire is what stands between a member and the API server.
+// wire wraps a member's connection to the API server.
 type wire interface {
 	wrap(http.RoundTripper) http.RoundTripper
 }
 
-// cuttable is a wire that can be cut: then nothing passes any more, and what was under
-// way breaks off.
+// cuttable is a wire that can be cut: then nothing passes any more, and requests under way
+// break off.
 type cuttable struct {
 	next http.RoundTripper
 	ctx  context.Context
@@ -269,7 +270,7 @@ func (c *cuttable) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// tied is a body whose end lets go of what it needed.
+// tied is a response body that releases its request's context when it is closed.
 type tied struct {
 	io.ReadCloser
 	release func()
@@ -280,8 +281,8 @@ func (b *tied) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// buildOld builds the program of client-go 0.26. Call it before t.Parallel, so that it
-// does not slow down what is timed.
+// buildOld builds the program of client-go 0.26. Call it before t.Parallel, so that the build
+// does not slow down other tests' timings.
 func buildOld(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "clientgo026")

@@ -6,8 +6,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/interop/elector"
 )
 
-// It leads, we follow; it leaves, we lead; it follows, we leave, it
-// leads.
+// TestPlanned checks planned handovers: an elector leaves and our member follows it; then our
+// member leaves and an elector follows it.
 func TestPlanned(t *testing.T) {
 	t.Parallel()
 	planned(newArena(t, count(30)), "", nil)

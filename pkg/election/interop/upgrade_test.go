@@ -18,8 +18,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// Members of an earlier commit and of today in one group: rolling upgrades and the way back,
-// one member after the other, and a member that is killed while both live side by side.
+// TestUpgrade checks groups with members of an earlier commit and of today: rolling upgrades and
+// the way back, one member after the other, and a member that is killed while both versions run.
 func TestUpgrade(t *testing.T) {
 	before, today := buildVersions(t)
 	for _, tt := range []struct {
@@ -57,7 +57,7 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// choice is which of several members is restarted next.
+// choice chooses which of several members is restarted next.
 type choice func(g *group, of []*whole) *whole
 
 // busiest is the member that is at work in most elections.
@@ -70,8 +70,8 @@ func idlest(g *group, of []*whole) *whole {
 	return slices.MinFunc(of, func(a, b *whole) int { return cmp.Compare(g.load(a), g.load(b)) })
 }
 
-// roll replaces all members, one after the other, by members of another version. Before the last one,
-// both versions live side by side for a while if tests may take long.
+// roll replaces all members, one after the other, by members of another version. If tests may take long,
+// both versions run together for a while before the last member is replaced.
 func (g *group) roll(to version, next choice, how syscall.Signal) {
 	g.t.Helper()
 	for {
@@ -105,8 +105,8 @@ func (g *group) living() (found []*whole) {
 	return found
 }
 
-// canary upgrades by a revision of its own: two members of each, and rollouts that members of
-// either version drive, there and back.
+// canary upgrades by a rollout: the new version has a revision of its own, each revision has two
+// members, and members of either version drive rollouts, there and back.
 func canary(t *testing.T, before, today version) {
 	g := newGroup(t, before, all)
 	client, err := coreclient.NewForConfig(g.cluster.Config)
@@ -149,7 +149,7 @@ func (g *group) rollout(maps coreclient.ConfigMapInterface, by version, from, to
 			return ""
 		})
 	}
-	// Without checks: a busy machine is no fault of the canary's.
+	// The rollout has no checks: on a busy machine they might fail through no fault of the canary's.
 	g.run(by, "steps: [{setWeight: 25}, {pause: {}}, {setWeight: 100}]\nchecks: [none]\n", "start", "--canary", to[0].revision, "--steps", "-", "--yes")
 	led(len(g.locks) / 4)
 	g.gaps(fmt.Sprintf("rollout from %s to %s, a quarter", from[0].version.name, to[0].version.name), begun)
@@ -177,7 +177,7 @@ func (g *group) completed(maps coreclient.ConfigMapInterface) {
 	}
 	defer w.Stop()
 	said := ""
-	for e := range w.ResultChan() { // the first is what is stored now
+	for e := range w.ResultChan() { // the first event shows what is stored now
 		if m, ok := e.Object.(*corev1.ConfigMap); ok {
 			if said = m.Data[rollout.KeyStatus]; strings.Contains(said, "phase: "+string(rollout.Complete)+"\n") {
 				return
@@ -187,7 +187,7 @@ func (g *group) completed(maps coreclient.ConfigMapInterface) {
 	g.t.Fatalf("the rollout does not complete: %s", said)
 }
 
-// run runs a command about rollouts, with something to read.
+// run runs a command about rollouts, with the given standard input.
 func (g *group) run(v version, stdin string, args ...string) {
 	g.t.Helper()
 	args = append(append([]string{"rollout"}, args...), "--kubeconfig", g.cluster.Kubeconfig, "--namespace", g.space, "--group", "edge", "--config", g.config)
@@ -198,7 +198,8 @@ func (g *group) run(v version, stdin string, args ...string) {
 	}
 }
 
-// apart has two members without a common lock work at once: the judge must see that.
+// apart lets two members in different namespaces, which share no lock, work at once: the judge must see
+// that.
 func apart(t *testing.T, before, today version) {
 	g := newGroup(t, before, 1)
 	g.overlapping = true

@@ -21,14 +21,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// An earlier state of this repository, whose members live beside those of today.
+// earlier is the commit of an earlier state of this repository; members of it run together with today's.
 const earlier = "8ba61fa6bbdad56a65224c1201fb75fc7951d96d"
 
 // version is a state of this repository, with its program.
 type version struct{ name, program string }
 
 // buildVersions builds the program of the earlier commit and that of today. Call it before
-// t.Parallel, so that it does not slow down what is timed.
+// t.Parallel, so that the build does not slow down other tests' timings.
 func buildVersions(t *testing.T) (before, today version) {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
@@ -42,7 +42,7 @@ func buildVersions(t *testing.T) (before, today version) {
 		}
 		t.Fatalf("commit %s is not in the history of this repository", earlier)
 	}
-	// The same folder each time: then the go command knows what it has built.
+	// Use the same folder each time, so that the go command's build cache applies.
 	source := filepath.Join(root, ".cache", "interop", earlier)
 	if _, err := os.Stat(source); errors.Is(err, os.ErrNotExist) {
 		extract(t, root, source)
@@ -95,14 +95,14 @@ func extract(t *testing.T, root, folder string) {
 	}
 }
 
-// kind is how an election of these cases is configured, and how many there are.
+// kind is how some elections of these cases are configured, and how many of them there are.
 type kind struct {
 	name, text string
 	n          int
 	exec       bool
 }
 
-// all is as many as there are of any kind.
+// all is the number of elections of the most numerous kind.
 const all = 8
 
 var kinds = []kind{
@@ -126,8 +126,8 @@ type group struct {
 	warned           map[string]int
 }
 
-// newGroup makes one with elections of all kinds, of each as many as kinds says, but most at the most.
-// Their exec runners run the program of worker.
+// newGroup makes a group with elections of all kinds: of each kind as many as kinds says, but no more than
+// most. Exec runners run the program of worker.
 func newGroup(t *testing.T, worker version, most int) *group {
 	g := &group{arena: newArena(t, 0), logs: t.ArtifactDir(), warned: map[string]int{}}
 	dir, err := os.MkdirTemp("", "primacy") // the name of a socket must be short
@@ -150,7 +150,7 @@ func newGroup(t *testing.T, worker version, most int) *group {
 			if k.text != "" {
 				fmt.Fprintf(&y, "  %s\n", k.text)
 			}
-			if k.name == "range" && !long { // a lock is kept until its range is over
+			if k.name == "range" && !long { // a leaving member keeps the lock until its range is over
 				fmt.Fprintf(&y, "  timing: {leaseDuration: 3s, renewInterval: 600ms, stopGrace: 1s}\n")
 			}
 			runner := "func: {kind: work}"
@@ -213,7 +213,7 @@ func (g *group) listen(l net.Listener) {
 	}
 }
 
-// host is that of the member whose work it is.
+// host is the host of the member whose work the span is.
 func (s *span) host() string {
 	_, identity, _ := strings.Cut(s.who, " ")
 	return record.HostOf(identity)
@@ -226,10 +226,10 @@ type whole struct {
 	version        version
 	process        *exec.Cmd
 	log            string
-	// known are the identities of its host from before it began.
+	// known are the identities that the member's host had before the member started.
 	known map[string]bool
 	ended chan struct{}
-	// killed says that it did not end of its own accord.
+	// killed: the test killed the member with SIGKILL.
 	killed bool
 	status error
 }
@@ -335,7 +335,7 @@ func (m *whole) read() {
 		var line struct{ Level, Logger, Msg, Detail, Error string }
 		switch err := json.Unmarshal(lines.Bytes(), &line); {
 		case err == nil && line.Level == "info":
-		case err != nil || line.Level != "warn" && line.Logger != "client-go": // that has errors where a request takes long
+		case err != nil || line.Level != "warn" && line.Logger != "client-go": // client-go logs errors if a request takes long
 			m.g.t.Errorf("%v says: %s", m, lines.Text())
 		default:
 			m.g.warned[fmt.Sprintf("%v says %s %s %s", m, line.Msg, line.Detail, line.Error)]++
@@ -382,7 +382,7 @@ func (g *group) led() {
 	})
 }
 
-// live waits until each member has renewed its session for so much longer.
+// live waits until each member's session was renewed at least the given time from now.
 func (g *group) live(more time.Duration, members ...*whole) {
 	g.t.Helper()
 	since := time.Now()

@@ -71,7 +71,7 @@ type Event struct {
 	Err error
 }
 
-// EventKind tells what an Event is about.
+// EventKind says what an Event reports.
 type EventKind int
 
 const (
@@ -79,7 +79,7 @@ const (
 	Changed EventKind = iota + 1
 	// Listing: a consistent list is about to be requested.
 	Listing
-	// Listed: the answer. List replaces all that was known; what it lacks is absent.
+	// Listed: the list has come. It replaces all that was known; an object that it lacks is absent.
 	Listed
 	// Resumed: a stream is open and will show every change from here on.
 	Resumed
@@ -118,7 +118,7 @@ var (
 	ErrVanished = errors.New("object has vanished")
 	// ErrDenied: not permitted, or the realm does not exist (rejected).
 	ErrDenied = errors.New("denied")
-	// ErrInvalid: the store refuses such a record (rejected).
+	// ErrInvalid: the store refuses the record (rejected).
 	ErrInvalid = errors.New("invalid")
 	// ErrThrottled: the store asks to come back later (rejected). See ThrottledError.
 	ErrThrottled = errors.New("throttled")

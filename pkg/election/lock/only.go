@@ -2,7 +2,8 @@ package lock
 
 import "slices"
 
-// Only delivers events about the names. It turns changes of other objects into Progressed.
+// Only wraps deliver: it passes on events of the named objects, and turns changes of other objects into
+// Progressed.
 func Only(names []string, deliver func(Event)) func(Event) {
 	wanted := make(map[string]bool, len(names))
 	for _, name := range names {

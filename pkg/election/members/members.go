@@ -1,6 +1,6 @@
-// Package members tells from the sessions of a group which members live, which one leads, and
-// which members lost terms that they did not give up. It is for programs that observe elections
-// without taking part; members themselves know more.
+// Package members works out, from the sessions of a group, which members live, which one leads, and which
+// members lost terms that they did not give up. It is for programs that observe elections without taking
+// part; members themselves know more.
 package members
 
 import (
@@ -24,8 +24,8 @@ func New(group string, timing record.Timing) *Directory {
 	return &Directory{session.NewDirectory(group, timing)}
 }
 
-// Observe notes what the watch showed at that instant. It returns false if the entry is no session of
-// the group.
+// Observe notes what the watch showed at the given instant. It returns false if the entry is no session
+// of the group.
 func (d *Directory) Observe(at record.Instant, entry lock.Entry) bool {
 	if !d.sessions.Owns(entry.Name) {
 		return false
@@ -34,7 +34,7 @@ func (d *Directory) Observe(at record.Instant, entry lock.Entry) bool {
 	return true
 }
 
-// Living returns the members that live at that instant.
+// Living returns the members that live at the given instant.
 func (d *Directory) Living(at record.Instant) Living {
 	view, changes := d.sessions.View(at, "")
 	l := Living{Changes: changes, sessions: view.Sessions}
@@ -44,8 +44,8 @@ func (d *Directory) Living(at record.Instant) Living {
 	return l
 }
 
-// Lost returns the times at which members of the revision lost a lock that they did not give up, by
-// the lock's history. The earliest comes first.
+// Lost returns the times at which, according to a lock's history, members of the revision lost the lock
+// without giving it up. The earliest comes first.
 func (d *Directory) Lost(history []record.Entry, revision string) (lost []time.Time) {
 	for _, l := range machine.Losses(history) {
 		if d.sessions.MemberRevision(l.Who) == revision && !(l.Orphaned && d.sessions.Left(l.Who)) {
@@ -58,13 +58,14 @@ func (d *Directory) Lost(history []record.Entry, revision string) (lost []time.T
 // Living are the members of a group that live.
 type Living struct {
 	Members []record.Member
-	// Changes is when the list changes by time alone, if the watch shows nothing more; zero for never.
+	// Changes is when the list changes merely because time passes, if the watch shows nothing more; zero for
+	// never.
 	Changes record.Instant
 
 	sessions map[string]machine.Session
 }
 
-// Member returns the member with that identity; nil if it does not live.
+// Member returns the member with the given identity; nil if it does not live.
 func (l Living) Member(identity string) *record.Member {
 	for i := range l.Members {
 		if l.Members[i].Identity == identity {
@@ -74,7 +75,7 @@ func (l Living) Member(identity string) *record.Member {
 	return nil
 }
 
-// Lead says whether one of them holds the lock, and is at work.
+// Lead says whether a living member holds the lock, and is at work.
 func (l Living) Lead(entry lock.Entry) bool {
 	r := entry.Record
 	if r == nil || r.Holder == "" || !r.Bound() || r.Claim != nil {

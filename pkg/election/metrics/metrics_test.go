@@ -40,7 +40,8 @@ func scrape(t *testing.T, r prometheus.Gatherer) string {
 	return b.String()
 }
 
-// Every metric is true at the time of the scrape, even if nothing has happened since the last one.
+// TestTrueAtEveryMoment checks that every metric is true at the time of the scrape, even if nothing has
+// happened since the last one.
 func TestTrueAtEveryMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := bubble{time.Now()}

@@ -13,7 +13,7 @@ type Features struct {
 	Timing, Session Timing
 }
 
-// Clash is a feature that another one rules out.
+// Clash is a feature that another feature rules out.
 type Clash struct {
 	// Field is where the feature is set, as a configuration calls it: FieldRange or FieldOutage.
 	Field string

@@ -8,7 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Clashes names each feature that another one rules out, with its field, and no others.
+// TestFeatures checks that Clashes names each feature that another one rules out, with its field, and no
+// others.
 func TestFeatures(t *testing.T) {
 	shared := record.Timing{LeaseDuration: 15 * time.Second, RenewInterval: 5 * time.Second}
 	longer := shared

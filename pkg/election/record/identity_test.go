@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The expression defines the form. A difference would make a stranger count as one of our members, or a
-// member as a foreign elector.
+// TestOurFormIsThatOfTheExpression compares OurForm with the expression that defines the form. A
+// difference would make a stranger count as one of our members, or a member as a foreign elector.
 func TestOurFormIsThatOfTheExpression(t *testing.T) {
 	form := regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?_[0-9a-f]{8}$`)
 	const some = "aFg9-._\nZé"

@@ -134,52 +134,52 @@ type Member struct {
 	// Fallen counts the earlier sessions of the same Pod or host that their owners did not
 	// end; zero again after the member has lived twice its probation.
 	Fallen int
-	// Standing lists elections in which the member's runners failed lately, or are not ready
-	// for a term. EveryElection alone stands for too many to list.
+	// Standing lists elections in which the member's runners failed lately, or are not ready for a term.
+	// EveryElection alone means more elections than fit into the list.
 	Standing []string
-	// Open lists elections in which the member has a term that fails open once its renewals no
-	// longer come through. While this session lives such a lock is not free, however old its
-	// renewal is. EveryElection alone stands for too many to list.
+	// Open lists elections in which the member has a term that fails open once its renewals no longer come
+	// through. While this session lives the lock of such an election is not free, however old its renewal
+	// is. EveryElection alone means more elections than fit into the list.
 	Open []string
 	// Disowned are the locks of which the member could write neither a release nor a take
 	// (rule disowned-for-good).
 	Disowned []Disowned
 }
 
-// Disowned says that a member's writes to a lock, up to a beat, make nobody its holder.
+// Disowned says that a member's writes to a lock, up to a beat, make nobody the lock's holder.
 type Disowned struct {
-	// Lock is the uid of the lock's object: unlike a name, it means one object of one kind.
+	// Lock is the uid of the lock's object: unlike a name, it identifies one object of one kind.
 	Lock string
-	// Beat is that of the last write that the member sent there.
+	// Beat is the beat of the last write that the member sent to the lock.
 	Beat uint64
 }
 
-// HasDisowned says whether the member disowned what it wrote to the lock of that uid with that
-// beat. A member that publishes this never holds the lock by such a write again.
+// HasDisowned says whether the member disowned its write with the given beat to the lock with the given
+// uid. A member that publishes this never holds the lock by that write again.
 func (m *Member) HasDisowned(lock string, beat uint64) bool {
 	return m != nil && Disowns(m.Disowned, lock, beat)
 }
 
-// Disowns says whether the list names the lock of that uid with that beat or a later one.
+// Disowns says whether the list names the lock with the given uid, with the given beat or a later one.
 func Disowns(list []Disowned, lock string, beat uint64) bool {
 	return slices.ContainsFunc(list, func(d Disowned) bool { return d.Lock == lock && beat <= d.Beat })
 }
 
-// Protocol says what members of this version understand of other sessions: 1 means disowned
-// locks. Earlier versions publish none.
+// Protocol says what members of this version understand of other sessions: 1 means that they understand
+// disowned locks. Earlier versions publish none.
 const Protocol = 1
 
-// EveryElection, in a list of a Member, stands for more elections than it can list. No election
-// has that name.
+// EveryElection, in a list of a Member, means more elections than fit into the list. No election has that
+// name.
 const EveryElection = "*"
 
 // StandsForNone says whether the member is in good standing for no election at all.
 func (m Member) StandsForNone() bool { return len(m.Standing) == 1 && m.Standing[0] == EveryElection }
 
 // Setup is the part of a configuration that should be equal in all members of a group, as far
-// as others can see it. A member of an earlier version publishes none of it: it is unknown.
+// as others can see it. A member of an earlier version publishes none: its Setup is unknown.
 type Setup struct {
-	// Version is that of the member's program.
+	// Version is the version of the member's program.
 	Version string
 	// Protocol says what the member understands of other sessions. Members of this version publish
 	// the constant Protocol.
@@ -193,7 +193,7 @@ type Setup struct {
 	Rules, Timings string
 }
 
-// Drift is DriftPPM as it stands in a Timing.
+// Drift is DriftPPM as a fraction, as in a Timing.
 func (s Setup) Drift() float64 { return float64(s.DriftPPM) / 1e6 }
 
 // Longest is LongestLease as a duration.

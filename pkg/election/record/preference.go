@@ -1,6 +1,6 @@
 package record
 
-// Digest stands for the preference in a member's session.
+// Digest identifies the preference in a member's session.
 func (p Preferred) Digest() string { return p.String() }
 
 // For returns the preference for an election: the same for each.

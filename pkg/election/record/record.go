@@ -7,8 +7,8 @@ import "time"
 // Zero means no term.
 type Token uint64
 
-// MaxToken and MaxTransitions are the highest numbers that a record may carry. Only a
-// stranger's edit comes near them; a count that would pass them starts anew.
+// MaxToken and MaxTransitions are the highest numbers that a record may carry. Only a stranger's edit
+// comes near them; a count that would exceed its maximum starts anew.
 const (
 	MaxToken       = 1 << 62
 	MaxTransitions = 1 << 30
@@ -50,8 +50,8 @@ type Record struct {
 	// Duration is the plain duration field, in whole seconds. A stranger may edit it:
 	// rules look at Mark.Duration instead.
 	Duration time.Duration
-	// Acquired and Renewed are wall-clock times for people and for other electors, and what
-	// ranges are made of. Nobody's validity depends on them. Zero in a write means "now".
+	// Acquired and Renewed are wall-clock times for people and for other electors; ranges are computed from
+	// them. Nobody's validity depends on them. Zero in a write means "now".
 	Acquired, Renewed time.Time
 	// Transitions counts how often the holder changed to a new one.
 	Transitions int
@@ -75,14 +75,14 @@ type Record struct {
 	Claim *Claim
 	// History tells the last transitions, newest last.
 	History []Entry
-	// Member is what the owner of a session publishes; nil on everything but a session.
-	// It stays when the session has ended and tells whose it was.
+	// Member is what the owner of a session publishes; nil on everything but a session. It stays after the
+	// session has ended, and tells whose session it was.
 	Member *Member
 	// Group and Election are written as labels; Election is empty on a session.
 	Group, Election string
 
-	// Rest is what else the object carries and the next write must preserve. It belongs
-	// to the store that made it and is opaque, and read-only, to everybody else.
+	// Rest is the rest of the object, which the next write must preserve. It belongs to the store that made
+	// it and is opaque, and read-only, to everybody else.
 	Rest any
 }
 
@@ -107,7 +107,7 @@ type Mark struct {
 type Claim struct {
 	Identity    string
 	Transitions int
-	// Duration is that of the foreign holder at its last change.
+	// Duration is the foreign holder's duration at its last change.
 	Duration time.Duration
 }
 
@@ -152,8 +152,8 @@ func (r *Record) RangeEnd() time.Time {
 	case end.IsZero():
 		return end
 	case r.Holder == "" && r.Bound():
-		// A release says when the range ended; so does an object that was created anew, which
-		// has no duration.
+		// Renewed says when the range ended: in a release, and in an object that was created anew, which has no
+		// duration.
 	case r.Bound() && r.Claim != nil:
 		end = r.Acquired // nobody works under a claim
 	case r.Mark != nil:

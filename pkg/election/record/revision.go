@@ -10,7 +10,7 @@ const maxRevision = 63
 
 var revisionForm = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 
-// CheckRevision says why no member can have such a revision; nil if one can.
+// CheckRevision says why no member can have the revision; nil if one can.
 func CheckRevision(revision string) error {
 	switch {
 	case revision == "":

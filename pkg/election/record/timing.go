@@ -65,10 +65,10 @@ func Profile(name string) (Timing, error) {
 // stranger, so nobody waits for longer than this.
 const MaxLeaseDuration = time.Hour
 
-// Filled returns the timing with a value for each field that must have one. A missing field comes
-// from otherwise; if t has a leaseDuration of its own, it comes from the profile with the longest
-// leaseDuration that is not longer, or from the shortest profile. Drift is about the clocks, so it
-// always comes from otherwise.
+// Filled returns the timing with a value for each field that must have one. A missing field comes from
+// otherwise. But if t has a leaseDuration of its own, the field comes from the profile with the longest
+// leaseDuration that is not longer than t's, or from the shortest profile. Drift describes the clocks, so
+// it always comes from otherwise.
 func (t Timing) Filled(otherwise Timing) Timing {
 	from := otherwise
 	if t.LeaseDuration != 0 && t.LeaseDuration != otherwise.LeaseDuration {
@@ -89,16 +89,17 @@ func (t Timing) Filled(otherwise Timing) Timing {
 	return t
 }
 
-// Validity is how long the holder itself relies on a renewal, counted from the moment
-// it sent it: leaseDuration x (1 - drift).
+// Validity is how long the holder itself relies on a renewal, counted from the moment at which the holder
+// sent it: leaseDuration x (1 - drift).
 func (t Timing) Validity() time.Duration { return t.HolderWait(t.LeaseDuration) }
 
-// HolderWait shortens a duration by drift: a holder's clock must not run past it.
+// HolderWait shortens a duration by drift: a holder must stop in time even if its clock is slow.
 func (t Timing) HolderWait(d time.Duration) time.Duration {
 	return d - time.Duration(float64(d)*t.Drift)
 }
 
-// ObserverWait lengthens a duration by drift: what an observer waits out.
+// ObserverWait lengthens a duration by drift: an observer must wait long enough even if its clock is
+// fast.
 func (t Timing) ObserverWait(d time.Duration) time.Duration {
 	return d + time.Duration(float64(d)*t.Drift)
 }
@@ -111,7 +112,8 @@ type Bounds struct {
 	Drift         float64
 }
 
-// Among returns the timing for waits for others: with the longer duration and the larger drift.
+// Among returns the timing for waits for other members: with the longer duration and the larger drift of
+// t and others.
 func (t Timing) Among(others Bounds) Timing {
 	t.LeaseDuration = max(t.LeaseDuration, others.LeaseDuration)
 	t.Drift = max(t.Drift, others.Drift)

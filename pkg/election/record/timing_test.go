@@ -36,8 +36,8 @@ func TestFilled(t *testing.T) {
 	}
 }
 
-// Check refuses a zero in a field that must not be zero, if nothing fills it in, and a leaseDuration
-// longer than any wait.
+// TestCheckRefuses checks that Check refuses a zero in a field that must not be zero, if nothing fills it
+// in, and a leaseDuration longer than any wait.
 func TestCheckRefuses(t *testing.T) {
 	for field, change := range map[string]func(*Timing){
 		"leaseDuration": func(t *Timing) { t.LeaseDuration = MaxLeaseDuration + time.Second },

@@ -60,7 +60,7 @@ func (p *process) join() {
 	i.do(member.Prefer{Preference: p.preferred}, member.Elections{Added: elections})
 }
 
-// kept is the store of a lock, as members know it.
+// kept names the store of a lock in the way that members name it.
 func (w *world) kept(l Lock) member.Store {
 	return member.Store{ID: w.realm.store(l.Store), ByName: l.Store != ""}
 }
@@ -158,7 +158,7 @@ func (i *incarnation) note(line member.Log) {
 	}
 }
 
-// nameOf is the member with that identity; empty if there is none.
+// nameOf is the name of the member with the given identity; empty if there is none.
 func (w *world) nameOf(identity string) string {
 	for _, p := range w.members {
 		if p.inc != nil && p.inc.identity == identity {
@@ -201,7 +201,7 @@ func (i *incarnation) send(do member.Send) {
 	}, func() { i.do(answer) })
 }
 
-// course has the API act on a request, and then the incarnation hear of it.
+// course has the API act on a request, unless the API is away, and then tells the incarnation the outcome.
 func (i *incarnation) course(act, heard func()) {
 	w := i.p.w
 	acts := w.now + int64(writeLatency)

@@ -9,7 +9,7 @@ type judge struct {
 	elections []track
 	// changedAt is when any work last began or ended.
 	changedAt int64
-	// outlived counts work that only its guard ended.
+	// outlived counts work that only its guard ended, at the deadline.
 	outlived int
 }
 
@@ -69,12 +69,12 @@ func (j *judge) ledBy(member string) (led []int) {
 // gap is a time without any work. A negative end means until the end of the play.
 type gap struct {
 	begin, end int64
-	from, to   *span // to is nil if nobody came after
+	from, to   *span // the work before and after; to is nil if nobody came after
 }
 
-// gaps are the gaps that end after since, and the overlaps of the same time.
+// gaps returns the gaps and the overlaps that end after since.
 func (t *track) gaps(since, now int64) (gaps []gap, overlaps []overlap) {
-	var last *span // the one so far that lasts longest
+	var last *span // of the spans so far, the one that ends last
 	for _, s := range t.spans {
 		end := now
 		if s.over() {

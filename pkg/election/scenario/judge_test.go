@@ -23,7 +23,7 @@ func TestJudge(t *testing.T) {
 	} {
 		var track track
 		for _, s := range tt.spans {
-			// Times count from 50 on, which leaves room for earlier ones.
+			// All times are shifted by 50, and gaps counts from 50 on: negative times come before.
 			end := s.end
 			if s.begin >= 0 && end >= 0 || s.begin < 0 && end != -1 {
 				end += 50

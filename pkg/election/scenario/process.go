@@ -9,14 +9,14 @@ import (
 type process struct {
 	w    *world
 	spec Member
-	// offset is what its clock shows at the beginning of the play.
+	// offset is what the process's clock shows at the beginning of the play.
 	offset int64
 	dead   bool
-	// preferred is the preference that it sees.
+	// preferred is the preference that the process has seen.
 	preferred record.Preferred
 	inc       *incarnation
-	// left is what the last incarnation left. terms counts the terms of each election, and ranges holds
-	// what this process knows of each election's ranges.
+	// left is what the last incarnation left to the next. terms counts the terms of each election, and ranges
+	// holds what this process knows of each election's ranges.
 	left   member.Heritage
 	terms  []int
 	ranges []*member.Ranges
@@ -40,7 +40,7 @@ func (p *process) now() record.Instant { return record.Instant(p.offset + p.w.no
 // when is the time at which the process's clock shows i.
 func (p *process) when(i record.Instant) int64 { return int64(i) - p.offset }
 
-// seePreference takes in what the source says, or says once it can be reached.
+// seePreference tells the member what the source says now, or if the API is away, once it is back.
 func (p *process) seePreference() {
 	if p.w.away(p.w.now) {
 		p.w.at(p.w.awayUntil+int64(showLatency), p.seePreference)

@@ -21,10 +21,11 @@ func eachSeed(t *testing.T, f func(t *testing.T, profile string, seed uint64)) {
 	}
 }
 
-// prompt allows for some requests and their sight, of milliseconds each.
+// prompt allows for some requests, and for seeing what they wrote, which takes milliseconds each.
 const prompt = 50 * time.Millisecond
 
-// After a death the others wait for as long as the arithmetic says, with records and with sessions.
+// TestGapAfterADeath checks that after a death the others wait for as long as the arithmetic says, whether
+// records or sessions renew terms.
 func TestGapAfterADeath(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		s := three(t, profile, Event{Kind: Kill, At: 10 * time.Second, Member: Leader})
@@ -44,7 +45,8 @@ func TestGapAfterADeath(t *testing.T) {
 	})
 }
 
-// A switch of the default moves everything, with at most two writes in between.
+// TestGapOfASwitch checks that a switch of the default moves everything, and that no gap is longer than two
+// writes.
 func TestGapOfASwitch(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		s := three(t, profile, Event{Kind: Default, At: 30 * time.Second, Revision: "green"})
@@ -61,8 +63,8 @@ func TestGapOfASwitch(t *testing.T) {
 	})
 }
 
-// An outage stops nothing if enough time is left to find out that it is over: for records one retry, for
-// sessions one retry of the watch, which waits longer the longer the outage lasts.
+// TestShortOutages checks that an outage stops nothing if it leaves enough time to find out that it is over:
+// for records one retry, for sessions one retry of the watch, which waits longer the longer the outage lasts.
 func TestShortOutages(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		timing := timingOf(t, profile)
@@ -80,7 +82,8 @@ func TestShortOutages(t *testing.T) {
 	})
 }
 
-// An outage of two leases stops everything in time, and after it every election is led again.
+// TestLongOutages checks that an outage of two leases stops everything in time, and that after the outage
+// every election is led again.
 func TestLongOutages(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		timing := timingOf(t, profile)
@@ -104,7 +107,7 @@ func TestLongOutages(t *testing.T) {
 	})
 }
 
-// An election that fails open goes on for as long as the API is away.
+// TestFailOpen checks that an election that fails open goes on for as long as the API is away.
 func TestFailOpen(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		timing := timingOf(t, profile)
@@ -123,8 +126,8 @@ func TestFailOpen(t *testing.T) {
 	})
 }
 
-// In a quiet time each member beats once per renewInterval, and the leader renews each record once per
-// renewInterval.
+// TestRequestsOfAQuietTime checks that in a quiet time each member beats once per renewInterval, and the
+// leader renews each record once per renewInterval.
 func TestRequestsOfAQuietTime(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
 		s := three(t, profile)
@@ -143,7 +146,7 @@ func TestRequestsOfAQuietTime(t *testing.T) {
 	})
 }
 
-// Members come back after their sessions were lost, and work that is too slow is killed.
+// TestSlowWorkIsKilledInTime checks that work that is too slow to stop is killed before its lease is over.
 func TestSlowWorkIsKilledInTime(t *testing.T) {
 	s := three(t, "fast", Event{Kind: APIAway, At: 10 * time.Second, For: 20 * time.Second})
 	s.StopTime = time.Minute

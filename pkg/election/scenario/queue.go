@@ -2,7 +2,7 @@ package scenario
 
 import "container/heap"
 
-// queue holds what will happen, ordered by time and then by when it was planned.
+// queue holds future events, ordered by time and then by when they were planned.
 type queue struct {
 	planned plans
 	seq     uint64

@@ -71,7 +71,7 @@ type ElectionResult struct {
 	WithoutLeader Seconds `json:"withoutLeaderSeconds"`
 	Overlaps      int     `json:"overlaps"`
 	// Tolerates is how long an outage of the API that begins at the worst moment may last before work
-	// stops. With FailsOpen not zero, work goes on for that long after the end of its lease.
+	// stops. If FailsOpen is not zero, work goes on for FailsOpen after the end of its lease.
 	Tolerates Seconds `json:"outageToleratedSeconds"`
 	FailsOpen Seconds `json:"failsOpenSeconds,omitempty"`
 }

@@ -23,7 +23,7 @@ type Scenario struct {
 	Preferred record.Preferred
 	// Events happen at times that count from when the group has settled.
 	Events []Event
-	// For is how long to play from there on.
+	// For is how long to play after the group has settled.
 	For  time.Duration
 	Seed uint64
 	// StopTime is how long runners take to stop.
@@ -36,8 +36,8 @@ type Scenario struct {
 // Election is one election that all members take part in.
 type Election struct {
 	Name string
-	// Lock has the election's name if it has none of its own. MigrateFrom is the former lock; nil if the
-	// election does not migrate.
+	// Lock is the election's lock; without a name it has the election's name. MigrateFrom is the former lock;
+	// nil if the election does not migrate.
 	Lock        Lock
 	MigrateFrom *Lock
 	Timing      record.Timing
@@ -53,8 +53,8 @@ type Election struct {
 	Runners Runners
 }
 
-// Lock is one lock. Store names the store that keeps it, where it is watched by its name; empty for the
-// store of the sessions.
+// Lock is one lock. Store names the store that keeps the lock; empty means the store of the sessions. In any
+// other store members watch the lock by its name.
 type Lock struct{ Store, Name string }
 
 // Runners says whether an election has runners.
@@ -83,7 +83,7 @@ type Event struct {
 	Member string
 	// For is how long the API is away.
 	For time.Duration
-	// Revision becomes the preferred one.
+	// Revision is the revision that Default makes the preferred one.
 	Revision string
 }
 
@@ -99,8 +99,8 @@ const (
 	Default
 )
 
-// Leader stands for the member that leads most elections when the event happens; among equals, the first
-// by name.
+// Leader means the member that leads most elections when the event happens; among equals, the first in the
+// list of members.
 const Leader = "leader"
 
 // String is the event as the command line writes it.

@@ -124,8 +124,8 @@ func TestSameSeedSamePlay(t *testing.T) {
 	}
 }
 
-// A member says that its work has stopped, and works on for a second. The next member begins meanwhile,
-// and the judge must say so.
+// TestPlantedOverlapIsSeen checks that the judge reports an overlap: a member says that its work has stopped,
+// but works on for a second, in which the next member begins.
 func TestPlantedOverlapIsSeen(t *testing.T) {
 	s := three(t, "fast", Event{Kind: Default, At: 10 * time.Second, Revision: "green"})
 	planted := 0

@@ -11,9 +11,9 @@ import (
 
 // store holds one kind of objects. It compares and swaps at once, and keeps every change.
 type store struct {
-	// named is its name in the scenario.
+	// named is the store's name in the scenario.
 	named string
-	// realm is what it shares with the other stores.
+	// realm is the API server that the store shares with the other stores.
 	realm   *realm
 	objects []lock.Entry // by name
 	// history is every change in order; streams are cursors into it.
@@ -27,7 +27,7 @@ type realm struct {
 	stores   []*store // the first has the sessions
 }
 
-// store is the number of the store with that name.
+// store is the number of the store with the given name.
 func (r *realm) store(named string) int {
 	for n, s := range r.stores {
 		if s.named == named {

@@ -14,15 +14,15 @@ type stream struct {
 	i     *incarnation
 	watch uint64
 	store *store
-	// names are the objects that it shows; nil for all.
+	// names are the objects that the stream shows; nil for all.
 	names []string
-	// ended: the member no longer wants it.
+	// ended: the member no longer wants the stream.
 	ended  bool
 	open   bool
 	cursor int
-	// listed says whether it has begun with a list.
+	// listed: the stream has begun, with a list.
 	listed bool
-	// shows says whether a change is on its way.
+	// shows: the next change is about to be shown.
 	shows bool
 	// breaks counts the failed attempts in a row.
 	breaks int
@@ -75,7 +75,7 @@ func (s *stream) event(e lock.Event) member.Input {
 	return member.Shown{Watch: s.watch, Event: e, At: s.i.p.now()}
 }
 
-// cut breaks the streams, because the API is away. They retry until they are through.
+// cut breaks the streams, because the API is away. They retry until they reach it again.
 func (i *incarnation) cut() {
 	i.each(func(s *stream) {
 		if s.open {

@@ -56,7 +56,8 @@ func (r *Result) open() string {
 	return "; still without a leader: " + some(names)
 }
 
-// stops are the lines about work that ends and leaves a noticeable gap. A death has its own line.
+// stops are the lines about work that ends and leaves a noticeable gap. Deaths are left out: they have lines
+// of their own.
 func (r *Result) stops() []Line {
 	var lines []Line
 	moves := slices.Clone(r.Moves)
@@ -92,8 +93,8 @@ func (r *Result) leads() []Line {
 	return lines
 }
 
-// grouped groups each move with the first group whose first move it fits, and keeps the order of the
-// first moves.
+// grouped puts each move into the first group whose first move it fits, else into a new group. Groups are in
+// the order of their first moves.
 func grouped(moves []Move, fits func(a, b Move) bool) (groups [][]Move) {
 next:
 	for _, m := range moves {

@@ -15,7 +15,7 @@ type work struct {
 	span     *span
 	// until is the last instant granted.
 	until record.Instant
-	// beats says which beats of the session extend it; zero for none.
+	// beats is the Since of the Beat effects that also extend this work; zero for none.
 	beats    record.Instant
 	stopping bool
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// writeLatency is the time between a request and its answer, and showLatency the time between a
-	// change and when everybody has seen it.
+	// writeLatency is the time from a request to its answer, and showLatency the time from a change until
+	// everybody has seen it.
 	writeLatency = 3 * time.Millisecond
 	showLatency  = 3 * time.Millisecond
 )
@@ -144,7 +144,7 @@ func (w *world) happen(e Event) {
 	}
 }
 
-// hint says so if a preferred revision has no member.
+// hint is a remark for the timeline if no living member has the preferred revision; else empty.
 func (w *world) hint(revision string) string {
 	for _, p := range w.members {
 		if p.spec.Revision == revision && !p.dead {
@@ -154,7 +154,7 @@ func (w *world) hint(revision string) string {
 	return "; no living member has this revision, so nothing moves"
 }
 
-// victim is the member of that name, or Leader, if it lives; nil for none.
+// victim is the living member of the given name, or the one that Leader means; nil if there is none.
 func (w *world) victim(name string) *process {
 	var found *process
 	most := -1

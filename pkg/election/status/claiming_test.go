@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A claim is not leadership: nobody of ours works yet.
+// TestClaimIsNotLed checks that a claim does not count as leadership: nobody of ours works yet.
 func TestClaimIsNotLed(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	r := &record.Record{

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// traits are settings that should be equal in the members of a group. Each returns a member's
-// value, empty if the member does not publish it; members can be compared if beside is equal.
+// traits are settings that should be equal in the members of a group. Each returns a member's value,
+// empty if the member does not publish it, and beside, what else the value depends on: only members with
+// equal beside are compared.
 var traits = []struct {
 	what string
 	of   func(*Member) (value, beside string)

@@ -12,7 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// A member that differs from most of its group stands out; one that publishes nothing does not.
+// TestWhoDiffers checks that a member that differs from most of its group stands out; one that publishes
+// nothing does not.
 func TestWhoDiffers(t *testing.T) {
 	setup := record.Setup{Version: "v1", DriftPPM: 5000, LongestLease: 15, Rules: "r", Timings: "t"}
 	for want, change := range map[string]func(*record.Record){
@@ -53,7 +54,7 @@ func TestWhoDiffers(t *testing.T) {
 	}
 }
 
-// If two members differ it is unknown which is right.
+// TestTwoDiffer checks that if two members differ it is unknown which is right.
 func TestTwoDiffer(t *testing.T) {
 	var all []lock.Entry
 	for i, host := range []string{"a", "b"} {

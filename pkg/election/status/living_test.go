@@ -8,8 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A lock that waits for the end of its range is not renewed any more. It is stale only if its holder's
-// session has expired, too.
+// TestLivingHolderIsNotStale checks that a lock that waits for the end of its range, and so is not
+// renewed any more, is stale only if its holder's session has expired, too.
 func TestLivingHolderIsNotStale(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	const duration = 15 * time.Second

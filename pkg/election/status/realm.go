@@ -10,7 +10,7 @@ import (
 type Kind string
 
 const (
-	// Lease is the usual one.
+	// Lease is the usual kind.
 	Lease Kind = "Lease"
 	// ConfigMap is the kind of electors from before there were Leases, and of Istio's.
 	ConfigMap Kind = "ConfigMap"
@@ -26,8 +26,8 @@ type Ref struct {
 type Realm struct {
 	// Leases has the locks that are Leases, and the sessions.
 	Leases lock.Store
-	// ConfigMaps shows those that are locks of the group. Watched by name it shows others too:
-	// an elector that is not Primacy sets no labels. Nil to leave ConfigMaps out.
+	// ConfigMaps shows the ConfigMaps whose labels say that they are locks of the group. Watched by name it
+	// shows others too: an elector that is not Primacy sets no labels. Nil to leave ConfigMaps out.
 	ConfigMaps lock.NameWatcher
 }
 

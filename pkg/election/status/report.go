@@ -41,7 +41,7 @@ type Election struct {
 	Holder   string `json:"holder,omitempty"`
 	Revision string `json:"revision,omitempty"`
 	Location string `json:"location,omitempty"`
-	// Token is that of the present or last term; zero before the first.
+	// Token is the token of the present or last term; zero before the first.
 	Token uint64 `json:"token,omitempty"`
 	// Acquired is when the state began: the lock was taken, or released.
 	Acquired time.Time `json:"acquired,omitzero"`
@@ -108,7 +108,7 @@ type Selection struct {
 // Expected is an election and the name of its lock.
 type Expected struct {
 	Election, Lock string
-	// Kind is that of the lock; empty for a Lease.
+	// Kind is the kind of the lock; empty for a Lease.
 	Kind Kind
 	// MigrateFrom is the lock from which the election migrates.
 	MigrateFrom Ref
@@ -120,7 +120,7 @@ func (e Expected) lock() Ref { return Ref{cmp.Or(e.Kind, Lease), e.Lock} }
 type Seen struct {
 	Leases, ConfigMaps []lock.Entry
 
-	// notes say what is missing; blind: all ConfigMaps are.
+	// notes say what is missing; blind: all ConfigMaps are missing.
 	notes []string
 	blind bool
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// OtherLock is a lock of an election beside the one of its row: the lock that the election
+// OtherLock is a lock of an election besides the one that its row shows: the lock that the election
 // migrates from, or one that it had.
 type OtherLock struct {
 	Ref
@@ -19,7 +19,7 @@ type OtherLock struct {
 type seenLock struct {
 	Ref
 	lock.Entry
-	election string // as configured; empty if the lock is not
+	election string // as configured; empty if the lock is not configured
 	// main: it is the election's lock by the configuration, not the one that it migrates from.
 	main bool
 	row  Election
@@ -34,9 +34,9 @@ func (l seenLock) key() any {
 	return election{l.row.Group, l.row.Name}
 }
 
-// one makes the row of an election that has these locks: the row shows the first of them by rank.
-// Of two with equal rank the one that was taken last comes first: in a migration a member takes
-// the old lock before the new one.
+// one makes the row of an election that has these locks: the row shows the first of them by rank. Of two
+// locks with equal rank the one that was taken last comes first: in a migration a member takes the old
+// lock before the new one.
 func one(locks []seenLock) Election {
 	slices.SortFunc(locks, func(a, b seenLock) int {
 		return cmp.Or(

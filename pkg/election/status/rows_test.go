@@ -13,7 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// An election with two locks has one row, which mentions both; its holder leads it once.
+// TestOneRowForEachElection checks that an election with two locks has one row, which mentions both; its
+// holder leads it once.
 func TestOneRowForEachElection(t *testing.T) {
 	old := func(name string, e lock.Entry) lock.Entry { e.Name = name; return e }
 	free := func(e lock.Entry) lock.Entry {
@@ -78,7 +79,8 @@ func (m *mapStream) WatchNames(ctx context.Context, names []string, deliver func
 
 func listed(entries ...lock.Entry) lock.Event { return lock.Event{Kind: lock.Listed, List: entries} }
 
-// A user who may not list ConfigMaps sees the rest, and a note; any other failure is an error.
+// TestConfigMapsThatAreNotSeen checks that a user who may not list ConfigMaps sees the rest, and a note;
+// any other failure is an error.
 func TestConfigMapsThatAreNotSeen(t *testing.T) {
 	denied := lock.Event{Kind: lock.Broken, Err: lock.ErrDenied}
 	lease, labelled := held("a", alice, "1-9-0", 1, time.Second), held("b", alice, "1-9-0", 1, time.Second)

@@ -17,7 +17,7 @@ const (
 	// Led: a member of ours holds the lock.
 	Led State = "led"
 	// Claiming: a member of ours took the lock from an elector that is not Primacy, and
-	// waits until that one has stopped. Nobody of ours is at work.
+	// waits until that elector has stopped. No member of ours is at work.
 	Claiming State = "claiming"
 	// Released: the last holder gave the lock up, and anyone may take it.
 	Released State = "released"

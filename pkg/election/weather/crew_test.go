@@ -31,13 +31,13 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// client-go pings idle connections by itself, after 30 s. What is tried here is ours.
+	// client-go pings idle connections by itself, after 30 s. These tests try our own detection.
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
 		if err := os.Setenv(name, "3600"); err != nil {
 			panic(err)
 		}
 	}
-	if err := flag.Set("test.parallel", "6"); err != nil { // a busy machine starves more of them
+	if err := flag.Set("test.parallel", "6"); err != nil { // more tests at once would starve on a busy machine
 		panic(err)
 	}
 	devcluster.Main(m)
@@ -45,13 +45,13 @@ func TestMain(m *testing.M) {
 
 const (
 	group = "edge"
-	// patience bounds every wait for an event that does come.
+	// patience bounds every wait for an event that is sure to come.
 	patience = 2 * time.Minute
 	// linger is how long work goes on after it was told to stop.
 	linger = 100 * time.Millisecond
 )
 
-// The elections of every trial: one for each way in which a lock is kept and renewed.
+// The elections of every test: one for each way in which a lock is kept and renewed.
 const (
 	bySession   = "by-session"
 	byRecord    = "by-record"
@@ -60,13 +60,13 @@ const (
 
 var elections = []string{bySession, byRecord, inConfigMap}
 
-// timing is short, and still a multiple of what a busy machine holds a process up.
+// timing is short, but still a multiple of the time for which a busy machine holds a process up.
 var timing = record.Timing{
 	LeaseDuration: 4 * time.Second, RenewInterval: 700 * time.Millisecond, StopGrace: 700 * time.Millisecond,
 	NominateDelay: 500 * time.Millisecond, MinHold: time.Second, StandDown: 2 * time.Second, Drift: record.DefaultDrift,
 }
 
-// crew is the members of one trial, and all that is seen of them.
+// crew is the members of one test, and all that is seen of them.
 type crew struct {
 	t         *testing.T
 	cluster   *devcluster.Cluster
@@ -74,7 +74,7 @@ type crew struct {
 	clock     clock.Clock
 
 	mu sync.Mutex
-	// bend changes what each member takes part in.
+	// bend changes the specs of the elections that each member takes part in.
 	bend    func(*election.Spec)
 	changed chan struct{} // closed and replaced whenever anything happened
 	spans   map[string][]*judge.Span
@@ -92,7 +92,7 @@ func newCrew(t *testing.T) *crew {
 	return c
 }
 
-// locked does something that others wait for.
+// locked calls do with the lock held, and then wakes everybody who waits for a change.
 func (c *crew) locked(do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *crew) locked(do func()) {
 	c.changed = make(chan struct{})
 }
 
-// await returns once what cond says, under the lock, is so.
+// await returns once cond holds; cond is called with the lock held.
 func (c *crew) await(what string, cond func() bool) {
 	c.t.Helper()
 	timeout := time.After(patience)
@@ -184,10 +184,10 @@ func (c *crew) settled(m *member) {
 	}
 }
 
-// watch looks on for a while: what must not happen has the time to.
+// watch lets time pass in which something that must not happen would happen.
 func (c *crew) watch(d time.Duration) { <-time.After(d) }
 
-// verdict lets all leave, and says where two were at work.
+// verdict lets all members leave, and fails the test where two were at work at once.
 func (c *crew) verdict() {
 	for _, m := range c.members {
 		m.leave(c.t)
@@ -206,7 +206,7 @@ func (c *crew) verdict() {
 	}
 }
 
-// runner keeps the time of its own work.
+// runner is work that records when it begins and ends.
 func (c *crew) runner(member string) election.Runner {
 	return election.RunnerFunc(func(ctx context.Context, term election.Term) error {
 		s := &judge.Span{Member: member, Token: term.Token, Begin: c.clock.Now()}
@@ -219,10 +219,9 @@ func (c *crew) runner(member string) election.Runner {
 	})
 }
 
-// member is one running manager, and its own way to the API server.
+// member is one running manager, and the proxy through which alone it reaches the API server.
 type member struct {
-	name string
-	// manager is what runs.
+	name    string
 	manager *election.Manager
 	way     *proxy.Proxy
 	logs    *observer.ObservedLogs
@@ -232,16 +231,16 @@ type member struct {
 
 func (m *member) String() string { return m.name }
 
-// way is one more way to the API server.
+// way is a new proxy of the API server.
 func (c *crew) way() *proxy.Proxy { return proxy.New(c.t, c.cluster.Config) }
 
-// join starts a member on a way that has no faults yet.
+// join starts a member on a proxy that has no faults yet.
 func (c *crew) join(name string) *member {
 	c.t.Helper()
 	return c.joinBy(name, c.way())
 }
 
-// joinBy starts a member.
+// joinBy starts a member on the given proxy.
 func (c *crew) joinBy(name string, way *proxy.Proxy) *member {
 	c.t.Helper()
 	m := &member{name: name, way: way, done: make(chan error, 1)}
@@ -317,7 +316,7 @@ func (m *member) said() string {
 	return b.String()
 }
 
-// warned says whether the member's log has a warning with that text in its message or error.
+// warned says whether the member's log has a warning with the given text in its message or error.
 func (m *member) warned(text string) bool {
 	return slices.ContainsFunc(m.logs.FilterLevelExact(zap.WarnLevel).All(), func(e observer.LoggedEntry) bool {
 		return strings.Contains(e.Message, text) || strings.Contains(fmt.Sprint(e.ContextMap()["error"]), text)

@@ -4,6 +4,6 @@
 // black holes, servers that ask to be left alone for a minute. Admission policies of the API
 // server itself change what members write, as they do in real clusters.
 //
-// The runners keep their own time, and a judge looks for two at work at once. Nothing else is
-// measured: what should happen is awaited for as long as it takes on a busy machine.
+// The runners record their own times, and a judge looks for two at work at once. Nothing else is
+// measured: the tests wait for what should happen for as long as it takes on a busy machine.
 package weather

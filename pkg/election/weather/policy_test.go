@@ -23,7 +23,7 @@ type policy struct {
 }
 
 const (
-	// aLock and aSession say of which of our objects one is.
+	// aLock and aSession are true of objects that are locks, or sessions.
 	aLock    = `!object.metadata.name.startsWith('primacy-')`
 	aSession = `object.metadata.name.startsWith('primacy-')`
 	// isHeldOn says that an update leaves the holder as it is.
@@ -40,7 +40,7 @@ func removal(annotation string) string {
 	return fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/annotations/primacy.dev~1%s"}]`, annotation)
 }
 
-// apply makes the policy, and returns what takes it away.
+// apply creates the policy; lift deletes it again.
 func (c *crew) apply(p policy) (lift func()) {
 	c.t.Helper()
 	client, err := admissionclient.NewForConfig(c.cluster.Config)
@@ -91,8 +91,8 @@ func (c *crew) apply(p policy) (lift func()) {
 	return lift
 }
 
-// An answer that is not what was sent is no success: no term begins or goes on by it. Once the
-// policy is gone, all goes on by itself.
+// TestWritesThatAdmissionChanges checks that a write which is stored otherwise than sent is no success: no
+// term begins or goes on by it. Once the policy is gone, all elections are led again by themselves.
 func TestWritesThatAdmissionChanges(t *testing.T) {
 	t.Parallel()
 	for _, p := range []policy{
@@ -118,7 +118,8 @@ func TestWritesThatAdmissionChanges(t *testing.T) {
 	}
 }
 
-// The same policy from the start: members that come meet it with their first write.
+// TestMembersThatComeBeneathAPolicy checks the same with a policy that is there before any member, so that
+// it changes their first writes.
 func TestMembersThatComeBeneathAPolicy(t *testing.T) {
 	c := newCrew(t)
 	lift := c.apply(policy{"strips", aLock + " && " + having("holder"), removal("holder")})
@@ -131,7 +132,7 @@ func TestMembersThatComeBeneathAPolicy(t *testing.T) {
 	c.led(m1, m2)
 }
 
-// refuse has a policy deny releases of the lock, and returns once it does.
+// refuse creates a policy that denies releases of the lock, and returns once it is in force.
 func (c *crew) refuse(lock string) {
 	c.t.Helper()
 	client, err := admissionclient.NewForConfig(c.cluster.Config)
@@ -172,7 +173,7 @@ func (c *crew) refuse(lock string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for end := time.Now().Add(patience); ; { // no watch shows from when on a policy holds
+	for end := time.Now().Add(patience); ; { // no watch shows when a policy comes into force
 		l, err := leases.Leases(c.namespace).Get(c.t.Context(), lock, metav1.GetOptions{})
 		if err != nil {
 			c.t.Fatal(err)
@@ -189,8 +190,8 @@ func (c *crew) refuse(lock string) {
 	}
 }
 
-// A lock that a policy has nobody release is led by another (rule disowned-for-good). Nothing else
-// of its holder's moves.
+// TestALockThatNobodyMayRelease checks that another member takes a lock that its holder cannot release
+// because a policy denies it (rule disowned-for-good). The holder's other elections don't move.
 func TestALockThatNobodyMayRelease(t *testing.T) {
 	c := newCrew(t)
 	m1 := c.join("m1")

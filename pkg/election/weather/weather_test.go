@@ -10,7 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/proxy"
 )
 
-// A leader whose watch lags, while its writes get through, does not keep others from its locks.
+// TestLag checks that a leader whose watch lags, while its writes get through, does not keep others from
+// its locks.
 func TestLag(t *testing.T) {
 	c := newCrew(t)
 	m1 := c.join("m1")
@@ -18,7 +19,7 @@ func TestLag(t *testing.T) {
 	m2 := c.join("m2")
 	c.settled(m2)
 	most := timing.LeaseDuration * 3 / 2
-	for lag := time.Duration(0); lag < most; lag += most / 50 { // it falls behind little by little
+	for lag := time.Duration(0); lag < most; lag += most / 50 { // the watch falls behind little by little
 		m1.way.Lag(lag)
 		c.watch(most / 25)
 	}
@@ -28,7 +29,8 @@ func TestLag(t *testing.T) {
 	c.led(m1, m2)
 }
 
-// All connections that there are turn into black holes; new ones work.
+// TestBlackHole checks that members find another way after all existing connections turned into black
+// holes; new connections work.
 func TestBlackHole(t *testing.T) {
 	c := newCrew(t)
 	m1 := c.join("m1")
@@ -37,13 +39,13 @@ func TestBlackHole(t *testing.T) {
 	c.settled(m2)
 	m1.way.BlackHole()
 	m2.way.BlackHole()
-	c.watch(timing.LeaseDuration) // by then nobody works who has not found another way
+	c.watch(timing.LeaseDuration) // by then only a member with a new connection works
 	c.led(m1, m2)
 }
 
-// Where writes of one kind of lock hang, for everybody, and the rest is answered, terms that fail
-// open go on: no other member takes their locks, neither then nor when writes are answered
-// again, whoever hears of that first.
+// TestWritesOfOneKindHang checks that terms that fail open go on while writes to one kind of lock hang, for
+// everybody, and all other requests are answered: no other member takes their locks, neither then nor when
+// writes are answered again, whichever member's writes are answered first.
 func TestWritesOfOneKindHang(t *testing.T) {
 	t.Parallel()
 	for _, resource := range []string{"configmaps", "leases"} {
@@ -78,7 +80,7 @@ func TestWritesOfOneKindHang(t *testing.T) {
 	}
 }
 
-// Lists that take longer than a lease are waited for.
+// TestSlowLists checks that a member waits for lists that take longer than a lease.
 func TestSlowLists(t *testing.T) {
 	c := newCrew(t)
 	way := c.way()
@@ -86,8 +88,8 @@ func TestSlowLists(t *testing.T) {
 	c.led(c.joinBy("m1", way))
 }
 
-// Whatever the server answers for a while, to all or to one kind of request: nobody works beside
-// another, and once it is over all is led.
+// TestStorms checks that no two members work at once whatever the server answers for a while, and that
+// all elections are led once that is over.
 func TestStorms(t *testing.T) {
 	storms := map[string]proxy.Fault{
 		"asks for a minute":  proxy.Answer(http.StatusTooManyRequests, time.Minute),

@@ -37,8 +37,8 @@ type bench struct {
 	lines chan observer.LoggedEntry
 }
 
-// newBench watches the key with the administrator's configuration, or with what use makes of it;
-// use may be nil.
+// newBench watches the key with the administrator's configuration. If use is not nil, it watches with
+// the configuration that use returns.
 func newBench(t *testing.T, use func(namespace string, c *rest.Config) *rest.Config) *bench {
 	t.Helper()
 	cluster := devcluster.Start(t)
@@ -90,7 +90,7 @@ func (b *bench) next(want string) {
 	}
 }
 
-// says waits for a line of the log. No two lines in a row before it may say the same.
+// says waits for a line of the log. It fails if the next line has another message.
 func (b *bench) says(message string) observer.LoggedEntry {
 	b.Helper()
 	select {
@@ -169,8 +169,8 @@ func TestValues(t *testing.T) {
 	b.quiet()
 }
 
-// The source sees, afterwards, what happens while the stream is cut. It logs nothing of a cut that
-// it mends at once.
+// TestWatchCut checks that the source sees, afterwards, what happens while the stream is cut, and
+// logs nothing if it can watch again at once.
 func TestWatchCut(t *testing.T) {
 	b := newBench(t, nil)
 	b.next("(unset)")
@@ -184,7 +184,7 @@ func TestWatchCut(t *testing.T) {
 	b.quiet()
 }
 
-// The last value stays while the server does not answer.
+// TestUnreachable checks that the last value stays while the server does not answer.
 func TestUnreachable(t *testing.T) {
 	b := newBench(t, nil)
 	b.next("(unset)")
@@ -195,7 +195,7 @@ func TestUnreachable(t *testing.T) {
 	if line := b.says(trouble); line.ContextMap()["last"] != "1-9-0" {
 		t.Errorf("logged %v", line.ContextMap())
 	}
-	b.fault.refused(3) // it tries again, and logs nothing more
+	b.fault.refused(3) // the source tries again, and logs nothing more
 	b.update(map[string]string{key: "2-0-0"})
 	b.fault.set(nil)
 	b.next("2-0-0")
@@ -203,7 +203,8 @@ func TestUnreachable(t *testing.T) {
 	b.quiet()
 }
 
-// Without permission the source knows nothing, so it delivers nothing.
+// TestDeniedThenGranted checks that without permission the source knows nothing, so it delivers
+// nothing.
 func TestDeniedThenGranted(t *testing.T) {
 	var namespace string
 	var admin *rest.Config
@@ -243,7 +244,7 @@ func as(t *testing.T, c *rest.Config, namespace, account string) *rest.Config {
 	return anonymous
 }
 
-// grant gives the permissions of the package's doc, on the one ConfigMap.
+// grant gives the permissions that the package comment describes, on the one ConfigMap.
 func grant(t *testing.T, c *rest.Config, namespace, account string) {
 	t.Helper()
 	rbac, err := rbacclient.NewForConfig(c)

@@ -96,7 +96,7 @@ type tee struct{ lines chan<- observer.LoggedEntry }
 
 func (t tee) Enabled(l zapcore.Level) bool { return l >= zapcore.InfoLevel }
 func (t tee) With(fields []zapcore.Field) zapcore.Core {
-	return t // no test looks at the fields of the source itself
+	return t // no test looks at the fields that the source adds
 }
 func (t tee) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if t.Enabled(e.Level) {

@@ -10,14 +10,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// block is the configuration's block.
+// block is the value of `configMap:`.
 type block struct {
 	Name string `yaml:"name" strict:"required"`
 	Key  string `yaml:"key" strict:"required"`
 }
 
-// Kind decodes `configMap:` blocks. Only sources that are watched use the client: it may be nil
-// for decoding alone.
+// Kind decodes `configMap:` blocks. Only sources that are watched use the client: for decoding alone
+// it may be nil.
 func Kind(client coreclient.ConfigMapsGetter) revisions.Decoder {
 	return func(node *yaml.Node, env revisions.Env) (election.Preferences, error) {
 		key, err := KeyIn(node, env.Namespace)
@@ -28,8 +28,8 @@ func Kind(client coreclient.ConfigMapsGetter) revisions.Decoder {
 	}
 }
 
-// KeyIn returns the key that a block names, in a namespace. The error, if any, is one of package
-// strict, with a path that starts at the block.
+// KeyIn returns the key that a block names, in the given namespace. The error, if any, is a
+// strict.Errors with paths that start at the block.
 func KeyIn(node *yaml.Node, namespace string) (Key, error) {
 	var b block
 	if err := strict.Decode(node, &b); err != nil {

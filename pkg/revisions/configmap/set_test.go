@@ -17,7 +17,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 )
 
-// Several set different keys at once, beginning without a ConfigMap: each one's value is kept.
+// TestSet sets different keys at the same time, at first without a ConfigMap: every value must be
+// kept.
 func TestSet(t *testing.T) {
 	cluster := devcluster.Start(t)
 	client, namespace := coreOf(t, cluster.Config), cluster.Namespace(t)
@@ -57,7 +58,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestSetContended: if others are faster each time, Set gives up and says what to do.
+// TestSetContended checks that Set gives up, and says what to do, if others are faster each time.
 func TestSetContended(t *testing.T) {
 	err := configmap.Set(t.Context(), contended{}, configmap.Key{Namespace: "x", Name: name, Key: key}, "1-9-0")
 	if !apierrors.IsConflict(err) || !strings.HasSuffix(err.Error(), "(others changed configmap "+name+" 10 times in a row; try again)") {

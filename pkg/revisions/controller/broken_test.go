@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// edit changes the plan's ConfigMap, as somebody with kubectl would.
+// edit changes the plan's ConfigMap, as a person with kubectl would.
 func (c *crowd) edit(change func(map[string]string)) {
 	c.Helper()
 	cm, err := c.maps.Get(c.Context(), rollout.ObjectName(groupName), metav1.GetOptions{})
@@ -35,9 +35,9 @@ func (c *crowd) stored() *corev1.ConfigMap {
 
 const unreadable = "- {election: web, revison: red}\n"
 
-// TestDocumentsThatBreak: whichever part of the plan becomes unreadable, and whenever, no election
-// goes back for it and the text stays for the person who mends it. Once mended, the rollout
-// completes.
+// TestDocumentsThatBreak checks that, whichever part of the plan becomes unreadable, and whenever, no
+// election moves back because of it, and the text stays for the person who corrects it. Once the text
+// is corrected, the rollout completes.
 func TestDocumentsThatBreak(t *testing.T) {
 	for name, key := range map[string]string{"pins": rollout.KeyPins, "rollout": rollout.KeyRollout, "status": rollout.KeyStatus, "history": rollout.KeyHistory} {
 		for state, until := range map[string]func(*crowd){
@@ -84,7 +84,7 @@ func TestDocumentsThatBreak(t *testing.T) {
 							after(time.Minute)
 						}
 						switch c.plan().Phase() {
-						case rollout.Pending: // nobody ever knew its status
+						case rollout.Pending: // no controller ever knew the status
 							c.say(rollout.Plan.Retry)
 							c.phase(5*time.Minute, rollout.Paused)
 							fallthrough

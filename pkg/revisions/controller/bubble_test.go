@@ -34,11 +34,11 @@ type bubbleClock struct{ start time.Time }
 func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.start)) + 1 }
 func (c bubbleClock) Wall() time.Time     { return time.Now() }
 
-// crowd is a group in a bubble: real members, with real controllers, over stores in memory.
+// crowd is a group in a synctest bubble: real members, with real controllers, over stores in memory.
 type crowd struct {
 	*testing.T
 	clock bubbleClock
-	// leases and others are the realm of sessions, and one for another kind of lock.
+	// leases is the store of sessions and most locks; others is the store of another kind of lock.
 	leases, others *memory.Realm
 	maps           *mapstest.Maps
 	mixed          []mixed
@@ -46,10 +46,11 @@ type crowd struct {
 	log            *zap.Logger
 
 	mu sync.Mutex
-	// at holds who works in each election, twice the cases of two at work at once.
+	// at records who works in each election; twice lists the cases in which two members worked at
+	// once.
 	at    map[string]map[string]bool
 	twice []string
-	// failing are elections in which runners of a revision fail.
+	// failing maps an election to the revision whose runners fail in it.
 	failing map[string]string
 }
 
@@ -92,7 +93,7 @@ type wall struct{}
 func (wall) Now() time.Time                       { return time.Now() }
 func (wall) NewTicker(time.Duration) *time.Ticker { panic("the log writes at once") }
 
-// join starts members, each called after its revision: red-1, green-2.
+// join starts members. A name begins with its member's revision: red-1, green-2.
 func (c *crowd) join(weight int, names ...string) {
 	c.Helper()
 	for _, name := range names {
@@ -131,7 +132,7 @@ func (c *crowd) join(weight int, names ...string) {
 	}
 }
 
-// take enters the member into one of the elections.
+// take adds one of the elections to the member.
 func (m *citizen) take(e mixed) {
 	m.Helper()
 	spec := election.Spec{Name: e.name, Lock: e.name, Locks: m.leases, Bootstrap: election.BootstrapImmediate, Policy: e.policy}
@@ -171,7 +172,7 @@ func (m *citizen) elections() ([]election.Spec, <-chan struct{}) {
 	return m.roster, m.changed
 }
 
-// work is the work of every term.
+// work is the runner of every election.
 func (m *citizen) work(ctx context.Context, term election.Term) error {
 	if m.fails(term.Election) {
 		return errors.New("the runner fails")
@@ -220,7 +221,7 @@ func (c *crowd) led() map[string]string {
 	return led
 }
 
-// leave ends all members, and reports where two were at work at once.
+// leave ends all members, and reports the cases in which two worked at once.
 func (c *crowd) leave() {
 	c.Helper()
 	for _, m := range c.members {
@@ -260,7 +261,8 @@ func (c *crowd) plan() rollout.Plan {
 	return stored.Plan
 }
 
-// phase lets time pass until the rollout is in that phase, but no longer than within.
+// phase lets time pass until the rollout is in the given phase; it fails if that takes longer than
+// within.
 func (c *crowd) phase(within time.Duration, phase rollout.Phase) rollout.Plan {
 	c.Helper()
 	for from := time.Now(); ; after(time.Second) {

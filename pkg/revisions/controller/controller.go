@@ -22,10 +22,10 @@ import (
 // election's lock.
 func ElectionName(group string) string { return "rollout-" + group }
 
-// Config is what a Controller needs. All of it is required but Default, Clock and Log.
+// Config is what a Controller needs. Only Default, Clock and Log may be left out.
 type Config struct {
 	Group string
-	// Sessions is the store of the group's sessions, and Timing theirs.
+	// Sessions is the store of the group's sessions; Timing is their timing.
 	Sessions lock.Store
 	Timing   record.Timing
 	// Elections returns the elections of the group, the controller's own among them, and a channel
@@ -61,11 +61,12 @@ func New(cfg Config) *Controller {
 	return &Controller{cfg}
 }
 
-// Contained implements election.Contained: a write after its term meets a conflict.
+// Contained implements election.Contained: a write after the term's end meets a conflict, so it does
+// no harm.
 func (c *Controller) Contained() bool { return true }
 
-// Run implements election.Runner. It returns an error, and so gives the term up, only if a store
-// can no longer be watched.
+// Run implements election.Runner. It returns an error, and so gives the term up, only if a store can
+// no longer be watched.
 func (c *Controller) Run(ctx context.Context, term election.Term) error {
 	t := &tenure{Config: c.cfg, term: term}
 	t.Log = t.Log.With(zap.String("group", c.cfg.Group), zap.Uint64("token", uint64(term.Token)))
@@ -85,7 +86,7 @@ func (c *Controller) Run(ctx context.Context, term election.Term) error {
 	return nil
 }
 
-// tenure is one term of the controller. It belongs to the goroutine of Run.
+// tenure is the controller's work during one term. It belongs to the goroutine of Run.
 type tenure struct {
 	Config
 	term election.Term
@@ -95,15 +96,15 @@ type tenure struct {
 	notBefore record.Instant
 	// said is the last logged obstacle; empty while there is none.
 	said string
-	// mended is the plan whose unreadable status we have written again.
+	// mended is the last plan whose unreadable status we replaced.
 	mended *rollout.Plan
-	// promoted is the rollout whose canary we made the default; untilDefault is when we may try
-	// that again.
+	// promoted is the UID of the rollout whose canary we made the default; untilDefault is when we
+	// may try to write the default again.
 	promoted     string
 	untilDefault record.Instant
 }
 
-// busy says whether there is something to drive.
+// busy says whether there is a rollout to drive, or a status to write again.
 func (t *tenure) busy(s steering.Sight) bool {
 	if s.Plan == nil || s.Default == nil || s.Plan.Rollout == nil {
 		return false
@@ -139,7 +140,7 @@ func (t *tenure) drive(ctx context.Context) error {
 	heard, close := t.eyes.open(ctx)
 	defer close()
 	for {
-		// Unread events are older than the look that follows. Take them first, or members that we
+		// Unread events are older than the look that follows. Handle them first, or members that we
 		// have heard of would seem silent.
 		select {
 		case h := <-heard:

@@ -21,7 +21,8 @@ func weigh(percent int) rollout.Step { return rollout.Step{SetWeight: percent} }
 
 var untilPromoted = rollout.Step{Pause: &rollout.Pause{}}
 
-// One, half, all; then the controller writes the default and the rollout is complete.
+// TestOneHalfAll rolls out to one election, to half of them, to all; then the controller writes the
+// default and the rollout is complete.
 func TestOneHalfAll(t *testing.T) {
 	g := newGroup(t, 4)
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "revisions"}, Data: map[string]string{"default": "red"}}
@@ -63,7 +64,8 @@ func TestOneHalfAll(t *testing.T) {
 	}
 }
 
-// The controller takes back a canary whose runner fails, without a command.
+// TestFailingCanaryIsTakenBack checks that, without a command, the controller rolls back a canary
+// whose runner fails.
 func TestFailingCanaryIsTakenBack(t *testing.T) {
 	g := newGroup(t, 4)
 	g.join("red-1", "red")
@@ -84,7 +86,8 @@ func TestFailingCanaryIsTakenBack(t *testing.T) {
 	g.led(5, 0)
 }
 
-// The test cuts off a controller in mid-step. Another one goes on and repeats nothing.
+// TestControllerDiesInMidStep cuts a controller off in the middle of a step. Another one must go on
+// and repeat nothing.
 func TestControllerDiesInMidStep(t *testing.T) {
 	g := newGroup(t, 4)
 	first := g.join("red-1", "red")
@@ -112,8 +115,8 @@ func TestControllerDiesInMidStep(t *testing.T) {
 	g.led(0, 5)
 }
 
-// Members obey an abort while no controller works: the present one is cut off, and no member may
-// write a status.
+// TestAbortWithoutController checks that members obey an abort while no controller works: the present
+// one is cut off, and no other member may write a status.
 func TestAbortWithoutController(t *testing.T) {
 	g := newGroup(t, 4)
 	first := g.join("red-1", "red")
@@ -133,8 +136,8 @@ func TestAbortWithoutController(t *testing.T) {
 	}
 }
 
-// Nobody obeys a status that was edited by hand: nothing moves, and the controller writes its own
-// again.
+// TestStatusEditedByHand checks that nobody obeys a status that was edited by hand: nothing moves,
+// and the controller writes its own status again.
 func TestStatusEditedByHand(t *testing.T) {
 	g := newGroup(t, 4)
 	red := g.join("red-1", "red")
@@ -188,7 +191,8 @@ func TestStatusEditedByHand(t *testing.T) {
 	}
 }
 
-// A controller whose term is over, and that does not know it, writes nothing.
+// TestDeposedWritesNothing checks that a controller whose term is over, but that does not know it,
+// writes nothing.
 func TestDeposedWritesNothing(t *testing.T) {
 	g := newGroup(t, 2)
 	red := g.join("red-1", "red")
@@ -207,7 +211,7 @@ func TestDeposedWritesNothing(t *testing.T) {
 	case <-clock.NewTimer(longest).C:
 		t.Fatal("it did not say that it is deposed")
 	}
-	g.say(rollout.Plan.PromoteStep) // there is something to write
+	g.say(rollout.Plan.PromoteStep) // gives a controller something to write
 	g.phase(rollout.Promoted, 0)
 	if n := old.puts.Load(); n != 0 {
 		t.Errorf("it wrote %d times", n)

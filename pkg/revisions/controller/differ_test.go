@@ -14,18 +14,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// mixed is an election that differs from others.
+// mixed is an election with settings of its own.
 type mixed struct {
 	name   string
 	policy priority.Policy
 	bend   func(*citizen, *election.Spec)
-	// follows: members of one weight lead it by their revision.
+	// follows: between members of equal weight, the revision decides who leads.
 	follows bool
-	// fresh: it began with both revisions present, so either may lead it.
+	// fresh: the election began when both revisions were present, so either may lead it.
 	fresh bool
 }
 
-// kinds are the kinds of elections, without their policy.
+// kinds are the kinds of elections, without a policy.
 var kinds = []mixed{
 	{name: "session"},
 	{name: "record", bend: func(_ *citizen, s *election.Spec) { s.Renewal = record.RenewalRecord }},
@@ -46,7 +46,8 @@ var kinds = []mixed{
 	{name: "disabled", bend: func(_ *citizen, s *election.Spec) { s.Disabled = true }},
 }
 
-// policies are all policies, and chains in which revisions come first, last or not at all.
+// policies are all policies, and chains of criteria in which revisions come first, last or not at
+// all.
 var policies = []mixed{
 	{name: "revision-location", policy: priority.RevisionLocation{}, follows: true},
 	{name: "none", policy: priority.None{}},
@@ -58,7 +59,7 @@ var policies = []mixed{
 	{name: "location-preferred", policy: priority.By(priority.ByLocation, priority.ByPreferred), follows: true},
 }
 
-// everything is each kind with each policy.
+// everything returns each kind with each policy.
 func everything() (all []mixed) {
 	for _, k := range kinds {
 		for _, p := range policies {
@@ -68,7 +69,7 @@ func everything() (all []mixed) {
 	return all
 }
 
-// eachOnce is each kind with the usual policy, and each policy with the usual kind.
+// eachOnce returns each kind with the usual policy, and each policy with the usual kind.
 func eachOnce() (all []mixed) {
 	for _, e := range everything() {
 		kind, policy, _ := strings.Cut(e.name, ".")
@@ -79,10 +80,11 @@ func eachOnce() (all []mixed) {
 	return all
 }
 
-// settled is how long a group needs to lead everything.
+// settled is how long a group needs until every election is led.
 const settled = 3 * time.Minute
 
-// want checks who works: green in elections that follow, red in the others.
+// want checks which revision leads: the given one in elections that follow revisions, red in the
+// others.
 func (c *crowd) want(following string) {
 	c.Helper()
 	led := c.led()
@@ -100,8 +102,8 @@ func (c *crowd) want(following string) {
 	}
 }
 
-// TestElectionsThatDiffer: a rollout over all kinds of elections, with all policies, completes
-// without a failure; elections that don't follow revisions stay.
+// TestElectionsThatDiffer checks that a rollout over all kinds of elections, with all policies,
+// completes without a failure, and that elections that don't follow revisions stay.
 func TestElectionsThatDiffer(t *testing.T) {
 	for _, weights := range [][]int{{100}, {10, 50, 100}} {
 		t.Run(fmt.Sprint(weights), func(t *testing.T) {
@@ -127,7 +129,7 @@ func TestElectionsThatDiffer(t *testing.T) {
 	}
 }
 
-// TestOneThatDiffers: the same for a small group with one election that differs.
+// TestOneThatDiffers checks the same for small groups, each with one election that differs.
 func TestOneThatDiffers(t *testing.T) {
 	for _, e := range eachOnce() {
 		t.Run(e.name, func(t *testing.T) {
@@ -153,8 +155,8 @@ func TestOneThatDiffers(t *testing.T) {
 	}
 }
 
-// TestPreferenceThatChangesOnTheWay: pins that come and go restart preemptDelay, which is no
-// failure.
+// TestPreferenceThatChangesOnTheWay checks that pins that come and go, and so restart preemptDelay,
+// cause no failure.
 func TestPreferenceThatChangesOnTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "delayed", follows: true, bend: kinds[8].bend}, mixed{name: "other", follows: true})
@@ -180,7 +182,7 @@ func TestPreferenceThatChangesOnTheWay(t *testing.T) {
 	})
 }
 
-// TestAbortOfAll: an abort takes every election back at once.
+// TestAbortOfAll checks that an abort takes every election back at once.
 func TestAbortOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, eachOnce()...)
@@ -205,7 +207,8 @@ func TestAbortOfAll(t *testing.T) {
 	})
 }
 
-// TestElectionsComeAndGo: elections of every kind are added and removed while a rollout goes on.
+// TestElectionsComeAndGo checks that a rollout completes while elections of every kind are added and
+// removed.
 func TestElectionsComeAndGo(t *testing.T) {
 	for _, e := range eachOnce() {
 		t.Run(e.name, func(t *testing.T) {

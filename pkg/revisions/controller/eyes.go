@@ -15,44 +15,46 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// eyes hold what the streams of locks and sessions have shown. They belong to the goroutine
-// that drives the rollout.
+// eyes holds what the streams of locks and sessions have shown. It belongs to the goroutine that
+// drives the rollout.
 type eyes struct {
 	Config
 	elections []election.Spec
 	streams   map[lock.Store]*stream
 	members   *members.Directory
-	// digest is that of the controller's preference at the last look; divided says whether a
-	// member published another then. agreedAt is when all began to agree with it.
+	// digest is the digest of the controller's preference at the last look; divided says whether some
+	// member published another digest then. agreedAt is when all members began to publish the same
+	// digest.
 	digest   string
 	divided  bool
 	agreedAt record.Instant
-	// pulses are the last beats, by session name.
+	// pulses are the latest beats, by session name.
 	pulses map[string]pulse
 }
 
-// stream holds what one store has shown.
+// stream holds what the watch of one store has shown.
 type stream struct {
 	store lock.Store
 	names []string
 	known map[string]lock.Entry
 	// since is when we first saw the present term of each lock.
 	since map[string]firstSight
-	// whole: we have a list, and the stream is not broken.
+	// whole: we have had a list, and the stream is not broken.
 	whole bool
 }
 
-// pulse is the last beat of a member, and when we first saw it.
+// pulse is the latest beat of a member, and when we first saw that beat.
 type pulse struct {
 	identity string
 	beat     uint64
 	at       record.Instant
 	duration time.Duration
-	// before lists earlier beats, latest first, back to the first that is a duration older.
+	// before lists when we saw earlier beats, latest first, back to the first that is a duration
+	// older than the latest beat.
 	before []record.Instant
 }
 
-// next returns the pulse after a further beat.
+// next returns the pulse after one more beat.
 func (p pulse) next(beat uint64, at record.Instant, duration time.Duration) pulse {
 	before := append([]record.Instant{p.at}, p.before...)
 	if i := slices.IndexFunc(before, func(b record.Instant) bool { return at.Sub(b) >= duration }); i >= 0 {
@@ -70,7 +72,7 @@ func (p pulse) heard(now record.Instant) []time.Duration {
 	return heard
 }
 
-// heard is an event of a stream, or why the stream ended.
+// heard is an event of a stream, or the reason why the stream ended.
 type heard struct {
 	stream *stream
 	event  lock.Event
@@ -90,7 +92,7 @@ func newEyes(cfg Config, elections []election.Spec) *eyes {
 	e.streamOf(cfg.Sessions)
 	for _, el := range elections {
 		if el.Disabled {
-			continue // nothing moves a disabled election: every member works for it
+			continue // every member works for a disabled election, so nothing moves it
 		}
 		el = complete(el, cfg)
 		e.elections = append(e.elections, el)
@@ -109,7 +111,7 @@ func (e *eyes) streamOf(store lock.Store) *stream {
 	return s
 }
 
-// open begins to read all streams. close waits until their goroutines have ended.
+// open begins to read all streams. The returned function close waits until its goroutines have ended.
 func (e *eyes) open(ctx context.Context) (all <-chan heard, close func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	out := make(chan heard, 256)
@@ -137,7 +139,7 @@ func (e *eyes) open(ctx context.Context) (all <-chan heard, close func()) {
 
 var errEnded = errors.New("a watch of locks ended by itself")
 
-// take handles an event, and all events that wait behind it.
+// take handles an event, and all events queued behind it.
 func (e *eyes) take(h heard, more <-chan heard) error {
 	for {
 		if h.ended != nil {
@@ -181,7 +183,7 @@ func (e *eyes) see(s *stream, event lock.Event, at record.Instant) {
 	}
 }
 
-// date notes when we first saw the term in an entry.
+// date records when we first saw the term in an entry.
 func (s *stream) date(e lock.Entry, at record.Instant) {
 	r := e.Record
 	if r == nil || r.Holder == "" || r.Claim != nil {
@@ -191,7 +193,7 @@ func (s *stream) date(e lock.Entry, at record.Instant) {
 	}
 }
 
-// beginAnew starts the clocks of all sessions again: silence during a break means nothing.
+// beginAnew counts the silence of every session from now on: silence during a break means nothing.
 func (e *eyes) beginAnew(s *stream, at record.Instant) {
 	if s.store != e.Sessions {
 		return

@@ -17,7 +17,7 @@ const (
 	lasts = 6 * time.Second
 )
 
-// world shows sessions to eyes.
+// world lets a test show sessions to eyes.
 type world struct {
 	*eyes
 	s        *stream
@@ -61,7 +61,8 @@ func (w *world) believes(t *testing.T, at time.Duration, want bool) moment {
 	return m
 }
 
-// A controller whose streams are held up takes nobody's silence for death.
+// TestBelievesOnlyWhileItSees checks that a controller whose streams are held up takes no member's
+// silence for its death.
 func TestBelievesOnlyWhileItSees(t *testing.T) {
 	const s = time.Second
 	w := newWorld()
@@ -70,7 +71,7 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	if m := w.believes(t, 2*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != other {
 		t.Error("the canary's member is not seen")
 	}
-	// Nothing arrives for a while, not even its own beats.
+	// Nothing arrives for a while, not even the controller's own beats.
 	w.believes(t, 5*s, false)
 	w.beat(8*s, me, "red", 2)
 	if m := w.believes(t, 8*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != "" {
@@ -86,7 +87,7 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	}
 }
 
-// Only a member at work leads.
+// TestLeads checks that a lock's holder counts as leader only while it is at work.
 func TestLeads(t *testing.T) {
 	w := newWorld()
 	mine := w.session(me, "red", 1)

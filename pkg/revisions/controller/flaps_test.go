@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// member returns the member of that name.
+// member returns the member with the given name.
 func (c *crowd) member(name string) *citizen {
 	c.Helper()
 	i := slices.IndexFunc(c.members, func(m *citizen) bool { return m.name == name })
@@ -25,7 +25,7 @@ func (c *crowd) member(name string) *citizen {
 	return c.members[i]
 }
 
-// part has a member leave the group.
+// part makes a member leave the group.
 func (c *crowd) part(name string) {
 	c.Helper()
 	m := c.member(name)
@@ -33,7 +33,7 @@ func (c *crowd) part(name string) {
 	c.members = slices.DeleteFunc(c.members, func(o *citizen) bool { return o == m })
 }
 
-// crash ends a member without a release.
+// crash ends a member; its releases are not stored.
 func (c *crowd) crash(name string) {
 	c.Helper()
 	for _, s := range []*memory.Store{c.member(name).leases, c.member(name).others} {
@@ -52,7 +52,7 @@ func (m *citizen) exchange(name string) {
 	}
 }
 
-// halfway starts a rollout that moves everything to the canary, and stays there.
+// halfway starts a rollout that moves everything to the canary, and then pauses.
 func (c *crowd) halfway(checks ...string) {
 	c.Helper()
 	c.start(weigh(100), untilPromoted, weigh(100))
@@ -65,7 +65,7 @@ func (c *crowd) halfway(checks ...string) {
 	}
 }
 
-// restartAll has both members of the canary restart, one after the other, three times.
+// restartAll restarts both members of the canary, one after the other, three times.
 func restartAll(c *crowd) {
 	for range 3 {
 		for _, m := range []string{"green-1", "green-2"} {
@@ -77,8 +77,8 @@ func restartAll(c *crowd) {
 	}
 }
 
-// TestWhatIsNoFlap: an election that changes hands often because its members want that causes no
-// rollback.
+// TestWhatIsNoFlap checks that an election that often changes hands because its members want that
+// causes no rollback.
 func TestWhatIsNoFlap(t *testing.T) {
 	for name, tt := range map[string]struct {
 		others int
@@ -93,7 +93,7 @@ func TestWhatIsNoFlap(t *testing.T) {
 			}
 		}},
 		"a rolling restart": {change: restartAll},
-		// With so many elections the end of the session replaces their releases.
+		// With so many elections the end of the session takes the place of single releases.
 		"a rolling restart of many elections": {others: 200, change: restartAll},
 		"new Pods": {change: func(c *crowd) {
 			for _, pod := range []string{"green-3", "green-4", "green-5", "green-6"} {
@@ -136,8 +136,8 @@ func TestWhatIsNoFlap(t *testing.T) {
 	}
 }
 
-// TestOneCrashIsNoFlap: one crash of a member of the canary proves nothing, though the election
-// changes hands three times because of it.
+// TestOneCrashIsNoFlap checks that one crash of a member of the canary proves nothing, though the
+// election changes hands three times because of it.
 func TestOneCrashIsNoFlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "web", follows: true})
@@ -170,18 +170,18 @@ func (c *crowd) leads(name string) string {
 	return ""
 }
 
-// taken returns how often members took the lock.
+// taken returns how often the election's lock has been taken.
 func (c *crowd) taken(name string) int { return c.leases.Read(name).Record.Transitions }
 
-// TestCanaryThatFlaps: this check alone rolls back a canary that loses an election again and again,
-// whatever the cause.
+// TestCanaryThatFlaps checks that the check flaps alone rolls back a canary that loses an election
+// again and again, whatever the cause.
 func TestCanaryThatFlaps(t *testing.T) {
 	for name, change := range map[string]func(*crowd){
 		"its work fails": func(c *crowd) {
 			c.mu.Lock()
 			c.failing["web"] = "green"
 			c.mu.Unlock()
-			c.member("green-1").exchange("web") // its next term fails, and all that follow
+			c.member("green-1").exchange("web") // its next term and all later ones fail
 		},
 		"it crashes and comes back": func(c *crowd) {
 			for range 4 {

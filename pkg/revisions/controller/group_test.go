@@ -45,7 +45,7 @@ var timing = record.Timing{
 	NominateDelay: time.Second, StandDown: 30 * time.Second, Drift: record.DefaultDrift,
 }
 
-// group is a namespace with the members of a group, and an operator who watches it.
+// group is a namespace with the members of a group, and an operator who watches the group.
 type group struct {
 	*testing.T
 	namespace string
@@ -56,20 +56,21 @@ type group struct {
 	locks     *sight
 }
 
-// member is one member of it.
+// member is one member of a group.
 type member struct {
 	*group
 	name, revision string
-	// fails are elections in which its runners fail; cut makes its requests fail.
+	// fails is the election in which the member's runners fail; cut makes its requests fail.
 	fails *atomic.Pointer[string]
-	// mute makes its changes of the plan fail.
+	// mute makes only its changes of the plan fail.
 	cut, mute *atomic.Bool
-	// mended has an entry for each time that it replaced what another hand had changed.
+	// mended gets an entry each time the member's controller replaces a status that somebody else
+	// changed.
 	mended <-chan struct{}
-	// plans is its own source, if it follows one.
+	// plans is the member's own source, if it follows one.
 	plans *steering.Source
 	stop  func()
-	// puts counts its writes of the plan.
+	// puts counts the member's writes of the plan.
 	puts *atomic.Int64
 }
 
@@ -89,7 +90,7 @@ func newGroup(t *testing.T, elections int) *group {
 	return g
 }
 
-// beside runs a function until the test ends, or until the caller calls stop.
+// beside runs a function in the background until the test ends, or until the caller calls stop.
 func (g *group) beside(run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -128,7 +129,7 @@ func (g *group) store(c *rest.Config) *lease.Store {
 	return lease.In(client, g.namespace)
 }
 
-// wire carries the requests of a member.
+// wire transports the requests of a member.
 type wire struct {
 	*member
 	next http.RoundTripper
@@ -149,7 +150,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var errCut = errors.New("cut off by the test")
 
-// hearing returns a log, and a channel with an entry for each line that contains the snippet.
+// hearing returns a log, and a channel that gets an entry for each line that contains the snippet.
 func hearing(snippet string) (*zap.Logger, <-chan struct{}) {
 	heard := make(chan struct{}, 64)
 	core, _ := observer.New(zap.InfoLevel)
@@ -243,7 +244,7 @@ func (g *group) start(steps ...rollout.Step) {
 	})
 }
 
-// plan waits until the plan is ok.
+// plan waits until ok holds for the plan.
 func (g *group) plan(what string, ok func(rollout.Plan) bool) rollout.Plan {
 	g.Helper()
 	late := clock.NewTimer(longest).C
@@ -260,7 +261,7 @@ func (g *group) plan(what string, ok func(rollout.Plan) bool) rollout.Plan {
 	}
 }
 
-// phase waits for a phase in a step; step zero stands for any.
+// phase waits for a phase in a step; step zero means any step.
 func (g *group) phase(phase rollout.Phase, step int) rollout.Plan {
 	g.Helper()
 	return g.plan(fmt.Sprintf("%s in step %d", phase, step), func(p rollout.Plan) bool {
@@ -268,7 +269,7 @@ func (g *group) phase(phase rollout.Phase, step int) rollout.Plan {
 	})
 }
 
-// led waits until each revision leads so many elections, the controller's own included.
+// led waits until red and green lead the given numbers of elections, the controller's own included.
 func (g *group) led(red, green int) {
 	g.Helper()
 	g.locks.await(g.T, fmt.Sprintf("%d red, %d green", red, green), func(s *sight) bool {
@@ -280,7 +281,7 @@ func (g *group) led(red, green int) {
 	})
 }
 
-// revisionOf returns the revision of a member whose name begins with it.
+// revisionOf returns the revision of a member, with which its name begins.
 func revisionOf(holder string) string {
 	revision, _, _ := strings.Cut(holder, "-")
 	return revision

@@ -17,14 +17,13 @@ import (
 const (
 	// writeTime is how long the API server may take for one change of the status.
 	writeTime = 10 * time.Second
-	// again is the wait after trouble; againDefault is the wait before we write the default
-	// revision again, which may need a person.
+	// again is the wait after trouble. againDefault is the wait before we try again to write the
+	// default revision: it may need a person.
 	again        = time.Second
 	againDefault = 10 * time.Second
 )
 
-// look does what follows from what is seen now. It returns when to look again if nothing changes;
-// zero for never.
+// look acts on what is seen now. It returns when to look again if nothing changes; zero for never.
 func (t *tenure) look(ctx context.Context, sight steering.Sight) (wake record.Instant) {
 	now := t.Clock.Now()
 	if now < t.notBefore {
@@ -36,7 +35,7 @@ func (t *tenure) look(ctx context.Context, sight steering.Sight) (wake record.In
 	}
 	m, ok := t.eyes.moment(t.term.Election, t.term.Identity, now)
 	if !ok {
-		return 0 // our own next beat is an event
+		return 0 // our own next beat will be an event that wakes us
 	}
 	out := t.advance(*sight.Plan, m, sight)
 	mend := t.damaged() && t.mended != sight.Plan
@@ -62,7 +61,7 @@ func (t *tenure) look(ctx context.Context, sight steering.Sight) (wake record.In
 	return sooner(wake, t.makeDefault(ctx, sight))
 }
 
-// stored returns the checksum of a status that was read.
+// stored returns the checksum of a status that was read; empty for nil.
 func stored(s *rollout.Status) string {
 	if s == nil {
 		return ""
@@ -77,7 +76,7 @@ func sooner(a, b record.Instant) record.Instant {
 	return a
 }
 
-// advance computes what follows for a plan.
+// advance computes the next step for a plan.
 func (t *tenure) advance(plan rollout.Plan, m moment, sight steering.Sight) rollout.Next {
 	spec, wall := *plan.Rollout, t.Clock.Wall()
 	seen := m.seen(plan, sight)
@@ -89,8 +88,8 @@ func (t *tenure) advance(plan rollout.Plan, m moment, sight steering.Sight) roll
 	return out
 }
 
-// store reads the stored plan, which may be newer than the one we saw, and writes what follows from
-// it. It replaces an unreadable status by the one that we know.
+// store reads the stored plan, which may be newer than the plan we saw, and writes the next step for
+// it. It replaces an unreadable status, based on the status that we know.
 func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out rollout.Next, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -100,7 +99,7 @@ func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out
 		lost = known.Of(p.Rollout) && !stored.Readable(rollout.KeyStatus)
 		switch {
 		case !stored.Readable(rollout.KeyRollout):
-			return errSpecBroken // an operator has written a command that nobody can read
+			return errSpecBroken // it may hold an operator's command that nobody can read
 		case p.Rollout == nil:
 			return nil
 		case p.Blind():
@@ -122,8 +121,8 @@ func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out
 	return out, nil
 }
 
-// makeDefault makes the canary of a promoted rollout the default revision, once, if we may write
-// the default's source.
+// makeDefault makes the canary of a promoted rollout the default revision, once, if the default's
+// source is writable from here.
 func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record.Instant) {
 	if t.Default == nil || !t.promotes(*s.Plan) {
 		return 0
@@ -144,11 +143,11 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 	case stored.Plan.Status.Of(spec) && stored.Plan.Status.Token == uint64(t.term.Token) && t.promotes(stored.Plan):
 		err = t.Default.Write(ctx, spec.Stable, spec.Canary)
 	default:
-		return 0 // news of the change is on its way
+		return 0 // the event that says so is on its way
 	}
 	switch {
 	case errors.Is(err, revisions.ErrNotWritable):
-		t.promoted = spec.UID // the status says what the rollout waits for
+		t.promoted = spec.UID // the status says what the operator must do
 	case err != nil:
 		t.Log.Warn("the default revision could not be set; the rollout is complete once it is", zap.String("revision", spec.Canary), zap.Error(err))
 		t.untilDefault = now.Add(againDefault)
@@ -160,12 +159,12 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 	return 0
 }
 
-// promotes says whether the default's change is all that is left to do.
+// promotes says whether only the change of the default is left to do.
 func (t *tenure) promotes(p rollout.Plan) bool {
 	return p.Phase() == rollout.Promoted && !p.Rollout.Paused && !p.Status.Waits(*p.Rollout, t.Clock.Wall()) && p.Status.Moved > 0
 }
 
-// trouble logs an obstacle, once.
+// trouble logs why the rollout does not go on, once for each reason.
 func (t *tenure) trouble(err error) {
 	if text := err.Error(); text != t.said {
 		t.said = text

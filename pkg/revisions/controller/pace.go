@@ -11,10 +11,10 @@ import (
 
 // How long the holder may rightly keep an election that prefers the canary.
 
-// heldUntil is the later of two instants: when the present term is minHold old, and when its
-// holder began to count preemptDelay. Members start that count again once all see one preference.
-// Zero if the election has neither. The record gives the term's start by the holder's clock; the
-// term began no later than we first saw it.
+// heldUntil is the later of two times: when the present term is minHold old, and when the holder
+// began to count preemptDelay. Members begin that count again once all see the same preference.
+// heldUntil is zero if the election has neither delay. The record gives the term's start by the
+// holder's clock; but the term began no later than we first saw it.
 func (m moment) heldUntil(e election.Spec, entry lock.Entry) (until time.Time) {
 	wallAt := func(at record.Instant) time.Time { return m.eyes.Clock.Wall().Add(-m.at.Sub(at)) }
 	if e.Timing.PreemptDelay > 0 {
@@ -37,11 +37,11 @@ func (m moment) heldUntil(e election.Spec, entry lock.Entry) (until time.Time) {
 func (m moment) delay(e election.Spec, entry lock.Entry) time.Duration {
 	t := e.Timing
 	d := t.PreemptDelay
-	// The rollout's time-outs allow for a session's lease duration; a lock with its own timing
+	// The rollout's time-outs allow for the lease duration of sessions; a lock with its own timing
 	// may last longer.
 	own := max(0, t.LeaseDuration-m.eyes.Timing.LeaseDuration)
 	if e.Range {
-		own = t.LeaseDuration // its range must be over first
+		own = t.LeaseDuration // the term's range must be over first
 	}
 	d += own
 	if r := entry.Record; r != nil && (r.Claim != nil || r.Holder != "" && !r.Bound()) {

@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// stall makes the store answer no write of these members for d.
+// stall makes the store delay every write of the given members until d is over.
 func (c *crowd) stall(d time.Duration, names ...string) {
 	c.Helper()
 	over := time.Now().Add(d)
@@ -23,8 +23,8 @@ func (c *crowd) stall(d time.Duration, names ...string) {
 	}
 }
 
-// renewing starts a rollout whose canary leads, with the renewals check alone. The canary beats
-// that much later than the others.
+// renewing starts a rollout whose canary leads, with only the check renewals. The canary joins, and
+// so beats, later than the others by the given time.
 func renewing(t *testing.T, later time.Duration) *crowd {
 	c := newCrowd(t, mixed{name: "web", follows: true})
 	c.join(100, "red-1", "red-2")
@@ -36,8 +36,8 @@ func renewing(t *testing.T, later time.Duration) *crowd {
 	return c
 }
 
-// TestRenewalsThatAreLateForAll: the canary is not to blame if the store answers nobody in time,
-// whichever member's beat arrives first afterwards.
+// TestRenewalsThatAreLateForAll checks that the canary is not blamed if the store answers nobody in
+// time, whichever member's beat arrives first afterwards.
 func TestRenewalsThatAreLateForAll(t *testing.T) {
 	for phase := time.Duration(0); phase < timing.RenewInterval; phase += 250 * time.Millisecond {
 		for lasts := timing.LeaseDuration / 4; lasts < 3500*time.Millisecond; lasts += 250 * time.Millisecond {
@@ -56,7 +56,8 @@ func TestRenewalsThatAreLateForAll(t *testing.T) {
 	}
 }
 
-// TestRenewalsThatAreLateForTheCanary: the canary is rolled back if only its renewals are late.
+// TestRenewalsThatAreLateForTheCanary checks that the canary is rolled back if only its renewals are
+// late.
 func TestRenewalsThatAreLateForTheCanary(t *testing.T) {
 	for phase := time.Duration(0); phase < timing.RenewInterval; phase += 250 * time.Millisecond {
 		t.Run(fmt.Sprint(phase, " later"), func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
-// moment is what the eyes see at an instant, whatever the plan is.
+// moment is what the eyes see at an instant; it does not depend on the plan.
 type moment struct {
 	eyes *eyes
 	own  string // the controller's own election
@@ -17,8 +17,8 @@ type moment struct {
 	members.Living
 }
 
-// moment returns what the eyes see at an instant, or false if the controller must not believe
-// that; the package comment says when.
+// moment returns what the eyes see at an instant, or false if the controller must not believe its
+// eyes; the package comment says when.
 func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 	if !e.whole() {
 		return moment{}, false
@@ -60,7 +60,7 @@ func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
 	return seen
 }
 
-// agree records the preference, and whether members see another one.
+// agree records our preference's digest, and whether members publish another digest.
 func (m moment) agree(digest string, divided []string) {
 	if e, some := m.eyes, len(divided) > 0; some || e.divided || e.digest != digest {
 		e.digest, e.divided, e.agreedAt = digest, some, m.at
@@ -94,7 +94,8 @@ func (m moment) canary(name string, policy priority.Policy, leader, revision str
 	var best *record.Member
 	for i := range m.Members {
 		p := &m.Members[i]
-		// The members judge whether one fell too lately to lead: they have seen it for longer.
+		// A member whose earlier session fell may be on probation (rule no-flapping). Only the
+		// members judge that: they have watched for longer.
 		switch {
 		case !p.Ready || !p.StandsFor(name):
 		case holder != nil && !priority.Outranks(policy, priority.Weighed(*p), priority.Weighed(*holder), preferred):

@@ -10,12 +10,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// sight is who holds which lock, as a watch shows it.
+// sight records who holds which lock, as a watch shows it.
 type sight struct {
 	mu      sync.Mutex
 	holders map[string]string
 	changed chan struct{}
-	// moves counts how often another member took each election.
+	// moves counts how often each election was taken by another member than before.
 	moves map[string]int
 	// ready are the hosts whose members are ready.
 	ready map[string]bool
@@ -57,7 +57,7 @@ func (s *sight) show(e lock.Entry) {
 	s.holders[name] = e.Record.Holder
 }
 
-// await waits until the locks are ok.
+// await waits until ok holds for the locks.
 func (s *sight) await(t *testing.T, what string, ok func(*sight) bool) {
 	t.Helper()
 	late := clock.NewTimer(longest).C
@@ -82,7 +82,7 @@ func (s *sight) leaders() map[string]string {
 	return maps.Clone(s.holders)
 }
 
-// moved returns how often each election was taken.
+// moved returns a copy of moves.
 func (s *sight) moved() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,14 +6,15 @@
 //
 //   - no file yet: not synced. Nothing is delivered and nothing moves until there is one;
 //   - an empty first line: no revision is preferred;
-//   - a revision: that one is.
+//   - a revision: that revision is preferred.
 //
 // The last value stays while the file is missing again, cannot be read, or holds something that
 // is no revision. To prefer no revision, empty the file; removing it is not enough.
 //
-// We watch the directory. So we see when somebody replaces the file, and when kubelet swaps the
-// links in the mount of a ConfigMap. We read through a link to another directory but don't see
-// changes there, nor changes that another machine makes on a network file system.
+// We watch the directory, so we see when somebody replaces the file, and when kubelet swaps the links
+// in the mount of a ConfigMap. If the file is a link to another directory, we read through the link
+// but don't see changes there. Nor do we see changes that another machine makes on a network file
+// system.
 //
 // Goroutines: fsnotify reads events on one of its own, which has ended when Watch returns.
 package file

@@ -27,7 +27,7 @@ type bench struct {
 	*testing.T
 	path string
 	got  chan string
-	// lines are the logged lines, with the last value and the error.
+	// lines are the logged lines, each with the last value and the error.
 	lines chan string
 	stop  func()
 }
@@ -145,8 +145,8 @@ func TestValues(t *testing.T) {
 	b.quiet()
 }
 
-// The source delivers nothing before there is a file, and keeps the last value when the file
-// goes away.
+// TestMissing checks that the source delivers nothing before there is a file, and keeps the last
+// value when the file goes away.
 func TestMissing(t *testing.T) {
 	b := newBench(t, "revision", nil)
 	b.says(trouble, nothing, "no such file", "(write the revision into it, or nothing if none is preferred)")
@@ -161,14 +161,14 @@ func TestMissing(t *testing.T) {
 	b.quiet()
 }
 
-// At first, a text that is no revision counts as no file.
+// TestRefusedAtFirst checks that a first text that is no revision is treated like a missing file.
 func TestRefusedAtFirst(t *testing.T) {
 	b := newBench(t, "revision", func(b *bench) { b.write("^1-9-0") })
 	b.says(refused, nothing)
 	b.quiet()
 }
 
-// The source does not wait for a pipe at the path.
+// TestNoFile checks that the source does not wait for a named pipe at the path.
 func TestNoFile(t *testing.T) {
 	b := newBench(t, "revision", func(b *bench) { b.ok(syscall.Mkfifo(b.path, 0o600)) })
 	b.says(trouble, "is no regular file")
@@ -178,7 +178,7 @@ func TestNoFile(t *testing.T) {
 	b.quiet()
 }
 
-// The directory may come late, go, and come again.
+// TestDirectory checks that the directory may appear late, go, and come again.
 func TestDirectory(t *testing.T) {
 	b := newBench(t, "late/revision", nil)
 	dir := filepath.Dir(b.path)
@@ -213,7 +213,8 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// kubelet swaps a link to the directory that holds all files of a mount.
+// TestMount checks that the source follows what kubelet does: it swaps a link to the directory that
+// holds all files of a mount.
 func TestMount(t *testing.T) {
 	b := newBench(t, "revision", func(b *bench) {
 		b.mount("..1", "1-9-0")

@@ -44,13 +44,13 @@ func (s *source) Watch(ctx context.Context, deliver func(election.Preference)) e
 	return nil
 }
 
-// follower belongs to the goroutine that watches.
+// follower belongs to the goroutine that calls Watch.
 type follower struct {
 	*source
 	keeper revisions.Keeper
 }
 
-// look reads the file and passes its first line on. It asks for no other look before an event.
+// look reads the file and passes its first line on. It returns zero: look again at the next event.
 func (f *follower) look() (again time.Time) {
 	line, err := firstLine(f.path)
 	if err != nil {
@@ -62,10 +62,10 @@ func (f *follower) look() (again time.Time) {
 	return time.Time{}
 }
 
-// maxLine bounds how much we read: no revision is that long.
+// maxLine bounds how much we read, in bytes: no revision is that long.
 const maxLine = 4096
 
-// firstLine never blocks, even if a pipe is at the path.
+// firstLine reads the first line. It never blocks, even if a named pipe is at the path.
 func firstLine(path string) (string, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// Maps are the ConfigMaps of one namespace. Writes compare and swap as the API server does; lists
-// and watches show one object, by its name. Other methods panic.
+// Maps are the ConfigMaps of one namespace. Writes compare and swap as the API server does. Lists and
+// watches show only the object that the field selector names. Other methods panic.
 type Maps struct {
 	coreclient.ConfigMapInterface
 
@@ -27,7 +27,7 @@ type Maps struct {
 	revision int
 	objects  map[string]*corev1.ConfigMap
 	history  []watch.Event
-	changed  chan struct{} // closed when there is more history
+	changed  chan struct{} // closed when history grows
 }
 
 // New makes a namespace without ConfigMaps.
@@ -42,7 +42,7 @@ var (
 	mapResource = schema.GroupResource{Resource: "configmaps"}
 )
 
-// ConfigMaps implements coreclient.ConfigMapsGetter: there is one namespace.
+// ConfigMaps implements coreclient.ConfigMapsGetter. It ignores the name: there is one namespace.
 func (m *Maps) ConfigMaps(string) coreclient.ConfigMapInterface { return m }
 
 // Get implements coreclient.ConfigMapInterface.
@@ -95,7 +95,7 @@ func (m *Maps) Delete(_ context.Context, name string, _ metav1.DeleteOptions) er
 	return nil
 }
 
-// keepLocked stores an object, or records that it is gone, and returns a copy.
+// keepLocked stores an object, or records its deletion, and returns a copy.
 func (m *Maps) keepLocked(kind watch.EventType, cm *corev1.ConfigMap) *corev1.ConfigMap {
 	m.revision++
 	cm.ResourceVersion = strconv.Itoa(m.revision)
@@ -130,7 +130,7 @@ func (m *Maps) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface
 	}
 	events := make(chan watch.Event)
 	w := watch.NewProxyWatcher(events)
-	go func() { // it ends with the watch
+	go func() { // ends with the watch
 		defer close(events)
 		for next := after; ; {
 			m.mu.Lock()

@@ -34,16 +34,16 @@ type Object struct {
 
 // Listener receives news of an object, on the goroutine that follows it.
 type Listener interface {
-	// Shown passes the object as it is now, nil if there is none. It returns an error for an
-	// object of another type.
+	// Shown takes the object as it is now, nil if there is none. It returns an error for an object of
+	// another type.
 	Shown(runtime.Object) error
-	// Unreadable passes why the object cannot be read. The kind tells reasons apart.
+	// Unreadable takes why the object cannot be read. kind is the same for errors of the same reason.
 	Unreadable(kind string, err error)
-	// Readable: we follow the object from here on.
+	// Readable is called when the object can be read, from when on we follow it.
 	Readable()
 }
 
-// Reader reads the preferred revision off an object.
+// Reader reads the preferred revision from an object.
 type Reader struct {
 	Object
 	// Value returns what the object says; empty if no revision is preferred. It returns an error
@@ -78,8 +78,8 @@ func (l listener) Shown(o runtime.Object) error {
 // listTimeout is how long one list may take.
 const listTimeout = 10 * time.Second
 
-// We ask the server to end a watch after a random time from here to twice that, so that many
-// watches don't start again at the same moment.
+// We ask the server to end a watch after a random time between watchSeconds and twice that, so that
+// many watches don't start again at the same moment.
 const watchSeconds = 300
 
 // Follow passes news of the object to the listener until ctx ends.
@@ -120,13 +120,13 @@ func (r Object) follow(ctx context.Context, l Listener) error {
 				return nil
 			}
 			if err := event(e, l); err != nil {
-				return nil // if it persists, the next list reports it
+				return nil // if the trouble persists, the next list reports it
 			}
 		}
 	}
 }
 
-// list is a consistent read. It returns the version from which to watch.
+// list makes a consistent read. It returns the version from which to watch.
 func (r Object) list(ctx context.Context, l Listener) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()

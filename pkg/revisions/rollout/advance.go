@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Advance is the controller's step: it computes what follows from the spec, the last stored status
-// and what the controller sees. last may be nil, or belong to another rollout. The result depends
-// on nothing else, so that a new controller goes on where the last one stopped.
+// Advance computes the controller's next step from the spec, the last stored status and what the
+// controller sees. last may be nil, or belong to another rollout. The result depends on nothing else,
+// so that a new controller goes on where the last one stopped.
 //
 // It must not be called for a plan that is Blind.
 func Advance(spec Spec, last *Status, seen Seen, now time.Time) Next {
@@ -39,7 +39,7 @@ func Advance(spec Spec, last *Status, seen Seen, now time.Time) Next {
 	return Next{Status: l.st, Events: l.events, Wake: l.wake.Time}
 }
 
-// look is one call of Advance. Each decision has one place.
+// look holds the state of one call of Advance.
 type look struct {
 	spec   Spec
 	st     Status
@@ -66,7 +66,8 @@ func (l *look) begin() {
 	l.tell(Event{Kind: Began})
 }
 
-// believes sorts the elections seen by rank, and says whether the sight can be whole.
+// believes sorts the elections seen by rank. It returns false if the controller's own is missing,
+// since then others may be missing too.
 func (l *look) believes() bool {
 	found := false
 	names := map[string]bool{}
@@ -96,7 +97,7 @@ func (l *look) believes() bool {
 // all returns all elections, the controller's own last.
 func (l *look) all() []Election { return append(slices.Clip(l.others), l.own) }
 
-// goOn is the step of a rollout that is neither blocked nor complete.
+// goOn continues a rollout that is neither blocked nor complete.
 func (l *look) goOn() {
 	if l.spec.Forgive > l.st.Forgive {
 		for i := range l.st.Failures {
@@ -124,7 +125,7 @@ func (l *look) goOn() {
 	}
 }
 
-// walk carries out the present step. It returns true if that is over and the next one is due.
+// walk carries out the present step. It returns true if that step is over and the next one is due.
 func (l *look) walk() (more bool) {
 	switch {
 	case l.st.Phase == Promoted && l.spec.Paused:
@@ -175,7 +176,7 @@ func (l *look) stepDone() bool {
 	return done
 }
 
-// waited says whether the present step has lasted that long.
+// waited says whether the present step has lasted for d; what names the wait for people.
 func (l *look) waited(d time.Duration, what string) bool {
 	end := At(l.st.StepStarted.Add(d))
 	if !l.now.Before(end.Time) {
@@ -204,8 +205,8 @@ func (l *look) toStep(n int) {
 	l.tell(Event{Kind: StepBegan})
 }
 
-// complete ends a promoted rollout once every member sees that the default source names the
-// canary: a member whose default lags would take elections back.
+// complete ends a promoted rollout once every member sees that the default source names the canary.
+// Not earlier: a member that still sees the old default would take elections back.
 func (l *look) complete() {
 	if l.st.Phase != Promoted || l.spec.Paused {
 		return
@@ -238,7 +239,7 @@ func (l *look) progress() string {
 	return fmt.Sprintf("%d on their way, %d wait for their turn, %d without a ready member of %s", len(l.st.Moving), l.waiting, len(l.st.Absent), l.spec.Canary)
 }
 
-// firstOf returns the first name, and how many more there are.
+// firstOf returns a text with the first name, and how many more there are.
 func firstOf(names []string) string {
 	if len(names) == 1 {
 		return names[0]

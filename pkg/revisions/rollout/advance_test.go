@@ -24,7 +24,7 @@ func TestFromStartToComplete(t *testing.T) {
 		t.Error("the election that the step names is not in reach")
 	}
 	w.look()
-	w.want(Progressing, 1, 1) // nobody acquired it yet
+	w.want(Progressing, 1, 1) // no member of the canary leads e3 yet
 	w.obey()
 	w.look()
 	w.want(Progressing, 2, len(w.canarys()))
@@ -48,13 +48,13 @@ func TestFromStartToComplete(t *testing.T) {
 	w.want(Progressing, 5, 9)
 	w.obey()
 	w.look()
-	w.want(Progressing, 5, 10) // the controller's own
+	w.want(Progressing, 5, 10) // the tenth is the controller's own
 	w.obey()
 	w.look()
 	w.want(Promoted, 5, 10)
 	w.byDefault, w.divided = record.Prefer("green"), []string{"red-1_00000001"}
 	w.look()
-	w.want(Promoted, 5, 10) // somebody does not see it yet
+	w.want(Promoted, 5, 10) // a member does not see this preference yet
 	w.divided = nil
 	w.look()
 	w.want(Complete, 5, 10)
@@ -135,7 +135,7 @@ func TestPauses(t *testing.T) {
 		w.want(Paused, 1, 2)
 		w.failures = []Failure{{Check: "runners", Election: "e0", What: "x"}}
 		w.look()
-		w.want(RolledBack, 1, 0) // checks go on
+		w.want(RolledBack, 1, 0) // checks count during a pause
 	})
 }
 
@@ -148,7 +148,7 @@ func TestPromote(t *testing.T) {
 		w.look()
 		w.want(Paused, 2, 2)
 		w.look()
-		w.want(Paused, 2, 2) // one command, one step
+		w.want(Paused, 2, 2) // one command passes one step
 	})
 	t.Run("full", func(t *testing.T) {
 		w := newWorld(t, 4, specOf(weigh(25), pause(0), analyse(time.Hour), weigh(50), pause(0), weigh(100)))
@@ -179,7 +179,7 @@ func TestPromote(t *testing.T) {
 		w.want(Progressing, 1, 3)
 		w.say(Plan.PromoteStep)
 		w.look()
-		w.want(Promoted, 1, 4) // the controller's own with them
+		w.want(Promoted, 1, 4) // with the controller's own
 		w.ready["e1"] = true
 		w.look()
 		w.want(Promoted, 1, 5)
@@ -195,7 +195,7 @@ func TestFailures(t *testing.T) {
 		w.round()
 		w.failures = []Failure{fail("e0"), fail("e1")}
 		w.look()
-		w.look() // the same again
+		w.look() // the same failures are not counted again
 		w.want(Paused, 2, 2)
 		if n := len(w.plan.Status.Failures); n != 2 {
 			t.Errorf("%d failures", n)
@@ -206,7 +206,7 @@ func TestFailures(t *testing.T) {
 		w.failures = nil
 		w.byDefault = record.Prefer("green")
 		w.round()
-		w.want(RolledBack, 2, 0) // blocked though it is the default
+		w.want(RolledBack, 2, 0) // the canary stays blocked though it is the default
 		if !strings.Contains(w.plan.Status.Message, "flaps, e1: too") {
 			t.Errorf("message %q", w.plan.Status.Message)
 		}
@@ -227,7 +227,7 @@ func TestFailures(t *testing.T) {
 		if _, err := w.plan.PromoteStep(); err == nil {
 			t.Error("a degraded rollout is promoted")
 		}
-		w.failures = []Failure{fail("e0")} // still there
+		w.failures = []Failure{fail("e0")} // the same failure, now forgiven
 		w.say(Plan.Retry)
 		w.look()
 		w.want(Progressing, 3, 4)
@@ -266,7 +266,7 @@ func TestAcquireTimeout(t *testing.T) {
 	w.look()
 	w.want(Progressing, 1, 2)
 	w.now = want
-	w.look() // we no longer wait for it; a check must say whether that is a failure
+	w.look() // we no longer wait for the elections; a check must say whether that is a failure
 	w.want(Paused, 2, 2)
 }
 
@@ -287,7 +287,7 @@ func TestAbsent(t *testing.T) {
 		w.want(Promoted, 1, 4)
 		w.byDefault = record.Prefer("green")
 		w.look()
-		w.want(Promoted, 1, 4) // one is on the move
+		w.want(Promoted, 1, 4) // e1 is on its way
 		w.round()
 		w.want(Complete, 1, 5)
 	})
@@ -303,7 +303,7 @@ func TestAbsent(t *testing.T) {
 		w.round()
 		w.now = w.now.Add(time.Hour)
 		w.look()
-		w.want(Progressing, 2, 4) // the controller's own waits too
+		w.want(Progressing, 2, 4) // the controller's own election waits for the others
 		for name := range w.ready {
 			w.ready[name] = true
 		}
@@ -335,7 +335,7 @@ func TestAbsent(t *testing.T) {
 			}
 		}
 		w.obey()
-		w.look() // the next step would need them
+		w.look() // the next step needs ready members
 		w.want(RolledBack, 2, 0)
 	})
 	t.Run("all members of the canary die in the middle of a step", func(t *testing.T) {
@@ -345,7 +345,7 @@ func TestAbsent(t *testing.T) {
 			w.ready[name] = false
 		}
 		w.round()
-		w.want(Progressing, 1, 2) // nothing is known of the canary
+		w.want(Progressing, 1, 2) // without members, nothing shows what the canary is worth
 		if len(w.plan.Status.Moving) != 0 || len(w.plan.Status.Absent) != 2 {
 			t.Errorf("%+v", *w.plan.Status)
 		}
@@ -353,7 +353,7 @@ func TestAbsent(t *testing.T) {
 		for name := range w.ready {
 			w.ready[name] = true
 		}
-		w.look() // their wait begins again
+		w.look() // the wait for the elections begins again
 		if m := w.plan.Status.Moving; len(m) != 2 || !m[0].Since.Equal(w.now) {
 			t.Errorf("moving %v", m)
 		}
@@ -415,7 +415,8 @@ func TestAbortAndRetry(t *testing.T) {
 	}
 }
 
-// TestAbortThatNoControllerSaw: after a retry nothing of the attempt before counts.
+// TestAbortThatNoControllerSaw checks that after an abort and a retry nothing of the earlier attempt
+// counts, even if no controller saw the abort.
 func TestAbortThatNoControllerSaw(t *testing.T) {
 	w := newWorld(t, 4, specOf(weigh(50), pause(0), weigh(75), weigh(100)))
 	w.round()
@@ -470,7 +471,7 @@ func TestPinnedElectionsAreLeftAlone(t *testing.T) {
 	w.want(Promoted, 1, 4)
 }
 
-// TestDefaultChangesInTheMiddle: the default decides nothing while a rollout is in force.
+// TestDefaultChangesInTheMiddle checks that the default decides nothing while a rollout is in force.
 func TestDefaultChangesInTheMiddle(t *testing.T) {
 	w := newWorld(t, 4, specOf(weigh(50), pause(0), weigh(100)))
 	w.round()

@@ -10,9 +10,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Read makes a plan of the ConfigMap's data. For a key that it cannot read it keeps last's value,
-// and it keeps last's status if that is gone but its rollout is not. The error, a strict.Errors
-// whose File is the key, says what is wrong. The plan is usable in any case: see Plan.Unreadable.
+// Read makes a plan of the ConfigMap's data. For a key that it cannot read it keeps last's value. If
+// the status is gone but its rollout is still there, it keeps last's status. The error, a
+// strict.Errors whose File is the key, says what is wrong. The plan is usable in any case: see
+// Plan.Unreadable.
 func Read(data map[string]string, last Plan) (Plan, error) {
 	p := Plan{read: true}
 	var errs strict.Errors
@@ -76,7 +77,7 @@ func (p Plan) Encode() (map[string]string, error) {
 	put := func(key string, value any) {
 		text, err := yaml.Marshal(value)
 		if err != nil {
-			panic(fmt.Sprintf("rollout: encode %s: %v", key, err)) // it is plain data
+			panic(fmt.Sprintf("rollout: encode %s: %v", key, err)) // plain data always encodes
 		}
 		data[key] = string(text)
 	}
@@ -125,7 +126,7 @@ const maxText = 300
 // clean makes a text fit to be stored.
 func clean(s string) string { return strict.Text(s, maxText) }
 
-// Documents decode themselves, so that the check of a whole document can name the places of
+// Documents implement strict.Decoder, so that the check of a whole document can name the places of
 // its fields.
 type (
 	pinsDoc    struct{ Pins []Pin }
@@ -177,7 +178,7 @@ func decodeChecked(node *yaml.Node, into any, check func() strict.Errors) error 
 // maxDocument bounds one document; the ConfigMap as a whole holds 1 MiB.
 const maxDocument = 1 << 20
 
-// decode reads the document under a key; without that key it leaves into as it is.
+// decode reads the document under a key; if there is no such key it leaves `into` as it is.
 func decode(data map[string]string, key string, into strict.Decoder) error {
 	text, given := data[key]
 	switch {

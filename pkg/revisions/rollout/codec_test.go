@@ -39,7 +39,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTextsAreKept: any text of a person or an error can be stored, on one line.
+// TestTextsAreKept checks that any text of a person or an error can be stored, on one line.
 func TestTextsAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")

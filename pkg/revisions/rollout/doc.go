@@ -10,11 +10,10 @@
 //
 // # Reach
 //
-// Each rollout draws a new order of the group's elections (RankOf). A weight of w moves the
-// first ceil(N x w / 100) of them. The controller, which knows N, writes the rank up to which
-// elections are the canary's, so that a member can tell by itself whether an election is in
-// Reach. Reach grows; it shrinks only when a rollout is aborted or rolled back, and then it is
-// empty.
+// Each rollout draws a new order of the group's elections (RankOf). A weight of w moves the first
+// ceil(N x w / 100) of the N elections. Only the controller knows N, so it writes the rank up to
+// which elections are the canary's. With that a member can tell by itself whether an election is in
+// Reach. Reach grows. It shrinks only when a rollout is aborted or rolled back, and then it is empty.
 //
 // Times are wall-clock times. They bound waiting only: no safety depends on them.
 //

@@ -9,7 +9,8 @@ import (
 type Explained struct {
 	// Steps are the steps that move elections, and the last one.
 	Steps []StepMoves
-	// Pinned lists the pinned elections, Ignoring those that Ignore revisions: no step moves them.
+	// Pinned lists the pinned elections, Ignoring the elections whose policy ignores revisions: no
+	// step moves them.
 	Pinned, Ignoring []string
 	// Absent are elections for which no member of the canary is ready.
 	Absent []string
@@ -22,7 +23,7 @@ type StepMoves struct {
 	Moves []Move
 }
 
-// Move is one election's way to the canary.
+// Move says from whom to whom an election moves.
 type Move struct {
 	Election string
 	// From is the holder, empty if nobody leads. To is the member that would lead, empty if no
@@ -30,9 +31,9 @@ type Move struct {
 	From, To string
 }
 
-// Explain says which elections each step moves, and to whom. Elections that the canary leads
-// already don't move. It returns an error if the spec is wrong, or names elections that the group
-// does not have.
+// Explain says which elections each step moves, and to whom. Elections that the canary already leads
+// don't move. It returns an error if the spec is wrong, or names elections that the group does not
+// have.
 func Explain(spec Spec, seen Seen) (Explained, error) {
 	var x Explained
 	if err := spec.Validate(); err != nil {

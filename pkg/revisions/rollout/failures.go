@@ -2,11 +2,11 @@ package rollout
 
 import "slices"
 
-// CheckAbsent is the check's name in the failure of an election without a ready member of the
-// canary, where the spec makes that a failure.
+// CheckAbsent stands in Failure.Check when an election has no ready member of the canary and the spec
+// makes that a failure.
 const CheckAbsent = "absent"
 
-// maxFailures bounds the stored list; a failure that does not fit exceeds any limit.
+// maxFailures bounds the stored list of failures. One more failure exceeds any FailureLimit.
 const maxFailures = 500
 
 // fails records what checks find, and says whether the rollout must stop.

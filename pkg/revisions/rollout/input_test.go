@@ -45,7 +45,7 @@ func TestGoodSpec(t *testing.T) {
 	}
 }
 
-// TestBadInput: each mistake is reported with its key, line, field and a hint.
+// TestBadInput checks that each mistake is reported with its key, line, field and a hint.
 func TestBadInput(t *testing.T) {
 	for _, tt := range []struct{ key, old, new, want string }{
 		{KeyRollout, "setWeight: 100", "setWeight: 40", `rollout:13:14: steps[5].setWeight: 40 is less than the weight before, 50 (weights only grow; ` + "`abort`" + ` takes everything back)`},
@@ -119,8 +119,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestEditedStatus: the checksum shows each value changed by hand, but not a change of the text
-// that means the same.
+// TestEditedStatus checks that the checksum reveals each value changed by hand, but accepts another
+// text with the same meaning.
 func TestEditedStatus(t *testing.T) {
 	p := planOf(Progressing)
 	p.Status.Failures = []Failure{{Check: "flaps", What: "x", At: At(start)}}
@@ -149,8 +149,8 @@ func TestEditedStatus(t *testing.T) {
 	}
 }
 
-// TestListsInOrder: Reach searches its lists. So everybody ignores a status whose list is out of
-// order, or names an election twice, though its checksum is right.
+// TestListsInOrder checks that everybody ignores a status whose reach has a list that is out of
+// order, or names an election twice, though its checksum is right: Reach.Has searches these lists.
 func TestListsInOrder(t *testing.T) {
 	for _, tt := range []struct {
 		reach Reach
@@ -183,7 +183,7 @@ func TestListsInOrder(t *testing.T) {
 	}
 }
 
-// TestLastGood: which value remains for each key that cannot be read.
+// TestLastGood checks which value remains for each key that cannot be read.
 func TestLastGood(t *testing.T) {
 	good := planOf(Progressing)
 	good.Pins = []Pin{{Election: "db", Revision: "red"}}
@@ -350,7 +350,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestRetryOfWhatNobodyCanRead: a retry drops the broken status, and the rollout begins again.
+// TestRetryOfWhatNobodyCanRead checks that a retry drops the broken status, and that the rollout
+// begins again.
 func TestRetryOfWhatNobodyCanRead(t *testing.T) {
 	data, err := planOf(Paused).Encode()
 	if err != nil {

@@ -2,9 +2,9 @@ package rollout
 
 import "slices"
 
-// wanted returns the elections that should be the canary's in the present step, in the order in
-// which they move: those that steps name, then the others by rank. The controller's own is not
-// among them: see grow.
+// wanted returns the elections that the canary should lead in the present step, in the order in which
+// they move: first those that steps name, then the others by rank. The controller's own election is
+// not among them: grow adds it last.
 func (l *look) wanted() (named, weighed []Election) {
 	weight := 0
 	for i, step := range l.spec.Steps {
@@ -29,7 +29,8 @@ func (l *look) inReach(e Election) bool { return l.st.Reach.Has(l.spec.UID, e.Na
 // isCanarys says whether the election needs no move: it is pinned, or the canary leads it.
 func (l *look) isCanarys(e Election) bool { return e.Pinned || e.Revision == l.spec.Canary }
 
-// follow updates which elections in reach are on their way, and tells which have arrived.
+// follow updates which elections in reach are on their way to the canary, and reports the ones that
+// have arrived.
 func (l *look) follow() {
 	before := l.st.Moving
 	l.st.Moving = nil
@@ -44,7 +45,7 @@ func (l *look) follow() {
 			if at >= 0 {
 				acquired = append(acquired, e.Name)
 			}
-		case e.Canary == "": // its wait begins again with the next ready member
+		case e.Canary == "": // the wait for it begins again when a member is ready
 		case at >= 0:
 			l.st.Moving = append(l.st.Moving, Moving{e.Name, l.since(e, before[at].Since)})
 		default:
@@ -56,9 +57,9 @@ func (l *look) follow() {
 	}
 }
 
-// since returns when the wait begins for an election that was on its way at the last look; known
-// is what that look said. A new holder moves it on, for it has its own minHold, and so does a new
-// preference, for preemptDelay starts again. A clock that was set back makes no wait longer.
+// since returns when our wait begins for an election that was on its way at the last look; known is
+// what that look computed. A new holder postpones it, since its own minHold begins, and so does a new
+// preference, since preemptDelay starts again. A clock that was set back makes no wait longer.
 func (l *look) since(e Election, known Time) Time {
 	if e.HeldUntil.After(l.now.Time) || e.Delay > 0 {
 		known = later(known, At(e.HeldUntil.Add(e.Delay)))
@@ -77,7 +78,7 @@ func (l *look) moving() int {
 	return n
 }
 
-// grow brings as many elections into reach as may move at a time.
+// grow brings more elections into reach, as many as may move at a time.
 func (l *look) grow() {
 	slots := l.spec.MaxConcurrentMoves - l.moving()
 	l.waiting = 0
@@ -147,7 +148,8 @@ func (l *look) held() bool {
 		slices.ContainsFunc(l.lacking(), func(name string) bool { return name != l.own.Name })
 }
 
-// lacking returns the elections that should be the canary's by now but have no ready member of it.
+// lacking returns the elections that the canary should lead by now but that have no ready member of
+// it.
 func (l *look) lacking() []string {
 	concern := map[string]bool{}
 	named, weighed := l.wanted()
@@ -175,9 +177,9 @@ func (l *look) tally() {
 	}
 }
 
-// settled says whether every election is where the present step wants it, except those that we no
-// longer wait for. While no member of the canary lives, nothing shows what the canary is worth, so
-// we wait for elections without a ready member.
+// settled says whether every election is where the present step wants it, not counting elections that
+// we no longer wait for. While no member of the canary lives, nothing shows what the canary is worth,
+// so then elections without a ready member also count.
 func (l *look) settled() bool {
 	waits := l.spec.WhenPreferredAbsent == Wait || !l.canaryLives()
 	return l.waiting == 0 && l.moving() == 0 && !(waits && len(l.st.Absent) > 0)

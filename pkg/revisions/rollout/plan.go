@@ -35,7 +35,7 @@ type Plan struct {
 	// Unreadable lists the keys whose text cannot be read, if we know no earlier text either.
 	Unreadable []string
 
-	// read: Read made this plan, so a part that it lacks does not exist.
+	// read: Read made this plan, so a part that is missing here does not exist.
 	read bool
 }
 
@@ -111,7 +111,7 @@ func (p Plan) Preferred(election string, byDefault record.Preferred) record.Pref
 	return preferred
 }
 
-// follow returns what an election prefers that has no pinned revision.
+// follow returns what an election without a pinned revision prefers.
 func (p Plan) follow(election string, byDefault record.Preferred) record.Preferred {
 	switch {
 	case p.Blind():
@@ -132,18 +132,19 @@ func synced(p record.Preferred) bool {
 	return p.State == record.PreferredUnset || p.State == record.PreferredSet
 }
 
-// Blind says whether nobody can tell what the rollout says. An abort is visible without a
-// status. While the plan is blind nothing moves, and no controller may go on. A controller that
-// has read the status before keeps it, and is not blind.
+// Blind says whether the rollout, or the status that it needs, is unreadable, so that nobody can tell
+// what elections prefer. An aborted rollout needs no status. While the plan is blind nothing moves,
+// and no controller may go on. A controller that has read the status before keeps it, and is not
+// blind.
 func (p Plan) Blind() bool {
 	return p.unreadable(KeyRollout) || p.unreadable(KeyStatus) && p.Rollout != nil && !p.Rollout.Abort
 }
 
 func (p Plan) unreadable(key string) bool { return slices.Contains(p.Unreadable, key) }
 
-// Digest differs for any two pairs of a plan and a default that may give an election different
-// preferences. Without a pin and a rollout in force it is that of the default alone. Members
-// publish it, and hand over for a preference only to a member that publishes the same.
+// Digest differs for any two pairs of plan and default with which some election may prefer different
+// things. Without a pin and without a rollout in force, the digest is the default's. Members publish
+// the digest, and hand over because of a preference only to a member that publishes the same digest.
 func (p Plan) Digest(byDefault record.Preferred) string {
 	switch {
 	case p.unreadable(KeyPins):

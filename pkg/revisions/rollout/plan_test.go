@@ -27,7 +27,7 @@ func specOf(steps ...Step) Spec {
 	}.WithDefaults()
 }
 
-// planOf returns a plan with a rollout in this phase, whose reach is "web" alone.
+// planOf returns a plan with a rollout in the given phase, whose reach is "web" alone.
 func planOf(phase Phase) Plan {
 	spec := specOf(weights(100)...)
 	status := Status{
@@ -115,8 +115,8 @@ func TestPreferred(t *testing.T) {
 	}
 }
 
-// TestDigestTellsApart compares many plans pair by pair: the digests differ if any election prefers
-// something else. Counters make no difference.
+// TestDigestTellsApart compares many plans pair by pair: the digests must differ if any election
+// prefers something else. A difference in counters alone must not change the digest.
 func TestDigestTellsApart(t *testing.T) {
 	var plans []Plan
 	for _, phase := range append([]Phase{Pending}, phases...) {
@@ -186,8 +186,8 @@ func TestDigestLeavesOut(t *testing.T) {
 	}
 }
 
-// TestAbortUnitesMembers: after an abort, members that know the status and members that cannot read
-// it see the same.
+// TestAbortUnitesMembers checks that, after an abort, members that know the status and members that
+// cannot read it publish the same digest.
 func TestAbortUnitesMembers(t *testing.T) {
 	knows := planOf(Progressing)
 	knows.Rollout.Abort = true

@@ -47,8 +47,8 @@ func drawSpec(t *rapid.T, n int) Spec {
 	return spec
 }
 
-// allowed is a dumb oracle: the elections that may prefer the canary in a step, in a group that
-// gains no elections.
+// allowed is a simple oracle: it returns the elections that may prefer the canary in a step, in a
+// group that gains no elections.
 func allowed(spec Spec, names []string, step int) map[string]bool {
 	ranked := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == own })
 	slices.SortFunc(ranked, func(a, b string) int { return cmp.Compare(RankOf(spec.UID, a), RankOf(spec.UID, b)) })
@@ -58,7 +58,7 @@ func allowed(spec Spec, names []string, step int) map[string]bool {
 			may[name] = true
 		}
 		for i, name := range ranked {
-			if 100*i < len(ranked)*s.SetWeight { // the first i leave something to do
+			if 100*i < len(ranked)*s.SetWeight { // the first i are fewer than the weight demands
 				may[name] = true
 			}
 		}
@@ -69,11 +69,11 @@ func allowed(spec Spec, names []string, step int) map[string]bool {
 	return may
 }
 
-// judge checks what is stored against what a rollout promises.
+// judge checks that the stored plan keeps the promises of a rollout.
 type judge struct {
 	attempt int
-	reached map[string]bool // in this attempt
-	moved   bool            // the controller's own election
+	reached map[string]bool // the elections that were the canary's in this attempt
+	moved   bool            // whether the controller's own election has come into reach
 }
 
 func (j *judge) look(w *world) {
@@ -116,7 +116,7 @@ func (j *judge) look(w *world) {
 	}
 }
 
-// concurrency checks a growth of the reach.
+// concurrency checks, after reach has grown, that not too many elections move at a time.
 func (j *judge) concurrency(w *world, reached []string) {
 	moving, grew := 0, 0
 	for _, m := range w.plan.Status.Moving {
@@ -140,8 +140,8 @@ func (j *judge) concurrency(w *world, reached []string) {
 	}
 }
 
-// TestSchedules plays operators, members that come and go, failures and controllers that die, in
-// any order. Then all trouble ends, and the rollout must complete.
+// TestSchedules plays commands of operators, members that come and go, failures, and controllers that
+// die, in any order. Then all trouble ends, and the rollout must complete.
 func TestSchedules(t *testing.T) {
 	ends := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -154,7 +154,7 @@ func TestSchedules(t *testing.T) {
 			if p, err := word(w.plan); err == nil {
 				w.store(p)
 			}
-			w.out = Next{} // nothing came into reach
+			w.out = Next{} // a command brings nothing into reach
 			j.look(w)
 		}
 		look := func() { w.look(); j.look(w) }
@@ -246,8 +246,8 @@ func TestSchedules(t *testing.T) {
 	t.Logf("phases when all became well: %v", ends)
 }
 
-// TestAdvanceIsTotal: for any status written by hand there is an outcome that can be stored and
-// continued.
+// TestAdvanceIsTotal checks that Advance continues from any spec and status, however wrong, without a
+// panic, and does not ask to be woken in the past.
 func TestAdvanceIsTotal(t *testing.T) {
 	number := rapid.SampledFrom([]int{-1 << 40, -1, 0, 1, 2, 50, 100, 101, 1 << 40})
 	word := rapid.SampledFrom([]string{"", "red", "green", "e0", "e1", own, "\xff\x00", uid})

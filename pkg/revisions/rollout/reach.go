@@ -16,10 +16,10 @@ import (
 // before all of them.
 type Rank uint64
 
-// lastRank as UpTo brings every election into reach.
+// lastRank is the highest rank: with it as UpTo, every election is in reach.
 const lastRank = ^Rank(0)
 
-// RankOf computes the rank of an election in the rollout with this uid, the same in every
+// RankOf computes the rank of an election in the rollout with the given uid, the same in every
 // process. It is never zero.
 func RankOf(uid, election string) Rank {
 	h := fnv.New64a()
@@ -54,18 +54,18 @@ func (r *Rank) DecodeStrict(node *yaml.Node) error {
 	return nil
 }
 
-// Reach says which elections are the canary's. Its lists are sorted and name each election once,
-// so that a lookup is fast for a member of many elections.
+// Reach says which elections are the canary's. Its lists are sorted and name each election once, so
+// that lookups stay fast for a member with many elections.
 type Reach struct {
 	// UpTo is the last rank in reach; zero for none.
 	UpTo Rank `yaml:"upTo,omitempty"`
-	// Names are in reach whatever their rank.
+	// Names lists elections in reach whatever their rank.
 	Names []string `yaml:"names,omitempty"`
-	// Except are not in reach yet although their rank is.
+	// Except lists elections that are not in reach yet although their rank is.
 	Except []string `yaml:"except,omitempty"`
 }
 
-// Has says whether an election of the rollout with this uid is in reach.
+// Has says whether an election of the rollout with the given uid is in reach.
 func (r Reach) Has(uid, election string) bool {
 	switch {
 	case listed(r.Names, election):

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTargets compares with the definition: the least k with 100 k >= n w.
+// TestTargets compares targets with its definition: the least k with 100 k >= n w.
 func TestTargets(t *testing.T) {
 	for n := range 201 {
 		for w := range 101 {
@@ -51,7 +51,8 @@ func TestWeightIsExact(t *testing.T) {
 	}
 }
 
-// TestGrowingWeightTakesNothingBack: whatever else happens in between.
+// TestGrowingWeightTakesNothingBack checks that elections that a weight has brought into reach stay
+// there, whatever happens between the steps.
 func TestGrowingWeightTakesNothingBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.StringMatching("[0-9a-f]{16}").Draw(t, "uid")
@@ -109,8 +110,8 @@ func TestReachHas(t *testing.T) {
 	})
 }
 
-// TestReachIsInOrder: Read accepts what a controller writes, in whatever order steps name elections
-// and these come into reach.
+// TestReachIsInOrder checks that Read accepts what a controller writes, in whatever order steps name
+// elections and the elections come into reach.
 func TestReachIsInOrder(t *testing.T) {
 	names := elections(40)
 	spec := specOf(Step{Elections: []string{names[7], names[3], names[31]}}, Step{Elections: []string{names[30], names[4]}}, weigh(100))
@@ -123,7 +124,7 @@ func TestReachIsInOrder(t *testing.T) {
 	}
 }
 
-// BenchmarkPreferred measures what a member asks once for each of its elections.
+// BenchmarkPreferred measures what a member computes once for each of its elections.
 func BenchmarkPreferred(b *testing.B) {
 	names := make([]string, 10_000)
 	for i := range names {
@@ -145,7 +146,8 @@ func BenchmarkPreferred(b *testing.B) {
 	}
 }
 
-// TestRanksAreMixed: similar names have distant ranks, and another uid gives another order.
+// TestRanksAreMixed checks that similar names have distant ranks, and that another uid gives another
+// order.
 func TestRanksAreMixed(t *testing.T) {
 	const n = 4096
 	names := make([]string, n)
@@ -193,7 +195,7 @@ func TestRanksAreMixed(t *testing.T) {
 	}
 }
 
-// TestRankStays: members of other versions must compute the same rank.
+// TestRankStays checks that ranks never change: members of other versions must compute the same rank.
 func TestRankStays(t *testing.T) {
 	for name, want := range map[string]string{"": "5421a5116e92e2ea", "ingress-status": "c837d8e0b6bf1d67", "a": "c2ac9a71cb138012"} {
 		if got := RankOf(uid, name).String(); got != want {

@@ -6,7 +6,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Seen is what the controller sees of its group at one moment. It must be whole: what is
+// Seen is what the controller sees of its group at one moment. It must be complete: whatever is
 // missing counts as gone.
 type Seen struct {
 	// Elections are all that the group has, in any order.
@@ -28,21 +28,21 @@ type Seen struct {
 // Election is what is seen of one election.
 type Election struct {
 	Name string
-	// Holder leads; Revision is the holder's. Both are empty while nobody leads.
+	// Holder leads; Revision is the holder's revision. Both are empty while nobody leads.
 	Holder, Revision string
 	// Canary is the identity of the member of the canary that would lead: it takes part, lives,
 	// is ready and in good standing, and the election's policy moves leadership to it. Empty if
 	// there is none.
 	Canary string
-	// Pinned elections are left alone.
+	// Pinned: the rollout leaves the election alone, since it has a pin.
 	Pinned bool
-	// Follows says whether the election goes by revisions. No rollout moves or counts one that
-	// Ignores them.
+	// Follows says whether the election follows revisions. No rollout moves or counts an election
+	// that Ignores them.
 	Follows Following
 	// HeldUntil is when minHold ends, or when the present preference began, if that is later: the
 	// holder keeps the election until then. Zero if both are unknown.
 	HeldUntil time.Time
-	// Delay is how long the move may take after that if all is well: preemptDelay, a range that
+	// Delay is how long the move may take after HeldUntil if all is well: preemptDelay, a range that
 	// ends, a foreign elector that must have stopped.
 	Delay time.Duration
 	// Lost lists when a member of the canary lost the lock against its will, as far as the lock's
@@ -50,13 +50,14 @@ type Election struct {
 	Lost []time.Time
 }
 
-// Following is whether an election goes by revisions.
+// Following says whether an election follows revisions.
 type Following int
 
 const (
-	// ByRevision: it does. It is the zero value because it is the default policy.
+	// ByRevision: the election follows revisions. It is the zero value because the default policy
+	// does.
 	ByRevision Following = iota
-	// Ignores: it does not.
+	// Ignores: the election does not follow revisions.
 	Ignores
 )
 
@@ -74,16 +75,16 @@ func (e Election) overdueFrom(now Time) Time {
 type Member struct {
 	Identity, Revision string
 	Ready              bool
-	// Standing lists elections in which its runners failed lately.
+	// Standing lists elections in which the member's runners failed lately.
 	Standing []string
-	// Duration is how long its session lasts without a renewal.
+	// Duration is how long the member's session lasts without a renewal.
 	Duration time.Duration
-	// Heard lists how long ago the controller saw its last renewals, by its own clock, latest
-	// first: all within a Duration of the latest, and one more before those.
+	// Heard lists how long ago, by its own clock, the controller saw the member's last renewals,
+	// latest first: all within a Duration of the latest, and one earlier renewal.
 	Heard []time.Duration
 }
 
-// Silent returns how long ago the last renewal was seen; zero where nobody looked for any.
+// Silent returns how long ago the controller saw the last renewal; zero if Heard is empty.
 func (m Member) Silent() time.Duration {
 	if len(m.Heard) == 0 {
 		return 0
@@ -91,8 +92,8 @@ func (m Member) Silent() time.Duration {
 	return m.Heard[0]
 }
 
-// LongestSilence returns the longest time without a renewal that reaches into the last stretch of
-// that length. Unknown time counts as silence.
+// LongestSilence returns the longest time without a renewal that lies, at least in part, within the
+// given time before now. Unknown time counts as silence.
 func (m Member) LongestSilence(last time.Duration) (longest time.Duration) {
 	later := time.Duration(0)
 	for _, ago := range m.Heard {
@@ -115,12 +116,12 @@ type Next struct {
 // Event is something that happened, for logs and metrics.
 type Event struct {
 	Kind EventKind
-	// Step and Phase are those of the status after the event.
+	// Step and Phase are the status's after the event.
 	Step  int
 	Phase Phase
-	// Elections are those that the event is about.
+	// Elections are the elections that the event concerns.
 	Elections []string
-	// Failure is set in Failed.
+	// Failure is set if Kind is Failed.
 	Failure Failure
 }
 
@@ -136,7 +137,7 @@ const (
 	Reached
 	// Acquired: elections are led by the canary.
 	Acquired
-	// Failed: a check found something that it had not found before.
+	// Failed: a check found something new.
 	Failed
 	// PhaseChanged: the phase is another one.
 	PhaseChanged

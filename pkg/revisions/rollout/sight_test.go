@@ -2,7 +2,7 @@ package rollout
 
 import "testing"
 
-// TestPartialSight: a controller that does not see its own election does not see all.
+// TestPartialSight checks that a controller that does not see its own election decides nothing.
 func TestPartialSight(t *testing.T) {
 	w := newWorld(t, 4, specOf(weigh(50), weigh(100)))
 	w.round()

@@ -39,8 +39,8 @@ type Spec struct {
 	Paused bool `yaml:"paused,omitempty"`
 	// Promote is the operator's command to go on without waiting; nil for none.
 	Promote *Promote `yaml:"promote,omitempty"`
-	// Retry counts the new attempts after an abort or a rollback. A status of an earlier attempt
-	// is ignored.
+	// Retry counts the new attempts after an abort or a rollback. Everybody ignores a status of an
+	// earlier attempt.
 	Retry int `yaml:"retry,omitempty"`
 	// Forgive counts how often an operator went on in spite of failures that paused the rollout.
 	Forgive int `yaml:"forgive,omitempty"`
@@ -79,11 +79,11 @@ type Promote struct {
 type Step struct {
 	// Elections brings elections into reach by name.
 	Elections []string `yaml:"elections,omitempty"`
-	// SetWeight brings that many per cent of the elections into reach.
+	// SetWeight brings this percentage of the elections into reach.
 	SetWeight int `yaml:"setWeight,omitempty"`
 	// Pause waits.
 	Pause *Pause `yaml:"pause,omitempty"`
-	// Analysis watches for a while whether checks fail.
+	// Analysis waits for a while, so that checks can find failures.
 	Analysis *Analysis `yaml:"analysis,omitempty"`
 }
 
@@ -92,7 +92,7 @@ type Pause struct {
 	Duration time.Duration `yaml:"duration,omitempty"`
 }
 
-// Analysis lasts for a duration.
+// Analysis waits for the duration For, while checks go on.
 type Analysis struct {
 	For time.Duration `yaml:"for" strict:"required"`
 }
@@ -132,7 +132,7 @@ func (s Step) kinds() (kinds []StepKind) {
 	return kinds
 }
 
-// OnFailure says what follows failures.
+// OnFailure says what happens after too many failures.
 type OnFailure string
 
 const (
@@ -142,7 +142,7 @@ const (
 	HoldOn OnFailure = "Pause"
 )
 
-// WhenAbsent says what follows when no member of the canary is ready for an election.
+// WhenAbsent says what happens to an election for which no member of the canary is ready.
 type WhenAbsent string
 
 const (

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Phase is where a rollout stands.
+// Phase says how far a rollout is, and whether it goes on.
 type Phase string
 
 const (
@@ -21,12 +21,12 @@ const (
 	Paused Phase = "Paused"
 	// Analysing: the controller watches checks for a while.
 	Analysing Phase = "Analysing"
-	// Degraded: failures paused it. `retry` goes on in spite of them, `abort` takes
-	// everything back.
+	// Degraded: failures paused it. `retry` goes on in spite of the failures, `abort` takes every
+	// election back.
 	Degraded Phase = "Degraded"
-	// RolledBack: failures took everything back. The canary is blocked until `retry`.
+	// RolledBack: failures took every election back. The canary is blocked until `retry`.
 	RolledBack Phase = "RolledBack"
-	// Aborted: an operator took everything back. The canary is blocked until `retry`.
+	// Aborted: an operator took every election back. The canary is blocked until `retry`.
 	Aborted Phase = "Aborted"
 	// Promoted: every election is the canary's. The rollout stays in force until the default
 	// source names the canary.
@@ -46,12 +46,13 @@ type Status struct {
 	UID    string `yaml:"uid" strict:"required"`
 	Stable string `yaml:"stable" strict:"required"`
 	Canary string `yaml:"canary" strict:"required"`
-	// Token is the term's token of the controller that wrote it. A controller with a lower token
-	// writes nothing.
+	// Token is the fencing token of the controller that wrote the status, from its term. A controller
+	// with a lower token writes nothing.
 	Token uint64 `yaml:"token,omitempty"`
-	// Generation is that of the spec that the controller last looked at.
+	// Generation is the generation of the spec that the controller last looked at.
 	Generation int `yaml:"generation"`
-	// Retry is the spec's in this attempt, Forgive the last one that the controller obeyed.
+	// Retry is the spec's Retry in this attempt. Forgive is the spec's Forgive that the controller
+	// last obeyed.
 	Retry   int   `yaml:"retry,omitempty"`
 	Forgive int   `yaml:"forgive,omitempty"`
 	Phase   Phase `yaml:"phase" strict:"required"`
@@ -61,26 +62,27 @@ type Status struct {
 	Began       Time  `yaml:"began" strict:"required"`
 	StepStarted Time  `yaml:"stepStarted" strict:"required"`
 	Reach       Reach `yaml:"reach,omitempty"`
-	// Elections counts those of the group, Moved those in reach that the canary leads.
+	// Elections counts the group's elections. Moved counts the ones in reach that the canary leads.
 	Elections int `yaml:"elections"`
 	Moved     int `yaml:"moved"`
-	// Moving are in reach and have a ready member of the canary, but the canary does not lead yet.
+	// Moving lists elections in reach that have a ready member of the canary but are not led by the
+	// canary yet.
 	Moving []Moving `yaml:"moving,omitempty"`
 	// Failures are what checks found since Began, oldest first.
 	Failures []Failure `yaml:"failures,omitempty"`
-	// Absent lists elections that should be the canary's by now but have no ready member of it.
+	// Absent lists elections that the canary should lead by now but that have no ready member of it.
 	Absent []string `yaml:"absent,omitempty"`
 	// Message says in one line what the rollout waits for, or what happened.
 	Message string `yaml:"message,omitempty"`
-	// Checksum covers all else, so that an edit by hand shows. See Sum.
+	// Checksum covers all other fields, so that an edit by hand is noticed. See Sum.
 	Checksum string `yaml:"checksum" strict:"required"`
 }
 
 // Moving is an election on its way to the canary.
 type Moving struct {
 	Election string `yaml:"election" strict:"required"`
-	// Since is when the wait for it begins: it is in reach, has a ready member of the canary, and
-	// its holder's minHold and preemptDelay are over. It may lie in the future.
+	// Since is when our wait for the election begins: it is in reach, has a ready member of the
+	// canary, and its holder's minHold and preemptDelay are over. Since may lie in the future.
 	Since Time `yaml:"since" strict:"required"`
 }
 
@@ -96,32 +98,33 @@ type Failure struct {
 	Forgiven bool `yaml:"forgiven,omitempty"`
 }
 
-// same says whether both are about the same check, election and member.
+// same says whether both failures have the same check, election and member.
 func (f Failure) same(o Failure) bool {
 	return f.Check == o.Check && f.Election == o.Election && f.Member == o.Member
 }
 
-// Of says whether the status belongs to this attempt of this rollout. Any other is ignored.
+// Of says whether the status belongs to this attempt of this rollout. Everybody ignores any other
+// status.
 func (s *Status) Of(spec *Spec) bool {
 	return s != nil && spec != nil && s.UID == spec.UID && s.Retry == spec.Retry &&
 		s.Stable == spec.Stable && s.Canary == spec.Canary
 }
 
-// Waits says whether the controller still waits for an election on its way.
+// Waits says whether the controller still waits for some election on its way.
 func (s *Status) Waits(spec Spec, now time.Time) bool {
 	return slices.ContainsFunc(s.Moving, func(m Moving) bool { return !m.late(spec, At(now)) })
 }
 
-// late says whether the controller no longer waits for it.
+// late says whether the controller no longer waits for this election.
 func (m Moving) late(spec Spec, now Time) bool { return !now.Before(m.Since.Add(spec.AcquireTimeout)) }
 
-// Sum computes the checksum of the content. An empty list counts as nil: both are stored alike.
+// Sum computes the checksum of the content. An empty list counts as nil, since both are stored alike.
 func (s Status) Sum() string {
 	s = s.clone()
 	s.Checksum = ""
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic(fmt.Sprintf("rollout: encode a status: %v", err)) // it is plain data
+		panic(fmt.Sprintf("rollout: encode a status: %v", err)) // plain data always encodes
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])

@@ -6,7 +6,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// An empty list is stored like a nil one: the checksum must not tell them apart.
+// TestSumOfEmptyLists checks that an empty list and a nil one, which are stored alike, have the same
+// checksum.
 func TestSumOfEmptyLists(t *testing.T) {
 	none := rollout.Status{UID: "0123456789abcdef", Phase: rollout.Progressing}
 	empty := none

@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Bounds of what is accepted.
+// Bounds of accepted values.
 const (
 	maxSteps        = 100
 	maxConcurrent   = 10_000
@@ -237,8 +237,8 @@ func checkHistory(history []Ended) strict.Errors {
 	return f.errs
 }
 
-// mistakes says why everybody must ignore a status. It does not check the names in it: the checksum
-// shows that a controller wrote them.
+// mistakes says why everybody must ignore a status. It does not check names of elections and members:
+// the checksum shows that a controller wrote them.
 func (s *Status) mistakes() strict.Errors {
 	var f findings
 	if s.Checksum != s.Sum() {
@@ -255,7 +255,7 @@ func (s *Status) mistakes() strict.Errors {
 
 const controllersOnly = "only the controller may write the status; it is ignored until the controller has written it again"
 
-// inOrder reports names out of order: Reach.Has would not find them.
+// inOrder reports names that are out of order, since Reach.Has would not find them.
 func (f *findings) inOrder(field string, names []string) {
 	for i := 1; i < len(names); i++ {
 		at := field + "[" + strconv.Itoa(i) + "]"

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Each function here makes the plan that follows from one command of an operator, or refuses. Store
-// the result only if the old plan is still the stored one.
+// Each function here takes one command of an operator: it returns the plan that follows, or refuses.
+// Store the result only if the old plan is still the stored one.
 
 // ErrNoRollout: the group has no rollout.
 var ErrNoRollout = errors.New("the group has no rollout (begin one: primacy rollout start)")
@@ -71,7 +71,7 @@ func (p Plan) Pause() (Plan, error) {
 	})
 }
 
-// Resume ends a Pause. For a step that is a pause there is PromoteStep.
+// Resume ends a Pause. To end a step that is a pause, use PromoteStep.
 func (p Plan) Resume() (Plan, error) {
 	return p.say(func(s *Spec) error {
 		if !s.Paused {
@@ -88,7 +88,7 @@ func (p Plan) PromoteStep() (Plan, error) {
 }
 
 // PromotePast ends the wait in the step that the operator was shown. It refuses if the rollout has
-// moved on since: the operator has not seen the next step.
+// reached another step since, which the operator has not seen.
 func (p Plan) PromotePast(shown Plan) (Plan, error) {
 	return p.promote(func() (Promote, error) {
 		step := 0
@@ -167,7 +167,7 @@ func (p Plan) say(word func(*Spec) error) (Plan, error) {
 	return p, nil
 }
 
-// PinTo adds a pin, or replaces that of its election.
+// PinTo adds a pin, or replaces the pin of the same election.
 func (p Plan) PinTo(pin Pin) (Plan, error) {
 	if err := p.whole(); err != nil {
 		return p, err

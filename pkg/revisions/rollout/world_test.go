@@ -17,22 +17,22 @@ type failing interface {
 	Fatalf(string, ...any)
 }
 
-// world is a group as a controller sees it, and its ConfigMap. Members obey what is stored;
-// every election has a ready member of stable.
+// world is a group as a controller sees it, with its ConfigMap. Members obey what is stored; for
+// every election a member of stable is ready.
 type world struct {
 	t         failing
 	now       time.Time
 	plan      Plan // as stored
 	byDefault record.Preferred
-	leads     map[string]string // revision, of each election
-	ready     map[string]bool   // whether the election has a ready member of the canary
+	leads     map[string]string // by election, the revision that leads
+	ready     map[string]bool   // by election, whether a member of the canary is ready
 	failures  []Failure
 	divided   []string
 	out       Next
-	did       []string // events since the last look at them
+	did       []string // events that no test has looked at yet
 }
 
-// elections names n elections and the controller's own.
+// elections returns the names of n elections and of the controller's own.
 func elections(n int) []string {
 	names := []string{own}
 	for i := range n {
@@ -121,7 +121,7 @@ func (w *world) obey() {
 	}
 }
 
-// round is a look and the members' moves, a second later.
+// round is one look and then the members' moves; a second passes.
 func (w *world) round() Phase {
 	w.t.Helper()
 	w.look()

@@ -65,7 +65,7 @@ func (r realm) edit(t *testing.T, change func(*rollout.Plan) error) {
 	}
 }
 
-// write stores texts under keys of the ConfigMap, as somebody with an editor would; an empty text
+// write stores texts under keys of the ConfigMap, as a person with an editor would; an empty text
 // removes the key.
 func (r realm) write(t *testing.T, data map[string]string) {
 	t.Helper()
@@ -145,7 +145,7 @@ func (b *bench) defaults() election.Preferences {
 	})
 }
 
-// next waits for the next delivered preference, and checks what it says for some elections.
+// next waits for the next delivered preference, and checks what some elections prefer by it.
 func (b *bench) next(want map[string]record.Preferred) election.Preference {
 	b.Helper()
 	select {
@@ -188,7 +188,7 @@ func (b *bench) quiet() {
 	}
 }
 
-// until waits until so holds for what the source knows.
+// until waits until the condition so holds for what the source knows.
 func (b *bench) until(what string, so func(steering.Sight) bool) {
 	b.Helper()
 	timeout := clock.NewTimer(longest).C

@@ -23,11 +23,11 @@ import (
 // Stored is a plan as it was read, with what Replace needs.
 type Stored struct {
 	Plan rollout.Plan
-	// Mistakes says what of the plan cannot be read, as a strict.Errors; nil if all can.
+	// Mistakes says which parts of the plan cannot be read, as a strict.Errors; nil if all can.
 	Mistakes error
 
 	group string
-	// object is nil if there is none yet.
+	// object is the ConfigMap that holds the plan; nil if there is none yet.
 	object *corev1.ConfigMap
 }
 
@@ -36,7 +36,7 @@ func Load(ctx context.Context, client coreclient.ConfigMapInterface, group strin
 	return load(ctx, client, group, rollout.Plan{})
 }
 
-// load reads the plan of a group. It takes unreadable parts from known.
+// load reads the plan of a group. For unreadable parts it takes those of the known plan.
 func load(ctx context.Context, client coreclient.ConfigMapInterface, group string, known rollout.Plan) (Stored, error) {
 	s := Stored{group: group}
 	object, err := client.Get(ctx, rollout.ObjectName(group), metav1.GetOptions{})
@@ -73,16 +73,17 @@ var ErrContended = errors.New("others kept changing pins and rollout at the same
 // tries is how often Edit tries again after others wrote.
 const tries = 20
 
-// Edit changes the plan of a group: it reads the plan, lets change make another of it, and stores
-// that if nobody else has stored anything since. Otherwise it begins again, so change may be called
-// several times. Edit returns an error of change as it is. It writes nothing after such an error, or
-// if the plan stays the same. It leaves unreadable parts as they are stored.
+// Edit changes the plan of a group: it reads the plan, calls change, and stores the changed plan if
+// nobody else has stored anything since. Otherwise it begins again, so change may be called several
+// times. Edit returns an error of change as it is. It writes nothing after such an error, or if the
+// plan stays the same. It leaves unreadable parts as they are stored.
 func Edit(ctx context.Context, client coreclient.ConfigMapInterface, group string, change func(*rollout.Plan) error) error {
 	return EditKnowing(ctx, client, group, rollout.Plan{}, func(p *rollout.Plan, _ Stored) error { return change(p) })
 }
 
-// EditKnowing is Edit for a caller that knows an earlier plan: change gets unreadable parts from
-// that. The text under such a key stays as it is stored, unless it is the status.
+// EditKnowing is Edit for a caller that knows an earlier plan: where a part cannot be read, change
+// gets the part of the known plan. The unreadable text stays as it is stored, unless it is the
+// status.
 func EditKnowing(ctx context.Context, client coreclient.ConfigMapInterface, group string, known rollout.Plan, change func(*rollout.Plan, Stored) error) error {
 	for try := range tries {
 		stored, err := load(ctx, client, group, known)
@@ -104,15 +105,15 @@ func EditKnowing(ctx context.Context, client coreclient.ConfigMapInterface, grou
 	return ErrContended
 }
 
-// Replace stores a plan in the place of this one, if this is still the stored one. If it is not, the
-// error is an API conflict.
+// Replace stores plan in place of s.Plan, if that is still the stored plan. If it is not, the error
+// is an API conflict.
 func (s Stored) Replace(ctx context.Context, client coreclient.ConfigMapInterface, plan rollout.Plan) error {
 	before, err := s.Plan.Encode()
 	if err != nil {
 		return err
 	}
 	if !s.Readable(rollout.KeyStatus) {
-		delete(before, rollout.KeyStatus) // its controller writes it again
+		delete(before, rollout.KeyStatus) // the controller writes the status again
 	}
 	after, err := plan.Encode()
 	if err != nil {
@@ -168,8 +169,8 @@ func (s Stored) labels(labels map[string]string) map[string]string {
 	return labels
 }
 
-// raced says whether somebody else was faster. NotFound for a create is about the namespace, and no
-// race.
+// raced says whether err means that somebody else was faster. NotFound for a create means that the
+// namespace is missing, which is no race.
 func (s Stored) raced(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) && s.object != nil
 }

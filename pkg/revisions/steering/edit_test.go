@@ -17,7 +17,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
-// Many change the plan at once, beginning with none: the store keeps each one's change.
+// TestEditsMeet makes several edits at once, at first without a stored plan: the store must keep
+// every change.
 func TestEditsMeet(t *testing.T) {
 	r := newRealm(t)
 	const editors = 6
@@ -43,7 +44,7 @@ func TestEditsMeet(t *testing.T) {
 	}
 }
 
-// Replace replaces only the very plan that it read.
+// TestReplaceIsConditional checks that Replace replaces only the very plan that was read.
 func TestReplaceIsConditional(t *testing.T) {
 	r := newRealm(t)
 	read := func() steering.Stored {
@@ -81,7 +82,8 @@ func TestReplaceIsConditional(t *testing.T) {
 	}
 }
 
-// An edit changes nothing else. Texts that nobody can read stay as they are.
+// TestEditLeavesTheRestAlone checks that an edit changes nothing else, and that unreadable texts stay
+// as they are.
 func TestEditLeavesTheRestAlone(t *testing.T) {
 	r := newRealm(t)
 	data := map[string]string{
@@ -149,7 +151,8 @@ steps: [{setWeight: 100}]
 	}
 }
 
-// A refused edit writes nothing; an edit in a missing namespace reports that.
+// TestEditRefused checks that a refused edit writes nothing, and that an edit in a missing namespace
+// returns that error.
 func TestEditRefused(t *testing.T) {
 	r := newRealm(t)
 	planted := errors.New("planted")

@@ -36,7 +36,7 @@ func (s silent) Watch(context.Context, metav1.ListOptions) (watch.Interface, err
 	return watch.NewFake(), nil
 }
 
-// always is a default source that says one thing.
+// always is a default source that always says the same.
 type always struct{ election.Preference }
 
 func (a always) Watch(ctx context.Context, deliver func(election.Preference)) error {
@@ -45,7 +45,8 @@ func (a always) Watch(ctx context.Context, deliver func(election.Preference)) er
 	return nil
 }
 
-// While nobody knows whether there is a rollout, the default moves nothing.
+// TestNothingBeforeThePlan checks that, before the source knows whether there is a rollout, the
+// default moves nothing.
 func TestNothingBeforeThePlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := silent{speaks: make(chan struct{})}

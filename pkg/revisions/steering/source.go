@@ -29,7 +29,7 @@ type Source struct {
 
 	mu      sync.Mutex
 	sight   Sight
-	changed chan struct{} // closed when sight changes
+	changed chan struct{} // closed when sight is replaced
 }
 
 var (
@@ -62,8 +62,8 @@ func New(client coreclient.ConfigMapsGetter, namespace, group string, byDefault 
 	}
 }
 
-// Watch implements election.Preferences. It never gives up: if the default source does, its last
-// value stays. It must not be called again before it has returned.
+// Watch implements election.Preferences. It never gives up: if the default source gives up, the
+// default's last value stays. Watch must not be called again before it has returned.
 func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -123,9 +123,10 @@ func (s *Source) Default() revisions.Freshness {
 	return revisions.Freshness{Known: true}
 }
 
-// Combine returns what elections prefer by a plan and a default.
+// Combine returns what elections prefer according to a plan and a default.
 func Combine(plan rollout.Plan, byDefault election.Preference) election.Preference {
-	// The default may be no single revision: let its digest stand for it.
+	// The default may differ between elections and name no single revision: use its digest in place
+	// of a revision.
 	whole := record.Preferred{State: record.PreferredSet, Revision: byDefault.Digest()}
 	return &combined{plan: plan, byDefault: byDefault, digest: plan.Digest(whole)}
 }
@@ -142,10 +143,10 @@ func (c *combined) For(name string) record.Preferred {
 	return c.plan.Preferred(name, c.byDefault.For(name))
 }
 
-// listener receives the ConfigMap. It belongs to the goroutine that follows it.
+// listener receives the ConfigMap. It belongs to the goroutine that follows the ConfigMap.
 type listener struct {
 	*Source
-	// last is the plan last made of the ConfigMap.
+	// last is the plan last read from the ConfigMap.
 	last rollout.Plan
 	// mistakes and silence are the texts last logged; empty while all is well.
 	mistakes, silence string
@@ -171,7 +172,7 @@ func (l *listener) Shown(o runtime.Object) error {
 	return nil
 }
 
-// note logs, once, which parts of the plan cannot be read.
+// note logs which parts of the plan cannot be read, once for each such error.
 func (l *listener) note(err error) {
 	if err == nil {
 		l.gauge.Says()

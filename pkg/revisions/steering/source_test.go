@@ -21,8 +21,8 @@ var blue, green, red = record.Prefer("blue"), record.Prefer("green"), record.Pre
 
 const changed = "pins or rollout changed"
 
-// A pin comes first, then the default. Without a pin or a rollout the digest is the default's, so
-// that members that know nothing of pins see the same.
+// TestPins checks that a pin comes first, then the default. Without a pin or a rollout the digest is
+// the default's, so that members that know nothing of pins publish the same digest.
 func TestPins(t *testing.T) {
 	b := newBench(t, newRealm(t))
 	b.byDefault <- blue
@@ -52,7 +52,8 @@ func TestPins(t *testing.T) {
 	b.quiet()
 }
 
-// A rollout decides as soon as it is stored; a report of its progress moves nothing.
+// TestRollout checks that a rollout decides as soon as it is stored, and that a report of its
+// progress moves nothing.
 func TestRollout(t *testing.T) {
 	b := newBench(t, newRealm(t))
 	b.byDefault <- blue
@@ -68,7 +69,7 @@ func TestRollout(t *testing.T) {
 	b.says(changed)
 	b.next(want{"a": blue})
 	b.byDefault <- red
-	b.next(want{"a": blue, "b": blue}) // stable, whatever the default says by now
+	b.next(want{"a": blue, "b": blue}) // the rollout's stable revision, whatever the default says by now
 	status := rollout.Status{
 		UID: spec.UID, Stable: "blue", Canary: "green", Generation: 1, Phase: rollout.Progressing, Step: 1,
 		Began: rollout.At(time.Now()), StepStarted: rollout.At(time.Now()), Reach: rollout.Reach{Names: []string{"a"}},
@@ -93,7 +94,7 @@ func TestRollout(t *testing.T) {
 	b.quiet()
 }
 
-// An unreadable text moves nothing, and is logged once, with its place.
+// TestMalformed checks that an unreadable text moves nothing, and is logged once, with its place.
 func TestMalformed(t *testing.T) {
 	b := newBench(t, newRealm(t))
 	b.byDefault <- blue
@@ -124,7 +125,8 @@ func TestMalformed(t *testing.T) {
 	b.quiet()
 }
 
-// A member that starts while the pins are malformed knows none, so nothing moves for it.
+// TestMalformedAtFirst checks that nothing moves for a member that starts while the pins are
+// malformed, and so knows no pins.
 func TestMalformedAtFirst(t *testing.T) {
 	r := newRealm(t)
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: object}, Data: map[string]string{rollout.KeyPins: "{"}}
@@ -138,7 +140,8 @@ func TestMalformedAtFirst(t *testing.T) {
 	b.next(want{"a": {State: record.PreferredNotSynced}})
 }
 
-// The source delivers nothing before both have said something.
+// TestNothingBeforeBoth checks that the source delivers nothing before it knows both the plan and the
+// default.
 func TestNothingBeforeBoth(t *testing.T) {
 	b := newBench(t, newRealm(t))
 	b.until("the plan is known", func(s steering.Sight) bool { return s.Plan != nil })
@@ -147,7 +150,8 @@ func TestNothingBeforeBoth(t *testing.T) {
 	b.next(want{"a": blue})
 }
 
-// A default source that gives up keeps its last value, and the source still follows the plan.
+// TestDefaultGivesUp checks that the last value of a default source that gives up stays, and that the
+// source still follows the plan.
 func TestDefaultGivesUp(t *testing.T) {
 	b := newBench(t, newRealm(t))
 	b.byDefault <- blue

@@ -12,10 +12,10 @@
 // the last value stays and we try again. Before the first answer we deliver nothing, and nothing
 // moves.
 //
-// The object belongs to the cluster, not to a namespace, so a Role is not enough: it needs a
-// ClusterRole with list and watch on mutatingwebhookconfigurations of
-// admissionregistration.k8s.io, which may be restricted to that one name, and a
-// ClusterRoleBinding. Nothing else in Primacy needs a ClusterRole.
+// The object belongs to the cluster, not to a namespace, so a Role is not enough. The source needs a
+// ClusterRole with list and watch on mutatingwebhookconfigurations of admissionregistration.k8s.io,
+// which may be restricted to that one name, and a ClusterRoleBinding. Nothing else in Primacy needs a
+// ClusterRole.
 //
 // Goroutines: client-go reads the stream on one of its own, which has ended when Watch
 // returns.

@@ -10,14 +10,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// block is the configuration's block.
+// block is the value of `webhook:`.
 type block struct {
 	Name  string `yaml:"name"`
 	Label string `yaml:"label"`
 }
 
-// Kind decodes `webhook:` blocks. Only sources that are watched use the client: it may be nil
-// for decoding alone.
+// Kind decodes `webhook:` blocks. Only sources that are watched use the client: for decoding alone it
+// may be nil.
 func Kind(client admissionclient.MutatingWebhookConfigurationsGetter) revisions.Decoder {
 	return func(node *yaml.Node, env revisions.Env) (election.Preferences, error) {
 		b := block(Istio)

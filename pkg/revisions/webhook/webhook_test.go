@@ -37,8 +37,8 @@ type bench struct {
 	lines chan string
 }
 
-// newBench watches the label with these credentials. The objects belong to the whole cluster, so
-// each test uses another name, or deletes its object.
+// newBench watches the label with these credentials. The objects belong to the whole cluster, so each
+// test uses a different name, or deletes its object.
 func newBench(t *testing.T, label webhook.Label, credentials *rest.Config) *bench {
 	t.Helper()
 	b := &bench{T: t, label: label, got: make(chan string, 16), lines: make(chan string, 16)}
@@ -136,7 +136,8 @@ func (b *bench) update(labels map[string]string) {
 	}
 }
 
-// Without the object or the label no revision is preferred, which is a known value.
+// TestIstio checks that without the object or the label no revision is preferred, which is a known
+// value.
 func TestIstio(t *testing.T) {
 	b := newBench(t, webhook.Istio, devcluster.Start(t).Config)
 	const rev = "istio.io/rev"
@@ -166,8 +167,8 @@ func TestIstio(t *testing.T) {
 	b.next("1-9-0")
 }
 
-// Without permission the source knows nothing. The permission in the package's doc, on this one
-// name, is enough.
+// TestDeniedThenGranted checks that without permission the source knows nothing, and that the
+// permission that the package comment describes, on this one name, is enough.
 func TestDeniedThenGranted(t *testing.T) {
 	label := webhook.Label{Name: "hooks-of-another-mesh", Label: "example.org/rev"}
 	cluster := devcluster.Start(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Budgets are what the runs of one runner may log together: a new run starts with what the
-// runs before it left over. Each stream has its own Budget.
+// Budgets limit what all runs of one runner may log together: a new run starts with what the earlier
+// runs left over. Each stream has its own Budget.
 type Budgets struct {
 	rate  Rate
 	clock clock.Clock
@@ -32,7 +32,7 @@ func (b *Budgets) Of(stream string) *Budget {
 	return b.streams[stream]
 }
 
-// Budget is what one stream may log. While a run uses it, that run has all of it.
+// Budget limits what one stream may log. A run takes all of it, and at its end puts back the rest.
 type Budget struct {
 	rate  Rate
 	clock clock.Clock
@@ -55,7 +55,7 @@ func (b *Budget) take() (left Rate, filled record.Instant) {
 	defer b.mu.Unlock()
 	windows := min(max(0, b.clock.Now().Sub(b.filled)/refillEvery), 1<<20)
 	b.filled = b.filled.Add(windows * refillEvery)
-	for range min(windows, 2*burst) { // a budget may be below zero by a line
+	for range min(windows, 2*burst) { // a budget may be below zero by one line
 		b.left = b.rate.refilled(b.left)
 	}
 	left, b.left = b.left, Rate{}

@@ -12,7 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Runs that end at once and start again may log together what one long run may.
+// TestBudgetOutlivesARun checks that many short runs together may log as much as one long run, and no
+// more.
 func TestBudgetOutlivesARun(t *testing.T) {
 	for name, rate := range map[string]Rate{"lines": {Lines: 20, Bytes: 1 << 20}, "bytes": {Lines: 1 << 20, Bytes: 200}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -41,7 +42,8 @@ func TestBudgetOutlivesARun(t *testing.T) {
 	}
 }
 
-// A run that starts with nothing left may log as soon as there is something again.
+// TestARunAfterOneThatSaidTooMuchIsHeard checks that a run that starts with an empty budget may log
+// as soon as the budget is refilled.
 func TestARunAfterOneThatSaidTooMuchIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
@@ -62,7 +64,7 @@ func TestARunAfterOneThatSaidTooMuchIsHeard(t *testing.T) {
 	})
 }
 
-// virtual is the time of the test's bubble.
+// virtual is a clock with the virtual time of the test's synctest bubble.
 func virtual() clock.Clock { return bubble{time.Now()} }
 
 type bubble struct{ start time.Time }
@@ -70,13 +72,13 @@ type bubble struct{ start time.Time }
 func (b bubble) Now() record.Instant { return record.Instant(time.Since(b.start)) }
 func (bubble) Wall() time.Time       { return time.Now() }
 
-// asleep is a clock that counts while the machine sleeps, which timers do not.
+// asleep is a clock that goes on while the machine sleeps; timers do not.
 type asleep struct{ at record.Instant }
 
 func (a *asleep) Now() record.Instant { return a.at }
 func (*asleep) Wall() time.Time       { return time.Now() }
 
-// A budget is refilled by its own clock.
+// TestBudgetGoesByItsClock checks that its own clock, and not timers, refills a budget.
 func TestBudgetGoesByItsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)

@@ -54,7 +54,7 @@ func (s *Size) DecodeStrict(node *yaml.Node) error {
 	return nil
 }
 
-// leastFiles is how many files a program has open that does nothing.
+// leastFiles is how many files even a program that does nothing has open.
 const leastFiles = 8
 
 // list returns the limits that are set, in the kernel's terms.
@@ -79,7 +79,7 @@ type limit struct {
 	deadman.Limit
 }
 
-// Confine makes a Confinement of user, which may be nil, and limits.
+// Confine returns a Confinement with the given user (nil for none) and limits.
 func Confine(user *User, limits Limits) deadman.Confinement {
 	var c deadman.Confinement
 	if user != nil {
@@ -91,8 +91,8 @@ func Confine(user *User, limits Limits) deadman.Confinement {
 	return c
 }
 
-// CheckConfinement reports what cannot be set before a program is to start; node is the block that
-// holds user and limits.
+// CheckConfinement reports which parts of user and limits cannot be set, before a program starts with
+// them. node is the block that holds user and limits.
 func CheckConfinement(node *yaml.Node, user *User, limits Limits) (errs strict.Errors) {
 	fail := func(field, problem, hint string) {
 		at, _ := strict.Lookup(node, field)

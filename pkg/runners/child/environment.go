@@ -15,8 +15,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// inherited are the variables that a program gets as this process has them. Others may be
-// secrets, or configure primacy itself.
+// inherited names the variables that a program gets from this process's environment. Other variables
+// may be secrets, or configure primacy itself.
 var inherited = []string{
 	"PATH", "HOME", "TMPDIR", "TZ", "LANG",
 	"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT",
@@ -25,7 +25,7 @@ var inherited = []string{
 // Reserved is the prefix of the variables that we set for a program.
 const Reserved = "PRIMACY_"
 
-// Inherited returns own and, of this process's environment, the inherited variables not in own.
+// Inherited returns own, followed by the inherited variables of this process that own does not set.
 func Inherited(own []string) []string {
 	env := slices.Clone(own)
 	for _, name := range inherited {
@@ -54,7 +54,7 @@ func Environment(own []string, term election.Term, deadline record.Instant) []st
 	return env
 }
 
-// Variable is one that the configuration sets.
+// Variable is an environment variable that the configuration sets.
 type Variable struct {
 	Name  string        `yaml:"name" strict:"required"`
 	Value strict.Secret `yaml:"value" strict:"required"`
@@ -63,7 +63,7 @@ type Variable struct {
 // Variables are a list of them.
 type Variables []Variable
 
-// DecodeStrict never shows a value in an error, even a misplaced one.
+// DecodeStrict decodes a list of variables. No error shows a value, even a misplaced one.
 func (vars *Variables) DecodeStrict(node *yaml.Node) error {
 	const hint = "write each as - {name: NAME, value: VALUE}"
 	if node.Kind != yaml.SequenceNode {
@@ -94,7 +94,7 @@ func (vars Variables) List() []string {
 	return list
 }
 
-// Check reports values that decode but make no sense; node is the block that holds this env.
+// Check reports values that decode but make no sense; node is the block that holds `env`.
 func (vars Variables) Check(node *yaml.Node) (errs strict.Errors) {
 	fail := func(field, problem, hint string) {
 		at, _ := strict.Lookup(node, field)
@@ -118,5 +118,5 @@ func (vars Variables) Check(node *yaml.Node) (errs strict.Errors) {
 	return errs
 }
 
-// HasNUL says whether s contains a NUL byte: arguments and variables cannot.
+// HasNUL says whether s contains a NUL byte, which no argument or variable may contain.
 func HasNUL(s string) bool { return strings.ContainsRune(s, 0) }

@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Without a token there is no token variable.
+// TestEnvironmentToken checks that a term without a token sets no PRIMACY_TOKEN.
 func TestEnvironmentToken(t *testing.T) {
 	t.Setenv("PRIMACY_TOKEN", "99")
 	for token, want := range map[record.Token]string{7: "PRIMACY_TOKEN=7", 0: ""} {

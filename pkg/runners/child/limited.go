@@ -14,8 +14,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Rate bounds how much each output of a program may log, over all its runs. The rest is dropped and
-// counted.
+// Rate bounds how much each output of a program may log, over all its runs together. What exceeds it
+// is dropped and counted.
 type Rate struct {
 	// Lines and Bytes are the long-run rate per second. After a quiet time ten times as much may
 	// come at once, so that the log has the whole trace of a crash.
@@ -23,8 +23,8 @@ type Rate struct {
 	Bytes int `yaml:"bytesPerSecond"`
 }
 
-// Check reports values that decode but make no sense; node is the block that holds this output.
-// Set missing fields to DefaultRate's before.
+// Check reports values that decode but make no sense; node is the block that holds `output`. Set
+// missing fields to DefaultRate's first.
 func (r Rate) Check(node *yaml.Node) (errs strict.Errors) {
 	check := func(field string, n, fallback int) {
 		if n <= 0 {
@@ -56,10 +56,10 @@ func (r Rate) orDefault() Rate {
 	return r
 }
 
-// Limited is a log with a bounded rate. A writer never waits, even if the log hangs, and no more than
-// a burst waits to be logged.
+// Limited is a log with a bounded rate. A writer never waits, even if the log hangs, and at most one
+// burst of messages is queued.
 //
-// Any goroutine may write. A goroutine of Limited's own writes to the log until Close.
+// Any goroutine may write. Limited starts one goroutine that writes to the log until Close.
 type Limited struct {
 	log    *zap.Logger
 	rate   Rate
@@ -69,8 +69,8 @@ type Limited struct {
 
 	mu      sync.Mutex
 	waiting []entry
-	// left is what may be logged before the next refill; the last line may make its bytes
-	// negative. filled is when it was last refilled.
+	// left is what may be logged before the next refill; the last line may make left.Bytes negative.
+	// filled is when left was last refilled.
 	left    Rate
 	filled  record.Instant
 	dropped dropped
@@ -95,8 +95,8 @@ func NewLimited(log *zap.Logger, budget *Budget) *Limited {
 	return l
 }
 
-// Say logs a message, with the program's own words in the field key, cut after 64 KiB. With an
-// empty key there is no such field. Say may drop the message.
+// Say logs a message. words, the program's own text, goes into the field key, cut after 64 KiB; with
+// an empty key the message has no such field. Say may drop the message.
 func (l *Limited) Say(level zapcore.Level, message, key, words string) {
 	e := entry{level: level, message: message, cut: len(words) > maxLine}
 	l.say(e, key, min(len(words), maxLine), func() string { return Words(words) })
@@ -139,7 +139,7 @@ func (l *Limited) full() bool {
 // spent says whether nothing is left. l.mu is held.
 func (l *Limited) spent() bool { return l.left.Lines <= 0 || l.left.Bytes <= 0 }
 
-// drop counts lines that the caller dropped unread.
+// drop counts lines that the caller dropped without a call of say.
 func (l *Limited) drop(lines, bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +147,7 @@ func (l *Limited) drop(lines, bytes int) {
 	l.dropped.bytes += bytes
 }
 
-// Close logs what waits, and then returns. Later messages are lost.
+// Close logs the queued messages, and then returns. Later messages are lost.
 func (l *Limited) Close() {
 	l.mu.Lock()
 	if !l.closed {
@@ -159,7 +159,7 @@ func (l *Limited) Close() {
 	l.done.Wait()
 }
 
-// write logs what waits. It sleeps while there is nothing to log.
+// write logs queued messages. It sleeps while there are none.
 func (l *Limited) write() {
 	timer := clock.NewTimer(refillEvery)
 	defer timer.Stop()
@@ -200,7 +200,7 @@ func (l *Limited) take() []entry {
 }
 
 // refill refills the budget, and says whether it is full again. The goroutine that writes to the log
-// calls it, so a slow log gets no more than it takes.
+// calls it, so a log that is too slow delays the refills too, and the queue stays short.
 func (l *Limited) refill() (full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -98,7 +98,8 @@ func (h hanging) Write(e zapcore.Entry, f []zapcore.Field) error {
 	return h.Core.Write(e, f)
 }
 
-// Writers don't wait, and nothing piles up, though the log hangs.
+// TestLogThatHangs checks that writers don't wait, and that the queue stays short, while the log
+// hangs.
 func TestLogThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
@@ -109,7 +110,7 @@ func TestLogThatHangs(t *testing.T) {
 		synctest.Wait()
 		for range 10 {
 			say(l, all/10)
-			after(refillEvery) // the test ends in a deadlock if anything waits
+			after(refillEvery) // the test ends in a deadlock if a writer waits
 		}
 		if n := pending(l); n > 200 {
 			t.Errorf("%d lines wait for the log", n)
@@ -122,7 +123,7 @@ func TestLogThatHangs(t *testing.T) {
 	})
 }
 
-// A slow log gets no more than it takes, so nothing piles up.
+// TestLogThatIsSlow checks that the queue stays short if the log is slower than the rate.
 func TestLogThatIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, _ := observer.New(zap.InfoLevel)
@@ -150,7 +151,8 @@ func (s slow) Write(zapcore.Entry, []zapcore.Field) error {
 	return nil
 }
 
-// Every line of a flood is either logged or counted, and its bytes too.
+// TestFloodIsCounted checks that every line of a flood is either logged or counted, and its bytes
+// too.
 func TestFloodIsCounted(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	o, theirs, err := NewOutput(zap.New(core), "stdout", NewBudget(Rate{}, clock.Boottime()))
@@ -184,7 +186,7 @@ func TestFloodIsCounted(t *testing.T) {
 	}
 }
 
-// BenchmarkFlood measures the cost of reading what is dropped.
+// BenchmarkFlood measures what it costs to read lines that are dropped.
 func BenchmarkFlood(b *testing.B) {
 	chunk := []byte(strings.Repeat(strings.Repeat("x", 79)+"\n", 800))
 	o, theirs, err := NewOutput(zap.NewNop(), "stdout", NewBudget(Rate{}, clock.Boottime()))

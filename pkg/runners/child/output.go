@@ -17,8 +17,8 @@ import (
 const maxLine = 64 << 10
 
 // Output turns each line of one of a program's outputs into a line of the log, as far as the rate
-// allows. One goroutine reads the output until End, even if lines are dropped: a program never
-// waits for the log.
+// allows. One goroutine reads the output until End, and also reads lines that it drops: a program
+// never waits for the log.
 type Output struct {
 	pipe   *os.File
 	reader sync.WaitGroup
@@ -41,8 +41,8 @@ func Follow(pipe *os.File, log *zap.Logger, stream string, budget *Budget) *Outp
 	return o
 }
 
-// Lines logs what is written to it line by line, like an Output. Only one goroutine may use it at a
-// time.
+// Lines returns a writer that logs, line by line, as an Output does. Only one goroutine may use it at
+// a time.
 func Lines(log *zap.Logger, stream string, budget *Budget) io.WriteCloser {
 	return newLines(log, stream, budget)
 }
@@ -129,7 +129,7 @@ func (l *lines) write(data []byte) {
 	}
 }
 
-// skip drops the whole lines of the data, which is quicker than a look at each, and returns the
+// skip drops the whole lines of the data at once, which is faster than one by one, and returns the
 // rest.
 func (l *lines) skip(data []byte) []byte {
 	end := bytes.LastIndexByte(data, '\n') + 1
@@ -142,7 +142,7 @@ func (l *lines) skip(data []byte) []byte {
 	return data[end:]
 }
 
-// end logs a last line without a newline, and all that waits.
+// end logs a last line without a newline, and all queued messages.
 func (l *lines) end() {
 	if len(l.held) > 0 {
 		l.flush()

@@ -28,8 +28,8 @@ func linesOf(data []byte) []string {
 	return lines
 }
 
-// Whatever a program prints, and in whatever pieces it arrives: all of it is logged if the rate
-// allows; if not, each line is either logged or counted.
+// FuzzOutput checks that, whatever a program prints and in whatever pieces it arrives, all of it is
+// logged if the rate allows; if not, each line is either logged or counted.
 func FuzzOutput(f *testing.F) {
 	for _, seed := range []string{"", "one\ntwo", "\n\n\n", "a\r\n\r\n\r", "\xff\xfe\x00\x1b[2J\n", "no end", "x\n\nyyyyyyyyyyyyyyyyyyyyyyyyy\nz\n"} {
 		f.Add([]byte(seed), 3)

@@ -13,7 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// What was written before the deadline is read after it, though a writer remains.
+// TestOutputIsDrainedAtTheDeadline checks that data written before the read deadline is read after
+// it, although a writer remains.
 func TestOutputIsDrainedAtTheDeadline(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// The value of a variable may be a secret: no error shows it, in whatever form it was written.
+// TestVariablesShowNoValue checks that no error shows the value of a variable, which may be a secret,
+// in whatever form it was written.
 func TestVariablesShowNoValue(t *testing.T) {
 	for text, want := range map[string]string{
 		"env: [{name: P, value: 31337}]":              "1:24: env[0].value: want text; what stands here is not shown (write it in quotes)",

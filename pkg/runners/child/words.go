@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Words makes text of a program fit to be shown and kept: it cuts it to the length of a line,
-// copies what it cuts, so that the rest need not be kept, and escapes characters that change how
-// other text looks.
+// Words makes a program's text safe to show and to keep. It cuts the text to the length of a line and
+// copies that part, so that the rest can be freed. It escapes characters that change how other text
+// looks.
 func Words(said string) string {
 	if len(said) > maxLine {
 		said = strings.Clone(said[:maxLine])
@@ -17,8 +17,8 @@ func Words(said string) string {
 	return escaped(said)
 }
 
-// escaped escapes what logs leave alone: control characters beyond ASCII's first ones
-// (terminals obey U+009B), and marks that change the direction of writing.
+// escaped escapes characters that logs leave alone: control characters outside ASCII (terminals obey
+// U+009B), and marks that change the direction of writing.
 func escaped(s string) string {
 	if !strings.ContainsFunc(s, hidden) {
 		return s

@@ -22,7 +22,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Both ways into the log escape words; a cut text does not keep the rest in memory.
+// TestWordsInTheLog checks that both ways into the log escape the program's text, and that a cut text
+// does not keep the rest in memory.
 func TestWordsInTheLog(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	long := strings.Repeat("x", 1<<20)

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// heir is what this process knows of its children. It is global, as the kernel's setting is.
+// heir is what this process knows of its children. It is global, as the kernel's subreaper setting
+// is.
 var heir = struct {
 	sync.Mutex
 	adopts bool
@@ -17,8 +18,8 @@ var heir = struct {
 	watchers map[int]bool
 }{watchers: map[int]bool{}}
 
-// Adopt makes this process the heir of what a supervisor and its guard leave when both are killed:
-// all that the program had started then becomes ours, even what had left its group, and we kill it.
+// Adopt makes this process inherit the processes that a supervisor and its guard leave when both are
+// killed: all that the program had started, even what had left its process group. We then kill them.
 //
 // Call it in the main function of a program whose other children stay in its session: when a guard
 // is killed, every child that leads its own session counts as an orphan.
@@ -43,8 +44,8 @@ func startGuard(path string, args []string, attributes *os.ProcAttr) (*os.Proces
 	return g, err
 }
 
-// waitGuard waits for the end of a guard; its process id may be another's after that. It says
-// whether the guard ended by itself and left nothing.
+// waitGuard waits for the end of the guard g, whose process id may belong to another process
+// afterwards. It says whether the guard ended by itself and left nothing.
 func waitGuard(g *os.Process) (complete bool) {
 	state, err := g.Wait()
 	heir.Lock()
@@ -53,7 +54,7 @@ func waitGuard(g *os.Process) (complete bool) {
 	return err == nil && state.Success()
 }
 
-// watches records that a supervisor lives; unwatches, that it is done or dead.
+// watches records that a supervisor lives; unwatches records that it is done or dead.
 func watches(supervisor int) {
 	heir.Lock()
 	defer heir.Unlock()
@@ -66,8 +67,8 @@ func unwatches(supervisor int) {
 	delete(heir.watchers, supervisor)
 }
 
-// killOrphans kills and reaps the children that are no watchers, and says whether there were any.
-// Their children become ours when they die.
+// killOrphans kills and reaps the children that are no watchers (guards or supervisors), and says
+// whether there were any. When a killed child dies, its own children become ours.
 func killOrphans() bool {
 	heir.Lock()
 	defer heir.Unlock()

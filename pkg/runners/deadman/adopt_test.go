@@ -9,8 +9,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// The clean-up after one run leaves the supervisors of other runs alone that have lost their guards:
-// those must kill, since we may be frozen in the next moment.
+// TestOrphanedSupervisorIsLeftToItsWork checks that the clean-up after one run does not kill
+// supervisors of other runs that have lost their guards: they must kill their programs, since we may
+// be frozen in the next moment.
 func TestOrphanedSupervisorIsLeftToItsWork(t *testing.T) {
 	if err := Adopt(); err != nil {
 		t.Fatal(err)

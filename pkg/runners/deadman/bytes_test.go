@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// A program gets exactly the bytes that it was given, text or not.
+// TestBytes checks that a program gets exactly the bytes that it was given, text or not.
 func TestBytes(t *testing.T) {
 	dir := t.TempDir() + "/d\xe9"
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrCannotKill: no program may start, since it could become another user's, whom this process may
-// not signal. It would not help to take CAP_SETUID from the program: one that fails to become
-// another user may go on as root.
+// ErrCannotKill: no program may start, since it could change to another user, whom this process may
+// not signal. It would not help to take CAP_SETUID from the program: a program that fails to change
+// its user may go on as root.
 var ErrCannotKill = errors.New("this process has CAP_SETUID but not CAP_KILL, so it could not kill a program that becomes another user")
 
 // CanKill returns an error if this process may be unable to kill the programs that it starts.

@@ -15,8 +15,8 @@ import (
 // children lists this process's children, zombies too, in no order. It may miss a child that was
 // just born, or just inherited.
 //
-// The kernel lists them for us, even those that we may not look at: /proc itself hides processes of
-// other users if it is mounted with hidepid, and processes that hide themselves (PR_SET_DUMPABLE).
+// The kernel lists them for us, even those that /proc itself hides: processes of other users if it is
+// mounted with hidepid, and processes that hide themselves (PR_SET_DUMPABLE).
 func children() ([]int, error) { return childrenOf(os.Getpid()) }
 
 // childrenOf lists the children of another process of our user, in the same way.
@@ -46,7 +46,7 @@ func childrenOf(pid int) ([]int, error) {
 	return all, nil
 }
 
-// seeProcesses returns an error if we cannot know what lives.
+// seeProcesses returns an error if we cannot list our living children.
 func seeProcesses() error {
 	self, err := os.Readlink("/proc/self")
 	if err != nil {

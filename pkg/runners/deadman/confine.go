@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A confined program starts in two steps: the supervisor starts this executable under the name
-// argConfine; that process confines itself and then becomes the program. The two talk through a socket
-// that closes at that moment.
+// A confined program starts in two steps. The supervisor starts this executable under the name
+// argConfine. The new process confines itself and then becomes the program. Until then the two talk
+// through a socket, which closes when the process becomes the program.
 
-// argConfine is the name under which this executable confines itself. The argument after it is the
-// number of the socket, the first after the program's descriptors. The program's own file may come
-// next.
+// argConfine is the name under which this executable confines itself. Its argument is the number of
+// the socket's descriptor, the first after the program's descriptors. If the program is executed from
+// a file, that file's descriptor comes next.
 const argConfine = "primacy-confine"
 
 // confined is the message to the process that confines itself.
@@ -32,23 +32,24 @@ type confined struct {
 	Confinement
 }
 
-// refusal is its answer. If all went well, there is none.
+// refusal is the answer of that process if it could not become the program. Otherwise it does not
+// answer.
 type refusal struct {
-	// What could not be set; empty if the program could not be executed.
+	// What could not be set; empty if the program itself could not be executed.
 	What  string
 	Errno int
 }
 
 func init() {
 	if len(os.Args) == 2 && os.Args[0] == argConfine {
-		runtime.LockOSThread() // some settings are the thread's, which then becomes the program
+		runtime.LockOSThread() // some settings belong to this thread, which then becomes the program
 		syscall.Exit(confine(os.Args[1]))
 	}
 }
 
 func confine(arg string) int {
 	fd, err := strconv.Atoi(arg)
-	if err != nil || fd < 0 { // nobody starts it so, and there is no socket for an answer
+	if err != nil || fd < 0 { // not started by us, so there is no socket for an answer
 		return 1
 	}
 	socket := os.NewFile(uintptr(fd), "socket")
@@ -56,8 +57,8 @@ func confine(arg string) int {
 	return 1
 }
 
-// refuse returns only if it could not become the program, with the reason. Every way out must answer:
-// a socket that closes without an answer means that this process is the program now.
+// refuse returns, with the reason, only if this process could not become the program. Every way out
+// must answer: a socket that closes without an answer means that this process is the program now.
 func refuse(fd int, socket io.Reader) refusal {
 	if err := unix.CloseRange(uint(fd), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return refusal{"descriptors to close (Linux 5.11 or later can)", errnoOf(err)}
@@ -74,7 +75,7 @@ func refuse(fd int, socket io.Reader) refusal {
 	return refusal{Errno: errnoOf(err)}
 }
 
-// become returns only if it could not become the program.
+// become executes the program; it returns only after an error.
 func (c confined) become() error {
 	if err := c.limit(OpenFiles, CPUSeconds, CoreBytes); err != nil {
 		return err
@@ -82,15 +83,15 @@ func (c confined) become() error {
 	if err := c.change(); err != nil {
 		return err
 	}
-	// Processes only now, since our own threads would have counted as the new user's processes;
-	// the address space last, since we need some ourselves.
+	// Limit processes only now: our own threads would have counted as processes of the new user.
+	// Limit the address space last, since we need some ourselves.
 	if err := c.limit(Processes, AddressSpace); err != nil {
 		return err
 	}
 	return syscall.Exec(string(c.Path), converted[string](c.Args), converted[string](c.Env))
 }
 
-// limit sets the limits of the resources, in their order.
+// limit sets the limits of the given resources, in that order.
 func (c confined) limit(order ...Resource) error {
 	for _, r := range order {
 		for _, l := range c.Limits {
@@ -124,7 +125,7 @@ func (c confined) change() error {
 		return &ConfineError{"signal at its supervisor's death", err}
 	}
 	if os.Getppid() != c.Supervisor {
-		syscall.Exit(1) // the supervisor died before that
+		syscall.Exit(1) // the supervisor died before we set the signal
 	}
 	if c.Dir != "" {
 		if err := syscall.Chdir(string(c.Dir)); err != nil {
@@ -183,5 +184,5 @@ func answer(from io.Reader) error {
 	return syscall.Errno(r.Errno)
 }
 
-// programPath is the path of a program that is a descriptor.
+// programPath is the path of a program that is an open file, by its descriptor.
 func programPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

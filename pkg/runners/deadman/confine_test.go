@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process that cannot even begin to confine itself answers: a socket that closes without an answer
-// means that it has become the program.
+// TestRefusesWhatItCannotRead checks that a process that cannot even begin to confine itself answers:
+// a socket that closes without an answer means that it has become the program.
 func TestRefusesWhatItCannotRead(t *testing.T) {
 	for name, told := range map[string]string{"nothing": "", "half of it": `{"Path":"L2Jpbi90cnVl","Args":["dHJ`, "something else": "hello\n"} {
 		t.Run(name, func(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Confinement gives a program fewer rights than this process has. A process of ours sets it and
-// then becomes the program, so that it holds from the program's first instruction.
+// Confinement gives a program fewer rights than this process has. A process of ours confines itself
+// and then becomes the program, so that the confinement holds from the program's first instruction.
 type Confinement struct {
-	// User, if set, is the user that the program runs as, in no group but the one given.
+	// User, if set, is the user that the program runs as. It is in that user's group and no other.
 	User *User
 	// Limits are those of setrlimit(2). A program inherits the others from this process, but dumps no
 	// core.
@@ -29,7 +29,7 @@ type Limit struct {
 	Soft, Hard uint64
 }
 
-// Resource is what can be limited.
+// Resource names a resource whose use can be limited.
 type Resource string
 
 // Resources, as the kernel counts them: open files, bytes of address space, seconds of work
@@ -62,8 +62,8 @@ func HardLimit(r Resource) (uint64, error) {
 	return l.Max, nil
 }
 
-// Lacks names the capabilities that this process needs to run, and to kill, a program of another
-// user, and does not have; empty if it has all.
+// Lacks names the capabilities that this process lacks to run, and to kill, a program of another
+// user; empty if it has all of them.
 func Lacks() (string, error) {
 	have, err := capabilities()
 	if err != nil {
@@ -81,7 +81,7 @@ func Lacks() (string, error) {
 	return strings.Join(lacking, ", "), nil
 }
 
-// Privileged says whether the kernel counts no processes of this user.
+// Privileged says whether this process's user is exempt from the limit of processes.
 func Privileged() bool { return syscall.Geteuid() == 0 }
 
 // ConfineError says why a program could not be confined.

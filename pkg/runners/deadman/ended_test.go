@@ -45,7 +45,8 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// The supervisor says when a program ended, however late this process hears it.
+// TestEndedWhenTheSupervisorSays checks that Ended is the time that the supervisor reports, however
+// late this process reads the report.
 func TestEndedWhenTheSupervisorSays(t *testing.T) {
 	boot := clock.Boottime()
 	kill := boot.Now().Add(time.Second)
@@ -59,12 +60,13 @@ func TestEndedWhenTheSupervisorSays(t *testing.T) {
 	}
 }
 
-// If neither it nor its guard can say so, Ended is when this process made sure.
+// TestEndedWhenNobodySays checks that, if neither supervisor nor guard can report the end, Ended is
+// when this process made sure of it.
 func TestEndedWhenNobodySays(t *testing.T) {
 	boot := clock.Boottime()
 	p := unheard(t, boot.Now().Add(time.Hour))
 	watchers := []int{p.Supervisor(), p.Guard()}
-	for _, pid := range watchers { // both, or the other one reports the end
+	for _, pid := range watchers { // pause both, or the other one would report the end
 		pause(t, pid)
 	}
 	for _, pid := range watchers {
@@ -105,8 +107,8 @@ func unheardStart(t *testing.T, path string, kill record.Instant) (heard record.
 	return heard, p.failed(t.Context(), err)
 }
 
-// A start that this process took for too late may have begun the program. That ended when the
-// supervisor says.
+// TestEndedOfAStartThatFailed checks a start that this process took for too late although the program
+// may have begun: EndedOf is the time that the supervisor reports.
 func TestEndedOfAStartThatFailed(t *testing.T) {
 	boot := clock.Boottime()
 	kill := boot.Now().Add(time.Second)
@@ -119,7 +121,8 @@ func TestEndedOfAStartThatFailed(t *testing.T) {
 	}
 }
 
-// A program that never began has not ended too late, whenever this process learns of it.
+// TestEndedOfWhatNeverBegan checks that a program that never began has no end, whenever this process
+// learns of it.
 func TestEndedOfWhatNeverBegan(t *testing.T) {
 	const nowhere = "/nowhere/to/be/found"
 	boot := clock.Boottime()

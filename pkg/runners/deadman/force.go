@@ -9,14 +9,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// force acts for a guard and a supervisor that do not act in time: it kills what they have below
-// them, until nothing lives. They are frozen, or get no processor; nobody can tell which. It wakes
-// them, and kills only one that is frozen again and has nothing left: nobody may inherit what a
-// watcher leaves.
+// force acts for a guard and a supervisor that do not act in time: it kills the processes below them,
+// until none lives. The two are frozen, or get no processor; nobody can tell which. So force wakes
+// them. It kills one of them only if that one is frozen again and has no process below it left, since
+// nobody may inherit what a watcher leaves.
 func (p *Process) force() {
 	p.forcing.RLock()
 	defer p.forcing.RUnlock()
-	idle := map[int]int{} // by process id: in how many looks in a row nothing lived below it
+	idle := map[int]int{} // by process id: how many times in a row nothing lived below it
 	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
 		watchers := p.watchers()
 		for _, w := range watchers {
@@ -25,7 +25,7 @@ func (p *Process) force() {
 			if killBelow(w, watchers) {
 				idle[w.pid] = 0
 			}
-			if idle[w.pid] > 1 && frozen(w.pid) { // twice: the first look may miss a process whose parent was just dying
+			if idle[w.pid] > 1 && frozen(w.pid) { // more than once: the first look may miss a process whose parent was just dying
 				_ = w.Kill()
 			}
 		}
@@ -39,7 +39,7 @@ func (p *Process) force() {
 	}
 }
 
-// watcher is a guard or supervisor, with its process id, which its handle forgets when released.
+// watcher is a guard or supervisor. We keep its process id, which its handle forgets when released.
 type watcher struct {
 	*os.Process
 	pid int
@@ -55,12 +55,12 @@ func (p *Process) watchers() []watcher {
 	return []watcher{{p.guard, p.guard.Pid}, {p.supervisor, p.supervisorPid}}
 }
 
-// killBelow kills the children of a watcher except other watchers, and says whether any may live. The
-// watcher inherits what those leave, and the next call kills it.
+// killBelow kills the children of the watcher w except other watchers, and says whether any may still
+// live. w inherits the processes that the killed children leave, and the next call kills those.
 func killBelow(w watcher, watchers []watcher) (living bool) {
 	before, err := childrenOf(w.pid)
 	if err != nil {
-		return w.Signal(syscall.Signal(0)) == nil // otherwise the watcher is gone, and has no children
+		return w.Signal(syscall.Signal(0)) == nil // without an answer the watcher is gone, and has no children
 	}
 	children := map[int]*os.Process{}
 	for _, pid := range before {
@@ -69,8 +69,8 @@ func killBelow(w watcher, watchers []watcher) (living bool) {
 			defer func() { _ = child.Release() }()
 		}
 	}
-	// A process id may become another's at any time. A child in both lists is that of the handle,
-	// if the watcher is still the same process.
+	// The kernel may give a process id to a new process at any time. But if the watcher is still the
+	// same process, a child that is in both lists is the process of our handle.
 	again, err := childrenOf(w.pid)
 	if w.Signal(syscall.Signal(0)) != nil {
 		return false

@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// disowned makes this process nobody's heir, like that of a library user who does not call Adopt.
+// disowned makes this process inherit no orphans, as in a program that does not call Adopt.
 func disowned(t *testing.T) {
 	t.Helper()
 	heir.Lock()
@@ -30,8 +30,8 @@ func disowned(t *testing.T) {
 
 var marks atomic.Int64
 
-// detached is a program with helpers, one of which leaves its group. All have the mark among their
-// arguments. It ignores SIGTERM.
+// detached is a program that ignores SIGTERM and has helpers, one of which leaves its group. All of
+// them have the mark among their arguments.
 func detached(t *testing.T) (p Program, mark string) {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -52,20 +52,20 @@ func pause(t *testing.T, pid int) {
 	}
 }
 
-// trace stops a process in a way that only SIGKILL ends.
+// trace attaches to a process as a tracer. Only SIGKILL ends a process that is stopped so.
 func trace(t *testing.T, pid int) {
 	t.Helper()
 	runtime.LockOSThread() // this thread traces until the test's goroutine ends
 	if err := syscall.PtraceAttach(pid); err != nil {
 		t.Fatal(err)
 	}
-	for !frozen(pid) { // it is on its way
+	for !frozen(pid) { // the stop is on its way
 		runtime.Gosched()
 	}
 }
 
-// A program's watchers may be frozen, or get no processor for long. Nothing of the program outlives
-// that, even if this process is not its heir.
+// TestFrozenWatchersLeaveNothing checks that nothing of a program outlives its time if its watchers
+// are frozen, or get no processor for long, even if this process does not inherit orphans.
 func TestFrozenWatchersLeaveNothing(t *testing.T) {
 	disowned(t)
 	both := func(p *Process) []int { return []int{p.Guard(), p.Supervisor()} }
@@ -98,7 +98,7 @@ func TestFrozenWatchersLeaveNothing(t *testing.T) {
 					p.abandon()
 					t.Fatal(err)
 				}
-				for len(living(t, mark)) < 4 { // it is on its way
+				for len(living(t, mark)) < 4 { // the helpers are starting
 					runtime.Gosched()
 				}
 				for _, pid := range trouble.whom(p) {

@@ -20,7 +20,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// How a member, its watchers and its work may be limited together.
+// Kinds of limits that a member, its watchers and its work share.
 const (
 	ofUser   = "a user"
 	ofCgroup = "a cgroup"
@@ -56,7 +56,7 @@ func member() error {
 	if err != nil {
 		return err
 	}
-	if kind == ofUser { // at once, since a filler takes a moment
+	if kind == ofUser { // at once: the filler needs a moment to take everything
 		for _, pid := range []int{p.Guard(), p.Supervisor()} {
 			if err := unix.Prlimit(pid, unix.RLIMIT_NPROC, &unix.Rlimit{}, nil); err != nil {
 				return err
@@ -65,15 +65,16 @@ func member() error {
 	}
 	fmt.Println("begun")
 	err = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	for err == nil { // another thread may stop first
+	for err == nil { // another thread may be stopped before this one
 		_ = unix.Pause()
 	}
 	return err
 }
 
-// filler takes all the processes that it can get at once, and reports that.
+// filler takes all the processes that it can get, as fast as it can, and reports when it gets no
+// more.
 func filler() error {
-	makeThreads() // or it would die itself
+	makeThreads() // otherwise the filler would die itself
 	mark, told := os.Args[1], false
 	for {
 		_, err := syscall.ForkExec("/bin/sleep", []string{"sleep", mark}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Setsid: true}})
@@ -87,8 +88,9 @@ func filler() error {
 	}
 }
 
-// Work takes all processes and threads that a user, or a cgroup, may have, at the start of its term.
-// It dies by its deadline though its member is frozen: none of its watchers needs another thread.
+// TestWorkThatTakesAllProcesses runs work that takes, at the start of its term, all processes and
+// threads that a user or a cgroup may have. The work must die by its deadline although its member is
+// frozen: none of its watchers may need another thread.
 func TestWorkThatTakesAllProcesses(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user, of whom nobody else counts, or make a cgroup")
@@ -141,7 +143,7 @@ func takeAll(t *testing.T, kind, limit string, as *syscall.Credential) {
 	}()
 	timer := clock.NewTimer(30 * time.Second)
 	defer timer.Stop()
-	for range 2 { // begun, and full
+	for range 2 { // the messages begun and full
 		select {
 		case _, ok := <-told:
 			if !ok {

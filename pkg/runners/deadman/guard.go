@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A guard is a supervisor whose program is the supervisor, with an instant that is a little later.
-// Each of the two kills everything when the other is gone: the guard inherits what a supervisor
-// leaves, and the kernel tells a supervisor that its guard has ended.
+// A guard is a supervisor whose program is the supervisor itself. It kills at an instant a little
+// later than the supervisor. Each of the two kills everything when the other is gone: the guard
+// inherits what a supervisor leaves, and the kernel tells a supervisor that its guard has ended.
 
-// argGuard is the name under which this executable is a guard. The argument after it is the number of
-// the program's descriptors.
+// argGuard is the name under which this executable is a guard. Its argument is the number of the
+// program's descriptors.
 const argGuard = "primacy-guard"
 
-// Descriptors of a guard, after those that a supervisor has too. The program's follow.
+// Descriptors that a guard has besides those of a supervisor. The program's descriptors follow.
 const (
 	passedControlFD = iota + reportFD + 1
 	passedProgramFD
@@ -30,14 +30,14 @@ const orphaned = unix.SIGUSR1
 
 func init() {
 	if len(os.Args) == 2 && os.Args[0] == argGuard {
-		runtime.LockOSThread() // the end of the thread that started the supervisor sends it the signal
+		runtime.LockOSThread() // the kernel sends the signal when the thread that started the supervisor ends
 		syscall.Exit(guard(os.Args[1]))
 	}
 }
 
 func guard(arg string) int {
 	n, err := strconv.Atoi(arg)
-	if err != nil { // nobody starts it so
+	if err != nil { // not started by us
 		return 1
 	}
 	s := newSupervisor(lost)
@@ -74,7 +74,7 @@ func (s *supervisor) beginGuarding(files int) error {
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: orphaned},
 	})
 	for _, f := range append(passed, null) {
-		_ = f.Close() // or their readers would wait for us
+		_ = f.Close() // otherwise their readers would wait for us
 	}
 	if err != nil {
 		return fmt.Errorf("start the supervisor: %w", err)
@@ -83,10 +83,10 @@ func (s *supervisor) beginGuarding(files int) error {
 	return nil
 }
 
-// follows checks that this process is the guard's child. From here on the kernel tells it of the
-// guard's end; if the guard ended before, its parent is another.
+// follows checks that this process is the guard's child. From here on the kernel signals the end of
+// the guard; if the guard ended before that, another process is our parent.
 func follows(guard int) error {
-	// Set again: executing a file with capabilities clears it.
+	// Set it again: the execution of a file with capabilities clears it.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(orphaned), 0, 0, 0); err != nil {
 		return fmt.Errorf("hear of the guard's end: %w", err)
 	}

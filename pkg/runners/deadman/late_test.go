@@ -30,9 +30,9 @@ func living(t *testing.T, word string) (pids []string) {
 	return pids
 }
 
-// The time of a program may end at any moment of its start. When Start has returned an error, or Wait
-// has returned, nothing of the program lives, nor of what it has started. One of its helpers leaves
-// its group.
+// TestLateStarts lets the time of a program end at any moment of its start. When Start has returned
+// an error, or Wait has returned, neither the program nor anything that it started may live. One of
+// its helpers leaves its group.
 func TestLateStarts(t *testing.T) {
 	t.Run("nobody's heir", func(t *testing.T) {
 		disowned(t)
@@ -54,7 +54,8 @@ func lateStarts(t *testing.T) {
 	}
 	defer null.Close()
 	var next, late, begun, left atomic.Int64
-	// least is how long a start takes on this machine now: the instants lie around that.
+	// least is how long a start takes on this machine now. The instants to kill at are chosen around
+	// it.
 	var least atomic.Int64
 	least.Store(int64(20 * time.Millisecond))
 	start := func(n int64) {
@@ -68,7 +69,7 @@ func lateStarts(t *testing.T) {
 		case err == nil:
 			least.Store((3*least.Load() + int64(time.Since(began))) / 4)
 			begun.Add(1)
-			if p.Supervisor() <= 0 { // a signal to that would reach us
+			if p.Supervisor() <= 0 { // a signal to such a process id would reach this test
 				t.Error("a program runs whose supervisor is unknown")
 			}
 			p.Wait()

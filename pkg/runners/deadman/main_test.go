@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// roles are what this test binary can be instead of a test, by the name under which it is started.
+// roles are the helper programs that this test binary can be, by the name under which it is started.
 var roles = map[string]func() error{}
 
 func TestMain(m *testing.M) {

@@ -28,17 +28,17 @@ type Process struct {
 	killing, dead chan struct{}
 	once          sync.Once // for killing
 	following     sync.WaitGroup
-	forcing       sync.RWMutex // held for reading while somebody signals the supervisor by its handle
+	forcing       sync.RWMutex // read-locked while somebody signals the supervisor by its handle
 
-	mu            sync.Mutex // guards supervisor, and its process id, which we keep longer than the handle
+	mu            sync.Mutex // guards supervisor and supervisorPid, which we keep longer than the handle
 	supervisorPid int
 
 	// Written by follow, read by others once dead is closed.
 	status  Status
 	expired bool
 	ended   record.Instant
-	// unstarted: the supervisor or its guard said that the program was not started. The start writes
-	// it, and follow.
+	// unstarted: the supervisor or its guard said that the program was not started. Written during
+	// the start, and then by follow.
 	unstarted bool
 }
 
@@ -82,13 +82,13 @@ func (p *Process) Wait() Status {
 	return p.status
 }
 
-// Ended returns, once Dead is closed, when nothing of the program lived any more. The supervisor or
-// its guard reports that; it may be long ago if this process was frozen. If neither did, it is when
-// this process had made sure itself.
+// Ended returns, once Dead is closed, when the last process of the program was gone. The supervisor
+// or its guard reports that time; it may be long past if this process was frozen. If neither reported
+// it, Ended is when this process itself had made sure.
 func (p *Process) Ended() record.Instant { return p.ended }
 
-// order sends an order to the supervisor. It tells the guard to act in its stead half-way between at
-// and dead.
+// order sends an order to the supervisor. It tells the guard to act half-way between at and dead, in
+// case the supervisor does not.
 func (p *Process) order(v verb, at, dead record.Instant) {
 	send(p.control, order{v, at})
 	send(p.guardControl, order{extend, at.Add(min(max(dead.Sub(at)/2, leastKillMargin/2), mostKillMargin/2))})
@@ -104,7 +104,7 @@ func send(to *os.File, o order) {
 	_ = raw.Write(func(fd uintptr) bool {
 		for {
 			if _, err := unix.Write(int(fd), line); err != unix.EINTR {
-				return true // also if it would block
+				return true // also if the write would block
 			}
 		}
 	})
@@ -113,11 +113,11 @@ func send(to *os.File, o order) {
 // Kill kills the program, and all that it has started. Dead closes when that is done.
 func (p *Process) Kill() { p.order(stop, clock.Boottime().Now(), 0) }
 
-// guarded records the supervisor, which is not our child.
+// guarded records the supervisor. It is the guard's child, not ours.
 func (p *Process) guarded(pid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// The handle never stands for another process. An error means that the process is gone.
+	// The handle never means another process. An error means that the supervisor is gone.
 	p.supervisor, _ = os.FindProcess(pid)
 	p.supervisorPid = pid
 	watches(pid)
@@ -169,8 +169,8 @@ func (p *Process) follow() {
 	}
 	closeAll(p.control, p.guardControl, p.report)
 	close(p.dead)
-	// force ends now. A handle that is released while it is signalled may stand for every process
-	// there is.
+	// force returns now. Wait for it: a handle that is released while somebody signals through it may
+	// address every process there is.
 	p.forcing.Lock()
 	defer p.forcing.Unlock()
 	p.release()
@@ -185,13 +185,13 @@ func (p *Process) release() {
 	}
 }
 
-// clear ends what a killed supervisor and a killed guard leave. The kernel has killed the program,
-// but not the rest of its group, nor what had left that. Nobody reports the death of a process that
-// is not our child, so clear looks again and again; mostly one look is enough.
+// clear kills what a killed supervisor and a killed guard leave. The kernel has killed the program,
+// but neither the rest of its group nor processes that had left the group. Nobody reports the death
+// of a process that is not our child, so clear looks again and again; mostly one look is enough.
 func (p *Process) clear() {
 	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
 		if p.pid > 0 { // 0 would be our own group
-			_ = syscall.Kill(-p.pid, syscall.SIGKILL) // killOrphans finds what this does not reach
+			_ = syscall.Kill(-p.pid, syscall.SIGKILL) // killOrphans finds processes outside the group
 		}
 		if orphans := killOrphans(); !orphans && (p.pid <= 0 || empty(p.pid)) {
 			return

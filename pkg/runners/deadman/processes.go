@@ -34,10 +34,11 @@ func processes() ([]int, error) {
 	return all, nil
 }
 
-// empty says whether no process of a group lives, as far as we can know.
+// empty says whether no process of a group lives, as far as we can see.
 //
-// If kill(-group, 0) finds nobody, none does. But it also finds zombies, which stay for ever if the
-// container's first process does not reap. So we look at the processes that we can see.
+// If kill(-group, 0) finds no process, the group is empty. But kill also finds zombies, which stay
+// for ever if the container's first process does not reap. So we look at the processes that we can
+// see.
 func empty(group int) bool {
 	if err := unix.Kill(-group, 0); errors.Is(err, unix.ESRCH) {
 		return true
@@ -56,10 +57,10 @@ func empty(group int) bool {
 		}
 		zombies++
 	}
-	return zombies > 0 // none seen: the process found was born meanwhile, or is hidden from us
+	return zombies > 0 // no zombie seen: the process found was born meanwhile, or is hidden from us
 }
 
-// alive says whether a process lives: a zombie does not; one that we may not look at does.
+// alive says whether a process lives. A zombie does not; a process that we may not look at does.
 func alive(pid int) bool {
 	s, err := stateOf(pid)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
@@ -74,7 +75,7 @@ type state struct {
 	threads int
 }
 
-// zombie says whether the process has ended. It lives while it has another thread.
+// zombie says whether the process has ended. While it has another thread it has not.
 func (s state) zombie() bool {
 	return (s.letter == 'Z' || s.letter == 'X' || s.letter == 'x') && s.threads <= 1
 }
@@ -93,7 +94,7 @@ var errStat = errors.New("cannot read its stat")
 func parseStat(stat []byte) (state, error) {
 	// The process's name, in parentheses, may contain anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const letter, threads = 0, 17 // proc(5) counts from the third field, so 3 and 20
+	const letter, threads = 0, 17 // proc(5) numbers them 3 and 20; fields begins with its third
 	if len(fields) <= threads {
 		return state{}, errStat
 	}

@@ -87,7 +87,7 @@ func TestSeeProcesses(t *testing.T) {
 	}
 }
 
-// children sees a child that hides itself, and a process that became ours.
+// TestChildren checks that children lists a child that hides itself, and a process that became ours.
 func TestChildren(t *testing.T) {
 	cmd := exec.Command("/bin/sleep", "60")
 	if err := cmd.Start(); err != nil {

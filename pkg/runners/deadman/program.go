@@ -18,10 +18,10 @@ import (
 
 // Program is what runs under a supervisor.
 type Program struct {
-	// Path is where the program is. With File it is only a name.
+	// Path is where the program is. If File is set, Path is only a name.
 	Path string
-	// File, if set, is the program itself: this very file is executed, whatever is at the path by
-	// then. It must not be a script.
+	// File, if set, is the program itself: this very file is executed, even if Path leads to another
+	// file by then. It must not be a script.
 	File *os.File
 	// Args begin with the program's name. Env is the whole environment.
 	Args, Env []string
@@ -40,10 +40,10 @@ var ErrLate = errors.New("its time was over before it could be started")
 var ErrStopped = errors.New("it was stopped before it could be started")
 
 // Start starts a program that is killed at the instant kill unless Watch extends that. The error
-// wraps that of exec(2), a *ConfineError, ErrCannotKill, ErrLate or ErrStopped. After an error
-// nothing of the program lives; EndedOf says since when. When ctx ends, Start returns within half of
-// the time that its Stop leaves, and within a second. A program that it has started by then does not
-// end with ctx.
+// wraps that of exec(2), a *ConfineError, ErrCannotKill, ErrLate or ErrStopped. After an error no
+// process of the program lives; EndedOf says since when. When ctx ends, Start returns within a
+// second, and within half of the time that is left until the stop's By (election.StopOf). If the
+// program has started by then, it goes on.
 func Start(ctx context.Context, p Program, kill record.Instant) (*Process, error) {
 	if err := seeProcesses(); err != nil {
 		return nil, err
@@ -116,8 +116,8 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// hand hands the job over. It waits until the program runs or, after an error, until nothing of it
-// lives.
+// hand gives the job to the supervisor. It waits until the program runs or, after an error, until no
+// process of it lives.
 func (p *Process) hand(ctx context.Context, j job) error {
 	late := time.Now().Add(max(0, clock.Until(clock.Boottime(), j.Kill)))
 	p.patience(late)
@@ -152,7 +152,7 @@ func (p *Process) failed(ctx context.Context, err error) error {
 	return &begunError{err, p.ended}
 }
 
-// begunError is a failed start of a program that may have begun, and has ended.
+// begunError is the failure of a start whose program may have begun, and has ended.
 type begunError struct {
 	error
 	ended record.Instant
@@ -160,8 +160,8 @@ type begunError struct {
 
 func (e *begunError) Unwrap() error { return e.error }
 
-// EndedOf returns when nothing lived any more of a program whose start failed with err, as
-// Process.Ended does; zero if it never began.
+// EndedOf returns when the last process was gone of a program whose start failed with err, as
+// Process.Ended does; zero if the program never began.
 func EndedOf(err error) record.Instant {
 	var begun *begunError
 	if errors.As(err, &begun) {
@@ -170,8 +170,8 @@ func EndedOf(err error) record.Instant {
 	return 0
 }
 
-// finishing returns how long a start may still go on after its stop. A program that begins meanwhile
-// is asked to end, not killed.
+// finishing returns how long a start may still go on after ctx has ended. A program that begins
+// meanwhile is asked to end, not killed.
 func finishing(ctx context.Context) time.Duration {
 	if s, ok := election.StopOf(ctx); ok && s.By != 0 {
 		return min(mostFinishing, clock.Until(clock.Boottime(), s.By)/2)
@@ -184,8 +184,7 @@ func (p *Process) patience(until time.Time) {
 	_, _ = p.control.SetWriteDeadline(until), p.report.SetReadDeadline(until)
 }
 
-// begin hands the job over and waits until the program runs. The program may run after an error,
-// too.
+// begin hands the job over and waits until the program runs. Even after an error the program may run.
 func (p *Process) begin(j job) error {
 	if clock.Boottime().Now() >= j.Kill { // this process was frozen
 		p.unstarted = true
@@ -225,7 +224,7 @@ func (p *Process) hear() error {
 	case r.what == started:
 		p.pid = int(r.n)
 		return nil
-	case r.what == late, r.what == expired, r.what == killing: // the guard reports the last two
+	case r.what == late, r.what == expired, r.what == killing: // expired and killing come from the guard
 		return ErrLate
 	case r.what == unsafe:
 		return ErrCannotKill
@@ -248,10 +247,10 @@ func notStarted(err error) error {
 	return fmt.Errorf("its supervisor ended before it began: %w", err)
 }
 
-// abandon ends a program that may have started, and returns when nothing of it lives.
+// abandon ends a program that may have started, and returns when no process of it lives.
 func (p *Process) abandon() {
-	// Supervisor and guard kill everything when their pipes end, and when their instant comes. If we
-	// killed them, what the program has started already would live on.
+	// Close the pipes only: supervisor and guard kill everything when their pipes end, or at their
+	// instant. If we killed the two, processes that the program has started would live on.
 	_, _ = p.control.Close(), p.guardControl.Close()
 	if p.reports == nil {
 		p.reports = bufio.NewReader(p.report)

@@ -49,8 +49,9 @@ func unread(t *testing.T, pipe *os.File) int {
 	return n
 }
 
-// A stopped start is over soon, even if the program's watchers were frozen before it ran. The program
-// then never runs, though the watchers find its job when they go on.
+// TestStoppedStart checks that a stopped start is over soon, even if the program's watchers were
+// frozen before the program ran. The program then never runs, although the watchers find its job when
+// they go on.
 func TestStoppedStart(t *testing.T) {
 	disowned(t)
 	troubles := map[string]struct {
@@ -104,7 +105,7 @@ func TestStoppedStart(t *testing.T) {
 				defer close(done)
 				err = p.hand(ctx, program.job(p.Guard(), clock.Boottime().Now().Add(time.Hour)))
 			}()
-			for unread(t, p.control) == 0 { // it is on its way
+			for unread(t, p.control) == 0 { // the job is on its way
 				runtime.Gosched()
 			}
 			stopped := clock.Boottime().Now()
@@ -126,7 +127,8 @@ func TestStoppedStart(t *testing.T) {
 	}
 }
 
-// A stop after the program has begun leaves the program to Watch, with its grace.
+// TestStopAfterTheStart checks that a stop after the program has begun does not kill the program at
+// once: Watch ends it, with its grace.
 func TestStopAfterTheStart(t *testing.T) {
 	program, mark := detached(t)
 	ctx, cancel := context.WithCancel(t.Context())

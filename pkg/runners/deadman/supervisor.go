@@ -18,8 +18,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// init makes this process a supervisor, and does not return, if it was started as one. It is an
-// init so that every program that can start a supervisor can be one, whatever its main does.
+// init makes this process a supervisor, and does not return, if it was started as one. It is an init,
+// so that every program that can start a supervisor can also be one, whatever its main does.
 func init() {
 	if len(os.Args) == 1 && os.Args[0] == arg0 {
 		runtime.LockOSThread() // the program dies when the thread that started it ends
@@ -31,7 +31,7 @@ func init() {
 // lookAgain is the time between two looks at killed processes that do not end.
 const lookAgain = 50 * time.Millisecond
 
-// supervisor is the process in between, or its guard. Its main goroutine owns it.
+// supervisor is the process between ours and the program, or its guard. Its main goroutine owns it.
 type supervisor struct {
 	// pipe ends when our process closes it or dies; control reads from it.
 	pipe    *os.File
@@ -41,11 +41,12 @@ type supervisor struct {
 	clock   clock.Clock
 	// departed is what to report when the program has ended.
 	departed fact
-	// signals carries those for a supervisor: one says that its guard has ended.
+	// signals carries the signals to a supervisor, such as the one that says that its guard has
+	// ended.
 	signals chan os.Signal
 	guard   int
 
-	// program is the process id; 0 once the program is reaped.
+	// program is the program's process id; 0 once the program is reaped.
 	program int
 	kill    record.Instant
 	// stopping: we told the program to end. killing: nothing may live any more.
@@ -71,7 +72,7 @@ func newSupervisor(departed fact) *supervisor {
 
 func supervise() int {
 	s := newSupervisor(exited)
-	// Reported first, so that whoever knows of the program knows its supervisor.
+	// Report this first: our process must know the supervisor before it knows of a program.
 	report{what: supervising, n: int64(os.Getpid())}.tell(s.report)
 	j, err := readJob(s.control)
 	if err != nil {
@@ -126,7 +127,7 @@ func (s *supervisor) begin(j job) error {
 	if s.clock.Now() >= s.kill {
 		return nil
 	}
-	if s.abandoned() { // while we were frozen, say
+	if s.abandoned() { // we may have been frozen since the job was written
 		return nil
 	}
 	files := make([]*os.File, j.Files)
@@ -147,15 +148,15 @@ func (s *supervisor) begin(j job) error {
 		return err
 	}
 	for _, f := range files {
-		_ = f.Close() // or their readers would wait for us
+		_ = f.Close() // otherwise their readers would wait for us
 	}
 	s.program = child.Pid
 	report{what: started, n: int64(child.Pid)}.tell(s.report)
 	return nil
 }
 
-// abandoned says whether our process gave the start up, or is gone. Its earlier messages may be
-// unread.
+// abandoned says whether our process gave the start up, or is gone. There may be unread messages from
+// before.
 func (s *supervisor) abandoned() bool {
 	raw, err := s.pipe.SyscallConn()
 	if err != nil {
@@ -179,8 +180,8 @@ func (s *supervisor) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// forbid takes two rights from this process, and so from the program: to gain another user's rights,
-// since we could not signal that user, and to dump core, which holds secrets.
+// forbid takes two rights from this process, and so from the program. One is to gain another user's
+// rights, since we could not signal that user. The other is to dump core, since memory holds secrets.
 func (s *supervisor) forbid(c Confinement) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return &ConfineError{"no_new_privs", err}
@@ -225,12 +226,12 @@ func (s *supervisor) run() {
 			}
 			s.obey(o)
 		case <-s.signals:
-			if s.guard != 0 && os.Getppid() != s.guard { // else it came from somebody else
+			if s.guard != 0 && os.Getppid() != s.guard { // if our parent is still the guard, another process sent the signal
 				s.killAll()
 			}
 		case <-s.alarm.C():
 			if s.clock.Now() < s.kill {
-				break // an earlier alarm
+				break // the alarm of an earlier order
 			}
 			if !s.killing && !s.stopping {
 				report{what: expired}.tell(s.report)
@@ -283,8 +284,9 @@ func (s *supervisor) reap() {
 	}
 }
 
-// killAll kills our children and their groups. Their children become ours when they die, and the
-// next call kills those. Only this goroutine reaps, so no process id stands for another process.
+// killAll kills our children and their groups. When they die, their own children become ours, and the
+// next call kills those. Only this goroutine reaps, so no process id can mean another process by
+// then.
 func (s *supervisor) killAll() {
 	if !s.told {
 		s.told = true
@@ -308,8 +310,8 @@ func (s *supervisor) killAll() {
 	}
 }
 
-// awaitChild blocks until a child has ended, and leaves it to be reaped. The error is
-// ECHILD when there is none.
+// awaitChild blocks until a child has ended, and does not reap it. The error is ECHILD when there is
+// no child.
 func awaitChild() error {
 	for {
 		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WALL, nil)

@@ -9,8 +9,8 @@ import (
 // at a time; the runtime needs the rest.
 const spareThreads = 12
 
-// makeThreads makes the threads that a watcher needs. The program may use up all that are allowed:
-// its user's and its cgroup's threads are counted together with ours. A Go process dies if it cannot
+// makeThreads makes the threads that a watcher needs. The program may use up all threads that are
+// allowed, since the limits of its user and its cgroup count ours too. A Go process dies if it cannot
 // get another thread.
 func makeThreads() {
 	runtime.GOMAXPROCS(1)
@@ -19,7 +19,7 @@ func makeThreads() {
 	gate := make(chan struct{})
 	for range spareThreads {
 		ended.Go(func() {
-			runtime.LockOSThread() // so that each has its own thread until all have one
+			runtime.LockOSThread() // so that each goroutine has its own thread until all have one
 			defer runtime.UnlockOSThread()
 			begun.Done()
 			<-gate

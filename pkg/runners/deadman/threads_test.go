@@ -9,7 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// A program may use up its user's threads. Its watchers need no more by then.
+// TestWatchersHaveTheirThreads checks that watchers have all the threads they need before the
+// program, which may use up its user's threads, begins.
 func TestWatchersHaveTheirThreads(t *testing.T) {
 	p := begun(t)
 	t.Cleanup(func() { p.Kill(); p.Wait() })
@@ -21,8 +22,8 @@ func TestWatchersHaveTheirThreads(t *testing.T) {
 	}
 }
 
-// A frozen guard has nothing left to do when the supervisor has killed all. We must not wait for it:
-// the work would seem to outlast its term.
+// TestFrozenGuardIsNotWaitedFor checks that we don't wait for a frozen guard that has nothing left to
+// do, since the supervisor has killed all: the work would seem to outlast its term.
 func TestFrozenGuardIsNotWaitedFor(t *testing.T) {
 	p := begun(t)
 	t.Cleanup(p.Kill)

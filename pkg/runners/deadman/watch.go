@@ -16,8 +16,9 @@ import (
 type Watch struct {
 	// StopGrace is the most time between the order to stop and the kill.
 	StopGrace time.Duration
-	// Ask, if set, is called when the term is stopped, before SIGTERM is sent, on a goroutine of its
-	// own. It returns when the program has heard it, or when ctx ends.
+	// Ask, if set, asks the work to stop. It is called when the term is stopped, before SIGTERM is
+	// sent, on a goroutine of its own. It returns when the work has got the request, or when ctx
+	// ends.
 	Ask func(ctx context.Context)
 	// Done, if set, is closed when the work is over though the program may still run. The program
 	// is then stopped.
@@ -43,8 +44,8 @@ func (e Ending) String() string {
 	return map[Ending]string{ByItself: "by itself", Stopped: "stopped", Expired: "expired", Over: "over"}[e]
 }
 
-// KillAt returns when to kill work that must be dead at the instant dead. That is earlier, since dying
-// takes a moment, and a busy machine is slow: by a fifth of the time left, within bounds.
+// KillAt returns when to kill work that must be dead at the instant dead. The kill comes earlier than
+// dead by a fifth of the time left, within bounds: dying takes a moment, and a busy machine is slow.
 func KillAt(c clock.Clock, dead record.Instant) record.Instant {
 	return dead.Add(-margin(c, dead))
 }
@@ -56,7 +57,7 @@ func margin(c clock.Clock, dead record.Instant) time.Duration {
 const (
 	leastKillMargin = 50 * time.Millisecond
 	mostKillMargin  = 500 * time.Millisecond
-	// askFor is how long the work may take to hear that it must stop, before the signal.
+	// askFor is how long we wait for the work to get the request to stop, before we send the signal.
 	askFor = 200 * time.Millisecond
 	// overdue is how long a killed process may take to die before we log that.
 	overdue = 2 * time.Second
@@ -66,7 +67,7 @@ const (
 	// mostFinishing bounds how long a start may still go on after its stop.
 	mostFinishing = time.Second
 	// abandonedEnds is how long supervisor and guard may take to end a start that was given up.
-	// Whoever stops the work may wait for it.
+	// Whoever stops the work may have to wait that long.
 	abandonedEnds = leastKillMargin
 	// nap bounds the wait for an instant: timers stand still while the machine sleeps,
 	// CLOCK_BOOTTIME does not.
@@ -101,7 +102,7 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 			// From here on we extend nothing.
 			stopped, extended, done = nil, nil, nil
 			kill, dead = w.last(ctx, kill, deadline)
-			if end == Over { // we have told it already
+			if end == Over { // the program was told to stop already
 				p.order(stop, kill, dead)
 				break
 			}
@@ -136,8 +137,8 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 	}
 }
 
-// last returns when to kill a program that must stop: after its grace, and in any case before it must
-// be dead.
+// last returns when to kill a program that must stop (at) and when it must be dead: it is killed
+// after its grace, and in any case before it must be dead.
 func (w Watch) last(ctx context.Context, kill, deadline record.Instant) (at, dead record.Instant) {
 	kill = min(kill, w.Clock.Now().Add(w.StopGrace))
 	if s, ok := election.StopOf(ctx); ok && s.By != 0 {
@@ -153,7 +154,7 @@ type asker struct {
 	wg     sync.WaitGroup
 }
 
-// ask calls f; the channel closes when it is time for the signal.
+// ask calls the given function; the channel closes when it is time for the signal.
 func (a *asker) ask(ask func(context.Context)) <-chan struct{} {
 	asked := make(chan struct{})
 	if ask == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// begun starts a program that ignores SIGTERM, and whose time ends after the test.
+// begun starts a program that ignores SIGTERM, and whose time is longer than the test.
 func begun(t *testing.T) *Process {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -30,7 +30,7 @@ func begun(t *testing.T) *Process {
 	return p
 }
 
-// within waits for an event that comes at once, or only after an hour.
+// within waits 20 s for an event that comes at once, or, if the test must fail, after an hour.
 func within(t *testing.T, event <-chan struct{}, missing string) {
 	t.Helper()
 	timer := clock.NewTimer(20 * time.Second)
@@ -42,7 +42,8 @@ func within(t *testing.T, event <-chan struct{}, missing string) {
 	}
 }
 
-// The end of either pipe ends the program: both end when their process dies.
+// TestEndOfAPipeKills checks that the end of either pipe ends the program. Both pipes end when our
+// process dies.
 func TestEndOfAPipeKills(t *testing.T) {
 	for name, pipe := range map[string]func(*Process) *os.File{
 		"supervisor's": func(p *Process) *os.File { return p.control }, "guard's": func(p *Process) *os.File { return p.guardControl },
@@ -58,7 +59,8 @@ func TestEndOfAPipeKills(t *testing.T) {
 	}
 }
 
-// An order after the stop extends nothing, even for a frozen supervisor or guard.
+// TestNothingIsExtendedAfterTheStop checks that an extension after the stop has no effect, even for a
+// frozen supervisor or guard.
 func TestNothingIsExtendedAfterTheStop(t *testing.T) {
 	p := begun(t)
 	boot := clock.Boottime()
@@ -74,7 +76,7 @@ func TestNothingIsExtendedAfterTheStop(t *testing.T) {
 	watchers := []int{p.Guard(), p.Supervisor()}
 	t.Cleanup(func() {
 		for _, pid := range watchers {
-			_ = syscall.Kill(pid, syscall.SIGCONT) // it is gone, unless the test failed
+			_ = syscall.Kill(pid, syscall.SIGCONT) // the watcher is gone, unless the test failed
 		}
 		p.Kill()
 		<-done
@@ -90,7 +92,7 @@ func TestNothingIsExtendedAfterTheStop(t *testing.T) {
 	within(t, done, "it lives beyond its stop")
 }
 
-// The end of either watcher ends the program.
+// TestEndOfAWatcherKills checks that the end of either watcher ends the program.
 func TestEndOfAWatcherKills(t *testing.T) {
 	for name, pid := range map[string]func(*Process) int{"supervisor": (*Process).Supervisor, "guard": (*Process).Guard} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +117,7 @@ func told(t *testing.T) (s *supervisor, pipe *os.File) {
 	return &supervisor{clock: clock.Boottime(), report: os.Stderr, pipe: r}, w
 }
 
-// A supervisor whose job comes too late starts nothing.
+// TestNothingIsStartedAfterItsTime checks that a supervisor whose job comes too late starts nothing.
 func TestNothingIsStartedAfterItsTime(t *testing.T) {
 	s, _ := told(t)
 	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(-time.Millisecond), Guard: os.Getppid()}
@@ -124,7 +126,8 @@ func TestNothingIsStartedAfterItsTime(t *testing.T) {
 	}
 }
 
-// A supervisor whose guard ended before the kernel could tell it starts nothing.
+// TestNothingIsStartedWithoutAGuard checks that a supervisor starts nothing if its guard ended before
+// the kernel could signal that.
 func TestNothingIsStartedWithoutAGuard(t *testing.T) {
 	s, _ := told(t)
 	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(time.Minute), Guard: os.Getpid()} // not our parent
@@ -133,8 +136,8 @@ func TestNothingIsStartedWithoutAGuard(t *testing.T) {
 	}
 }
 
-// A supervisor that was frozen while its start was given up starts nothing when it goes on, even with
-// a job still in its pipe.
+// TestNothingIsStartedThatWasGivenUp checks that a supervisor that was frozen while its start was
+// given up starts nothing when it goes on, even with a job still in its pipe.
 func TestNothingIsStartedThatWasGivenUp(t *testing.T) {
 	s, pipe := told(t)
 	j := job{Path: "/bin/true", Args: []bytestring{"true"}, Kill: s.clock.Now().Add(time.Minute), Guard: os.Getppid()}

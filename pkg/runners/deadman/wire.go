@@ -14,14 +14,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The pipes between us, a supervisor and its guard carry: to the supervisor first the job as one line
-// of JSON, then orders; to the guard orders; back, through one pipe, the reports of both. Orders and
-// reports are lines shorter than PIPE_BUF, so each is written whole or not at all.
+// A supervisor reads, from its pipe, first the job as one line of JSON, then orders; its guard reads
+// orders. Both write reports to one pipe back to us. Orders and reports are lines shorter than
+// PIPE_BUF, so each is written whole or not at all.
 
 // arg0 is the name under which this executable is a supervisor.
 const arg0 = "primacy-deadman"
 
-// Descriptors of a supervisor. The program's, its 0, 1, ..., follow from firstFD on.
+// Descriptors of a supervisor. The program's descriptors, its 0, 1, ..., follow from firstFD on.
 const (
 	controlFD = iota + 3
 	reportFD
@@ -45,12 +45,12 @@ type job struct {
 // bytestring is a string of any bytes, as arguments and paths are. JSON strings hold only Unicode.
 type bytestring string
 
-// MarshalText encodes it as Base64.
+// MarshalText encodes the bytes as Base64.
 func (b bytestring) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, []byte(b)), nil
 }
 
-// UnmarshalText decodes that.
+// UnmarshalText decodes Base64.
 func (b *bytestring) UnmarshalText(text []byte) error {
 	raw, err := base64.StdEncoding.AppendDecode(nil, text)
 	*b = bytestring(raw)
@@ -75,7 +75,7 @@ func readJob(from *bufio.Reader) (job, error) {
 	return j, err
 }
 
-// order is a message to a supervisor.
+// order is a message to a supervisor or a guard.
 type order struct {
 	verb verb
 	// at is when to kill the program from now on.
@@ -85,7 +85,7 @@ type order struct {
 type verb byte
 
 const (
-	// extend moves the kill; once the program is stopping, to an earlier instant only.
+	// extend changes when to kill; once the program is stopping, to an earlier instant only.
 	extend verb = 'K'
 	// stop ends the program: SIGTERM to its group now, SIGKILL at the instant.
 	stop verb = 'T'
@@ -108,7 +108,7 @@ func readOrder(from *bufio.Reader) (order, error) {
 	return order{verb(name[0]), record.Instant(at)}, nil
 }
 
-// report is a message from a supervisor.
+// report is a message from a supervisor or a guard.
 type report struct {
 	what fact
 	n    int64
@@ -121,15 +121,15 @@ type fact string
 const (
 	supervising fact = "supervising" // n is the supervisor's own process id
 	started     fact = "started"     // n is the program's process id
-	failed      fact = "failed"      // it could not be started; n is the errno, or 0
-	refused     fact = "refused"     // it could not be confined; what could not be set follows
-	late        fact = "late"        // it was not started, since its time was over or it was given up
-	unsafe      fact = "unsafe"      // it was not started, since it could not always be killed
-	exited      fact = "exited"      // n is its wait status
-	expired     fact = "expired"     // its time is over
-	lost        fact = "lost"        // the supervisor is gone, and what it left is killed; a guard says so
-	killing     fact = "killing"     // it is being killed, and all that it has started
-	ended       fact = "ended"       // nothing of it lives; n is when that was found, on CLOCK_BOOTTIME
+	failed      fact = "failed"      // the program could not be started; n is the errno, or 0
+	refused     fact = "refused"     // the program could not be confined; what could not be set follows
+	late        fact = "late"        // the program was not started, since its time was over or the start was given up
+	unsafe      fact = "unsafe"      // the program was not started, since it could not always be killed
+	exited      fact = "exited"      // the program ended; n is its wait status
+	expired     fact = "expired"     // the program's time is over
+	lost        fact = "lost"        // from a guard: the supervisor is gone, and what it left is killed
+	killing     fact = "killing"     // the program is being killed, and all that it has started
+	ended       fact = "ended"       // no process of the program lives; n is when that was found, on CLOCK_BOOTTIME
 )
 
 func (r report) tell(to io.Writer) { _, _ = fmt.Fprintf(to, "%s %d %s\n", r.what, r.n, r.thing) } // nobody may listen
@@ -154,8 +154,8 @@ func errnoOf(err error) int {
 	return 0
 }
 
-// unstarted says whether the report means that the program never began. After failed without an errno
-// it may have.
+// unstarted says whether the report means that the program never began. After failed without an
+// errno, it may have begun.
 func (r report) unstarted() bool {
 	return r.what == late || r.what == unsafe || r.what == refused || r.what == failed && r.n != 0
 }

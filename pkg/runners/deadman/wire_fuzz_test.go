@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Whatever comes through the pipe, a supervisor reads an order that was sent to it, as it was meant,
-// or none.
+// FuzzOrders checks that, whatever comes through the pipe, a supervisor reads only orders that we
+// could have sent.
 func FuzzOrders(f *testing.F) {
 	for _, seed := range []string{"K 17\n", "T 0\n", "K -9223372036854775808\n", "K 9223372036854775808\n", "K\n", "X 1\n", "K 1", "KT 1\n", "K 1\nT 2\n", "\n", "K  1\n", "K +1\n", "\xff 1\n"} {
 		f.Add([]byte(seed))
@@ -85,7 +85,8 @@ func FuzzJob(f *testing.F) {
 	})
 }
 
-// Whatever a process that confines itself answers, it is read as an error or as the end.
+// FuzzAnswer checks that whatever a process that confines itself answers is read as an error or as
+// the end.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{`{"What":"user","Errno":1}`, `{"Errno":2}`, `{}`, `null`, ``, `{"Errno":-1}`, `{"What":`} {
 		f.Add([]byte(seed))

@@ -22,13 +22,14 @@ type Command struct {
 	Name string
 	// Args are the program and its arguments; at least one.
 	Args []string
-	// Env adds NAME=value to the environment that the package documents.
+	// Env adds NAME=value to the environment that the package comment lists.
 	Env []string
 	// Dir is where the program runs; this process's own directory when empty.
 	Dir string
 	// Confinement is the program's user and its limits.
 	Confinement deadman.Confinement
-	// Output is the rate at which its output is logged; zero fields mean child.DefaultRate's.
+	// Output limits the rate at which the program's output is logged; zero fields mean
+	// child.DefaultRate's.
 	Output child.Rate
 	// StopGrace is the time between SIGTERM and SIGKILL, at most.
 	StopGrace time.Duration
@@ -41,7 +42,7 @@ type Command struct {
 // New makes a runner of a program. Each run of it is a new process.
 //
 // Run returns nil if the program was stopped because its context was cancelled, whatever its exit
-// status: nothing of it lives then. Otherwise it returns a *StartError, an *ExitError, or
+// status; no process of the program lives then. Otherwise it returns a *StartError, an *ExitError, or
 // runners.ErrDeadline.
 func New(c Command) election.Runner {
 	env := runners.Env{Clock: c.Clock, Log: c.Log}.Defaults()
@@ -52,7 +53,7 @@ func New(c Command) election.Runner {
 
 type runner struct {
 	Command
-	// budgets are shared by all its runs.
+	// budgets limit the output of all runs together.
 	budgets *child.Budgets
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// somebody owns no process on any machine where this test runs.
+// somebody is a user who owns no process on any machine where this test runs.
 var somebody = child.User{UID: 54321, GID: 54322}
 
 func needsRoot(t *testing.T) {
@@ -33,7 +33,7 @@ func needsRoot(t *testing.T) {
 	}
 }
 
-// enterable lets others into the directories above a test's temporary directory.
+// enterable lets other users into the directories above a test's temporary directory.
 func enterable(t *testing.T, path string) string {
 	t.Helper()
 	for dir := filepath.Dir(path); strings.Contains(dir, t.Name()); dir = filepath.Dir(dir) {
@@ -80,7 +80,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The test runs itself as root with a further group, which the program must not have.
+// TestUser checks that the program has only its own group. The test runs itself as root with a
+// further group.
 func TestUser(t *testing.T) {
 	needsRoot(t)
 	if groups, err := os.Getgroups(); err != nil || !slices.Contains(groups, 7) {
@@ -125,7 +126,8 @@ func TestLimitsBind(t *testing.T) {
 	}
 }
 
-// A program of another user that ignores SIGTERM is killed with its helpers, too.
+// TestOtherUserIsKilled checks that a program of another user that ignores SIGTERM is killed, with
+// its helpers.
 func TestOtherUserIsKilled(t *testing.T) {
 	needsRoot(t)
 	stage := runnertest.NewStage(t)
@@ -175,8 +177,8 @@ func TestConfinedStartErrors(t *testing.T) {
 // confinedVariable makes the manager of TestDeath confine its work.
 const confinedVariable = "EXECTEST_CONFINED"
 
-// confinement changes the group, since that clears the signal that the kernel sends when the
-// supervisor dies. The user stays root, who can open the stage.
+// confinement changes the group, because a change of the group clears the signal that the kernel
+// sends when the supervisor dies. The user stays root, who can open the stage.
 var confinement = deadman.Confinement{
 	User:   &deadman.User{UID: 0, GID: 54322},
 	Limits: []deadman.Limit{{Resource: deadman.OpenFiles, Soft: 512, Hard: 512}},
@@ -201,7 +203,8 @@ func TestConfinedDeath(t *testing.T) {
 	runnertest.TestDeath(t)
 }
 
-// As root the test runs itself as somebody else, who may not start programs of others.
+// TestUserNeedsCapabilities checks that only a user with the capabilities may start programs of other
+// users. As root the test runs itself as a user without them.
 func TestUserNeedsCapabilities(t *testing.T) {
 	if os.Geteuid() == 0 {
 		cmd := osexec.Command("/proc/self/exe", "-test.run=^TestUserNeedsCapabilities$", "-test.count=1")
@@ -219,7 +222,8 @@ func TestUserNeedsCapabilities(t *testing.T) {
 	}
 }
 
-// As root the test runs itself without CAP_KILL, as a container may.
+// TestProgramsNeedCapKill checks that root without CAP_KILL, as in some containers, starts no
+// program. The test runs itself without CAP_KILL.
 func TestProgramsNeedCapKill(t *testing.T) {
 	needsRoot(t)
 	const again = "EXECTEST_NO_KILL"

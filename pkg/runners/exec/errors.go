@@ -12,9 +12,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// StartError is why a program could not be started.
+// StartError says why a program could not be started.
 type StartError struct {
-	// Field of the configuration names what is missing; empty if that is not known.
+	// Field names the field of the configuration whose file is missing; empty if that is not known.
 	Field string
 	// Program is the program as configured; Path is where we looked for it.
 	Program, Path string
@@ -33,7 +33,7 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// in returns the error at its place in a block.
+// in returns the error with the place of its field in the block node.
 func (e *StartError) in(node *yaml.Node) error {
 	at, _ := strict.Lookup(node, e.Field)
 	problem := fmt.Sprintf("%s is not there: %v", e.Program, e.Err)

@@ -45,7 +45,7 @@ func command(t testing.TB, w runnertest.Work, log *zap.Logger) exec.Command {
 	return c
 }
 
-// term returns a term that is valid for that long.
+// term returns a term that stays valid for the given time.
 func term(valid time.Duration) election.Term {
 	deadline := clock.Boottime().Now().Add(valid)
 	term, _ := election.NewTerm(election.Term{Election: "e", Identity: "host_1", Revision: "1-0", Token: 7}, deadline)

@@ -16,15 +16,15 @@ import (
 // extensionsFD is the descriptor of the extensions: the first after the standard files.
 const extensionsFD = 3
 
-// extensions is a pipe that carries later deadlines to the program. One goroutine writes to it
-// until end.
+// extensions is a pipe that carries later deadlines to the program. One goroutine writes to the pipe
+// until end is called.
 type extensions struct {
 	pipe   *os.File
 	over   chan struct{}
 	writer sync.WaitGroup
 }
 
-// newExtensions makes the pipe, and the program's end of it.
+// newExtensions makes the pipe. theirs is the program's end of it.
 func newExtensions() (e *extensions, theirs *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -50,9 +50,9 @@ func (e *extensions) end() {
 	_ = e.pipe.Close()
 }
 
-// write writes every later deadline into the pipe, a line each, until the end. While the pipe is
-// full it waits, and then goes on with the latest deadline, without those in between. An extension
-// of the term never waits for it.
+// write writes every later deadline into the pipe, a line each, until end is called. While the pipe
+// is full, write waits, and then goes on with the latest deadline, without the ones in between.
+// Whoever extends the term never waits for write.
 //
 // A line is shorter than PIPE_BUF, so it is written whole or not at all.
 func (e *extensions) write(term election.Term, told record.Instant) {
@@ -62,7 +62,7 @@ func (e *extensions) write(term election.Term, told record.Instant) {
 			told = deadline
 			line := strconv.AppendInt(nil, int64(deadline), 10)
 			if _, err := e.pipe.Write(append(line, '\n')); err != nil {
-				return // it closed its end, or is dead
+				return // the program closed its end, or is dead
 			}
 			continue
 		}

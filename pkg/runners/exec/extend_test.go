@@ -20,7 +20,7 @@ func TestExtensionsAreWholeAndTheLatestArrives(t *testing.T) {
 	term, extend := election.NewTerm(election.Term{}, 1)
 	e.begin(term, 1)
 
-	// Nobody reads meanwhile, and a pipe does not hold that many.
+	// Nobody reads yet, and a pipe does not hold so many lines.
 	const last = 50_000
 	for i := record.Instant(2); i <= last; i++ {
 		extend(i * 1_000_000_000)

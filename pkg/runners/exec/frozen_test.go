@@ -20,7 +20,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// A member that is frozen while it starts a program goes on, if the program was dead in time.
+// TestFrozenWhileStarting checks that a member that is frozen while it starts a program goes on, if
+// the program was dead in time.
 func TestFrozenWhileStarting(t *testing.T) {
 	for range 20 {
 		if frozenWhileStarting(t) {
@@ -30,7 +31,8 @@ func TestFrozenWhileStarting(t *testing.T) {
 	t.Error("the program never began just while this process was frozen")
 }
 
-// frozenWhileStarting reports whether the program began while this process was frozen.
+// frozenWhileStarting freezes this process during a start. It reports false if the freeze came too
+// early or too late.
 func frozenWhileStarting(t *testing.T) bool {
 	timing, err := record.Profile("fast")
 	if err != nil {
@@ -83,7 +85,7 @@ func frozenWhileStarting(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	_, err = os.Stat(began)
-	never := err != nil // this process was frozen before its guard knew of a program
+	never := err != nil // this process was frozen before its guard learned of the program
 	<-work.returned
 	cancel()
 	if err := <-done; err != nil {
@@ -97,7 +99,7 @@ func frozenWhileStarting(t *testing.T) bool {
 	return !late && !never
 }
 
-// once runs a program in the first term only, and reports when that is over.
+// once runs a program in the first term only, and reports when that run has returned.
 type once struct {
 	runner   election.Runner
 	returned chan struct{}

@@ -15,9 +15,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// With runners of several kinds: a function that ignores its stop, here because a third runner
-// failed, ends the process by the deadline. The program beside it is told to stop and killed in any
-// case, even if it ignores that. The lock is still held.
+// TestDeafSiblingOfAProgram runs a function, a program and a third runner whose failure stops the
+// others. The function ignores its stop, so it ends the process by the deadline. The program is told
+// to stop, and killed if it ignores the order. The lock is still held then.
 func TestDeafSiblingOfAProgram(t *testing.T) {
 	for _, act := range []runnertest.Act{runnertest.Obey, runnertest.Ignore} {
 		t.Run(string(act), func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// block is the configuration's block.
+// block is the value of `exec:`.
 type block struct {
 	Command   []string        `yaml:"command" strict:"required"`
 	StopGrace time.Duration   `yaml:"stopGrace"`
@@ -45,7 +45,7 @@ func Kind() runners.Decoder {
 	}
 }
 
-// check reports values that decode but make no sense.
+// check reports values that have the right type but make no sense.
 func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
 	var errs strict.Errors
 	fail := func(field, problem, hint string) {

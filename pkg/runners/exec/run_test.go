@@ -215,7 +215,8 @@ func TestNoiseIsCut(t *testing.T) {
 	}
 }
 
-// A process that left the group, and whose parent has ended, is killed with the rest.
+// TestEscapedProcessIsKilled checks that a process that left the group, and whose parent has ended,
+// is killed with the rest.
 func TestEscapedProcessIsKilled(t *testing.T) {
 	stage := runnertest.NewStage(t)
 	log, logs := observed()

@@ -40,7 +40,7 @@ func start(ctx context.Context, c Command, budgets *child.Budgets, term election
 			Path: path, Args: c.Args, Dir: c.Dir, Files: files, Confinement: c.Confinement,
 			Env: append(child.Environment(c.Env, term, deadline), child.Reserved+"EXTENSIONS_FD="+strconv.Itoa(extensionsFD)),
 		}, deadman.KillAt(c.Clock, deadline))
-		term.Ended(deadman.EndedOf(err)) // it may have begun, and is dead now
+		term.Ended(deadman.EndedOf(err)) // the program may have begun; it is dead now
 	}
 	switch {
 	case errors.Is(err, deadman.ErrStopped):
@@ -57,7 +57,8 @@ func start(ctx context.Context, c Command, budgets *child.Budgets, term election
 	return p, nil
 }
 
-// files returns the program's descriptors, which the caller closes; the process keeps our ends.
+// files returns the program's descriptors, which the caller closes. The other ends of the pipes stay
+// in p.
 func (p *process) files(log *zap.Logger, budgets *child.Budgets) (theirs []*os.File, err error) {
 	stdin, err := os.Open(os.DevNull)
 	if err != nil {
@@ -97,7 +98,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// locate finds the program: without a slash in PATH, else relative to its directory.
+// locate finds the program: in PATH if its name has no slash, otherwise relative to its directory.
 func locate(c Command) (string, error) {
 	program := c.Args[0]
 	if c.Dir != "" {

@@ -25,8 +25,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Factory makes a runner from a function's parameters. These are a mapping, empty if there are
-// none; the Factory decodes it strictly.
+// Factory makes a runner from a function's parameters. The parameters are a mapping, empty if there
+// are none; the Factory decodes it strictly.
 type Factory func(params *yaml.Node, env runners.Env) (election.Runner, error)
 
 // Table is the table of functions. Fill it before you use it: any goroutine may read it, but

@@ -59,7 +59,7 @@ func TestPlainFunction(t *testing.T) {
 	}
 }
 
-// A function registered with a ReadyFunc is asked.
+// TestReady checks that a ReadyFunc registered with a function is called.
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := table()

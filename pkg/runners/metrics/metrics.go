@@ -14,7 +14,7 @@ import (
 
 // Source has the figures of runners.
 type Source interface {
-	// Figures returns those of the present elections, each election's once.
+	// Figures returns the Figures of the present elections, each election's once.
 	Figures() []*runners.Figures
 }
 

@@ -55,8 +55,8 @@ func scrape(t *testing.T, r prometheus.Gatherer) string {
 	return b.String()
 }
 
-// Two runners of one term: one works and takes its time to stop; the other ends in each possible way,
-// and waits longer each time.
+// TestTrueAtEveryMoment scrapes two runners of one term. One works and takes its time to stop; the
+// other ends in each possible way, and waits longer each time.
 func TestTrueAtEveryMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := bubble{time.Now()}
@@ -125,7 +125,8 @@ func TestTrueAtEveryMoment(t *testing.T) {
 	})
 }
 
-// Work that always runs is counted by its runs, not by its terms.
+// TestRunsOfOneThatAlwaysRuns checks that for work that always runs, the metrics count its runs and
+// not its terms.
 func TestRunsOfOneThatAlwaysRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := bubble{time.Now()}

@@ -13,7 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// A plugin of another user talks to us, works, and is killed though it ignores its stop.
+// TestOtherUser checks that a plugin that runs as another user can talk to us, works, and is killed
+// if it ignores its stop.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may start programs of another user")

@@ -23,7 +23,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// Endings of plugins whose process outlives their work.
+// Ways in which work ends while the plugin's process goes on.
 const (
 	saysAndHangs   = "says that it ended, and ignores SIGTERM"
 	saysAndHalts   = "says that it ended, and stops itself"
@@ -34,7 +34,7 @@ const (
 
 var endings = []string{saysAndHangs, saysAndHalts, failsAndHangs, hangsUp, refusesToBegin}
 
-// ending is a plugin that ends its work at once, and whose process stays.
+// ending is a plugin whose work ends at once while its process goes on.
 type ending struct {
 	protocol.UnimplementedRunnerServer
 	act string
@@ -84,8 +84,8 @@ func (e ending) serve() {
 	select {}
 }
 
-// Work that has ended costs the term, though its process lives until it is killed: that kill does
-// not count as a deadline.
+// TestEndedWorkCostsTheTerm checks that work that has ended costs the term, although its process
+// lives until it is killed. The kill does not count as a deadline.
 func TestEndedWorkCostsTheTerm(t *testing.T) {
 	for _, act := range endings {
 		for onExit, starts := range map[runners.OnExit]int{runners.ExitRelease: 1, runners.ExitRestart: 3} {
@@ -113,8 +113,8 @@ func TestEndedWorkCostsTheTerm(t *testing.T) {
 	}
 }
 
-// Work has ended, and then its term is stopped: its process is dead by the stop's instant, though its
-// grace would be longer.
+// TestEndedWorkIsStopped stops a term whose work has ended: the plugin's process must be dead by the
+// stop's instant, although its grace is longer.
 func TestEndedWorkIsStopped(t *testing.T) {
 	stage := runnertest.NewStage(t)
 	p := plugin.New(plugin.Plugin{

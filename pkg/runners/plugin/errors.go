@@ -6,7 +6,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
-// StartError says why a plugin could not be started, or is not one of ours.
+// StartError says why a plugin could not be started, or why it is no plugin of ours.
 type StartError struct {
 	Plugin string
 	Err    error

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Folder is the directory of plugins: the only place from which a program runs any.
+// Folder is the directory of plugins: the only place from which a program runs plugins.
 type Folder string
 
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`)
@@ -38,7 +38,7 @@ func (f Folder) Names() ([]string, error) {
 // largest is the most bytes of a plugin: it is held in memory.
 const largest = 512 << 20
 
-// Load reads a plugin, whatever its hash. The error says what is wrong with the file.
+// Load reads a plugin; it does not check its hash. The error says what is wrong with the file.
 func (f Folder) Load(name string) (*Program, error) {
 	if !nameForm.MatchString(name) {
 		return nil, fmt.Errorf("plugin %q: a name has small letters, digits, and . _ - between them; it is no path", name)

@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// block is the configuration's block.
+// block is the value of `plugin:`.
 type block struct {
 	Name      string          `yaml:"name" strict:"required"`
 	SHA256    string          `yaml:"sha256" strict:"required"`
@@ -29,9 +29,9 @@ type block struct {
 	Config    yaml.Node       `yaml:"config"`
 }
 
-// Kind decodes `plugin:` blocks, for plugins in the folder. The decoder reads and verifies the plugin,
-// and starts it (Env.Later) to ask whether it is ready. It remembers what was good for as long as the
-// program runs, so that it reads a configuration again quickly.
+// Kind decodes `plugin:` blocks, for plugins in the folder. The decoder reads and verifies the
+// plugin, and starts it (Env.Later) to ask whether it is ready. It remembers verified plugins and
+// accepted configurations for as long as this program runs, so that a second decoding is quick.
 func Kind(folder Folder) runners.Decoder {
 	k := &kind{folder: folder, programs: map[string]*Program{}, ready: map[string]bool{}}
 	return k.decode
@@ -41,9 +41,9 @@ type kind struct {
 	folder Folder
 
 	mu sync.Mutex
-	// programs are the verified ones, by name and hash.
+	// programs are the verified plugins, by name and hash.
 	programs map[string]*Program
-	// ready are the programs that have accepted a configuration.
+	// ready records which programs have accepted which configurations.
 	ready map[string]bool
 }
 
@@ -89,14 +89,14 @@ func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error)
 	return New(p), nil
 }
 
-// isReady says whether a program has accepted a configuration before.
+// isReady says whether this program has accepted this configuration before.
 func (k *kind) isReady(asked string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.ready[asked]
 }
 
-// load reads and verifies a plugin, once.
+// load reads and verifies a plugin; the second time it returns the plugin from memory.
 func (k *kind) load(name, want string) (*Program, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,7 +116,7 @@ func (k *kind) load(name, want string) (*Program, error) {
 	return p, nil
 }
 
-// at returns err as an error at a field of the block.
+// at returns err with the place of a field of the block.
 func at(node *yaml.Node, field string, err error) error {
 	place, _ := strict.Lookup(node, field)
 	problem, hint := err.Error(), ""

@@ -34,7 +34,7 @@ func decode(t *testing.T, kind runners.Decoder, block string) (runners.Child, er
 	return reg.Decode(doc.Content[0], runners.Env{Election: "e", StopGrace: 5 * time.Second})
 }
 
-// folderWithSelf makes a folder with this test binary as the plugin work.
+// folderWithSelf makes a plugin folder in which this test binary is the plugin named work.
 func folderWithSelf(t *testing.T) (dir, hash string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -96,7 +96,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// A plugin of another program, or of another protocol version, is refused too.
+// TestStrangersAreRefused checks that Kind refuses a plugin of another program or protocol version,
+// and a plugin that refuses its configuration.
 func TestStrangersAreRefused(t *testing.T) {
 	dir, hash := folderWithSelf(t)
 	for act, want := range map[string]string{
@@ -118,7 +119,8 @@ func term(valid time.Duration) election.Term {
 	return term
 }
 
-// The verified plugin runs, whatever happens to the file. The changed file is refused.
+// TestFileChangesAfterItWasVerified checks that the verified plugin still runs, whatever happens to
+// its file, and that the changed file is refused.
 func TestFileChangesAfterItWasVerified(t *testing.T) {
 	dir, hash := folderWithSelf(t)
 	path := filepath.Join(dir, "work")
@@ -134,7 +136,7 @@ func TestFileChangesAfterItWasVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func() error{
-		"overwritten": func() error { return os.WriteFile(path, []byte("#!/bin/false\n"), 0o700) }, // or what it was swapped for
+		"overwritten": func() error { return os.WriteFile(path, []byte("#!/bin/false\n"), 0o700) }, // or, after "swapped", the file that the link leads to
 		"swapped": func() error {
 			if err := os.Remove(path); err != nil {
 				return err
@@ -213,7 +215,8 @@ func TestEnvironmentIsListed(t *testing.T) {
 	}
 }
 
-// No sockets and no copies remain, whether a plugin can be used or not.
+// TestNothingIsLeftBehind checks that no sockets and no copies remain, whether or not a plugin can be
+// used.
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, act := range []runnertest.Act{runnertest.Obey, wrongCookie} {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// printed takes what a plugin prints, until it is closed. It drops later writes: go-plugin may
-// write a little longer.
+// printed takes what a plugin prints, until it is closed. It drops later writes, since go-plugin may
+// go on writing for a moment.
 type printed struct {
 	mu     sync.Mutex
 	to     io.WriteCloser

@@ -26,8 +26,8 @@ type Description struct {
 // probeFor is how long a plugin may take to answer before we kill it.
 const probeFor = 10 * time.Second
 
-// Describe starts a plugin, asks what it is, and ends it; the plugin does no work. It kills the
-// plugin when ctx ends.
+// Describe starts a plugin, asks for its description, and ends it; the plugin does no work. It kills
+// the plugin when ctx ends.
 func (p *Program) Describe(ctx context.Context, log *zap.Logger) (Description, error) {
 	return Plugin{Program: p, Log: log}.probe(ctx, func(context.Context, protocol.RunnerClient) error { return nil })
 }
@@ -59,7 +59,7 @@ func (p Plugin) probe(stop context.Context, ask func(context.Context, protocol.R
 	var killing sync.WaitGroup
 	killing.Go(func() { s.killAfter(ctx, asked) })
 	var d Description
-	// connect ends at the latest when the plugin is killed.
+	// connect returns at the latest when killAfter has killed the plugin.
 	service, err := s.connect()
 	if err == nil {
 		d, err = describe(ctx, s, service)
@@ -78,8 +78,8 @@ func (p Plugin) probe(stop context.Context, ask func(context.Context, protocol.R
 	return d, err
 }
 
-// killAfter kills the process when asked is closed or ctx ends, and returns when it is dead. The
-// process may never start; it does not start after asked is closed.
+// killAfter kills the process when asked is closed or ctx ends, and returns when the process is dead.
+// If the process has not started when asked is closed, it never starts.
 func (s *session) killAfter(ctx context.Context, asked <-chan struct{}) {
 	var process *deadman.Process
 	select {

@@ -32,11 +32,11 @@ type setting struct {
 // process is a plugin's process, under a supervisor.
 type process struct {
 	setting
-	// started receives the process once it runs.
+	// started receives Process once it runs.
 	started chan *deadman.Process
 
 	*deadman.Process
-	// ended is when nothing lived any more after a failed start; zero if the plugin never began.
+	// ended is when the last process was gone after a failed start; zero if the plugin never began.
 	ended           record.Instant
 	stdout          *os.File
 	first           *io.PipeReader
@@ -68,7 +68,7 @@ func (p *process) start(ctx context.Context, spec *osexec.Cmd) error {
 	p.handshake.Go(func() {
 		err := copyLine(handshake, r)
 		_ = handshake.CloseWithError(err)
-		if err == nil { // the plugin's helpers print the rest
+		if err == nil { // what follows is printed by the plugin's helpers
 			p.helpers = child.Follow(r, p.log, "stdout", p.output.Of("stdout"))
 		}
 	})
@@ -123,7 +123,7 @@ func copyLine(to io.Writer, from io.Reader) error {
 // runner is a process as go-plugin sees it: go-plugin sets the environment first, then starts it.
 type runner struct {
 	*process
-	// ctx is the run's. Its end ends the start.
+	// ctx is the run's context. When it ends, the start ends.
 	ctx  context.Context
 	spec *osexec.Cmd
 }

@@ -23,7 +23,7 @@ type Plugin struct {
 	Program *Program
 	// Config is the plugin's own part, as YAML.
 	Config []byte
-	// Env adds NAME=value to the environment that package child lists.
+	// Env adds NAME=value to the environment that package child provides.
 	Env []string
 	// Confinement is the plugin's user and its limits.
 	Confinement deadman.Confinement
@@ -41,7 +41,7 @@ type Plugin struct {
 // New makes a runner of a plugin. Each run of it is a new process.
 //
 // Run returns nil if the plugin was stopped because its context was cancelled, whatever its exit
-// status: nothing of it lives then. Otherwise it returns a *StartError, a *WorkError, an
+// status; no process of the plugin lives then. Otherwise it returns a *StartError, a *WorkError, an
 // *ExitError, or runners.ErrDeadline.
 func New(p Plugin) election.Runner {
 	env := runners.Env{Clock: p.Clock, Log: p.Log}.Defaults()
@@ -51,7 +51,7 @@ func New(p Plugin) election.Runner {
 
 type work struct {
 	Plugin
-	// budgets are shared by all its runs.
+	// budgets limit the output of all runs together.
 	budgets *child.Budgets
 }
 
@@ -63,8 +63,8 @@ func (w *work) Run(ctx context.Context, term election.Term) error {
 	return w.RunAnnounced(ctx, term, func() {})
 }
 
-// RunAnnounced is Run. The work is up once the plugin has said that it is ready for its
-// configuration, and we have asked it to run.
+// RunAnnounced does what Run does. It calls up once the plugin has accepted its configuration and we
+// have asked it to run.
 func (w *work) RunAnnounced(ctx context.Context, term election.Term, up func()) error {
 	if ctx.Err() != nil {
 		return nil
@@ -105,7 +105,7 @@ func (w *work) RunAnnounced(ctx context.Context, term election.Term, up func()) 
 	return &ExitError{Plugin: w.Program.Name, Status: status}
 }
 
-// watch watches the plugin's process, if there ever is one, until it is dead.
+// watch watches over the plugin's process until it is dead. The process may never start.
 func (w *work) watch(ctx context.Context, term election.Term, t *talk, log *zap.Logger) (deadman.Ending, deadman.Status, bool) {
 	var p *deadman.Process
 	select {
@@ -114,7 +114,7 @@ func (w *work) watch(ctx context.Context, term election.Term, t *talk, log *zap.
 		select {
 		case p = <-t.session.process.started:
 		default:
-			term.Ended(t.session.process.ended) // it may have begun, and is dead now
+			term.Ended(t.session.process.ended) // the plugin may have begun; it is dead now
 			return deadman.ByItself, deadman.Status{}, false
 		}
 	}

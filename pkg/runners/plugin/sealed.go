@@ -15,7 +15,7 @@ import (
 // freed when nothing refers to the Program any more.
 type Program struct {
 	Name string
-	// SHA256 is that of the copy, in hexadecimal digits.
+	// SHA256 is the hash of the copy, in hexadecimal digits.
 	SHA256 string
 
 	memory *os.File

@@ -17,7 +17,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/plugin/protocol"
 )
 
-// largestMessage bounds one message of a plugin, in bytes. Its log lines are cut far below.
+// largestMessage bounds one message of a plugin, in bytes. Log lines are cut at a much lower length.
 const largestMessage = 1 << 20
 
 // session is one process of a plugin and the connection to it.
@@ -26,12 +26,13 @@ type session struct {
 	client  *goplugin.Client
 	// sockets is the folder of its sockets.
 	sockets string
-	// output and errors take what the plugin prints once it is connected.
+	// output and errors take what the plugin prints after the handshake.
 	output, errors *printed
 }
 
-// newSession makes a session, and starts nothing itself. Its process will be killed at the instant in
-// setting unless it is watched, and does not start once ctx has ended. The caller must call close.
+// newSession makes a session; connect starts its process later. Unless something watches over the
+// process, it is killed at the instant in the setting. It does not start once ctx has ended. The
+// caller must call close.
 func newSession(ctx context.Context, in setting) (*session, error) {
 	sockets, err := makeSockets(os.TempDir(), "/tmp")
 	if err != nil {
@@ -39,7 +40,7 @@ func newSession(ctx context.Context, in setting) (*session, error) {
 	}
 	unix := &goplugin.UnixSocketConfig{TempDir: sockets}
 	if u := in.User; u != nil {
-		unix.Group = strconv.FormatUint(uint64(u.GID), 10) // or it could not make its socket
+		unix.Group = strconv.FormatUint(uint64(u.GID), 10) // otherwise the plugin could not make its socket
 		if err := os.Chown(sockets, int(u.UID), int(u.GID)); err != nil {
 			_ = os.Remove(sockets)
 			return nil, fmt.Errorf("folder for its sockets: %w", err)
@@ -68,8 +69,8 @@ func newSession(ctx context.Context, in setting) (*session, error) {
 	return s, nil
 }
 
-// connect starts the process and shakes hands. It sends the process on s.process.started as soon as
-// that runs; the receiver kills it if connect takes too long.
+// connect starts the process and shakes hands. It sends the process to s.process.started as soon as
+// the process runs; the receiver kills it if connect takes too long.
 func (s *session) connect() (protocol.RunnerClient, error) {
 	client, err := s.client.Client()
 	if err != nil {
@@ -88,10 +89,10 @@ func (s *session) close() {
 	s.process.close()
 	s.output.close()
 	s.errors.close()
-	_ = os.RemoveAll(s.sockets) // in a temporary folder, empty by now
+	_ = os.RemoveAll(s.sockets) // the folder is temporary, and empty by now
 }
 
-// ready asks the plugin whether it could work.
+// ready asks the plugin whether it could work with a configuration.
 func ready(ctx context.Context, name string, service protocol.RunnerClient, config []byte) error {
 	answer, err := service.Ready(ctx, &protocol.ReadyRequest{Config: config})
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A socket fits into the folder that makeSockets makes, however long the path of the first folder is.
+// TestSocketsFit checks that a socket's path fits into the folder that makeSockets makes, however
+// long the path of the first folder is.
 func TestSocketsFit(t *testing.T) {
 	short, err := os.MkdirTemp("/tmp", "p")
 	if err != nil {

@@ -33,15 +33,15 @@ type talk struct {
 	// service is set after the handshake.
 	service atomic.Pointer[protocol.RunnerClient]
 
-	// over is closed when the talk has ended. Then err says why, connected whether there was a
-	// connection, and said whether the plugin itself gave the reason.
+	// over is closed when the talk has ended. Then err says why it ended, connected says whether
+	// there was a connection, and said says whether the plugin itself gave the reason.
 	over            chan struct{}
 	err             error
 	connected, said bool
 }
 
-// hold talks until the work is over, the plugin is gone or ctx ends. It extends nothing once the run
-// is cancelled.
+// hold runs the conversation until the work is over, the plugin is gone or ctx ends. Once the run is
+// cancelled, it sends no more extensions.
 func (t *talk) hold(ctx, run context.Context) error {
 	service, err := t.session.connect()
 	if err != nil {
@@ -72,8 +72,8 @@ func (t *talk) hold(ctx, run context.Context) error {
 	return err
 }
 
-// extend begins the run and sends every later deadline. While the plugin does not read, it waits, and
-// then goes on with the latest.
+// extend begins the run and sends every later deadline. While the plugin does not read, extend waits,
+// and then sends only the latest deadline.
 func (t *talk) extend(ctx, run context.Context, stream protocol.Runner_RunClient, told record.Instant) {
 	start := &protocol.Start{
 		Election: t.term.Election, Identity: t.term.Identity, Revision: t.term.Revision,
@@ -110,7 +110,7 @@ func (t *talk) hear(stream protocol.Runner_RunClient, to *child.Limited) error {
 			if errors.Is(err, io.EOF) {
 				err = errors.New("it closed the connection without giving a reason")
 			}
-			if status.Code(err) == codes.ResourceExhausted { // the signal that follows would hide it
+			if status.Code(err) == codes.ResourceExhausted { // said, or the signal that follows would hide this reason
 				t.said = true
 			}
 			return fmt.Errorf("plugin %s: %w", t.plugin, err)

@@ -17,8 +17,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// Whatever a plugin prints first, copyLine passes one line on, whole and short enough, and reads not a
-// byte of what follows.
+// FuzzHandshake checks that, whatever a plugin prints first, copyLine passes on one line, whole and
+// short enough, and reads no byte of what follows.
 func FuzzHandshake(f *testing.F) {
 	for _, seed := range []string{"1|1|unix|/tmp/x|grpc|cert\n", "no end", "", "\n", "1|1|unix\nand more\n", "\x00\xff\n"} {
 		f.Add([]byte(seed))
@@ -75,8 +75,7 @@ func frame(events ...*protocol.RunEvent) []byte {
 	return all
 }
 
-// Whatever a plugin says, its talk ends with an error that has its reason, and nothing is read after
-// that.
+// FuzzEvents checks that, whatever a plugin sends, hear ends with an error that gives the reason.
 func FuzzEvents(f *testing.F) {
 	ended := &protocol.RunEvent{Event: &protocol.RunEvent_Ended{Ended: &protocol.Ended{Problem: "enough"}}}
 	log := &protocol.RunEvent{Event: &protocol.RunEvent_Log{Log: &protocol.Log{Level: 17, Message: "\x1b[2J"}}}

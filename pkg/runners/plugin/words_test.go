@@ -18,7 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
-// Plugins that send what they should not.
+// Plugins that send texts that they should not.
 const (
 	shouts      = "says 64 MiB at once"
 	saysNoText  = "says what is no text"
@@ -58,7 +58,8 @@ func (shouter) Run(s protocol.Runner_RunServer) error {
 	return nil
 }
 
-// Whatever a plugin says, its member learns of the end of its work, and loses no memory to it.
+// TestWhatIsSaid checks that, whatever a plugin sends, its member learns that the work has ended, and
+// does not use much memory for it.
 func TestWhatIsSaid(t *testing.T) {
 	for act, want := range map[string]string{shouts: "larger than max", saysNoText: "said it", failsNoText: "caf\uFFFD"} {
 		t.Run(act, func(t *testing.T) {

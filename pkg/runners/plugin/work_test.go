@@ -26,10 +26,10 @@ import (
 
 const (
 	actVariable  = "PLUGINTEST_ACT"
-	pipeVariable = "RUNNERTEST_PIPE" // runnertest's name: helpers look there
+	pipeVariable = "RUNNERTEST_PIPE" // the same name as in runnertest: helpers read it
 )
 
-// Acts of plugins that should never be used.
+// Acts of plugins that must be refused.
 const (
 	wrongCookie  = "wrong cookie"
 	wrongVersion = "wrong version"
@@ -39,7 +39,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	runnertest.Become() // before all else: a plugin's helper has its environment too
+	runnertest.Become() // before all else: a plugin's helper inherits the plugin's environment
 	if act := os.Getenv(actVariable); act != "" {
 		bePlugin(runnertest.Act(act))
 	}
@@ -75,7 +75,7 @@ func self(dir string) (*plugin.Program, error) {
 	return load(path, dir)
 }
 
-// load loads a program as a plugin, by way of a folder.
+// load loads a program as a plugin, through a plugin folder made in dir.
 func load(path, dir string) (*plugin.Program, error) {
 	from, err := os.Open(path)
 	if err != nil {
@@ -114,7 +114,7 @@ func testPlugin(t *testing.T) *plugin.Program {
 func environment(w runnertest.Work) []string {
 	env := []string{actVariable + "=" + string(w.Act)}
 	for name, value := range w.Env() {
-		if name != "RUNNERTEST_ACT" { // it would not be a plugin
+		if name != "RUNNERTEST_ACT" { // with that variable this process would not be a plugin
 			env = append(env, name+"="+value)
 		}
 	}

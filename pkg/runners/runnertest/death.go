@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestDeath shows that work which is a process dies, with its helpers, when one of its watchers
-// dies or freezes. The test binary's TestMain calls BecomeManager.
+// TestDeath checks that work which is a process dies, with its helpers, when one of the processes
+// that watch over it dies or freezes. The test binary's TestMain calls BecomeManager.
 func TestDeath(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -122,7 +122,7 @@ func managerFrozen(t *testing.T, m *manager) {
 	m.signal(m.cmd.Process.Pid, syscall.SIGSTOP)
 	m.stage.AwaitEmpty()
 	dead := now()
-	m.signal(m.cmd.Process.Pid, syscall.SIGKILL) // its pipe ends after its last message
+	m.signal(m.cmd.Process.Pid, syscall.SIGKILL) // the manager's pipe ends after its last message
 	for m.stdout.Scan() {
 		if n, err := strconv.ParseInt(m.stdout.Text(), 10, 64); err == nil {
 			last = record.Instant(n)

@@ -11,18 +11,18 @@ import (
 	"testing"
 )
 
-// A run is told to stop while one of the program's watchers is frozen, and the program does not run
+// These cases stop a run while one of the program's watchers is frozen and the program does not run
 // yet.
 
 func frozenGuard(t *testing.T, r *run)      { frozenWhileStarting(t, r, "primacy-guard") }
 func frozenSupervisor(t *testing.T, r *run) { frozenWhileStarting(t, r, "primacy-deadman") }
 
-// tries is how often the suite may freeze a watcher too late.
+// tries is how often the suite tries again after it froze a watcher too late.
 const tries = 100
 
 func frozenWhileStarting(t *testing.T, r *run, watcher string) {
 	const by = slack
-	for quicker := 0; !r.freezes(watcher); quicker++ { // the work was quicker
+	for quicker := 0; !r.freezes(watcher); quicker++ { // the work began before the freeze
 		if quicker == tries {
 			t.Fatalf("the work was quicker %d times", quicker)
 		}
@@ -39,7 +39,7 @@ func frozenWhileStarting(t *testing.T, r *run, watcher string) {
 	}
 }
 
-// freezes begins a run and freezes the watcher. It says whether the work has not started by then.
+// freezes begins a run and freezes the watcher. It returns false if the work had started by then.
 func (r *run) freezes(watcher string) bool {
 	r.Helper()
 	r.begin(far, 0)
@@ -47,8 +47,8 @@ func (r *run) freezes(watcher string) bool {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		r.Fatal(err)
 	}
-	r.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // it is gone, unless the case failed
-	for !frozen(pid) {                                           // it is on its way
+	r.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // the watcher is gone, unless the case failed
+	for !frozen(pid) {                                           // the stop is on its way
 		runtime.Gosched()
 	}
 	if len(Children(r.T, pid)) > 0 {
@@ -58,7 +58,7 @@ func (r *run) freezes(watcher string) bool {
 	return true
 }
 
-// watcher waits for the process of that name that descends from this one.
+// watcher waits for a descendant of this process with the given name.
 func (r *run) watcher(name string) int {
 	r.Helper()
 	for began := now(); now().Sub(began) < patience; runtime.Gosched() {

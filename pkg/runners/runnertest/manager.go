@@ -17,13 +17,13 @@ import (
 
 const (
 	managerVariable = "RUNNERTEST_MANAGER"
-	// managed is the lease duration of a manager that is itself under test; it extends
-	// every tenth of that.
+	// managed is the lease duration of a manager that is itself under test; the manager extends its
+	// term every tenth of managed.
 	managed = 2500 * time.Millisecond
 )
 
 // BecomeManager makes this process a manager that runs the work until it is killed, if its
-// environment asks for it. TestMain calls it first, for TestDeath and TestRights.
+// environment says so. TestMain calls it first, for TestDeath and TestRights.
 func BecomeManager(runner func(w Work) (election.Runner, error)) {
 	act := os.Getenv(managerVariable)
 	if act == "" {
@@ -59,7 +59,7 @@ func manage(act Act, runner func(w Work) (election.Runner, error)) error {
 	go func() { // ends with the process
 		for clock.Wait(context.Background(), managed/10) {
 			if len(enough) > 0 {
-				return // extend nothing any more
+				return // from here on the term is not extended
 			}
 			deadline := now().Add(managed)
 			// Print first: the last printed deadline is the latest that was granted.

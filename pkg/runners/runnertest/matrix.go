@@ -20,13 +20,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestRights shows that work which is a process is dead by its deadline, and soon after its
-// member's death, whatever the member's rights, whatever the work has become, and whichever of its
-// watchers is gone; or that the member refuses to run it. The test binary's TestMain calls
-// BecomeManager and Become.
+// TestRights checks that work which is a process is dead by its deadline, and soon after its member's
+// death, or that the member refuses to run it. It checks that for all rights of the member, for all
+// twists of the work (Twist), and with any of the work's watchers gone. The test binary's TestMain
+// calls BecomeManager and Become.
 //
-// It needs root, and Linux 5.8 or later, where a mount of /proc has options of its own.
-// With PRIMACY_LONG every member meets every fate, otherwise the most telling ones.
+// It needs root, and Linux 5.8 or later, where a mount of /proc has options of its own. With
+// PRIMACY_LONG it checks every fate (what happens to member and watchers) with all rights, otherwise
+// the most telling ones.
 func TestRights(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start members of all rights, and mount /proc for them")
@@ -43,7 +44,7 @@ func TestRights(t *testing.T) {
 				fmt.Fprintf(&table, "\n%-45s %-50s %s", r.name, f.name, m.meets(f))
 			})
 			if r.refuses != "" {
-				break // it has no other fate
+				break // without work, no fate differs from another
 			}
 		}
 	}
@@ -54,11 +55,12 @@ func TestRights(t *testing.T) {
 type fate struct {
 	name   string
 	member syscall.Signal
-	// supervisors and guards are the signals that these get first; 0 for none.
+	// supervisors and guards are the signals that these processes get before the member gets its
+	// signal; 0 for none.
 	supervisors, guards syscall.Signal
 }
 
-// telling counts the most telling fates, which come first.
+// telling counts the most telling fates, which come first in fates.
 const telling = 2
 
 var fates = []fate{
@@ -76,7 +78,8 @@ var fates = []fate{
 	{name: "killed, guards killed", member: syscall.SIGKILL, guards: syscall.SIGKILL},
 }
 
-// newFolder makes the folder where every user finds this program, and the files that twists execute.
+// newFolder makes a folder with this program, which every user can reach, and with the files that
+// twists execute.
 func newFolder(t *testing.T) string {
 	t.Helper()
 	folder := open(t, t.TempDir())
@@ -125,7 +128,7 @@ func open(t *testing.T, folder string) string {
 	return folder
 }
 
-// member is a manager with a work of every twist, seen from outside.
+// member is a manager process with one work for each twist, seen from outside.
 type member struct {
 	t      *testing.T
 	rights rights
@@ -146,7 +149,7 @@ func startMember(t *testing.T, r rights, folder string) *member {
 	if err := os.Chmod(m.stage.Pipe, 0o666); err != nil { // #nosec G302 -- all work enters it
 		t.Fatal(err)
 	}
-	// In the folder with the short name: the path of a socket must be short.
+	// Make it in folder, which has a short name: the path of a socket must be short.
 	temporary, err := os.MkdirTemp(folder, "")
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +177,7 @@ func startMember(t *testing.T, r rights, folder string) *member {
 	return m
 }
 
-// listen records what the member says until it is gone.
+// listen records what the member prints until the member is gone.
 func (m *member) listen(out io.Reader) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if n, err := strconv.ParseInt(lines.Text(), 10, 64); err == nil {
@@ -187,7 +190,7 @@ func (m *member) listen(out io.Reader) {
 	}
 }
 
-// meets brings the fate to the member, and returns how its work ended.
+// meets sends the fate's signals, and returns how the work ended.
 func (m *member) meets(f fate) string {
 	m.t.Helper()
 	if m.rights.refuses != "" {
@@ -197,7 +200,7 @@ func (m *member) meets(f fate) string {
 		m.began()
 	}
 	brought := now()
-	if f.supervisors != 0 && f.guards != 0 { // or either would act at the loss of the other
+	if f.supervisors != 0 && f.guards != 0 { // freeze both first, or either would act when the other is gone
 		m.bring(syscall.SIGSTOP, "primacy-deadman")
 		m.bring(syscall.SIGSTOP, "primacy-guard")
 	}
@@ -211,14 +214,14 @@ func (m *member) meets(f fate) string {
 	if f.member == syscall.SIGKILL {
 		return fmt.Sprintf("nothing lives %v later", dead.Sub(brought).Round(time.Millisecond))
 	}
-	m.end() // its last message is in its pipe
+	m.end() // now all that it printed has been read
 	if after := dead.Sub(m.last); after > slack {
 		m.t.Errorf("something lived %v after the deadline", after)
 	}
 	return fmt.Sprintf("nothing lives %v before the deadline", m.last.Sub(dead).Round(time.Millisecond))
 }
 
-// end kills the member, and first its frozen watchers: nobody would end them later.
+// end kills the member, and before it the frozen watchers, which nobody would end later.
 func (m *member) end() {
 	for _, pid := range family(m.t, m.cmd.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -247,7 +250,7 @@ func (m *member) began() {
 	}
 }
 
-// refuses returns how the member refused to run any work.
+// refuses checks that the member refuses to run any work, and returns its error.
 func (m *member) refuses() (how string) {
 	m.t.Helper()
 	for range Twists {
@@ -266,7 +269,7 @@ func (m *member) refuses() (how string) {
 	return how
 }
 
-// bring sends a signal to all processes of that name that descend from the member.
+// bring sends a signal to all descendants of the member with the given name.
 func (m *member) bring(s syscall.Signal, name string) {
 	m.t.Helper()
 	if s == 0 {
@@ -285,7 +288,7 @@ func (m *member) bring(s syscall.Signal, name string) {
 	}
 }
 
-// family returns the processes that descend from one.
+// family returns the descendants of the process from.
 func family(t *testing.T, from int) []int {
 	t.Helper()
 	family := []int{from}
@@ -295,7 +298,8 @@ func family(t *testing.T, from int) []int {
 	return family[1:]
 }
 
-// Children returns those of a process. It looks at no other process: there may be thousands.
+// Children returns the children of a process. It looks at no other process, since there may be
+// thousands.
 func Children(t *testing.T, pid int) (found []int) {
 	t.Helper()
 	lists, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/children"))
@@ -324,7 +328,7 @@ func parents(t *testing.T) map[int]int {
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // it is gone
+			continue // the process is gone
 		}
 		_, rest, _ := strings.Cut(string(stat), ") ")
 		fields := strings.Fields(rest)

@@ -14,7 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 )
 
-// plantVariable names the bad kind on which a test binary runs the suite.
+// plantVariable names the faulty kind of runner on which a test binary runs the suite.
 const plantVariable = "RUNNERTEST_PLANT"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// planted are runners that break the contract, each with the case that must notice.
+// planted are faulty runners, each with the case of the suite that must notice.
 var planted = map[string]struct {
 	notices string
 	acts    []Act
@@ -73,7 +73,7 @@ var planted = map[string]struct {
 	"starts after the deadline": {"does_nothing_after_the_deadline", []Act{Ignore}, ignore},
 }
 
-// ignore stops at once when told to, as if it had been killed.
+// ignore ends at once when told to stop, so it looks like work that was killed.
 func ignore(ctx context.Context, _ election.Term, w Work) error {
 	tell, err := Enter(w.Pipe)
 	if err != nil {
@@ -113,10 +113,10 @@ func TestSuiteNotices(t *testing.T) {
 	}
 }
 
-// unwatchedPlant stands for a kind whose work has no watcher.
+// unwatchedPlant selects a kind whose work has no watcher.
 const unwatchedPlant = "unwatched"
 
-// unwatched is work that nobody kills.
+// unwatched runs the work without a supervisor, so that nobody kills it.
 func unwatched(w Work) error {
 	program, err := w.Program()
 	if err != nil {
@@ -140,7 +140,8 @@ func TestPlantedRights(t *testing.T) {
 	TestRights(t)
 }
 
-// The suite notices work that lives though its member is frozen, or that runs though it must not.
+// TestRightsNotices checks that TestRights notices work that lives though its member is frozen, and
+// work that runs though it must not.
 func TestRightsNotices(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs what TestRights needs")

@@ -17,7 +17,7 @@ const (
 	actVariable  = "RUNNERTEST_ACT"
 	pipeVariable = "RUNNERTEST_PIPE"
 
-	// Acts of the processes that work starts.
+	// Acts of the processes that the work starts.
 	helper   Act = "helper"
 	detached Act = "detached"
 	launcher Act = "launcher"
@@ -40,8 +40,8 @@ func (w Work) Env() map[string]string {
 	return env
 }
 
-// Become makes this process the work that its environment asks for, and then does not return.
-// TestMain calls it first.
+// Become makes this process the work that its environment names, and then does not return. TestMain
+// calls it first.
 func Become() {
 	act := Act(os.Getenv(actVariable))
 	if act == "" {
@@ -79,11 +79,11 @@ func perform(act Act) int {
 		return 0
 	case detached:
 		tell.Event("detached %d", os.Getpid())
-		fmt.Println("ready") // the launcher waits for it
+		fmt.Println("ready") // the launcher waits for this line
 		halt()
 		select {}
 	case helper:
-		fmt.Println("ready") // its parent waits for it
+		fmt.Println("ready") // the parent waits for this line
 		halt()
 		for range told {
 			fmt.Println("told")
@@ -156,8 +156,8 @@ func extensions(tell *Tell) {
 	}
 }
 
-// StartHelper starts a process in our group, and returns when it is on the stage. told
-// waits until somebody has told it to stop.
+// StartHelper starts a process in our group, and returns when the helper has entered the stage. The
+// returned function told waits until somebody has told the helper to stop.
 func StartHelper() (pid int, told func() error, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -168,7 +168,7 @@ func StartHelper() (pid int, told func() error, err error) {
 	}
 	p, err := os.StartProcess("/proc/self/exe", os.Args[:1], &os.ProcAttr{
 		Env: os.Environ(),
-		// It holds our outputs open, like a carelessly started helper.
+		// The helper holds our outputs open, as a carelessly started helper does.
 		Files: []*os.File{nil, w, os.Stderr, os.Stdout},
 	})
 	if err != nil {
@@ -185,7 +185,8 @@ func StartHelper() (pid int, told func() error, err error) {
 	return p.Pid, line, line()
 }
 
-// StartHelpers starts eight of them. told waits until all have been told to stop.
+// StartHelpers starts eight helpers. The returned function told waits until all have been told to
+// stop.
 func StartHelpers() (told func() error, err error) {
 	var all []func() error
 	for range 8 {
@@ -221,8 +222,8 @@ func Gather(tell *Tell) error {
 	return nil
 }
 
-// StartDetached starts a process in a session of its own whose parent has ended, and returns
-// when it is on the stage.
+// StartDetached starts a process in a session of its own, whose parent ends at once. It returns when
+// the process has entered the stage.
 func StartDetached() error {
 	if err := os.Setenv(actVariable, string(launcher)); err != nil {
 		return err

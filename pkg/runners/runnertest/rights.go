@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rights is what a member may do, and what it sees.
+// rights says what a member may do, and which processes it sees.
 type rights struct {
 	name string
-	// lacks are capabilities that nothing in it can gain.
+	// lacks are capabilities that no process of the member can gain.
 	lacks []uintptr
-	// user is the user that it runs as; 0 for root.
+	// user is the user that the member runs as; 0 for root.
 	user int
 	// proc is how /proc is mounted; empty leaves it as it is.
 	proc string
-	// refuses is part of the error with which it must refuse every program; empty if it must run
-	// them.
+	// refuses is part of the error with which the member must refuse every program; empty if it must
+	// run programs.
 	refuses string
 }
 
@@ -28,7 +28,7 @@ const (
 	somebody = 54321
 
 	noProc = "none"
-	// foreignProc is a /proc of other processes.
+	// foreignProc is a /proc of another process namespace.
 	foreignProc = "foreign"
 )
 
@@ -61,14 +61,14 @@ func (r rights) command(program string) *exec.Cmd {
 	return cmd
 }
 
-// takeRights gives up the rights that the environment names, and executes this program again
-// without them. It returns if there is nothing to give up.
+// takeRights gives up the rights that the environment names, and executes this program again without
+// those rights. It returns if there is nothing to give up.
 func takeRights() error {
 	name := os.Getenv(rightsVariable)
 	if name == "" {
 		return nil
 	}
-	runtime.LockOSThread() // the rights are the thread's, which then executes
+	runtime.LockOSThread() // this thread gives up its rights and then executes the program
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -14,24 +14,25 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
-// patience is how long the suite waits for an event before it counts as missing. It measures
-// nothing. The suite's own tests shorten it.
+// patience is how long the suite waits for an event before the event counts as missing. No measured
+// time depends on it. The suite's own tests shorten it.
 var patience = 20 * time.Second
 
-// Stage is where the suite watches work.
+// Stage shows the suite which work exists and what it reports.
 type Stage struct {
 	// Pipe is the path that the work opens, and to which it writes its events.
 	Pipe string
 
 	t      testing.TB
 	reader *os.File
-	// keep is a writer of our own: without one the reader would end before work begins.
+	// keep is our own open writer: without a writer, reader would meet the end before the first work
+	// opens the pipe.
 	keep   *os.File
 	events chan string
 	ended  chan struct{}
 }
 
-// NewStage makes a stage. It ends with the test, which fails if something is left on it.
+// NewStage makes a stage that ends with the test. The test fails if work is left on the stage.
 func NewStage(t testing.TB) *Stage {
 	t.Helper()
 	s := &Stage{Pipe: filepath.Join(t.TempDir(), "stage"), t: t, events: make(chan string, 4096), ended: make(chan struct{})}
@@ -96,8 +97,8 @@ func (s *Stage) Next(within time.Duration) string {
 	}
 }
 
-// Alive says whether any work exists at this moment. It ends the stage for work that
-// has not entered yet.
+// Alive says whether any work exists at this moment. It closes our own writer, so the stage ends as
+// soon as no work is on it.
 func (s *Stage) Alive() bool {
 	s.t.Helper()
 	_ = s.keep.Close()
@@ -162,7 +163,7 @@ func Enter(pipe string) (*Tell, error) {
 	return &Tell{f}, nil
 }
 
-// Event reports an event. Nobody may be left to read it.
+// Event reports an event. It ignores errors: the suite may be gone.
 func (e *Tell) Event(format string, args ...any) {
 	_, _ = fmt.Fprintf(e.pipe, format+"\n", args...)
 }

@@ -20,14 +20,14 @@ type Kind struct {
 	Name string
 	// New makes a runner that does the work.
 	New func(t *testing.T, w Work) election.Runner
-	// Acts are what its work can do; the suite leaves out cases that need another act. A kind
-	// whose work is a process does all of Acts, one that calls functions does InProcess.
+	// Acts are what the kind's work can do; the suite leaves out cases that need another act. A kind
+	// whose work is a process does all of Acts, a kind whose work is a function does InProcess.
 	Acts []Act
 	// Broken makes a runner that cannot even start; nil if there is no such thing.
 	Broken func(t *testing.T) election.Runner
 }
 
-// Acts are all acts; InProcess are those of functions, which nothing can kill.
+// Acts are all acts; InProcess are the acts of functions, which nothing can kill.
 var (
 	Acts      = []Act{Obey, Crash, Ignore, Slow, Fork, ForkCrash, Forks, Detach, Flood, Noise, Deaf}
 	InProcess = []Act{Obey, Crash}
@@ -36,10 +36,10 @@ var (
 // slack is how late something may happen on a busy machine.
 const slack = 3 * time.Second
 
-// far is an instant that no case reaches.
+// far is a time that no case reaches.
 const far = 10 * time.Minute
 
-// cases are what the suite asks of every kind whose work can do the act.
+// cases are run for every kind whose work can do the act.
 var cases = []struct {
 	name string
 	act  Act
@@ -99,7 +99,7 @@ type run struct {
 	stage *Stage
 
 	runner election.Runner
-	// extend grants its term a later deadline.
+	// extend grants the run's term a later deadline.
 	extend func(record.Instant)
 	cancel context.CancelCauseFunc
 	done   chan error
@@ -107,7 +107,7 @@ type run struct {
 
 func now() record.Instant { return clock.Boottime().Now() }
 
-// begin starts a run in a term that is valid that long.
+// begin starts a run in a term that is valid for the given time.
 func (r *run) begin(valid, stopGrace time.Duration) {
 	r.Helper()
 	if r.runner == nil {
@@ -125,7 +125,7 @@ func (r *run) start(parent context.Context, valid time.Duration) {
 	r.Cleanup(func() { cancel(nil) })
 }
 
-// stop cancels the run; the work must be dead after that long.
+// stop cancels the run; the work must be dead within by.
 func (r *run) stop(by time.Duration) {
 	r.cancel(&election.Stop{Reason: "test", By: now().Add(by)})
 }
@@ -317,7 +317,7 @@ func killsOrphans(t *testing.T, r *run) {
 	if err := r.end(); err == nil {
 		t.Error("it returned no error though nobody had cancelled it")
 	}
-	r.stage.Await("helper") // there was one
+	r.stage.Await("helper") // a helper was started
 }
 
 func killsDetached(_ *testing.T, r *run) {
@@ -348,7 +348,7 @@ func survivesNoise(_ *testing.T, r *run) {
 func neverWaits(t *testing.T, r *run) {
 	r.begin(far, far)
 	r.stage.Await("began")
-	// More than any pipe holds.
+	// More extensions than any pipe holds.
 	extended := make(chan struct{})
 	go func() {
 		defer close(extended)

@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// What every kind does under supervision, beside a sibling of another kind.
+// These cases run every kind under supervision, with a sibling of another kind.
 
 // supervise puts the kind's work under supervision, before its siblings.
 func (r *run) supervise(onExit runners.OnExit, siblings ...runners.Child) {

@@ -9,30 +9,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Twist is what a process does to itself before it works, to be harder to find, to signal or to
-// tie to its parent.
+// Twist is what a process does to itself before it works. It makes the process harder to find, to
+// signal or to tie to its parent.
 type Twist string
 
-// Twists. Each process of the work does it, as far as it may, and leaves out what is refused.
+// Each process of the work does its twist as far as it may; a step that the kernel refuses is left
+// out.
 const (
 	Plain Twist = "plain"
 	// Lower: it becomes another user, as programs do that root starts.
 	Lower Twist = "lower"
-	// Setuid and Capable: it executes a file of root's with the set-user-ID bit, or a file with
-	// capabilities.
+	// Setuid and Capable: it executes a file that belongs to root and has the set-user-ID bit, or a
+	// file with capabilities.
 	Setuid  Twist = "setuid"
 	Capable Twist = "capable"
-	// Hide: others may not look at it (PR_SET_DUMPABLE), as agents that hold keys do.
+	// Hide: other processes may not look at it (PR_SET_DUMPABLE), as agents that hold keys do.
 	Hide Twist = "hide"
 	// Halt: it stops itself (SIGSTOP) once it has begun.
 	Halt Twist = "halt"
 	// Inherit: it becomes the parent of its orphaned descendants.
 	Inherit Twist = "inherit"
-	// Cut: it cancels its death with its parent (PR_SET_PDEATHSIG).
+	// Cut: it asks the kernel not to kill it when its parent dies (PR_SET_PDEATHSIG).
 	Cut Twist = "cut"
 )
 
-// Twists are all of them.
+// Twists are all twists.
 var Twists = []Twist{Plain, Lower, Setuid, Capable, Hide, Halt, Inherit, Cut}
 
 const (
@@ -41,16 +42,16 @@ const (
 	folderVariable = "RUNNERTEST_FOLDER"
 	twistedAlready = "RUNNERTEST_TWISTED"
 
-	// lowered is the user of a process that lowers itself. It owns no other process on any machine
-	// where this is tested.
+	// lowered is the user that the twist Lower changes to. The user owns no other process on any
+	// machine where this is tested.
 	lowered = 54323
 )
 
-// twist does the twist of this process's environment, if that has any.
+// twist does the twist that the environment names, if any.
 func twist() error {
 	switch Twist(os.Getenv(twistVariable)) {
 	case Lower:
-		// In this order: the new user may set nothing any more.
+		// Groups first: afterwards the new user may not change them.
 		_ = syscall.Setgroups([]int{})
 		_ = syscall.Setresgid(lowered, lowered, lowered)
 		if err := syscall.Setresuid(lowered, lowered, lowered); err == nil && os.Getuid() != lowered {
@@ -66,14 +67,14 @@ func twist() error {
 	return nil
 }
 
-// halt stops this process, if that is its twist.
+// halt stops this process if its twist is Halt.
 func halt() {
 	if Twist(os.Getenv(twistVariable)) == Halt {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	}
 }
 
-// reexecute executes the file that the twist asks for, once. It must come first.
+// reexecute executes the file that the twist needs, once. It must come first.
 func reexecute() {
 	name := binaries[Twist(os.Getenv(twistVariable))]
 	if name == "" || os.Getenv(twistedAlready) != "" {
@@ -86,7 +87,7 @@ func reexecute() {
 	}
 }
 
-// Program returns the path of the program that does the work: this one, which calls Become.
+// Program returns the path of the program that does the work: this program, which calls Become.
 func (w Work) Program() (string, error) {
 	if w.Folder == "" {
 		return os.Executable()

@@ -22,39 +22,38 @@ const (
 	Ignore Act = "ignore"
 	// Slow: it reports "starting", never gets ready, and ignores a stop.
 	Slow Act = "slow"
-	// Fork: like Obey, with a helper beside it in its process group that holds its outputs
-	// open. It reports "helper <pid>" before "began". The helper does not end when told to stop,
-	// and the work ends only once the helper has been told too.
+	// Fork: like Obey, with a helper in its process group that holds its outputs open. It reports
+	// "helper <pid>" before "began". The helper does not end when told to stop, and the work ends
+	// only once the helper has been told too.
 	Fork Act = "fork"
 	// ForkCrash: with a helper like Fork's, it ends at once like Crash.
 	ForkCrash Act = "fork-crash"
 	// Forks: like Fork, with eight helpers.
 	Forks Act = "forks"
-	// Detach: like Obey, with a helper in a session of its own whose parent has ended, and
-	// which nobody tells to stop.
+	// Detach: like Obey, with a helper in a session of its own. The helper's parent has ended, and
+	// nobody tells the helper to stop.
 	Detach Act = "detach"
-	// Flood: it writes to its outputs as fast as it can for as long as it exists, and reports
-	// "flooded" once that was more than any pipe holds. Otherwise it is like Obey.
+	// Flood: like Obey, but it writes to its outputs as fast as it can for as long as it exists. It
+	// reports "flooded" once it has written more than any pipe holds.
 	Flood Act = "flood"
 	// Noise: it writes a line of 1 MiB, bytes that are no UTF-8 and a last line without
 	// an end to its outputs, reports "noisy", and then is like Obey.
 	Noise Act = "noise"
 	// Deaf: like Obey, but it never looks at extensions.
 	Deaf Act = "deaf"
-	// Mob: it has a helper like Fork's and one like Detach's. Each of the three does the work's
-	// Twist first, reports "began", and ignores a stop.
+	// Mob: it has a helper like Fork's and a helper like Detach's. Each of the three processes does
+	// the work's Twist first, reports "began", and ignores a stop.
 	Mob Act = "mob"
 )
 
 // Work is what a runner under test must do.
 type Work struct {
 	Act Act
-	// Pipe is the Stage's.
+	// Pipe is the path of the Stage's pipe.
 	Pipe string
 	// StopGrace is the runner's.
 	StopGrace time.Duration
-	// Twist is what each process of a Mob does first. Folder holds the files that it executes for
-	// that.
+	// Twist is what each process of a Mob does first. Folder holds the files that twists execute.
 	Twist  Twist
 	Folder string
 }

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write what testdata should hold")
 // Updating says whether the tests run with -update: they write testdata instead of comparing.
 func Updating() bool { return *update }
 
-// Golden compares with a file in testdata. See Updating.
+// Golden compares got with a file in testdata. See Updating.
 func Golden(t testing.TB, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -34,7 +34,7 @@ func Golden(t testing.TB, name, got string) {
 	}
 }
 
-// Pipe is a pipe that is closed when the test ends, unless the test has done so.
+// Pipe is a pipe that is closed when the test ends, unless the test has closed it before.
 func Pipe(t testing.TB) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()

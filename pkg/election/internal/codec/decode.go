@@ -121,7 +121,7 @@ func (p *decoder) annotations(a map[string]string) {
 	p.beat(a)
 }
 
-// beat reads the number that stands beside a session's mark.
+// beat reads a session's beat, which has an annotation of its own.
 func (p *decoder) beat(a map[string]string) {
 	s, found := a[BeatAnnotation]
 	_, session := a[MemberAnnotation]
@@ -311,7 +311,7 @@ func ReadJSON(s string, into any) error {
 	return nil
 }
 
-// problemOf is a short form of an error of encoding/json, without a stranger's text but for a field's name.
+// problemOf is a short form of an error of encoding/json. Of a stranger's text it repeats only a field's name.
 func problemOf(err error) string {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if t.Field == "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// Difference names each part of a record that was stored otherwise, and ignores what is not ours.
+// TestDifference checks that Difference names each part of a record that the store changed, and ignores what
+// is not ours.
 func TestDifference(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	sent := func() Object {

@@ -18,9 +18,10 @@
 //	primacy.dev/beat         decimal, on a session, in place of the holder's `beat`
 //
 // and the labels primacy.dev/election, primacy.dev/group and
-// app.kubernetes.io/managed-by: primacy, the last one only beside a group. Encode removes
-// those of them that a record does not set. Everything else in an object, including other
-// annotations under primacy.dev/, stays in Record.Rest, and Encode writes it back.
+// app.kubernetes.io/managed-by: primacy, the last one only together with a group. Encode
+// removes the annotations and labels of these that a record does not set. Everything else in
+// an object, including other annotations under primacy.dev/, stays in Record.Rest, and Encode
+// writes it back.
 //
 // Functions and methods of this package are safe for concurrent use.
 package codec

@@ -67,7 +67,7 @@ func memberSession() record.Record {
 	}
 }
 
-// The stored format must not change by accident.
+// TestGolden checks that the stored format does not change by accident.
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]record.Record{
 		"held":     heldLock(),
@@ -117,7 +117,7 @@ func text(o codec.Object) string {
 	return s
 }
 
-// Decode skips what a later version adds, and reads what other programs write.
+// TestTolerate checks that Decode skips what a later version adds, and reads what other programs write.
 func TestTolerate(t *testing.T) {
 	for what, c := range map[string]struct {
 		object codec.Object
@@ -156,7 +156,7 @@ func TestTolerate(t *testing.T) {
 	}
 }
 
-// Decode reads the readable parts of an unreadable object.
+// TestUnreadable checks that Decode reads the readable parts of an unreadable object.
 func TestUnreadable(t *testing.T) {
 	good, err := codec.Encode(heldLock(), moment)
 	if err != nil {
@@ -238,7 +238,7 @@ func annotate(key, value string) func(*codec.Object) {
 	return func(o *codec.Object) { o.Annotations[key] = value }
 }
 
-// Encode truncates times and reasons as Decode does.
+// TestCut checks that Encode truncates times and reasons as Decode does.
 func TestCut(t *testing.T) {
 	r := heldLock()
 	r.Renewed = moment.Add(789 * time.Nanosecond).In(time.FixedZone("", 3600))
@@ -258,7 +258,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A reason that is too long is cut between characters.
+// TestLongReason checks that Encode cuts a reason that is too long between characters.
 func TestLongReason(t *testing.T) {
 	r := heldLock()
 	r.History = []record.Entry{{When: moment, Why: "x" + strings.Repeat("é", 300)}}
@@ -272,7 +272,7 @@ func TestLongReason(t *testing.T) {
 	}
 }
 
-// An object's annotations have a common limit; those of others count, too.
+// TestTotalSize checks the limit for all annotations of an object together; those of others count, too.
 func TestTotalSize(t *testing.T) {
 	var d codec.Decoder
 	r := *d.Decode(codec.Object{Annotations: map[string]string{"example.com/huge": strings.Repeat("x", codec.MaxAnnotations-500)}})
@@ -288,7 +288,8 @@ func TestTotalSize(t *testing.T) {
 	}
 }
 
-// Writing to what Decode was given, or to what Encode made, changes no record.
+// TestRestIsOwn checks that a record stays the same if somebody writes to the object from which Decode made
+// it, or to the object that Encode made of it.
 func TestRestIsOwn(t *testing.T) {
 	var d codec.Decoder
 	o := codec.Object{Annotations: map[string]string{"a": "1"}, Labels: map[string]string{"b": "2"}}
@@ -306,7 +307,8 @@ func TestRestIsOwn(t *testing.T) {
 	}
 }
 
-// Decode reads a claim whoever holds the lock. Encode removes it if the record has none.
+// TestClaim checks that Decode reads a claim whoever holds the lock, and that Encode removes the claim's
+// annotation if the record has no claim.
 func TestClaim(t *testing.T) {
 	o, err := codec.Encode(claimingLock(), moment)
 	if err != nil {
@@ -331,7 +333,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// A claim may name every identity that Decode returns; any other claim is invalid.
+// TestClaimLimits checks that a claim may name every identity that Decode returns, and no other.
 func TestClaimLimits(t *testing.T) {
 	for what, c := range map[string]struct {
 		claim record.Claim

@@ -39,8 +39,8 @@ const (
 	longestLease       = int(record.MaxLeaseDuration / time.Second)
 )
 
-// Years of plausible times. No decision depends on a time, but a year outside shows that no elector wrote
-// it.
+// Years of plausible times. No decision depends on a time, but a year outside these shows that no elector
+// wrote the time.
 const (
 	firstYear = 1970
 	lastYear  = 9998

@@ -26,7 +26,7 @@ func typical(i int) codec.Object {
 	return o
 }
 
-// A decoded record is small: the memory budget of an election is 4 KB in total.
+// TestRecordIsSmall checks that a decoded record is small: the memory budget of an election is 4 KB in total.
 func TestRecordIsSmall(t *testing.T) {
 	const n, most = 2000, 1000
 	objects := make([]codec.Object, n)

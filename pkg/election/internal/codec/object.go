@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// ownAnnotations are those that a Record has fields for. Difference reports the first that differs, so the
-// most telling ones come first.
+// ownAnnotations are the annotations that a Record has fields for. Difference reports the first that differs,
+// so the most telling ones come first.
 var ownAnnotations = []string{
 	HolderAnnotation, MemberAnnotation, BeatAnnotation, TokenAnnotation, ClaimAnnotation, HandoverAnnotation, HistoryAnnotation,
 }
@@ -59,7 +59,7 @@ type Fields struct {
 	Transitions       int64
 	// HolderKey is empty if the object has none, or no field for one.
 	HolderKey string
-	// Problem says, in one short line, why a store could not read the fields; it may keep
-	// them in text of its own, which somebody broke.
+	// Problem says, in one short line, why a store could not read the fields; empty if it could. A store may
+	// keep the fields in a text of its own, which somebody may break.
 	Problem string
 }

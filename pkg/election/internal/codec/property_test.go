@@ -100,7 +100,8 @@ var records = rapid.Custom(func(t *rapid.T) record.Record {
 
 var others = rapid.MapOfN(rapid.StringMatching(`(example\.com|primacy\.dev/x|[a-z]+)-[a-z]{1,9}`), words, 0, 4)
 
-// A record that Encode accepts reads back the same, including the part that is not ours.
+// TestRoundTrip checks that a record that Encode accepts reads back the same, including the part that is not
+// ours.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var d codec.Decoder
@@ -159,7 +160,7 @@ var anything = rapid.Custom(func(t *rapid.T) record.Record {
 	return r
 })
 
-// Encode refuses a record, or writes a readable object.
+// TestEncodeAnything checks that Encode refuses a record, or writes a readable object.
 func TestEncodeAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := anything.Draw(t, "anything")

@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Whatever identity a stranger sets as the holder, we can write and read a claim from it: otherwise nobody
-// would ever lead again.
+// TestWhoeverHoldsCanBeClaimedFrom checks that we can write and read a claim from whatever identity a stranger
+// sets as the holder: otherwise nobody would ever lead again.
 func TestWhoeverHoldsCanBeClaimedFrom(t *testing.T) {
 	for what, holder := range map[string]string{
 		"too long":          strings.Repeat("x", 5000),
@@ -38,7 +38,8 @@ func TestWhoeverHoldsCanBeClaimedFrom(t *testing.T) {
 	}
 }
 
-// A duration beyond the limit becomes the longest one, not zero: we must not cut a foreign holder short.
+// TestEndlessDurationIsLong checks that Decode reads a duration beyond the limit as the longest one, not as
+// zero: we must not cut a foreign holder short.
 func TestEndlessDurationIsLong(t *testing.T) {
 	for seconds, want := range map[int64]time.Duration{
 		math.MaxInt32: codec.MaxDuration, math.MaxInt64: codec.MaxDuration, 7200: 2 * time.Hour, -5: 0,
@@ -50,8 +51,8 @@ func TestEndlessDurationIsLong(t *testing.T) {
 	}
 }
 
-// Decode accepts the highest numbers that Encode accepts: if others could not read a record, they would
-// take the lock while its holder relies on it.
+// TestHighestNumbers checks that Decode accepts the highest numbers that Encode accepts: if others could not
+// read a record, they would take the lock while its holder relies on it.
 func TestHighestNumbers(t *testing.T) {
 	for _, tt := range []struct {
 		token       record.Token

@@ -20,8 +20,8 @@ var ErrExpired = errors.New("revision expired")
 
 // Source is a store as Run needs it.
 type Source interface {
-	// List is a consistent read of all objects, and its revision. A list in pieces calls goesOn after
-	// each.
+	// List returns all objects by a consistent read, and its revision. If it reads them in pieces, it calls
+	// goesOn after each piece that others follow.
 	List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error)
 	// Open starts a stream of the changes after the revision. The error, like that of
 	// Stream.Next, wraps ErrExpired if only a new list helps.
@@ -80,7 +80,7 @@ func (p Pace) doubled(d time.Duration, n int) time.Duration {
 	return min(d, p.Most)
 }
 
-// Run follows the source until ctx ends. It calls deliver on its own stack.
+// Run follows the source until ctx ends. It calls deliver in the caller's goroutine.
 func Run(ctx context.Context, s Source, p Pace, deliver func(lock.Event)) {
 	f := follower{source: s, deliver: deliver, patience: p.Patience}
 	breaks := 0
@@ -111,7 +111,8 @@ type follower struct {
 	barren int
 }
 
-// mostBarren streams in a row mean that the source cannot show some change after the revision.
+// mostBarren is after how many barren streams in a row we list again: the source seems unable to show some
+// change after the revision.
 const mostBarren = 3
 
 // attempt lists if necessary, and follows one stream to its end. It returns how long the

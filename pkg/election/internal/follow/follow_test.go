@@ -121,7 +121,8 @@ func (p *pieces) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64,
 	return nil, 7, nil
 }
 
-// Run waits for a list, however long it takes, as long as each piece comes in time.
+// TestListInPieces checks that Run waits for a list, however long it takes, as long as each piece comes in
+// time.
 func TestListInPieces(t *testing.T) {
 	for each, want := range map[time.Duration]lock.EventKind{29 * time.Second: lock.Listed, 31 * time.Second: lock.Broken} {
 		synctest.Test(t, func(t *testing.T) {
@@ -140,7 +141,8 @@ func TestListInPieces(t *testing.T) {
 	}
 }
 
-// Each line of a transcript is the time in milliseconds and the event.
+// TestRun compares what Run delivers with transcripts. Each line of a transcript is the time in milliseconds
+// and the event.
 func TestRun(t *testing.T) {
 	for _, c := range []struct {
 		what  string

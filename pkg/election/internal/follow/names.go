@@ -20,15 +20,15 @@ type Named interface {
 }
 
 // Names is a source of the named objects only, for one Run. A list shows all of them at one revision. A
-// stream merges one stream for each name. These end together, and each resumes from its own position: the
-// order of the store holds for each object, not across objects.
+// stream merges one stream for each name. The merged streams end together, and each resumes from its own
+// position: events come in the order of the store for each object, not across objects.
 func Names(store Named, names []string) Source {
 	names = slices.Clone(names)
 	slices.Sort(names)
 	return &several{store: store, names: slices.Compact(names), at: map[string]uint64{}}
 }
 
-// several belongs to the goroutine of Run.
+// several is what Names returns. It belongs to the goroutine of Run.
 type several struct {
 	store Named
 	names []string

@@ -186,7 +186,8 @@ func settle(shown []string) {
 	}
 }
 
-// If the store answers at another revision than asked for, the list fails: it would not be consistent.
+// TestNamesDrift checks that a list fails if the store answers at another revision than requested: the list
+// would not be consistent.
 func TestNamesDrift(t *testing.T) {
 	s := &shelf{revision: 4, drift: true}
 	if _, _, err := follow.Names(s, []string{"a", "b"}).List(t.Context(), func() {}); !errors.Is(err, lock.ErrUnknown) {
@@ -194,7 +195,7 @@ func TestNamesDrift(t *testing.T) {
 	}
 }
 
-// The merged stream progresses only as far as its slowest name.
+// TestNamesProgress checks that the merged stream progresses only as far as its slowest name.
 func TestNamesProgress(t *testing.T) {
 	s := &shelf{revision: 4, streams: map[string][]step{
 		"a": {{events: []lock.Event{progress(9), progress(11)}, lives: 24 * time.Hour}},

@@ -39,8 +39,8 @@ func pass(ctx context.Context, d *time.Duration) error {
 	}
 }
 
-// Run delivers Listing when it requests a list, not when the answer comes: the list may lack what was
-// stored meanwhile. If an answer does not come, Run gives up and asks again.
+// TestSlowAnswers checks that Run delivers Listing when it requests a list, not when the answer comes: the
+// list may lack what was stored meanwhile. If no answer comes, Run must give up and request again.
 func TestSlowAnswers(t *testing.T) {
 	for _, c := range []struct {
 		what   string

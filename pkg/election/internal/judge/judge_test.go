@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The judge finds planted overlaps and tokens that do not rise.
+// TestJudgeSeesWhatIsPlanted checks that the judge finds planted overlaps, and tokens that do not rise.
 func TestJudgeSeesWhatIsPlanted(t *testing.T) {
 	const ms = record.Instant(time.Millisecond)
 	a, b := Span{Token: 1, Begin: ms, Till: 5 * ms}, Span{Token: 2, Begin: 4 * ms, Till: 9 * ms}

@@ -76,9 +76,9 @@ type EndSession struct {
 	NotBefore record.Instant
 }
 
-// Disown: publish in our session that all we wrote to the lock of that uid, up to that beat, is nobody's
-// (rule disowned-for-good), and keep it published while the lock shows such a write. Or end the session,
-// which says the same of all locks.
+// Disown: publish in our session that all our writes to the lock with the given uid, up to the given beat,
+// are nobody's (rule disowned-for-good), and keep that published while the lock shows such a write. Or end
+// the session, which says the same of all locks.
 type Disown struct{ record.Disowned }
 
 // Report: something happened that people may want to know.

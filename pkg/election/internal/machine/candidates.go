@@ -11,11 +11,11 @@ import (
 
 // betters are the members that are worth a move of the lock.
 type betters struct {
-	// best is the first of them; nil where there is none.
+	// best is the first of these members; nil if there is none.
 	best *Peer
-	// divided is a member that would be one if it saw the same preference as we do.
+	// divided is a member that would be among them if it saw the same preference as we do.
 	divided string
-	// next is when a member that we pass over now may become one; zero for never.
+	// next is when a member that we pass over now may be among them; zero for never.
 	next record.Instant
 }
 
@@ -76,7 +76,7 @@ func (s *step) successor(without ...string) string {
 }
 
 // place is how many members come before us as successors of the holder; zero for the one that successor
-// names. It leaves out a member with the holder's name, and puts us one place later if the name is ours.
+// names. It does not count the holder among them, and puts us one place later if holder is our own name.
 func (s *step) place(holder string) int {
 	me, before := s.asPeer(), 0
 	if me.Identity == holder {
@@ -107,8 +107,8 @@ func (s *step) asPeer() Peer {
 // not known to be unable to work.
 func (s *step) stands() bool { return s.Standing(s.now) && s.cfg.Member.StandsFor(s.cfg.Election) }
 
-// compare puts the better successor first. It goes by trust (members that fell lately come last of all),
-// the policy's order, readiness, standing, and the highest hash.
+// compare puts the better successor first. It compares trust (members on probation come last of all), then
+// the policy's order, readiness, standing (failed runners), and the highest hash.
 func (s *step) compare(a, b *Peer) int {
 	election := s.cfg.Election
 	return cmp.Or(
@@ -159,8 +159,8 @@ func (s *step) configOf(identity string) string {
 	return ""
 }
 
-// passedOverUntil is until when we pass over the member, since it let a nomination go by or released a lock
-// because it leaves. It is zero if we don't, or if the member's configuration changed since.
+// passedOverUntil is until when we pass over the member because it let a nomination go by, or released a
+// lock because it leaves. It is zero if we don't, or if the member's configuration changed since.
 func (s *step) passedOverUntil(m record.Member) record.Instant {
 	if p := s.succession.passing(m.Identity); p.config == m.Config {
 		return p.until

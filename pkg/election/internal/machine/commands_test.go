@@ -226,8 +226,8 @@ func reply(e *environment, outcome string, a arguments) {
 	e.step(w)
 }
 
-// tick lets time go by, to the next wake-up or for a while, and wakes the machine whenever it asked for
-// that.
+// tick lets time go by, to the next wake-up or for a while, and wakes the machine at each instant that it
+// asked for.
 func tick(e *environment, first string, _ arguments) {
 	if first == "" {
 		if e.wake == 0 {

@@ -33,10 +33,10 @@ type Config struct {
 	// Outage says what becomes of a term whose renewals no longer come through.
 	Outage Outage
 	// HolderFirst is the earliest instant at which we may take the lock from a member of ours that holds
-	// it, since it may come back from an outage. A lock that it has released we may take at once.
+	// it, since the holder may come back from an outage. We may take a released lock at once.
 	HolderFirst record.Instant
 	// Outlasts: the store does not answer, and another term of this member goes on all the same. Then we
-	// don't disown a lock that our session keeps ours, which might end the session.
+	// don't disown a lock that our session keeps ours, since disowning might end the session.
 	Outlasts bool
 	// Renewal is what keeps our terms alive: renewals of the record, which is the default, or beats of our
 	// session. A claim is always renewed through its record.
@@ -45,8 +45,8 @@ type Config struct {
 	Sight Sight
 	// Beat is the last beat of our session that we saw.
 	Beat Beat
-	// Preferred is the revision that should lead this election. Digest is what this member's session
-	// publishes for everything that preferences follow from.
+	// Preferred is the revision that should lead this election. Digest is the digest of all preferences, as
+	// this member sees them. Members with the same digest see the same preferences.
 	Preferred record.Preferred
 	Digest    string
 	// Newest is the newest revision that the lock's store has shown, if that was after this

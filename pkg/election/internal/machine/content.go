@@ -7,8 +7,8 @@ import (
 )
 
 // held is the record that we write as the holder. Our own fields come from our configuration, never from
-// the stored record, which a stranger may have edited: a duration counts for others as soon as it stands
-// beside our beat (rules observers-clock, bound-to-the-holder).
+// the stored record, which a stranger may have edited: others rely on whatever duration the record shows
+// together with a new beat of ours (rules observers-clock, bound-to-the-holder).
 func (s *step) held(token record.Token) record.Record {
 	l, me := s.Lock.Record, s.cfg.Member
 	return record.Record{
@@ -36,7 +36,7 @@ func (s *step) held(token record.Token) record.Record {
 // version twice (rule tokens-rise). Each token was a version of the store before its write, so all of them
 // are below the present version. The newest version that the store has shown is also above the tokens of
 // other locks that this election had before. We ignore the token in the record: a stranger may have set it,
-// and tokens that went on from there would fall with a deletion.
+// and tokens that we count on from it would fall when the lock is deleted.
 func (s *step) nextToken() record.Token {
 	return max(record.Token(s.Lock.Version.Revision), record.Token(s.cfg.Newest), s.Term.Token+1)
 }

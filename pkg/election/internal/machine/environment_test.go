@@ -232,7 +232,7 @@ func member(name string, a arguments) record.Member {
 	return m
 }
 
-// setPeer puts a peer in the directory, in place of the one of that name.
+// setPeer puts a peer in the directory, in place of an earlier one with the same identity.
 func (e *environment) setPeer(p Peer) {
 	e.peers = slices.DeleteFunc(slices.Clone(e.peers), func(o Peer) bool { return o.Identity == p.Identity })
 	e.peers = append(e.peers, p)

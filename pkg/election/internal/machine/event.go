@@ -21,11 +21,11 @@ type Observed struct {
 	Version record.Version
 	// Sent is when a List or a Read was sent; unused for a Stream.
 	Sent record.Instant
-	// View is what the list that showed the lock says of the directory; nil if that is nothing new. By it
-	// or by a DirectoryChanged before, the machine must know at least the sessions that the stream showed
-	// before the lock.
+	// View is what the list that showed the lock says of the directory; nil if that is nothing new. From
+	// View, or from an earlier DirectoryChanged, the machine must know at least the sessions that the stream
+	// showed before the lock.
 	View *View
-	// Altered says that the record is a write of ours that is stored otherwise than it was sent.
+	// Altered says that the record is a write of ours that the store did not keep as we sent it.
 	Altered bool
 	// Jitter is a fresh random number in [0, 1).
 	Jitter float64
@@ -135,11 +135,11 @@ type Session struct {
 	Holder string
 	// Ended says whether it was ended by our mark.
 	Ended bool
-	// Disowned are the locks that the holder has disowned, as it wrote them beside a beat of its own.
+	// Disowned are the locks that the holder has disowned, as it wrote them together with a beat.
 	Disowned []record.Disowned
 }
 
-// Equal says whether both say the same.
+// Equal says whether s and o say the same.
 func (s Session) Equal(o Session) bool {
 	return s.UID == o.UID && s.Holder == o.Holder && s.Ended == o.Ended && slices.Equal(s.Disowned, o.Disowned)
 }

@@ -27,7 +27,7 @@ func (s *step) follow() {
 	}
 	if s.Lock.Owner == Nobody {
 		// Rule tokens-rise: anyone creates it at once, without a holder. All then wait it out under its
-		// uid, so a create that goes by an old sight does no harm.
+		// uid, so it does no harm if we create it because we last saw an older state.
 		if !s.waits(s.writableAt()) {
 			s.put(Create, record.Record{Group: s.cfg.Group, Election: s.cfg.Election})
 		}
@@ -46,7 +46,7 @@ func (s *step) follow() {
 	s.turnGone(max(free, left))
 	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.standing.pausedUntil, left)
 	if s.Lock.Owner == Other {
-		at = max(at, s.cfg.HolderFirst) // a lock that it released is no longer its own
+		at = max(at, s.cfg.HolderFirst) // not for Free: the holder released it
 	}
 	switch {
 	case s.now < at:
@@ -58,8 +58,8 @@ func (s *step) follow() {
 	}
 }
 
-// dependsOnSessions says whether our wait went by what the sessions say: of the owner, or, where they have
-// a stream of their own, of how long others' leases last.
+// dependsOnSessions says whether the length of our wait depended on the sessions: on the owner's session,
+// or, if the sessions have a stream of their own, on the leaseDurations that the others publish there.
 func (s *step) dependsOnSessions() bool {
 	switch {
 	case s.Lock.Owner != Unowned:
@@ -114,7 +114,7 @@ func (s *step) awaitStream() {
 	s.read()
 }
 
-// take asks for the write that a term can start on.
+// take requests the write that can start a term.
 func (s *step) take() {
 	if s.Lock.Version != s.Lock.streamed {
 		s.awaitStream()

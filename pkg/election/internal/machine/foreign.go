@@ -24,8 +24,8 @@ type foreign struct {
 	heard   heard
 	// claimsLost counts the claims that a foreign elector overwrote since our last term.
 	claimsLost int
-	// robbed: a foreign elector took the lock from a member of ours without waiting, and that member
-	// may be at work until then.
+	// robbed: a foreign elector took the lock from a member of ours without waiting. robbed is until when
+	// that member may be at work.
 	robbed record.Instant
 	// outrankedSince is when we began to outrank the live foreign holder; zero while we do not.
 	outrankedSince record.Instant
@@ -56,7 +56,7 @@ func (s *step) notOutranking() {
 	}
 }
 
-// unheard forgets the claim that a record of ours carried last.
+// unheard forgets the claim in heard.
 func (s *step) unheard() {
 	if s.foreign.heard != (heard{}) {
 		s.foreigners().heard = heard{}
@@ -78,23 +78,23 @@ func (s *step) wonBack() {
 }
 
 // worksUntil notes that a member of ours, from which a foreign elector took the lock without waiting, may be
-// at work until then.
+// at work until the instant at.
 func (s *step) worksUntil(at record.Instant) {
 	s.foreigners().robbed = max(s.foreign.robbed, at)
 }
 
-// robbedUntil is until when such a member may be at work; zero for nobody.
+// robbedUntil is until when a member that a foreign elector robbed may be at work; zero for nobody.
 func (f *foreign) robbedUntil() record.Instant { return f.robbed }
 
 // suspect is a foreign elector that may still be at work, described as a claim on its lock would.
 type suspect struct {
 	record.Claim
-	// at is when we first saw its last renewal, or the claim that names it.
+	// at is when we first saw the elector's last renewal, or the claim that names the elector.
 	at record.Instant
-	// told: we know it only from a claim, and never saw it hold the lock.
+	// told: we know the elector only from a claim, and never saw it hold the lock.
 	told bool
-	// released: it has stopped. But if it starts again under the same name, it may still take the lock for
-	// its own, and blank it when it is cancelled.
+	// released: the elector has stopped. But if it starts again under the same name, it may still take the
+	// lock for its own, and blank the lock when it is cancelled.
 	released bool
 }
 
@@ -117,8 +117,8 @@ func (s *step) suspect(now suspect) {
 	s.foreigners().suspects = append(others, now)
 }
 
-// asOne is one suspect in place of several: it works as long as the slowest of them, and nothing that we
-// hear of another one says that it has stopped.
+// asOne is one suspect in place of several: it works as long as the slowest of them, and whatever we hear of
+// any single elector, we do not take asOne's suspect to have stopped.
 func (s *step) asOne(several []suspect) suspect {
 	one := suspect{Claim: record.Claim{Identity: "several"}, at: s.now, told: true, released: true}
 	for _, o := range several {
@@ -137,7 +137,7 @@ func (s *step) lasting() []suspect {
 func (s *step) stopped(o suspect) record.Instant {
 	wait := s.cfg.Foreign.Wait
 	if wait <= 0 {
-		// Twice: after a renewal with a slow reply it works on for longer than one duration.
+		// Twice: after a renewal with a slow reply the elector works on for longer than one duration.
 		wait = 2 * max(s.leastForeign(), min(o.Duration, foreignMaxDuration))
 	}
 	return o.at.Add(s.observer().ObserverWait(wait))
@@ -205,7 +205,7 @@ func (s *step) missedForeign(e Observed) {
 	s.suspect(suspect{Claim: record.Claim{Identity: "unseen", Duration: s.cfg.Timing.LeaseDuration}})
 }
 
-// seeClaim notes the claim in a record that one of us wrote, or that it has none. It is called for new
+// seeClaim notes the claim in a record that one of us wrote, or that the record has none. Call it for new
 // beats only: what a stranger edits afterwards does not count.
 func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	if owner == Mine && s.writes.first != 0 && r.Mark.Beat >= s.writes.first {
@@ -216,8 +216,8 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 		return
 	}
 	if r.Claim == nil {
-		// The writer knew that every elector that a claim named has stopped. Those that we have seen
-		// ourselves we wait out on our own clock.
+		// The writer knew that every elector that a claim named has stopped. We wait out the electors that
+		// we have seen ourselves, on our own clock.
 		told := func(o suspect) bool { return o.told }
 		if slices.ContainsFunc(s.foreign.suspects, told) {
 			s.foreigners().suspects = slices.DeleteFunc(slices.Clone(s.foreign.suspects), told)
@@ -237,9 +237,9 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	s.foreigners().heard = now
 }
 
-// seeLeftoverClaim notes a claim of ours that a foreign holder took over with the record. It says nothing
-// of that holder, but the elector that it names may be at work beside it. A member that has just started
-// knows of that elector from nothing else. The claim counts once, however often it is seen.
+// seeLeftoverClaim notes a claim of ours that a foreign holder took over with the record. The claim says
+// nothing of that holder, but the elector that it names may be at work at the same time. A member that has
+// just started knows of that elector from nothing else. The claim counts once, however often we see it.
 func (s *step) seeLeftoverClaim(r, before *record.Record) {
 	c := r.Claim
 	if c == nil || c.Identity == r.Holder || before != nil && before.Claim != nil && *before.Claim == *c ||
@@ -249,8 +249,8 @@ func (s *step) seeLeftoverClaim(r, before *record.Record) {
 	s.suspect(suspect{Claim: *c, told: true})
 }
 
-// seeLeftoverMark notes which of us held the lock when a foreign elector took it. If that was a theft, the
-// robbed member works on until its deadline. A member that saw the lock before knows better (robbed).
+// seeLeftoverMark notes which of us held the lock when a foreign elector took it. If the elector did not wait,
+// the robbed member works on until its deadline. If we saw the lock before, robbed knows that deadline better.
 func (s *step) seeLeftoverMark(r, before *record.Record) {
 	m := r.Mark
 	if m == nil || m.Identity == "" || m.Identity == r.Holder || before != nil && before.Mark != nil && before.Mark.Identity == m.Identity {
@@ -270,7 +270,7 @@ func (s *step) shownUnder(c record.Claim, v record.Version) bool {
 		shown.Holder == c.Identity && shown.Transitions == c.Transitions
 }
 
-// heard is the claim that a record of ours carried last.
+// heard is the claim that a record of ours carried last, and the uid of the lock.
 type heard struct {
 	claim record.Claim
 	uid   string
@@ -314,15 +314,15 @@ func (s *step) claiming() {
 	}
 }
 
-// heldBack is the instant before which no term may start although the lock is ours: a foreign elector may
-// still be at work, or one of us from which a foreign elector took the lock.
+// heldBack is the instant before which no term may start although the lock is ours: until then a foreign
+// elector may be at work, or one of us that a foreign elector robbed of the lock.
 func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.robbed) }
 
 // abandons says whether we leave long before everybody else has certainly stopped. Then we don't release
-// the lock: another foreign elector would take it at once and work beside the one that we claimed from. We
-// let it expire, which for foreign electors happens only when that one has stopped (shownDuration). If a
-// leaving member has the time to wait for that, it waits and releases. A session-renewed lock does not
-// expire by itself, so it is not abandoned.
+// the lock: another foreign elector would take it at once and work at the same time as the one that we
+// claimed from. We let the lock expire: for foreign electors it expires only when the elector that we claimed
+// from has stopped (shownDuration). If a leaving member has the time to wait for that, it waits and releases.
+// A lock that our session renews does not expire by itself, so we don't abandon it.
 func (s *step) abandons() bool {
 	t := s.cfg.Timing
 	if s.Lock.Owner == Mine && s.Lock.Record.ThroughSession() {
@@ -331,9 +331,9 @@ func (s *step) abandons() bool {
 	return s.withdrawal.leaving != "" && s.heldBack() > max(s.now, s.withdrawal.since.Add(t.LeaseDuration-t.RenewInterval))
 }
 
-// shownDuration is the record's plain duration, by which foreign electors go. Nobody rewrites the record of
-// a claimer that is gone, so the duration lasts until nobody else can be at work. Members of ours go by the
-// mark and take the lock sooner, since they inherit the wait.
+// shownDuration is the record's plain duration, which foreign electors rely on. Nobody rewrites the record of
+// a claimer that is gone, so the duration lasts until nobody else can be at work. Members of ours rely on the
+// mark instead and take the lock sooner, since they inherit the wait.
 func (s *step) shownDuration() time.Duration {
 	left := s.heldBack().Sub(s.now) + time.Second - 1
 	return max(s.cfg.Timing.LeaseDuration, left.Truncate(time.Second))
@@ -342,16 +342,16 @@ func (s *step) shownDuration() time.Duration {
 // mayBeForeign says whether electors that are not ours may compete for the lock.
 func (s *step) mayBeForeign() bool { return s.Lock.shared || s.cfg.Foreign.Sharing != NotShared }
 
-// reassert writes our name back into a record that was blanked while our work is stopping: foreign electors
-// would take it at once. It extends nothing.
+// reassert writes our name back into a record that somebody blanked while our work is stopping: otherwise
+// foreign electors would take the lock at once. It extends nothing.
 func (s *step) reassert() {
 	if !s.waits(s.writableAt()) {
 		s.put(Renew, s.held(s.Term.Token))
 	}
 }
 
-// releasedByForeign says whether r is a foreign holder's release: the stream showed it right after that
-// holder. Once known, it remains one as long as strangers' edits leave it looking like one.
+// releasedByForeign says whether r is a foreign holder's release: the stream showed r right after that
+// holder's record. After that, an edited r still counts as a release while it looks like one.
 func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 	released := func(from *record.Record) bool {
 		return from != nil && r.Unreadable == "" && r.Holder == "" && r.Duration == time.Second &&
@@ -370,8 +370,8 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 }
 
 // foreignReleased notes that the foreign holder released, so it has stopped. But while another foreign
-// elector may be at work the release may be that one's, since it blanks a lock whoever holds it. Then we
-// take none of them to have stopped.
+// elector may be at work, that elector may have written the release, since it blanks a lock whoever holds
+// it. Then we take none of them to have stopped.
 func (s *step) foreignReleased(holder string) {
 	s.foreigners().suspects = s.lasting()
 	if !slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != holder }) {
@@ -400,15 +400,15 @@ func (s *step) foreignMayGoAt() (record.Instant, bool) {
 	}
 	delay := t.PreemptDelay
 	if s.foreign.claimsLost > 0 {
-		// A foreign elector took the lock back: it does not prefer the same as we do.
+		// A foreign elector took the lock back: its preference differs from ours.
 		delay = max(delay, record.Doubled(max(t.MinHold, time.Second), s.foreign.claimsLost))
 	}
 	return s.foreign.outrankedSince.Add(delay), true
 }
 
-// outranksForeign says whether we outrank a foreign holder. Its key may be left over from our mark; then we
-// must outrank it with that key and without (rule bound-to-the-holder). It has no weight: a weight beside
-// its name is not its own.
+// outranksForeign says whether we outrank a foreign holder. The key in r may be left over from our mark; then
+// we must outrank the holder with that key and without (rule bound-to-the-holder). A foreign holder has no
+// weight: a weight in r is not its own.
 func (s *step) outranksForeign(r *record.Record) bool {
 	outranks := func(k record.Key) bool { return s.outranks(s.cfg.Member, priority.Unweighed(k)) }
 	if r.Mark != nil && r.HolderKey == r.Mark.Key && !outranks("") {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestForeignIsAsked: what is known of foreign electors stays in foreign.go. The rest of the machine asks
-// and tells by methods, so that nobody has to read this file to understand another one.
+// TestForeignIsAsked checks that what is known of foreign electors stays in foreign.go. The rest of the
+// machine calls methods, so that nobody has to read foreign.go to understand another file.
 func TestForeignIsAsked(t *testing.T) {
 	fields := []string{"suspects", "claimed", "heard", "claimsLost", "robbed", "outrankedSince"}
 	files, err := filepath.Glob("*.go")

@@ -13,9 +13,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// elector is one that is not ours. It does what client-go's or Istio's does: it sees the lock when it
-// polls, and waits on its own clock. It notices the loss of the lock only when its next write is rejected,
-// and works on until its renewDeadline.
+// elector is an elector that is not ours. It does what client-go's or Istio's electors do: it sees the lock
+// when it polls, and waits on its own clock. It notices the loss of the lock only when its next write is
+// rejected, and works on until its renewDeadline.
 type elector struct {
 	name     string
 	key      record.Key
@@ -28,7 +28,7 @@ type elector struct {
 	until record.Instant
 	// transitions are those of its last tenure.
 	transitions int
-	// began is the store's revision at which that work began.
+	// began is the store's revision at which its present work began.
 	began uint64
 	// shown: we have seen it hold the lock, last at the revision shownAt.
 	shown   bool
@@ -66,8 +66,8 @@ func newForeignWorld(t *rapid.T) *world {
 	return w
 }
 
-// foreignActions are what may happen beside foreign electors. Nobody forges our records or restores the
-// store here: no member could tell (see the project's guarantee).
+// foreignActions are what may happen in a world with foreign electors. Nobody forges our records or restores
+// the store here: no member could detect that (see the project's guarantee).
 func (w *world) foreignActions() map[string]func(*rapid.T) {
 	actions := w.actions()
 	delete(actions, "restore")
@@ -151,7 +151,7 @@ func (w *world) electorNamed(name string) *elector {
 	return nil
 }
 
-// foreignPart is the part of a record that such an elector compares.
+// foreignPart is the part of a record that a foreign elector compares.
 func foreignPart(r *record.Record) string {
 	return fmt.Sprint(r.Holder, r.Duration, r.Transitions, r.Renewed.Unix(), r.Acquired.Unix())
 }
@@ -221,7 +221,7 @@ func (w *world) foreignStranger(t *rapid.T) {
 	w.store(&edited)
 }
 
-// found notes the judge's finding: an elector worked while another did.
+// found notes a finding of the judge: an elector worked while another elector did.
 func (w *world) found(format string, args ...any) {
 	if w.verdict == nil {
 		w.t.Fatalf(format, args...)
@@ -231,8 +231,8 @@ func (w *world) found(format string, args ...any) {
 	}
 }
 
-// foreignAtWork judges a start of ours, on a take that was stored at the revision. An elector that began
-// after that stole the lock.
+// foreignAtWork judges the start of a term of ours whose take was stored at the revision taken: no elector
+// that began before may be at work. One that began later stole the lock.
 func (w *world) foreignAtWork(taken uint64) {
 	for _, e := range w.electors {
 		if e.until > w.now && e.began < taken {
@@ -241,7 +241,7 @@ func (w *world) foreignAtWork(taken uint64) {
 	}
 }
 
-// suspected says whether a foreign elector is at work that the member has seen since that began.
+// suspected says whether a foreign elector is at work, and the member has seen it since its work began.
 func (w *world) suspected() bool {
 	return slices.ContainsFunc(w.electors, func(e *elector) bool { return e.until > w.now && e.shownAt >= e.began })
 }
@@ -252,8 +252,8 @@ func (w *world) claimLasts() bool {
 	return s.Role == Claiming && s.claimLasts()
 }
 
-// TestForeignElectors holds the machine to rule claim-and-wait, in every schedule, beside electors with
-// rules of their own: none of them works when a term of ours begins, and none finds our record expired
+// TestForeignElectors checks that the machine keeps rule claim-and-wait, in every schedule, among electors
+// with rules of their own: none of them works when a term of ours begins, and none finds our record expired
 // before our work is dead.
 func TestForeignElectors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -264,7 +264,8 @@ func TestForeignElectors(t *testing.T) {
 	})
 }
 
-// TestForeignJudge gives the judge machines that are too impatient, and one that is not.
+// TestForeignJudge checks that the judge of TestForeignElectors finds a machine that does not wait for foreign
+// electors, and one that relies on its lock for much longer than it wrote.
 func TestForeignJudge(t *testing.T) {
 	for complaint, plant := range map[string]func(*world){
 		"started at": func(w *world) { w.cfg.Foreign.Wait = time.Nanosecond },
@@ -289,8 +290,8 @@ func TestForeignJudge(t *testing.T) {
 	}
 }
 
-// TestSuspectsAreBounded: however many foreign electors held the lock, we remember few, and no term begins
-// until the slowest of all has stopped.
+// TestSuspectsAreBounded checks that, however many foreign electors held the lock, we remember few, and no
+// term begins until the slowest of all has stopped.
 func TestSuspectsAreBounded(t *testing.T) {
 	e := newEnvironment(io.Discard)
 	e.run("member m1")
@@ -309,8 +310,8 @@ func TestSuspectsAreBounded(t *testing.T) {
 	}
 }
 
-// TestManySuspectsAreOne: when we remember too many foreign electors, what we hear of the latest one says
-// nothing of the others. We wait for those all the same.
+// TestManySuspectsAreOne checks that, when there are too many foreign electors to remember each, we wait for
+// the earlier ones whatever we hear of the latest.
 func TestManySuspectsAreOne(t *testing.T) {
 	fill := func() *environment {
 		e := newEnvironment(io.Discard)

@@ -19,8 +19,8 @@ type Loss struct {
 	Who string
 	// When is when the holder gave the lock up, or another took it.
 	When time.Time
-	// Orphaned: the holder did not release the lock; its session ended. It is no loss if the holder ended
-	// the session itself; the session tells whose it was.
+	// Orphaned: the holder did not release the lock; its session ended. Then it is no loss if the holder
+	// ended the session itself, which the session's own history shows.
 	Orphaned bool
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestLosses tells the terms that a holder lost from those that it gave up.
+// TestLosses checks that Losses tells the terms that a holder lost from those that it gave up.
 func TestLosses(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
 	for name, tt := range map[string]struct {

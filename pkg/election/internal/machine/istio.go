@@ -13,7 +13,7 @@ import (
 // istioPoll is the longest time between two looks of an Istio elector at the lock.
 const istioPoll = 16500 * time.Millisecond
 
-// istioLease is the duration that Istio's electors go by, whatever is written.
+// istioLease is the lease duration that Istio's electors use, whatever the record says.
 const istioLease = 30 * time.Second
 
 // leastForeign is the least duration to assume of an elector that is not ours. One of Istio's works on for
@@ -35,13 +35,13 @@ func (s *step) preferredElsewhere() bool {
 		s.cfg.Preferred.Revision != s.cfg.Member.Key().Revision()
 }
 
-// stealsUntil is when every living elector of Istio's has looked at the lock since that instant.
+// stealsUntil is by when every living elector of Istio's has looked at the lock after the instant since.
 func (s *step) stealsUntil(since record.Instant) record.Instant {
 	return since.Add(s.observer().ObserverWait(istioPoll))
 }
 
-// leftToIstio is until when we leave a lock that may be taken from the instant free to foreign electors of
-// the preferred revision.
+// leftToIstio is until when we leave the lock to foreign electors of the preferred revision; free is the
+// instant from which on it may be taken.
 func (s *step) leftToIstio(free record.Instant) record.Instant {
 	l := s.Lock
 	if !s.preferredElsewhere() || l.Owner == Foreign {
@@ -52,7 +52,7 @@ func (s *step) leftToIstio(free record.Instant) record.Instant {
 		key = l.Record.Mark.Key
 	}
 	if key != "" && key.Revision() != s.cfg.Preferred.Revision {
-		// They would have stolen it from its former holder, too.
+		// Istio's electors would have stolen it from its former holder, too.
 		return s.stealsUntil(s.preferredSince)
 	}
 	return s.stealsUntil(max(free, s.preferredSince))

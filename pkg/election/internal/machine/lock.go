@@ -33,10 +33,10 @@ type Lock struct {
 	// since is when we first saw the present condition: this release, the end of this holder's session, or
 	// this lack of an owner.
 	since record.Instant
-	// beaten is the record as it was when we first saw its present beat: what keeps it alive counts only as
-	// written beside a beat (rule observers-clock).
+	// beaten is the record as it was when we first saw its present beat: the fields that say what keeps it
+	// alive count only as written together with a beat (rule observers-clock).
 	beaten *record.Record
-	// duration is the last one that a bound record, or a foreign holder, gave beside a beat.
+	// duration is the last one that a bound record, or a foreign holder, showed together with a new beat.
 	duration time.Duration
 }
 
@@ -61,18 +61,18 @@ const (
 	Unowned
 )
 
-// Duration is the last duration that a bound record, or a foreign holder, gave beside a beat.
+// Duration is the last duration that a bound record, or a foreign holder, showed together with a new beat.
 func (l *Lock) Duration() time.Duration { return l.duration }
 
-// ThroughSession says whether the session of a lock's holder keeps it alive. It goes by what stood beside
-// the holder's beat when we first saw that (rule observers-clock).
+// ThroughSession says whether the session of the lock's holder keeps the lock alive, by the record as it was
+// when we first saw the holder's beat (rule observers-clock).
 func (l *Lock) ThroughSession() bool {
 	return l.firstSeen(l.Record).ThroughSession()
 }
 
-// keptBySession says whether our session keeps a lock of ours alive. Members that saw its beat go by what
-// stood beside it then, members that came later by what stands there now. If a stranger changed that, we
-// renew the record ourselves, which serves both.
+// keptBySession says whether our session keeps a lock of ours alive. Members that saw the record's beat at
+// once rely on the record as it was then; members that came later rely on the record as it is now. If a
+// stranger changed it in between, we renew the record ourselves, which serves all of them.
 func (l *Lock) keptBySession() bool { return l.ThroughSession() && l.Record.ThroughSession() }
 
 // LastSign is when we last saw the holder live, or when we saw the lock become free or lose its owner.
@@ -109,7 +109,7 @@ func (l *Lock) held() bool {
 		l.Owner == Unowned && l.Record.Holder != "" && l.Record.Bound()
 }
 
-// ownerOf says whose the lock of that uid is, by its record r.
+// ownerOf says who owns the lock with the given uid, by its record r.
 func (s *step) ownerOf(r *record.Record, uid string) Owner {
 	switch {
 	case r == nil:
@@ -136,7 +136,7 @@ func (s *step) freeAt() (record.Instant, bool) {
 		return l.since, true
 	case Other:
 		if s.beside(l.Record).Renewal == record.RenewalSession {
-			return 0, false // it lasts for as long as its session does
+			return 0, false // it lasts for as long as its holder's session does
 		}
 		return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock
 	case Foreign:
@@ -153,7 +153,7 @@ func (s *step) freeAt() (record.Instant, bool) {
 		if !s.waitedOut() {
 			return l.since, true
 		}
-		wait := max(s.observer().LeaseDuration, l.duration) // who held it may have the longer one
+		wait := max(s.observer().LeaseDuration, l.duration) // its former holder may have the longer lease
 		if s.mayBeForeign() {
 			wait = max(2*max(s.leastForeign(), min(l.duration, foreignMaxDuration)), s.cfg.Foreign.Wait)
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNames: each value of an enumeration has a name of its own; the zero value and a value beyond print as
-// numbers.
+// TestNames checks that each value of an enumeration has a name of its own, and that the zero value and a
+// value beyond the last one print as numbers.
 func TestNames(t *testing.T) {
 	for _, values := range [][]fmt.Stringer{
 		{Role(0), Following, Claiming, Leading, Draining, Draining + 1},

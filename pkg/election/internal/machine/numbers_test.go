@@ -6,9 +6,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestNumbersThatAStrangerSet: if a stranger set the transitions as high as they can be read, we don't
-// count on from there: nobody could read the record of the next term, and two would work. Of tokens only
-// our own count.
+// TestNumbersThatAStrangerSet checks that we don't count on from transitions that a stranger set to the
+// highest readable value: nobody could read the record of the next term, and two would work. It also checks
+// that we ignore the token that a stranger set.
 func TestNumbersThatAStrangerSet(t *testing.T) {
 	for _, tt := range []struct {
 		token, own  record.Token

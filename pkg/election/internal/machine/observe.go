@@ -6,7 +6,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// observe takes in a sight of the lock.
+// observe handles an observation of the lock.
 func (s *step) observe(e Observed) {
 	if s.withdrawal.ended {
 		return
@@ -36,7 +36,7 @@ func (s *step) observe(e Observed) {
 		case e.Sent > s.Lock.at:
 			s.restored(e)
 		case e.Source == List:
-			// A read ran ahead of the list. Still, the break hid how the lock came to what the list shows.
+			// A read ran ahead of the list. Still, we did not see what changed between the break and the list.
 			s.missed(e)
 			if e.Version.Revision > s.Lock.streamed.Revision {
 				s.streamed(e)
@@ -67,8 +67,8 @@ func (s *step) observe(e Observed) {
 
 func (s *step) streamed(e Observed) { s.Lock.streamed, s.Lock.shown = e.Version, e.Record }
 
-// caughtUp: the stream shows what a reply or a read had shown before. By now the stream has shown all that
-// it will of the time before.
+// caughtUp: the stream shows what a reply or a read had shown before. By now the stream has shown all older
+// versions that it will ever show.
 func (s *step) caughtUp(e Observed) {
 	switch s.Lock.Owner {
 	case Other, Free:
@@ -81,8 +81,8 @@ func (s *step) caughtUp(e Observed) {
 }
 
 // missed restarts the wait for an unknown owner if the object changed during a break of the stream: an
-// owner may have come and gone unseen. A read that ran ahead of the stream is no sight of what it skipped
-// (rule unknown-is-waited-out).
+// owner may have come and gone unseen. A read that ran ahead of the stream did not show the versions that it
+// skipped (rule unknown-is-waited-out).
 func (s *step) missed(e Observed) {
 	if e.Source == List && s.Lock.Owner == Unowned && e.Version != s.Lock.streamed {
 		s.Lock.since = s.now
@@ -101,8 +101,8 @@ func (s *step) wonder() {
 	}
 }
 
-// sight makes an object, or its absence, what we know of the lock, and starts the clocks that the change
-// starts.
+// sight records the object, or its absence, as what we know of the lock, and begins the waits that follow
+// from the change.
 func (s *step) sight(r *record.Record, v record.Version) {
 	before, owner := s.Lock, s.ownerOf(r, v.UID)
 	k := &s.Lock
@@ -123,7 +123,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	switch owner {
 	case Mine, Other, Orphaned:
 		// Rule observers-clock: only a new beat of the holder is a change, and a duration counts only
-		// beside it. If the holder's session came or went, the condition changes, but the beat does not.
+		// with it. If the holder's session came or went, the owner changes, but the beat does not.
 		if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {
 			k.changedAt, k.since = s.now, s.now
 			k.duration = r.Mark.Duration
@@ -187,8 +187,8 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	}
 }
 
-// skipped takes in what the stream shows of the time before a read or a reply. It is history, but an owner
-// in it may still be at work and starts the wait anew (rule unknown-is-waited-out).
+// skipped handles a version that the stream shows after a read or a reply showed a newer one. It is history,
+// but an owner in it may still be at work, so the wait begins anew (rule unknown-is-waited-out).
 func (s *step) skipped(e Observed) {
 	k := &s.Lock
 	if e.Version.Revision <= k.streamed.Revision {

@@ -29,7 +29,7 @@ const OutageUnbounded = 100 * 365 * 24 * time.Hour
 
 // failOpen lets a term outlast its validity while the store does not answer; lead calls it only if nothing
 // says that the lock is another's. The work gets short extensions, so that it still dies with its driver.
-// failOpen returns when to stop the work; stopAt is when that would be without it.
+// failOpen returns when to stop the work; stopAt is when to stop it without an extension.
 func (s *step) failOpen(stopAt record.Instant) record.Instant {
 	t := s.cfg.Timing
 	switch {

@@ -18,11 +18,11 @@ type Beat struct {
 	Session, UID string
 	// Sent is when it went out; zero before the first.
 	Sent record.Instant
-	// Since is when the present run of beats began: we saw each beat of a run before the one before it ran
-	// out. A term that began before has ended.
+	// Since is when the present run of beats began. In a run, we saw each beat before the validity from the
+	// previous beat ran out. A term that began before Since has ended.
 	Since record.Instant
-	// Late: we should have seen the next beat by now. Until we do, a term that relies on this one asks for
-	// a Tick.
+	// Late: we should have seen the next beat by now. Until we see it, a term that relies on this beat asks
+	// for a Tick.
 	Late bool
 }
 
@@ -35,8 +35,8 @@ func (b Beat) validUntil(t record.Timing) record.Instant {
 	return b.Sent.Add(t.Validity())
 }
 
-// foreignDuration is the duration that a foreign holder wrote. It is zero if our unexpiring one still
-// stands there: an elector would have written its own, so a stranger put the name there.
+// foreignDuration is the duration that a foreign holder wrote. It is zero if the record still has our
+// unexpiring duration: an elector would have written its own, so a stranger put the name there.
 func foreignDuration(r *record.Record) time.Duration {
 	if r.Duration == unexpiring {
 		return 0
@@ -54,7 +54,7 @@ func (b Beat) keep(r *record.Record) {
 // long that no elector of client-go takes the record for expired by mistake.
 const unexpiring = 365 * 24 * time.Hour
 
-// rely takes in what the beats of our session have kept alive since the last step.
+// rely extends the lock's validity, and our term, by the beats of our session since the last step.
 func (s *step) rely() {
 	if s.cfg.Beat.Sent > s.now {
 		panic(fmt.Sprintf("machine: %s: a beat was seen before it was sent", s.cfg.Election))
@@ -86,9 +86,9 @@ func (s *step) sessionHolds() bool {
 	return s.now < s.cfg.Beat.validUntil(s.cfg.Timing).Add(-s.cfg.Timing.StopGrace)
 }
 
-// boundTo says whose a record bound to a member of ours is. Our name under a beat that we never sent is
-// somebody else (rule loss-is-definite). Our name on a record that another hand bound to a session is
-// nobody's that we know (rule answer-for-your-writes).
+// boundTo says who owns a record that is bound to a member of ours. If the record has our name and a beat
+// that we never sent, the owner is somebody else (rule loss-is-definite). If it has our name, but somebody
+// else bound it to a session, we don't know the owner (rule answer-for-your-writes).
 func (s *step) boundTo(r *record.Record, uid string) Owner {
 	if r.Holder != s.cfg.Member.Identity {
 		return s.ownedThrough(r, uid)
@@ -106,8 +106,8 @@ func (s *step) boundTo(r *record.Record, uid string) Owner {
 	return Other
 }
 
-// ownedThrough says whose a record held by another member is. For a session-renewed one its session decides
-// (rule owned-through-its-session), once what we know of the session is as new as the record.
+// ownedThrough says who owns a record held by another member. If a session renews the record, the session
+// decides (rule owned-through-its-session), once what we know of the session is as new as the record.
 func (s *step) ownedThrough(r *record.Record, uid string) Owner {
 	o := s.bySession(r, uid)
 	if o == Orphaned && !s.sessionsCaughtUp(r) {
@@ -116,7 +116,7 @@ func (s *step) ownedThrough(r *record.Record, uid string) Owner {
 	return o
 }
 
-// bySession says whose a record is by the sessions as we know them.
+// bySession says who owns a record by the sessions as we know them.
 func (s *step) bySession(r *record.Record, uid string) Owner {
 	m := s.beside(r)
 	if m.Renewal != record.RenewalSession {
@@ -135,10 +135,10 @@ func (s *step) bySession(r *record.Record, uid string) Owner {
 	return Other
 }
 
-// sessionsCaughtUp says whether the sessions that we know are at least as new as the record. One stream for
-// both shows them before the record. A separate stream of sessions may be behind: we may know an earlier
-// session of the same slot, while the holder lives in a later one. It has caught up once it has shown a
-// beat of ours that went out after we first saw the record.
+// sessionsCaughtUp says whether the sessions that we know are at least as new as the record. A stream that
+// shows both shows the sessions before the record. A separate stream of sessions may be behind: we may know
+// an earlier session of the same slot, while the holder lives in a later one. That stream has caught up once
+// it has shown a beat of ours that went out after we first saw the record.
 func (s *step) sessionsCaughtUp(r *record.Record) bool {
 	return s.cfg.Sight == WithSessions || s.cfg.Beat.Sent > s.sawBeatOf(r)
 }
@@ -151,8 +151,8 @@ func (s *step) sawBeatOf(r *record.Record) record.Instant {
 	return s.now
 }
 
-// firstSeen is the record as it was when we first saw its beat, and beside is the mark of that. What
-// strangers make of it afterwards counts for nothing (rule observers-clock).
+// firstSeen is r as it was when we first saw its beat, and beside is the mark of that version. What strangers
+// edit afterwards counts for nothing (rule observers-clock).
 func (l *Lock) firstSeen(r *record.Record) *record.Record {
 	if b := l.beaten; b != nil && sameBeat(b, r) {
 		return b
@@ -175,8 +175,8 @@ func (s *step) seemsOrphaned() bool {
 
 // answerInTime disowns a lock that our session has kept ours, with no work on it, for a leaseDuration:
 // nothing else would free it (rule answer-for-your-writes). That happens when the store refuses a release
-// or a take again and again. It says whether it disowned the lock. A blind member that stays does nothing
-// here: its session concerns all its locks, so the driver decides.
+// or a take again and again. It says whether it disowned the lock. It does nothing while we see no beats of
+// our session, unless we leave: that concerns all our locks, so the driver decides.
 func (s *step) answerInTime() bool {
 	idle := s.Role == Following || s.Role == Claiming || s.Role == Draining && s.Drain.Stopped
 	blind := s.now >= s.cfg.Beat.validUntil(s.cfg.Timing)
@@ -205,7 +205,7 @@ func (s *step) disown() {
 	s.Lock.at = l.at // nothing was shown
 }
 
-// hasDisowned says whether that write of ours to the lock of that uid is nobody's.
+// hasDisowned says whether we disowned our write with the given beat to the lock with the given uid.
 func (s *step) hasDisowned(uid string, beat uint64) bool {
 	return s.disowned != nil && s.disowned.Lock == uid && beat <= s.disowned.Beat
 }
@@ -215,7 +215,7 @@ func (s *step) hasDisowned(uid string, beat uint64) bool {
 // unknown: the take is conditional on the lock's version, which its owner does not change.
 func (s *step) proven(at record.Instant) bool { return s.cfg.Beat.Sent >= at }
 
-// reown finds out anew whose the lock is, since what we know of the sessions may have changed.
+// reown determines the lock's owner anew, since what we know of the sessions may have changed.
 func (s *step) reown() {
 	if l := s.Lock; !s.withdrawal.ended && l.Record != nil && s.ofUnknownSession(l.Record) && s.ownerOf(l.Record, l.Version.UID) != l.Owner {
 		s.sight(l.Record, l.Version)

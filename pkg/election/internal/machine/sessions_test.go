@@ -16,8 +16,8 @@ type beat struct {
 	after int
 }
 
-// TestSessionProperties is TestProperties for a member whose session renews its terms, beside members of
-// both settings.
+// TestSessionProperties is TestProperties for a member whose session renews its terms, among members with
+// either setting of renewal.
 func TestSessionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)

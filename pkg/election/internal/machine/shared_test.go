@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// TestNobodyWritesToNoForeigners: all states that know of no foreign elector share noForeigners, which
-// stays empty whatever the other tests did.
+// TestNobodyWritesToNoForeigners checks that noForeigners stays empty, whatever the other tests did: all
+// states that know of no foreign elector share it.
 func TestNobodyWritesToNoForeigners(t *testing.T) {
 	e := newEnvironment(t.Output())
 	for _, line := range []string{"member m1 sharing=client-go", "stored foreign by=other-1", "list", "tick"} {
@@ -21,7 +21,8 @@ func TestNobodyWritesToNoForeigners(t *testing.T) {
 	}
 }
 
-// TestNothingIsKnown: a state keeps what it knows of foreign electors while there is anything to know.
+// TestNothingIsKnown checks that isNothing looks at every field: a state must keep whatever it knows of
+// foreign electors.
 func TestNothingIsKnown(t *testing.T) {
 	if !(&foreign{}).isNothing() {
 		t.Error("something is known from the start")

@@ -45,7 +45,7 @@ type State struct {
 	Lock    Lock
 	// Term is the present or last term of ours.
 	Term Term
-	// Drain is about the end of the term; meaningful while Draining.
+	// Drain describes the end of the term; meaningful while Draining.
 	Drain Drain
 	// Cycle counts the terms of ours.
 	Cycle int
@@ -63,7 +63,7 @@ type State struct {
 	succession succession
 	standing   standing
 	withdrawal withdrawal
-	// disowned says up to which beat our writes to the lock of that uid are nobody's; nil for none.
+	// disowned names a lock by its uid, and the beat up to which our writes to it are nobody's; nil for none.
 	disowned *record.Disowned
 	wake     record.Instant
 }
@@ -99,8 +99,8 @@ func Initial() State {
 	return State{Role: Following, View: &View{}, foreign: noForeigners}
 }
 
-// Continued is Initial for a member that wrote to this lock before, up to that beat. disowned is what it
-// disowned there; zero for none.
+// Continued is Initial for a member that wrote to this lock before; beat is the number of its last write.
+// disowned are the writes to this lock that it disowned; zero for none.
 func Continued(beat uint64, disowned record.Disowned) State {
 	s := Initial()
 	s.writes.last = beat

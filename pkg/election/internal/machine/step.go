@@ -8,14 +8,14 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Step takes in one event at the instant now and decides what follows from it. It panics if the driver
+// Step handles one event at the instant now and decides what follows from it. It panics if the driver
 // broke its contract, since going on could mean two at work.
 func Step(c Config, before State, now record.Instant, event Event) (State, []Action) {
 	return StepInto(nil, c, before, now, event)
 }
 
 // StepInto is Step that puts the actions into the memory of room, so that a step need not allocate. The
-// caller must be done with them before it gives that memory to another step.
+// caller must be done with the actions before it passes room to another step.
 func StepInto(room []Action, c Config, before State, now record.Instant, event Event) (State, []Action) {
 	s := newStep(c, before, now)
 	s.actions = room[:0]
@@ -45,8 +45,8 @@ type step struct {
 	next    record.Instant
 	// failed: this very event says that the runners failed; expired: that the guard stopped the work.
 	failed, expired bool
-	// source is how this very event shows the lock; zero if it does not. altered: it shows a write of ours
-	// otherwise than we sent it.
+	// source is how this very event shows the lock; zero if it does not. altered: the event shows a write of
+	// ours that the store did not keep as we sent it.
 	source  Source
 	altered bool
 	// foreignersCopied: State.foreign is this step's own.
@@ -148,7 +148,7 @@ func (s *step) learn(event Event) {
 	}
 }
 
-// decide runs after every event. It goes by what we know alone.
+// decide runs after every event. It depends only on what we know.
 func (s *step) decide() {
 	s.play()
 	if s.answerInTime() {
@@ -176,7 +176,7 @@ func (s *step) play() {
 	}
 }
 
-// start begins a term on its own committed write, sent at the instant sent (rule own-take).
+// start begins a term on our own committed write w, sent at the instant sent (rule own-take).
 func (s *step) start(w write, sent, deadline record.Instant) {
 	s.Cycle++
 	s.Term = Term{Token: w.token, UID: s.Lock.Version.UID, Started: s.now, Deadline: deadline, asked: w.asked}

@@ -14,8 +14,8 @@ type succession struct {
 	betterSince record.Instant
 }
 
-// passedOver is a member that we neither nominate nor move to before the instant until, since it let a
-// nomination go by, or leaves.
+// passedOver is a member that we neither nominate nor move the lock to before the instant until, because it
+// let a nomination go by, or leaves.
 type passedOver struct {
 	identity, config string
 	until            record.Instant
@@ -25,17 +25,17 @@ type passedOver struct {
 	count int
 }
 
-// turnGone passes over the nominee of a lock that has been free for longer than its turn.
+// turnGone passes over the nominee of a lock that has been free for longer than the nominee's turn.
 func (s *step) turnGone(free record.Instant) {
 	if s.now >= free.Add(s.cfg.Timing.NominateDelay) {
 		s.passOver(s.Lock)
 	}
 }
 
-// turnTaken passes over the nominee of the lock that was free before, now that another member of ours took
-// that very release. That member waited for the whole of the nominee's turn, whether we did or not. Without
-// this, members that take the lock from each other in turn would each nominate the same absent member again
-// and again. A nominee for which nobody waits is not passed over.
+// turnTaken passes over the nominee of the released lock before, now that another member of ours took the
+// lock right after that release. That member waited for the whole of the nominee's turn, whether we did or
+// not. Without this, members that take the lock from each other in turn would each nominate the same absent
+// member again and again. A nominee for which nobody waits is not passed over.
 func (s *step) turnTaken(before Lock, r *record.Record) {
 	if before.Owner == Free && before.Record.HandoverTo != r.Holder && r.Transitions == before.Record.Transitions+1 && s.mayCome(before.Record.HandoverTo) {
 		s.passOver(before)
@@ -50,7 +50,7 @@ func (s *step) passOver(l Lock) {
 	}
 	p := s.succession.passing(nominee)
 	if p.until > 0 && p.since == l.since {
-		return // for this very nomination
+		return // we already passed it over for this nomination
 	}
 	p.until = s.now.Add(record.Doubled(s.cfg.Timing.StandDown, p.count))
 	p.count++
@@ -75,7 +75,7 @@ func (s *step) leaves(r *record.Record) {
 	}
 }
 
-// passing is what we know of a member that we pass over, or did; its until is zero if we never did.
+// passing is what we know of a member that we pass over, or once did; until is zero if we never did.
 func (f succession) passing(identity string) passedOver {
 	if i := slices.IndexFunc(f.passedOver, func(p passedOver) bool { return p.identity == identity }); i >= 0 {
 		return f.passedOver[i]
@@ -83,7 +83,7 @@ func (f succession) passing(identity string) passedOver {
 	return passedOver{identity: identity}
 }
 
-// note replaces what we knew of that member, and forgets the oldest one if there are too many.
+// note replaces what we knew of p's member, and forgets the oldest member if there are too many.
 func (f *succession) note(p passedOver) {
 	rest := slices.DeleteFunc(slices.Clone(f.passedOver), func(o passedOver) bool { return o.identity == p.identity })
 	f.passedOver = append(rest[max(0, len(rest)-maxPassedOver+1):], p)

@@ -9,14 +9,14 @@ import (
 type validity struct {
 	until   record.Instant
 	renewAt record.Instant
-	// rangeUntil is the end of the range that our last committed write stands for; zero if terms have none.
+	// rangeUntil is the end of the range that our last committed write made; zero if terms have no ranges.
 	rangeUntil record.Instant
 	// owedSince is when our session began to keep a lock ours with no work on it; zero while it keeps none.
 	owedSince record.Instant
 }
 
-// committed notes that a write of ours is stored, by its reply or by sight. It was sent no earlier than the
-// instant sent.
+// committed notes that a write of ours is stored, as its reply or an observation says. The write went out no
+// earlier than the instant sent.
 func (s *step) committed(w write, sent record.Instant) {
 	if w.purpose != Claim && w.purpose != Take && w.purpose != Renew {
 		return
@@ -40,15 +40,15 @@ func (s *step) committed(w write, sent record.Instant) {
 			s.act(Extend{Deadline: validUntil})
 		}
 	case (s.Role == Following || s.Role == Claiming) && w.purpose == Take && s.withdrawal.reason() == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
-		// A write whose term is over starts no second one when its late reply comes in.
+		// A write whose term is over starts no second term when its late reply comes in.
 		if w.token > s.Term.Token {
 			s.start(w, sent, validUntil)
 		}
 	}
 }
 
-// Relying is the state plus what the beats of our session have kept alive since its last step. Each step
-// begins with it.
+// Relying is the state with its validity extended by the beats of our session since its last step. Each step
+// begins with Relying.
 func (s State) Relying(c Config) State {
 	if s.Lock.Owner != Mine || !s.Lock.keptBySession() {
 		return s

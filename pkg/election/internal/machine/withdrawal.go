@@ -21,15 +21,15 @@ type withdrawal struct {
 func (w withdrawal) reason() Reason { return cmp.Or(w.leaving, w.paused) }
 
 // Settled says whether a member that resigned owes nothing any more: no work, no lock that it could still
-// release, no write under way. What it cannot release within one leaseDuration it leaves to expire
-// (rule answer-for-your-writes), and asks for a Tick at that instant. It leaves a claim that lasts longer
-// at once.
+// release, no write under way. It leaves to expire what it cannot release within one leaseDuration (rule
+// answer-for-your-writes), and asks for a Tick at the end of that time. If a claim lasts longer than that,
+// it leaves the claim at once.
 func (s *State) Settled(c Config, now record.Instant) bool {
 	switch {
 	case s.withdrawal.leaving == "" || s.Role == Leading || s.Role == Draining && !s.Drain.Stopped:
 		return false
 	case now >= s.givesUpAt(c):
-		// A lock that our session keeps ours must have been answered for first: a Tick is due.
+		// A lock that our session keeps ours must be disowned first (answerInTime): a Tick is due for that.
 		return s.withdrawal.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession()
 	case s.Role != Following:
 		return false

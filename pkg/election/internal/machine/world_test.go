@@ -51,7 +51,7 @@ type world struct {
 	resigned    bool
 	events      int
 	stamps      int64
-	// electors are the foreign ones. verdict, if a test asks for it, is the first thing that they or we did
+	// electors are the foreign electors. verdict, if a test sets it, gets the first thing that they or we did
 	// wrong.
 	electors []*elector
 	verdict  *string

@@ -14,7 +14,7 @@ import (
 type writes struct {
 	// last is the number of the last write that we asked for.
 	last uint64
-	// first is the number of the first one; zero before. A lower number stands beside a write of a former
+	// first is the number of the first write; zero before. A lower number belongs to a write of an earlier
 	// machine of this incarnation.
 	first uint64
 	// open are the writes without an answer, or answered with Unknown and not yet passed.
@@ -38,7 +38,7 @@ type write struct {
 	unknown bool
 	// seen: the stream or a read showed it committed before its reply came.
 	seen bool
-	// throughSession: beats of our session renew what it keeps alive.
+	// throughSession: beats of our session renew the record that this write makes.
 	throughSession bool
 }
 
@@ -66,7 +66,7 @@ func (s *step) writableAt() record.Instant {
 // recognize its commit as ours, but it extends nothing.
 const maxUnknown = 16
 
-// put asks for a write on top of the newest version known.
+// put requests a write that replaces the newest version that we know.
 func (s *step) put(p Purpose, r record.Record) {
 	s.writes.last++
 	s.writes.first = cmp.Or(s.writes.first, s.writes.last)
@@ -90,7 +90,7 @@ func (s *step) read() {
 	}
 }
 
-// answered takes in the reply to a write.
+// answered handles the reply to a write.
 func (s *step) answered(e WriteDone) {
 	i := slices.IndexFunc(s.writes.open, func(w write) bool { return w.beat == e.Beat })
 	if i < 0 {
@@ -128,7 +128,7 @@ func (s *step) answered(e WriteDone) {
 			s.writes.baffled = true
 			s.read()
 			if len(s.writes.open) == 0 {
-				s.refusal() // no write of ours can be what it met
+				s.refusal() // the conflict cannot be with a write of ours
 			}
 		}
 	case Refused:
@@ -151,8 +151,8 @@ func (s *step) answered(e WriteDone) {
 	}
 }
 
-// passed says whether the version that the write was conditional on is history. Then the write is either
-// visible or will never be (rule sending-counts).
+// passed says whether the version that the write was conditional on is history. Then the write is visible by
+// now, or will never be (rule sending-counts).
 func (s *step) passed(w write) bool {
 	if w.onto.IsZero() {
 		return s.Lock.Record != nil

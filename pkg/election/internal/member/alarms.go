@@ -16,7 +16,7 @@ import (
 // alarm is a reported condition that has not been logged yet.
 type alarm struct {
 	report machine.Report
-	// at is when to log it, if it still lasts then.
+	// at is when to log the condition, if it still lasts then.
 	at record.Instant
 }
 
@@ -26,7 +26,7 @@ func (c *contest) patience(kind machine.ReportKind) time.Duration {
 	switch rec := c.state.Lock.Record; {
 	case kind == machine.Divided:
 		return lease
-	case kind == machine.Ownerless && rec.Bound(): // its session may be on its way
+	case kind == machine.Ownerless && rec.Bound(): // we may see the holder's session a moment later
 		return lease / 2
 	}
 	return 0
@@ -35,7 +35,7 @@ func (c *contest) patience(kind machine.ReportKind) time.Duration {
 // raise logs a condition that a machine reported, or sets an alarm for it.
 func (m *Member) raise(c *contest, a machine.Report) {
 	if a.Kind == machine.Ownerless && c.state.Lock.Record.Untouched() {
-		return // that is how every lock begins
+		return // every new lock is ownerless at first
 	}
 	if wait := c.patience(a.Kind); wait > 0 {
 		c.alarm = &alarm{a, m.now.Add(wait)}

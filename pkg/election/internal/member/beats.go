@@ -6,9 +6,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A beat of our session keeps thousands of terms alive without a step for each: a term that goes by the
-// beats computes its validity when somebody asks. We step these terms only when a beat is late, so that
-// each notifies and stops at its own time, and again when the next beat comes.
+// A beat of our session extends thousands of terms without a step for each: a term that follows the beats
+// (goesByBeats) computes its validity when somebody reads it. We step these terms only when a beat is late,
+// so that each warns the host and stops at its own time, and again when the next beat comes.
 
 // goesByBeats says whether the contest has a term that needs no step at each beat.
 func (c *contest) goesByBeats() bool {
@@ -25,13 +25,15 @@ func (c *contest) now() *machine.State {
 	return &now
 }
 
-// plain says whether the contest's terms may go by the beats alone: the election has `renewal: session`,
-// does not migrate (else two locks count), and does not fail open (such terms look at each beat).
+// plain says whether the contest's terms may follow the beats without a step at each: the election has
+// `renewal: session`, does not migrate (then two locks count), and does not fail open (then the machine
+// must see each beat).
 func (c *contest) plain() bool {
 	return c.election.Renewal == record.RenewalSession && c.outer == nil && c.inner == nil && !c.failsOpen()
 }
 
-// present is the last beat, as the machine needs it.
+// present is the last beat, for the machine. A contest that is not plain gets it as late, so that its
+// machine asks for Ticks.
 func (c *contest) present() machine.Beat {
 	b := c.m.beat
 	b.Late = c.m.late() || !c.plain()
@@ -52,7 +54,7 @@ func (m *Member) tendHeed(c *contest) {
 	}
 }
 
-// tendGoing tells the host when a term begins or ceases to go by the beats.
+// tendGoing tells the host when a term begins or ceases to follow the beats.
 func (m *Member) tendGoing(c *contest) {
 	goes := c.goesByBeats()
 	if goes == (c.beats != 0) {
@@ -78,7 +80,7 @@ func (m *Member) lateAt() record.Instant {
 
 func (m *Member) late() bool { return m.beat.Sent == 0 || m.now >= m.lateAt() }
 
-// tendBeats steps all terms that go by the beats once the next beat is late.
+// tendBeats steps all terms that follow the beats, once the next beat is late.
 func (m *Member) tendBeats() {
 	m.lateNext = 0
 	switch {
@@ -91,7 +93,7 @@ func (m *Member) tendBeats() {
 	}
 }
 
-// stepGoing steps all terms that go by the beats.
+// stepGoing steps all terms that follow the beats.
 func (m *Member) stepGoing(event machine.Event) {
 	m.contests.each(func(c *contest) {
 		if c.beats != 0 {

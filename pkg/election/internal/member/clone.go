@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// Clone returns a copy that continues as the Member would. They share only Config.Chance: else neither
-// changes what the other sees. Package explore clones a Member to try several continuations of one state.
+// Clone returns a copy that continues as the Member would. The two share Config.Chance; apart from that,
+// neither changes what the other sees. Package explore clones a Member to try several continuations of one
+// state.
 func (m *Member) Clone() *Member {
 	c := *m
-	c.out.list, c.room = nil, nil // the effects are still the caller's, and the next Step writes to the room
+	c.out.list, c.room = nil, nil // m.out.list is still the caller's, and m's next Step writes to m.room
 	c.log.to = &c.out
 	copies := copied{of: c.contestsOf(m), to: &c}
 
@@ -57,8 +58,8 @@ type copied struct {
 	to *Member
 }
 
-// contestsOf gives m copies of another Member's contests, and returns the copy of each. It copies those
-// that are over, too: an answer may be on its way to one.
+// contestsOf gives m copies of another Member's contests, and returns the copy of each. It also copies
+// contests that are over: a request of theirs may still be waiting for its answer.
 func (m *Member) contestsOf(of *Member) map[*contest]*contest {
 	copies := make(map[*contest]*contest, len(of.contests.all))
 	var add func(c *contest) *contest

@@ -75,8 +75,8 @@ func everything() *Member {
 	return m
 }
 
-// A clone must not change its Member: they share only what nobody writes to. This test fails for a new
-// field that they share, unless sharedByClones has it.
+// TestClonesShareNothing checks that a clone and its Member share only what nobody writes to. It fails for
+// a new field that they share, unless sharedByClones lists the field.
 func TestClonesShareNothing(t *testing.T) {
 	m := everything()
 	c := m.Clone()
@@ -169,7 +169,8 @@ func places(v reflect.Value, path string, fields map[string]bool, f func(at unsa
 	look(v, path)
 }
 
-// A clone continues as the Member does.
+// TestACloneGoesOn checks that a clone does what its Member does, and that a step of the clone leaves the
+// Member as it was.
 func TestACloneGoesOn(t *testing.T) {
 	m := New(Config{Group: "edge", Identity: "m1_01234567", Host: "m1", Timing: record.Timing{LeaseDuration: 4 * time.Second, RenewInterval: time.Second}})
 	e := &Election{ID: 1, Name: "a", Lock: "a", Works: true, Settings: &Settings{}}

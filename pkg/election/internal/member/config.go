@@ -26,14 +26,14 @@ type Config struct {
 
 // Heritage is what one incarnation leaves to the next.
 type Heritage struct {
-	// Pause is how long the host waits before the next one begins: if sessions are lost as soon as we
+	// Pause is how long the host waits before the next incarnation: if sessions are lost as soon as we
 	// make them, we must not make them in a loop.
 	Pause time.Duration
 	// short counts the incarnations in a row that lived for less than a leaseDuration.
 	short int
-	// notBefore is the earliest instant at which the next one may take a lock.
+	// notBefore is the earliest instant at which the next incarnation may take a lock.
 	notBefore record.Instant
-	// saw says whether beats came back in time: if they did not, they still won't for the next one.
+	// saw says whether our beats came back in time: if not, they won't for the next incarnation either.
 	saw sight
 	// hushed says whether we logged that the watch is silent.
 	hushed bool
@@ -44,5 +44,5 @@ func WriteTimeout(t record.Timing) time.Duration {
 	return min(max(t.RenewInterval, time.Second), 5*time.Second)
 }
 
-// WritesPerSecond is the default limit.
+// WritesPerSecond is the default of Config.WritesPerSecond.
 const WritesPerSecond = 2000

@@ -5,13 +5,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// contest is one incarnation's part in the contest for one lock. An election has one, or
-// two while it migrates: while the outer one leads, the inner one may lead (migrate.go).
+// contest is one incarnation's part in the contest for one lock. An election has one contest. While it
+// migrates it has two, outer and inner: the inner one may lead only while the outer one leads (migrate.go).
 type contest struct {
 	m        *Member
 	election *Election
 	lock     lockName
-	// outer and inner are the other contest of a migration; nil without one.
+	// In a migration, outer is set in the inner contest, and inner in the outer one; else both are nil.
 	outer, inner *contest
 	// waiting is the old lock's wait for the new one (turned.go); nil except in the outer contest.
 	waiting *waiting
@@ -20,19 +20,19 @@ type contest struct {
 	// heldOff is the earliest instant at which the lock may be taken after an outage.
 	heldOff record.Instant
 	state   machine.State
-	// began is when the incarnation began to take part. listed: a list that we asked for after that has
-	// shown the lock. We ignore what the stream showed before: it may be arbitrarily old.
+	// began is when the incarnation began to take part. listed: a list that we requested after began has
+	// shown the lock. Until then we ignore what the stream shows: it may be arbitrarily old.
 	began  record.Instant
 	listed bool
-	// stray: no election here has the lock, but this member holds it. It is being released.
+	// stray: this member holds the lock although none of its elections uses it. We are releasing it.
 	stray bool
-	// over: it was given up. We ignore what still arrives for it: the lock may belong to a new contest
-	// by now.
+	// over: the contest was given up. We ignore what still arrives for it: the lock may belong to a new
+	// contest by now.
 	over bool
-	// working: the work of the last term that we told the host to start goes on.
+	// working: the work of our last Start has not returned yet.
 	working bool
-	// beats is the Since of the beats that the term goes by, as the host knows it; zero while it goes by
-	// none.
+	// beats is the Since of the beats that the term follows, as we told the host; zero while the term does
+	// not follow the beats.
 	beats record.Instant
 	// leader is the record that we last reported to the host as the leader's, health what we told it of
 	// the present term, and token that of the last Start.
@@ -47,7 +47,7 @@ type contest struct {
 	// wakeAt and slot belong to the heap of timers.
 	wakeAt record.Instant
 	slot   int32
-	// place belongs to contests.
+	// place is the index in contests.all.
 	place int32
 }
 
@@ -105,8 +105,9 @@ func (c *contest) sight() machine.Sight {
 }
 
 // newest is the newest revision that we saw of the lock's own store; each store may count by itself. It
-// is zero for the new lock of a migration: a member that knows only the old lock goes on from that lock's
-// version, and must reach our token. The old lock's token is as new as its store already.
+// is zero for the new lock of a migration: there a term's token is the larger token of both locks, and a
+// member that knows only the old lock, and derives its tokens from that lock's version, must be able to
+// exceed it. The old lock's token already covers the newest revision of the old lock's store.
 func (c *contest) newest() uint64 {
 	if c.outer != nil {
 		return 0
@@ -114,7 +115,8 @@ func (c *contest) newest() uint64 {
 	return c.m.streamOf(c.lock.store).newest
 }
 
-// initialState continues from the beats that we used, and disowned, in this lock before.
+// initialState continues from the last number that we gave to a write of this lock, and from the writes to
+// it that we disowned.
 func initialState(m *Member, lock lockName) machine.State {
 	return machine.Continued(m.gone[lock].beat, m.disowned[lock].Disowned)
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// each visits every contest once, and of finds it, whatever was added and removed before.
+// TestContestsAreWalkedOnceEach checks that each visits every contest once, and that of holds every
+// contest, whatever was added and removed before.
 func TestContestsAreWalkedOnceEach(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	cs := contests{of: map[ID]*contest{}}

@@ -18,7 +18,7 @@ import (
 type disowned struct {
 	record.Disowned
 	// over: the lock has shown another record since, so the store cannot carry out a disowned write any
-	// more. Our session no longer lists it.
+	// more. Our session no longer lists the lock.
 	over bool
 }
 
@@ -66,10 +66,10 @@ func (m *Member) tendDisowned() {
 	}
 }
 
-// disownedBytes is the size of a disowned lock in our session, beside its uid.
+// disownedBytes is the size of a disowned lock in our session, without its uid.
 const disownedBytes = 48
 
-// showsDisowned ends the disowning of a lock that now shows anything else.
+// showsDisowned notes that a disowned lock now shows another record than our disowned write.
 func (m *Member) showsDisowned(lock lockName, e lock.Entry) {
 	d, found := m.disowned[lock]
 	if found && !d.over && !m.isDisowned(lock, e) {

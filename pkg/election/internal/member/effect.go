@@ -53,8 +53,8 @@ type Extend struct {
 	Deadline record.Instant
 	// Health is how well the term's renewals do now; nil if nothing changed.
 	Health *Health
-	// Beats is the Since of the beats that extend the term from here on, in place of Deadline; zero if none
-	// do.
+	// Beats is the Since of the beats that extend the term from here on, in place of Deadline; zero if beats
+	// do not extend it.
 	Beats record.Instant
 }
 
@@ -137,7 +137,7 @@ func (Noticed) effect()   {}
 func (Within) effect()    {}
 func (Log) effect()       {}
 
-// effects are those of the current step.
+// effects collects the Effects of the current step.
 type effects struct{ list []Effect }
 
 func (e *effects) add(one Effect) { e.list = append(e.list, one) }

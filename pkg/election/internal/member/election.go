@@ -6,13 +6,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// ID stands for an election. A host uses none twice. IDs below zero are the Member's own.
+// ID identifies an election. A host uses no ID twice. IDs below zero are the Member's own.
 type ID int
 
-// Store stands for a place that keeps locks.
+// Store identifies a place that keeps locks.
 type Store struct {
 	ID int
-	// ByName: a watch of it names objects, and shows no others.
+	// ByName: a watch of this store must name the objects, and shows no others.
 	ByName bool
 }
 
@@ -42,8 +42,8 @@ type Election struct {
 	Unready bool
 	// Before is how many terms earlier incarnations had.
 	Before int
-	// Ranges is what earlier incarnations know of its ranges. This one keeps it up to date; nil
-	// without ranges.
+	// Ranges is what earlier incarnations knew of the election's ranges. The present incarnation keeps it
+	// up to date; nil without ranges.
 	Ranges *Ranges
 }
 

@@ -68,7 +68,8 @@ func (m *Member) add(election *Election) []*stream {
 	return streams
 }
 
-// settle drops the resigned elections whose machines are settled, and says whether it dropped any.
+// settle drops the resigned elections whose machines owe nothing any more (machine.State.Settled), and says
+// whether it dropped any.
 func (m *Member) settle() (dropped bool) {
 	stray := false
 	for _, c := range m.going.all() {
@@ -76,7 +77,7 @@ func (m *Member) settle() (dropped bool) {
 			continue
 		}
 		if c.inner != nil && m.going.has(c.inner) {
-			continue // the inner one is its work
+			continue // the inner contest is the outer one's work
 		}
 		m.handOver(c)
 		m.drop(c)
@@ -121,7 +122,7 @@ func (m *Member) drop(c *contest) {
 		m.byBeats--
 	}
 	m.closed(c)
-	if m.leaving == "" { // a leaving member must not seem to stand for it again
+	if m.leaving == "" { // a leaving member must not look like a candidate again
 		m.lowered.remove(c)
 		m.unready.remove(c)
 	}

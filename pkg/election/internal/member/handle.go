@@ -9,7 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 )
 
-// handle steps the contest's machine with an event, performs its actions, and handles what follows.
+// handle steps the contest's machine with an event, performs its actions, and steps the machines with the
+// events that follow from these.
 func (m *Member) handle(c *contest, event machine.Event) {
 	if c.outer != nil && c.outer.mustStop() {
 		m.handle(c.outer, machine.Tick{}) // first: the inner contest must not begin a term now
@@ -85,7 +86,7 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 		case c.outer != nil:
 			m.extend(c)
 		case c.beats != 0: // the Beat has told the host
-		default: // at once: the next action may be a Stop that goes by this deadline
+		default: // at once: the next action may be a Stop, which relies on this deadline
 			m.extended(c, a.Deadline)
 		}
 	case machine.Stop:
@@ -148,7 +149,8 @@ func (m *Member) written(c *contest, w machine.Write, a answer) {
 	}
 	m.handle(c, machine.WriteDone{
 		Beat: w.Beat, Answer: outcome, Record: a.entry.Record, Version: a.entry.Version,
-		// RetryAfter is bounded: the queue keeps the store's wait for all elections, and probes its end.
+		// The machine need not wait for longer: the queue already enforces the store's wait for all
+		// elections, and probes whether it is over.
 		Sent: a.sent, RetryAfter: min(a.retryAfter(), c.election.Timing.RenewInterval), Jitter: m.jitter(),
 	})
 }
@@ -188,7 +190,7 @@ func (m *Member) returned(in Returned) {
 	log := m.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(in.Token)))
 	if c.state.Role == machine.Leading && in.Expired {
 		// The guard stopped the work while the host was held up, and a renewal arrived too late. The term
-		// is over all the same, and nothing failed. A new one may begin as before; in a migration the
+		// is over all the same, and nothing failed. A new term may begin as before; in a migration the
 		// outer contest decides that.
 		m.handle(c, machine.WorkExpired{})
 	}

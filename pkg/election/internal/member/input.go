@@ -7,7 +7,7 @@ import (
 )
 
 // Input is what a host tells a Member: Elections, Removed, Prefer, Ready, Shown, WatchEnded,
-// Answered, Returned or Leave. From then on nobody writes to what it points to.
+// Answered, Returned or Leave. Once a host has passed an input, nobody writes to what it points to.
 type Input interface{ input() }
 
 // Elections: take part in these.
@@ -46,7 +46,7 @@ type WatchEnded struct {
 // request gets one answer.
 type Answered struct {
 	Request uint64
-	Entry   lock.Entry // of a write, its Version alone
+	Entry   lock.Entry // after a write, only its Version is set
 	Err     error
 }
 

@@ -13,8 +13,8 @@ import (
 
 // stepAside is how long at most we delay a write that nobody waits for, to let writes that move
 // leadership go first: a store syncs one write after the other. A leaving member waits that long before
-// it publishes that it is not ready: if work stops at once, its releases say that earlier. It also waits
-// that long for nominees to take the released locks before it ends its session.
+// it publishes that it is not ready: if work stops at once, its releases tell the others earlier. It also
+// waits that long for nominees to take the released locks before it ends its session.
 const stepAside = 50 * time.Millisecond
 
 // leave gives up everything: each contest stops its work and releases its lock, then the session ends.
@@ -34,7 +34,7 @@ func (m *Member) resign(c *contest, why machine.Reason) {
 }
 
 // handOver makes a member that leaves for good wait a moment until the nominee has taken the released
-// lock. Skipped if we outrank the nominee: one of an earlier version ignores that our release says we
+// lock. Skipped if we outrank the nominee: a nominee of an earlier version ignores that our release says we
 // leave, and would hand the lock straight back while our session says that we are ready.
 func (m *Member) handOver(c *contest) {
 	l := &c.state.Lock
@@ -71,8 +71,9 @@ func (m *Member) endsSession() bool {
 // successor. The end of its session frees all at once.
 const releasedOneByOne = laneSize
 
-// letGo says whether the session may end in place of the releases that we have not written yet: no work
-// goes on any more, and we still hold many locks through our session. It drops these contests then.
+// letGo says whether the end of the session may replace the releases that we have not written yet: that is
+// so if no work goes on any more and we still hold many locks through our session. letGo then drops all
+// contests.
 func (m *Member) letGo() bool {
 	if len(m.contests.all) <= releasedOneByOne || !m.own.Joined() {
 		return false // to end a lost session frees nothing

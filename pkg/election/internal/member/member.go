@@ -33,8 +33,8 @@ type Member struct {
 	preference Preference
 	// preferred is the result of the last look-up, shared by elections that prefer the same.
 	preferred *preferred
-	// published is the digest of the preference that our session publishes. It follows preference at
-	// publishAt; zero once it has.
+	// published is the digest of the preference that our session publishes. At publishAt we set it to the
+	// digest of preference; publishAt is zero once that is done.
 	published string
 	publishAt record.Instant
 
@@ -53,18 +53,18 @@ type Member struct {
 	strays  int
 	streams []*stream
 	// going are the contests that resigned and may still have writes or work to finish; lowered, those
-	// in which our standing was lowered; unready, those whose runners are not ready.
+	// in which our standing is lowered because runners failed; unready, those whose runners are not ready.
 	going, lowered, unready set[*contest]
 	// heedful are the contests to step at each beat of our session. byBeats counts the contests with a
-	// term that goes by the beats and needs no step.
+	// term that follows the beats and needs no step.
 	heedful set[*contest]
 	byBeats int
 	// longestGrace is the longest stopGrace so far among elections with `renewal: session`.
 	longestGrace time.Duration
 	// crowded: lowered and unready are too many for the session to list.
 	crowded bool
-	// open are the contests whose terms fail open (of a migration the inner one), each with whether a
-	// term is on. openNow are the names of those with a term, as the session lists them; openStale says
+	// open has the contests whose terms fail open (of a migration the inner one); the value is true while
+	// a term is on. openNow are the names of those with a term, as the session lists them; openStale says
 	// that openNow is out of date.
 	open      map[*contest]bool
 	openNow   []string
@@ -96,7 +96,7 @@ type Member struct {
 	trouble troubles
 	// beat is the last beat of our session that the stream has shown.
 	beat machine.Beat
-	// toldLate: the terms that go by the beats were stepped because the next beat is late.
+	// toldLate: the terms that follow the beats were stepped because the next beat is late.
 	toldLate bool
 	// soundSince is when the stream began to show our beats without a gap.
 	soundSince record.Instant
@@ -123,7 +123,7 @@ type Member struct {
 	// once it has.
 	unreadyAt record.Instant
 	// handed are the locks that a leaving member released and that their nominees have not taken yet.
-	// It waits for that until handedBy.
+	// The leaving member waits for these nominees until handedBy.
 	handed   map[lockName]bool
 	handedBy record.Instant
 	// giveUpAt is until when a leaving member tries to end its session.
@@ -197,8 +197,8 @@ func (m *Member) Step(now record.Instant, wall time.Time, inputs ...Input) []Eff
 	return effects
 }
 
-// mostKept is the largest capacity of the list of effects that the next step reuses. A list of thousands
-// of locks needs as many effects once; keeping that memory would be waste.
+// mostKept is the largest capacity of the list of effects that the next step reuses. When a watch lists
+// thousands of locks, one step has as many effects; keeping that memory would be waste.
 const mostKept = 64
 
 // Over says whether this incarnation has left for good: no work, lock or session remains. The host may
@@ -248,8 +248,8 @@ func (m *Member) take(in Input) {
 	}
 }
 
-// attend does all that is due now, and all that becomes due by that: otherwise it would wait for the
-// next wake-up.
+// attend does all that is due now, and all that becomes due as a result, which would otherwise wait for
+// the next wake-up.
 func (m *Member) attend() {
 	for m.attendOnce() {
 	}

@@ -6,12 +6,12 @@ import (
 )
 
 // A migration moves an election from one lock to another while some members know only one of them. A
-// member leads only while it holds both locks; it takes the old one first. So a member that knows only
-// one lock is kept out by that one.
+// member leads only while it holds both locks; it takes the old one first. So it keeps out members that
+// know only one of the locks, whichever that is.
 //
-// The contest for the old lock is the outer one, that for the election's own lock the inner one. The
-// inner contest is the outer one's work: it is paused except during the outer one's term, and the outer
-// one's work has stopped when the inner one's has.
+// The outer contest is for the old lock, the inner contest for the election's own lock. The inner contest
+// is the outer one's work: it is paused except during the outer one's term, and when the inner contest's
+// work has stopped, so has the outer one's.
 
 // migration adds the contest for the old lock of c's election.
 func (m *Member) migration(c *contest, from *LockRef) {
@@ -49,7 +49,8 @@ func (c *contest) stopInner(a machine.Stop) []happening {
 	return follows
 }
 
-// stopBy is by when the inner contest's work must be dead; own is its own lock's instant for that.
+// stopBy, of an outer contest, is by when the inner contest's work must be dead; own is by when the inner
+// contest's lock alone demands that.
 func (c *contest) stopBy(own record.Instant) record.Instant {
 	if c.state.Role == machine.Draining {
 		return c.waiting.by

@@ -11,9 +11,9 @@ import (
 
 // After an outage the holder of a term that fails open must be the first to write. Otherwise another
 // member could take the lock, and both would work until the holder saw that. So the others leave such a
-// lock alone while they see no beats of their own session, and for two renewIntervals after that. Only
-// their own beats show in time that the store is away: streams of other kinds of lock may be quiet for any
-// time.
+// lock alone while they see no beats of their own session, and for two renewIntervals after the beats are
+// back. Only their own beats show in time that the store is away: streams of other kinds of lock may be
+// quiet for any time.
 
 // failsOpen says whether the election's terms outlast an outage.
 func (c *contest) failsOpen() bool { return c.election.Outage.Mode == machine.OutageFailOpen }
@@ -33,7 +33,8 @@ func (m *Member) whole(s *stream) {
 }
 
 // firstWrite is the time that a holder gets for its first write after an outage: to the lock, or
-// to its session, which lists its term. The longer of both renewIntervals counts.
+// to its session, which lists its term. The election and the session each have a renewInterval; the longer
+// one counts.
 func (c *contest) firstWrite() time.Duration {
 	return max(2*max(c.election.Timing.RenewInterval, c.m.cfg.Timing.RenewInterval), c.longerLease())
 }
@@ -55,8 +56,8 @@ func (c *contest) lastWork() time.Duration {
 }
 
 // tendOpen keeps the session's list of elections in which this member has terms that fail open. The
-// session lists a term from its beginning: once renewals fail, it may be too late. A leaving member leaves
-// the list as it is: it ends with the session.
+// session lists a term from its beginning: once renewals fail, it may be too late. A leaving member does
+// not update the list, which ends with the session.
 func (m *Member) tendOpen(c *contest) {
 	listed, fails := m.open[c]
 	if on := c.atWork(); fails && on != listed && m.leaving == "" {
@@ -94,8 +95,9 @@ func (m *Member) openTerms() []string {
 }
 
 // heldOpen says whether the lock's holder lives, and its session lists a term of this election that fails
-// open: maybe it does not renew because writes to this lock alone hang, for all members. A holder with too
-// many such terms lists EveryElection; that counts only if the election fails open in our configuration.
+// open: maybe the holder does not renew because writes to this lock alone hang, for all members. A holder
+// with too many such terms lists EveryElection; that counts only if the election fails open in our
+// configuration.
 func (c *contest) heldOpen() bool {
 	holder := c.state.Lock.Record.Holder
 	return slices.ContainsFunc(c.m.view.Peers, func(p machine.Peer) bool {
@@ -108,12 +110,13 @@ func (m *Member) holdOff(s *stream, d func(*contest) time.Duration) {
 	for _, name := range slices.Sorted(maps.Keys(s.byLock)) {
 		if c := s.byLock[name]; c.failsOpen() {
 			c.heldOff = m.now.Add(d(c))
-			m.handle(c, machine.Tick{}) // it may have set its timer by the old instant
+			m.handle(c, machine.Tick{}) // the machine may have set its timer by the old instant
 		}
 	}
 }
 
-// leastSilence is for how long our beats must stay away before the store may be: one beat may fail.
+// leastSilence is how long we must see no beat of ours before we suspect that the store is away: one beat
+// may fail.
 func (m *Member) leastSilence() time.Duration { return 2 * m.cfg.Timing.RenewInterval }
 
 // silent says whether the store may be away.
@@ -129,24 +132,24 @@ func (c *contest) awaitsHolder() record.Instant {
 	case l.Owner != machine.Other || l.ThroughSession():
 		return 0
 	case c.heldOpen():
-		return m.now.Add(machine.OutageUnbounded) // a change of its session brings us back
+		return m.now.Add(machine.OutageUnbounded) // we look again when the holder's session changes
 	case !c.failsOpen():
 		return 0
 	}
 	wrote := l.LastSign()
 	if m.beat.Sent < max(wrote.Add(c.firstWrite()), m.soundSince.Add(c.lastWork())) {
-		return m.now.Add(machine.OutageUnbounded) // the next beat brings us back
+		return m.now.Add(machine.OutageUnbounded) // we look again at the next beat
 	}
 	return wrote.Add(c.firstWrite() + m.leastSilence())
 }
 
-// outlasts says whether the store may be away and a term of ours goes on all the same. Our session must
-// not end then because of a lock that we cannot release.
+// outlasts says whether the store may be away while a term of ours goes on all the same. In that case our
+// session must not end because of a lock that we cannot release.
 func (m *Member) outlasts() bool { return m.silent() && m.outlasting() }
 
-// spares says whether we must not end the session of that name yet: its owner holds a lock whose terms
-// fail open, and may have been cut off as we were. It may come back until our own beats have come without
-// a gap for leastSilence.
+// spares says whether we must not end the named session yet: its owner holds a lock whose terms fail open,
+// and may have been cut off as we were. The owner may come back until our own beats have come without a gap
+// for leastSilence.
 func (m *Member) spares(name string) bool {
 	if m.beat.Sent >= m.soundSince.Add(m.leastSilence()) {
 		return false

@@ -21,8 +21,8 @@ type Preference interface {
 var notSynced = record.Preferred{State: record.PreferredNotSynced}
 
 // prefer handles a new preference. The session publishes that we see it: at once if an election prefers
-// our revision, since the holder waits for that; else a moment later. It steps only the contests for
-// which something changed.
+// our revision, since the holder waits for members of that revision; else a moment later. prefer steps only
+// the contests for which something changed.
 func (m *Member) prefer(p Preference) {
 	m.preference = p
 	m.log.Info("preferred revision", zap.String("preferred", p.Digest()))

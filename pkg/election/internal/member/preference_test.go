@@ -16,7 +16,8 @@ type perElection struct {
 func (p perElection) Digest() string                   { return p.digest }
 func (p perElection) For(name string) record.Preferred { return p.preferred[name] }
 
-// prefer steps only those contests whose preferred revision or digest changed.
+// TestPreferenceIsToldToWhomItConcerns checks that prefer steps only the contests whose preferred revision
+// or digest changed.
 func TestPreferenceIsToldToWhomItConcerns(t *testing.T) {
 	blue, green := record.Prefer("blue"), record.Prefer("green")
 	both := map[string]record.Preferred{"a": blue, "b": blue}

@@ -16,7 +16,7 @@ type queue struct {
 	timeout time.Duration
 	limit   limit
 	// heldAt is when the store asked us to wait, and heldUntil is until when. Meanwhile one request at a
-	// time goes out at probeAt, to find out whether it still wants that.
+	// time goes out at probeAt, to find out whether the store still wants us to wait.
 	heldAt, heldUntil, probeAt record.Instant
 	lanes                      []*lane
 }
@@ -107,8 +107,8 @@ func (a *asked) passed() bool {
 	return a.write != nil && a.contest != nil && a.replaces.UID != "" && a.contest.state.Lock.Version != a.replaces
 }
 
-// next takes out the request that goes out now. If there is none, next says when to try again; zero
-// means after the next answer. Do not send a passed request: the store would refuse it.
+// next takes out the request that goes out now. If there is none, the instant next says when to try again;
+// zero means after the next answer. The caller must not send a passed request: the store would refuse it.
 func (q *queue) next(now record.Instant) (a asked, passed bool, next record.Instant) {
 	l, class := q.first()
 	if l == nil {

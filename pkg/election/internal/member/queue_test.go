@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// If a store asks us to wait, the queue waits until that time is over, or until the store answers a
-// request that we sent since. The queue's own refusals say nothing about the store.
+// TestWhoEndsTheWaitForAStore checks that, if a store asks us to wait, the queue waits until the time is over
+// or the store answers a request that we sent since. The queue's own refusals must not end the wait.
 func TestWhoEndsTheWaitForAStore(t *testing.T) {
 	throttled := fmt.Errorf("a: %w", &lock.ThrottledError{RetryAfter: 20 * time.Second, Err: lock.ErrThrottled})
 	for name, tt := range map[string]struct {
@@ -55,7 +55,7 @@ func refused(t *testing.T) answer {
 	return refusal(a)
 }
 
-// A burst goes out as fast as the limit allows, and no faster.
+// TestLimit checks that a burst goes out as fast as the limit allows, and no faster.
 func TestLimit(t *testing.T) {
 	l := newQueue(time.Second, 10).limit
 	now := record.Instant(0)

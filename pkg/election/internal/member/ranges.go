@@ -18,8 +18,8 @@ type Range struct {
 	Start, End time.Time
 }
 
-// Ranges is what a member knows of the ranges of an election, across its incarnations. The
-// Member that has it owns it.
+// Ranges is what a member knows of the ranges of an election, across its incarnations. The Member of the
+// present incarnation owns it.
 type Ranges struct {
 	// known is the latest end of a range that any record showed, even if its object was deleted since.
 	known time.Time
@@ -117,8 +117,8 @@ func (g *Ranges) last(identity string, token record.Token) (writtenRange, bool) 
 }
 
 // settle notes which of our writes the lock shows. The others cannot be stored any more: each would have
-// replaced the version that the shown one replaced, or an older one. The range is the one that we wrote,
-// not the stored one: a stranger may have edited that.
+// replaced the version that the shown one replaced, or an older one. settle takes the range that we wrote,
+// not the stored one, which a stranger may have edited.
 func (g *Ranges) settle(s *machine.State, identity string) {
 	g.saw(s.Lock.Record)
 	if s.Lock.Owner != machine.Mine {

@@ -28,7 +28,7 @@ type request struct {
 type asked struct {
 	request
 	// contest gets the answer to a request for a lock, and by is the Write that its machine asked for.
-	// They are nil and zero for a request for a session; session is the action that asked for that.
+	// For a request for a session both are zero, and session is the action that asked for it.
 	contest *contest
 	by      machine.Write
 	session session.Action
@@ -76,7 +76,7 @@ func (m *Member) answered(in Answered) {
 	m.conclude(a, ans)
 }
 
-// refusal answers a passed write as the store would: while it waited, somebody else was faster.
+// refusal answers a passed write as the store would: while the write was queued, somebody else was faster.
 func refusal(a asked) answer {
 	err := fmt.Errorf("%s: the object has another version by now: %w", a.name, lock.ErrConflict)
 	return answer{err: err, outcome: lock.OutcomeOf(err)}

@@ -31,7 +31,8 @@ func (m *Member) says() record.Member {
 // member.
 const maxListed = 32 << 10
 
-// standing is the session's list of elections for which we do not stand. crowded: it would be too long.
+// standing is the session's list of elections in which our runners failed lately or are not ready, so that
+// other members go first. crowded: the list would be too long.
 func (m *Member) standing() (list []string, crowded bool) {
 	bytes := 0
 	for _, some := range [][]*contest{m.lowered.list, m.unready.list} {

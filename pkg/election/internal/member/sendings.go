@@ -9,10 +9,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A write of ours counts only if the store keeps it as we sent it: electors of client-go go by its times,
-// and so do ranges. The answer says whether it did. If the answer is lost, the stream or a read shows it.
+// A write of ours counts only if the store keeps it as we sent it: electors of client-go rely on its times,
+// and so do ranges. The answer says whether the store did. If the answer is lost, the stream or a read shows
+// what the store kept.
 
-// sending is a write that went out to a lock, with the times that other electors go by.
+// sending is a write that went out to a lock, with the times that other electors rely on.
 type sending struct {
 	beat              uint64
 	acquired, renewed time.Time
@@ -31,7 +32,8 @@ func (c *contest) sends(r *record.Record) {
 	}
 }
 
-// stored forgets the writes up to the beat: the store is known to have kept that one as we sent it.
+// stored forgets the writes up to the number beat: the store is known to have kept the write of that number
+// as we sent it.
 func (c *contest) stored(beat uint64) {
 	left := slices.DeleteFunc(c.m.sendings[c], func(s sending) bool { return s.beat <= beat })
 	if len(left) == 0 {

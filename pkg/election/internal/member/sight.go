@@ -19,9 +19,9 @@ type sight struct {
 
 func (s *sight) clear() bool { return s.dimSince == 0 }
 
-// dims notes that a beat has come back. A term could rely on the beat before until reach; zero if there
-// was none. dims returns true if a gap ends now that is not the first, and the first began at least a
-// leaseDuration ago.
+// dims notes that a beat has come back. reach is until when a term could rely on the previous beat; zero if
+// there was none. dims returns true if a gap ends now, an earlier gap was the first of a series, and that
+// first gap began at least a leaseDuration ago.
 func (s *sight) dims(now, reach record.Instant, t record.Timing) bool {
 	from := max(reach, s.seenAt)
 	gap := reach != 0 && now.Sub(from) >= t.RenewInterval/10 // beats of one burst leave none
@@ -42,8 +42,8 @@ func (s *sight) dims(now, reach record.Instant, t record.Timing) bool {
 
 // tendSight gives this incarnation up if it holds locks through its session and saw no beat for two
 // leaseDurations: without our beats in the store, others would have taken these locks by then. A blind
-// member does no work, and must not keep others from it. Beside a term that fails open, we must rule out
-// that the store is away: it must have answered, too.
+// member does no work, and must not keep others from working. While a term of ours fails open, we must also
+// rule out that the store is away: it must have answered.
 func (m *Member) tendSight() {
 	m.sightNext = 0
 	if m.leaving != "" || m.beat.Sent == 0 {
@@ -72,7 +72,7 @@ func (m *Member) tendSight() {
 }
 
 // blind gives this incarnation up because its beats do not come back, if it holds locks through its
-// session. That would end a term that fails open, so beside one it only lets other locks go (dim).
+// session. While a term of ours fails open, that would end it, so blind only releases other locks (dim).
 func (m *Member) blind(why string) {
 	if m.leaving != "" || m.ending != "" || !slices.ContainsFunc(m.contests.all, (*contest).holdsThroughSession) {
 		return
@@ -85,9 +85,9 @@ func (m *Member) blind(why string) {
 	m.ending = machine.ReasonBlind // leaving touches every contest, so it waits for attend
 }
 
-// dim releases the locks that our session holds without a term. That needs no beats, only answers to
-// writes. It pauses their contests until a beat comes back in time to work by, so others can take them
-// first.
+// dim releases the locks that our session holds without a term. A release needs no beats, only an answer
+// to its write. dim pauses the contests of these locks until a beat comes back in time for work, so that
+// others can take the locks first.
 func (m *Member) dim(why string) {
 	for _, c := range m.contests.all {
 		if c.holdsThroughSession() && c.outer == nil && c.state.Role != machine.Leading && !m.dimmed.has(c) {

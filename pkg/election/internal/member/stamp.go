@@ -27,9 +27,9 @@ func stamp(r record.Record, wall, renewed time.Time) record.Record {
 	return r
 }
 
-// visible is a renewal time that electors of client-go can tell from the one before. They
-// see whole seconds: a renewal within the same second would extend our term but not their wait, so one
-// of them would lead before we have stopped.
+// visible is a renewal time that electors of client-go can tell from the previous one, before. These
+// electors see whole seconds: a renewal within the same second would extend our term but not their wait, so
+// one of them would lead before we have stopped.
 func visible(wall, before time.Time) time.Time {
 	next := before.Truncate(time.Second).Add(time.Second)
 	if before.IsZero() || !wall.Before(next) || next.Sub(wall) > mostAhead {

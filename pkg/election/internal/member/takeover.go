@@ -13,7 +13,7 @@ import (
 // takeover says, for the log, from whom we took a lock, and why we could.
 type takeover struct {
 	from, why string
-	// seen is when that holder last gave a sign of life, or released; zero for never.
+	// seen is when the former holder last gave a sign of life, or released; zero for never.
 	seen record.Instant
 }
 

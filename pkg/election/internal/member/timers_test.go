@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The order of contests due at one instant differs between members, and is always the same for one member.
+// TestLotsDiffer checks that the order of contests due at one instant differs between members, and is always
+// the same for one member.
 func TestLotsDiffer(t *testing.T) {
 	order := func(identity string) (places []int32) {
 		m := New(Config{Group: "edge", Identity: identity})

@@ -13,7 +13,7 @@ type troubles struct {
 	of  map[string]*trouble // by operation
 }
 
-// trouble is the trouble of one operation.
+// trouble records the failures of one operation.
 type trouble struct {
 	// failing are the objects that fail now, concerned all that have failed since the trouble began.
 	failing, concerned map[string]bool

@@ -10,7 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// An outage of many elections takes a few log lines, whatever the errors say, and so does its end.
+// TestTroublesAreToldOnce checks that an outage of many elections takes only a few log lines, whatever the
+// errors say, and that its end does, too.
 func TestTroublesAreToldOnce(t *testing.T) {
 	var out effects
 	trouble := troubles{log: logger{to: &out}}

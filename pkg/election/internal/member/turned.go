@@ -10,14 +10,14 @@ import (
 )
 
 // Two members that migrate an election in opposite directions may hold one lock each and wait for the
-// other. A reload refuses to reverse a migration, but a process that starts cannot know. So a member that
-// has held the old lock for long, while another member holds the new one, releases the old one for a
-// while. That is safe: it is an ordinary release, of a lock without work.
+// other. A reload refuses to reverse a migration, but a process that starts cannot know that it reverses
+// one. So a member that has held the old lock for long, while another member holds the new one, releases
+// the old one for a while. That is safe: it is an ordinary release, of a lock without work.
 
 // waiting is the state of the wait for the new lock, in the contest for the old lock of a migration.
 type waiting struct {
-	// till is when this member releases the old lock. until is when it comes back for it after that. Each
-	// is zero while it does not apply.
+	// till is when this member releases the old lock. until is when it tries to take the old lock again
+	// after that. Each is zero while it does not apply.
 	till, until record.Instant
 	// look is when the holder of the new lock counts as gone, if it stays silent.
 	look record.Instant
@@ -41,8 +41,8 @@ func (w *waiting) at() record.Instant {
 	return max(w.till, w.until)
 }
 
-// heldByAnother says whether another member holds the lock, and until when if it stays silent; zero if
-// its session decides that.
+// heldByAnother says whether another member holds the lock. till is until when that member counts as the
+// holder if it stays silent; zero if its session decides that.
 func (c *contest) heldByAnother() (held bool, till record.Instant) {
 	l := &c.state.Lock
 	if l.Owner != machine.Other {

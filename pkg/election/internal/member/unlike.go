@@ -14,18 +14,18 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A member compares the configuration that the others publish with its own. If timings differ, it goes by
-// the longer lease and the larger drift at once. It warns, once, if a difference lasts longer than an
-// update of the members takes.
+// A member compares the configuration that the others publish with its own. If timings differ, it uses the
+// longer lease and the larger drift at once. It warns, once, if a difference lasts longer than an update of
+// the members takes.
 
 // setup sums up a member's elections: each digest is a sum over all of them, so it is cheap to update when
-// one comes or goes.
+// an election is added or removed.
 type setup struct {
 	names, rules, timings uint64
 	// leases counts the elections of each leaseDuration.
 	leases map[time.Duration]int
-	// config and said are what the session publishes, cached since each step asks; stale once an election
-	// comes or goes.
+	// config and said are what the session publishes, cached because each step reads them; stale once an
+	// election is added or removed.
 	config string
 	said   record.Setup
 	stale  bool
@@ -77,7 +77,7 @@ func rulesOf(e *Election) string {
 
 func timingsOf(e *Election) string {
 	t := e.Timing
-	t.Drift = 0 // the session publishes it by itself
+	t.Drift = 0 // the session publishes the drift separately
 	return fmt.Sprint(t)
 }
 
@@ -100,7 +100,7 @@ func digest(sum uint64) string { return strconv.FormatUint(sum, 36) }
 // unlike are the present differences to other members.
 type unlike struct {
 	known []noted
-	// next is when to warn of one of them, if it still lasts.
+	// next is when to warn of the next difference that still lasts.
 	next record.Instant
 }
 

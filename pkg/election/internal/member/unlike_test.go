@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The published digests depend only on the present elections, not on those that were removed.
+// TestPublishedFollowsTheElections checks that the published digests depend only on the present elections,
+// not on those that were removed.
 func TestPublishedFollowsTheElections(t *testing.T) {
 	cfg := &Config{}
 	cfg.Timing.LeaseDuration = 2 * time.Second

@@ -13,8 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// stream is the watch of one store: the realm's own, which carries the sessions too, or
-// that of another kind of lock.
+// stream is the watch of one store: of the realm's own store, which holds the sessions too, or of the store
+// of another kind of lock.
 type stream struct {
 	store Store
 	// names are the objects that we watch; nil for all.
@@ -25,19 +25,20 @@ type stream struct {
 	watch uint64
 	// listSent is when the latest list was requested.
 	listSent record.Instant
-	// view goes with each lock of the list that we are handling; nil at other times.
+	// view is what we pass to the machines with each lock of the list that we are handling; nil at other
+	// times.
 	view *machine.View
 	// restart: we ended the watch to begin it anew, with a list.
 	restart bool
-	// listing: its list has not come yet. begunAt is when we began it, and beginAt is when to begin it
-	// anew; zero for never.
+	// listing: the watch's list has not come yet. begunAt is when we began the watch, and beginAt is when
+	// to begin it anew; zero for never.
 	listing          bool
 	begunAt, beginAt record.Instant
-	// heardAt is when it last showed anything.
+	// heardAt is when the watch last showed anything.
 	heardAt record.Instant
 	// listPatience is how long to wait for a list, set once we gave up on one; else zero.
 	listPatience time.Duration
-	// cut: it broke, and has not shown anything since.
+	// cut: the watch broke, and has not shown anything since.
 	cut bool
 	// newest is the newest revision of the store that this member saw, in the stream or in an answer.
 	newest uint64
@@ -81,8 +82,8 @@ func (m *Member) watchOf(watch uint64) *stream {
 // carriesSessions says whether the stream is that of the realm's own store.
 func (m *Member) carriesSessions(s *stream) bool { return s.store == Own }
 
-// begin begins the stream's watch. It ends a current one first, and begins again once that has ended: a new
-// watch lists everything.
+// begin begins the stream's watch. If there is one already, begin only ends it; ended then begins the new
+// one, which lists everything.
 func (m *Member) begin(s *stream) {
 	s.heardAt, s.beginAt = m.now, 0
 	if s.watch != 0 {
@@ -143,7 +144,7 @@ func (m *Member) tendStream() {
 		return
 	}
 	if s.listing && (!m.own.Joined() || m.heardOf > s.begunAt) {
-		s.listPatience = 2 * m.patience(s) // the list is slow; else the store is away, and may have lost it
+		s.listPatience = 2 * m.patience(s) // the list is slow; otherwise the store is away, and may have lost the request
 	}
 	if !m.hushed {
 		m.hushed = true
@@ -167,14 +168,15 @@ func (m *Member) patience(s *stream) time.Duration {
 	return max(lease, min(s.listPatience, mostListPatience))
 }
 
-// excuse resets the silence of the realm's stream after the store refused a beat: there is none to show.
+// excuse resets the silence of the realm's stream after the store refused a beat: the stream has no beat to
+// show then.
 func (m *Member) excuse() {
 	s := m.streamOf(Own)
 	s.heardAt = max(s.heardAt, m.now)
 }
 
-// shows says whether the stream watches the object. If its election was added later, it does not: then
-// the object's absence from a list means nothing.
+// shows says whether the stream watches the named object. It does not if the election was added after the
+// watch began: then the object's absence from a list means nothing.
 func (s *stream) shows(name string) bool {
 	if s.names == nil {
 		return true
@@ -271,8 +273,8 @@ func (m *Member) listedSessions(s *stream, e lock.Event) {
 	if !m.dir.List(m.now, s.listSent, e.Revision, sessions) {
 		m.restored()
 	}
-	// The new view goes with each lock of the list: beside an older record of a lock, a holder that has
-	// moved on since would look as if it were gone.
+	// The machines of these locks get the new view only together with their lock: if a machine still had an
+	// older record, a holder that has moved on since would look as if it were gone.
 	m.compare()
 	s.view, m.viewNext = m.dir.View(m.now, m.identity)
 	m.view, m.viewStale = s.view, false
@@ -311,14 +313,14 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 	}
 }
 
-// mayHear says whether the stream already shows the lock as of when the contest began, or later.
+// mayHear says whether what the stream shows of the lock is no older than the contest.
 func (c *contest) mayHear(s *stream, by machine.Source) bool {
 	c.listed = c.listed || c.stray || by == machine.List && c.began <= s.listSent
 	return c.listed
 }
 
-// known returns the entry, with the record that the machine already has if that is the same. So we keep
-// one copy of a record that both an answer and the stream showed.
+// known returns the entry, with the machine's own copy of the record if it has an equal one. So we keep one
+// copy of a record that both an answer and the stream showed.
 func (c *contest) known(e lock.Entry) lock.Entry {
 	l := &c.state.Lock
 	if e.Record != nil && l.Record != nil && l.Record != e.Record && l.Version == e.Version && reflect.DeepEqual(l.Record, e.Record) {

@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The machine's copy replaces the shown record only if both are equal: an admission webhook may have
-// changed what we wrote.
+// TestOneCopyOfWhatIsTheSame checks that the machine's copy replaces the shown record only if both are
+// equal: an admission webhook may have changed what we wrote.
 func TestOneCopyOfWhatIsTheSame(t *testing.T) {
 	version := record.Version{UID: "u", Revision: 7}
 	wrote := func(token record.Token) *record.Record {

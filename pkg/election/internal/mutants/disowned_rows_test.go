@@ -1,6 +1,6 @@
 package mutants_test
 
-// disownedRows break rules of locks that their holder cannot write.
+// disownedRows break rules of locks that their holder cannot write and therefore disowns.
 var disownedRows = []row{
 	{
 		name: "disowned/late-take-is-ours", rule: "disowned-for-good: a take that was disowned begins no term",

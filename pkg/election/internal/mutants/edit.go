@@ -54,7 +54,7 @@ func (e Edit) Compile(ctx context.Context, root, pkg, dir string) (binary string
 	}
 	binary = filepath.Join(dir, "mutant.test")
 	c := exec.CommandContext(ctx, "go", append(args, "-o", binary, ".")...)
-	c.Dir = filepath.Join(root, filepath.FromSlash(pkg)) // it may be in a module of its own
+	c.Dir = filepath.Join(root, filepath.FromSlash(pkg)) // the package may be in a module of its own
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("does not compile: %w\n%s", err, out)
 	}

@@ -22,7 +22,7 @@ const runs = 3
 // patience is how long one run may take on a busy machine.
 const patience = 5 * time.Minute
 
-// sample are the rows that TestMutantsDie tries by default; PRIMACY_MUTANTS=all tries all.
+// sample names the rows that TestMutantsDie tries by default; PRIMACY_MUTANTS=all tries all.
 var sample = []string{"follow/expired-not-forgotten", "session/own-patience"}
 
 // TestMutantsDie checks that the named test of each row fails with the broken rule in each run, and
@@ -64,8 +64,8 @@ func try(t *testing.T, rows []row) string {
 	return fmt.Sprintf("%-42s | %-88s | %-70s | %s\n", "mutant", "rule", "killed by", "runs") + strings.Join(lines, "")
 }
 
-// hunt runs the row's test on the mutant. It returns how many runs killed it, and what is
-// wrong unless all did.
+// hunt runs the row's test on the mutant. It returns how many runs killed the mutant, and what is
+// wrong unless all runs did.
 func hunt(ctx context.Context, root, dir string, r row) (killed int, problem string) {
 	binary, err := r.edit().Compile(ctx, root, r.pkg, dir)
 	if err != nil {
@@ -184,7 +184,7 @@ func misfits(root string, r row) (wrong []string) {
 	return wrong
 }
 
-// hasTest says whether the package's tests declare the test, or the one that it is part of.
+// hasTest says whether the package's tests declare the test, or for a subtest its parent.
 func hasTest(root, pkg, test string) bool {
 	test, _, _ = strings.Cut(test, "/")
 	declares := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(test) + `\(`)

@@ -1,6 +1,6 @@
 package mutants_test
 
-// reachRows break rules of terms that go by the beats of a session.
+// reachRows break rules of terms that the beats of a session renew.
 var reachRows = []row{
 	{
 		name: "reach/guard-not-set-anew", rule: "dead-by-the-deadline: the guard of all goes by the last beat",

@@ -117,7 +117,7 @@ var runnersRows = []row{
 	{
 		name: "deadman/given-up-and-started", rule: "a supervisor starts nothing that was given up while it was frozen",
 		file: "pkg/runners/deadman/supervisor.go",
-		old:  "	if s.abandoned() { // while we were frozen, say\n",
+		old:  "	if s.abandoned() { // we may have been frozen since the job was written\n",
 		new:  "	if s.pipe == nil {\n",
 		pkg:  "pkg/runners/deadman", test: "TestNothingIsStartedThatWasGivenUp",
 	},
@@ -131,8 +131,8 @@ var runnersRows = []row{
 	{
 		name: "deadman/end-of-the-guard", rule: "the end of the guard is the end of the program",
 		file: "pkg/runners/deadman/supervisor.go",
-		old:  "os.Getppid() != s.guard { // else",
-		new:  "os.Getppid() == 0 { // else",
+		old:  "os.Getppid() != s.guard { // if",
+		new:  "os.Getppid() == 0 { // if",
 		pkg:  "pkg/runners/deadman", test: "TestEndOfAWatcherKills",
 	},
 	{

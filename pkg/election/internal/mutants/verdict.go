@@ -72,7 +72,7 @@ func read(test, out string, ended error) Verdict {
 		return Hung
 	case !begun || says("SKIP"):
 		return NotRun
-	case ended != nil && (says("FAIL") || strings.Contains(out, "\npanic: ")): // a panic elsewhere ends the test without a word
+	case ended != nil && (says("FAIL") || strings.Contains(out, "\npanic: ")): // after a panic elsewhere no line names the test
 		return Killed
 	case ended == nil && says("PASS"):
 		return Survived

@@ -7,8 +7,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A break of the stream hides changes of a session. If a stranger edits it twice, or restores an earlier
-// record, the list shows what we knew before. Yet its owner may live (rule unknown-is-waited-out).
+// TestABreakStartsTheWaitAnew checks that a list after a break of the stream restarts the wait for a session
+// that changed meanwhile, even if the record says what it said before: the break may have hidden beats of a
+// living owner, and a stranger may have restored the earlier record (rule unknown-is-waited-out).
 func TestABreakStartsTheWaitAnew(t *testing.T) {
 	for what, said := range map[string]*record.Mark{
 		"broken":   nil,
@@ -37,8 +38,8 @@ func TestABreakStartsTheWaitAnew(t *testing.T) {
 	}
 }
 
-// A restored store may reach the same revision again, with another history. We detect that if another
-// object has the same revision, in a list and in a read alike.
+// TestTheSameRevisionOfAnotherObject checks that a list and a read each detect a restored store if another
+// object has a revision that we know: a restored store may reach the same revision with another history.
 func TestTheSameRevisionOfAnotherObject(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {
@@ -62,8 +63,8 @@ func TestTheSameRevisionOfAnotherObject(t *testing.T) {
 	}
 }
 
-// A session that the stream showed unbound counts as tampered until its owner beats again, even if a
-// stranger restores the record before anybody looks.
+// TestPutBackIsNotUntouched checks that a session that the stream showed unbound counts as tampered until
+// its owner beats again, even if a stranger restores the record before anybody looks.
 func TestPutBackIsNotUntouched(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

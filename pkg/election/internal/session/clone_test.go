@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A clone must not change its original.
+// TestCloneSharesNothing checks that changes of a clone do not change its original.
 func TestCloneSharesNothing(t *testing.T) {
 	d := NewDirectory("edge", record.Timing{})
 	d.slots = slices.Grow([]*slot{{name: "a"}, {name: "b"}}, 4)
@@ -41,7 +41,8 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 }
 
-// Clone must handle every field that an assignment of the struct does not copy.
+// TestCloneKnowsAllThatIsShared fails for a new field that an assignment of the struct does not copy, until
+// Clone handles the field and known lists it.
 func TestCloneKnowsAllThatIsShared(t *testing.T) {
 	known := []string{"Own.dir", "Own.fallen", "Own.ending", "Own.unfit", "Own.sent", "Directory.slots", "Directory.view"}
 	for _, of := range []reflect.Type{reflect.TypeFor[Own](), reflect.TypeFor[Directory]()} {

@@ -33,8 +33,8 @@ type Directory struct {
 	// provenAt is when we sent the last of our own beats that the stream has shown. The stream has also
 	// shown everything that was stored before that.
 	provenAt record.Instant
-	// goneTo is the newest revision at which we saw a session absent, and goneAt is when. An older
-	// session that we do not know was deleted since.
+	// goneTo is the newest revision at which we saw a session absent, and goneAt is when. If something
+	// shows an older session that we do not know, that session was deleted since.
 	goneTo uint64
 	goneAt record.Instant
 	// others is what Bounds returned last.
@@ -61,8 +61,8 @@ type slot struct {
 	disowned []record.Disowned
 	// ended: we saw the owner's session ended. A session ends once (rule a-session-ends-once).
 	ended bool
-	// tampered: since that beat we saw the session unbound, though it may be bound again; or it shows its
-	// owner again after its end.
+	// tampered: since the owner's highest beat we saw the record without a mark bound to its holder, even if
+	// the record is bound again; or the record shows its owner again after its end.
 	tampered bool
 }
 
@@ -71,12 +71,12 @@ func NewDirectory(group string, timing record.Timing) *Directory {
 	return &Directory{group: group, prefix: Prefix(group), timing: timing, view: &machine.View{}}
 }
 
-// find returns the index at which the slot of that name is, or would be.
+// find returns the index at which the named slot is, or would be.
 func (d *Directory) find(name string) (at int, exists bool) {
 	return slices.BinarySearchFunc(d.slots, name, func(s *slot, name string) int { return strings.Compare(s.name, name) })
 }
 
-// slot returns the slot of that name; nil if there is none.
+// slot returns the named slot; nil if there is none.
 func (d *Directory) slot(name string) *slot {
 	if at, exists := d.find(name); exists {
 		return d.slots[at]
@@ -90,11 +90,11 @@ func (d *Directory) remove(name string) {
 	}
 }
 
-// Owns says whether an object of that name belongs among the sessions: a lock never does.
+// Owns says whether the named object belongs among the sessions: a lock never does.
 func (d *Directory) Owns(name string) bool { return strings.HasPrefix(name, d.prefix) }
 
-// Shows says whether an object that is no lock of ours belongs among the sessions: in our group its name
-// tells, in another group its record, or an earlier one.
+// Shows says whether an object that is no lock of ours belongs among the sessions. For sessions of our group
+// the name decides, for those of other groups the record, or an earlier record of that object.
 func (d *Directory) Shows(name string, r *record.Record) bool {
 	return d.Owns(name) || strings.HasPrefix(name, common) && (r != nil && r.IsSession() || d.slot(name) != nil)
 }
@@ -130,8 +130,8 @@ func (d *Directory) returned(name string, v record.Version, sent record.Instant)
 	return d.slot(name) == nil && v.Revision <= d.goneTo && d.goneAt < sent
 }
 
-// Read records what a consistent read, sent at the instant sent, showed of one session. It returns false
-// if that is older than what we knew then: the store was restored to an earlier state.
+// Read records what a consistent read, sent at the instant sent, showed of one session. It returns false if
+// the answer is older than what we knew at that instant: the store was restored to an earlier state.
 func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record, v record.Version) bool {
 	if r == nil {
 		d.Vanished(name, sent)
@@ -148,14 +148,14 @@ func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record
 	return true
 }
 
-// outlived says whether that version is older than the known one, or shows another history of the store: a
-// revision stands for one version only, unless the store was restored.
+// outlived says whether v is older than the version that we know, or comes from another history of the
+// store: unless the store was restored, each revision has only one version.
 func (s *slot) outlived(v record.Version) bool {
 	return v.Revision < s.version.Revision || v.Revision == s.version.Revision && v != s.version
 }
 
-// Vanished records that a consistent read, sent at the instant sent, found no object. It
-// counts unless we saw the object since.
+// Vanished records that a consistent read, sent at the instant sent, found no object. It ignores that if we
+// have seen the object since.
 func (d *Directory) Vanished(name string, sent record.Instant) {
 	if s := d.slot(name); s != nil && s.at <= sent {
 		d.remove(name)
@@ -170,7 +170,7 @@ type Shown struct {
 }
 
 // List records all sessions, as a consistent list requested at the instant sent showed them. It returns
-// false if the list is older than what we knew then: the store was restored to an earlier state.
+// false if the list is older than what we knew at that instant: the store was restored to an earlier state.
 func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown) bool {
 	consistent := revision >= d.goneTo || sent <= d.goneAt
 	shown := make(map[string]bool, len(all))
@@ -199,7 +199,8 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 	return consistent
 }
 
-// after is the slot once it shows r. It starts the clocks that the change starts.
+// after returns the slot that replaces before once the object shows r. It begins the waits that follow from
+// the change.
 func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
 	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
 	if r.Bound() {
@@ -234,9 +235,10 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 	return s
 }
 
-// durationOf is how long a session lasts. A live one has that in two fields, and its member's longest lease
-// in a third is no shorter. If a stranger edited one of them, the middle one is still long enough, and no
-// longer than that lease. Members of an earlier version publish no longest lease.
+// durationOf is how long a session lasts. The record of a live session says that in two fields. A third field
+// has the member's longest lease, which is no shorter. If a stranger edited one of the three, the middle value
+// is still long enough, and no longer than the longest lease. Members of an earlier version publish no longest
+// lease.
 func durationOf(r *record.Record) time.Duration {
 	if r.Member == nil || r.Member.LongestLease == 0 {
 		return r.Mark.Duration
@@ -345,7 +347,7 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 // session is the slot in the machine's terms.
 func (d *Directory) session(s *slot, now record.Instant) machine.Session {
 	if d.isAlien(s) && now >= d.endOf(s) {
-		return machine.Session{} // its owner is gone, but we may not end it: others wait out its locks
+		return machine.Session{} // the owner is gone, but we may not end its session: we wait out its locks
 	}
 	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released(), Disowned: s.disowned}
 }
@@ -375,8 +377,9 @@ func (l living) shownBy(p machine.Peer) bool {
 	return l.identity == p.Identity && l.trust == p.Trust && l.member.Equal(&p.Member)
 }
 
-// Expired returns in dead the sessions that expired without an end, once that is proven: the stream has
-// shown a beat that we sent after the session expired, so it would have shown an earlier beat of the owner.
+// Expired returns in dead the sessions that expired and that nobody has ended, once their expiry is proven:
+// the stream has shown a beat that we sent after the session expired, so it would have shown an earlier beat
+// of the owner.
 // next is when another one may expire; zero for never. unproven is the latest end of a session for which
 // only the proof is missing.
 func (d *Directory) Expired(now record.Instant) (dead []Shown, next, unproven record.Instant) {

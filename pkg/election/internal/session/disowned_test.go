@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Only the owner's own beats decide what a session disowns, and whether a living member, of whatever group,
-// knows disowned locks.
+// TestDisownedBesideABeat checks that only the owner's own beats decide what a session disowns, and whether
+// a living member, of whatever group, runs a version that knows disowned locks.
 func TestDisownedBesideABeat(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Rule observers-clock: a session says in three fields how long it lasts. If a stranger edits one of them
-// before anybody saw it, others still wait at least as long as its owner meant, and no longer than for the
-// owner's longest lease.
+// TestOneEditedDurationDoesNotCount checks rule observers-clock for the three fields in which a session says
+// how long it lasts. If a stranger edits one of them before anybody saw it, others still wait at least as
+// long as its owner meant, and no longer than for the owner's longest lease.
 func TestOneEditedDurationDoesNotCount(t *testing.T) {
 	const lasts, longest = 20 * time.Second, 40 * time.Second
 	for what, edit := range map[string]func(*record.Record){
@@ -37,7 +37,8 @@ func TestOneEditedDurationDoesNotCount(t *testing.T) {
 	}
 }
 
-// The same holds for a session that has ended: its field says nothing about it.
+// TestAnEditedEndIsNotWaitedFor checks that after the end of a session, too, nobody waits for longer than the
+// owner's longest lease because of an edited duration.
 func TestAnEditedEndIsNotWaitedFor(t *testing.T) {
 	const longest = 20 * time.Second
 	s := newSlots(t)
@@ -51,7 +52,8 @@ func TestAnEditedEndIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A stranger's edits of an ended session, or beside a beat that we saw before, make nobody wait.
+// TestOthersAreWaitedForAsLongAsTheyMeant checks that nobody waits for longer because a stranger edits an
+// ended session, or edits a live one without a new beat.
 func TestOthersAreWaitedForAsLongAsTheyMeant(t *testing.T) {
 	const lasts = 20 * time.Second
 	own := record.Member{Identity: "own", Config: "ours"}

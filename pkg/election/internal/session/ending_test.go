@@ -8,8 +8,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A restored store may hold an earlier version of a dead member's session than we know. Nobody changes it
-// any more, so our attempts to end it fail, and only a read shows why.
+// TestWhatCannotBeEndedIsRead checks that we read a dead member's session if we cannot end it. A restored
+// store may hold an earlier version of that session than we know; nobody changes it any more, so our writes
+// fail, and only a read shows why.
 func TestWhatCannotBeEndedIsRead(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The session of another group owns the locks that it renewed, but is no peer, and we do not end it. It
-// stays a session even if a stranger breaks its record.
+// TestASessionOfAGroupThatIsNotOurs checks that the session of another group owns the locks that it renewed,
+// but is no peer, and that we do not end it. It stays a session even if a stranger breaks its record.
 func TestASessionOfAGroupThatIsNotOurs(t *testing.T) {
 	d := NewDirectory("g", newSlots(t).timing)
 	const name = "primacy-other-h-0"

@@ -6,7 +6,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// late is a directory and one session, which answers, reads, lists and the stream show in any order.
+// late is a directory and one session. Answers, reads, lists and the stream show that session in any order.
 type late struct {
 	*Directory
 	name string
@@ -42,8 +42,8 @@ func (l *late) read(now, sent record.Instant, revision uint64) (consistent bool)
 	return l.Read(now, sent, l.name, r, v)
 }
 
-// After the stream showed a session deleted, late news from before the deletion does not bring it back;
-// news from after the deletion does.
+// TestWhatWasDeletedStaysDeleted checks that, after the stream showed a session deleted, late news from
+// before the deletion does not bring the session back; news from after the deletion does.
 func TestWhatWasDeletedStaysDeleted(t *testing.T) {
 	for what, tell := range map[string]func(*late, uint64){
 		"a reply": func(l *late, v uint64) { l.reply(4*second, v) },
@@ -70,7 +70,7 @@ func TestWhatWasDeletedStaysDeleted(t *testing.T) {
 	}
 }
 
-// An answer from before a list without the session does not bring it back.
+// TestWhatAListLacksStaysAway checks that an answer does not bring back a session that a later list lacks.
 func TestWhatAListLacksStaysAway(t *testing.T) {
 	l := newLate(t)
 	l.List(1*second, 1*second, 10, l.shown(5))
@@ -80,7 +80,8 @@ func TestWhatAListLacksStaysAway(t *testing.T) {
 	}
 }
 
-// If a request sent after we saw a deletion shows an older object, the store was restored.
+// TestWhatWasDeletedReturns checks that we take the store to be restored if a request that we sent after we
+// saw a deletion shows the older object.
 func TestWhatWasDeletedReturns(t *testing.T) {
 	restored := func() *late {
 		l := newLate(t)
@@ -105,8 +106,9 @@ func TestWhatWasDeletedReturns(t *testing.T) {
 	}
 }
 
-// If a list requested after we saw a session is from before it was made, the store was restored. A list
-// requested earlier proves nothing, and removes nothing.
+// TestAListOfBeforeASession checks that we take the store to be restored if a list that we requested after we
+// saw a session is from before the session was made. A list requested earlier proves nothing, and removes
+// nothing.
 func TestAListOfBeforeASession(t *testing.T) {
 	for _, c := range []struct {
 		sent       record.Instant
@@ -121,7 +123,8 @@ func TestAListOfBeforeASession(t *testing.T) {
 	}
 }
 
-// A read that found nothing removes what was seen before it was sent, and nothing else.
+// TestAReadOfBeforeASession checks that a read that found nothing removes only what we saw before we sent the
+// read.
 func TestAReadOfBeforeASession(t *testing.T) {
 	for sent, kept := range map[record.Instant]bool{2 * second: true, 4 * second: false} {
 		l := newLate(t)

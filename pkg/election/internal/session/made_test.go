@@ -8,8 +8,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A session exists as soon as the stream shows it, even if the write is not answered: terms may rely on it.
-// If the same burst shows its end, we write nothing under its identity any more (rule a-session-ends-once).
+// TestWhatWasSeenIsMade checks that a session exists as soon as the stream shows it, even if its write is not
+// answered: terms may rely on it. If the same burst of the stream shows the session's end, we write nothing
+// under its identity any more (rule a-session-ends-once).
 func TestWhatWasSeenIsMade(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

@@ -30,19 +30,20 @@ type Own struct {
 	inFlight uint64
 	// read says whether we must read the slot before the next write.
 	read reading
-	// onto is the version that our last write to create the session replaces. doubtful: such a write had
-	// an unknown outcome.
+	// onto is the version that our last write to create the session replaces. doubtful: a write to create
+	// the session had an unknown outcome.
 	onto     record.Version
 	doubtful bool
-	// unfit are the slots to which the store accepts no session, by name, each with the version at which.
+	// unfit are the slots in which the store refused our session as invalid, by name, each with the version
+	// of the object then.
 	unfit map[string]record.Version
 	// published is what the last beat that we sent said.
 	published record.Member
 	// beatAt is when the next beat is due, retryAt the earliest instant after a failure.
 	beatAt, retryAt record.Instant
 	joinedAt        record.Instant
-	// fallen are the sessions of this host that had not been ended by their owners when we joined. One
-	// that beats on is a living sibling, and no longer counts.
+	// fallen are the sessions of this host that had not been ended by their owners when we joined. If one of
+	// them beats again, its member lives, and it no longer counts.
 	fallen []fallen
 	// ending are the sessions of others that we asked to end, by name.
 	ending map[string]ending
@@ -146,9 +147,9 @@ func (o *Own) Abandon() { o.phase = over }
 
 // Seen returns the beat of ours that the stream, or its first list, shows under a name; false if it is none
 // of ours, or too old. Locks that our session renews are valid counted from when we sent that beat (rule
-// seen-not-assumed). Before the caller uses it, it must have handled all records that the same stream
-// showed earlier. From here on the session exists, even if the write is never answered: terms may rely on
-// it, so it can end (rule a-session-ends-once).
+// seen-not-assumed). Before the caller uses the beat, it must have handled all records that the same stream
+// showed earlier. Once Seen returns a beat, the session exists, even if the write is never answered: terms
+// may rely on the session, so it can end (rule a-session-ends-once).
 func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.Version) (machine.Beat, bool) {
 	if o.phase == over || name != o.slot || r == nil || !r.Bound() || r.Holder != o.member.Identity || o.uid != "" && o.uid != v.UID {
 		return machine.Beat{}, false
@@ -184,8 +185,8 @@ func (o *Own) ProvenAt() record.Instant {
 	return o.joinedAt.Add(o.dir.probation(o.published.Fallen))
 }
 
-// WriteDone answers the Write with that beat. If it was committed, Observe its record in the directory
-// first.
+// WriteDone answers the Write with the given beat. If the write was committed, pass its record to
+// Directory.Observe first.
 func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Answer, version record.Version) {
 	if beat != o.inFlight {
 		return
@@ -206,9 +207,9 @@ func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Answer,
 	}
 }
 
-// Unfit says that the store rejects the Write with that beat as an invalid object: a stranger may have
-// filled it up. Call it before WriteDone. If the Write was to create the session in an existing object, the
-// session tries the next slot.
+// Unfit tells the session that the store rejects the Write with the given beat as an invalid object: a
+// stranger may have filled the object up. Call Unfit before WriteDone. If the Write was to create the session
+// in an existing object, the session tries the next slot.
 func (o *Own) Unfit(beat uint64) {
 	if beat == o.inFlight && o.phase == joining && o.onto.UID != "" {
 		o.unfit[o.slot] = o.onto
@@ -226,14 +227,14 @@ func (o *Own) join(now record.Instant, uid string) {
 	}
 }
 
-// ReadDone answers a Read of that name. Give its result to the directory first.
+// ReadDone answers a Read of the named object. Pass its result to Directory.Read first.
 func (o *Own) ReadDone(name string) {
 	if name == o.slot {
 		o.read = notNeeded
 	}
 }
 
-// ReadFailed answers a Read of that name that failed.
+// ReadFailed answers a Read of the named object that failed.
 func (o *Own) ReadFailed(now record.Instant, name string) {
 	if name == o.slot {
 		o.read = needed
@@ -365,12 +366,12 @@ func (o *Own) record(now record.Instant) record.Record {
 }
 
 // countFallen collects the earlier sessions of this host that their owners did not end (rule no-flapping),
-// before we overwrite one of them. A session that its owner ended with no falls counted cancels all older
-// ones.
+// before we overwrite one of them. A session that its owner ended while it published no falls cancels all
+// older sessions.
 func (o *Own) countFallen() {
 	o.fallen = nil
 	slots := o.dir.hostSlots(o.cfg.Host)
-	var forgiven uint64 // the revision of the last end that cancels
+	var forgiven uint64 // the revision of the last such end, which cancels older sessions
 	for _, s := range slots {
 		if s.record.Group == o.cfg.Group && endedByOwner(s.record) && s.record.Member.Fallen == 0 {
 			forgiven = max(forgiven, s.version.Revision)
@@ -384,8 +385,8 @@ func (o *Own) countFallen() {
 	}
 }
 
-// fallenNow is the number of falls to publish. It forgets sessions that turn out to be living siblings', and
-// all falls once we have lived for twice the probation.
+// fallenNow is the number of falls to publish. It forgets sessions whose members turn out to live, and all
+// falls once we have lived for twice the probation.
 func (o *Own) fallenNow(now record.Instant) int {
 	o.fallen = slices.DeleteFunc(o.fallen, func(f fallen) bool {
 		s := o.dir.slot(f.slot)
@@ -401,7 +402,7 @@ func (o *Own) fallenNow(now record.Instant) int {
 	return n
 }
 
-// endOthers ends the expired sessions of others. Every member may; the second one's write conflicts.
+// endOthers ends the expired sessions of others. Every member may do so; the write of the second conflicts.
 func (o *Own) endOthers(now record.Instant, wake func(record.Instant)) []Action {
 	if o.phase != alive {
 		return nil
@@ -409,7 +410,7 @@ func (o *Own) endOthers(now record.Instant, wake func(record.Instant)) []Action 
 	dead, next, unproven := o.dir.Expired(now)
 	wake(next)
 	if n := len(o.sent); unproven != 0 && (n == 0 || o.sent[n-1].at < unproven) {
-		o.beatAt = 0 // the proof is a beat of ours
+		o.beatAt = 0 // a new beat of ours brings the proof
 	}
 	var actions []Action
 	for _, d := range dead {

@@ -38,14 +38,14 @@ func (j joiner) writes(now record.Instant) Write {
 	return Write{}
 }
 
-// stored commits a write with that version.
+// stored commits w, which gets the version v.
 func (j joiner) stored(now record.Instant, w Write, v record.Version) {
 	j.dir.Observe(now, w.Name, &w.Record, v)
 	j.WriteDone(now, w.Beat, machine.Committed, v)
 }
 
-// Rule seen-not-assumed: the validity of what a beat renews counts from when we sent the beat, however late
-// the stream shows it.
+// TestABeatIsWorthFromWhenItWasSent checks rule seen-not-assumed: the validity of what a beat renews counts
+// from when we sent the beat, however late the stream shows it.
 func TestABeatIsWorthFromWhenItWasSent(t *testing.T) {
 	j := newJoiner(t)
 	v := record.Version{UID: "u", Revision: 11}
@@ -57,8 +57,8 @@ func TestABeatIsWorthFromWhenItWasSent(t *testing.T) {
 	}
 }
 
-// A stranger may recreate our session's object with a copy of our record. To others that is another
-// session, so it renews nothing of ours.
+// TestAnObjectMadeAnewIsNoneOfOurs checks that our session's object, if a stranger recreates it with a copy
+// of our record, renews nothing of ours: to others it is another session.
 func TestAnObjectMadeAnewIsNoneOfOurs(t *testing.T) {
 	j := newJoiner(t)
 	w := j.writes(2 * second)
@@ -68,8 +68,9 @@ func TestAnObjectMadeAnewIsNoneOfOurs(t *testing.T) {
 	}
 }
 
-// Rule a-session-ends-once: we don't know whether our write created the session, and the slot has changed
-// since. The session may have existed and ended meanwhile, so we never use its identity again.
+// TestASessionThatMayHaveEnded checks rule a-session-ends-once if we don't know whether our write created the
+// session, and the slot has changed since. The session may have existed and ended meanwhile, so we never use
+// its identity again.
 func TestASessionThatMayHaveEnded(t *testing.T) {
 	slot := SlotName("g", "a", 0)
 	bound := &record.Record{Holder: "a_00000000", Group: "g", Mark: &record.Mark{Identity: "a_00000000", Beat: 7}}
@@ -100,8 +101,8 @@ func TestASessionThatMayHaveEnded(t *testing.T) {
 	}
 }
 
-// If a member must leave while the write that creates its session is under way, it ends that session, so
-// that nobody waits until it expires.
+// TestLeavingWhileTheSessionIsMade checks that a member that leaves while the write that creates its session
+// is under way ends that session, so that nobody waits until it expires.
 func TestLeavingWhileTheSessionIsMade(t *testing.T) {
 	j := newJoiner(t)
 	w := j.writes(2 * second)
@@ -120,8 +121,8 @@ func TestLeavingWhileTheSessionIsMade(t *testing.T) {
 	}
 }
 
-// A session does not count as expired while its beats may only be late: the stream must first show a beat
-// that we sent after the session's end.
+// TestNobodyIsEndedWithoutProof checks that a session does not count as expired while its beats may only be
+// late: the stream must first show a beat that we sent after the session's end.
 func TestNobodyIsEndedWithoutProof(t *testing.T) {
 	s := newSlots(t)
 	s.provenAt = 0

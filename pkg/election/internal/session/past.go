@@ -6,11 +6,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// left is the word in a session's history that its own member ended it.
+// left is the reason that a session's history has if its own member ended the session.
 const left = "left"
 
-// MemberRevision is a member's revision, whether it lives or not. If its session is gone, it is the latest
-// revision in the sessions of its host; empty if there are none.
+// MemberRevision is a member's revision, whether it lives or not. If the member's session is gone, we take
+// the latest revision in the sessions of its host; empty if there are none.
 func (d *Directory) MemberRevision(identity string) string {
 	var latest *slot
 	for _, s := range d.hostSlots(record.HostOf(identity)) {

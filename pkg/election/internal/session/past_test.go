@@ -7,7 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Sessions show the revision of members that are gone, and whether they ended their sessions themselves.
+// TestMembersThatAreGone checks what sessions show of members that are gone: their revision, and whether they
+// ended their sessions themselves.
 func TestMembersThatAreGone(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

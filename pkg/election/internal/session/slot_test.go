@@ -39,8 +39,8 @@ func (s *slots) show(now record.Instant, r *record.Record) *slot {
 	return s.slot(s.name)
 }
 
-// Rule observers-clock: a session lasts as long as its owner wrote with its last beat, whatever a stranger
-// changes beside that beat.
+// TestADurationCountsBesideItsBeat checks rule observers-clock: a session lasts as long as its owner wrote
+// with its last beat, whatever a stranger changes without a new beat.
 func TestADurationCountsBesideItsBeat(t *testing.T) {
 	s := newSlots(t)
 	expiresAfter := func(from record.Instant, want time.Duration) {
@@ -62,8 +62,9 @@ func TestADurationCountsBesideItsBeat(t *testing.T) {
 	expiresAfter(4*second, 20*time.Second)
 }
 
-// Rule unknown-is-waited-out: a read ahead of the stream, of a session without a known owner, may skip an
-// owner. When the stream shows that owner, the directory ignores it as old.
+// TestAReadAheadOfTheStreamStartsTheWaitAnew checks rule unknown-is-waited-out for a read that is ahead of
+// the stream, of a session without a known owner. The read may have skipped an owner, which the directory
+// ignores as old when the stream shows it.
 func TestAReadAheadOfTheStreamStartsTheWaitAnew(t *testing.T) {
 	for _, next := range []string{"list", "stream"} {
 		t.Run(next, func(t *testing.T) {
@@ -91,8 +92,9 @@ func TestAReadAheadOfTheStreamStartsTheWaitAnew(t *testing.T) {
 	}
 }
 
-// The same with a known owner: the directory ignores the beats that the read skipped, and a stranger may
-// have restored the earlier record after them.
+// TestAReadOfWhatWasPutBackStartsTheWaitAnew checks that a read ahead of the stream restarts the wait for a
+// known owner, too: the directory ignores the beats that the read skipped, and a stranger may have restored
+// the earlier record after these beats.
 func TestAReadOfWhatWasPutBackStartsTheWaitAnew(t *testing.T) {
 	s := newSlots(t)
 	r := s.by("h_1", "h_1", 7, s.timing.LeaseDuration)
@@ -108,8 +110,8 @@ func TestAReadOfWhatWasPutBackStartsTheWaitAnew(t *testing.T) {
 	}
 }
 
-// tampered concerns only the present owner of a slot, not earlier ones. A session that ended does not come
-// back (rule a-session-ends-once).
+// TestTamperedIsAboutThePresentOwner checks that tampered concerns only the present owner of a slot, not
+// earlier ones, and that a session that ended does not come back (rule a-session-ends-once).
 func TestTamperedIsAboutThePresentOwner(t *testing.T) {
 	type write struct {
 		holder, marked string
@@ -140,8 +142,8 @@ func TestTamperedIsAboutThePresentOwner(t *testing.T) {
 	}
 }
 
-// If a stranger gives a session another group, nobody here ends it. It owns the locks that it renewed for
-// as long as its owner beats; after that their session counts as unknown.
+// TestASessionOfAnotherGroup checks that nobody here ends a session that a stranger gave another group. The
+// session owns the locks that it renewed while its owner beats; after that it counts as unknown.
 func TestASessionOfAnotherGroup(t *testing.T) {
 	s := newSlots(t)
 	owns := func(now record.Instant) (owns bool, changes record.Instant) {
@@ -169,7 +171,7 @@ func TestASessionOfAnotherGroup(t *testing.T) {
 	}
 }
 
-// EndedRecord ends a session whatever its record says.
+// TestAnEndIsAnEnd checks that EndedRecord ends a session whatever its record says.
 func TestAnEndIsAnEnd(t *testing.T) {
 	r := newSlots(t).by("h_1", "h_1", 1, time.Second)
 	r.Claim, r.Unreadable = &record.Claim{Identity: "x"}, "json"
@@ -178,8 +180,8 @@ func TestAnEndIsAnEnd(t *testing.T) {
 	}
 }
 
-// A member skips a slot to which the store accepts no session, until that object changes. It does not skip
-// an absent slot: otherwise it would go on from slot to slot for ever.
+// TestAnUnfitSlot checks that a member skips a slot in which the store accepts no session, until the slot's
+// object changes. The member does not skip an absent slot: otherwise it would go on from slot to slot for ever.
 func TestAnUnfitSlot(t *testing.T) {
 	s := newSlots(t)
 	own := NewOwn(Config{Group: "g", Host: "h", Timing: s.timing}, s.Directory, record.Member{Identity: "h_2"})

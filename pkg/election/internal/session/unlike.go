@@ -12,7 +12,7 @@ import (
 // Members of a group publish their configuration, so that others can see where the same rules do not apply
 // to all, and wait accordingly.
 
-// Difference is a setting that other members have otherwise than we do.
+// Difference is a setting in which other members differ from us.
 type Difference struct {
 	// What differs, our value and theirs: all in words, for people.
 	What, Ours, Theirs string
@@ -21,8 +21,8 @@ type Difference struct {
 }
 
 // Bounds returns the timings by which we must wait for others: the longest leaseDuration of those whose
-// terms may last longer than ours, and the largest drift. The directory waits by them from here on. A
-// member that ended its session itself does no work, and does not count.
+// terms may last longer than ours, and the largest drift. From here on the directory uses these timings for
+// its own waits. A member that ended its session itself does no work, and does not count.
 func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds {
 	var b record.Bounds
 	for _, s := range d.slots {

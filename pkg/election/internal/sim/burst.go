@@ -7,15 +7,15 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 )
 
-// bursts has a process take things in as the product's host does: it tells its member at once, in order,
-// everything that waits. A process without bursts tells one thing at a time.
+// bursts has a process take in input as the product's host does: it tells its member at once, in order,
+// everything that waits. A process without bursts tells its member one thing at a time.
 type bursts struct {
 	p *proc
-	// inbox holds what came from streams, replies and the work. beside holds what has a way of its own:
-	// preferences, configuration, the request to leave. due says that an alarm went off.
+	// inbox holds input from streams, replies and the work. beside holds input that does not pass through the
+	// inbox: preferences, configuration, the request to leave. due says that an alarm went off.
 	inbox, beside []told
 	due           bool
-	// held says that something waits, and since says since when.
+	// held says that input or an alarm waits, and since says since when.
 	held  bool
 	since int64
 	// planned: a wake-up is scheduled. awake: wake is running.
@@ -28,12 +28,12 @@ type told struct {
 	in []member.Input
 }
 
-// burstiness says how the processes of a run take in input. It draws from a source of its own, so a run
+// burstiness says how the processes of a run take in input. It has a random source of its own, so a run
 // without bursts is the same as if bursts did not exist.
 type burstiness struct {
 	rng *rand.Rand
-	// share is the share of processes that take in bursts. heldUp is the probability that such a process
-	// is held up for longer than a moment.
+	// share is the share of processes that take in input in bursts. heldUp is the probability that such a
+	// process is held up for longer than a moment.
 	share, heldUp float64
 }
 
@@ -59,7 +59,7 @@ func newBursts(p *proc) *bursts {
 // moment is how long a process takes to wake up when nothing holds it up.
 const moment = 2 * time.Millisecond
 
-// delay is how long the process takes to take in what waits.
+// delay is how long the process takes until it reads what waits.
 func (b *bursts) delay() time.Duration {
 	w := b.p.h.w
 	rng := w.burstiness.rng
@@ -100,7 +100,8 @@ func (b *bursts) plan() {
 	w.after(b.delay(), b.wake)
 }
 
-// resumed ends a stop that began at since. What arrived meanwhile is read in a random order of origins.
+// resumed ends a stop (SIGSTOP) that began at since. Input that arrived meanwhile is read in a random order
+// of origins.
 func (b *bursts) resumed(since int64) {
 	p := b.p
 	if !b.held {
@@ -110,8 +111,8 @@ func (b *bursts) resumed(since int64) {
 	b.plan()
 }
 
-// wake takes in all that waits. Chance decides between inbox, beside and the alarm. The inbox keeps its
-// order, and sometimes only its first part is there yet.
+// wake takes in all that waits. Chance decides whether inbox, beside or the alarm goes next. The inbox keeps
+// its order; sometimes only its first part is read at once.
 func (b *bursts) wake() {
 	b.planned, b.awake = false, true
 	w, p := b.p.h.w, b.p
@@ -147,7 +148,7 @@ func (b *bursts) wake() {
 	b.awake = false
 }
 
-// drain tells the first n of the inbox at once.
+// drain tells the member the first n inputs of the inbox at once.
 func (b *bursts) drain(n int) {
 	w := b.p.h.w
 	if n > 1 {

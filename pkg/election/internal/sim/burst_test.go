@@ -36,8 +36,8 @@ func elapse(w *world, d time.Duration) {
 	w.now = end
 }
 
-// mark tells the member of something that changes nothing; taken lists the marks that the member took in,
-// in order.
+// mark tells the member of n in an input that changes nothing. taken lists the marks that the member took
+// in, in order.
 func mark(p *proc, o origin, n int) {
 	p.tell(o, p.inc, member.Returned{ID: 99, Token: record.Token(n)}) // #nosec G115 -- it is not negative
 }
@@ -72,8 +72,9 @@ func TestABurstIsTakenInAsItCame(t *testing.T) {
 	}
 }
 
-// What came before the stop comes first. What came during it comes in a random order of origins, each in
-// its own order. A stopped process handles nothing.
+// TestAStoppedProcessTakesInABurst checks that a stopped process handles nothing; after the stop it handles
+// first what came before the stop, then what came during it: in a random order of origins, but within an
+// origin in the order of arrival.
 func TestAStoppedProcessTakesInABurst(t *testing.T) {
 	w, p := burstWorld(t)
 	mark(p, fromReply, 1000)
@@ -100,7 +101,8 @@ func TestAStoppedProcessTakesInABurst(t *testing.T) {
 	}
 }
 
-// A late stop is excused only by the time for which the process was really held up.
+// TestHowLongAProcessIsHeldUp checks that a late stop is excused only by the time for which the process was
+// really held up.
 func TestHowLongAProcessIsHeldUp(t *testing.T) {
 	w, p := burstWorld(t)
 	if p.heldUp(0) {

@@ -16,44 +16,46 @@ type contest struct {
 	id       member.ID
 	// removed says that the election is no longer configured.
 	removed bool
-	// stage says which locks it knows, name is that of its own lock, and outer is the judge's contest for
-	// the lock that it moves from; nil if there is none.
+	// stage says which locks the member knows. name is that of the contest's own lock. outer is the judge's
+	// contest for the lock that the election moves from; nil if there is none.
 	stage stage
 	outer *contest
 
 	work *work // of the present or last term
-	// committedToken is the token of its newest take or renewal, and committedSent when that was sent.
-	// takenToken is the token of its newest take.
+	// committedToken is the token of the member's newest take or renewal, and committedSent when that write was
+	// sent. takenToken is the token of its newest take.
 	committedToken record.Token
 	takenToken     record.Token
 	takenRevision  uint64
 	firstSeen      uint64 // the first revision of the lock that the member was shown
-	// undisturbed: since its newest take no write has contradicted its term.
+	// undisturbed: since the member's newest take no write has contradicted its term.
 	undisturbed   bool
 	committedSent record.Instant
-	// takenThroughSession: its session renews the term of its newest take.
+	// takenThroughSession: the member's session renews the term of its newest take.
 	takenThroughSession bool
-	// askedAt is when it first sent a request for its lock since a write had a definite answer; zero for
-	// never.
+	// askedAt is when the member sent its first request for the lock after the last write with a definite
+	// answer; zero for never.
 	askedAt record.Instant
-	// storedBeat is the highest of its own beats that the store has seen.
+	// storedBeat is the highest beat that a stored write of the member had.
 	storedBeat uint64
 	pace       pace
-	// passedOver: it has passed over a nominee, and may then find that nominee worth no move for long.
+	// passedOver: the member has passed over a nominee. For long after, it may refuse to hand that nominee the
+	// lock.
 	passedOver bool
-	// betterSince is the instant since which, at least, it has known a member worth a move.
+	// betterSince is when the member was first found to know another worth handing the lock to; zero if it
+	// knows none.
 	betterSince record.Instant
 	// betterBefore is betterSince before the present step.
 	betterBefore record.Instant
-	// judgedBy holds the last answer of better, and what that was derived from.
+	// judgedBy holds the last answer of better, and the view and preference that it was derived from.
 	judgedBy struct {
 		view   *machine.View
 		seen   *preference
 		better bool
 	}
-	// lacks: a list that the member takes in right now shows that it no longer owns the lock.
+	// lacks: the member is taking in a list that shows another owner of the lock, or none.
 	lacks bool
-	// preferred is the preference that it knew last.
+	// preferred is the preference that the member knew last.
 	preferred record.Preferred
 }
 
@@ -78,10 +80,10 @@ func (m *contest) spec() *member.Election {
 	return s
 }
 
-// state is that of its machine; nil once the member forgot it.
+// state is that of the member's machine; nil once the member forgot the election.
 func (m *contest) state() *machine.State { return m.i.member.State(m.id) }
 
-// leads says whether its machine leads.
+// leads says whether the member's machine leads.
 func (m *contest) leads() bool {
 	s := m.state()
 	return s != nil && s.Role == machine.Leading
@@ -115,10 +117,10 @@ func (m *contest) stored(q *request) {
 	}
 }
 
-// needs says whether its work needs the lock.
+// needs says whether the contest's work needs the given lock.
 func (m *contest) needs(lock string) bool {
 	return m.name == lock || m.outer != nil && m.outer.name == lock
 }
 
-// of is the name of its election.
+// of is the name of the contest's election.
 func (m *contest) of() string { return m.i.p.h.w.elections[m.election] }

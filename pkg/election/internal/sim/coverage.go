@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 )
 
-// Fault is something that went wrong, or an effect of it that must occur.
+// Fault is something that goes wrong, or an effect of such a thing that must occur in the sweep of seeds.
 type Fault int
 
 const (

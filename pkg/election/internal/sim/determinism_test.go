@@ -34,7 +34,8 @@ func TestATranscriptKeepsTheLastLines(t *testing.T) {
 	}
 }
 
-// A judge that does not see overlaps in a judged run is blind. The planted overlap must expose it.
+// TestABlindJudgeIsFoundOut checks that the overlap planted in each run exposes a judge that does not see
+// overlaps.
 func TestABlindJudgeIsFoundOut(t *testing.T) {
 	w := newWorld(1, Options{Class: Judged})
 	if w.judge.plant(); w.violation != "" {

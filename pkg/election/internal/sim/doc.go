@@ -2,22 +2,23 @@
 // judges every step. It is how we know that two members are never at work at once.
 //
 // Everything follows from a seed: the number of members and elections, the profile of
-// timings, the rate of every clock, what goes wrong and when, and the fate of every
+// timings, the rate of every clock, what goes wrong and when, and what happens to every
 // request. The package uses no wall clock, no goroutine and no map order, so a seed replays
 // identically: its transcript is the same byte for byte.
 //
 // # What is real and what is a model
 //
-// Members are those of production: package member with its machines, session, directory, timers,
+// The members are production code: package member with its machines, session, directory, timers,
 // write queue and watch state, and the policies (package priority). The rest is a model:
 //
-//   - The store compares and swaps by uid and revision; revisions rise across the realm. A
+//   - The store compares and swaps by uid and revision; revisions rise across all objects. A
 //     request may be lost, refused, slow, answered late or never, or carried out long
 //     after its sender gave up.
 //   - A stream shows every change in order, to each member with a delay of its own. It
 //     stalls, breaks, resumes, or starts over with a list.
 //   - The host of a member does what the member asks for, as package election's host does: it
-//     carries requests and watches, and reports a request without an answer as an unknown outcome.
+//     sends its requests, keeps its watches, and reports a request without an answer as an unknown
+//     outcome.
 //   - Work comes in two kinds. Functions die with their process. A child's supervisor
 //     outlives a frozen or dead manager and kills the child at the last deadline granted,
 //     by the clock of its host. Either may be slow to stop, or fail.
@@ -31,22 +32,22 @@
 // each: client-go's in three of four such seeds, else Istio's. Such an elector:
 //
 //   - polls with requests that meet the same fates as ours;
-//   - waits out the recorded duration from the last change that it saw (Istio's: 30 s of its own);
+//   - waits for the recorded duration after the last change that it saw (Istio's: for its own 30 s);
 //   - compares whole seconds, and writes the object as it knew it with other fields;
 //   - owns the lock if the lock bears its name; some keep their name across restarts;
 //   - works on until its renewDeadline after a theft, and takes the lock back if it can;
-//   - blanks, when it releases, even a record that it has not seen; two of three first read
-//     the object again.
+//   - blanks, when it releases, even a record that it has not seen; two of three electors first
+//     read the object again.
 //
-// Istio's steals, inside its poll, from a holder whose key its own outranks, and works at
-// once. Electors crash, are stopped, are told to leave, and are cut off.
+// An elector of Istio's whose key outranks the holder's steals the lock within its poll, and works
+// at once. Electors crash, are stopped, are told to leave, and are cut off.
 //
 // Half of the shared locks are like ConfigMaps: their times are cut to whole seconds, and
 // a write to one that is gone finds nothing rather than the wrong uid.
 //
-// The model simplifies. Work ends as soon as its elector tells it to. A process that was
+// The model simplifies. Work ends as soon as its elector tells it to. An elector's process that was
 // stopped until after its renewDeadline ends without working on, since nobody can know of it.
-// Their clocks run true, so all drift is between them and us. Their duration is never longer
+// Electors' clocks run true, so all drift is between them and us. Their duration is never longer
 // than our leaseDuration, except Istio's. They see the preference within a second.
 //
 // # Members that differ
@@ -61,10 +62,10 @@
 // # Hosts
 //
 // In half of the seeds every process tells its member one thing at a time. In the other half
-// all or some processes take in bursts, as the product's host does: the process tells its
-// member at once, in order, what arrived while it was stopped, while it was held up (for up to
-// a renewal interval), or within the same 2 ms. A timer may go before a waiting burst. Work is
-// killed at its deadline; the product's guard tells it to stop a grace before that.
+// all or some processes take in input in bursts, as the product's host does: the process tells its
+// member at once, in order, what arrived while the process was stopped, while it was held up (for up
+// to a renewal interval), or within the same 2 ms. A timer may go before a waiting burst. Work is
+// killed at its deadline; the product's guard tells work to stop a grace before that.
 //
 // # Rollouts
 //
@@ -72,8 +73,8 @@
 // pause, resume and promote it, and change the default. The controller is the real step
 // (rollout.Advance) with the real checks, as work of the last election. It is paused and killed
 // like any work, sees what its member sees, and writes late. The judge objects to a rollout that
-// goes back a step, takes an election back without being taken back itself, goes on after it was
-// taken back, or is still under way at the end.
+// goes back a step, that takes an election back without being taken back itself, that goes on after
+// it was taken back, or that is still under way at the end.
 //
 // # Moves
 //
@@ -83,7 +84,7 @@
 // new lock alone once all use both. Some moves turn back half-way, and some go back when they are
 // done. Wall clocks are up to half a minute off.
 //
-// Another rule is judged here: ranges of different terms share no moment. An election that moves is
+// Only this class judges that ranges of different terms never overlap. An election that moves is
 // not judged on its preference, on how often it moves in calm, or on a term that it gives up without
 // a loss. Nobody deletes or edits the lock of an election with ranges: a new process could not know
 // of a range that no object records.
@@ -91,10 +92,10 @@
 // # Outages
 //
 // In the class Outages the store falls silent for all members alike, and the terms of some
-// elections outlast that. No member is cut off alone, and no lock is edited: either gives the
-// guarantee away, as docs/ranges.md says. All judges apply. A term that fails open may be granted
-// more than its last write allows, but not more than its configuration does. One overlap is counted
-// and not objected to, the price that docs/ranges.md states: the member of a term that failed open
+// elections outlast the silence. No member is cut off alone, and no lock is edited: either breaks the
+// guarantee, as docs/ranges.md says. All judges apply. A term that fails open may be granted
+// more than its last write allows, but not more than its configuration allows. One kind of overlap is
+// only counted, since docs/ranges.md states it as the price: the member of a term that failed open
 // died or was frozen, and no silence was long enough to be noticed.
 //
 // # Faults
@@ -106,19 +107,20 @@
 //
 // The simulation leaves out what the guarantee leaves out:
 //
-//   - A stranger never rewrites a lock's record consistently with our annotation.
+//   - A stranger (a writer that is no elector) never rewrites a lock's record consistently with our
+//     annotation.
 //   - A stranger edits a session in only one of the three places that say how long it lasts. It
 //     also gives the session to another group, or puts back what the session said before, even
-//     after its end. A member that did not see the end may then go on: that is not judged, its
-//     consequences are.
+//     after its end. A member that did not see the end may then go on: the judge objects only
+//     to the consequences.
 //   - A lock that is deleted never has `bootstrap: immediate`.
 //   - A store is restored only in the class Restore, which does not judge overlaps and tokens,
 //     and shares no lock.
 //   - Where leaseDurations differ nothing is deleted or corrupted: a member with the shorter one
 //     might wait too briefly.
-//   - A shared lock is not deleted, nor are its holder or duration edited such that an elector
-//     gets in at once. It is not corrupted if the electors' duration is longer than our
-//     leaseDuration, as Istio's 30 s are: a member that joins later cannot know of that, and
+//   - A shared lock is not deleted, and its holder and duration are not edited such that an elector
+//     gets in at once. A shared lock is not corrupted if the electors' duration is longer than our
+//     leaseDuration, as Istio's 30 s are: a member that joins later cannot know that duration, and
 //     waits twice its own leaseDuration.
 //
 // # Judges
@@ -131,12 +133,13 @@
 // session only once it has lapsed, and an ended session never beats again; a stop comes early
 // enough for the grace. Every run first plants an overlap, which the judge must see.
 //
-// Beside other electors, work of ours never overlaps with work of theirs, except where:
+// Where foreign electors share the lock, work of ours never overlaps with work of theirs, except where:
 //
-//   - Istio's stole the lock from us; then we must stop when we first see it, as after any loss;
-//   - client-go's had released before its work had stopped;
+//   - Istio's elector stole the lock from us; then we must stop when we first see the theft, as after
+//     any loss;
+//   - client-go's elector had released the lock before its work had stopped;
 //   - a hung release lets an elector work for longer than twice its duration;
-//   - one elector of Istio's had robbed another before our member came, and then released.
+//   - one elector of Istio's had robbed another before our member came, and then released the lock.
 //
 // A leader of ours gives up a lock that it shares with Istio as soon as it hears that another
 // revision is preferred. What electors do to each other is not judged, except that we never free
@@ -149,7 +152,7 @@
 // # Growing
 //
 // Each part has its place. What a store or a stream does is in store.go, link.go and stream.go;
-// how a host takes things in is in burst.go. A new kind of fault is a constant in coverage.go, a
-// line of planned in faults.go, and a function there or in strangers.go. Another elector is
-// another kind of host beside host.go and elector.go.
+// how a host takes in input is in burst.go. A new kind of fault needs a constant in coverage.go, a
+// row of the table planned in faults.go, and a function there or in strangers.go. Another elector
+// needs a file like elector.go.
 package sim

@@ -16,17 +16,17 @@ type elector struct {
 	w        *world
 	name     string
 	election int
-	// istio: it has a key, goes by its own duration, and steals from a holder with a lesser key.
+	// istio: it has a key, waits its own duration, and steals from a holder with a lesser key.
 	istio bool
 	key   record.Key
 	clock clock
 	link  link
 
 	lease, renewDeadline, retryPeriod time.Duration
-	// releases: it releases the lock when it stops (ReleaseOnCancel). rereads: its release reads the
-	// object again, but decides whether it holds the lock by what it knew before (since 0.34).
+	// releases: it releases the lock when it stops (ReleaseOnCancel). rereads: before it releases, it reads the
+	// object again, but decides by what it knew before whether it holds the lock (since 0.34).
 	releases, rereads bool
-	// named: each of its processes has the same identity.
+	// named: all its processes have the same identity.
 	named bool
 
 	prefers record.Preferred
@@ -42,42 +42,42 @@ type run struct {
 	dead, paused bool
 	inbox        []func()
 
-	// object is what it read or wrote last; it writes that again with other fields.
+	// object is what the process read or wrote last; it writes that object again with other fields.
 	object lock.Entry
-	// observed is the record that it goes by since observedAt; raw is the last one that it read.
+	// observed is the record that the process decides by, since observedAt; raw is the last one that it read.
 	observed, raw spec
 	observedAt    record.Instant
 
-	// leading: it renews. until is when this round of tries ends. attempt numbers what it is doing:
-	// replies to an earlier attempt no longer count.
+	// leading: the process renews the lock. until is when this round of tries ends. attempt numbers the
+	// attempts: replies to an earlier attempt no longer count.
 	leading bool
 	until   record.Instant
 	attempt int
-	// overslept: it was stopped until after its renewDeadline. It would work on for another
-	// renewDeadline, which nobody else can know of; so such a process ends instead.
+	// overslept: the process was stopped until after its renewDeadline. A real one would work on for another
+	// renewDeadline, which nobody else can know of; so the model ends such a process instead.
 	overslept bool
 
-	// working: it is at work, on a lock taken at the store's revision began.
+	// working: the process is at work, on a lock that it took at the store's revision began.
 	working bool
 	began   uint64
-	// stole: it took the lock from a living holder. freed: it got in through a release of ours, or
-	// through a claim of ours that nobody renewed.
+	// stole: the process took the lock from a living holder. freed: it took the lock after a release of ours, or
+	// after a claim of ours that nobody renewed.
 	stole, freed bool
-	// over is our member that the lock is still marked for, although this elector took it from another
-	// elector. Our robbed member works on until it sees the theft. Empty if the lock was bound to ours,
-	// or released by ours.
+	// over is our member that the lock's mark still names, although this process took the lock from another
+	// elector. That elector had robbed our member, which works on until it sees the theft. over is empty if the
+	// lock was bound to our member, or released by it.
 	over string
-	// robbedAt is the revision at which another elector stole the lock from it.
+	// robbedAt is the revision at which another elector stole the lock from this process.
 	robbedAt uint64
-	// blanked: the release of another elector wrote over its record.
+	// blanked: another elector's release overwrote this process's record.
 	blanked bool
 	// released: its release was stored while it was at work. givingUp: its renewDeadline has passed, and
 	// it works on until its release has returned.
 	released, givingUp bool
-	renewedAt          int64 // when a write of its own was carried out last
+	renewedAt          int64 // when a write of this process was carried out last
 }
 
-// spec is what electors compare: times in whole seconds, and none of our fields.
+// spec holds the fields that electors compare: times in whole seconds, and none of our fields.
 type spec struct {
 	holder            string
 	key               record.Key
@@ -92,7 +92,7 @@ func specOf(r *record.Record) spec {
 
 func (r *run) now() record.Instant { return r.e.clock.local(r.e.w.now) }
 
-// leader says whether it believes that it leads: identity is ownership.
+// leader says whether the process believes that it leads: it owns a lock that bears its identity.
 func (r *run) leader() bool { return r.observed.holder == r.identity }
 
 func (r *run) valid(now record.Instant) bool {
@@ -118,7 +118,7 @@ func (e *elector) boot() {
 	r.after(e.w.upTo(e.retryPeriod), r.try)
 }
 
-// deliver has the process do f now, or after its pause.
+// deliver has the process do f now, or when its pause ends.
 func (r *run) deliver(f func()) {
 	switch {
 	case r.dead:
@@ -143,7 +143,7 @@ func (r *run) after(d time.Duration, f func()) {
 
 var errNoAnswer = errors.New("no answer")
 
-// call sends a request. It calls then once: with the answer, or with errNoAnswer.
+// call sends a request. It calls then exactly once: with the answer, or with errNoAnswer.
 func (r *run) call(f fate, act func() error, then func(error)) {
 	w := r.e.w
 	carriedOut, answered := r.e.link.course(f)
@@ -202,7 +202,7 @@ func (r *run) put(next record.Record, then func(error)) {
 	})
 }
 
-// held is the record that it writes as the holder.
+// held is the record that the process writes as the holder.
 func (r *run) held() record.Record {
 	var next record.Record
 	if r.object.Record != nil {
@@ -213,7 +213,7 @@ func (r *run) held() record.Record {
 	case r.e.istio:
 		next.HolderKey = r.e.key
 	case r.e.w.store.wholeSeconds[r.e.w.elections[r.e.election]]:
-		next.HolderKey = "" // it knows no such field of the annotation
+		next.HolderKey = "" // its elector knows no such field of the annotation
 	}
 	if r.leader() {
 		next.Acquired, next.Transitions = time.Unix(r.observed.acquired, 0).UTC(), r.observed.transitions
@@ -223,7 +223,7 @@ func (r *run) held() record.Record {
 	return next
 }
 
-// try tries once to take the lock, or to renew it.
+// try makes one attempt to take the lock, or to renew it.
 func (r *run) try() {
 	now := r.now()
 	if r.e.istio || !r.leader() || !r.valid(now) {
@@ -267,7 +267,7 @@ func (r *run) look(now record.Instant) {
 	})
 }
 
-// steals says whether it takes the lock from a living holder, as Istio's does.
+// steals says whether the process takes the lock from a living holder, as Istio's does.
 func (r *run) steals(held *record.Record) bool {
 	return r.e.istio && priority.RevisionLocation{}.Outranks(r.e.key, held.HolderKey, r.e.prefers)
 }
@@ -285,7 +285,7 @@ func (r *run) won() {
 	r.after(r.e.retryPeriod, r.renew)
 }
 
-// renew begins a round of tries, which ends at its renewDeadline.
+// renew begins a round of tries, which ends at renewDeadline.
 func (r *run) renew() {
 	r.until = r.now().Add(r.e.renewDeadline)
 	until, attempt := r.until, r.attempt

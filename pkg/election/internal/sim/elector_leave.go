@@ -7,7 +7,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// giveUp is called when it has not renewed for renewDeadline. Its work ends when its release has
+// giveUp is called when the process has not renewed for renewDeadline. Its work ends when its release has
 // returned.
 func (r *run) giveUp() {
 	r.e.w.logf(r.e.name, "gives up")
@@ -15,7 +15,7 @@ func (r *run) giveUp() {
 	r.leave()
 }
 
-// cancel stops it as a shutdown does: its work ends first.
+// cancel stops the process as a shutdown does: its work ends before the release.
 func (r *run) cancel() {
 	r.rest()
 	r.leave()
@@ -46,7 +46,7 @@ func (r *run) release() {
 	})
 }
 
-// blank writes that nobody holds the lock, if it believes that it is the holder.
+// blank writes that nobody holds the lock, if the process believes that it is the holder.
 func (r *run) blank() {
 	if !r.leader() {
 		r.exit()
@@ -66,7 +66,7 @@ func (r *run) blank() {
 	})
 }
 
-// exit ends the process; another one follows.
+// exit ends the process; its elector starts another one later.
 func (r *run) exit() {
 	r.kill("has left")
 	r.e.w.after(r.e.w.between(100*time.Millisecond, r.e.w.timing.LeaseDuration), r.e.boot)

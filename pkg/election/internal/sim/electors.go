@@ -9,11 +9,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// This file shares some elections of some seeds with foreign electors, and has things go wrong with those
-// electors.
+// This file decides which elections of some seeds are shared with foreign electors, and what goes wrong with
+// those electors.
 
-// share decides which elections are shared, and with whom. It draws from a source of its own, so other
-// seeds are unaffected.
+// share decides which elections are shared, and with whom. It has a random source of its own, so other seeds
+// are unaffected.
 func (w *world) share(rng *rand.Rand) {
 	w.foreign = make([]machine.Foreigners, len(w.elections))
 	w.foreignLease = make([]time.Duration, len(w.elections))
@@ -65,7 +65,7 @@ func (w *world) share(rng *rand.Rand) {
 
 func (w *world) shared(e int) bool { return w.foreign[e].Sharing != machine.NotShared }
 
-// someElector is one whose process runs, preferably one at work; nil if there is none.
+// someElector is a running process of an elector, preferably one at work; nil if there is none.
 func (w *world) someElector() *run {
 	if w.chance(0.6) {
 		for _, e := range w.electors {
@@ -115,8 +115,8 @@ func (w *world) cancelElector() bool {
 	return true
 }
 
-// claimed is called after every claim. An elector at work may be told to leave just then, and blanks what
-// it has not seen yet.
+// claimed is called after every claim. An elector at work may be told to leave just then; its release then
+// overwrites a claim that it has not seen.
 func (w *world) claimed(e int) {
 	for _, r := range w.workingElectors(e) {
 		if !w.calm && w.chance(0.1) {
@@ -143,7 +143,7 @@ func (w *world) cutOffElector() bool {
 	return true
 }
 
-// becalmElectors ends all faults of electors; some are gone for good.
+// becalmElectors ends all faults of electors. Some electors are gone for good.
 func (w *world) becalmElectors() {
 	for _, e := range w.electors {
 		e.link.writesUntil, e.link.readsUntil = 0, 0

@@ -7,11 +7,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// planned are the faults that a plan is made of; do says whether the fault took effect.
+// planned lists the faults that a plan may contain; do reports whether the fault took effect.
 var planned = []struct {
 	fault Fault
 	class Class // zero for every class
-	// foreign: it concerns foreign electors.
+	// foreign: the fault strikes foreign electors.
 	foreign bool
 	do      func(*world) bool
 }{
@@ -43,9 +43,9 @@ var planned = []struct {
 	{fault: Restored, class: Restore, do: (*world).restoreStore},
 }
 
-// notMixed are the faults that never happen while members have different timings: a member with shorter
-// timings that sees a record without a duration, and never saw it with one, cannot know how long to wait.
-// The guarantee then assumes one leaseDuration.
+// notMixed are the faults that never happen while members have different timings. A member with shorter
+// timings that sees a record without a duration, and never saw this record with one, cannot know how long to
+// wait; the guarantee then assumes one leaseDuration.
 var notMixed = []Fault{LockDeleted, LockEdited, Ambush, SessionDeleted, SessionEdited}
 
 // planFaults picks the kinds of fault of this run, how dense they are, and when each happens.
@@ -73,7 +73,7 @@ func (w *world) planFaults() {
 	w.await(plan[1:], kinds)
 }
 
-// await has misfortune strike at each of the times. Only the next one is in the queue, which keeps the
+// await schedules misfortune for each of the times. Only the next one is in the queue, which keeps the
 // queue short.
 func (w *world) await(plan []int64, kinds []int) {
 	if len(plan) > 0 {
@@ -173,7 +173,7 @@ func (w *world) leader(e int) *contest {
 	return nil
 }
 
-// spell is how long a fault lasts: some are short, some outlast a lease.
+// spell is a random length for a fault: some are short, some outlast a lease.
 func (w *world) spell() time.Duration {
 	if w.chance(0.4) {
 		return w.upTo(w.timing.RenewInterval)
@@ -317,7 +317,7 @@ func (w *world) flipPreference() bool {
 	return true
 }
 
-// reconfigure adds an election to a member, or removes one.
+// reconfigure adds an election to a member's configuration, or removes one.
 func (w *world) reconfigure() bool {
 	h, e := w.someone(), w.someElection()
 	if h == nil || h.proc.paused || h.proc.between || h.proc.inc.member.Leaving() != "" {

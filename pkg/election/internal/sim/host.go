@@ -22,20 +22,20 @@ type host struct {
 	location record.Location
 	// perSecond is the most requests that its member sends per second.
 	perSecond float64
-	// takesPart says of each election whether the configuration names it.
+	// takesPart says of each election whether the host's configuration names it.
 	takesPart []bool
 	// renewal says of each election what keeps this host's terms alive.
 	renewal []record.Renewal
 	ready   bool
-	// stages says which locks of each election it knows, ranges what this process knows of their ranges,
-	// and wallOffset how far its wall clock is off.
+	// stages says which locks of each election the host knows, ranges what its process knows of their ranges,
+	// and wallOffset how far the host's wall clock is off.
 	stages     []stage
 	ranges     []*member.Ranges
 	wallOffset time.Duration
 	// seen is what this host has seen of the preferences so far.
 	seen *preference
-	// ids is the last election number that was given out. terms counts the terms that each election has
-	// had in this process.
+	// ids is the last election number that was given out. terms counts the terms of each election in this
+	// process.
 	ids   member.ID
 	terms []int
 	// proc is the process that runs; nil while none does.
@@ -61,8 +61,8 @@ func newHost(w *world, n int) *host {
 	return h
 }
 
-// vary gives the host a configuration of its own, as during a change of configuration: another policy,
-// and other delays.
+// vary gives the host a configuration of its own, as while a new configuration is rolled out: another
+// policy, and other delays.
 func (h *host) vary(rng *rand.Rand) {
 	if rng.IntN(3) == 0 {
 		h.policy = priority.None{}
@@ -86,10 +86,10 @@ func (w *world) pickPace(rng *rand.Rand) {
 	}
 }
 
-// key is what the policy ranks its member by.
+// key is what the policy ranks the host's member by.
 func (h *host) key() record.Key { return record.NewKey(h.revision, h.location) }
 
-// preference is what each election prefers, by its name.
+// preference says what each election prefers, by the election's name.
 type preference struct {
 	digest string
 	of     map[string]record.Preferred
@@ -98,7 +98,7 @@ type preference struct {
 func (p *preference) Digest() string                       { return p.digest }
 func (p *preference) For(election string) record.Preferred { return p.of[election] }
 
-// see has the host take in the preferences.
+// see replaces what the host has seen of the preferences.
 func (h *host) see(preferred []record.Preferred) {
 	p := &preference{of: map[string]record.Preferred{}}
 	for e, of := range preferred {
@@ -148,7 +148,7 @@ type proc struct {
 	pausedAt, resumedAt int64
 	inbox               [origins][]func()
 	inc                 *incarnation
-	// left is what the last incarnation left. between: the next incarnation has not begun.
+	// left is what the last incarnation left to the next. between: the next incarnation has not begun.
 	left    member.Heritage
 	between bool
 	// bursts is nil if the member is told one thing at a time.
@@ -157,7 +157,8 @@ type proc struct {
 	leaving bool
 }
 
-// origin is the way by which something reaches a process. Each origin keeps its order.
+// origin is the way by which input reaches a process, such as a stream or a timer. Input of one origin keeps
+// its order.
 type origin int
 
 const (
@@ -169,7 +170,7 @@ const (
 	origins
 )
 
-// deliver has the process do f now, after its pause, or never.
+// deliver has the process do f now, or when its pause ends; never if it dies before.
 func (p *proc) deliver(o origin, f func()) {
 	switch {
 	case p.dead:
@@ -180,14 +181,14 @@ func (p *proc) deliver(o origin, f func()) {
 	}
 }
 
-// tell tells an incarnation something now, in a burst, after a pause, or never.
+// tell tells an incarnation something now, in a burst or after a pause; never if the incarnation has ended.
 func (p *proc) tell(o origin, i *incarnation, in ...member.Input) {
 	p.deliver(o, func() {
 		switch {
 		case p.inc != i:
 		case p.bursts != nil:
 			p.bursts.take(o, told{i, in})
-		case i.stepping: // it hears of this when the step is done
+		case i.stepping: // told when the step is done
 			p.h.w.after(0, func() { p.tell(o, i, in...) })
 		default:
 			i.step(in...)

@@ -15,9 +15,9 @@ import (
 // not judge those.
 type judge struct {
 	w *world
-	// working is the work that is on, by election.
+	// working is the work that has begun and not ended, by election.
 	working [][]*work
-	// startedToken is the highest token of a started term, storedToken that of a stored take.
+	// startedToken is the highest token of a started term, storedToken the highest of a stored take or claim.
 	startedToken []record.Token
 	storedToken  map[string]record.Token // by lock
 	// spans are the ranges of each election's terms.
@@ -28,22 +28,22 @@ type judge struct {
 	identities []string
 	members    map[string]*memberFile
 	liveness   liveness
-	// sees says whether the judge objects to overlaps at all.
+	// sees says whether the judge objects to overlaps in this run; a test replaces it.
 	sees func(*judge) bool
 }
 
 // memberFile is what the judge knows of an incarnation.
 type memberFile struct {
 	i *incarnation
-	// sessionSent is when the newest committed beat of its session was sent.
+	// sessionSent is when the newest committed beat of the member's session was sent.
 	sessionSent  record.Instant
 	sessionUID   string // a late create may make another object of it
 	sessionBeat  uint64
 	sessionEnded bool
-	// putBack: a stranger put its session back after its end. A member that did not see the end cannot
-	// know.
+	// putBack: a stranger put the session back after its end. A member that did not see the end cannot know
+	// that its session has ended.
 	putBack bool
-	// sent says when each beat was sent. shownSent is when the newest beat was sent that the stream has
+	// sent says when each beat was sent. shownSent is the sending time of the newest beat that the stream has
 	// shown to the member itself.
 	sent      map[uint64]record.Instant
 	shownSent record.Instant
@@ -61,7 +61,7 @@ func newJudge(w *world) *judge {
 
 func (j *judge) restored() bool { return j.w.options.Class == Restore }
 
-// plant shows the judge two members at work at once. A judge that does not object is useless.
+// plant shows the judge two members at work at once. A judge that does not object to them is useless.
 func (j *judge) plant() {
 	w := j.w
 	blind := &world{options: w.options, elections: []string{"planted"}}
@@ -162,14 +162,14 @@ func (j *judge) stopped(m *contest, a member.Stop) {
 	case a.Reason == machine.ReasonPreempted && m.outer == nil && now < began.Add(m.timing().MinHold):
 		w.violate("rule no-flapping", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(began))
 	case a.Reason == machine.ReasonPreempted && (m.i.several || m.outer != nil):
-		// With several inputs at once nobody can say whom it knew of between them. And it may have held
-		// the lock that it moves from for longer.
+		// With several inputs at once, nobody can say whom the member knew of between them. And a member that
+		// moves may have held the old lock for longer.
 	case a.Reason == machine.ReasonPreempted && (better == 0 || now < better.Add(m.timing().PreemptDelay)):
 		w.violate("rule no-flapping", "%s: %s drains for a better member that it has not seen for long enough", m.name, m.i.identity)
 	}
 }
 
-// takenBack says whether the preference names the contest's own revision as one that was taken back.
+// takenBack says whether the preference names the contest's own revision as taken back.
 func takenBack(m *contest) bool {
 	h := m.i.p.h
 	blocked := h.seen.For(m.of()).Blocked
@@ -179,8 +179,8 @@ func takenBack(m *contest) bool {
 // losses are the reasons of a term that ends because its holder lost the lock.
 var losses = []machine.Reason{machine.ReasonLost, machine.ReasonCorrupt, machine.ReasonDeleted}
 
-// changed is called when anybody just wrote an object. A term that the lock no longer records is
-// disturbed.
+// changed is called when anybody has just written an object. A term that the lock no longer records counts
+// as disturbed.
 func (j *judge) changed(e lock.Entry) {
 	if m, r := j.taker[e.Name], e.Record; m != nil && (r == nil || !r.Bound() || r.Holder != m.i.identity || r.Token != m.takenToken) {
 		m.undisturbed = false
@@ -194,8 +194,8 @@ func (j *judge) doubted(i *incarnation) {
 	}
 }
 
-// better says whether the leader knows a member worth a move: one that outranks it, is ready, proven and
-// in good standing, and sees the same preference.
+// better says whether the leader knows a member worth handing the lock to: one that outranks it, is ready,
+// proven and in good standing, and sees the same preference.
 func (m *contest) better() bool {
 	h, view, seen := m.i.p.h, m.i.member.View(), m.i.seen
 	if m.judgedBy.view != view || m.judgedBy.seen != seen {
@@ -222,8 +222,8 @@ func (j *judge) knows(m *contest) {
 	}
 }
 
-// stepped is called once the effects of a step were performed. While the member leads, what it knows of
-// the lock must be its term.
+// stepped is called once the effects of a step were performed. The lock as a leading member knows it must
+// record that member's term.
 func (j *judge) stepped(m *contest) {
 	s := m.state()
 	if s == nil || s.Role != machine.Leading {
@@ -296,7 +296,7 @@ func (j *judge) stored(m *contest, q *request) {
 		}
 	case machine.Release:
 		for _, k := range j.working[m.election] {
-			// A request sent before a restore of the store may happen to fit the restored store.
+			// A request sent before the store was restored may by chance fit the restored store.
 			if k.m.i == m.i && k.m.needs(m.name) && q.restores == w.store.restores {
 				w.violate("rule stop-before-release", "%s: %s releases before its work has stopped", m.name, m.i.identity)
 			}
@@ -401,7 +401,7 @@ func (p *pace) roll(w *world, t record.Timing) {
 	}
 }
 
-// wrote is called when a machine, or with nil the session, asks for a write or a read.
+// wrote is called when a machine requests a write or a read, or with m nil when the session does.
 func (j *judge) wrote(i *incarnation, m *contest) {
 	p, what := &j.members[i.identity].pace, "session"
 	if m != nil {
@@ -414,7 +414,7 @@ func (j *judge) wrote(i *incarnation, m *contest) {
 	}
 }
 
-// ticked is called when a member wakes up as it asked for.
+// ticked is called when a member's alarm wakes it.
 func (j *judge) ticked(i *incarnation) {
 	t := i.p.h.timing
 	i.pace.roll(j.w, t)

@@ -7,10 +7,10 @@ import (
 )
 
 // This file judges work beside foreign electors. Ours never overlaps with theirs, with two exceptions in
-// the guarantee: an elector of Istio's steals, and works before anybody can see it; one of client-go's
-// whose renewals failed releases before its work has stopped.
+// the guarantee: an elector of Istio's steals, and works before anybody can see the theft; an elector of
+// client-go's whose renewals failed releases before its work has stopped.
 
-// stored is called when a write of the elector, onto the record before, was just committed.
+// stored is called when the elector's write, which replaced the record before, was just committed.
 func (r *run) stored(before *record.Record, e lock.Entry) {
 	w := r.e.w
 	r.renewedAt = w.now
@@ -83,8 +83,8 @@ func (j *judge) preferenceChanged(m *contest) {
 	}
 }
 
-// late says whether its work goes on for longer than twice its duration, which only a hanging release can
-// cause.
+// late says whether the elector works on for longer than twice its duration, which only a hanging release
+// can cause.
 func (r *run) late() bool { return r.givingUp && r.e.w.now > r.renewedAt+2*int64(r.e.lease) }
 
 func (w *world) workingElectors(e int) []*run {
@@ -97,11 +97,13 @@ func (w *world) workingElectors(e int) []*run {
 	return all
 }
 
-// besideElectors judges work of ours that begins beside foreign work. It excuses electors that we cannot
-// know of (docs/interop.md, limits): one that released counts as stopped; one that took the lock later
-// stole it; one that another elector had robbed before we first saw the lock cannot be suspected when the
-// robber leaves; one that another elector blanked seems to have released, if that other one had lost the
-// lock before we first saw it.
+// besideElectors judges work of ours that begins beside foreign work. It excuses an elector at work that we
+// cannot know of (docs/interop.md, limits):
+//
+//   - it has released, and so counts as stopped;
+//   - it took the lock before we first saw it, and another elector's release then overwrote its record;
+//   - it stole the lock after our take;
+//   - another elector robbed it before we first saw the lock: nobody suspects it when the robber leaves.
 func (j *judge) besideElectors(k *work) {
 	for _, r := range j.w.workingElectors(k.m.election) {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// fate is what becomes of one request.
+// fate is what becomes of one request: for example, it is lost, slow or refused.
 type fate int
 
 const (
@@ -44,7 +44,7 @@ type link struct {
 	w                       *world
 	writes, reads           fate
 	writesUntil, readsUntil int64
-	// deafUntil: until then no reply comes in, whatever became of its request.
+	// deafUntil: until then no reply comes in, even if its request was carried out.
 	deafUntil int64
 	// least and most bound the latency of a request, and of its reply.
 	least, most time.Duration
@@ -83,7 +83,7 @@ func (l *link) readFate() fate {
 	return requestLost + fate(l.w.rng.IntN(int(refused-requestLost)))
 }
 
-// course is when a request is carried out and when its reply comes in; zero for never.
+// course decides when a request is carried out and when its reply comes in; zero for never.
 func (l *link) course(f fate) (carriedOut, answered int64) {
 	w := l.w
 	soon := w.now + int64(l.latency())
@@ -108,7 +108,7 @@ func (l *link) course(f fate) (carriedOut, answered int64) {
 	return soon, soon + back
 }
 
-// request is one under way: a write, or with a nil record a read.
+// request is a write under way, or with a nil record a read.
 type request struct {
 	i        *incarnation
 	id       uint64
@@ -138,7 +138,7 @@ func (i *incarnation) send(do member.Send) {
 	}
 	if !w.isSession(lock.Entry{Name: do.Name}) {
 		if q.m = i.lockOf(do.Name); q.m == nil {
-			q.m = &contest{i: i, election: w.electionOf(do.Name), name: do.Name} // a lock that strayed
+			q.m = &contest{i: i, election: w.electionOf(do.Name), name: do.Name} // a stray lock, which the member no longer uses
 		}
 	}
 	if q.m != nil && q.m.askedAt == 0 {
@@ -154,7 +154,7 @@ func (i *incarnation) send(do member.Send) {
 	w.after(delay, func() { i.p.deliver(fromQueue, q.goOut) })
 }
 
-// goOut sends the request out of the process.
+// goOut has the request leave the process.
 func (q *request) goOut() {
 	h := q.i.p.h
 	w := h.w
@@ -177,7 +177,7 @@ func (q *request) goOut() {
 	}
 }
 
-// carryOut has the store act.
+// carryOut has the store carry out the request.
 func (q *request) carryOut() {
 	h := q.i.p.h
 	w := h.w

@@ -8,11 +8,11 @@ import (
 )
 
 // livenessBound is how long an election may be without a leader in calm. The longest way: a member
-// settles with its former incarnation and rejoins (two leases, and a pause of at most one), waits out a
-// stranger's foreign holder (two leases and drift) and the turn of a nominee that never comes, and its
-// requests take their time. Beside foreign electors it waits out a dead one and then claims the lock,
-// which takes twice the elector's duration after its last renewal. Istio's get the lock for one poll, and
-// one may take it just then and die.
+// settles with its former incarnation and rejoins (two leases, and a pause of at most one). It waits out a
+// foreign holder that a stranger wrote (two leases and drift), and the turn of a nominee that never comes.
+// Its requests take their time. Beside foreign electors it waits out a dead one and then claims the lock,
+// which takes twice the elector's duration after the elector's last renewal. Istio's electors get the lock
+// for one poll, and one may take it just then and die.
 func (w *world) livenessBound() time.Duration {
 	t, lease := w.timing, 5*w.timing.LeaseDuration
 	for e, theirs := range w.foreignLease {
@@ -24,7 +24,7 @@ func (w *world) livenessBound() time.Duration {
 		}
 	}
 	if w.options.Class == Moves {
-		lease *= 2 // the holder of one of two locks may have to be waited out for each
+		lease *= 2 // a member may have to wait for the holder of each of two locks
 	}
 	if w.meddler != nil && w.meddler.longest {
 		lease *= 3 // members wait twice for what they believe to last two leases
@@ -32,9 +32,9 @@ func (w *world) livenessBound() time.Duration {
 	return t.ObserverWait(t.ObserverWait(max(lease, w.strangersWait()))) + 3*t.NominateDelay + 4*w.timeout + 2*time.Second
 }
 
-// strangersWait is how long foreign names written by strangers keep a lock, now or earlier in calm: the
-// duration, and then the claim, which is twice as long. The duration may be that of a claim of ours over
-// which a stranger wrote a foreign name.
+// strangersWait is how long foreign names written by strangers keep a lock, now or earlier in calm: for the
+// duration, and then for the claim, which lasts twice as long. The duration may be that of a claim of ours
+// over which a stranger wrote a foreign name.
 func (w *world) strangersWait() time.Duration {
 	l := &w.judge.liveness
 	for _, o := range w.store.objects {
@@ -59,12 +59,12 @@ func (w *world) preferenceBound() time.Duration {
 	return t.ObserverWait(max(t.PreemptDelay, t.MinHold)+t.PreemptDelay) + 2*w.timeout
 }
 
-// calmTerms is how many terms an election may see in calm: the first, and moves to members that return
-// from a fall or were unready.
+// calmTerms is how many terms an election may see in calm: the first one, and moves to members that came
+// back after they had failed or had not been ready.
 const calmTerms = 6
 
 // termsInCalm is calmTerms, or more if a nominee may need longer to answer than the others wait for it:
-// each such nominee is tried again, at doubling intervals.
+// such a nominee is tried again, at doubling intervals.
 func (w *world) termsInCalm() int {
 	patience, slow := w.timing.NominateDelay, time.Duration(0)
 	for _, h := range w.hosts {
@@ -76,9 +76,9 @@ func (w *world) termsInCalm() int {
 	return calmTerms * len(w.hosts)
 }
 
-// alike says whether every living member takes part in the election. If one does not and outranks those
-// that do, each leader drains for it in vain, at doubling intervals: no member knows in which elections
-// another takes part.
+// alike says whether every living member takes part in the election. If one that takes no part outranks
+// those that do, each leader drains for it in vain, at doubling intervals: no member knows in which
+// elections another takes part.
 func (w *world) alike(e int) bool {
 	for _, h := range w.hosts {
 		if h.proc != nil && !h.takesPart[e] {
@@ -88,12 +88,12 @@ func (w *world) alike(e int) bool {
 	return !w.locks[e].moves()
 }
 
-// liveness tracks what must happen in the end.
+// liveness is what the judge of liveness keeps.
 type liveness struct {
 	calmAt int64
 	// strangers is the highest strangersWait so far.
 	strangers time.Duration
-	// ledAt is when each election last had a leader, or else when faults ended.
+	// ledAt is when each election last had a leader; at first, when faults ended.
 	ledAt []int64
 	// better says since when each election's leader has seen a member to drain for.
 	better []betterSince
@@ -202,8 +202,8 @@ func (j *judge) lookForBetter(e int) {
 	}
 }
 
-// lookAtDirectories objects to a member that does not know another, or knows one that is gone, once calm
-// has lasted for the bound.
+// lookAtDirectories objects, once calm has lasted for the bound, to a member that does not know a living
+// one, or still knows one that is gone.
 func (j *judge) lookAtDirectories(bound time.Duration) {
 	w := j.w
 	if time.Duration(w.now-j.liveness.calmAt) < bound {
@@ -231,5 +231,5 @@ func (j *judge) lookAtDirectories(bound time.Duration) {
 	}
 }
 
-// within is part as a fraction of whole.
+// within returns part as a fraction of whole.
 func within(part, whole time.Duration) float64 { return float64(part) / float64(whole) }

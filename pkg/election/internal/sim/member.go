@@ -19,18 +19,18 @@ type incarnation struct {
 	p        *proc
 	identity string
 	member   *member.Member
-	// stream is the realm's own watch, and streams are all watches, by the IDs of their stores.
+	// stream is the watch of the sessions' store; streams are all watches, by the IDs of their stores.
 	stream   *stream
 	streams  [2]*stream
 	contests []*contest // by election; nil if it takes no part
 	// alarm is when the member wants to be stepped; zero for never.
 	alarm record.Instant
-	// requests are those under way.
+	// requests are the requests under way.
 	requests map[uint64]*request
 	pace     pace // of its steps
-	// stepping: its effects are being performed. several: it was told more than one thing at once.
+	// stepping: the effects of a step are being performed. several: that step told it more than one thing.
 	stepping, several bool
-	// seen is the preference that it was last told.
+	// seen is the preference that the member was last told.
 	seen *preference
 }
 
@@ -96,7 +96,7 @@ func (i *incarnation) step(in ...member.Input) {
 	i.setAlarm()
 }
 
-// taken is called for each input just before the member is told.
+// taken is called for each input just before the member takes it in.
 func (i *incarnation) taken(in member.Input) {
 	w := i.p.h.w
 	if w.tracing() {
@@ -128,7 +128,7 @@ func (i *incarnation) taken(in member.Input) {
 	}
 }
 
-// setAlarm has the member stepped at the instant that it wants, which replaces any former one.
+// setAlarm schedules the step that the member wants next; it replaces the former alarm.
 func (i *incarnation) setAlarm() {
 	when := i.member.Wake()
 	if when == i.alarm {
@@ -213,7 +213,7 @@ func (i *incarnation) perform(effect member.Effect) {
 	}
 }
 
-// note takes in a line of the member's log.
+// note records a line of the member's log in the transcript and the coverage.
 func (i *incarnation) note(line member.Log) {
 	w := i.p.h.w
 	switch line.Message {
@@ -250,7 +250,7 @@ func fieldsOf(line member.Log) map[string]any {
 	return fields.Fields
 }
 
-// over is called when the member owes nothing any more.
+// over is called when the member has ended: it owes the store nothing any more.
 func (i *incarnation) over() {
 	p, w := i.p, i.p.h.w
 	again, err := i.member.Again()
@@ -278,7 +278,7 @@ func (i *incarnation) over() {
 	})
 }
 
-// forgotten is called when the member owes nothing for an election any more.
+// forgotten is called when the member has ended its part in an election.
 func (i *incarnation) forgotten(id member.ID) {
 	h := i.p.h
 	for e, m := range i.contests {
@@ -292,12 +292,12 @@ func (i *incarnation) forgotten(id member.ID) {
 	}
 }
 
-// reconfigured takes in that an election was added or removed.
+// reconfigured tells the member that an election was added or removed.
 func (i *incarnation) reconfigured(e int) {
 	h, m := i.p.h, i.contests[e]
 	switch {
 	case i.p.inc != i || i.member.Leaving() != "":
-		return // the next incarnation begins with it
+		return // the next incarnation begins with the new configuration
 	case h.takesPart[e] && m == nil:
 		i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newContest(e).spec()}})
 	case !h.takesPart[e] && m != nil && !m.removed:
@@ -306,7 +306,7 @@ func (i *incarnation) reconfigured(e int) {
 	}
 }
 
-// prefers tells the member what its host has seen.
+// prefers tells the member which preferences its host has seen.
 func (i *incarnation) prefers() {
 	i.p.tell(fromTimer, i, member.Prefer{Preference: i.p.h.seen})
 }
@@ -338,7 +338,7 @@ func (i *incarnation) named(name string) *contest {
 	return i.contests[at]
 }
 
-// lockOf is the contest whose lock has that name; nil if there is none.
+// lockOf is the contest whose lock has the given name; nil if there is none.
 func (i *incarnation) lockOf(name string) *contest {
 	for _, m := range i.contests {
 		switch {

@@ -13,18 +13,18 @@ import (
 
 // The class Moves: elections with locks that are stored apart from the sessions and watched by name,
 // elections with ranges, and elections that move from one lock to another while members live, as
-// docs/moving.md describes. All members are given both locks, one after the other, before the first is
-// given the new one alone. Some moves turn back half-way, and some go all the way back. Configurations
+// docs/moving.md describes. One after the other, all members are given both locks; only then is the first
+// given the new lock alone. Some moves turn back half-way, and some go all the way back. Configurations
 // change while members run.
 
-// locks are those of one election.
+// locks are the locks of one election.
 type locks struct {
-	// old is the lock that it moves from; empty if it does not move.
+	// old is the lock that the election moves from; empty if it does not move. own is its lock, after the move.
 	old, own lock.Entry // of these only the Name counts
 	// oldApart and ownApart: the lock is stored apart from the sessions.
 	oldApart, ownApart bool
 	ranged             bool
-	// stage says what the hosts are being given: the old lock, both, or the new one.
+	// stage says which locks the hosts are being given: the old one, both, or the new one.
 	stage stage
 }
 
@@ -82,13 +82,13 @@ func (w *world) pickLocks(rng *rand.Rand) {
 
 func (l *locks) moves() bool { return l.old.Name != "" }
 
-// electionOf is the election that has a lock of that name; negative if none has.
+// electionOf is the election that has a lock of the given name; negative if none has.
 func (w *world) electionOf(name string) int {
 	return slices.IndexFunc(w.locks, func(l locks) bool { return name != "" && (l.own.Name == name || l.old.Name == name) })
 }
 
-// advanceMoves gives a host the locks of the present stage, or begins the next stage once all hosts have
-// those.
+// advanceMoves gives one host the locks of the present stage, or begins the next stage once all hosts have
+// the locks of the present one.
 func (w *world) advanceMoves() {
 	if w.calm {
 		return
@@ -120,7 +120,7 @@ func (w *world) advanceMoves() {
 	}
 }
 
-// moveBack begins the way back: the same move with the locks exchanged.
+// moveBack begins to move the election back: the same move with the locks exchanged.
 func (w *world) moveBack(e int) {
 	l := &w.locks[e]
 	l.old, l.own, l.oldApart, l.ownApart = l.own, l.old, l.ownApart, l.oldApart
@@ -148,7 +148,7 @@ func (w *world) settledIn(e int) bool {
 	return true
 }
 
-// exchanged takes in that an election gets other locks.
+// exchanged tells the member, if it runs, that its election gets other locks.
 func (i *incarnation) exchanged(e int) {
 	m := i.contests[e]
 	if m == nil || m.removed || i.p.between || i.member.Leaving() != "" {
@@ -158,7 +158,7 @@ func (i *incarnation) exchanged(e int) {
 	i.p.tell(fromTimer, i, member.Removed{ID: m.id, Why: machine.ReasonExchanged})
 }
 
-// give fills in which locks the member is to use.
+// give fills in which locks the member is to use for the election.
 func (m *contest) give(s *member.Election) {
 	h, e := m.i.p.h, m.election
 	l := &h.w.locks[e]
@@ -180,20 +180,20 @@ func (m *contest) give(s *member.Election) {
 	}
 }
 
-// besideTheMove says whether it knows only the old lock, and that lock is stored apart. Then its token
-// may be below that of a member that held both locks and could not renew the old one (decision 24).
+// besideTheMove says whether the member knows only the old lock, and that lock is stored apart. Then its
+// token may be lower than that of a member that held both locks and could not renew the old one
+// (decision 24).
 func (m *contest) besideTheMove() bool {
 	return m.stage == oldOnly && m.i.p.h.w.locks[m.election].oldApart
 }
 
-// span is the range of a term, as its member reports it.
+// span is the range of a term, as the term's member reports it.
 type span struct {
 	identity string
 	member.Range
 }
 
-// within judges the range that a member reports for its term: it shares no moment with another term's
-// range.
+// within judges the range that a member reports for its term: it must not overlap another term's range.
 func (j *judge) within(m *contest, r *member.Range) {
 	if r == nil {
 		return

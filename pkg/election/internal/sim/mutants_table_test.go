@@ -195,7 +195,7 @@ var rows = []mutant{
 	},
 	{
 		name: "session-record-expires-by-itself", rule: "owned-through-its-session", file: "internal/machine/lock.go",
-		old: "			return 0, false // it lasts for as long as its session does\n",
+		old: "			return 0, false // it lasts for as long as its holder's session does\n",
 		new: "			return l.changedAt.Add(t.ObserverWait(l.duration)), true\n",
 	},
 	{
@@ -351,7 +351,7 @@ var rows = []mutant{
 	},
 	{
 		name: "holder-is-not-first", rule: "open-until-a-no", file: "internal/member/outage.go", class: Outages,
-		old: "		return m.now.Add(machine.OutageUnbounded) // the next beat brings us back",
+		old: "		return m.now.Add(machine.OutageUnbounded) // we look again at the next beat",
 		new: "		return 0",
 	},
 	{

@@ -19,12 +19,12 @@ import (
 type mutant struct {
 	name string
 	rule string
-	// file is below pkg/election. It contains old exactly once.
+	// file is a path below pkg/election. The file contains old exactly once.
 	file     string
 	old, new string
-	// class is that of the seeds that kill it; Judged when zero.
+	// class is the class of the seeds that kill the mutant; Judged when zero.
 	class Class
-	// from is the first seed to try, for mutants that take long to find.
+	// from is the first seed to try; it saves time for mutants that take long to find.
 	from uint64
 }
 
@@ -150,7 +150,7 @@ func TestRowsFit(t *testing.T) {
 	}
 }
 
-// TestHunt runs in a mutant's binary: PRIMACY_SIM_HUNT=class:first:last looks through the seeds for a
+// TestHunt runs in a mutant's binary: it searches the seeds of PRIMACY_SIM_HUNT=class:first:last for a
 // violation.
 func TestHunt(t *testing.T) {
 	hunt := os.Getenv("PRIMACY_SIM_HUNT")

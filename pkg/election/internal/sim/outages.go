@@ -10,13 +10,13 @@ import (
 )
 
 // The class Outages: the store falls silent for all members alike, again and again, and some elections
-// fail open. No member is cut off alone, since that gives the guarantee away. When all are cut off,
-// nobody may work beside a term that fails open: after an outage its holder is the first to write.
+// fail open. No member is cut off alone, since that breaks the guarantee. When all are cut off, nobody else
+// may work during a term that fails open: after an outage its holder is the first to write.
 
-// notOfAll are the faults that hit one member alone, or edit a lock: each gives the guarantee away.
+// notOfAll are the faults that hit one member alone, or edit a lock: each of them breaks the guarantee.
 var notOfAll = []Fault{WritesOut, ReadsOut, Partition, Outage, CutResumed, LockDeleted, LockEdited, Ambush, SessionDeleted, SessionEdited, LabelStorm}
 
-// pickOutages decides which elections fail open. Their records renew them.
+// pickOutages decides which elections fail open. Terms of these elections are renewed by their records.
 func (w *world) pickOutages(rng *rand.Rand) {
 	w.outages = make([]machine.Outage, len(w.elections))
 	if w.options.Class != Outages {
@@ -38,7 +38,7 @@ func (w *world) pickOutages(rng *rand.Rand) {
 	}
 }
 
-// outlasts is for how long the contest's terms may outlast an outage.
+// outlasts is for how long the contest's terms go on in an outage.
 func (m *contest) outlasts() time.Duration { return m.i.p.h.w.outages[m.election].For }
 
 // silence is a time in which the store answered nobody.
@@ -53,7 +53,7 @@ func (w *world) silence() bool {
 	d = min(d, time.Duration(w.calmAt-w.now))
 	w.logf("world", "silence for %v", d)
 	if n := len(w.silences); n > 0 && w.silences[n-1].to > w.now {
-		w.silences[n-1].to = w.now + int64(d) // links obey the newest silence
+		w.silences[n-1].to = w.now + int64(d) // for links the newest silence counts
 	} else {
 		w.silences = append(w.silences, silence{from: w.now, to: w.now + int64(d)})
 	}
@@ -67,13 +67,13 @@ func (w *world) silence() bool {
 	return true
 }
 
-// surelyNoticed is the length of a silence that each running member surely notices: more than two
-// renewIntervals pass between the beats of its session that come through.
+// surelyNoticed bounds the silences that a running member may overlook. In a longer one more than two
+// renewIntervals pass between the beats of its session that get through.
 func (w *world) surelyNoticed() time.Duration {
 	return time.Duration(float64(2*w.timing.RenewInterval) * (1 + 2*drift))
 }
 
-// excused says whether docs/ranges.md allows the work to go on beside the next leader: its term failed
+// excused says whether docs/ranges.md allows the work to go on while the next leader works: its term failed
 // open past its validity in silences too short to be noticed, and its process died or was frozen, so that
 // nobody could stop the work.
 func (w *world) excused(k *work) bool {

@@ -1,11 +1,11 @@
 package sim
 
-// queue holds what will happen, ordered by time and then by when it was planned. The sorted events hold
+// queue holds future events, ordered by time and then by when they were planned. The sorted events hold
 // no pointers, so moving them costs the garbage collector nothing.
 type queue struct {
 	heap []event
 	seq  uint64
-	// todo holds the events' functions, at their places; free are the unused places.
+	// todo holds the events' functions, at the places that the events name; free lists the unused places.
 	todo []func()
 	free []int32
 }

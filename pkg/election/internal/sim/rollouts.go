@@ -25,7 +25,7 @@ type steering struct {
 	// byDefault is what the default source says.
 	byDefault record.Preferred
 	plan      rollout.Plan
-	// writes counts stored writes. A write replaces exactly what it was made from, or fails.
+	// writes counts stored writes. A write is stored only if no other was stored since its author looked.
 	writes int
 	shown  map[*host]shownPlan
 	checks *check.Registry
@@ -69,10 +69,10 @@ func (s *steering) prefer() {
 	}
 }
 
-// show has a host see what is stored.
+// show lets a host see what is stored.
 func (s *steering) show(h *host) { s.shown[h] = shownPlan{s.plan, s.byDefault, s.writes} }
 
-// store is a compare-and-swap.
+// store stores the next plan, unless something was stored since the write numbered onto.
 func (s *steering) store(next rollout.Plan, onto int) bool {
 	if onto != s.writes {
 		return false
@@ -84,7 +84,7 @@ func (s *steering) store(next rollout.Plan, onto int) bool {
 	return true
 }
 
-// tell shows everybody the plan, to some of them late.
+// tell shows everybody the stored plan, to some hosts late.
 func (s *steering) tell() {
 	w := s.w
 	s.prefer()
@@ -98,8 +98,8 @@ func (s *steering) tell() {
 	}
 }
 
-// judge objects to a rollout that goes back, or that goes on although it was taken back. Late writes of a
-// deposed controller would look like that.
+// judge objects to a rollout that goes back, or that goes on although it was taken back: a deposed
+// controller's late write would cause either.
 func (s *steering) judge(next rollout.Plan) {
 	was, is := s.plan.Status, next.Status
 	if next.Rollout == nil || is == nil || !was.Of(next.Rollout) || !is.Of(next.Rollout) {
@@ -138,13 +138,13 @@ func (s *steering) start() bool {
 	return s.say(func(p rollout.Plan) (rollout.Plan, error) { return p.Start(spec, s.w.wall()) })
 }
 
-// say is an operator's request; a refused one has no effect.
+// say carries out an operator's request; a refused request has no effect.
 func (s *steering) say(word func(rollout.Plan) (rollout.Plan, error)) bool {
 	next, err := word(s.plan)
 	return err == nil && s.store(next, s.writes)
 }
 
-// word is one of the requests that an operator makes.
+// word makes one random request of an operator.
 func (s *steering) word() bool {
 	switch s.rng.IntN(10) {
 	case 0, 1:
@@ -168,7 +168,7 @@ func (s *steering) word() bool {
 	return true
 }
 
-// control has the leader of the controller's election look, and perhaps write.
+// control lets the leader of the controller's election look, and perhaps write.
 func (s *steering) control() {
 	own := slices.Index(s.w.elections, s.own)
 	for _, k := range s.w.judge.working[own] {
@@ -179,7 +179,7 @@ func (s *steering) control() {
 	}
 }
 
-// look is one look of a controller at what its member knows.
+// look has a controller look once at what its member knows, and do the next step.
 func (s *steering) look(h *host, i *incarnation, sight shownPlan) {
 	plan := sight.plan
 	if plan.Rollout == nil || plan.Blind() {
@@ -257,7 +257,7 @@ func (s *steering) seen(i *incarnation, sight shownPlan) rollout.Seen {
 // becalm has the operator resume the rollout and then leave it alone.
 func (s *steering) becalm() { s.say(rollout.Plan.Resume) }
 
-// canaryLives says whether a member of the canary lives; without one nothing is promoted.
+// canaryLives says whether a member of the canary revision lives; without one nothing is promoted.
 func (s *steering) canaryLives() bool {
 	return slices.ContainsFunc(s.w.hosts, func(h *host) bool { return h.revision == canary && h.proc != nil })
 }

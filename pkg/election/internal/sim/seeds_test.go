@@ -29,8 +29,8 @@ func seedsToRun(t *testing.T) uint64 {
 	return 2000
 }
 
-// sweep runs the seeds first..first+n-1 on all cores. It returns the sum of the coverage, and the
-// violation of the lowest failing seed if any; it stops once that seed is certain.
+// sweep runs the seeds first to first+n-1 on all cores. It returns the sum of the coverage, and the
+// violation of the lowest failing seed if any. It stops once no lower seed can fail.
 func sweep(first, n uint64, o Options) (total Coverage, simulated float64, failed *Result) {
 	var (
 		next    atomic.Uint64
@@ -117,7 +117,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestReplay prints the transcript of PRIMACY_SIM_REPLAY=class:seed.
+// TestReplay prints the transcript of the seed that PRIMACY_SIM_REPLAY=class:seed names.
 func TestReplay(t *testing.T) {
 	class, seed, ok := strings.Cut(os.Getenv("PRIMACY_SIM_REPLAY"), ":")
 	if !ok {

@@ -8,10 +8,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// This file decides what renews terms (rule seen-not-assumed), and tells the judge.
+// This file decides what renews terms (rule seen-not-assumed), and tells the judge which beats members saw.
 
-// pickRenewals decides for each host and election what renews terms: the same for all, or a mix of both
-// settings. The records of shared locks renew their terms.
+// pickRenewals decides for each host and election whether sessions or records renew terms: the same for all
+// hosts, or a mix of both settings. Terms of shared locks are always renewed by their records.
 func (w *world) pickRenewals(rng *rand.Rand) {
 	mixed, session := rng.IntN(4) == 0, rng.IntN(4) > 0
 	for _, h := range w.hosts {
@@ -39,8 +39,8 @@ func (j *judge) shown(i *incarnation, e *lock.Entry) {
 	}
 }
 
-// validUntil is the latest deadline that may be granted to a contest's work now, and the rule that says
-// so.
+// validUntil returns the latest deadline that may be granted to a contest's work now, and the rule that sets
+// this limit.
 func (j *judge) validUntil(m *contest) (record.Instant, string) {
 	if m.takenThroughSession {
 		return j.members[m.i.identity].shownSent.Add(m.timing().Validity()), "rule seen-not-assumed"

@@ -13,8 +13,8 @@ import (
 // soakBatch is the number of seeds between two writes of the state.
 const soakBatch = 5000
 
-// soakShares says how many schedules of the class Judged run for each one of another class, by the time
-// that those take.
+// soakShares says how many schedules of the class Judged run for each one of another class. Classes whose
+// schedules take longer run less often.
 var soakShares = map[Class]uint64{Restore: 10, Moves: 20, Outages: 20, Rollouts: 50}
 
 // TestSoak runs seeds up to PRIMACY_SOAK_SEEDS. It writes its progress into the file PRIMACY_SOAK, and

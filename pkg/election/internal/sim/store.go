@@ -11,9 +11,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// store is the realm as it truly is. Its methods act at once; links make them late or silent.
+// store is the realm's objects as they truly are. Its methods act at once; links delay or drop requests.
 type store struct {
-	// wholeSeconds names the objects whose times are cut to whole seconds: ConfigMaps. A write to one
+	// wholeSeconds names the objects whose times are cut to whole seconds: ConfigMaps. A write to a ConfigMap
 	// that is gone finds nothing; a write to a Lease that is gone conflicts over its uid.
 	wholeSeconds map[string]bool
 	stamp        func() time.Time
@@ -23,7 +23,7 @@ type store struct {
 	objects      []lock.Entry // ordered by name
 	// history is every change, in order of commitment; streams are cursors into it.
 	history []change
-	// changed is told of every change.
+	// changed is called with every change.
 	changed func(change)
 }
 
@@ -76,8 +76,8 @@ func (s *store) put(now int64, name string, r *record.Record, replaces record.Ve
 	return s.commit(now, name, r, replaces.UID), nil
 }
 
-// visible is the time that a member of ours writes for a renewal: in a later second than the one before,
-// since client-go's electors see only whole seconds.
+// visible is the renew time that a member of ours writes: in a later second than the stored one, since
+// client-go's electors see only whole seconds.
 func (s *store) visible(name string, wall time.Time) time.Time {
 	if i, exists := s.find(name); exists {
 		if next := s.objects[i].Record.Renewed.Truncate(time.Second).Add(time.Second); wall.Before(next) {
@@ -96,7 +96,7 @@ func orNow(t, now time.Time) time.Time {
 
 func same(a, b *record.Record) bool {
 	if a.Mark != nil && b.Mark != nil && a.Mark.Beat != b.Mark.Beat {
-		return false // nearly always so
+		return false // beats nearly always differ
 	}
 	return reflect.DeepEqual(a, b)
 }
@@ -121,7 +121,7 @@ func (s *store) commit(now int64, name string, r *record.Record, uid string) loc
 	return e
 }
 
-// snapshot is what a backup of the store would hold.
+// snapshot is the content of the store, as a backup would hold it.
 type snapshot struct {
 	revision uint64
 	objects  []lock.Entry

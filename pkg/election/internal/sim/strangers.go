@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A stranger edits objects without regard for our rules. What it writes is never consistent with our
+// A stranger edits objects without regard for our rules. A stranger's edit is never consistent with our
 // annotation, as the guarantee says: it may break a record, not forge one.
 
 // edits are the ways in which a stranger edits a lock.
@@ -44,7 +44,7 @@ func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool
 		return false
 	}
 	if r.Bound() && (r.Holder != old.Record.Holder || !old.Record.Bound()) {
-		return false // it might be consistent by chance
+		return false // the edit might be consistent by chance
 	}
 	w.logf("world", "%s: a stranger edits it (%v)", name, f)
 	w.cov.saw(f)
@@ -56,7 +56,7 @@ func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool
 	return true
 }
 
-// undo takes back a stranger's edit unless something was written since.
+// undo takes back a stranger's edit, unless the object was written since.
 func (w *world) undo(name string, edited uint64, r *record.Record) {
 	at, exists := w.store.find(name)
 	if w.calm || !exists || w.store.objects[at].Version.Revision != edited {
@@ -73,12 +73,12 @@ func (w *world) editLock() bool {
 		return false
 	}
 	if w.foreignLease[election] > w.timing.LeaseDuration && !slices.Contains([]Fault{LabelsEdited, TokenEdited, HandoverEdited}, e.fault) {
-		return false // a member that joins later cannot know that it was held for longer than we would hold it
+		return false // a member that joins later cannot know that the elector holds the lock for longer than we would
 	}
 	return w.edit(w.elections[election], e.fault, e.do)
 }
 
-// notShared are the edits that let an elector of client-go in at once, since it goes by the plain fields.
+// notShared are the edits that let an elector of client-go in at once, since it reads only the plain fields.
 var notShared = []Fault{HolderBlanked, HolderAndMarkBlanked, DurationEdited}
 
 // labelStorm edits a label, or the plain duration, again and again. A slow storm may last to the end of
@@ -106,9 +106,9 @@ func (w *world) storm(name string, change func(*world, *record.Record), every ti
 	}
 }
 
-// ambush waits for the next release or take. After a release its writer learns nothing for a while; after
-// a take nobody else does. Meanwhile a stranger breaks the lock. Somebody else holds it by then, and a
-// member that looks again must not think it free.
+// ambush waits for the next release or take. Then the releaser is cut off for a while, or after a take
+// everybody but the taker. Meanwhile a stranger breaks the lock. Another member holds the lock by then, and
+// a member that was cut off must not think it free.
 func (w *world) ambush() bool {
 	e := w.someElection()
 	armed := w.bootstrap[e] != machine.BootstrapImmediate && !w.ambushed[e] && !w.shared(e)

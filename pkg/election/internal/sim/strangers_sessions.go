@@ -8,25 +8,25 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// meddler is a stranger that edits sessions and leaves their beats alone, so that they look sound: it
+// meddler is a stranger that edits sessions but leaves their beats alone, so that they look sound. It
 // writes another group, another duration, or what the same session said before. It edits only one of the
-// places that say how long a session lasts, since the guarantee does not hold against more. A quarter of
-// the runs has a meddler.
+// places that say how long a session lasts, since the guarantee does not hold if more are edited. A quarter
+// of the runs has a meddler.
 type meddler struct {
 	w     *world
 	rng   *rand.Rand
 	every time.Duration
 	// lasts writes a duration into the one place that the meddler edits.
 	lasts func(*record.Record, time.Duration)
-	// longest: that place is the member's longest lease. Nothing else says how long the leases of its
+	// longest: the edited place is the member's longest lease. Nothing else says how long the leases of its
 	// elections are, so members believe it.
 	longest bool
-	// saved is what some sessions once said, by name; kept are those names, in order.
+	// saved is what some sessions said before, by name; kept lists those names in the order of saving.
 	saved map[string]*record.Record
 	kept  []string
 }
 
-// pickMeddler picks the meddler of this run; nil for none.
+// pickMeddler picks the meddler of this run, or nil.
 func (w *world) pickMeddler(rng *rand.Rand) *meddler {
 	if rng.IntN(4) > 0 {
 		return nil
@@ -49,7 +49,7 @@ func (w *world) pickMeddler(rng *rand.Rand) *meddler {
 	return m
 }
 
-// begin schedules its next visit.
+// begin schedules the meddler's next visit.
 func (m *meddler) begin() { m.w.after(time.Duration(1+m.rng.Int64N(int64(2*m.every))), m.meddle) }
 
 func (m *meddler) meddle() {
@@ -96,7 +96,7 @@ func (m *meddler) meddle() {
 	}
 }
 
-// putBack restores what a session of the same incarnation once said.
+// putBack writes again what an earlier session of the same incarnation said.
 func (m *meddler) putBack(name string, now *record.Record) {
 	was := m.saved[name]
 	if was != nil && (now == nil || now.Member.Identity == was.Member.Identity) {

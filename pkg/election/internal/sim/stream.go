@@ -13,7 +13,7 @@ import (
 type stream struct {
 	i     *incarnation
 	watch uint64
-	// apart: it shows those of its names that are stored apart; else it shows all the rest.
+	// apart: the stream shows those of its names that are stored apart; else it shows all other objects.
 	apart   bool
 	names   []string
 	cursor  int
@@ -42,7 +42,7 @@ func (s *stream) of(e lock.Entry) bool {
 	return s.world().apart[e.Name] == s.apart && (!s.apart || slices.Contains(s.names, e.Name))
 }
 
-// kick has the next change shown after a delay of its own.
+// kick schedules the next change, which is shown after a latency.
 func (s *stream) kick() {
 	w := s.world()
 	for s.open && s.cursor < len(w.store.history) && !s.of(w.store.history[s.cursor].entry) {
@@ -57,7 +57,7 @@ func (s *stream) kick() {
 	w.at(s.pumpAt, s.next)
 }
 
-// flow ends a stall, which would otherwise outlast even a restart of the stream.
+// flow ends a stall; else the stall would outlast even a restart of the stream.
 func (s *stream) flow() {
 	s.stalledUntil, s.pumping = 0, false
 	s.kick()
@@ -66,7 +66,7 @@ func (s *stream) flow() {
 func (s *stream) pump() {
 	w := s.world()
 	if w.now != s.pumpAt {
-		return // it was meant to end a stall that is over
+		return // this call was planned for the end of a stall that has ended earlier
 	}
 	s.pumping = false
 	if !s.open || s.cursor >= len(w.store.history) {
@@ -94,7 +94,7 @@ func (i *incarnation) each(f func(*stream)) {
 	}
 }
 
-// oneOf is the realm's own stream, or the other one.
+// oneOf is one of the incarnation's streams, at random.
 func (i *incarnation) oneOf() *stream {
 	if s := i.streams[1]; s != nil && i.p.h.w.chance(0.5) {
 		return s
@@ -102,7 +102,7 @@ func (i *incarnation) oneOf() *stream {
 	return i.stream
 }
 
-// tell tells the member, in order, what the stream says.
+// tell delivers the stream's events to the member, in order.
 func (s *stream) tell(events ...lock.Event) {
 	s.i.p.deliver(fromStream, func() {
 		in := make([]member.Input, len(events))
@@ -113,7 +113,7 @@ func (s *stream) tell(events ...lock.Event) {
 	})
 }
 
-// taken is called when the member takes in what the stream said.
+// taken is called when the member takes in an event of the stream.
 func (s *stream) taken(e lock.Event) {
 	w := s.world()
 	entries := []lock.Entry{e.Entry}
@@ -180,7 +180,7 @@ func (s *stream) cut(f Fault, d time.Duration) bool {
 	return true
 }
 
-// anew asks for a list once the member has taken in all that the stream has said so far.
+// anew starts over with a list once the member has taken in all that the stream has said so far.
 func (s *stream) anew() {
 	s.i.p.deliver(fromStream, func() {
 		if !s.gone() {
@@ -231,7 +231,7 @@ func (s *stream) list() {
 			s.tell(list)
 			if restores != w.store.restores {
 				s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
-				s.anew() // a revision that has yet to come cannot be watched from
+				s.anew() // a watch cannot start from a revision that does not exist yet
 				return
 			}
 			s.resume()

@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// describe is a record on one line, for people.
+// describe shows a record on one line, for people.
 func describe(r *record.Record, v record.Version) string {
 	at := fmt.Sprintf("@%d %s", v.Revision, v.UID)
 	if r == nil {

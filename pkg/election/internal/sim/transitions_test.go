@@ -1,6 +1,6 @@
 package sim
 
-// allTransitions are all roles that a machine takes on, with the reasons.
+// allTransitions are all role changes of machines, with their reasons.
 var allTransitions = []string{
 	"claiming: lock claimed from a foreign holder",
 	"draining: better member is ready",
@@ -20,7 +20,7 @@ var allTransitions = []string{
 	"leading: lock taken",
 }
 
-// rareTransitions and rareFaults do not occur in only a few hundred seeds.
+// rareTransitions and rareFaults may be missing in a few hundred seeds.
 var (
 	rareTransitions = []string{"following: claim left to expire", "draining: another revision is preferred"}
 	rareFaults      = []Fault{LeftBlind, StrayReleased, HeldOn, TakenFromEnded, ForeignStole, OverlapByTheft, ReleasedAtWork, BlankedByForeign}

@@ -34,15 +34,15 @@ type work struct {
 	m     *contest
 	kind  workKind
 	token record.Token
-	// on says whether it is really at work.
+	// on: the work has begun and not ended.
 	on bool
-	// until is the last instant granted; a stop shortens it.
+	// until is the last instant granted to the work; a stop brings it forward.
 	until record.Instant
-	// beats says which beats of the session extend it; zero for none.
+	// beats is the Since of the Beat effects that also extend this work; zero for none.
 	beats record.Instant
-	// asked: it was told to stop. answered: the member knows that it has ended.
+	// asked: the work was told to stop. answered: the member knows that the work has ended.
 	asked, answered bool
-	// expired: it was killed at the last instant granted.
+	// expired: the work was killed at the last instant granted.
 	expired bool
 	guarded int64
 }
@@ -56,7 +56,7 @@ func (m *contest) start(a member.Start) {
 	m.work.guard()
 }
 
-// guard has the supervisor look again at the deadline.
+// guard has the supervisor check the work at its deadline.
 func (k *work) guard() {
 	w, h := k.m.i.p.h.w, k.m.i.p.h
 	at := max(h.clock.when(k.until), w.now)
@@ -91,7 +91,7 @@ func (k *work) expire() {
 	}
 }
 
-// off ends the work; the member hears of it later.
+// off ends the work; the member learns of the end later.
 func (k *work) off(why string) {
 	if !k.on {
 		return
@@ -128,7 +128,7 @@ func (k *work) stop(a member.Stop) {
 		w.cov.saw(SlowToStop)
 	case p < 0.4 && !w.calm:
 		if k.kind == child {
-			return // the supervisor will see to it
+			return // the supervisor will kill it
 		}
 		if w.chance(0.3) {
 			return

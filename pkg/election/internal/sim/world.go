@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
-// drift is the bound on clock rates in every run: ten times that of the profiles, so that code which
-// ignores it fails.
+// drift bounds the clock rates in every run: ten times the drift of the product's profiles, so that code
+// which ignores drift fails.
 const drift = 0.02
 
 const group = "g"
@@ -25,7 +25,7 @@ type world struct {
 	now     int64
 	steps   int
 	queue   queue
-	// burstiness says how processes take in input.
+	// burstiness decides which processes take in their input in bursts.
 	burstiness burstiness
 
 	timing record.Timing
@@ -44,24 +44,24 @@ type world struct {
 	preferred []record.Preferred  // of each election, as its source says
 	unsynced  []record.Preferred  // of each election, before a source has said anything
 	hosts     []*host
-	// electors are the foreign electors; foreign says of each election who shares it, and foreignLease
-	// which duration those write.
+	// electors are the foreign electors. foreign says of each election who shares it, and foreignLease which
+	// duration the foreign electors of an election write.
 	electors []*elector
-	// locks are those of each election; apart has the names of the locks that are stored apart.
+	// locks are those of each election. apart has the names of the locks that are not stored with the sessions.
 	locks        []locks
 	apart        map[string]bool
 	foreign      []machine.Foreigners
 	foreignLease []time.Duration
 	store        store
 
-	// noise is the probability that a request meets a fate of its own, outside of any fault.
+	// noise is the probability that a request is lost, slow, late or refused, outside of any fault.
 	noise float64
 	// victim and focus are the host and election that the present misfortune strikes.
 	victim *host
 	focus  int
-	// stormy: a storm lasts to the end of the run.
+	// stormy: a storm of a stranger's edits lasts to the end of the run (labelStorm).
 	stormy bool
-	// ambushed says for which elections an ambush waits.
+	// ambushed says for which elections an ambush waits for the next release or take.
 	ambushed []bool
 	// calmAt is when faults end, endAt when the run ends.
 	calmAt, endAt int64
@@ -70,9 +70,9 @@ type world struct {
 	// outages says of each election whether its terms outlast an outage.
 	outages  []machine.Outage
 	silences []silence
-	// meddler is nil in most runs.
+	// meddler edits sessions; it is nil in most runs.
 	meddler *meddler
-	// steering is nil except in the class Rollouts.
+	// steering holds the plan of a rollout; it is nil except in the class Rollouts.
 	steering *steering
 
 	judge      *judge
@@ -143,15 +143,15 @@ func newWorld(seed uint64, o Options) *world {
 		w.steer(rand.New(rand.NewPCG(seed, 0xc2b2ae3d27d4eb4f)))
 	}
 	for _, e := range w.electors {
-		// Our members lead for less than their duration, by the drift, and wait for longer. Electors do
-		// neither, so all difference is on our side.
+		// An elector's clock runs true. Ours drift: our members lead for less than their duration and wait for
+		// longer, so all difference is on our side.
 		e.clock, e.link = clock{offset: w.pickClock().offset}, w.pickLink()
 	}
 	return w
 }
 
-// pickTiming picks a profile, and a shorter one. The tightest is not one of the product's: it packs more
-// moves into the same number of steps.
+// pickTiming picks a profile, and a shorter one. The tightest profile is not one of the product's: it packs
+// more moves into the same number of steps.
 func (w *world) pickTiming() (t, shorter record.Timing) {
 	tight := record.Timing{
 		LeaseDuration: 3 * time.Second, RenewInterval: 600 * time.Millisecond, StopGrace: 800 * time.Millisecond,

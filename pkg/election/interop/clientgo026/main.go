@@ -2,9 +2,9 @@
 //
 //	go build -modfile=pkg/election/interop/clientgo026/clientgo026.mod ./pkg/election/interop/clientgo026
 //
-// That file stands in for the module's own go.mod and knows of nothing but what this
-// program needs. From 0.27 on a follower goes by the duration that the holder wrote; this
-// one still goes by its own.
+// clientgo026.mod replaces the module's own go.mod and lists only what this program needs. From
+// client-go 0.27 on a follower waits for the duration that the holder wrote; 0.26 still waits for
+// its own duration.
 package main
 
 import (

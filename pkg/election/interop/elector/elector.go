@@ -1,4 +1,4 @@
-// Package elector is client-go's leader elector as its users run it, with work that tells
+// Package elector is client-go's leader elector as its users run it, with work that reports
 // when it began and ended. It is for tests, and compiles with client-go 0.26 and later.
 package elector
 
@@ -39,13 +39,13 @@ type Options struct {
 	Again bool
 }
 
-// Event is what a candidate says of itself and of its work.
+// Event is what a candidate reports about itself and its work.
 type Event struct {
 	Lock string
 	Kind Kind
 	// At is the worker's own time.
 	At record.Instant
-	// Token is that of the term; electors of client-go have none.
+	// Token is the term's token; electors of client-go have none.
 	Token record.Token
 	// Reason is why the work ended, where that is known.
 	Reason string
@@ -59,7 +59,7 @@ type Kind string
 const (
 	Begin Kind = "begin"
 	End   Kind = "end"
-	// Sees is no word of the work's but of whoever stands for election.
+	// Sees: the candidate itself, not its work, reports who holds the lock.
 	Sees Kind = "sees"
 )
 
@@ -107,7 +107,7 @@ func stand(ctx context.Context, leases coordinationv1client.LeasesGetter, o Opti
 			OnStartedLeading: func(ctx context.Context) {
 				defer work.Done()
 				if ctx.Err() != nil {
-					return // it runs on a goroutine that may come late
+					return // client-go calls this on a goroutine that may start late
 				}
 				say(Event{Lock: lock, Kind: Begin, At: now()})
 				<-ctx.Done()
@@ -125,8 +125,8 @@ func stand(ctx context.Context, leases coordinationv1client.LeasesGetter, o Opti
 	return nil
 }
 
-// told is a lock that says when it was won: nothing else tells, before the work is put on
-// a goroutine, that there will be one to wait for.
+// told is a lock that calls won when the elector becomes the leader. Nothing else says, before the
+// work's goroutine starts, that there will be work to wait for.
 type told struct {
 	*resourcelock.LeaseLock
 	won func()
@@ -148,8 +148,8 @@ func Quiet() error {
 	return errors.Join(flags.Set("logtostderr", "false"), flags.Set("stderrthreshold", "FATAL"))
 }
 
-// Main is Run as a process: its arguments are a kubeconfig and Options as JSON, it writes
-// events as lines of JSON to standard output, and it leaves when its standard input ends.
+// Main is Run as a process: the arguments are a kubeconfig and Options as JSON. The process writes
+// events as lines of JSON to standard output, and leaves when its standard input ends.
 func Main(args []string) error {
 	return Serve(args, func(ctx context.Context, config *rest.Config, options string, say func(Event)) error {
 		var o Options
@@ -160,7 +160,7 @@ func Main(args []string) error {
 	})
 }
 
-// Serve is Main for whatever takes part.
+// Serve is Main for any kind of candidate, which run runs.
 func Serve(args []string, run func(ctx context.Context, config *rest.Config, options string, say func(Event)) error) error {
 	if err := Quiet(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func Serve(args []string, run func(ctx context.Context, config *rest.Config, opt
 		mu.Lock()
 		defer mu.Unlock()
 		if err := lines.Encode(e); err != nil {
-			panic(err) // work of which nobody knows proves nothing
+			panic(err) // work that is not reported proves nothing
 		}
 	})
 }

@@ -1,6 +1,6 @@
-// Command whole is primacy, the whole program, with work that tells when it begins and ends:
-// a function named work, and the program "whole work" for exec runners. Tests build it twice,
-// from this source and within that of an earlier commit, so it uses only what both have.
+// Command whole is primacy, the whole program, with work that reports when it begins and ends:
+// a function named work, and the program "whole work" for exec runners. Tests build it twice, with
+// the source of today and with that of an earlier commit, so it uses only what both have.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// listener names the variable with the Unix socket of who listens to the work.
+// listener names the environment variable with the Unix socket that the work reports to.
 const listener = "WORK_LISTENER"
 
 func main() {
@@ -48,8 +48,8 @@ func program() error {
 	return work(ctx, os.Getenv("PRIMACY_ELECTION"), os.Getenv("PRIMACY_IDENTITY"), record.Token(token))
 }
 
-// work goes on until ctx ends. It has a connection of its own: the kernel closes that when
-// the process is killed, so who listens learns of every end.
+// work goes on until ctx ends. It has a connection of its own, which the kernel closes when
+// the process is killed, so the listener learns of every end.
 func work(ctx context.Context, lock, identity string, token record.Token) (err error) {
 	conn, err := net.Dial("unix", os.Getenv(listener))
 	if err != nil {

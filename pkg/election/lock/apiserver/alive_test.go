@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// client-go shares connections between clients of equal configuration; we share ours with none.
+// TestOwnConnections checks that our clients share connections with no other client. client-go alone
+// shares them between clients of equal configuration.
 func TestOwnConnections(t *testing.T) {
 	var connections atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -54,8 +55,8 @@ func TestOwnConnections(t *testing.T) {
 	}
 }
 
-// The pings are set on the transport beneath client-go's wrappers; a transport that was made alive
-// before stays as it is.
+// TestAliveReachesTheTransport checks that the pings are set on the transport beneath client-go's
+// wrappers; a transport that was made alive before stays as it is.
 func TestAliveReachesTheTransport(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()

@@ -70,7 +70,7 @@ func NewClient(config *rest.Config, group Group) (*APIClient, error) {
 func defaultAlive() time.Duration {
 	t, err := record.Profile(record.DefaultProfile)
 	if err != nil {
-		panic(err) // there is one
+		panic(err) // the default profile always exists
 	}
 	return t.Outage() / 2
 }

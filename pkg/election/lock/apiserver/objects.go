@@ -21,19 +21,19 @@ type Object interface {
 	metav1.Object
 }
 
-// List is a list of them.
+// List is a list of Objects.
 type List interface {
 	runtime.Object
 	metav1.ListInterface
 }
 
-// Kind is a kind of object.
+// Kind is a kind of API object, such as Lease.
 type Kind[O Object] struct {
-	// Name is what people call it, Resource what requests call it: lease, leases.
+	// Name is the kind's name for people, such as lease, and Resource its name in requests, such as leases.
 	Name, Resource string
 	// PageSize is how many objects a list asks for at a time. All pages show the revision of the first.
 	PageSize int
-	// Missing is a hint in errors, for a server that lacks the resource: a question.
+	// Missing is a question that errors ask, as a hint, if the server lacks the resource.
 	Missing string
 	New     func() O
 	NewList func() List
@@ -52,7 +52,7 @@ type Objects[O Object] struct {
 	decoder codec.Decoder
 }
 
-// Get implements lock.Store's: a GET without resourceVersion, which is consistent.
+// Get implements lock.Store.Get: a GET without resourceVersion, which is consistent.
 func (s *Objects[O]) Get(ctx context.Context, name string) (lock.Entry, error) {
 	if err := codec.CheckName(name); err != nil {
 		return lock.Entry{}, fmt.Errorf("%w: %w", lock.ErrInvalid, err)
@@ -102,7 +102,8 @@ func (s *Objects[O]) Put(ctx context.Context, o O, replaces record.Version) (rec
 	return v, nil
 }
 
-// CheckWrite says whether a record may be written under the name, in place of that version.
+// CheckWrite says why a record must not be written under the name in place of the version replaces; nil
+// if it may.
 func CheckWrite(name string, replaces record.Version) error {
 	if err := codec.CheckName(name); err != nil {
 		return fmt.Errorf("%w: %w", lock.ErrInvalid, err)

@@ -23,20 +23,22 @@ import (
 // as client-go does, so that many watches do not come back at the same moment.
 const watchSeconds = 300
 
-// Watch implements lock.Store's, for all objects of the namespace that the selector picks, locks or not.
+// Watch implements lock.Store.Watch, for all objects of the namespace that the selector picks, locks or
+// not.
 func (s *Objects[O]) Watch(ctx context.Context, deliver func(lock.Event)) error {
 	follow.Run(ctx, s.source(), pace(), deliver)
 	return nil
 }
 
-// WatchNames implements lock.NameWatcher's. Each name has a stream of its own, so events keep
-// the order of the store for each object but not across objects; a list shows all names at one
-// revision. Without names WatchNames delivers nothing.
+// WatchNames implements lock.NameWatcher.WatchNames. Each name has a stream of its own, so events keep
+// the order of the store for each object but not across objects; a list shows all names at one revision.
+// Without names WatchNames delivers nothing.
 func (s *Objects[O]) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
 	return watchNames(ctx, names, func() { follow.Run(ctx, follow.Names(s.source(), names), pace(), deliver) })
 }
 
-// WatchOnly is WatchNames through one stream of the whole namespace, from which it drops the rest.
+// WatchOnly does the same as WatchNames, through one stream of the whole namespace, from which it drops
+// all other objects.
 func (s *Objects[O]) WatchOnly(ctx context.Context, names []string, deliver func(lock.Event)) error {
 	return watchNames(ctx, names, func() { follow.Run(ctx, s.source(), pace(), lock.Only(names, deliver)) })
 }
@@ -78,7 +80,7 @@ func (s *Objects[O]) source() source[O] {
 func (s source[O]) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error) {
 	entries, at, err := s.list(ctx, s.PageSize, goesOn)
 	if isExpired(err) {
-		// The revision of the first page expired meanwhile. A single page cannot.
+		// The revision of the first page expired meanwhile. Read the list in one page: that cannot expire.
 		entries, at, err = s.list(ctx, 0, goesOn)
 	}
 	if err != nil {

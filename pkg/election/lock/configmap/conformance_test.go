@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/served"
 )
 
-// The suite runs over the wire, against a real API server, with three kinds of watch: one stream for
-// each name, names out of one stream, and the whole namespace.
+// TestConformance runs the suite over the wire, against a real API server, with three kinds of watch: one
+// stream for each name, the names out of one stream, and the whole namespace.
 func TestConformance(t *testing.T) {
 	for what, store := range map[string]func(*realm) lock.Store{
 		"names": func(r *realm) lock.Store { return In(r.Client, r.Namespace) },

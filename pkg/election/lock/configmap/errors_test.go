@@ -40,8 +40,8 @@ func answering(t *testing.T, answer http.HandlerFunc) (*Store, *atomic.Int32) {
 	return In(newClient(t, &rest.Config{Host: address}), "edge-system"), asked
 }
 
-// Our annotations and others' have a common limit, which the store itself must check: only a write that
-// it refused before sending is certainly not written.
+// TestTotalSize checks that the store itself enforces the common limit of our annotations and others':
+// only a write that it refused before sending is certainly not written.
 func TestTotalSize(t *testing.T) {
 	s, asked := answering(t, scripted.Plain(500, ""))
 	m := annotated(`{"x":"y"}`)

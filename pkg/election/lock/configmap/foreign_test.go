@@ -40,8 +40,8 @@ func (r *realm) mustGet(s lock.Store, name string) lock.Entry {
 	return e
 }
 
-// Istio and client-go hold an election in turn, with their records byte for byte as they write them;
-// then we hold it, then they again.
+// TestForeignLock lets Istio and client-go hold an election in turn, with their records byte for byte as
+// they write them; then we hold it, then they again.
 func TestForeignLock(t *testing.T) {
 	r := newRealm(t)
 	s := r.Store()
@@ -86,7 +86,7 @@ func TestForeignLock(t *testing.T) {
 		t.Errorf("client-go reads it as %+v, %v", read, err)
 	}
 
-	// An elector of client-go takes it back, without a key; our annotations stay under it.
+	// An elector of client-go takes the lock back, without a key; our annotations stay beside its record.
 	const clientGo = `{"holderIdentity":"scheduler-1_6f","leaseDurationSeconds":15,"acquireTime":"2026-11-20T08:58:30Z","renewTime":"2026-11-20T08:58:45Z","leaderTransitions":6}`
 	now.Annotations[leaderKey] = clientGo
 	if err := r.Admin.RESTClient().Put().Namespace(r.Namespace).Resource("configmaps").Name(name).Body(now).Do(t.Context()).Error(); err != nil {
@@ -101,7 +101,7 @@ func TestForeignLock(t *testing.T) {
 	}
 }
 
-// Everybody else must see the lock that we create empty as free.
+// TestEmptyLock checks that everybody else sees a lock that we create empty as free.
 func TestEmptyLock(t *testing.T) {
 	r := newRealm(t)
 	s := r.Store()
@@ -120,7 +120,7 @@ func TestEmptyLock(t *testing.T) {
 	}
 }
 
-// We repair a leader annotation that stops everybody else, and nothing else.
+// TestBrokenLock checks that we repair a leader annotation that stops everybody else, and nothing else.
 func TestBrokenLock(t *testing.T) {
 	r := newRealm(t)
 	s := r.Store()

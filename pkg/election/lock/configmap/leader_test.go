@@ -18,7 +18,7 @@ var (
 	renewed  = time.Date(2026, 11, 20, 8, 59, 1, 0, time.UTC)
 )
 
-// These bytes are what client-go and Istio write, so they never change.
+// TestLeaderBytes checks the bytes that client-go and Istio write; they never change.
 func TestLeaderBytes(t *testing.T) {
 	for what, c := range map[string]struct {
 		fields codec.Fields
@@ -59,7 +59,7 @@ func TestLeaderBytes(t *testing.T) {
 	}
 }
 
-// A lock that the others read as free or held is so here, too.
+// TestLeaderTolerates checks that we read a lock as free, or as held, if the others do.
 func TestLeaderTolerates(t *testing.T) {
 	for s, want := range map[string]codec.Fields{
 		`{}`:                       {},
@@ -81,7 +81,7 @@ func TestLeaderTolerates(t *testing.T) {
 	}
 }
 
-// We notice what stops the others, and read what can be read of it.
+// TestLeaderProblems checks that we notice what stops the others, and read what can be read of it.
 func TestLeaderProblems(t *testing.T) {
 	for s, want := range map[string]string{
 		``:                        "broken JSON",
@@ -111,7 +111,7 @@ func TestLeaderProblems(t *testing.T) {
 	}
 }
 
-// Fields that we do not know stay unchanged, after those that we know.
+// TestLeaderUnknown checks that fields that we do not know stay unchanged, after those that we know.
 func TestLeaderUnknown(t *testing.T) {
 	const others = `{"strategy":"Oldest","holderIdentity":"istiod","x <":{"deep":[1.50, "é"]},"HOLDERKEY":"k","renewTime":"2026-11-20T08:59:01Z"}`
 	f, unknown := readLeader(others)
@@ -132,7 +132,8 @@ func TestLeaderUnknown(t *testing.T) {
 	}
 }
 
-// A lock that nobody ever held has no leader annotation; a lock that says anything has one.
+// TestNeverHeld checks that a lock that nobody ever held has no leader annotation; a lock that says
+// anything has one.
 func TestNeverHeld(t *testing.T) {
 	s := In(nil, "istio-system")
 	for what, c := range map[string]struct {

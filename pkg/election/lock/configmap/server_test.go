@@ -22,7 +22,8 @@ import (
 
 var held = record.Record{Holder: "edge-0_0a1b2c3d", Duration: 15 * time.Second, Group: "edge", Election: "a"}
 
-// Our writes preserve everything that a ConfigMap carries, even an immutable one.
+// TestOthersSurvive checks that our writes preserve everything that a ConfigMap carries, even an
+// immutable one.
 func TestOthersSurvive(t *testing.T) {
 	for _, immutable := range []*bool{nil, new(false), new(true)} {
 		r := newRealm(t)
@@ -66,7 +67,8 @@ func TestOthersSurvive(t *testing.T) {
 	}
 }
 
-// The server's answer for a deleted lock, with and without the uid, means "vanished".
+// TestVanished checks that the server's answer for a deleted lock, with and without the uid, means
+// "vanished".
 func TestVanished(t *testing.T) {
 	r := newRealm(t)
 	s := In(r.Client, r.Namespace)
@@ -102,8 +104,8 @@ func TestNoNamespace(t *testing.T) {
 	}
 }
 
-// In a namespace of others, a member needs only a role for the lock's name. A member without it gets an
-// error, and goes on by itself once it has the role.
+// TestPermission checks that in a namespace of others, a member needs only a role for the lock's name. A
+// member without it gets an error, and goes on by itself once it has the role.
 func TestPermission(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
@@ -173,7 +175,7 @@ func grant(t *testing.T, cluster *devcluster.Cluster, namespace, user string, na
 	}
 }
 
-// Without names a watch shows nothing; it refuses bad ones.
+// TestWatchNoNames checks that a watch without names shows nothing, and that a watch refuses bad names.
 func TestWatchNoNames(t *testing.T) {
 	s := In(nil, "istio-system")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -42,7 +42,7 @@ func Clock(c clock.Clock) Option { return func(s *Store) { s.clock = c } }
 func WholeNamespace() Option { return func(s *Store) { s.whole = true } }
 
 // OfGroup makes Watch show only ConfigMaps that members of a group took as locks, by their labels;
-// with an empty group, those of all groups. Others' ConfigMaps may be many, and large. It is for
+// with an empty group, those of all groups. Others' ConfigMaps may be many, and large. OfGroup is for
 // readers, not for members: removing the labels of a lock hides it.
 func OfGroup(group string) Option {
 	selector := lock.ElectionLabel + "," + lock.GroupLabel
@@ -52,7 +52,7 @@ func OfGroup(group string) Option {
 	return func(s *Store) { s.objects.Selector = selector }
 }
 
-// In makes the store of the ConfigMaps in a namespace, which must exist and may hold others.
+// In makes the store of the ConfigMaps in a namespace, which must exist and may hold other ConfigMaps.
 func In(client Client, namespace string, options ...Option) *Store {
 	s := &Store{clock: clock.Boottime()}
 	s.objects = apiserver.Objects[*corev1.ConfigMap]{Kind: kind, Client: client, Namespace: namespace, Read: object}

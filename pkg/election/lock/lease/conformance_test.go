@@ -13,7 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The suite runs over the wire, against a real API server.
+// TestConformance runs the suite over the wire, against a real API server.
 func TestConformance(t *testing.T) {
 	locktest.Run(t, func(t *testing.T) locktest.Realm { return keyless{newRealm(t)} })
 }

@@ -39,7 +39,7 @@ func extraOf(l *coordinationv1.Lease) any {
 	}
 }
 
-// object reads a Lease. It takes over what it needs; the Lease must not change later.
+// object reads a Lease and keeps parts of it, so the Lease must not change later.
 func object(l *coordinationv1.Lease) codec.Object {
 	return codec.Object{
 		Fields: codec.Fields{
@@ -55,7 +55,7 @@ func object(l *coordinationv1.Lease) codec.Object {
 	}
 }
 
-// lease makes the Lease that says what the object says.
+// lease encodes the object as a Lease.
 func lease(namespace, name string, replaces record.Version, o codec.Object) (*coordinationv1.Lease, error) {
 	if o.Fields.Transitions > math.MaxInt32 || o.Fields.DurationSeconds > math.MaxInt32 {
 		return nil, fmt.Errorf("%w: a number is too large for a Lease", lock.ErrInvalid)

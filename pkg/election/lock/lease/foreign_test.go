@@ -9,7 +9,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A store that keeps keys, and one that does not, read and take a Lease that Istio wrote.
+// TestForeignLock checks that a store that keeps keys, and one that does not, read and take a Lease that
+// Istio wrote.
 func TestForeignLock(t *testing.T) {
 	r := newRealm(t)
 	const istio = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"istio-leader","annotations":{"leader.istio.io/holder-key":"^default"}},

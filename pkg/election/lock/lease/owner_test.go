@@ -12,8 +12,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// A session belongs to the Pod that lives in it, whatever Pod had the slot before, and keeps that owner
-// when another member ends it. Locks have no owner.
+// TestOwnedBy checks that a session belongs to the Pod that lives in it, whatever Pod had the slot
+// before, and keeps that owner when another member ends it. Locks have no owner.
 func TestOwnedBy(t *testing.T) {
 	r := newRealm(t)
 	pod := func(name, uid string) metav1.OwnerReference {

@@ -36,7 +36,8 @@ func TestNoNamespace(t *testing.T) {
 	}
 }
 
-// A member without permission gets an error, and goes on by itself once it has permission.
+// TestPermission checks that a member without permission gets an error, and goes on by itself once it has
+// permission.
 func TestPermission(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
@@ -97,7 +98,7 @@ func grant(t *testing.T, cluster *devcluster.Cluster, namespace, user string) {
 	}
 }
 
-// Our writes also preserve what only a Lease has.
+// TestExtraSurvives checks that our writes also preserve what only a Lease has.
 func TestExtraSurvives(t *testing.T) {
 	r := newRealm(t)
 	strategy, preferred := coordinationv1.OldestEmulationVersion, "edge-9"
@@ -138,7 +139,8 @@ func TestExtraSurvives(t *testing.T) {
 	}
 }
 
-// A strategy passes through three places; they are tested here since servers may lack the feature.
+// TestStrategyIsKept checks the three places through which a strategy passes. It needs no server, since
+// servers may lack the feature.
 func TestStrategyIsKept(t *testing.T) {
 	strategy, preferred := coordinationv1.OldestEmulationVersion, "edge-9"
 	o := object(&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{Strategy: &strategy, PreferredHolder: &preferred}})
@@ -155,7 +157,8 @@ func TestStrategyIsKept(t *testing.T) {
 	}
 }
 
-// A list of several pages is one consistent list, and the watch continues from it.
+// TestManyLeases checks that a list of several pages is one consistent list, and the watch continues from
+// it.
 func TestManyLeases(t *testing.T) {
 	const n, writers = 2*pageSize + 100, 8
 	r := newRealm(t)

@@ -29,7 +29,7 @@ const (
 	stumbles = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500}}`
 )
 
-// stream is a watch that shows the events; then the server closes it.
+// streamOf answers with a watch that shows the events; then the server closes it.
 func streamOf(events ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -37,8 +37,8 @@ func streamOf(events ...string) http.HandlerFunc {
 	}
 }
 
-// talk is a conversation with a server that gives these answers, in this order: the requests that it
-// gets, and the events of the watch. The watch ends when the answers do.
+// talk runs a watch against a server that gives these answers, in this order. It returns the requests
+// that the server got and the events that the watch showed. The watch ends when the answers do.
 func talk(t *testing.T, answers ...http.HandlerFunc) (asked, shown []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -151,8 +151,8 @@ func TestWatchTalk(t *testing.T) {
 	}
 }
 
-// When Watch has returned, client-go's goroutine has ended. On one processor, a goroutine that was only
-// told to end would still be there.
+// TestWatchLeavesNothing checks that client-go's goroutine has ended when Watch has returned. On one
+// processor, a goroutine that was only told to end would still be there.
 func TestWatchLeavesNothing(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s, _ := answering(t, func(w http.ResponseWriter, r *http.Request) {

@@ -47,7 +47,7 @@ func testRelease(t *testing.T, r Realm) {
 	}
 }
 
-// A claim stays until it is over, is never free, and never has a foreign holder.
+// testClaim checks that a claim stays until it is over, is never free, and never has a foreign holder.
 func testClaim(t *testing.T, r Realm) {
 	s := r.Store()
 	claiming := held(1)
@@ -81,7 +81,8 @@ func testClaim(t *testing.T, r Realm) {
 	}
 }
 
-// A holder's key comes and goes with the holder, if the kind of lock has room for one.
+// testHolderKey checks that a holder's key comes and goes with the holder, if the kind of lock has room
+// for one.
 func testHolderKey(t *testing.T, r Realm) {
 	s := r.Store()
 	keyed := held(1)

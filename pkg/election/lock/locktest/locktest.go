@@ -15,7 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Realm is a realm under test, empty at first, with means to change it past its stores.
+// Realm is a realm under test, empty at first, with ways to change it without using its stores.
 type Realm interface {
 	// Store makes a new store of the realm.
 	Store() lock.Store

@@ -24,7 +24,7 @@ func testCreate(t *testing.T, r Realm) {
 	rejected(t, s, e, err, lock.ErrExists)
 }
 
-// A create without a holder says nothing of a term.
+// testCreateEmpty checks that a create without a holder says nothing of a term.
 func testCreateEmpty(t *testing.T, r Realm) {
 	s := r.Store()
 	mustPut(t, s, name, record.Record{Group: "edge", Election: name}, record.Version{})
@@ -36,7 +36,7 @@ func testCreateEmpty(t *testing.T, r Realm) {
 	says(t, mustGet(t, s, name), held(1), v)
 }
 
-// The version of an absence allows a create, even if it has a revision.
+// testCreateWithAbsence checks that the version of an absence allows a create, even if it has a revision.
 func testCreateWithAbsence(t *testing.T, r Realm) {
 	s := r.Store()
 	old := mustPut(t, s, name, held(1), record.Version{})
@@ -82,7 +82,7 @@ func testUpdateWrongUID(t *testing.T, r Realm) {
 	rejected(t, s, before, err, lock.ErrConflict)
 }
 
-// An update never brings a deleted object back.
+// testUpdateDeleted checks that an update never brings a deleted object back.
 func testUpdateDeleted(t *testing.T, r Realm) {
 	s := r.Store()
 	v := mustPut(t, s, name, held(1), record.Version{})
@@ -110,7 +110,8 @@ func testUpdateRecreated(t *testing.T, r Realm) {
 	}
 }
 
-// A write that changes nothing keeps the version, so it cannot pass for a renewal.
+// testUpdateIdentical checks that a write that changes nothing keeps the version, so it cannot pass for a
+// renewal.
 func testUpdateIdentical(t *testing.T, r Realm) {
 	s := r.Store()
 	v := mustPut(t, s, name, held(1), record.Version{})
@@ -174,7 +175,8 @@ func race(t *testing.T, r Realm, name string, replaces record.Version, lost erro
 	return won[0].version
 }
 
-// Revisions belong to the realm, not to the object, so they rise across deletion.
+// testRevisionsRise checks that revisions belong to the realm, not to the object, so they rise across
+// deletion.
 func testRevisionsRise(t *testing.T, r Realm) {
 	s := r.Store()
 	last := uint64(0)
@@ -197,7 +199,7 @@ func testRevisionsRise(t *testing.T, r Realm) {
 	}
 }
 
-// A caller that gives up waiting does not know the outcome.
+// testGiveUp checks that a caller that gives up waiting does not know the outcome.
 func testGiveUp(t *testing.T, r Realm) {
 	s := r.Store()
 	v := mustPut(t, s, name, held(1), record.Version{})
@@ -217,7 +219,8 @@ func testGiveUp(t *testing.T, r Realm) {
 	mustPut(t, s, name, held(3), mustGet(t, s, name).Version)
 }
 
-// The store refuses what an object cannot say, before it writes anything.
+// testRefuse checks that the store refuses a record that an object cannot hold, before it writes
+// anything.
 func testRefuse(t *testing.T, r Realm) {
 	s := r.Store()
 	v := mustPut(t, s, name, held(1), record.Version{})

@@ -196,7 +196,8 @@ func testWatchList(t *testing.T, r Realm) {
 	}
 }
 
-// Every change is shown once, in order, at the version that its write returned.
+// testWatchOrder checks that every change is shown once, in order, at the version that its write
+// returned.
 func testWatchOrder(t *testing.T, r Realm) {
 	s := r.Store()
 	w := watch(t, s)
@@ -229,7 +230,7 @@ func testWatchIdentical(t *testing.T, r Realm) {
 	says(t, w.change(name), held(2), v2)
 }
 
-// A watch that starts between writes misses none and shows none twice.
+// testWatchGapless checks that a watch that starts between writes misses none and shows none twice.
 func testWatchGapless(t *testing.T, r Realm) {
 	s := r.Store()
 	const writes, last = 60, "last"
@@ -287,7 +288,7 @@ func testWatchTwo(t *testing.T, r Realm) {
 	}
 }
 
-// After a short break a watch shows what happened meanwhile, without a list.
+// testWatchResume checks that after a short break a watch shows what happened meanwhile, without a list.
 func testWatchResume(t *testing.T, r Realm) {
 	s := r.Store()
 	v := mustPut(t, s, name, held(1), record.Version{})
@@ -310,7 +311,8 @@ func testWatchResume(t *testing.T, r Realm) {
 	}
 }
 
-// After a long break a watch lists everything anew; what the list lacks is absent.
+// testWatchRelist checks that after a long break a watch lists everything anew; what the list lacks is
+// absent.
 func testWatchRelist(t *testing.T, r Realm) {
 	s := r.Store()
 	mustPut(t, s, "goes", held(1), record.Version{})
@@ -345,7 +347,7 @@ func testWatchRelist(t *testing.T, r Realm) {
 	says(t, w.change("stays"), held(3), v)
 }
 
-// A watch ends with its context, returns nil, and delivers nothing more.
+// testWatchEnd checks that a watch ends with its context, returns nil, and delivers nothing more.
 func testWatchEnd(t *testing.T, r Realm) {
 	s := r.Store()
 	w := watch(t, s)
@@ -361,7 +363,8 @@ func testWatchEnd(t *testing.T, r Realm) {
 	}
 }
 
-// A watch by name shows those names only, and lists them as they were at one revision.
+// testWatchNames checks that a watch by name shows those names only, and lists them as they were at one
+// revision.
 func testWatchNames(t *testing.T, r Realm) {
 	s, ok := r.Store().(lock.NameWatcher)
 	if !ok {
@@ -394,8 +397,8 @@ func testWatchNames(t *testing.T, r Realm) {
 	}
 }
 
-// The list shows all names at one revision, however they change meanwhile: what it shows of b was
-// written after what it shows of a.
+// testWatchNamesConsistent checks that the list shows all names at one revision, however they change
+// meanwhile: what it shows of b was written after what it shows of a.
 func testWatchNamesConsistent(t *testing.T, r Realm) {
 	s, ok := r.Store().(lock.NameWatcher)
 	if !ok {

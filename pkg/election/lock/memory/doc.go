@@ -12,7 +12,7 @@
 //	store := realm.Store()
 //	store.On(memory.Put, memory.Lose())   // written, but the reply never comes
 //
-// It has no clock and draws no random numbers. Its waits, such as those between retries of a
-// watch, use timers of package time, so it runs in a testing/synctest bubble if it was made
-// there. Everything is safe for concurrent use. It starts no goroutine.
+// It has no clock of its own and draws no random numbers. Its waits, such as those between retries of a
+// watch, use timers of package time, so it runs in a testing/synctest bubble if it was made there.
+// Everything is safe for concurrent use. It starts no goroutine.
 package memory

@@ -22,7 +22,8 @@ func held(transitions int) record.Record {
 	return record.Record{Holder: "a", Duration: 15 * time.Second, Transitions: transitions}
 }
 
-// Each fault leaves behind what its name says: the write, or none, and an answer or none.
+// TestFaults checks that each fault leaves behind what its name says: the write, or none, and an answer
+// or none.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		what    string
@@ -83,7 +84,7 @@ func TestOnceAndHeal(t *testing.T) {
 	}
 }
 
-// A write may be committed after its caller got "outcome unknown".
+// TestLateWrite checks that a write may be committed after its caller got "outcome unknown".
 func TestLateWrite(t *testing.T) {
 	realm := memory.New(clock.Boottime())
 	s := realm.Store()
@@ -106,7 +107,7 @@ func TestLateWrite(t *testing.T) {
 	}
 }
 
-// While the store denies, a watch retries ever more slowly, and says why.
+// TestWatchPace checks that while the store denies, a watch retries ever more slowly, and says why.
 func TestWatchPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New(clock.Boottime()).Store()
@@ -138,7 +139,7 @@ func TestWatchPace(t *testing.T) {
 	})
 }
 
-// A stalled stream later shows what happened meanwhile, in order.
+// TestStall checks that a stalled stream later shows what happened meanwhile, in order.
 func TestStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		realm := memory.New(clock.Boottime())
@@ -209,7 +210,8 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// A realm remembers a bounded number of changes, and says so when it has forgotten.
+// TestHistoryLimit checks that a realm remembers a bounded number of changes, and says so when it has
+// forgotten.
 func TestHistoryLimit(t *testing.T) {
 	realm := memory.New(clock.Boottime())
 	start := realm.Revision()

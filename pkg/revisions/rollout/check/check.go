@@ -1,4 +1,4 @@
-// Package check says what a check of a rollout is, and knows the kinds there are.
+// Package check defines what a check of a rollout is, and registers the checks there are.
 //
 // A check looks at what the controller sees at one moment and finds what is wrong with the
 // canary. It keeps no state between looks: the status and the records hold the past, so that a
@@ -29,14 +29,14 @@ type Check interface {
 // Sight is one moment of a rollout.
 type Sight struct {
 	Spec rollout.Spec
-	// Status is the last one; it belongs to this attempt.
+	// Status is the last stored status; it belongs to this attempt.
 	Status rollout.Status
 	Seen   rollout.Seen
 	Now    time.Time
 }
 
-// InReach returns the elections that are the canary's by the last status, except pinned ones and
-// those that ignore revisions.
+// InReach returns the elections in reach by the last status, except pinned ones and those that ignore
+// revisions.
 func (s Sight) InReach() []rollout.Election {
 	var in []rollout.Election
 	for _, e := range s.Seen.Elections {
@@ -93,8 +93,8 @@ func (r *Registry) Validate(spec rollout.Spec) error {
 	return errs.OrNil()
 }
 
-// Find returns what the checks of the spec find: nothing while the status is of another attempt.
-// An unknown name is a failure: nobody would notice what it does not look at.
+// Find returns what the checks of the spec find: nothing if the status belongs to another attempt. An
+// unknown name is a failure, since nobody would notice that its check is missing.
 func (r *Registry) Find(s Sight) []rollout.Failure {
 	if !s.Status.Of(&s.Spec) {
 		return nil

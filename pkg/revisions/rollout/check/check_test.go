@@ -42,7 +42,7 @@ func healthy() check.Sight {
 	}
 }
 
-// TestChecks shows each check trouble that it must find, and cases that only look like it.
+// TestChecks shows to each check trouble that it must find, and cases that only look like trouble.
 func TestChecks(t *testing.T) {
 	web := func(s *check.Sight) *rollout.Election { return &s.Seen.Elections[0] }
 	db := func(s *check.Sight) *rollout.Election { return &s.Seen.Elections[1] }

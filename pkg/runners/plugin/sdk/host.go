@@ -69,8 +69,8 @@ func text(err error) string {
 // longest is how much of a text the host keeps, in bytes.
 const longest = 64 << 10
 
-// words makes s fit to be sent: a message with anything else would be lost, and the host would wait
-// for the end of work that has ended.
+// words replaces what is not UTF-8 in s. A message with such bytes would be lost, and the host would
+// wait for the end of work that has ended.
 func words(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), longest)], "\uFFFD")
 }

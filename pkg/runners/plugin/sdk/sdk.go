@@ -17,17 +17,17 @@ import (
 type Plugin struct {
 	// Name and Version are shown to people.
 	Name, Version string
-	// Ready, if set, returns why the plugin could not work with a configuration (YAML, empty if
-	// there is none). The host calls it before any election is won, and before each term. It must
-	// do no work.
+	// Ready, if set, returns why the plugin could not work with a configuration (YAML, empty if there
+	// is none), or nil. The host calls it before any election is won, and before each term. Ready
+	// must do no work.
 	Ready func(ctx context.Context, config []byte) error
-	// Run is the work of a term, like election.Runner's: it works until ctx is cancelled, and
-	// returns only when all of it has stopped. The term's deadline is extended while it runs. Each
+	// Run is the work of a term, like election.Runner's: it works until ctx is cancelled, and returns
+	// only when all of the work has stopped. The term's deadline is extended while Run works. Each
 	// run is a process of its own.
 	Run func(ctx context.Context, term election.Term, h *Host) error
 }
 
-// Serve serves the plugin until the program that started it ends it, and does not return. What the
+// Serve serves the plugin, and does not return; the program that started the plugin ends it. What the
 // plugin prints becomes lines of that program's log.
 func Serve(p Plugin) {
 	s := &server{plugin: p, idle: make(chan struct{})}

@@ -19,10 +19,11 @@ type server struct {
 	plugin Plugin
 
 	mu sync.Mutex
-	// cancel stops the run; nil if there is none. idle is closed while there is none.
+	// cancel stops the run; nil if none is under way. idle is closed while none is.
 	cancel context.CancelCauseFunc
 	idle   chan struct{}
-	// stopped is the stop, if it has come: no run begins after it.
+	// stopped is why the host stopped the work; nil until then. A run that begins later is cancelled
+	// at once.
 	stopped *election.Stop
 }
 
@@ -45,7 +46,7 @@ func (s *server) Ready(ctx context.Context, r *protocol.ReadyRequest) (*protocol
 	return &protocol.ReadyResponse{Problem: text(s.plugin.Ready(ctx, r.GetConfig()))}, nil
 }
 
-// Stop ends the run, and any that begins later.
+// Stop ends the present run, and every run that begins later.
 func (s *server) Stop(_ context.Context, r *protocol.StopRequest) (*protocol.StopResponse, error) {
 	s.stop(election.Stop{Reason: r.GetReason(), By: record.Instant(r.GetBy())})
 	return &protocol.StopResponse{}, nil
@@ -63,7 +64,8 @@ func (s *server) stop(why election.Stop) {
 	}
 }
 
-// Run runs the plugin's work for one term. It returns when the host has heard of the end.
+// Run runs the plugin's work for one term. It returns when the host, having heard of the end, has
+// closed the stream.
 func (s *server) Run(stream protocol.Runner_RunServer) error {
 	first, err := stream.Recv()
 	if err != nil {

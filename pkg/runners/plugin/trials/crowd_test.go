@@ -22,11 +22,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// bystander is an election that is handed over while others in the same member misbehave.
+// bystander is an election that is handed over while other work of the same member misbehaves.
 const bystander = "bystander"
 
-// Work that ignores SIGTERM, work that forks and detaches, and work that prints 100 MB a
-// second hold up no other work, and end with their member.
+// badCompany checks that work that ignores SIGTERM, work that forks and detaches, and work that
+// prints 100 MB a second hold up no other work, and end with their member.
 func badCompany(t *testing.T, b programs) {
 	p := newPair(t, b)
 	if err := syscall.Mkfifo(filepath.Join(p.dir, "gate"), 0o600); err != nil {
@@ -100,7 +100,7 @@ func (p *pair) printed() (bytes int) {
 	return bytes
 }
 
-// switcher moves the bystander by the preferred revision.
+// switcher moves the bystander by changing the preferred revision.
 type switcher struct {
 	*pair
 	maps coreclient.ConfigMapInterface
@@ -124,7 +124,7 @@ func newSwitch(p *pair) *switcher {
 }
 
 // handovers makes n handovers, and returns how long each took: from the change of the preference
-// until the next member's work began, by its own clock.
+// until the next member's work began, by that work's clock.
 func (s *switcher) handovers(n int) []time.Duration {
 	s.t.Helper()
 	boot := clock.Boottime()

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { devcluster.Main(m) }
 
-// patience is how long an event may take before it counts as missing. It measures nothing.
+// patience is how long an event may take before it counts as missing. No measured time depends on it.
 const patience = 40 * time.Second
 
 // trials returns how many trials of each kind to make.
@@ -40,7 +40,7 @@ type pair struct {
 	stage                         *runnertest.Stage
 	members                       [2]*exec.Cmd
 	logs                          [2]*os.File
-	// seen is the newest work of each election; others are its helpers, by token.
+	// seen is the newest work of each election; others are helpers, by election.
 	seen   map[string]worker
 	others map[string][]worker
 }
@@ -55,7 +55,7 @@ type worker struct {
 // programs are the programs under trial.
 type programs struct{ program, worker, sha256 string }
 
-// build builds the programs, as anybody would.
+// build builds the programs as a user would.
 func build(t *testing.T) programs {
 	t.Helper()
 	dir := t.TempDir()
@@ -149,8 +149,8 @@ func (p *pair) stop(i int) {
 	}
 }
 
-// ended waits until a member has ended, and returns its status. If it does not end, it makes the
-// member print its goroutines.
+// ended waits until a member has ended, and returns its status. If the member does not end, it is
+// made to print its goroutines.
 func (p *pair) ended(i int) int {
 	p.t.Helper()
 	member, ended := p.members[i], make(chan struct{})
@@ -203,7 +203,7 @@ func (p *pair) await(helpers int, elections ...string) {
 	}
 }
 
-// awaitAll waits until so many processes exist.
+// awaitAll waits until n more processes have begun.
 func (p *pair) awaitAll(n int) {
 	p.t.Helper()
 	for range n {
@@ -213,7 +213,7 @@ func (p *pair) awaitAll(n int) {
 	}
 }
 
-// next returns the next process that reports itself.
+// next waits for the next process to report that it has begun.
 func (p *pair) next() worker {
 	p.t.Helper()
 	fields := strings.Fields(p.stage.Next(patience))

@@ -20,7 +20,8 @@ func TestTrials(t *testing.T) {
 	t.Run("bad company", func(t *testing.T) { badCompany(t, b) })
 }
 
-// both makes an election for each kind whose work is a process, each with two helpers, beside others.
+// both starts two members with the given elections, and with one election for each kind of runner
+// whose work is a process. That work has two helpers.
 func both(t *testing.T, b programs, elections ...string) *pair {
 	t.Helper()
 	p := newPair(t, b)
@@ -36,8 +37,8 @@ func both(t *testing.T, b programs, elections ...string) *pair {
 
 var kinds = []string{"exec", "plugin"}
 
-// A member is frozen for long: its work is dead before the next member's begins. The process goes on,
-// comes back under another identity, and leads again.
+// frozen freezes a member for long: its work must be dead before the next member's work begins. The
+// member's process goes on, comes back under another identity, and leads again.
 func frozen(t *testing.T, b programs) {
 	p := both(t, b)
 	const leader, other = 0, 1
@@ -80,8 +81,8 @@ func frozen(t *testing.T, b programs) {
 	}
 }
 
-// A member that is frozen for long, and leads an election whose work is a function, ends when it goes
-// on: nobody can say what the function did.
+// frozenBesideAFunction freezes, for long, a member that also leads an election whose work is a
+// function. When it goes on, it must end: nobody can say what the function did.
 func frozenBesideAFunction(t *testing.T, b programs) {
 	p := both(t, b, "name: function\nrunners:\n- {name: work, func: {kind: demo.heartbeat}}")
 	p.signal(p.members[0].Process.Pid, syscall.SIGSTOP)
@@ -92,7 +93,7 @@ func frozenBesideAFunction(t *testing.T, b programs) {
 	}
 }
 
-// Whichever process is killed, nothing of the work is left a second later.
+// killed checks that, whichever process is killed, no process of the work is left a second later.
 func killed(t *testing.T, b programs, victim string) {
 	p := both(t, b)
 	left := map[string]int{}
@@ -134,7 +135,7 @@ const (
 	program    = "program"
 )
 
-// bring kills the victims. Either member may lead either election, so both get it.
+// bring kills the victims. Either member may lead either election, so manager kills both members.
 func (p *pair) bring(victim string, before map[string]worker) {
 	p.t.Helper()
 	switch victim {

@@ -21,7 +21,7 @@ import (
 type word struct {
 	value int64
 	class class
-	reach int16 // of a since
+	reach int16 // for the class since
 }
 
 // canon makes canonical forms.
@@ -41,13 +41,13 @@ type canon struct {
 	olds   []int64
 	// sessions says that sessions renew the lock.
 	sessions bool
-	// who is the identity whose beats are being added.
+	// who is the member whose beats are being added.
 	who string
 	// revisions are those of the lock in the world whose form is made.
 	revisions []uint64
 }
 
-// key stands for a canonical form. Two forms share a key with a probability of 2^-128.
+// key is a hash of a canonical form. Two forms share a key with a probability of 2^-128.
 type key [2]uint64
 
 func newCanon(t record.Timing, r record.Renewal) *canon {
@@ -181,7 +181,7 @@ func isUID(s string) bool {
 	return s == "" || len(s) == 2 && 'A' <= s[0] && s[0] < 'A'+letters && '0' < s[1] && s[1] <= '9'
 }
 
-// uid adds a uid, to be compared only with others of the same object.
+// uid adds a uid, which is compared only with other uids of the same object.
 func (c *canon) uid(s string) {
 	if s == "" {
 		c.add(0, plain)
@@ -198,7 +198,7 @@ func (c *canon) record(r *record.Record) {
 	c.walk(reflect.ValueOf(r).Elem(), nil)
 }
 
-// leaver adds what the history tells machines: which member released the lock because it leaves.
+// leaver adds what machines read in the history: which member released the lock because it leaves.
 func (c *canon) leaver(r *record.Record) {
 	who, last := "", len(r.History)-1
 	if last >= 0 && r.Holder == "" && strings.HasSuffix(r.History[last].Why, string(machine.ReasonShutdown)) {
@@ -225,7 +225,7 @@ func (c *canon) ask(q *request, who string) {
 	c.record(q.write)
 }
 
-// age adds the true time since at, as far as it matters to moves.
+// age adds the true time since at, up to the two ticks that matter to moves.
 func (c *canon) age(w *world, at int) { c.add(int64(min(w.now-at, 2)), plain) }
 
 // proc adds a process; its instants are not yet relative to now.
@@ -261,7 +261,7 @@ func (c *canon) proc(w *world, i int, m *proc) {
 			if q.name == "" {
 				revision := q.stored.version.Revision
 				if q.stored.record == nil {
-					revision = max(revision, q.revision) // what a list lacks is absent as of its revision
+					revision = max(revision, q.revision) // an object that a list lacks is absent as of the list's revision
 				}
 				c.flag(s != nil && q.sent > m.sighted(), s != nil && revision > s.Lock.Version.Revision)
 				c.stored(q.stored)
@@ -284,10 +284,9 @@ func (m *proc) sighted() record.Instant {
 	return record.Instant(reflect.ValueOf(&m.state().Lock).Elem().FieldByName("at").Int())
 }
 
-// writes adds the writes that await their outcome. A write that will certainly never be stored, whatever
-// its writer believes, differs from other such writes only in the version that it replaces, by which its
-// writer drops it. Their number matters only to a machine that runs out of memory for them, which is not
-// explored.
+// writes adds the writes that await their outcome. Of writes that will certainly never be stored, whatever
+// their writer believes, it adds only the distinct versions that they replace, by which the writer drops
+// them. Their number matters only to a machine that runs out of room for them, which is not explored.
 func (c *canon) writes(v reflect.Value, p plan, m *proc) {
 	doomed := map[record.Version]bool{}
 	for i := range v.Len() {
@@ -308,7 +307,8 @@ func (c *canon) writes(v reflect.Value, p plan, m *proc) {
 	c.add(0, plain)
 }
 
-// ages adds the ages of a member's requests. They are in true time, so they are not among its words.
+// ages adds the ages of a member's requests and stream events. They are in true time, so they are not among
+// the member's own words.
 func (c *canon) ages(w *world, m *proc) {
 	for _, q := range m.streams[w.x.election.Locks.ID].queue {
 		c.age(w, q.at)
@@ -318,8 +318,8 @@ func (c *canon) ages(w *world, m *proc) {
 	}
 }
 
-// key makes the canonical form of a world. Two worlds with the same form can do the same, with the same
-// consequences: see the package's doc.
+// key makes the canonical form of a world. The same moves, with the same consequences, follow from two worlds
+// with the same form: see the package's doc.
 func (c *canon) key(w *world) key {
 	c.orders, c.beats, c.turns, c.bytes = c.orders[:0], c.beats[:0], c.turns[:0], c.bytes[:0]
 	c.revisions = w.revisions
@@ -381,8 +381,8 @@ func (c *canon) old(words []word, now record.Instant) {
 	}
 }
 
-// floor is the last revision of the lock up to a revision or token. A token is the newest revision
-// that its member had seen, of sessions too; all numbers between two changes of the lock act alike.
+// floor is the lock's newest revision that is not above the given revision or token. A token is the newest
+// revision that its member had seen, of sessions too; all numbers between two changes of the lock act alike.
 func (c *canon) floor(v int64) int64 {
 	if v == 0 {
 		return 0
@@ -412,8 +412,8 @@ func sorted(list []int64) []int64 {
 	return slices.Compact(list)
 }
 
-// fromNow is in ticks. A part of a tick counts as a whole one in the future, and as none in the past: a
-// clock that shows only whole ticks cannot tell them apart.
+// fromNow is the time from now to at, in ticks. A part of a tick counts as a whole tick in the future, and
+// as none in the past: a clock that shows only whole ticks cannot tell them apart.
 func fromNow(at int64, now record.Instant) int {
 	d := time.Duration(at - int64(now))
 	if d > 0 {

@@ -5,8 +5,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The canonical form of what drives machine and session is made by hand, like that of sessions.
-// driverFields says of each field of package member what the form holds for it, so that none is
+// The canonical form of the code that drives machine and session is made by hand, like the form of sessions.
+// driverFields says of each field of package member what the form holds for it, so that no field is
 // forgotten. Empty means nothing: no decision depends on the field, or it follows from the form.
 var driverFields = map[string]string{
 	"Member.cfg":          "its heritage; all else follows from the incarnation",
@@ -229,11 +229,11 @@ func (c *canon) heritage(h *member.Heritage) {
 	c.sightOf(left.get("saw"), 0)
 }
 
-// shortLives adds how many incarnations in a row lived for less than a lease, capped where the pause of
-// the next incarnation no longer depends on it.
+// shortLives adds how many incarnations in a row lived for less than a lease, capped at the number from
+// which the pause of the next incarnation stays the same.
 func (c *canon) shortLives(left private) { c.add(min(left.int("short"), 2), plain) }
 
-// sightOf adds whether beats come back in time. Until reach a term could rely on the last one.
+// sightOf adds whether beats come back in time. A term could rely on the last beat until reach.
 func (c *canon) sightOf(s private, reach record.Instant) {
 	dim := s.instant("dimSince")
 	c.since(max(reach, s.instant("seenAt")), lease(c.timing))

@@ -136,7 +136,7 @@ func (m *proc) dir() private { return look(m.member).to("dir") }
 // beat is when the member sent the newest of its beats that its stream has shown.
 func (m *proc) beat() record.Instant { return look(m.member).get("beat").instant("Sent") }
 
-// sentAt is when the member sent the beat that s shows under the name; zero if it is not its own.
+// sentAt is when the member sent the beat that s shows under the given name; zero if the beat is not its own.
 func (m *proc) sentAt(identity, name string, s stored) record.Instant {
 	r := s.record
 	if m.member == nil || r == nil || r.Holder != identity || !r.Bound() {
@@ -177,8 +177,8 @@ func (c *canon) grouped(group int, of string, n uint64) {
 
 func (c *canon) instant(at record.Instant, k class) { c.add(int64(at), k) }
 
-// sight adds when the member sent a beat of its own that it may yet be shown; never if that would tell it
-// nothing new.
+// sight adds the sending time at of a beat of the member's own that it may yet be shown; never if the beat
+// would tell it nothing new.
 func (c *canon) sight(m *proc, at record.Instant) {
 	if at <= m.beat() {
 		at = 0
@@ -198,7 +198,7 @@ func (c *canon) sessionRecord(r *record.Record) {
 	c.flag(last >= 0 && r.History[last].Who == r.Member.Identity) // ended by its owner
 }
 
-// says adds what a member says of itself.
+// says adds what a member publishes about itself in its session.
 func (c *canon) says(m *record.Member) {
 	c.add(c.text(m.Identity), plain)
 	c.add(c.text(m.Preference), plain)
@@ -399,7 +399,7 @@ func (c *canon) shownSession(m *proc, name string, s stored, sent record.Instant
 	c.session(name, s)
 }
 
-// pending adds when the member sent the beats that the stored session or strays may yet show to it.
+// pending adds the sending times of the member's own beats, stored or stray, that it may yet be shown.
 func (c *canon) pending(w *world, i int, m *proc) {
 	if m.member == nil {
 		return

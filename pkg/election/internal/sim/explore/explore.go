@@ -28,7 +28,7 @@ type Result struct {
 	// Leaderless is the most ticks without a leader while a member is healthy and nothing more goes
 	// wrong.
 	Leaderless int
-	// Worst leads to the end of such a time by the fewest moves.
+	// Worst is the path, by the fewest moves, to the end of the longest time without a leader.
 	Worst string
 	// Confirmed is how many merged worlds were examined.
 	Confirmed int
@@ -49,10 +49,10 @@ func (r Result) String() string {
 type explorer struct {
 	options Options
 	canon   *canon
-	// election is the one of all members.
+	// election is the only election; all members take part in it.
 	election *member.Election
 	known    map[key]uint32
-	// Of each state: the state that first led to it, by which move, its traits, and where its transitions
+	// For each state: the state that first led to it, by which move, its traits, and where its transitions
 	// begin among edges.
 	parents []uint32
 	by      []move
@@ -74,7 +74,7 @@ const (
 // aTick marks a transition in which time passes.
 const aTick = 1 << 31
 
-// merged is a world that was taken for a known state.
+// merged is a world whose form equals that of a known state.
 type merged struct {
 	world *world
 	as    uint32
@@ -221,7 +221,8 @@ func (x *explorer) path(at uint32, last *move) (string, int) {
 // first is the initial world.
 func (x *explorer) first() *world { return newWorld(x) }
 
-// confirm examines worlds that were taken for known states: both must lead to the same states.
+// confirm examines merged worlds: such a world and the state that it was merged with must lead to the same
+// states.
 func (x *explorer) confirm() {
 	var moves []move
 	for _, g := range x.merged {

@@ -144,8 +144,8 @@ func (w *world) suffer(f Fault, i, n int) {
 
 var errGivesUp = errors.New("gives up")
 
-// lose makes sure that the member never hears of its n-th request. It remembers a write to the lock that
-// is stored.
+// lose makes sure that the member never gets an answer to its n-th request. A write to the lock that is
+// stored stays in live.
 func (m *proc) lose(n int) {
 	if q := &m.requests[n]; q.ofLock() && q.write != nil && q.phase == committed {
 		m.live = append(slices.Clip(m.live), q.beat)

@@ -13,14 +13,14 @@ type class uint8
 const (
 	// plain: the value itself.
 	plain class = iota
-	// instant: relative to now, as far back as the horizon; older ones by their order alone. Every
+	// instant: relative to now, as far back as the horizon; of older instants only the order counts. Every
 	// instant is of this class unless the table below knows more about it.
 	instant
-	// since: relative to now, as far back as the reach of what is ever added to it; older ones are all
-	// alike. For instants that are only compared with now, after an addition.
+	// since: relative to now, as far back as reach, the most that is ever added to the instant; all older
+	// instants count as one. For instants that are only compared with now, after an addition.
 	since
-	// until: relative to now while in the future; else like never. For instants that are only compared
-	// with now.
+	// until: relative to now while in the future, else the same as never. For instants that are only
+	// compared with now.
 	until
 	// due: relative to now while in the future, else simply due; never is distinct.
 	due
@@ -41,15 +41,15 @@ const (
 // field is what the table says about a field.
 type field struct {
 	class class
-	// reach belongs to the class since.
+	// reach is how many ticks back the class since looks.
 	reach func(record.Timing) int
-	// when says whether anything depends on it in that state; nil for always.
+	// when says whether anything depends on the field in the given state; nil for always.
 	when func(*machine.State) bool
-	// as is the class in that state, if the class depends on the state.
+	// as returns the class in the given state, if the class depends on the state.
 	as func(*canon, *proc) class
 	// sessions: the field matters only if sessions renew the lock.
 	sessions bool
-	// unless says that nothing depends on this value in that state.
+	// unless says that nothing depends on the given value in the given state.
 	unless func(reflect.Value, *machine.State) bool
 }
 
@@ -121,9 +121,9 @@ func ownerless(s *machine.State) bool {
 	return s.Lock.Owner == machine.Free || s.Lock.Owner == machine.Unowned || s.Lock.Owner == machine.Orphaned
 }
 
-// horizon is how far back an instant may lie and still be told from older ones: farther than anything
-// that is ever added to one. The last of three in line waits for two turns. A member that sees nothing of
-// its session for two leases gives it up.
+// horizon is how many ticks back an instant may lie and still be distinguished from older ones: more than
+// is ever added to an instant. The last of three members in line waits for two turns. A member that sees
+// nothing of its session for two leases gives the session up.
 func horizon(t record.Timing, r record.Renewal) int {
 	farthest := ticks(t.ObserverWait(t.LeaseDuration) + 2*t.NominateDelay)
 	if r == record.RenewalSession {
@@ -160,9 +160,9 @@ func classify(owner reflect.Type, f reflect.StructField) field {
 	return known
 }
 
-// lastSight: machines compare it with the sending time of a read or list, whose outcome the canonical
-// form holds, and with now while the stream is behind. What is sent from now on is later, unless the
-// sight is of this very instant.
+// lastSight is the class of when the member last saw the lock. Machines compare that instant with the
+// sending time of a read or list, whose outcome the canonical form holds, and with now while the stream is
+// behind. What is sent from now on is later, unless the member saw the lock at this very instant.
 func lastSight(_ *canon, m *proc) class {
 	if m.streamed() != m.state().Lock.Version {
 		return since
@@ -170,7 +170,7 @@ func lastSight(_ *canon, m *proc) class {
 	return present
 }
 
-// keptUntil: if sessions renew the lock, never means that the term was given up.
+// keptUntil: if sessions renew the lock, the value never means that the term was given up.
 func keptUntil(c *canon, _ *proc) class {
 	if c.sessions {
 		return due
@@ -178,7 +178,7 @@ func keptUntil(c *canon, _ *proc) class {
 	return until
 }
 
-// ofOtherBeat says whether a record has another beat than the lock shows now.
+// ofOtherBeat says whether the lock's record now has another beat than the given one.
 func ofOtherBeat(v reflect.Value, s *machine.State) bool {
 	if v.IsNil() || s.Lock.Record == nil || s.Lock.Record.Mark == nil {
 		return true

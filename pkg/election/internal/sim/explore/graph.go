@@ -1,6 +1,6 @@
 package explore
 
-// judgeGraph judges the whole graph. Time always passes. From any state with a healthy member a member
+// judgeGraph judges the whole graph: time always passes; and from any state with a healthy member some member
 // leads again after a bounded time, whatever the order of events, as long as nothing more goes wrong.
 //
 // A fault spends some of the budget and heals at most once, so no cycle contains one: a cycle without a
@@ -23,8 +23,8 @@ func (x *explorer) judgeGraph() {
 	}
 }
 
-// longest is the greatest number of ticks on any path through those states and edges. If there are
-// cycles, ok is false, and a cycle can be reached from state.
+// longest is the greatest number of ticks on any path through the states in and the edges through. If there
+// are cycles, ok is false, and a cycle can be reached from state.
 func (x *explorer) longest(in func(uint32) bool, through func(uint32) bool) (state uint32, most int, ok bool) {
 	n := uint32(len(x.parents)) // #nosec G115 -- memory is smaller
 	into := make([]uint32, n)
@@ -71,7 +71,7 @@ func (x *explorer) longest(in func(uint32) bool, through func(uint32) bool) (sta
 	return onCycle(n, func(s uint32) bool { return in(s) && into[s] > 0 }, each), most, false
 }
 
-// onCycle is the first of the states from which a path can go on for ever among them.
+// onCycle is the first of the n states from which a path can go on for ever within the set among.
 func onCycle(n uint32, among func(uint32) bool, each func(uint32, func(to, passed uint32))) uint32 {
 	on := make([]bool, n)
 	for s := range n {

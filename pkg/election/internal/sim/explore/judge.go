@@ -15,7 +15,7 @@ func (w *world) violate(format string, args ...any) {
 	}
 }
 
-// atWork says whose work is on, other than the work of member except in that incarnation.
+// atWork says whose work is on, ignoring the work of the given incarnation of the member numbered except.
 func (w *world) atWork(except, incarnation int) (who string, token record.Token) {
 	for j, m := range w.procs {
 		if m.work.on && (j != except || m.incarnation != incarnation) {

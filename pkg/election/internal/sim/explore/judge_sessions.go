@@ -4,7 +4,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// judgeShown notes the beats that a stream shows to their own member.
+// judgeShown notes when a stream shows a member's own beat to the member.
 func (w *world) judgeShown(i int, s shown) {
 	m := w.procs[i]
 	if s.name != "" {
@@ -15,16 +15,16 @@ func (w *world) judgeShown(i int, s shown) {
 	}
 }
 
-// judgeGranted: work goes on only for as long as the last beat allows that the member has seen on the
-// stream that carries the lock (rule seen-not-assumed).
+// judgeGranted: the member grants its work no more time than follows from its last beat that it has seen on
+// the stream that carries the lock (rule seen-not-assumed).
 func (w *world) judgeGranted(i int, m *proc, until record.Instant) {
 	if w.x.options.Renewal == record.RenewalSession && until > m.truth.shownSent.Add(w.x.options.Timing.Validity()) {
 		w.violate("%s grants more than the beats that it has seen allow", name(i))
 	}
 }
 
-// judgeSession: a session that has ended never beats again. Its owner ends it only when its work has
-// stopped, others only when it has lapsed (rule a-session-ends-once).
+// judgeSession: a session that has ended never beats again. Its owner ends a session only when the owner's
+// work has stopped, others only when the session has lapsed (rule a-session-ends-once).
 func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r *record.Record) {
 	me := identity(i, incarnation)
 	m := w.procs[i]
@@ -40,7 +40,7 @@ func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r 
 	if before == nil || before.Holder == "" || before.Holder == r.Holder {
 		return
 	}
-	// The write ends the session of its former holder, by its mark or by a new use of the slot.
+	// The write ends the session of the slot's former holder: it says so, or it uses the slot anew.
 	for j, o := range w.procs {
 		if j == i && mine && before.Holder == me {
 			o = w.edit(j)
@@ -64,9 +64,9 @@ func (w *world) judgeSession(i, incarnation int, sent record.Instant, before, r 
 	}
 }
 
-// judgeTaken: a member takes a lock that a session renews from another only after that session has ended
-// (rule a-session-ends-once) or has disowned the lock. It is that session only under the uid that the
-// lock names (rule owned-through-its-session).
+// judgeTaken: a member takes a lock that another member's session renews only after that session has ended
+// (rule a-session-ends-once) or has disowned the lock. A session of that name with another uid than the lock
+// names is another session (rule owned-through-its-session).
 func (w *world) judgeTaken(i, incarnation int) {
 	r := w.stored.record
 	if r == nil || r.Holder == "" || !r.Bound() || !r.ThroughSession() || r.Holder == identity(i, incarnation) {

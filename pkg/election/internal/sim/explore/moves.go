@@ -10,7 +10,7 @@ import (
 // move is one thing that may happen next, and which object it happens to.
 type move struct {
 	kind  kind
-	which uint8 // a member, a stray write, or a session; for a request of a member its number, above the member
+	which uint8 // the index of a member, stray write or session; for a request also its number, in the upper bits
 }
 
 type kind uint8
@@ -57,10 +57,10 @@ func (m move) String() string {
 	return fmt.Sprintf("%s: %s", name(i), what)
 }
 
-// request is the member, and the number of its request.
+// request returns the index of the member, and the number of its request.
 func (m move) request() (member, n int) { return int(m.which & 15), int(m.which >> 4) }
 
-// ofRequest says whether a move is about one request.
+// ofRequest says whether a move of this kind concerns one request.
 func (k kind) ofRequest() bool {
 	switch k {
 	case requestArrives, requestAnswered:
@@ -82,7 +82,7 @@ func (w *world) moves(list []move) []move {
 		for n, q := range m.requests {
 			switch {
 			case m.dead:
-			case q.phase == sent && (q.write != nil || m.running()): // it is on its way even if its sender is gone
+			case q.phase == sent && (q.write != nil || m.running()): // a write is on its way even if its sender is gone
 				add(requestArrives, i|n<<4)
 				urgent = urgent || late(q.at)
 			case m.running() && (q.phase == committed || q.phase == rejected || q.phase == refused || q.phase == lost && w.now > q.at):

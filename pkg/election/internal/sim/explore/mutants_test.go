@@ -14,7 +14,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/mutants"
 )
 
-// mutant is the code with one rule broken. The file, below pkg/election, contains old exactly once.
+// mutant is the code with one rule broken. file is a path below pkg/election; the file contains old exactly
+// once.
 type mutant struct {
 	name, file, old, new string
 	// world is where the mutant must be found, and wrong a part of the violation.
@@ -85,7 +86,7 @@ var rows = []mutant{
 	},
 	{
 		name: "taken before the session ended (rule a-session-ends-once)", file: "internal/machine/lock.go",
-		old:   "			return 0, false // it lasts for as long as its session does\n",
+		old:   "			return 0, false // it lasts for as long as its holder's session does\n",
 		new:   "			return l.changedAt.Add(t.ObserverWait(l.duration)), true\n",
 		world: "sessions", wrong: "takes the lock while m1",
 	},

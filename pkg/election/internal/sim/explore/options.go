@@ -13,7 +13,7 @@ type Options struct {
 	Name    string
 	Members int
 	Timing  record.Timing
-	// Faults may happen in any order and at any moment, at most Budget of them in all.
+	// Faults may happen in any order and at any moment, at most Budget of them in all on one path.
 	Faults []Fault
 	Budget int
 	// Lag is how many ticks requests, their answers and stream events may take without any fault.
@@ -24,10 +24,10 @@ type Options struct {
 	Renewal record.Renewal
 	Beats   Beats
 	Start   Start
-	// MaxStates ends the exploration before it has closed; zero for no limit.
+	// MaxStates ends the exploration at this number of states, before it has closed; zero for no limit.
 	MaxStates int
-	// Confirm is how many merged states to examine after the exploration, each with all that follows from
-	// it.
+	// Confirm is how many merged worlds to examine after the exploration: the same states must follow from
+	// each as from the state that it was merged with.
 	Confirm int
 }
 
@@ -42,7 +42,7 @@ func Tiny() record.Timing {
 	}
 }
 
-// Clocks says how the clocks of members go.
+// Clocks says how the clocks of members differ.
 type Clocks int
 
 const (
@@ -58,12 +58,12 @@ type Beats int
 
 const (
 	// Quiet: one order. The store carries out a session's request, answers it and shows it to all at once,
-	// except to members that are cut off or stopped. For locks that lie in another store.
+	// except to members that are cut off or stopped. For locks in a store of their own.
 	Quiet Beats = iota + 1
 	// Loose: all orders.
 	Loose
-	// Prompt: a session's request is answered when it reaches the store. Others are then also shown a
-	// beat that says nothing new, if nothing waits to be shown to them before it.
+	// Prompt: a session's request is answered when it reaches the store. The other members are then also
+	// shown a beat that says nothing new, if nothing else waits to be shown to them.
 	Prompt
 )
 
@@ -73,7 +73,7 @@ type Start int
 const (
 	// Fresh: there is no object, and no member has seen anything.
 	Fresh Start = iota
-	// Settled: the first member has led for long, and all members know everything.
+	// Settled: the first member has led for long, and all members know the lock and each other's sessions.
 	Settled
 )
 
@@ -108,7 +108,7 @@ const (
 	Blank
 	// Edit: a stranger changes something that is not ours.
 	Edit
-	// Flip: another revision is preferred; members hear of it one after the other.
+	// Flip: another revision is preferred; members are told of the change one after the other.
 	Flip
 	// Resign: a member leaves.
 	Resign

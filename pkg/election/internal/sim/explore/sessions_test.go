@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The canonical form has a place, or a reason to have none, for each field of packages session and
-// member.
+// TestFieldsAreKnown checks that for each field of packages session and member the canonical form has a
+// place, or a reason to have none.
 func TestFieldsAreKnown(t *testing.T) {
 	for _, of := range []struct {
 		known map[string]string
@@ -62,7 +62,8 @@ func TestFieldsAreKnown(t *testing.T) {
 	}
 }
 
-// Two worlds whose sessions differ in one thing that matters are two states.
+// TestFormsOfSessionsDiffer checks that two worlds whose sessions differ in one thing that matters are two
+// states.
 func TestFormsOfSessionsDiffer(t *testing.T) {
 	x := newExplorer(Options{Members: 2, Timing: beating(), Renewal: record.RenewalSession, Beats: Prompt, Start: Settled, Budget: 1})
 	base := x.canon.key(x.first())

@@ -26,8 +26,8 @@ func (w *world) commit(r *record.Record) {
 	w.show(shown{kind: lock.Changed, stored: w.stored, at: w.now})
 }
 
-// newUID is a uid that the object of that name has not had. It has two letters: one for the object, and
-// one for which of its own it is.
+// newUID is a uid that the named object has not had yet. It has two letters: the first names the object, the
+// second counts the object's uids.
 func (w *world) newUID(name string) string {
 	letter := letterOf(name)
 	w.uids[letter]++
@@ -52,7 +52,7 @@ func letterOf(object string) uint8 {
 	return letter
 }
 
-// find is the place where the session of that name is stored, or would be.
+// find is the place where the session of the given name is stored, or would be.
 func (w *world) find(name string) (at int, exists bool) {
 	return slices.BinarySearchFunc(w.sessions, name, func(o kept, name string) int {
 		switch {
@@ -206,7 +206,7 @@ func (w *world) requestAnswered(i, n int) {
 var answers = map[phase]error{rejected: lock.ErrConflict, refused: lock.ErrDenied, lost: lock.ErrUnknown}
 
 // settleBeats carries out the sessions' requests at once, if beats are Quiet, and shows the changes to
-// all members that can hear of them.
+// all members that are not cut off or stopped.
 func (w *world) settleBeats() {
 	for more := w.x.options.Beats == Quiet; more && w.wrong == ""; {
 		more = false
@@ -271,7 +271,7 @@ func (w *world) forget() {
 	w.strays = still
 }
 
-// strand makes a stray of the n-th request, if that is a write under way.
+// strand makes a stray of the n-th request, if that request is a write under way.
 func (w *world) strand(i, n int) {
 	m := w.edit(i)
 	q := m.requests[n]

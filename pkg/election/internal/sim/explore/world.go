@@ -21,8 +21,8 @@ type world struct {
 	stored stored
 	// sessions are the other objects, by name.
 	sessions []kept
-	// revision counts all changes of the store, and revisions are those of the lock; uids count the
-	// created objects, by the letter of their names.
+	// revision counts all changes of the store; revisions are the lock's revisions, ascending; uids count
+	// the created objects, by the letter of their names.
 	revision  uint64
 	revisions []uint64
 	uids      [letters]uint8
@@ -55,13 +55,13 @@ type kept struct {
 type proc struct {
 	incarnation int
 	identity    string
-	// member is nil while there is none. It comes back at again, if that is not zero, with the heritage.
+	// member is nil while there is none. If again is not zero, a new one joins then, with the heritage.
 	member   *member.Member
 	again    record.Instant
 	heritage member.Heritage
-	// requests are those without an answer, in sending order.
+	// requests are the requests without an answer, in sending order.
 	requests []request
-	// streams are its watches, by the IDs of their stores.
+	// streams are the member's watches, by the IDs of their stores.
 	streams [2]stream
 	// preferred is the preference that the member was last told.
 	preferred string
@@ -72,31 +72,31 @@ type proc struct {
 	taken record.Token
 
 	cut, paused, dead, left bool
-	// resigned: it was told to leave. left: it has left.
+	// resigned: the member was told to leave. left: it has left.
 	resigned bool
-	// late: it has just continued after a pause.
+	// late: the process has just continued after a pause.
 	late bool
-	// lag is by how many ticks its clock is behind.
+	// lag is by how many ticks the process's clock is behind.
 	lag int
-	// live are the beats of writes whose outcome the member does not know and that are stored, or may yet
-	// be.
+	// live are the beats of the writes that are stored or may yet be stored, and whose outcome the member
+	// does not know.
 	live  []uint64
 	truth truth
-	// words is its part of the canonical form; nil if not known.
+	// words is the process's part of the canonical form; nil if not known.
 	words []word
 }
 
-// stream is a watch in use, and what it will show; a stalled one shows it only later.
+// stream is a watch in use, with the events that it has yet to show. A stalled stream shows nothing for now.
 type stream struct {
 	watch   uint64
 	stalled bool
 	queue   []shown
 }
 
-// truth is what the judges know of a session, and its member may not.
+// truth is what the judges know of a session; its member may not know all of it.
 type truth struct {
-	// beatSent is when the newest stored beat was sent, shownSent when the newest was sent that the
-	// stream has shown to its member.
+	// beatSent is the sending time of the newest stored beat, shownSent that of the newest beat that the
+	// stream has shown to the session's member.
 	beatSent, shownSent record.Instant
 	ended               bool
 }
@@ -119,7 +119,7 @@ type request struct {
 	purpose  machine.Purpose
 	write    *record.Record
 	replaces record.Version
-	// beat is the number of a write to the lock, which the record need not contain.
+	// beat numbers the writes to the lock; the record need not contain this number.
 	beat   uint64
 	phase  phase
 	at     int            // true time of sending
@@ -153,11 +153,11 @@ type stray struct {
 // work is the work of the present or last term.
 type work struct {
 	on, asked bool
-	// expired: it was killed by its deadline before it was told to stop. returned: the member is just
-	// hearing that it is over, without having stopped it.
+	// expired: the work was killed at its deadline before it was told to stop. returned: the member is just
+	// being told that the work is over, without having stopped it.
 	expired, returned bool
 	until             record.Instant
-	// beats says which beats of the session extend it; zero for none.
+	// beats is the Since of the Beat effects that also extend this work; zero for none.
 	beats record.Instant
 	token record.Token
 }
@@ -323,7 +323,7 @@ func safely(m *member.Member, now record.Instant, wall time.Time, in []member.In
 	return m.Step(now, wall, in...), ""
 }
 
-// perform performs one effect; it returns what the member is to be told at once.
+// perform performs one effect of a step. It returns the input that the member is to be told at once.
 func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect) []member.Input {
 	switch do := effect.(type) {
 	case member.Send:
@@ -399,7 +399,7 @@ func (w *world) returns(i int, why error) {
 	m.work.returned = false
 }
 
-// over ends an incarnation that owes nothing any more. A member that was not told to leave comes back.
+// over ends an incarnation that is finished. A member that was not told to leave comes back.
 func (w *world) over(i int) {
 	m := w.edit(i)
 	again, err := m.member.Again()
@@ -415,7 +415,7 @@ func (w *world) over(i int) {
 	m.cut, m.heritage, m.again = cut, left, w.local(i).Add(left.Pause)
 }
 
-// depart takes a process out of the world: it asks and hears nothing any more.
+// depart ends a process's incarnation: it sends no request and gets no answer or event any more.
 func (w *world) depart(i int) {
 	m := w.edit(i)
 	for n := range m.requests {

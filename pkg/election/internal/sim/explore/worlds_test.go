@@ -8,13 +8,13 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// brief are the faults that leave nothing out of order by themselves.
+// brief are the faults that do not last: nothing stays cut off, stopped or dead.
 func brief() []Fault {
 	return []Fault{StrayWrite, SlowWrite, LostReply, LostRead, RefusedWrite, Break, Delete, Blank, Edit, Fail}
 }
 
-// unhurried is the timing for requests that take up to a tick: a nominee needs one tick to hear of it and
-// one to take the lock.
+// unhurried is the timing for requests that take up to a tick: a nominee needs one tick to hear that the
+// lock is free, and one to take it.
 func unhurried() record.Timing {
 	t := Tiny()
 	t.NominateDelay, t.MinHold = 2*tick, tick
@@ -35,7 +35,7 @@ func patient() record.Timing {
 	return t
 }
 
-// beating is the timing of sessions: a fallen one is soon trusted again.
+// beating is the timing of worlds with sessions: a member that failed is soon trusted again.
 func beating() record.Timing {
 	t := Tiny()
 	t.StandDown = tick / 32
@@ -49,8 +49,8 @@ func beats(name string, o Options) Options {
 	return o
 }
 
-// lapses are the faults of a settled world with sessions, except a stall. Writes of the lock do not fail
-// there: there are none.
+// lapses are the faults of a settled world with sessions, except a stall. Faults of writes to the lock are
+// missing: such a world begins without such writes.
 func lapses() []Fault {
 	return []Fault{Crash, Cut, Pause, StrayBeat, LostBeatReply, Break, Delete, DeleteSession, Edit, Flip, Resign}
 }

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { devcluster.Main(m) }
 
-// A restarted server has the same address, credentials and objects.
+// TestRestart checks that a restarted server has the same address, credentials and objects.
 func TestRestart(t *testing.T) {
 	cluster := devcluster.New(t)
 	namespace := cluster.Namespace(t)
@@ -31,7 +31,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Without a binary a test fails, and the failure says what to do.
+// TestMissingBinary checks that without a binary a test fails, and the failure says what to do.
 func TestMissingBinary(t *testing.T) {
 	t.Setenv(devcluster.Binary, "/does/not/exist")
 	failed := make(chan string, 1)

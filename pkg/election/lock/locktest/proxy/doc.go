@@ -1,6 +1,6 @@
-// Package proxy stands between a member and an API server, speaks TLS and HTTP/2 as that
-// does, and has faults by operation: answers that are late, lost, wrong or another server's,
-// watches that lag, and connections that turn into black holes.
+// Package proxy stands between a member and an API server, and speaks TLS and HTTP/2 as an API server
+// does. It has faults by operation: answers that are late, lost, wrong or another server's, watches that
+// lag, and connections that turn into black holes.
 //
 //	p := proxy.New(t, cluster.Config)
 //	client, err := lease.NewClient(p.Config())

@@ -56,7 +56,7 @@ func (p *Proxy) Config() *rest.Config {
 	return &rest.Config{Host: p.server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1}
 }
 
-// Kubeconfig writes a kubeconfig with that configuration.
+// Kubeconfig writes a kubeconfig with the configuration that Config returns.
 func (p *Proxy) Kubeconfig(path, namespace string) error {
 	return os.WriteFile(path, fmt.Appendf(nil, `apiVersion: v1
 kind: Config

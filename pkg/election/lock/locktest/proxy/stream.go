@@ -29,7 +29,7 @@ func (p *Proxy) stream(w http.ResponseWriter, r *http.Request, body io.Reader) {
 	}
 	chunks := make(chan chunk, mostChunks)
 	var reader sync.WaitGroup
-	defer reader.Wait() // the request's end ends it
+	defer reader.Wait() // the reader ends when the request ends
 	reader.Go(func() {
 		defer close(chunks)
 		buffer := make([]byte, 64<<10)

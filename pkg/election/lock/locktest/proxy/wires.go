@@ -52,7 +52,7 @@ type wire struct {
 	net.Conn
 	of   *wires
 	once sync.Once
-	lost chan struct{} // closed once it is one
+	lost chan struct{} // closed once this connection is a black hole
 }
 
 func (w *wire) lose() { w.once.Do(func() { close(w.lost) }) }

@@ -18,12 +18,12 @@ import (
 
 // Kind is a kind of lock object.
 type Kind struct {
-	// Group and Resource are the API server's names for it, such as coordination.k8s.io and leases.
+	// Group and Resource are the API server's names for the kind, such as coordination.k8s.io and leases.
 	Group, Resource string
-	// New makes a store in a namespace of the server at that address.
+	// New makes a store in a namespace of the server at the address.
 	New func(t *testing.T, address, namespace string) lock.Store
-	// Object returns an object with the name "a" and that uid, as JSON; empty arguments leave out the
-	// version or the holder.
+	// Object returns an object with the name "a" and the uid, as JSON; empty arguments leave out the version
+	// or the holder.
 	Object func(uid, version, holder string) string
 	// List returns an empty list of such objects, as JSON.
 	List func() string
@@ -50,8 +50,8 @@ func (k Kind) details(name string) *metav1.StatusDetails {
 	return &metav1.StatusDetails{Group: k.Group, Kind: k.Resource, Name: name}
 }
 
-// Whatever the answer, a write is sent once, and the store reports "rejected" only for what was
-// certainly not written.
+// writes checks that a write is sent once, whatever the answer, and that the store reports "rejected"
+// only for what was certainly not written.
 func (k Kind) writes(t *testing.T) {
 	details := k.details("a")
 	busy := &metav1.StatusDetails{RetryAfterSeconds: 3}
@@ -121,7 +121,7 @@ func (k Kind) writes(t *testing.T) {
 	}
 }
 
-// Only an API server's own answer can say that an object is absent.
+// reads checks that only an API server's own answer can say that an object is absent.
 func (k Kind) reads(t *testing.T) {
 	details := k.details("a")
 	for what, c := range map[string]struct {
@@ -151,7 +151,7 @@ func (k Kind) reads(t *testing.T) {
 	}
 }
 
-// A server that does not answer in time leaves the outcome open.
+// slowServer checks that the outcome is unknown if a server does not answer in time.
 func (k Kind) slowServer(t *testing.T) {
 	asked := make(chan struct{})
 	s, _ := k.store(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -169,7 +169,7 @@ func (k Kind) slowServer(t *testing.T) {
 	}
 }
 
-// No server listens: nothing was written, but the store need not know that.
+// noServer checks writes if no server listens: nothing was written, but the store need not know that.
 func (k Kind) noServer(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
@@ -179,7 +179,7 @@ func (k Kind) noServer(t *testing.T) {
 	}
 }
 
-// Errors tell people what to do.
+// hints checks that errors tell people what to do.
 func (k Kind) hints(t *testing.T) {
 	for want, answer := range map[string]http.HandlerFunc{
 		"namespace edge-system does not exist":                                             Says(404, metav1.StatusReasonNotFound, "", &metav1.StatusDetails{Kind: "namespaces"}),

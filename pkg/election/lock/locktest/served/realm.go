@@ -1,4 +1,4 @@
-// Package served has realms of the conformance suite whose objects a real API server keeps.
+// Package served implements realms of the conformance suite (package locktest) on a real API server.
 package served
 
 import (
@@ -23,20 +23,20 @@ type Object interface {
 	runtime.Object
 }
 
-// Kind says how a kind of object stands for a lock.
+// Kind says how to read and write locks as one kind of object.
 type Kind[O Object] struct {
 	// Resource is its name in paths of the API, such as "leases".
 	Resource string
-	// NewClient makes a client that speaks of this kind.
+	// NewClient makes a client for this kind.
 	NewClient func(*rest.Config) (*apiserver.APIClient, error)
-	// New makes an empty object; Read and Write turn one into what the codec knows, and back.
+	// New makes an empty object; Read and Write convert an object to a codec.Object, and back.
 	New   func() O
 	Read  func(O) codec.Object
 	Write func(namespace, name string, at record.Version, o codec.Object) (O, error)
 }
 
-// Realm is a namespace of its own on the API server of the tests. Its Client stands behind a gate that Cut
-// closes, and Admin does not. It implements locktest.Realm but for Store.
+// Realm is a namespace of its own on the API server of the tests. Its Client stands behind a gate that
+// Cut closes, and Admin does not. It implements all of locktest.Realm except Store.
 type Realm[O Object] struct {
 	T         *testing.T
 	Client    *apiserver.APIClient
@@ -60,7 +60,7 @@ func New[O Object](t *testing.T, kind Kind[O]) *Realm[O] {
 	}
 }
 
-// NewClient makes a client of that kind that ends with the test.
+// NewClient makes a client of the kind; it ends with the test.
 func NewClient[O Object](t *testing.T, kind Kind[O], config *rest.Config) *apiserver.APIClient {
 	t.Helper()
 	c, err := kind.NewClient(config)

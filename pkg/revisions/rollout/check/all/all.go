@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check/runners"
 )
 
-// Registry returns a registry of them.
+// Registry returns a registry of all checks.
 func Registry() *check.Registry {
 	r := &check.Registry{}
 	r.Register(acquired.Check{})

@@ -16,10 +16,10 @@ const (
 	window = 5
 )
 
-// Check fails for an election in reach that members of the canary lost more than once since
-// the rollout began, within five times its acquireTimeout: their work failed, or their sessions
-// ended, or were not seen, while they led. A voluntary release is no loss: an exchanged election,
-// a member that leaves, a move for rank.
+// Check fails for an election in reach that members of the canary lost more than once since the
+// rollout began, within five times the spec's acquireTimeout. They lost it if their work failed, or
+// if their sessions ended, or were not seen, while they led. A voluntary release is no loss: an
+// exchanged election, a member that leaves, a move for rank.
 type Check struct{}
 
 // Name implements check.Check.

@@ -10,9 +10,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
 )
 
-// Check fails for a member of the canary that leads an election in reach and whose session was
-// not renewed for half its duration, while most members outside the canary renewed theirs. If those
-// were late as well, the API server is slow, or the controller does not see.
+// Check fails for a member of the canary that leads an election in reach and whose session was not
+// renewed for half its duration, while most members outside the canary renewed theirs. If their
+// sessions were late as well, the API server is slow, or the controller does not see them.
 type Check struct{}
 
 // Name implements check.Check.
@@ -40,8 +40,8 @@ func (Check) Find(s check.Sight) (found []rollout.Failure) {
 // Witnesses are the members outside the canary, or, where none lives, all others.
 //
 // Why half: while the API server answers nobody, silences differ by one renewInterval at most. If
-// that lasts for longer than a renewInterval, a witness is silent for more than half; if not, its
-// usual silence is half already.
+// such an outage lasts longer than a renewInterval, a witness is silent for more than half as long as
+// the member. If it is shorter, a witness's usual silence is half already.
 func othersRenew(s check.Sight, m rollout.Member, silent time.Duration) bool {
 	witnesses := slices.DeleteFunc(slices.Clone(s.Seen.Members), func(o rollout.Member) bool { return o.Revision == s.Spec.Canary })
 	if len(witnesses) == 0 {

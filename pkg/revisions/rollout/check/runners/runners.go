@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
 )
 
-// Check fails for an election in reach in which a member of the canary is in bad standing: its
+// Check fails for an election in reach if a member of the canary is in bad standing there: its
 // runners failed lately.
 type Check struct{}
 

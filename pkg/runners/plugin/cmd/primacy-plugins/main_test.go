@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	devcluster.Main(m)
 }
 
-// programs are this program and the example, built as anybody would.
+// programs are the paths of this program and the example, built as a user would build them.
 type programs struct {
 	t               *testing.T
 	ctx             context.Context
@@ -75,8 +75,8 @@ func (p *programs) configure(hash, config string) {
 
 var hashForm = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// The example leads on a real API server. The program refuses plugins that it cannot trust before it
-// even looks for a server.
+// TestGreeter checks that the example leads on a real API server, and that the program refuses
+// plugins that it cannot trust before it even looks for a server.
 func TestGreeter(t *testing.T) {
 	cluster := devcluster.Start(t)
 	p := build(t)
@@ -124,7 +124,7 @@ func TestRefused(t *testing.T) {
 	refused := func(want string) {
 		t.Helper()
 		p.says(want, "validate", "-f", p.config)
-		// There is no cluster, but the error is about something else.
+		// There is no cluster, and the error must not be about that.
 		p.says(want, "run", "--config", p.config, "--kubeconfig", filepath.Join(t.TempDir(), "none"))
 	}
 	p.configure(hash, "{every: 0s}")

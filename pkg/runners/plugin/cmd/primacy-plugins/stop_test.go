@@ -19,7 +19,7 @@ import (
 // hangVariable names the pipe that a plugin opens before it hangs.
 const hangVariable = "HANGING_PLUGIN"
 
-// hang makes this process such a plugin if its environment asks for it.
+// hang makes this process a plugin that hangs if its environment says so.
 func hang() {
 	pipe := os.Getenv(hangVariable)
 	if pipe == "" {
@@ -35,7 +35,8 @@ func hang() {
 	}
 }
 
-// A member that must end while it asks its plugins ends at once, and well.
+// TestStoppedWhilePluginsAreAsked checks that a member that is stopped while it asks its plugins ends
+// at once, without an error.
 func TestStoppedWhilePluginsAreAsked(t *testing.T) {
 	p := build(t)
 	text, err := os.ReadFile("/proc/self/exe")
@@ -66,7 +67,7 @@ func TestStoppedWhilePluginsAreAsked(t *testing.T) {
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	events, err := os.OpenFile(pipe, os.O_RDWR, 0) // opened for writing, too, so that it does not end
+	events, err := os.OpenFile(pipe, os.O_RDWR, 0) // opened for writing too: without a writer the pipe would end
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
-// Command worker is the work of the trials: a program for exec, or a plugin. It and two
-// helpers, one in its group and one that detached itself, write down again and again that
-// they exist, by their own clocks.
+// Command worker is the work of the trials: a program for exec, or a plugin. It and two helpers, one
+// in its group and one that detached itself, write into files, again and again, that they exist, with
+// the times of their own clocks.
 package main
 
 import (
@@ -78,7 +78,7 @@ func work(name, token string, stop <-chan struct{}) error {
 	return exist("work", name, token, stop)
 }
 
-// start starts a process of ours. A launcher ends at once, which orphans its child.
+// start starts a helper process. A launcher ends at once, which orphans its child.
 func start(as string) error {
 	if err := os.Setenv(role, as); err != nil {
 		return err
@@ -95,7 +95,7 @@ func start(as string) error {
 	return err
 }
 
-// exist writes down that this process exists until stop is closed.
+// exist writes down again and again that this process exists, until stop is closed.
 func exist(as, name, token string, stop <-chan struct{}) error {
 	tell, err := runnertest.Enter(os.Getenv(stage))
 	if err != nil {

@@ -36,6 +36,8 @@ type contest struct {
 	// askedAt is when it first sent a request for its lock since a write had a definite answer; zero for
 	// never.
 	askedAt record.Instant
+	// saidNo: the last definite answer to a write of its lock was a refusal or a conflict.
+	saidNo bool
 	// storedBeat is the highest of its own beats that the store has seen.
 	storedBeat uint64
 	pace       pace

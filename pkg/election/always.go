@@ -1,7 +1,9 @@
 package election
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"sync"
 )
 
@@ -49,10 +51,14 @@ type presentTerm struct {
 	finished chan struct{} // closed when its work has stopped
 }
 
-// Each calls lead for each term that begins, one at a time. Each returns the error of ctx when ctx ends,
-// or the first error of lead. lead works until its own context is cancelled; StopOf says why, and by when
-// the work must be dead. lead must not return before all work of the term has stopped: the lock may be
-// released after that. Each skips a term that ended before it could call lead.
+// errLeft: lead returned during its term.
+var errLeft = errors.New("the work of a term returned before the term was over")
+
+// Each calls lead for each term that begins, one at a time. When ctx ends, Each returns the error of ctx. lead works
+// until its own context is cancelled, which happens at the end of the term and at the end of ctx. StopOf says why,
+// and by when the work must be dead. lead must not return before all work of the term has stopped: the lock may be
+// released after that. Each returns an error if lead fails, or if lead returns during its term. A lead that returns
+// the error of its cancelled context has not failed. Each skips a term that ended before it could call lead.
 func (t *Terms) Each(ctx context.Context, lead func(context.Context, Term) error) error {
 	for {
 		t.mu.Lock()
@@ -63,7 +69,7 @@ func (t *Terms) Each(ctx context.Context, lead func(context.Context, Term) error
 		}
 		t.mu.Unlock()
 		if takes {
-			if err := t.lead(p, lead); err != nil {
+			if err := t.lead(ctx, p, lead); err != nil {
 				return err
 			}
 			continue
@@ -77,21 +83,23 @@ func (t *Terms) Each(ctx context.Context, lead func(context.Context, Term) error
 }
 
 // lead does the work of a term, and notes its end even if the work panics.
-func (t *Terms) lead(p *presentTerm, work func(context.Context, Term) error) error {
+func (t *Terms) lead(ctx context.Context, p *presentTerm, work func(context.Context, Term) error) error {
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		p.stoppedLocked()
-	}()
-	return work(p.ctx, p.Term)
-}
-
-func (p *presentTerm) stoppedLocked() {
-	select {
-	case <-p.finished:
-	default:
 		close(p.finished)
+	}()
+	working, cancel := context.WithCancelCause(p.ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+	err := work(working, p.Term)
+	switch {
+	case working.Err() == nil:
+		return cmp.Or(err, errLeft)
+	case errors.Is(err, working.Err()), errors.Is(err, context.Cause(working)):
+		return nil // it says that it was cancelled
 	}
+	return err
 }
 
 // Lead offers a term. It returns when ctx was cancelled and, if Each took the term, its work
@@ -119,17 +127,21 @@ func (t *Terms) tellLocked(ctx context.Context, term Term) {
 	t.news = make(chan struct{})
 }
 
-// Returned says that the AlwaysRunner has returned: all work of the term that it took has
-// stopped, and its next run may take the present term again.
+// Returned notes that the AlwaysRunner has returned. It waits until the lead that Each called for the present term,
+// if any, has returned as well. Then the present term is offered to the next run. It is for code that drives an AlwaysRunner, which cancels
+// the context of RunAlways before.
 func (t *Terms) Returned() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	p := t.present
-	if p == nil || !p.taken {
+	taken := p != nil && p.taken
+	t.mu.Unlock()
+	if !taken {
 		return
 	}
-	p.stoppedLocked()
-	if p.ctx.Err() == nil {
+	<-p.finished
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.present == p && p.ctx.Err() == nil {
 		t.tellLocked(p.ctx, p.Term)
 	}
 }

@@ -103,6 +103,8 @@ func (a *always) Background(ctx context.Context) error {
 func (a *always) attempt(ctx context.Context) error {
 	a.counter.started()
 	defer a.counter.ended()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // what it left at work must end
 	return guarded(a.Log, func() error {
 		err := a.work.RunAlways(ctx, a.terms)
 		if err == nil && ctx.Err() == nil {

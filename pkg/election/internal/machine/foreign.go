@@ -96,6 +96,8 @@ type suspect struct {
 	// released: the elector has stopped. But if it starts again under the same name, it may still take the
 	// lock for its own, and blank the lock when it is cancelled.
 	released bool
+	// nameless: it stands for electors whose names we do not know. An elector that has its name is another one.
+	nameless bool
 }
 
 // maxSuspects bounds the memory of foreign electors that held the lock one after another.
@@ -103,7 +105,7 @@ const maxSuspects = 8
 
 // suspect remembers a foreign elector that we saw just now, itself or in a claim.
 func (s *step) suspect(now suspect) {
-	same := func(o suspect) bool { return o.Identity == now.Identity }
+	same := func(o suspect) bool { return o.Identity == now.Identity && o.nameless == now.nameless }
 	others := s.lasting()
 	if i := slices.IndexFunc(others, same); i >= 0 && now.told {
 		now.Duration = max(now.Duration, others[i].Duration)
@@ -120,7 +122,7 @@ func (s *step) suspect(now suspect) {
 // asOne is one suspect in place of several: it works as long as the slowest of them, and whatever we hear of
 // any single elector, we do not take asOne's suspect to have stopped.
 func (s *step) asOne(several []suspect) suspect {
-	one := suspect{Claim: record.Claim{Identity: "several"}, at: s.now, told: true, released: true}
+	one := suspect{Claim: record.Claim{Identity: "several"}, at: s.now, told: true, released: true, nameless: true}
 	for _, o := range several {
 		one.Duration = max(one.Duration, o.Duration)
 		one.told, one.released = one.told && o.told, one.released && o.released
@@ -202,7 +204,7 @@ func (s *step) missedForeign(e Observed) {
 		shown.Holder == e.Record.Holder && shown.Transitions == e.Record.Transitions {
 		return
 	}
-	s.suspect(suspect{Claim: record.Claim{Identity: "unseen", Duration: s.cfg.Timing.LeaseDuration}})
+	s.suspect(suspect{Claim: record.Claim{Identity: "unseen", Duration: s.cfg.Timing.LeaseDuration}, nameless: true})
 }
 
 // seeClaim notes the claim in a record that one of us wrote, or that the record has none. Call it for new
@@ -243,7 +245,7 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 func (s *step) seeLeftoverClaim(r, before *record.Record) {
 	c := r.Claim
 	if c == nil || c.Identity == r.Holder || before != nil && before.Claim != nil && *before.Claim == *c ||
-		slices.ContainsFunc(s.lasting(), func(o suspect) bool { return o.Identity == c.Identity }) {
+		slices.ContainsFunc(s.lasting(), func(o suspect) bool { return o.Identity == c.Identity && !o.nameless }) {
 		return
 	}
 	s.suspect(suspect{Claim: *c, told: true})
@@ -374,7 +376,7 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 // it. Then we take none of them to have stopped.
 func (s *step) foreignReleased(holder string) {
 	s.foreigners().suspects = s.lasting()
-	if !slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != holder }) {
+	if !slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != holder || o.nameless }) {
 		for i := range s.foreign.suspects {
 			s.foreigners().suspects[i].released = true
 		}

@@ -349,4 +349,17 @@ func TestManySuspectsAreOne(t *testing.T) {
 		e.state = s.State
 		waits(t, e, slowest)
 	})
+	t.Run("the latest has the name of the others", func(t *testing.T) {
+		e := fill()
+		slowest := e.now.Add(e.cfg.Timing.ObserverWait(1000 * time.Second))
+		e.run("stored foreign by=f-last")
+		e.run("stream")
+		s := newStep(e.cfg, e.state, e.now)
+		for _, name := range []string{"several", "unseen"} {
+			s.suspect(suspect{Claim: record.Claim{Identity: name, Duration: time.Second}})
+			s.foreignReleased(name)
+		}
+		e.state = s.State
+		waits(t, e, slowest)
+	})
 }

@@ -43,7 +43,7 @@ func (s *step) failOpen(stopAt record.Instant) record.Instant {
 		s.wakeAt(due)
 		return stopAt
 	}
-	if silent := s.silentAt(); s.now < silent {
+	if silent := s.silentAt(stopAt); s.now < silent {
 		s.wakeAt(silent)
 		return stopAt
 	}
@@ -58,18 +58,26 @@ func (s *step) failOpen(stopAt record.Instant) record.Instant {
 	return stopAt
 }
 
-// silentAt is from when on we take the store to be silent. A driver that was held up finds its term nearly
-// over, but has not asked the store since: it asks first.
-func (s *step) silentAt() record.Instant {
-	if s.writes.retryAt != 0 {
-		return s.now // an attempt failed since the last write was stored
+// silentAt is from when on we take the store to be silent: a quarter of a renewInterval after the first request
+// that it has not answered, or sooner if the term must stop before that. A term whose driver was held up may be
+// nearly over although nobody has asked the store since its last answer. Then it asks first.
+func (s *step) silentAt(stopAt record.Instant) record.Instant {
+	asked := s.writes.silentSince
+	if asked == 0 {
+		asked = max(s.now, s.writableAt()) // then the next renewal goes out
 	}
-	asked := s.now // if nothing is open, the next renewal goes out in this step
-	for _, w := range s.writes.open {
-		asked = min(asked, w.asked)
-	}
-	return asked.Add(s.cfg.Timing.RenewInterval / 4)
+	return asked.Add(max(0, min(s.cfg.Timing.RenewInterval/4, stopAt.Sub(asked)/2)))
 }
+
+// asks notes that a request goes out.
+func (w *writes) asks(now record.Instant) {
+	if w.silentSince == 0 {
+		w.silentSince = now
+	}
+}
+
+// hears notes a definite answer of the store.
+func (w *writes) hears() { w.silentSince = 0 }
 
 // refusal notes that the store said no to a renewal: until it says yes, we do not take its silence for an
 // outage.

@@ -42,13 +42,13 @@ type State struct {
 	sightless bool
 	// alarmed is what we reported last, for as long as it lasts.
 	alarmed ReportKind
-	Lock    Lock
+	// Cycle counts the terms of ours.
+	Cycle int32
+	Lock  Lock
 	// Term is the present or last term of ours.
 	Term Term
 	// Drain describes the end of the term; meaningful while Draining.
 	Drain Drain
-	// Cycle counts the terms of ours.
-	Cycle int
 
 	// View is what the directory last said of the other members.
 	View *View

@@ -101,6 +101,7 @@ func (s *step) learn(event Event) {
 		s.jitter, s.source, s.altered = e.Jitter, e.Source, e.Altered
 		if e.Source == ReadBack {
 			s.writes.reading = false
+			s.writes.hears()
 		}
 		if e.View != nil {
 			s.View = e.View
@@ -187,7 +188,7 @@ func (s *step) start(w write, sent, deadline record.Instant) {
 	// The first interval is shortened at random so that renewals spread over it.
 	interval := s.cfg.Timing.RenewInterval
 	s.validity.renewAt = sent.Add(interval/2 + time.Duration(s.jitter*float64(interval/2)))
-	s.act(Start{Token: s.Term.Token, Cycle: s.Cycle, Deadline: deadline})
+	s.act(Start{Token: s.Term.Token, Cycle: int(s.Cycle), Deadline: deadline})
 	s.become(Leading, ReasonTaken) // after Start: the term is on when the report goes out
 }
 

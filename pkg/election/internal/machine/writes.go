@@ -26,6 +26,8 @@ type writes struct {
 	denied bool
 	// retryAt is the earliest instant for the next write after a failure.
 	retryAt record.Instant
+	// silentSince is when the first request went out that the store has not answered; zero for none.
+	silentSince record.Instant
 }
 
 type write struct {
@@ -69,6 +71,7 @@ const maxUnknown = 16
 // put requests a write that replaces the newest version that we know.
 func (s *step) put(p Purpose, r record.Record) {
 	s.writes.last++
+	s.writes.asks(s.now)
 	s.writes.first = cmp.Or(s.writes.first, s.writes.last)
 	if r.Mark != nil {
 		r.Mark.Beat = s.writes.last
@@ -86,6 +89,7 @@ func (s *step) put(p Purpose, r record.Record) {
 func (s *step) read() {
 	if !s.writes.reading {
 		s.writes.reading = true
+		s.writes.asks(s.now)
 		s.act(Read{})
 	}
 }
@@ -108,6 +112,9 @@ func (s *step) answered(e WriteDone) {
 			return
 		}
 		s.writes.open = slices.Delete(slices.Clone(s.writes.open), i, i+1)
+	}
+	if e.Answer == Committed || e.Answer == Conflicted || e.Answer == Refused && e.RetryAfter == 0 {
+		s.writes.hears()
 	}
 	switch e.Answer {
 	case Committed:

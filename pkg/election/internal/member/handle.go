@@ -225,7 +225,7 @@ func (m *Member) report(c *contest, a machine.Report) {
 	log.Info(a.Role.String(), fields...)
 	c.leader = c.state.Lock.Record
 	m.out.add(Changed{
-		ID: c.election.ID, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.election.Before + c.state.Cycle,
+		ID: c.election.ID, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.election.Before + int(c.state.Cycle),
 		Leader: leaderOf(&c.state), Lost: a.Role == machine.Draining && !givenUp[a.Reason],
 	})
 }

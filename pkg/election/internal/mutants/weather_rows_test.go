@@ -3,6 +3,27 @@ package mutants_test
 // weatherRows break rules of a member's behavior when stores, networks or clocks fail.
 var weatherRows = []row{
 	{
+		name: "outage/outlasts-unasked", rule: "open-until-a-no: a term outlasts its last renewal only once the store was asked and was silent",
+		file: "pkg/election/internal/machine/outage.go",
+		old:  "		asked = max(s.now, s.writableAt()) // then the next renewal goes out\n",
+		new:  "		asked = s.now.Add(-s.cfg.Timing.RenewInterval)\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
+		name: "outage/answered-reads-say-nothing", rule: "open-until-a-no: a store that answered a read is not silent",
+		file: "pkg/election/internal/machine/step.go",
+		old:  "			s.writes.reading = false\n			s.writes.hears()\n",
+		new:  "			s.writes.reading = false\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
+		name: "outage/sights-are-answers", rule: "open-until-a-no: what the watch shows is no answer to a request that hangs",
+		file: "pkg/election/internal/machine/writes.go",
+		old:  "		case won:\n			s.writes.retryAt = 0\n",
+		new:  "		case won:\n			s.writes.hears()\n			s.writes.retryAt = 0\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "outage/believes-an-edited-renewal", rule: "observers-clock: who fails open is waited for, whatever a stranger makes of its lock",
 		file: "pkg/election/internal/member/outage.go",
 		old:  "l.Owner != machine.Other || l.ThroughSession()",

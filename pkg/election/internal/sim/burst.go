@@ -116,6 +116,9 @@ func (b *bursts) resumed(since int64) {
 func (b *bursts) wake() {
 	b.planned, b.awake = false, true
 	w, p := b.p.h.w, b.p
+	if w.now-b.since > int64(moment) {
+		p.heldUpAt = w.now
+	}
 	rng := w.burstiness.rng
 	for p.runs() && w.violation == "" {
 		ready := make([]int, 0, 3)

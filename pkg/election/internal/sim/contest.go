@@ -36,6 +36,8 @@ type contest struct {
 	// askedAt is when the member sent its first request for the lock after the last write with a definite
 	// answer; zero for never.
 	askedAt record.Instant
+	// saidNo: the last definite answer to a write of the lock was a refusal or a conflict.
+	saidNo bool
 	// storedBeat is the highest beat that a stored write of the member had.
 	storedBeat uint64
 	pace       pace

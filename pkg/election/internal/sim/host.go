@@ -144,10 +144,11 @@ type proc struct {
 	h      *host
 	dead   bool
 	paused bool
-	// pausedAt is when it was last stopped, and resumedAt when it last continued.
-	pausedAt, resumedAt int64
-	inbox               [origins][]func()
-	inc                 *incarnation
+	// pausedAt is when it was last stopped, and resumedAt when it last continued. heldUpAt is when it last worked
+	// on input that had waited for longer than a moment.
+	pausedAt, resumedAt, heldUpAt int64
+	inbox                         [origins][]func()
+	inc                           *incarnation
 	// left is what the last incarnation left to the next. between: the next incarnation has not begun.
 	left    member.Heritage
 	between bool

@@ -157,6 +157,8 @@ func (j *judge) stopped(m *contest, a member.Stop) {
 		w.cov.saw(StoppedLate)
 	case m.undisturbed && m.outer == nil && !j.restored() && slices.Contains(losses, a.Reason):
 		w.violate("rule loss-is-definite", "%s: %s gives up its term although nobody took the lock (%s)", m.name, m.i.identity, a.Reason)
+	case a.Reason == machine.ReasonExpired && w.mustOutlast(m):
+		w.violate("rule open-until-a-no", "%s: %s stops although the store said nothing since its last answer", m.name, m.i.identity)
 	case a.Reason == machine.ReasonPreempted && better != 0 && takenBack(m):
 		// A revision that was taken back drains without minHold and preemptDelay.
 	case a.Reason == machine.ReasonPreempted && m.outer == nil && now < began.Add(m.timing().MinHold):

@@ -356,8 +356,8 @@ var rows = []mutant{
 	},
 	{
 		name: "open-unasked", rule: "open-until-a-no", file: "internal/machine/outage.go", class: Outages,
-		old: "	if silent := s.silentAt(); s.now < silent {",
-		new: "	if silent := s.silentAt(); silent < 0 {",
+		old: "	if silent := s.silentAt(stopAt); s.now < silent {",
+		new: "	if silent := s.silentAt(stopAt); silent < 0 {",
 	},
 	{
 		name: "open-for-longer", rule: "open-until-a-no", file: "internal/machine/outage.go", class: Outages,

@@ -67,6 +67,14 @@ func (w *world) silence() bool {
 	return true
 }
 
+// mustOutlast says whether the contest's term had to outlast its last renewal: it fails open, there was time left
+// for that, the store gave no definite answer since, and the process ran all the while.
+func (w *world) mustOutlast(m *contest) bool {
+	now, t, s := m.i.now(), m.timing(), m.state()
+	return s != nil && m.outlasts() > 0 && m.outer == nil && m.askedAt != 0 && !m.saidNo && !m.i.several &&
+		now < s.ValidUntil().Add(m.outlasts()-t.Extension()) && w.now-max(m.i.p.resumedAt, m.i.p.heldUpAt) > int64(2*t.RenewInterval)
+}
+
 // surelyNoticed bounds the silences that a running member may overlook. In a longer one more than two
 // renewIntervals pass between the beats of its session that get through.
 func (w *world) surelyNoticed() time.Duration {
@@ -81,11 +89,15 @@ func (w *world) excused(k *work) bool {
 	if w.options.Class != Outages || !p.dead && !p.paused {
 		return false
 	}
-	noticed := func(s silence) bool {
-		return s.to >= p.h.clock.when(m.committedSent) && time.Duration(s.to-s.from) > w.surelyNoticed()
+	t := m.timing()
+	valid, now := m.committedSent.Add(t.Validity()), p.h.clock.local(w.now)
+	if now < valid || k.until <= valid || k.until > valid.Add(t.Extension()) {
+		return false
 	}
-	valid, now := m.committedSent.Add(m.timing().Validity()), p.h.clock.local(w.now)
-	if now < valid || k.until <= valid || slices.ContainsFunc(w.silences, noticed) {
+	since := p.h.clock.when(m.committedSent)
+	silences := slices.DeleteFunc(slices.Clone(w.silences), func(s silence) bool { return s.to < since })
+	noticed := func(s silence) bool { return time.Duration(s.to-s.from) > w.surelyNoticed() }
+	if len(silences) == 0 || slices.ContainsFunc(silences, noticed) {
 		return false
 	}
 	w.cov.Excused++

@@ -166,7 +166,7 @@ func (h *host) news(in []member.Input, changed []news) []member.Input {
 	return append(in, removed...)
 }
 
-// election describes an entrant to the member.
+// election makes, from an entrant (an election that we take part in), what the member must know of it.
 func (h *host) election(e *entrant) *member.Election {
 	s := &e.spec
 	election := &member.Election{
@@ -182,7 +182,7 @@ func (h *host) election(e *entrant) *member.Election {
 	return election
 }
 
-// store describes a store to the member, which knows it by a number.
+// store makes what the member must know of a store: a number that stands for it, and how it is watched.
 func (h *host) store(s lock.Store) member.Store {
 	at := slices.Index(h.stores, s)
 	if at < 0 {

@@ -10,7 +10,7 @@ type OnExit string
 
 const (
 	// ExitRestart: the supervision runs it again after a growing wait; a runner that keeps failing
-	// costs the member its term (Restart). It is the default.
+	// costs the member its term (see Restart for the limits). It is the default.
 	ExitRestart OnExit = "restart"
 	// ExitRelease: the term is given up. The election's runners stop, the member releases the
 	// lock and stands down for a while, so that another takes over.

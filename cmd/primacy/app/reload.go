@@ -146,7 +146,7 @@ func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
 	}
 }
 
-// follow takes up changes of the process's file until ctx ends.
+// follow applies changes of the process's configuration file until ctx ends.
 func (r *reloader) follow(ctx context.Context, p *config.Process) error {
 	take := func(written *config.Configuration) error { return r.take(ctx, written) }
 	return p.Watch(ctx, take, func(err error) {

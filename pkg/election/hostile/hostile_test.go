@@ -109,7 +109,7 @@ func TestActsOnALockThatIsLed(t *testing.T) {
 	verdict(t, "A lock that is led", trials)
 }
 
-// TestActsOnALockOfTheDead tries the acts on locks whose holder has just been killed.
+// TestActsOnALockOfTheDead tries the acts on locks whose holder has just been cut off, so that it seems dead.
 func TestActsOnALockOfTheDead(t *testing.T) {
 	t.Parallel()
 	trials := trialsOf(killed)

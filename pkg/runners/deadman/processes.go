@@ -75,7 +75,8 @@ type state struct {
 	threads int
 }
 
-// zombie says whether the process has ended. While it has another thread it has not.
+// zombie says whether the process has ended. Linux also shows Z for a process whose main thread has ended, but
+// that process goes on while it has another thread.
 func (s state) zombie() bool {
 	return (s.letter == 'Z' || s.letter == 'X' || s.letter == 'x') && s.threads <= 1
 }

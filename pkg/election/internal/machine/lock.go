@@ -170,7 +170,7 @@ func (s *step) waitedOut() bool {
 // nobody else can have taken it.
 func (s *step) lastHolder() bool { return s.Lock.Owner == Unowned && s.now < s.validity.until }
 
-// foreignMaxDuration is the longest duration of a foreign holder that we wait out without an operator.
+// foreignMaxDuration is the longest lease duration of a foreign holder that we wait out without an operator.
 const foreignMaxDuration = time.Hour
 
 func ownerless(r *record.Record) string {

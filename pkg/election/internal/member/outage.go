@@ -55,7 +55,7 @@ func (c *contest) lastWork() time.Duration {
 	return t.ObserverWait(c.firstWrite() + max(t.Extension(), c.longerLease()))
 }
 
-// tendOpen keeps the session's list of elections in which this member has terms that fail open. The
+// tendOpen keeps the session's list of elections in which this member has terms that may fail open. The
 // session lists a term from its beginning: once renewals fail, it may be too late. A leaving member does
 // not update the list, which ends with the session.
 func (m *Member) tendOpen(c *contest) {
@@ -72,8 +72,8 @@ func (m *Member) closed(c *contest) {
 	m.openStale = m.openStale || listed && m.leaving == ""
 }
 
-// openTerms is our session's list of terms that fail open. Many may begin at once, so we build the
-// list only when we publish it.
+// openTerms returns the names of the elections in which we have a term that may fail open, as our session
+// publishes them. Many such terms may begin at once, so we build the list only when we publish it.
 func (m *Member) openTerms() []string {
 	if !m.openStale {
 		return m.openNow
@@ -94,7 +94,7 @@ func (m *Member) openTerms() []string {
 	return list
 }
 
-// heldOpen says whether the lock's holder lives, and its session lists a term of this election that fails
+// heldOpen says whether the lock's holder lives, and its session lists a term of this election that may fail
 // open: maybe the holder does not renew because writes to this lock alone hang, for all members. A holder
 // with too many such terms lists EveryElection; that counts only if the election fails open in our
 // configuration.

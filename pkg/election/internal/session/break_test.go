@@ -38,8 +38,9 @@ func TestABreakStartsTheWaitAnew(t *testing.T) {
 	}
 }
 
-// TestTheSameRevisionOfAnotherObject checks that a list and a read each detect a restored store if another
-// object has a revision that we know: a restored store may reach the same revision with another history.
+// TestTheSameRevisionOfAnotherObject checks that a list and a read each notice that the store was restored
+// from a backup if they show another uid at a store revision at which we saw an object of this name. A
+// restored store counts on from the backup, so it may give that revision to another object.
 func TestTheSameRevisionOfAnotherObject(t *testing.T) {
 	timing, err := record.Profile("fast")
 	if err != nil {

@@ -59,7 +59,7 @@ func (r *run) obey(ctx context.Context, c command) {
 // stopOrStart stops the named member, or starts it if it does not run.
 func (r *run) stopOrStart(name string) {
 	if m := r.crew.named(name); m != nil && m.phase != running && m.phase != stopping {
-		if m.child != nil && m.child.living() {
+		if m.phase == killed && m.returnAt.IsZero() {
 			r.event("member %s has not ended yet", m.name)
 			return
 		}

@@ -112,7 +112,7 @@ func newCrew(o Options, dir *folder, p plan, d *document, c *cluster) (*crew, er
 		args:    []string{"run", "--config", d.path, "--kubeconfig", c.kubeconfig, "--namespace", c.namespace, "--log-format", "console"},
 		env:     env,
 		grace:   d.Timing.LeaseDuration + d.Timing.StopGrace + 5*time.Second,
-		exits:   make(chan exit, 2*o.Members), // of a process and of the one before it
+		exits:   make(chan exit, o.Members),
 	}
 	stable := stableShare(o.Members)
 	for i := range o.Members {

@@ -133,9 +133,6 @@ func (r *run) start(m *member) {
 // memberEnded prints how a process ended, unless we killed it.
 func (r *run) memberEnded(x exit) {
 	m, before := x.member, x.member.phase
-	if x.child != m.child {
-		return // a person started it again before we heard of this end
-	}
 	r.crew.ended(m, x.child.end, time.Now())
 	switch {
 	case before == killed:

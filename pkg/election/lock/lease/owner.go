@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,7 +19,11 @@ func OwnedBy(host string, pod metav1.OwnerReference) Option {
 
 // owners returns the owners to write: those that the object has; for sessions of ours, see OwnedBy.
 func (s *Store) owners(r *record.Record, present []metav1.OwnerReference) []metav1.OwnerReference {
-	if s.owner == nil || !r.IsSession() || !strings.HasPrefix(r.Holder, s.host+"_") {
+	whose := r.Holder
+	if r.Member != nil {
+		whose = cmp.Or(r.Holder, r.Member.Identity) // a session that has ended has no holder
+	}
+	if s.owner == nil || !r.IsSession() || !strings.HasPrefix(whose, s.host+"_") {
 		return present
 	}
 	kept := slices.DeleteFunc(slices.Clone(present), func(o metav1.OwnerReference) bool { return o.Kind == s.owner.Kind })

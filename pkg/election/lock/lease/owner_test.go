@@ -55,6 +55,16 @@ func TestOwnedBy(t *testing.T) {
 	owned(slot, young)
 	put("edge-1", other, slot, "edge-0_00000002", second)
 	owned(slot, young)
+	// A member that leaves before it has seen its session ends it without what a sight would have carried.
+	s := In(r.Client, r.Namespace, OwnedBy("edge-0", young))
+	e, err := s.Get(t.Context(), slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Put(t.Context(), slot, record.Record{Duration: time.Second, Member: second}, e.Version); err != nil {
+		t.Fatal(err)
+	}
+	owned(slot, young)
 	put("edge-0", young, "ingress-status", "edge-0_00000002", nil)
 	owned("ingress-status")
 }

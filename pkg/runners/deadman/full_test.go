@@ -183,7 +183,18 @@ func cgroup(t *testing.T, most int) string {
 			continue
 		}
 		t.Cleanup(func() {
-			if err := os.Remove(dir); err != nil {
+			timer := clock.NewTimer(30 * time.Second)
+			defer timer.Stop()
+			err := os.Remove(dir)
+			for ; errors.Is(err, unix.EBUSY); err = os.Remove(dir) { // until the dead have been reaped
+				select {
+				case <-timer.C:
+					t.Fatal(err)
+				default:
+					runtime.Gosched()
+				}
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		})

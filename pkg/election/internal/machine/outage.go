@@ -76,7 +76,7 @@ func (w *writes) asks(now record.Instant) {
 	}
 }
 
-// hears notes a definite answer of the store.
+// hears notes a definite answer to a write. An answered read is none: where writes hang, reads may be answered.
 func (w *writes) hears() { w.silentSince = 0 }
 
 // refusal notes that the store said no to a renewal: until it says yes, we do not take its silence for an

@@ -101,7 +101,6 @@ func (s *step) learn(event Event) {
 		s.jitter, s.source, s.altered = e.Jitter, e.Source, e.Altered
 		if e.Source == ReadBack {
 			s.writes.reading = false
-			s.writes.hears()
 		}
 		if e.View != nil {
 			s.View = e.View

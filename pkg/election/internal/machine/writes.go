@@ -26,7 +26,7 @@ type writes struct {
 	denied bool
 	// retryAt is the earliest instant for the next write after a failure.
 	retryAt record.Instant
-	// silentSince is when the first request went out that the store has not answered; zero for none.
+	// silentSince is when the first request went out after the last write that the store answered; zero for none.
 	silentSince record.Instant
 }
 

@@ -10,11 +10,11 @@ var weatherRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
-		name: "outage/answered-reads-say-nothing", rule: "open-until-a-no: a store that answered a read is not silent",
+		name: "outage/answered-reads-are-answers", rule: "open-until-a-no: where writes hang, a store that answers reads is silent all the same",
 		file: "pkg/election/internal/machine/step.go",
-		old:  "			s.writes.reading = false\n			s.writes.hears()\n",
-		new:  "			s.writes.reading = false\n",
-		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+		old:  "			s.writes.reading = false\n		}\n		if e.View",
+		new:  "			s.writes.reading = false\n			s.writes.hears()\n		}\n		if e.View",
+		pkg:  "pkg/election", test: "TestOutagesOfAll",
 	},
 	{
 		name: "outage/sights-are-answers", rule: "open-until-a-no: what the watch shows is no answer to a request that hangs",

@@ -116,9 +116,6 @@ func (i *incarnation) taken(in member.Input) {
 		case q == nil || q.m == nil:
 		case q.record == nil:
 			q.m.shown(in.Entry.Version.Revision)
-			if in.Err == nil {
-				q.m.askedAt = 0
-			}
 		case lock.OutcomeOf(in.Err) != lock.Unknown && !errors.Is(in.Err, lock.ErrThrottled):
 			q.m.askedAt, q.m.saidNo = 0, in.Err != nil
 		}

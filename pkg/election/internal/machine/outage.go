@@ -59,7 +59,7 @@ func (s *step) failOpen(stopAt record.Instant) record.Instant {
 }
 
 // silentAt is from when on we take the store to be silent: a quarter of a renewInterval after the first request
-// that it has not answered, or sooner if the term must stop before that. A term whose driver was held up may be
+// since it last answered a write, or sooner if the term must stop before that. A term whose driver was held up may be
 // nearly over although nobody has asked the store since its last answer. Then it asks first.
 func (s *step) silentAt(stopAt record.Instant) record.Instant {
 	asked := s.writes.silentSince

@@ -68,7 +68,7 @@ func (w *world) silence() bool {
 }
 
 // mustOutlast says whether the contest's term had to outlast its last renewal: it fails open, there was time left
-// for that, the store gave no definite answer since, and the process ran all the while.
+// for that, the store gave no definite answer to a write since, and the process ran all the while.
 func (w *world) mustOutlast(m *contest) bool {
 	now, t, s := m.i.now(), m.timing(), m.state()
 	return s != nil && m.outlasts() > 0 && m.outer == nil && m.askedAt != 0 && !m.saidNo && !m.i.several &&
@@ -100,6 +100,10 @@ func (w *world) excused(k *work) bool {
 	if len(silences) == 0 || slices.ContainsFunc(silences, noticed) {
 		return false
 	}
+	if k.excused {
+		return true
+	}
+	k.excused = true
 	w.cov.Excused++
 	w.logf("judge", "%s: the work of %s goes on after a silence that was too short to be noticed", m.name, m.i.identity)
 	return true

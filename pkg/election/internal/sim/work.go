@@ -45,6 +45,8 @@ type work struct {
 	// expired: the work was killed at the last instant granted.
 	expired bool
 	guarded int64
+	// excused: the judge has counted that it goes on beside the next leader.
+	excused bool
 }
 
 // start begins the work of a term.

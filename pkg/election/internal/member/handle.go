@@ -83,9 +83,9 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 		switch {
 		case c.inner != nil:
 			m.extend(c.inner)
-		case c.outer != nil:
-			m.extend(c)
 		case c.beats != 0: // the Beat has told the host
+		case c.outer != nil: // at once, as below
+			m.extended(c, min(a.Deadline, c.outer.state.Term.Deadline))
 		default: // at once: the next action may be a Stop, which relies on this deadline
 			m.extended(c, a.Deadline)
 		}

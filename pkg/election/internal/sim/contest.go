@@ -110,6 +110,9 @@ func (m *contest) listed(e lock.Entry) {
 
 // stored is called when a write of the machine was just committed.
 func (m *contest) stored(q *request) {
+	if mark := q.record.Mark; m.i.p.h.w.judge.restored() && mark != nil && mark.Beat < m.storedBeat {
+		return // a late write that fits the restored store by chance says nothing about the newer one
+	}
 	m.i.p.h.w.judge.stored(m, q)
 	if q.purpose == machine.Claim || q.purpose == machine.Take || q.purpose == machine.Renew {
 		if q.entry.Record.Token != m.committedToken {

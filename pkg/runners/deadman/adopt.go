@@ -75,7 +75,7 @@ func killOrphans() bool {
 	if !heir.adopts {
 		return false
 	}
-	pids, err := children()
+	pids, err := Children()
 	if err != nil {
 		return true // we look again soon
 	}

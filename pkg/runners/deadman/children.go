@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// children lists this process's children, zombies too, in no order. It may miss a child that was
+// Children lists this process's children, zombies too, in no order. It may miss a child that was
 // just born, or just inherited.
 //
 // The kernel lists them for us, even those that /proc itself hides: processes of other users if it is
 // mounted with hidepid, and processes that hide themselves (PR_SET_DUMPABLE).
-func children() ([]int, error) { return childrenOf(os.Getpid()) }
+func Children() ([]int, error) { return ChildrenOf(os.Getpid()) }
 
-// childrenOf lists the children of another process of our user, in the same way.
-func childrenOf(pid int) ([]int, error) {
+// ChildrenOf lists the children of another process of our user, in the same way.
+func ChildrenOf(pid int) ([]int, error) {
 	tasks := filepath.Join("/proc", strconv.Itoa(pid), "task")
 	threads, err := os.ReadDir(tasks)
 	if err != nil {

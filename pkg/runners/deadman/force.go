@@ -58,7 +58,7 @@ func (p *Process) watchers() []watcher {
 // killBelow kills the children of the watcher w except other watchers, and says whether any may still
 // live. w inherits the processes that the killed children leave, and the next call kills those.
 func killBelow(w watcher, watchers []watcher) (living bool) {
-	before, err := childrenOf(w.pid)
+	before, err := ChildrenOf(w.pid)
 	if err != nil {
 		return w.Signal(syscall.Signal(0)) == nil // without an answer the watcher is gone, and has no children
 	}
@@ -71,7 +71,7 @@ func killBelow(w watcher, watchers []watcher) (living bool) {
 	}
 	// The kernel may give a process id to a new process at any time. But if the watcher is still the
 	// same process, a child that is in both lists is the process of our handle.
-	again, err := childrenOf(w.pid)
+	again, err := ChildrenOf(w.pid)
 	if w.Signal(syscall.Signal(0)) != nil {
 		return false
 	}

@@ -93,13 +93,13 @@ func TestChildren(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pids, err := children()
+	pids, err := Children()
 	if err != nil || !slices.Contains(pids, cmd.Process.Pid) {
 		t.Errorf("our children are %v (%v), which lacks %d", pids, err, cmd.Process.Pid)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if pids, err := children(); err != nil || slices.Contains(pids, cmd.Process.Pid) {
+	if pids, err := Children(); err != nil || slices.Contains(pids, cmd.Process.Pid) {
 		t.Errorf("our children are %v (%v), and %d is none any more", pids, err, cmd.Process.Pid)
 	}
 }

@@ -23,7 +23,7 @@ func (p *Process) awaitSupervisor(t *testing.T) int {
 	t.Helper()
 	send(p.guardControl, order{extend, clock.Boottime().Now().Add(time.Hour)})
 	for ; ; runtime.Gosched() {
-		pids, err := childrenOf(p.Guard())
+		pids, err := ChildrenOf(p.Guard())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -298,7 +298,7 @@ func (s *supervisor) killAll() {
 		_ = unix.Kill(-s.program, unix.SIGKILL)
 		_ = unix.Kill(s.program, unix.SIGKILL)
 	}
-	pids, err := children()
+	pids, err := Children()
 	if err != nil {
 		return // we look again soon
 	}

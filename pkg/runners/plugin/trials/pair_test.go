@@ -15,6 +15,7 @@ import (
 
 	"github.com/primacy-dev/primacy/cmd/bench/span"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
 	"github.com/primacy-dev/primacy/pkg/runners/runnertest"
 )
 
@@ -133,8 +134,13 @@ func (p *pair) start(i int, args ...string) {
 	p.t.Cleanup(func() { p.kill(c) })
 }
 
+// pid is the process id of a member itself, below its parent.
+func (p *pair) pid(i int) int { return parent.MemberOf(p.members[i].Process.Pid) }
+
+// kill kills a member and its parent.
 func (p *pair) kill(c *exec.Cmd) {
 	if c.ProcessState == nil {
+		_ = syscall.Kill(parent.MemberOf(c.Process.Pid), syscall.SIGKILL)
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	}
@@ -163,7 +169,7 @@ func (p *pair) ended(i int) int {
 		return member.ProcessState.ExitCode()
 	case <-time.After(patience):
 	}
-	p.signal(member.Process.Pid, syscall.SIGQUIT)
+	p.signal(p.pid(i), syscall.SIGQUIT)
 	select {
 	case <-ended:
 	case <-time.After(patience):

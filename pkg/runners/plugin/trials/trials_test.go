@@ -14,7 +14,7 @@ func TestTrials(t *testing.T) {
 	b := build(t)
 	t.Run("frozen", func(t *testing.T) { frozen(t, b) })
 	t.Run("frozen beside a function", func(t *testing.T) { frozenBesideAFunction(t, b) })
-	for _, victim := range []string{manager, supervisor, program} {
+	for _, victim := range []string{manager, alone, above, supervisor, program} {
 		t.Run(victim+" killed", func(t *testing.T) { killed(t, b, victim) })
 	}
 	t.Run("bad company", func(t *testing.T) { badCompany(t, b) })
@@ -43,7 +43,7 @@ func frozen(t *testing.T, b programs) {
 	p := both(t, b)
 	const leader, other = 0, 1
 	for range trials() {
-		pid := p.members[leader].Process.Pid
+		pid := p.pid(leader)
 		p.signal(pid, syscall.SIGSTOP)
 		thawed := time.After(3 * leaseDuration)
 		p.await(2, kinds...)
@@ -85,9 +85,9 @@ func frozen(t *testing.T, b programs) {
 // function. When it goes on, it must end: nobody can say what the function did.
 func frozenBesideAFunction(t *testing.T, b programs) {
 	p := both(t, b, "name: function\nrunners:\n- {name: work, func: {kind: demo.heartbeat}}")
-	p.signal(p.members[0].Process.Pid, syscall.SIGSTOP)
+	p.signal(p.pid(0), syscall.SIGSTOP)
 	p.await(2, kinds...)
-	p.signal(p.members[0].Process.Pid, syscall.SIGCONT)
+	p.signal(p.pid(0), syscall.SIGCONT)
 	if code := p.ended(0); code != 70 {
 		t.Errorf("it ended with status %d, want 70\n%s", code, p.tail(0))
 	}
@@ -104,7 +104,7 @@ func killed(t *testing.T, b programs, victim string) {
 		}
 		p.bring(victim, before)
 		counted := time.After(time.Second)
-		if victim != manager {
+		if victim == supervisor || victim == program {
 			p.await(2, kinds...)
 		}
 		<-counted
@@ -116,7 +116,7 @@ func killed(t *testing.T, b programs, victim string) {
 				}
 			}
 		}
-		if victim == manager {
+		if victim != supervisor && victim != program {
 			p.start(0)
 			p.start(1)
 			p.await(2, kinds...)
@@ -130,18 +130,30 @@ func killed(t *testing.T, b programs, victim string) {
 
 // Victims: the processes to kill.
 const (
-	manager    = "manager"
+	manager    = "manager"             // and the parent that would prove its death
+	alone      = "manager alone"       // its parent kills what is left
+	above      = "parent of a manager" // the manager leaves
 	supervisor = "supervisor"
 	program    = "program"
 )
 
-// bring kills the victims. Either member may lead either election, so manager kills both members.
+// bring kills the victims. Either member may lead either election, so the first three kill both members.
 func (p *pair) bring(victim string, before map[string]worker) {
 	p.t.Helper()
 	switch victim {
 	case manager:
 		p.kill(p.members[0])
 		p.kill(p.members[1])
+	case alone:
+		for i, m := range p.members {
+			p.signal(p.pid(i), syscall.SIGKILL)
+			_ = m.Wait()
+		}
+	case above:
+		for _, m := range p.members {
+			p.signal(m.Process.Pid, syscall.SIGKILL)
+			_ = m.Wait()
+		}
 	case supervisor:
 		for _, w := range before {
 			p.signal(w.parent, syscall.SIGKILL)

@@ -1,0 +1,169 @@
+package parent
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
+)
+
+// Session is a session that a dead member had told of.
+type Session struct{ Name, Identity string }
+
+// Dead is what a parent knows of its member. Its methods are for the goroutine that called Start.
+type Dead struct {
+	line *os.File
+	// died is closed when the member has died, over when nothing is left of it.
+	died, over chan struct{}
+
+	mu     sync.Mutex
+	member int // its process id; 0 once it is reaped
+	status unix.WaitStatus
+	diedAt time.Time
+
+	notes    map[string]string
+	sessions []Session
+	ended    map[string]bool // by identity
+}
+
+// listen reads what the member says until its end of the line is closed. It keeps what the member last said even
+// if the member dies in the middle of a word.
+func (d *Dead) listen() {
+	d.notes, d.ended = map[string]string{}, map[string]bool{}
+	lines := bufio.NewScanner(d.line)
+	for lines.Scan() {
+		var m message
+		if json.Unmarshal(lines.Bytes(), &m) != nil {
+			continue
+		}
+		for k, v := range m.Notes {
+			d.notes[k] = v
+		}
+		switch s := (Session{m.Session, m.Identity}); {
+		case m.Over:
+			d.ended[m.Identity] = true
+		case m.Session != "" && !slices.Contains(d.sessions, s):
+			d.sessions = append(d.sessions, s)
+		}
+	}
+	_ = d.line.Close()
+}
+
+// lookAgain is how often we look for what is left of the member.
+const lookAgain = 2 * time.Millisecond
+
+// reap waits for every child. Once the member is gone it kills all that remain, until the kernel says that
+// there is none. The kernel lists each process below us sooner or later as our child: we are their subreaper.
+func (d *Dead) reap() {
+	for {
+		var status unix.WaitStatus
+		options := unix.WALL
+		dead := d.isDead()
+		if dead {
+			options |= unix.WNOHANG
+		}
+		pid, err := unix.Wait4(-1, &status, options, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ECHILD) && dead:
+			close(d.over)
+			return
+		case err != nil:
+			return // nothing is proved
+		case pid == 0:
+			d.killAll()
+			time.Sleep(lookAgain)
+		case status.Exited() || status.Signaled():
+			d.reaped(pid, status)
+		}
+	}
+}
+
+func (d *Dead) isDead() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.member == 0
+}
+
+func (d *Dead) reaped(pid int, status unix.WaitStatus) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if pid == d.member {
+		d.member, d.status, d.diedAt = 0, status, time.Now()
+		close(d.died)
+	}
+}
+
+// killAll kills our children. When one dies, its own children become ours.
+func (d *Dead) killAll() {
+	pids, err := deadman.Children()
+	if err != nil {
+		return // we look again
+	}
+	for _, pid := range pids {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+// ErrNotProved says that something of the member lives on, or may.
+var ErrNotProved = errors.New("processes of the dead member live on")
+
+// Proved waits until nothing is left of the member: neither the member nor anything that it had started. The
+// error wraps ErrNotProved, and nobody may end the member's session then.
+func (d *Dead) Proved(ctx context.Context) error {
+	select {
+	case <-d.over:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrNotProved, context.Cause(ctx))
+	}
+}
+
+// Sessions are those that the member told of and has not ended.
+func (d *Dead) Sessions() []Session {
+	return slices.DeleteFunc(slices.Clone(d.sessions), func(s Session) bool { return d.ended[s.Identity] })
+}
+
+// Note is what the member last said under a name.
+func (d *Dead) Note(name string) string { return d.notes[name] }
+
+// At is when the member died.
+func (d *Dead) At() time.Time { return d.diedAt }
+
+// How says how the member died, for people.
+func (d *Dead) How() string {
+	if d.status.Signaled() {
+		return "killed by " + cmp.Or(unix.SignalName(d.status.Signal()), d.status.Signal().String())
+	}
+	return fmt.Sprintf("exit status %d", d.status.ExitStatus())
+}
+
+// InOrder says whether the member ended with exit status 0.
+func (d *Dead) InOrder() bool { return d.status.Exited() && d.status.ExitStatus() == 0 }
+
+// Exit ends this process as the member ended, for whoever started it: with its exit status, or by the signal that
+// killed it. It does not return.
+func (d *Dead) Exit() {
+	if d.status.Signaled() {
+		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // there is nothing to see in us
+		signal.Reset()
+		_ = unix.Kill(os.Getpid(), d.status.Signal())
+		time.Sleep(exitTime) // a signal takes a moment, and does nothing to the first process of a container
+		os.Exit(128 + int(d.status.Signal()))
+	}
+	os.Exit(d.status.ExitStatus())
+}
+
+// exitTime is how long a signal to ourselves may take.
+const exitTime = 100 * time.Millisecond

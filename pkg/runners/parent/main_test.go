@@ -1,0 +1,214 @@
+package parent_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
+)
+
+// roleVariable says which member this test binary is; folderVariable where it writes what it did.
+const (
+	roleVariable   = "PARENT_TEST_ROLE"
+	folderVariable = "PARENT_TEST_FOLDER"
+)
+
+func TestMain(m *testing.M) {
+	switch role := os.Getenv(roleVariable); role {
+	case "":
+		os.Exit(m.Run())
+	case "descendant":
+		descend(os.Args[1:])
+	default:
+		os.Exit(run(role))
+	}
+}
+
+// run is a program with a parent: both processes come here.
+func run(role string) int {
+	if d := parent.Bereaved(); d != nil {
+		mourn(d)
+		d.Exit()
+	}
+	write("first", os.Getpid())
+	line, err := parent.Start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 99
+	}
+	write("member", os.Getpid())
+	return roles[role](line)
+}
+
+// mourn writes what is left of the member at the moment of the proof.
+func mourn(d *parent.Dead) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := d.Proved(ctx); err != nil {
+		write("unproved", err)
+		return
+	}
+	var alive []string
+	for _, pid := range pids("descendants") {
+		if unix.Kill(pid, 0) == nil {
+			alive = append(alive, strconv.Itoa(pid))
+		}
+	}
+	write("proved", strings.Join(alive, " "))
+	write("how", d.How())
+	write("sessions", d.Sessions())
+	write("note", d.Note("where"))
+}
+
+// roles are what members do.
+var roles = map[string]func(*parent.Line) int{
+	"exits": func(*parent.Line) int { return 7 },
+	"panics": func(*parent.Line) int {
+		panic("planted")
+	},
+	"tells": func(l *parent.Line) int {
+		for n := range 1000 {
+			_ = l.Note(map[string]string{"where": strconv.Itoa(n)})
+		}
+		_ = l.Expect("slot-0", "a_1")
+		_ = l.Expect("slot-0", "a_1")
+		_ = l.Expect("slot-1", "a_2")
+		_ = l.Over("a_1")
+		die()
+		return 0
+	},
+	"waits": func(l *parent.Line) int {
+		signals := make(chan os.Signal, 8)
+		signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGUSR1, syscall.SIGHUP)
+		write("ready", "")
+		for {
+			select {
+			case s := <-signals:
+				write("got", s)
+				if s == syscall.SIGTERM {
+					return 0
+				}
+			case <-l.Broken():
+				write("orphaned", "")
+				return 0
+			}
+		}
+	},
+	"begets": func(*parent.Line) int { // dies once its descendants live
+		beget("plain", "session", "twice", "reaper", "stopped", "deaf")
+		born := pipe("born")
+		for len(pids("descendants")) < begotten {
+			_, _ = born.Read(make([]byte, 64))
+		}
+		write("ready", "")
+		die()
+		return 0
+	},
+	"state": func(*parent.Line) int { // shows what it inherited
+		status, _ := os.ReadFile("/proc/self/status")
+		for line := range strings.Lines(string(status)) {
+			if strings.HasPrefix(line, "SigBlk") || strings.HasPrefix(line, "SigIgn") {
+				write("state", strings.TrimSpace(line))
+			}
+		}
+		write("listens", os.Getenv("LISTEN_PID") == strconv.Itoa(os.Getpid()))
+		if os.Getenv("LISTEN_FDS") != "" {
+			text, _ := bufio.NewReader(os.NewFile(3, "handed")).ReadString('\n')
+			write("handed", strings.TrimSpace(text))
+		}
+		open, _ := os.ReadDir("/proc/self/fd")
+		write("open", len(open))
+		left := 0
+		for _, v := range os.Environ() {
+			if strings.HasPrefix(v, "PRIMACY_PARENT") {
+				left++
+			}
+		}
+		write("variables", left)
+		text, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+		fmt.Print("said ", text)
+		return 0
+	},
+}
+
+func die() { _ = unix.Kill(os.Getpid(), unix.SIGKILL) }
+
+// beget starts a descendant of each sort.
+func beget(sorts ...string) {
+	for _, sort := range sorts {
+		c := exec.Command("/proc/self/exe", sort)
+		c.Env = append(os.Environ(), roleVariable+"=descendant")
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: sort == "session"}
+		if err := c.Start(); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// descend is a descendant. Each lives until it is killed.
+func descend(sort []string) {
+	signal.Ignore(unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
+	switch sort[0] {
+	case "twice": // its child outlives it
+		beget("session")
+		os.Exit(0)
+	case "reaper": // it keeps its own orphans
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+		beget("twice")
+	case "stopped":
+		write("descendants", os.Getpid())
+		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+	}
+	write("descendants", os.Getpid())
+	for {
+		_ = unix.Pause()
+	}
+}
+
+// begotten is how many descendants write their process ids.
+const begotten = 7
+
+// write appends a line to a file of the test's folder.
+func write(name string, what any) {
+	f, err := os.OpenFile(filepath.Join(os.Getenv(folderVariable), name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(f, what)
+	_ = f.Close()
+	for _, name := range []string{"events", "born"} { // wake whoever waits
+		one := pipe(name)
+		_, _ = one.WriteString(".")
+		_ = one.Close()
+	}
+}
+
+// pipe opens a named pipe of the test's folder.
+func pipe(name string) *os.File {
+	f, err := os.OpenFile(filepath.Join(os.Getenv(folderVariable), name), os.O_RDWR, 0)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+func pids(name string) (all []int) {
+	text, _ := os.ReadFile(filepath.Join(os.Getenv(folderVariable), name))
+	for line := range strings.Lines(string(text)) {
+		pid, _ := strconv.Atoi(strings.TrimSpace(line))
+		all = append(all, pid)
+	}
+	return all
+}

@@ -1,0 +1,285 @@
+package parent_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// program is a run of this test binary in a role.
+type program struct {
+	t      *testing.T
+	folder string
+	cmd    *exec.Cmd
+	out    bytes.Buffer
+	// events has something to read after each write of the processes.
+	events *os.File
+}
+
+func newProgram(t *testing.T, role string) *program {
+	t.Helper()
+	if _, err := os.Stat("/proc/self/exe"); err != nil {
+		t.Skip("no /proc")
+	}
+	p := &program{t: t, folder: t.TempDir(), cmd: exec.Command(os.Args[0])}
+	for _, name := range []string{"events", "born"} {
+		if err := unix.Mkfifo(filepath.Join(p.folder, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	if p.events, err = os.OpenFile(filepath.Join(p.folder, "events"), os.O_RDWR, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.events.Close() })
+	p.cmd.Env = append(os.Environ(), roleVariable+"="+role, folderVariable+"="+p.folder)
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	return p
+}
+
+func (p *program) start() *program {
+	p.t.Helper()
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		for _, name := range []string{"member", "descendants"} {
+			for line := range strings.Lines(p.text(name)) {
+				if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
+					_ = unix.Kill(pid, unix.SIGKILL)
+				}
+			}
+		}
+		_ = p.cmd.Wait()
+	})
+	return p
+}
+
+// status waits for the end, and returns the exit status, or the negative number of the signal.
+func (p *program) status() int {
+	p.t.Helper()
+	err := p.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.t.Fatal(err)
+	}
+	if state := p.cmd.ProcessState.Sys().(syscall.WaitStatus); state.Signaled() {
+		return -int(state.Signal())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// text is what the processes wrote into a file.
+func (p *program) text(name string) string {
+	text, _ := os.ReadFile(filepath.Join(p.folder, name))
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+// patience is how long an event may take before it counts as missing.
+const patience = 20 * time.Second
+
+// await waits until a file says what it should.
+func (p *program) await(name, want string) {
+	p.t.Helper()
+	if err := p.events.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		p.t.Fatal(err)
+	}
+	for err := error(nil); err == nil; _, err = p.events.Read(make([]byte, 64)) {
+		if _, err := os.Stat(filepath.Join(p.folder, name)); err == nil && p.text(name) == want {
+			return
+		}
+	}
+	p.t.Fatalf("%s says %q, want %q\n%s", name, p.text(name), want, p.out.String())
+}
+
+func (p *program) wants(name, want string) {
+	p.t.Helper()
+	_, err := os.Stat(filepath.Join(p.folder, name))
+	if got := p.text(name); err != nil || got != want {
+		p.t.Errorf("%s says %q, want %q\n%s", name, got, want, p.out.String())
+	}
+}
+
+// member is the process id of the member.
+func (p *program) member() int {
+	p.t.Helper()
+	pid, err := strconv.Atoi(p.text("member"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return pid
+}
+
+// TestTheMembersEnd checks that a parent ends as its member did, and is the process that was started.
+func TestTheMembersEnd(t *testing.T) {
+	for role, want := range map[string]int{"exits": 7, "panics": 2, "tells": -int(unix.SIGKILL)} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t, role).start()
+			if got := p.status(); got != want {
+				t.Errorf("exit status %d, want %d\n%s", got, want, p.out.String())
+			}
+			p.wants("proved", "")
+			p.wants("first", strconv.Itoa(p.cmd.Process.Pid)+"\n"+p.text("member"))
+		})
+	}
+}
+
+// TestWhatAMemberTold checks that a parent knows what its member told before it died.
+func TestWhatAMemberTold(t *testing.T) {
+	p := newProgram(t, "tells").start()
+	p.status()
+	p.wants("sessions", "[{slot-1 a_2}]")
+	p.wants("note", "999")
+	p.wants("how", "killed by SIGKILL")
+}
+
+// TestNothingOutlivesTheProof checks that all descendants of a dead member are killed, and that nobody proves
+// its death before. The parent looks for each of them at the moment of the proof.
+func TestNothingOutlivesTheProof(t *testing.T) {
+	for range 5 {
+		p := newProgram(t, "begets").start()
+		if got := p.status(); got != -int(unix.SIGKILL) {
+			t.Errorf("exit status %d\n%s", got, p.out.String())
+		}
+		p.wants("proved", "")
+		if n := strings.Count(p.text("descendants"), "\n") + 1; n < begotten {
+			t.Errorf("there were %d descendants", n)
+		}
+	}
+}
+
+// TestSignalsArePassedOn checks that the member gets each signal that is sent to its parent, once.
+func TestSignalsArePassedOn(t *testing.T) {
+	p := newProgram(t, "waits")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal
+	p.start()
+	p.await("ready", "")
+	for n, s := range []syscall.Signal{unix.SIGUSR1, unix.SIGHUP, unix.SIGINT, unix.SIGTERM} {
+		if err := p.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		p.await("got", strings.Join([]string{"user defined signal 1", "hangup", "interrupt", "terminated"}[:n+1], "\n"))
+	}
+	if got := p.status(); got != 0 {
+		t.Errorf("exit status %d\n%s", got, p.out.String())
+	}
+}
+
+// TestATerminalsSignalComesOnce checks that the member gets the signal of a key once: the terminal sends it to
+// both processes.
+func TestATerminalsSignalComesOnce(t *testing.T) {
+	p := newProgram(t, "waits")
+	terminal, theirs := openTerminal(t)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs, theirs, theirs
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	p.start()
+	_ = theirs.Close()
+	p.await("ready", "")
+	if _, err := terminal.Write([]byte{3}); err != nil { // Ctrl-C
+		t.Fatal(err)
+	}
+	p.await("got", "interrupt")
+	if err := p.cmd.Process.Signal(unix.SIGUSR1); err != nil { // whatever came before this has come
+		t.Fatal(err)
+	}
+	p.await("got", "interrupt\nuser defined signal 1")
+	if err := p.cmd.Process.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.status(); got != 0 {
+		t.Errorf("exit status %d", got)
+	}
+}
+
+// openTerminal makes a pseudo-terminal: our side, as a person uses it, and the program's side.
+func openTerminal(t *testing.T) (mine, theirs *os.File) {
+	t.Helper()
+	mine, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = mine.Close() })
+	if err := unix.IoctlSetPointerInt(int(mine.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(mine.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mine, theirs
+}
+
+// TestAMemberHearsOfItsParentsDeath checks that a member knows when its parent is gone.
+func TestAMemberHearsOfItsParentsDeath(t *testing.T) {
+	p := newProgram(t, "waits").start()
+	p.await("ready", "")
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.await("orphaned", "")
+}
+
+// TestAFrozenMemberIsNotDead checks that a parent proves nothing of a member that only stands still.
+func TestAFrozenMemberIsNotDead(t *testing.T) {
+	p := newProgram(t, "waits").start()
+	p.await("ready", "")
+	if err := unix.Kill(p.member(), unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Signal(unix.SIGUSR1); err != nil { // the parent takes it in after the stop
+		t.Fatal(err)
+	}
+	if err := unix.Kill(p.member(), unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	p.await("got", "user defined signal 1")
+	if _, err := os.Stat(filepath.Join(p.folder, "proved")); err == nil {
+		t.Error("its death was proved")
+	}
+}
+
+// TestWhatAMemberInherits checks that a member has what it would have without a parent: signal masks, descriptors,
+// standard input, and what a service manager hands over.
+func TestWhatAMemberInherits(t *testing.T) {
+	p := newProgram(t, "state")
+	handed, give, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := give.WriteString("a socket\n"); err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.ExtraFiles = []*os.File{handed}
+	p.cmd.Stdin = strings.NewReader("hello\n")
+	// A service manager sets LISTEN_PID after the fork.
+	p.cmd.Args = []string{"sh", "-c", `LISTEN_FDS=1 LISTEN_PID=$$ exec "$0"`, os.Args[0]}
+	p.cmd.Path = "/bin/sh"
+	p.start()
+	_ = give.Close()
+	_ = handed.Close()
+	if got := p.status(); got != 0 {
+		t.Fatalf("exit status %d\n%s", got, p.out.String())
+	}
+	if got := p.out.String(); got != "said hello\n" {
+		t.Errorf("it printed %q", got)
+	}
+	p.wants("listens", "true")
+	p.wants("handed", "a socket")
+	p.wants("variables", "0")
+	p.wants("state", "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000")
+}

@@ -38,6 +38,9 @@ type host struct {
 	reach *reach
 	// unready are the elections whose runners the member believes not to be ready.
 	unready map[member.ID]bool
+	// expected is the session that the parent was told of last.
+	expecting sync.Mutex
+	expected  string
 }
 
 // newHost makes the host of a new incarnation, which inherits what an earlier one left.
@@ -51,7 +54,7 @@ func newHost(m *Manager, left member.Heritage) *host {
 			Revision: cfg.Member.Revision, Location: cfg.Member.Location, Weight: cfg.Member.Weight,
 			Version: cfg.Version, Timing: cfg.Timing, WritesPerSecond: cfg.WritesPerSecond,
 			Chance:   mathrand.NewPCG(binary.BigEndian.Uint64(chance), binary.BigEndian.Uint64(chance[8:])),
-			Heritage: left,
+			Heritage: left, Proofs: cfg.proofs(),
 		}),
 		inbox:    make(chan member.Input, 256),
 		stores:   []lock.Store{cfg.Locks},
@@ -103,6 +106,7 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 			in = append(in, member.Leave{})
 		}
 	}
+	h.ended()
 	again, err = h.member.Again()
 	if err != nil {
 		err = fmt.Errorf("election manager: %w", err)
@@ -240,6 +244,9 @@ func (h *host) send(store lock.Store, do member.Send) member.Answered {
 	if do.Write == nil {
 		answer.Entry, answer.Err = store.Get(ctx, do.Name)
 	} else {
+		if do.Purpose == 0 {
+			h.expect(do.Name, do.Write.Holder)
+		}
 		answer.Entry.Version, answer.Err = store.Put(ctx, do.Name, *do.Write, do.Replaces)
 	}
 	return answer

@@ -19,6 +19,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/interop/elector"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
 // earlier is the commit of an earlier state of this repository; members of it run together with today's.
@@ -303,7 +304,11 @@ func (m *whole) end(s syscall.Signal) {
 	default:
 	}
 	m.killed = s == syscall.SIGKILL
-	if err := m.process.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	pid := m.process.Process.Pid
+	if m.killed { // the member itself: its parent, if it has one, proves the death
+		pid = parent.MemberOf(pid)
+	}
+	if err := syscall.Kill(pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
 		m.g.t.Error(err)
 	}
 	<-m.ended

@@ -144,6 +144,12 @@ type Member struct {
 	// Disowned are the locks of which the member could write neither a release nor a take
 	// (rule disowned-for-good).
 	Disowned []Disowned
+	// Proofs are the ways to know that this member is dead before its session has lapsed. None for members of
+	// earlier versions.
+	Proofs []Proof
+	// Deaths are the members of this slot that were proved dead, the latest last. In a session that was ended
+	// by a proof, the last one is its own member's. The session sets them itself.
+	Deaths []Death
 }
 
 // Disowned says that a member's writes to a lock, up to a beat, make nobody the lock's holder.
@@ -203,7 +209,8 @@ func (s Setup) Longest() time.Duration { return time.Duration(s.LongestLease) * 
 func (m *Member) Equal(o *Member) bool {
 	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&
 		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.Setup == o.Setup &&
-		slices.Equal(m.Standing, o.Standing) && slices.Equal(m.Open, o.Open) && slices.Equal(m.Disowned, o.Disowned)
+		slices.Equal(m.Standing, o.Standing) && slices.Equal(m.Open, o.Open) && slices.Equal(m.Disowned, o.Disowned) &&
+		slices.Equal(m.Proofs, o.Proofs) && slices.Equal(m.Deaths, o.Deaths)
 }
 
 // Key is the member's revision and location as records show it.

@@ -92,7 +92,10 @@ type Mark struct {
 	Identity    string
 	Transitions int
 	Key         Key
-	Weight      int
+	Weight      int32
+	// Falls counts the terms in a row, up to this one, that a proved death ended within minHold of their
+	// start (rule no-flapping).
+	Falls int32
 	// Session and SessionUID name the holder's session object.
 	Session, SessionUID string
 	// Beat numbers the writes of one incarnation to one record. No number is used twice.

@@ -168,6 +168,7 @@ func (p *decoder) mark(s string) *record.Mark {
 		return nil
 	case !p.check(what+": transitions", checkCount(*w.Transitions, maxTransitions)),
 		!p.check(what+": weight", checkWeight(w.Weight)),
+		!p.check(what+": falls", checkCount(int(w.Falls), maxWeight)),
 		!p.check(what+": beat", checkBeat(w.Beat)),
 		!p.check(what+": renewal", checkRenewal(record.Renewal(w.Renewal))):
 		return nil
@@ -175,17 +176,38 @@ func (p *decoder) mark(s string) *record.Mark {
 	if (w.DurationSeconds != 0 || *w.Identity != "") && !p.check(what+": duration", checkSeconds(w.DurationSeconds)) {
 		return nil
 	}
+	if p.r.Member != nil {
+		p.r.Member.Deaths = p.deaths(w.Deaths)
+	}
 	return &record.Mark{
 		Identity:    p.identity(what+": identity", *w.Identity),
 		Transitions: int(*w.Transitions),
 		Key:         record.Key(p.text(what+": key", w.Key)),
-		Weight:      w.Weight,
+		Weight:      int32(w.Weight), // #nosec G115 -- checkWeight bounds it
+		Falls:       w.Falls,
 		Session:     p.text(what+": session", w.Session),
 		SessionUID:  p.text(what+": session uid", w.SessionUID),
 		Beat:        w.Beat,
 		Duration:    min(time.Duration(w.DurationSeconds)*time.Second, record.MaxLeaseDuration), // no member writes more
 		Renewal:     record.Renewal(p.strings.share(w.Renewal)),
 	}
+}
+
+// deaths leaves out deaths that it cannot read, or whose kind of proof it does not know. They prove nothing to
+// this member, and the rest of the mark counts.
+func (p *decoder) deaths(lines []wireDeath) (all []record.Death) {
+	for _, l := range lines[max(0, len(lines)-record.MostDeaths):] {
+		at, err := time.Parse(time.RFC3339Nano, l.At)
+		if err != nil || checkTime(at) != nil || checkBeat(l.Beat) != nil || l.Identity == "" || l.Proof != string(record.ProofParent) ||
+			checkText(l.Identity, MaxIdentity) != nil || checkText(l.UID, MaxIdentity) != nil || checkText(l.By, MaxIdentity) != nil || !utf8.ValidString(l.How) {
+			continue
+		}
+		all = append(all, record.Death{
+			Proof: record.Proof(l.Proof), Identity: p.strings.share(l.Identity), UID: p.strings.share(l.UID), Beat: l.Beat,
+			By: l.By, How: cut(l.How, MaxWhy), At: at.UTC().Truncate(time.Microsecond),
+		})
+	}
+	return all
 }
 
 // claim returns nil if the annotation is not a valid claim. The identity in it is a stranger's.
@@ -250,6 +272,9 @@ func (p *decoder) member(s string) *record.Member {
 	}
 	for _, e := range w.Open {
 		m.Open = append(m.Open, p.text(what+": open", e))
+	}
+	for _, one := range w.Proofs {
+		m.Proofs = append(m.Proofs, record.Proof(p.text(what+": proofs", string(one))))
 	}
 	for _, d := range w.Disowned {
 		if p.check(what+": disowned", checkBeat(d.Beat)) {

@@ -119,7 +119,8 @@ func (e *encoder) mark(r *record.Record) {
 	e.check("mark: identity", checkText(m.Identity, MaxIdentity))
 	e.check("mark: transitions", checkCount(m.Transitions, maxTransitions))
 	e.check("mark: key", checkText(string(m.Key), MaxIdentity))
-	e.check("mark: weight", checkWeight(m.Weight))
+	e.check("mark: weight", checkWeight(int(m.Weight)))
+	e.check("mark: falls", checkCount(int(m.Falls), maxWeight))
 	e.check("mark: session", checkText(m.Session, MaxIdentity))
 	e.check("mark: session uid", checkText(m.SessionUID, MaxIdentity))
 	e.check("mark: beat", checkBeat(m.Beat))
@@ -130,15 +131,32 @@ func (e *encoder) mark(r *record.Record) {
 	transitions := int64(m.Transitions)
 	w := wireMark{
 		Identity: &m.Identity, Transitions: &transitions,
-		Key: string(m.Key), Weight: m.Weight,
+		Key: string(m.Key), Weight: int(m.Weight), Falls: m.Falls,
 		Session: m.Session, SessionUID: m.SessionUID, Beat: m.Beat,
 		DurationSeconds: int64(m.Duration / time.Second), Renewal: string(m.Renewal),
 	}
 	if r.IsSession() {
 		w.Beat = 0
+		w.Deaths = e.deaths(r.Member.Deaths)
 		e.annotate(BeatAnnotation, strconv.FormatUint(m.Beat, 10))
 	}
 	e.annotateJSON(HolderAnnotation, w)
+}
+
+func (e *encoder) deaths(all []record.Death) (lines []wireDeath) {
+	for _, d := range all[max(0, len(all)-record.MostDeaths):] {
+		e.check("death: proof", checkText(string(d.Proof), MaxIdentity))
+		e.check("death: identity", checkText(d.Identity, MaxIdentity))
+		e.check("death: uid", checkText(d.UID, MaxIdentity))
+		e.check("death: beat", checkBeat(d.Beat))
+		e.check("death: by", checkText(d.By, MaxIdentity))
+		e.check("death: at", checkTime(d.At))
+		lines = append(lines, wireDeath{
+			Proof: string(d.Proof), Identity: d.Identity, UID: d.UID, Beat: d.Beat, By: d.By, How: cut(d.How, MaxWhy),
+			At: d.At.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano),
+		})
+	}
+	return lines
 }
 
 func (e *encoder) claim(c record.Claim) {
@@ -190,6 +208,9 @@ func (e *encoder) member(m record.Member) {
 		e.check("member: open", checkText(s, MaxIdentity))
 	}
 	e.check("member: protocol", checkCount(m.Protocol, maxWeight))
+	for _, p := range m.Proofs {
+		e.check("member: proofs", checkText(string(p), MaxIdentity))
+	}
 	var disowned []wireDisowned
 	for _, d := range m.Disowned {
 		e.check("member: disowned", checkText(d.Lock, MaxIdentity))
@@ -200,7 +221,7 @@ func (e *encoder) member(m record.Member) {
 		Identity: m.Identity, Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, Ready: m.Ready,
 		Preference: m.Preference, Config: m.Config, Fallen: m.Fallen, Standing: m.Standing, Open: m.Open,
 		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings,
-		Protocol: m.Protocol, Disowned: disowned,
+		Protocol: m.Protocol, Disowned: disowned, Proofs: m.Proofs,
 	})
 }
 

@@ -67,6 +67,18 @@ func memberSession() record.Record {
 	}
 }
 
+// buriedSession was ended by a proof that its member is dead.
+func buriedSession() record.Record {
+	r := memberSession()
+	r.Holder, r.Duration, r.Mark = "", time.Second, &record.Mark{Beat: 5, Duration: 15 * time.Second, Renewal: record.RenewalRecord}
+	r.Member.Proofs = []record.Proof{record.ProofParent}
+	r.Member.Deaths = []record.Death{{
+		Proof: record.ProofParent, Identity: "edge-0_0a1b2c3d", UID: "9f3c0c1e-8a53-4f4e-9d0e-2f8f5a1c7b60", Beat: 4,
+		By: "parent of edge-0_0a1b2c3d", How: "signal: killed", At: moment,
+	}}
+	return r
+}
+
 // TestGolden checks that the stored format does not change by accident.
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]record.Record{
@@ -74,6 +86,7 @@ func TestGolden(t *testing.T) {
 		"claiming": claimingLock(),
 		"released": releasedLock(),
 		"session":  memberSession(),
+		"buried":   buriedSession(),
 		"empty":    {Group: "edge", Election: "ingress-status"},
 		"bare":     {},
 	} {
@@ -130,6 +143,17 @@ func TestTolerate(t *testing.T) {
 			}},
 			func(r *record.Record) bool {
 				return r.Bound() && r.History[0].When.Equal(moment.Truncate(time.Second)) && r.Mark.Duration == 15*time.Second
+			},
+		},
+		"deaths that are none": {
+			codec.Object{Annotations: map[string]string{
+				codec.BeatAnnotation: "5", codec.MemberAnnotation: `{"identity":"a"}`,
+				codec.HolderAnnotation: `{"identity":"","transitions":0,"deaths":[{"proof":"a later kind","identity":"a","at":"2026-11-20T08:58:30Z"},` +
+					`{"proof":"parent","identity":"","at":"2026-11-20T08:58:30Z"},{"proof":"parent","identity":"a","at":"yesterday"},` +
+					`{"proof":"parent","identity":"a","at":"2026-11-20T08:58:30Z"}]}`,
+			}},
+			func(r *record.Record) bool {
+				return r.Released() && len(r.Member.Deaths) == 1 && r.Member.Deaths[0].At.Equal(moment.Truncate(time.Second))
 			},
 		},
 		"long history": {

@@ -27,7 +27,8 @@ func marks(t *rapid.T) *record.Mark {
 		Identity:    words.Draw(t, "identity"),
 		Transitions: rapid.IntRange(0, 1<<30).Draw(t, "mark transitions"),
 		Key:         record.Key(words.Draw(t, "key")),
-		Weight:      weights.Draw(t, "weight"),
+		Weight:      int32(weights.Draw(t, "weight")),
+		Falls:       int32(rapid.IntRange(0, 1<<30).Draw(t, "falls")),
 		Session:     words.Draw(t, "session"),
 		SessionUID:  words.Draw(t, "session uid"),
 		Beat:        rapid.Uint64Range(0, 1<<62).Draw(t, "beat"),
@@ -54,8 +55,23 @@ func members(t *rapid.T) *record.Member {
 	if rapid.Bool().Draw(t, "fails open") {
 		m.Open = rapid.SliceOfN(words, 1, 5).Draw(t, "open")
 	}
+	if rapid.Bool().Draw(t, "lists proofs") {
+		m.Proofs = []record.Proof{record.ProofParent, "one of later versions"}
+	}
 	return m
 }
+
+var deaths = rapid.Custom(func(t *rapid.T) record.Death {
+	return record.Death{
+		Proof:    record.ProofParent,
+		Identity: rapid.StringN(1, 80, 200).Draw(t, "dead"),
+		UID:      words.Draw(t, "dead uid"),
+		Beat:     rapid.Uint64Range(0, 1<<62).Draw(t, "last beat"),
+		By:       words.Draw(t, "by"),
+		How:      words.Draw(t, "how"),
+		At:       instants.Draw(t, "at"),
+	}
+})
 
 var entries = rapid.Custom(func(t *rapid.T) record.Entry {
 	return record.Entry{
@@ -91,6 +107,9 @@ var records = rapid.Custom(func(t *rapid.T) record.Record {
 	}
 	if rapid.Bool().Draw(t, "session") {
 		r.Member = members(t)
+		if r.Mark != nil && rapid.Bool().Draw(t, "after deaths") {
+			r.Member.Deaths = rapid.SliceOfN(deaths, 1, record.MostDeaths).Draw(t, "deaths")
+		}
 	}
 	if n := rapid.IntRange(0, record.HistoryLength).Draw(t, "history"); n > 0 {
 		r.History = rapid.SliceOfN(entries, n, n).Draw(t, "entries")

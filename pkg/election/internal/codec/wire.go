@@ -1,5 +1,7 @@
 package codec
 
+import "github.com/primacy-dev/primacy/pkg/election/record"
+
 // The JSON in our annotations. Its fields stand in this order, which is part of the format.
 
 type wireMark struct {
@@ -13,6 +15,20 @@ type wireMark struct {
 	Beat            uint64  `json:"beat,omitempty"`
 	DurationSeconds int64   `json:"durationSeconds,omitempty"`
 	Renewal         string  `json:"renewal,omitempty"`
+	Falls           int32   `json:"falls,omitempty"`
+	// Deaths stand in the mark, since the next owner of a session writes a new mark: a member of an earlier version,
+	// which does not know them, would carry an annotation of its own on.
+	Deaths []wireDeath `json:"deaths,omitempty"`
+}
+
+type wireDeath struct {
+	Proof    string `json:"proof"`
+	Identity string `json:"identity"`
+	UID      string `json:"uid"`
+	Beat     uint64 `json:"beat,omitempty"`
+	By       string `json:"by,omitempty"`
+	How      string `json:"how,omitempty"`
+	At       string `json:"at"`
 }
 
 type wireMember struct {
@@ -33,6 +49,7 @@ type wireMember struct {
 	Open       []string       `json:"open,omitempty"`
 	Protocol   int            `json:"protocol,omitempty"`
 	Disowned   []wireDisowned `json:"disowned,omitempty"`
+	Proofs     []record.Proof `json:"proofs,omitempty"`
 }
 
 type wireDisowned struct {

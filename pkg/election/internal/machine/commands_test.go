@@ -15,14 +15,15 @@ import (
 //	            sharing=client-go|istio foreignWait= policy=none|weight|chain beat= range failopen=DURATION
 //	            renewal=session sight=apart othersLease=DURATION othersPercent=N]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
-//	session NAME [uid= holder= ended disowned=N lock=] [later]   session NAME gone   the directory shows a session object
+//	session NAME [uid= holder= ended died=TIME disowned=N lock=] [later]   session NAME gone   the directory shows a session object
 //	beat [calm] [sent=]       the stream shows a beat of our own session; calm, the next one is not late yet
 //	quiet [sent=]             the same, and nothing is told
 //	late                      the next beat of our session is late
 //	newest REV                the store has shown this revision, of whatever
 //	holderfirst INSTANT       until then a lock is left to the member that holds it
 //	prefer REVISION|unset|unsynced [digest= blocked=]
-//	stored held|free|empty [by= to= token= transitions= beat= duration= claim= renewal= session= uid= left=MEMBER ...]  a member of ours
+//	stored held|free|empty [by= to= token= transitions= beat= duration= claim= renewal= session= uid= left=MEMBER
+//	            acquired=TIME falls=N ...]  a member of ours
 //	stored foreign|released [by= transitions= duration= key=]  a foreign elector renews or takes; leaves
 //	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest

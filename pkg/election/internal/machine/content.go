@@ -25,7 +25,7 @@ func (s *step) held(token record.Token) record.Record {
 			Identity:    me.Identity,
 			Transitions: l.Transitions,
 			Key:         me.Key(),
-			Weight:      me.Weight,
+			Weight:      int32(me.Weight), // #nosec G115 -- no session is stored with a larger one
 			Duration:    s.cfg.Timing.LeaseDuration,
 			Renewal:     record.RenewalRecord,
 		},

@@ -66,6 +66,9 @@ func content(r *record.Record) string {
 		if r.Mark.Duration != r.Duration {
 			add("mark for %v", r.Mark.Duration)
 		}
+		if r.Mark.Falls != 0 {
+			add("falls %d", r.Mark.Falls)
+		}
 		add("key %s", r.Mark.Key)
 	}
 	if r.ThroughSession() {
@@ -120,6 +123,10 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 			Identity: by, Transitions: r.Transitions, Key: record.Key(a.text("key", "stable")),
 			Beat: uint64(a.number("beat", beat)), Duration: d, Renewal: record.Renewal(a.text("renewal", "record")),
 		}
+		r.Mark.Falls = int32(a.number("falls", 0))
+		if a["acquired"] != "" {
+			r.Acquired = dawn.Add(a.duration("acquired", 0))
+		}
 		if r.ThroughSession() {
 			name := "s-" + a.text("by", "p1")
 			r.Mark.Session, r.Mark.SessionUID = a.text("session", name), a.text("uid", "us-"+a.text("by", "p1"))
@@ -152,6 +159,9 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 	}
 	return r
 }
+
+// dawn is when wall clocks begin.
+var dawn = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // claim reads claim=IDENTITY/TRANSITIONS/DURATION; empty for none.
 func claim(a arguments) *record.Claim {

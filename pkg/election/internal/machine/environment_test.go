@@ -252,6 +252,14 @@ func session(e *environment, name string, a arguments) {
 		o.Disowned = []record.Disowned{{Lock: a.text("lock", e.version.UID), Beat: uint64(n)}}
 		shown[name] = o
 	}
+	if a["died"] != "" {
+		o := shown[name]
+		o.Deaths = []record.Death{
+			{Proof: record.ProofParent, Identity: identity("p9"), At: dawn},
+			{Proof: record.ProofParent, Identity: identity(member), At: dawn.Add(a.duration("died", 0))},
+		}
+		shown[name] = o
+	}
 	if a["gone"] == "true" {
 		delete(shown, name)
 	}

@@ -137,11 +137,13 @@ type Session struct {
 	Ended bool
 	// Disowned are the locks that the holder has disowned, as it wrote them together with a beat.
 	Disowned []record.Disowned
+	// Deaths are the holders of this object that were proved dead (rule proof-not-patience).
+	Deaths []record.Death
 }
 
 // Equal says whether s and o say the same.
 func (s Session) Equal(o Session) bool {
-	return s.UID == o.UID && s.Holder == o.Holder && s.Ended == o.Ended && slices.Equal(s.Disowned, o.Disowned)
+	return s.UID == o.UID && s.Holder == o.Holder && s.Ended == o.Ended && slices.Equal(s.Disowned, o.Disowned) && slices.Equal(s.Deaths, o.Deaths)
 }
 
 // Peer is another living member.

@@ -133,6 +133,7 @@ func (s *step) take() {
 		r.Transitions = record.NextTransitions(r.Transitions)
 		r.Mark.Transitions = r.Transitions
 	}
+	r.Mark.Falls = s.falls()
 	r.History = remember(l.History, r.Holder, tookOver+s.Lock.Owner.String())
 	if s.Lock.Owner == Foreign || s.claimLasts() {
 		r.Claim = s.claim()

@@ -106,7 +106,7 @@ func (s *step) renew() {
 		return
 	}
 	r := s.held(s.Lock.Record.Token)
-	r.Acquired = s.Lock.Record.Acquired
+	r.Acquired, r.Mark.Falls = s.Lock.Record.Acquired, s.Lock.Record.Mark.Falls
 	r.Claim = s.claimOfOurs()
 	s.put(Renew, r)
 }

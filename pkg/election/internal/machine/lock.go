@@ -133,7 +133,7 @@ func (s *step) freeAt() (record.Instant, bool) {
 	case Free:
 		return l.since, true
 	case Orphaned:
-		return l.since, true
+		return l.since.Add(s.recovery()), true
 	case Other:
 		if s.beside(l.Record).Renewal == record.RenewalSession {
 			return 0, false // it lasts for as long as its holder's session does

@@ -38,11 +38,12 @@ var sharedByClones = map[string]string{
 	"contest.preferred":    "does not change",
 	"Member.out":           "the effects of the last step are the caller's",
 	"Election.MigrateFrom": "does not change",
+	"Config.Proofs":        "does not change",
 }
 
 // everything is a Member that has something in each field that a clone could share.
 func everything() *Member {
-	m := New(Config{Group: "edge", Identity: "m1_01234567", Host: "m1", WritesPerSecond: 1})
+	m := New(Config{Group: "edge", Identity: "m1_01234567", Host: "m1", WritesPerSecond: 1, Proofs: []record.Proof{record.ProofParent}})
 	e := &Election{ID: 1, Name: "a", Lock: "a", Ranges: &Ranges{}, Settings: &Settings{}}
 	outer := newContest(m, e, lockName{Store{ID: 1}, "old"})
 	c := newContest(m, e, e.lockName())

@@ -22,6 +22,8 @@ type Config struct {
 	WritesPerSecond float64
 	Chance          rand.Source // the only source of randomness; this Member's own
 	Heritage        Heritage
+	// Proofs are the ways to know that this process is dead before its session has lapsed.
+	Proofs []record.Proof
 }
 
 // Heritage is what one incarnation leaves to the next.

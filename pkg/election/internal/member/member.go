@@ -205,6 +205,9 @@ const mostKept = 64
 // then drop its watches and requests.
 func (m *Member) Over() bool { return m.leaving != "" && len(m.contests.all) == 0 && m.own.Over() }
 
+// SessionEnded says whether the session is over and is seen not to be ours any more, or was never written.
+func (m *Member) SessionEnded() bool { return m.own.Ended() }
+
 // Again says whether the member comes back as another incarnation once this one is over. The error is
 // why a store cannot be used at all, if so.
 func (m *Member) Again() (bool, error) { return m.leaving != machine.ReasonShutdown, m.failed }

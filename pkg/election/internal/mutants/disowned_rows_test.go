@@ -40,8 +40,8 @@ var disownedRows = []row{
 	{
 		name: "disowned/not-published", rule: "answer-for-your-writes: others hear of what is disowned",
 		file: "pkg/election/internal/member/says.go",
-		old:  "		Disowned: m.disownedNow(),\n",
-		new:  "",
+		old:  "		Disowned: m.disownedNow(), Proofs:",
+		new:  "		Proofs:",
 		pkg:  "pkg/election", test: "TestALockThatCannotBeReleasedIsDisowned",
 	},
 	{
@@ -82,8 +82,8 @@ var disownedRows = []row{
 	{
 		name: "disowned/by-a-stranger", rule: "observers-clock: what is disowned counts beside a beat",
 		file: "pkg/election/internal/session/directory.go",
-		old:  "s.duration, s.setup, s.disowned = before.duration, before.setup, before.disowned",
-		new:  "s.duration, s.setup = before.duration, before.setup",
+		old:  "s.duration, s.setup, s.disowned, s.deaths = before.duration, before.setup, before.disowned, before.deaths",
+		new:  "s.duration, s.setup, s.deaths = before.duration, before.setup, before.deaths",
 		pkg:  "pkg/election/internal/session", test: "TestDisownedBesideABeat",
 	},
 }

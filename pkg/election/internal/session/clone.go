@@ -18,5 +18,6 @@ func (o *Own) Clone(dir *Directory) *Own {
 	c := *o
 	c.dir = dir
 	c.fallen, c.sent, c.ending, c.unfit = slices.Clone(o.fallen), slices.Clone(o.sent), maps.Clone(o.ending), maps.Clone(o.unfit)
+	c.deaths = slices.Clone(o.deaths)
 	return &c
 }

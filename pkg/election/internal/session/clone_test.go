@@ -44,7 +44,7 @@ func TestCloneSharesNothing(t *testing.T) {
 // TestCloneKnowsAllThatIsShared fails for a new field that an assignment of the struct does not copy, until
 // Clone handles the field and known lists it.
 func TestCloneKnowsAllThatIsShared(t *testing.T) {
-	known := []string{"Own.dir", "Own.fallen", "Own.ending", "Own.unfit", "Own.sent", "Directory.slots", "Directory.view"}
+	known := []string{"Own.dir", "Own.fallen", "Own.ending", "Own.unfit", "Own.sent", "Own.deaths", "Directory.slots", "Directory.view"}
 	for _, of := range []reflect.Type{reflect.TypeFor[Own](), reflect.TypeFor[Directory]()} {
 		for i := range of.NumField() {
 			f := of.Field(i)

@@ -59,6 +59,8 @@ type slot struct {
 	setup    record.Setup
 	// disowned are the locks that the owner disowned, as it wrote with that beat.
 	disowned []record.Disowned
+	// deaths are what the record proved as we first saw its beat.
+	deaths []record.Death
 	// ended: we saw the owner's session ended. A session ends once (rule a-session-ends-once).
 	ended bool
 	// tampered: since the owner's highest beat we saw the record without a mark bound to its holder, even if
@@ -208,6 +210,7 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 		if r.Member != nil {
 			s.setup, s.disowned = r.Member.Setup, r.Member.Disowned
 		}
+		s.deaths = provenBy(r, v.UID)
 	}
 	if before == nil || before.version.UID != v.UID {
 		return s
@@ -218,13 +221,16 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 		if before.duration != 0 { // an end does not change how long others wait for the owner's terms
 			s.duration, s.setup = before.duration, before.setup
 		}
+		if before.ended { // later edits of the end prove nothing
+			s.deaths = before.deaths
+		}
 	case bound && s.owner != before.owner: // another member uses the slot now
 	case bound && s.beat > before.beat:
 		s.ended, s.tampered = before.ended, before.ended
 	default: // a stranger's edit: it must not shorten the wait
 		s.tampered = before.tampered || !bound || before.ended
 		s.owner, s.beat, s.ended = before.owner, before.beat, before.ended
-		s.duration, s.setup, s.disowned = before.duration, before.setup, before.disowned
+		s.duration, s.setup, s.disowned, s.deaths = before.duration, before.setup, before.disowned, before.deaths
 	}
 	if holderOf(before.record) == holderOf(r) {
 		s.bornAt = before.bornAt
@@ -349,7 +355,7 @@ func (d *Directory) session(s *slot, now record.Instant) machine.Session {
 	if d.isAlien(s) && now >= d.endOf(s) {
 		return machine.Session{} // the owner is gone, but we may not end its session: we wait out its locks
 	}
-	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released(), Disowned: s.disowned}
+	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released(), Disowned: s.disowned, Deaths: s.deaths}
 }
 
 // isOlder says whether the slot is that of another living member whose version does not know disowned

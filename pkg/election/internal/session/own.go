@@ -45,6 +45,8 @@ type Own struct {
 	// fallen are the sessions of this host that had not been ended by their owners when we joined. If one of
 	// them beats again, its member lives, and it no longer counts.
 	fallen []fallen
+	// deaths are those that the slot told of when we took it over.
+	deaths []record.Death
 	// ending are the sessions of others that we asked to end, by name.
 	ending map[string]ending
 	lost   Reason
@@ -127,7 +129,7 @@ func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
-// The session sets Fallen itself.
+// The session sets Fallen and Deaths itself.
 func (o *Own) Publish(m record.Member) { o.member = m }
 
 // Leave ends the session, once every runner has returned and every lock is released.
@@ -175,6 +177,12 @@ func (o *Own) Joined() bool { return o.phase == alive || o.phase == leaving }
 
 // Name is the session object's name; empty before it was written.
 func (o *Own) Name() string { return o.slot }
+
+// Ended says whether the session is over and is seen not to be ours any more, or was never written.
+func (o *Own) Ended() bool {
+	s := o.dir.slot(o.slot)
+	return o.phase == over && (o.slot == "" || s != nil && s.record.Holder != o.member.Identity)
+}
 
 // ProvenAt is when the others will trust this member again after its last fall (rule no-flapping);
 // zero if it never fell.
@@ -318,6 +326,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		free := o.dir.freeSlot(o.cfg.Host, now, o.unfit)
 		o.countFallen()
 		o.slot, o.onto = free.Name, free.Version
+		o.deaths = o.dir.deathsIn(free.Name)
 		r := o.record(now)
 		if free.Record != nil {
 			r.Transitions = record.NextTransitions(free.Record.Transitions)
@@ -329,7 +338,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		o.published = *r.Member
 		return Write{Name: free.Name, Record: r, If: free.Version}, true
 	case alive:
-		o.member.Fallen = o.fallenNow(now)
+		o.member.Fallen, o.member.Deaths = o.fallenNow(now), o.deaths
 		if now < o.beatAt && o.member.Equal(&o.published) {
 			wake(o.beatAt)
 			return Write{}, false
@@ -349,14 +358,14 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 
 func (o *Own) record(now record.Instant) record.Record {
 	m := o.member
-	m.Fallen = o.fallenNow(now)
+	m.Fallen, m.Deaths = o.fallenNow(now), o.deaths
 	return record.Record{
 		Holder:   m.Identity,
 		Duration: o.cfg.Timing.LeaseDuration,
 		Mark: &record.Mark{
 			Identity: m.Identity,
 			Key:      m.Key(),
-			Weight:   m.Weight,
+			Weight:   int32(m.Weight), // #nosec G115 -- no session is stored with a larger one
 			Duration: o.cfg.Timing.LeaseDuration,
 			Renewal:  record.RenewalRecord,
 		},

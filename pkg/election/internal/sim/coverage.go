@@ -72,6 +72,8 @@ const (
 	HeldLockDeleted
 	SessionLost
 	SessionEnded
+	Buried
+	LeftToRecover
 	Rejoined
 	Left
 	Added
@@ -118,7 +120,7 @@ var faultNames = [faults]string{
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
 	"session relabelled", "session duration edited", "session put back",
-	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "rejoined", "left",
+	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "session buried", "left to recover", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",
 	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",

@@ -98,6 +98,14 @@
 // only counted, since docs/ranges.md states it as the price: the member of a term that failed open
 // died or was frozen, and no silence was long enough to be noticed.
 //
+// # Parents
+//
+// In half of the seeds all or some processes have a parent. When a process has died, and all its work has
+// ended, the parent ends its session by the product's session.Bury: mostly within a moment, in some seeds
+// after any delay, when the slot may have another member already. It may stand still between its read and its
+// write, and it knows of a session before that is created. The judge objects to an end while anything of the process's work
+// goes on; TestAProofWhileWorkGoesOnIsSeen plants that.
+//
 // # Faults
 //
 // A seed picks the kinds of fault that it will see, how dense they are, and when each
@@ -130,7 +138,7 @@
 // paired, with nothing granted after a stop; a term starts on a committed take of its own
 // and is never granted more than its last committed write allows; a lock is released
 // only after the work; a live term is not overwritten; beats rise; another member ends a
-// session only once it has lapsed, and an ended session never beats again; a stop comes early
+// session only once it has lapsed, a parent only when nothing of its process lives, and an ended session never beats again; a stop comes early
 // enough for the grace. Every run first plants an overlap, which the judge must see.
 //
 // Where foreign electors share the lock, work of ours never overlaps with work of theirs, except where:

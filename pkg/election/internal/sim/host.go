@@ -38,6 +38,8 @@ type host struct {
 	// process.
 	ids   member.ID
 	terms []int
+	// guarded: its processes have a parent that proves their deaths.
+	guarded bool
 	// proc is the process that runs; nil while none does.
 	proc *proc
 	// gone: the host never comes back.
@@ -156,6 +158,9 @@ type proc struct {
 	bursts *bursts
 	// leaving: the process exits once its member has left.
 	leaving bool
+	// told are the sessions that the parent knows of. mourned: it has seen that all is dead.
+	told    []announced
+	mourned bool
 }
 
 // origin is the way by which input reaches a process, such as a stream or a timer. Input of one origin keeps
@@ -254,4 +259,5 @@ func (p *proc) kill(why string) {
 			m.work.orphan()
 		}
 	}
+	p.mourn()
 }

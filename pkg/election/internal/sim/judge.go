@@ -281,6 +281,9 @@ func (j *judge) stored(m *contest, q *request) {
 		if s := m.state(); s != nil && s.Lock.Owner == machine.Orphaned {
 			w.cov.saw(TakenFromEnded)
 		}
+		if r.Mark.Falls > 1 {
+			w.cov.saw(LeftToRecover)
+		}
 		m.takenToken, m.takenRevision, m.undisturbed, j.taker[m.name] = r.Token, e.Version.Revision, true, m
 		m.takenThroughSession = r.ThroughSession()
 		if m.takenThroughSession {

@@ -144,6 +144,9 @@ func (i *incarnation) send(do member.Send) {
 	if q.m != nil && q.m.askedAt == 0 {
 		q.m.askedAt = q.sent
 	}
+	if q.m == nil && q.record != nil && q.record.Holder == i.identity {
+		i.p.hears(q.name, q.record)
+	}
 	i.requests[do.Request] = q
 	w.judge.wrote(i, q.m)
 	w.at(i.p.h.clock.when(q.sent.Add(q.timeout)), func() { q.answer(lock.Entry{}, fmt.Errorf("%w: no answer in time", lock.ErrUnknown)) })

@@ -101,6 +101,7 @@ func (k *work) off(why string) {
 	w := k.m.i.p.h.w
 	k.on = false
 	w.judge.offWork(k)
+	k.m.i.p.mourn()
 	if w.tracing() {
 		w.logf(k.m.i.p.h.name, "%s: work of token %d is off: %s", k.m.name, k.token, why)
 	}

@@ -70,6 +70,7 @@ type world struct {
 	// outages says of each election whether its terms outlast an outage.
 	outages  []machine.Outage
 	silences []silence
+	parents  parents
 	// meddler edits sessions; it is nil in most runs.
 	meddler *meddler
 	// steering holds the plan of a rollout; it is nil except in the class Rollouts.
@@ -136,6 +137,7 @@ func newWorld(seed uint64, o Options) *world {
 	w.pickLocks(rand.New(rand.NewPCG(seed, 0xa0761d6478bd642f)))
 	w.pickOutages(rand.New(rand.NewPCG(seed, 0x9fb21c651e98df25)))
 	w.pickPace(rand.New(rand.NewPCG(seed, 0x589965cc75374cc3)))
+	w.pickParents(rand.New(rand.NewPCG(seed, 0x2545f4914f6cdd1d)))
 	w.meddler = w.pickMeddler(rand.New(rand.NewPCG(seed, 0xe7037ed1a0b428db)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
 	if o.Class == Rollouts {

@@ -152,7 +152,7 @@ func (c *canon) value(v reflect.Value, p plan, m *proc) {
 		c.flag(v.Bool())
 	case reflect.Uint8:
 		c.add(int64(v.Uint()), plain) // #nosec G115 -- small
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64:
 		n := v.Int()
 		if p.field.class == count {
 			n = min(n, 6)

@@ -26,6 +26,7 @@ var sessionFields = map[string]string{
 	"Own.onto":      "while its outcome is in doubt",
 	"Own.doubtful":  "plain",
 	"Own.unfit":     "", // nobody fills a slot up here
+	"Own.deaths":    "", // no death is proved here
 	"Own.published": "whether it is what is to be said; Fallen",
 	"Own.beatAt":    "until",
 	"Own.retryAt":   "until",
@@ -58,6 +59,7 @@ var sessionFields = map[string]string{
 	"slot.beat":      "",
 	"slot.ended":     "",
 	"slot.tampered":  "plain",
+	"slot.deaths":    "", // no death is proved here
 	"slot.disowned":  "", // its record says so
 	"slot.setup":     "", // all are alike
 }

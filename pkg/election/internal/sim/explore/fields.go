@@ -104,6 +104,7 @@ var fields = map[string]field{
 	"Mark.Transitions":   {class: turn},
 	"Claim.Transitions":  {class: turn},
 	"Mark.Beat":          {class: beat},
+	"Mark.Falls":         {class: leftOut}, // no death is proved there
 }
 
 func lease(t record.Timing) int { return ticks(t.LeaseDuration) }

@@ -1,0 +1,105 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Parent is told of this member's sessions by the Manager. It outlives the member, and once the member is dead
+// with all its work, it calls Bury. The methods may be called by any goroutine, and must not block for long.
+type Parent interface {
+	// Expect is called before the session is created. After an error the member goes on: nobody proves its
+	// death then, and its session lapses when it dies.
+	Expect(session, identity string) error
+	// Over is called when the session of the identity has ended, so that nothing is left to prove.
+	Over(identity string) error
+}
+
+// Death says how somebody knows that a member is dead, with all work that it had begun.
+type Death = record.Death
+
+// ProofParent: a process has reaped the member and all of its descendants.
+const ProofParent = record.ProofParent
+
+// ErrNotBuried is wrapped by errors of Bury: the session lapses as usual.
+var ErrNotBuried = errors.New("session not ended")
+
+// Bury ends the session of a dead member before it lapses, so that its elections are led again at once. It tries
+// until ctx ends, for as long as the session is that of d.Identity. It returns nil once the session has ended,
+// by whomever.
+//
+// Only a caller that has proved that the member is dead, and that none of its work goes on, may call Bury. It
+// refuses if the session does not accept that kind of proof.
+func Bury(ctx context.Context, locks lock.Store, name string, d Death) error {
+	var last error
+	for again := 0; ; again++ {
+		if again > 0 && !clock.Wait(ctx, buryPause) {
+			return fmt.Errorf("%w: %s: %w", ErrNotBuried, name, errors.Join(context.Cause(ctx), last))
+		}
+		e, err := locks.Get(ctx, name)
+		switch {
+		case err != nil:
+			last = err
+			continue
+		case e.Record == nil && again >= absentLooks:
+			return nil
+		case e.Record == nil: // the write that creates it may be on its way
+			continue
+		case e.Record.Holder != d.Identity:
+			return nil
+		}
+		ended, err := session.Bury(e.Record, e.Version, d)
+		if err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrNotBuried, name, err)
+		}
+		if _, last = locks.Put(ctx, name, ended, e.Version); last == nil {
+			return nil
+		}
+	}
+}
+
+// buryPause is the pause between two tries, and absentLooks how often an absent session is looked for.
+const (
+	buryPause   = 50 * time.Millisecond
+	absentLooks = 20
+)
+
+// proofs are the ways to know that this member is dead.
+func (c *Config) proofs() []record.Proof {
+	if c.Parent == nil {
+		return nil
+	}
+	return []record.Proof{ProofParent}
+}
+
+// expect tells the parent of a session before the write that may create it.
+func (h *host) expect(name, holder string) {
+	if h.cfg.Parent == nil || holder != h.identity {
+		return
+	}
+	h.expecting.Lock()
+	defer h.expecting.Unlock()
+	if h.expected == name {
+		return
+	}
+	if err := h.cfg.Parent.Expect(name, holder); err != nil {
+		h.cfg.Log.Warn("the parent process does not hear us, so nobody proves our death: after a crash our elections wait for a leaseDuration", zap.Error(err))
+	}
+	h.expected = name
+}
+
+// ended tells the parent that nothing is left to prove.
+func (h *host) ended() {
+	if h.cfg.Parent != nil && h.member.SessionEnded() {
+		_ = h.cfg.Parent.Over(h.identity) // without it, the parent finds out by itself
+	}
+}

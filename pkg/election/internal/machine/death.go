@@ -1,0 +1,52 @@
+package machine
+
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Work that kills its process would run through all members within a second if each of them took the lock as
+// soon as the death of the last holder is proved. So members note how many holders in a row died soon after they
+// took it, and leave the lock alone for longer each time.
+
+// falls is how many terms in a row a proved death has ended soon after their start, up to the last one.
+func (s *step) falls() int32 {
+	l := s.Lock
+	if l.Owner != Orphaned {
+		return 0
+	}
+	death, proved := s.deathOf(l.Record)
+	// Both times are of the dead member's host.
+	if !proved || death.At.Sub(l.Record.Acquired) >= max(s.cfg.Timing.MinHold, s.cfg.Timing.LeaseDuration) {
+		return 0
+	}
+	return min(s.beside(l.Record).Falls, mostFalls) + 1
+}
+
+// mostFalls is far more than the number of falls at which the delay stops growing.
+const mostFalls = 1000
+
+// recovery is how long we leave a lock alone after such falls: the first has no cost.
+func (s *step) recovery() time.Duration {
+	n := int(s.falls()) - 2
+	if n < 0 {
+		return 0
+	}
+	return min(record.Doubled(s.cfg.Timing.RenewInterval, n), s.cfg.Timing.LeaseDuration)
+}
+
+// deathOf is the proved death of the holder of a record that its session renewed.
+func (s *step) deathOf(r *record.Record) (record.Death, bool) {
+	m := s.beside(r)
+	o := s.View.Sessions[m.Session]
+	if o.UID != m.SessionUID {
+		return record.Death{}, false
+	}
+	for _, d := range o.Deaths {
+		if d.Identity == r.Holder {
+			return d, true
+		}
+	}
+	return record.Death{}, false
+}

@@ -1,0 +1,63 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Bury returns the record that ends the session of a dead member before it has lapsed, given the session's
+// present record and version (rule proof-not-patience). It completes the death. The error says why the proof
+// does not count for this session.
+func Bury(r *record.Record, v record.Version, d record.Death) (record.Record, error) {
+	switch {
+	case !r.Bound() || r.Member == nil:
+		return record.Record{}, fmt.Errorf("its record is not the member's own (%s)", r.Unreadable)
+	case r.Holder != d.Identity || r.Member.Identity != d.Identity:
+		return record.Record{}, fmt.Errorf("it is the session of %s, not of %s", r.Holder, d.Identity)
+	case !slices.Contains(r.Member.Proofs, d.Proof):
+		return record.Record{}, fmt.Errorf("it does not accept a %s's proof", d.Proof)
+	case d.By == d.Identity:
+		return record.Record{}, fmt.Errorf("%s cannot prove its own death", d.By)
+	}
+	d.UID, d.Beat = v.UID, beatOf(r)
+	m := *r.Member
+	m.Deaths = append(carried(r, v.UID), d)
+	m.Deaths = m.Deaths[max(0, len(m.Deaths)-record.MostDeaths):]
+	e := EndedRecord(r, d.By, fmt.Sprintf("ended: its member died (%s)", d.How))
+	e.Member = &m
+	return e, nil
+}
+
+// provenBy are the deaths that a record of a session with the given uid proves. The death of the session's own
+// member counts only beside the very end that it came with.
+func provenBy(r *record.Record, uid string) (proven []record.Death) {
+	if r.Member == nil {
+		return nil
+	}
+	for _, d := range r.Member.Deaths {
+		own := d.Identity == r.Member.Identity
+		if d.UID != uid || own && !(r.Released() && d.Beat+1 == r.Mark.Beat && slices.Contains(r.Member.Proofs, d.Proof)) {
+			continue
+		}
+		proven = append(proven, d)
+	}
+	return proven
+}
+
+// deathsIn are the deaths that the slot tells of.
+func (d *Directory) deathsIn(name string) []record.Death {
+	if s := d.slot(name); s != nil {
+		return s.deaths
+	}
+	return nil
+}
+
+// carried are the deaths that the next record of the same object repeats.
+func carried(r *record.Record, uid string) []record.Death {
+	if r == nil || !r.Bound() {
+		return nil
+	}
+	return slices.Clone(provenBy(r, uid))
+}

@@ -1,0 +1,202 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// slotOf is a slot in which one member after the other has its session.
+type slotOf struct {
+	t       *testing.T
+	dir     *Directory
+	timing  record.Timing
+	version record.Version
+	stored  *record.Record
+	now     record.Instant
+}
+
+func newSlot(t *testing.T) *slotOf {
+	timing, err := record.Profile("fast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &slotOf{t: t, dir: NewDirectory("g", timing), timing: timing, version: record.Version{UID: "u", Revision: 1}, now: record.Instant(time.Hour)}
+}
+
+// show stores a record, and shows it to the directory.
+func (s *slotOf) show(r record.Record) {
+	s.version.Revision++
+	s.stored = &r
+	s.dir.Observe(s.now, SlotName("g", "a", 0), s.stored, s.version)
+}
+
+// joins stores the first beat of a member that accepts the proofs, and returns its session.
+func (s *slotOf) joins(identity string, proofs ...record.Proof) *Own {
+	s.t.Helper()
+	own := NewOwn(Config{Group: "g", Host: "a", Timing: s.timing}, s.dir, record.Member{Identity: identity, Proofs: proofs})
+	s.dir.synced = true
+	actions, _ := own.Step(s.now)
+	w := actions[0].(Write)
+	if w.Name != SlotName("g", "a", 0) {
+		s.t.Fatalf("it joins in %s", w.Name)
+	}
+	s.show(w.Record)
+	own.WriteDone(s.now, w.Beat, machine.Committed, s.version)
+	return own
+}
+
+// dies stores the end of the session that its member's parent writes.
+func (s *slotOf) dies(identity string) {
+	s.t.Helper()
+	ended, err := Bury(s.stored, s.version, record.Death{Proof: record.ProofParent, Identity: identity, By: "parent of " + identity, How: "killed", At: time.Unix(1, 0)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.show(ended)
+}
+
+// proved are the identities of the dead that the directory shows.
+func (s *slotOf) proved() string {
+	v, _ := s.dir.View(s.now, "")
+	var dead []string
+	for _, d := range v.Sessions[SlotName("g", "a", 0)].Deaths {
+		dead = append(dead, d.Identity)
+	}
+	return strings.Join(dead, " ")
+}
+
+// TestASessionIsEndedByAProof checks what the end of a proved death says, and that it is a fall.
+func TestASessionIsEndedByAProof(t *testing.T) {
+	s := newSlot(t)
+	s.joins("a_00000001", record.ProofParent)
+	before := *s.stored
+	s.dies("a_00000001")
+	r := s.stored
+	switch last := r.History[len(r.History)-1]; {
+	case !r.Released() || r.Mark.Beat != before.Mark.Beat+1:
+		t.Errorf("it is not ended: %+v", r.Mark)
+	case last.Who != "parent of a_00000001" || last.Why != "ended: its member died (killed)":
+		t.Errorf("its history says %+v", last)
+	case before.Member.Deaths != nil:
+		t.Error("the record of before was changed")
+	}
+	if d := r.Member.Deaths[0]; d.UID != "u" || d.Beat != before.Mark.Beat {
+		t.Errorf("the death is that of %q, beat %d", d.UID, d.Beat)
+	}
+	if v, _ := s.dir.View(s.now, ""); !v.Sessions[SlotName("g", "a", 0)].Ended {
+		t.Error("the directory shows no end")
+	}
+	if got := s.proved(); got != "a_00000001" {
+		t.Errorf("the directory shows the deaths of %q", got)
+	}
+	s.joins("a_00000002")
+	if s.stored.Member.Fallen != 1 {
+		t.Errorf("its next member fell %d times, want once", s.stored.Member.Fallen)
+	}
+}
+
+// TestAProofIsRefused checks what no proof ends.
+func TestAProofIsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		what, want string
+		spoil      func(*record.Record, *record.Death)
+	}{
+		{"of another member", "session of a_00000001", func(_ *record.Record, d *record.Death) { d.Identity = "a_00000002" }},
+		{"that the session does not list", "does not accept", func(r *record.Record, _ *record.Death) { r.Member.Proofs = nil }},
+		{"of another kind", "does not accept", func(_ *record.Record, d *record.Death) { d.Proof = "hearsay" }},
+		{"by the dead", "its own death", func(_ *record.Record, d *record.Death) { d.By = "a_00000001" }},
+		{"beside a stranger's mark", "not the member's own", func(r *record.Record, _ *record.Death) { r.Mark.Identity = "x" }},
+		{"beside another member", "not of a_00000001", func(r *record.Record, _ *record.Death) { r.Member.Identity = "x" }},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			s := newSlot(t)
+			s.joins("a_00000001", record.ProofParent)
+			r, m, mark := *s.stored, *s.stored.Member, *s.stored.Mark
+			r.Member, r.Mark = &m, &mark
+			d := record.Death{Proof: record.ProofParent, Identity: "a_00000001", By: "parent"}
+			tt.spoil(&r, &d)
+			if _, err := Bury(&r, s.version, d); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestWhatASessionProves checks that a death counts only as it was first seen beside the end, and only of the
+// session that it names.
+func TestWhatASessionProves(t *testing.T) {
+	death := record.Death{Proof: record.ProofParent, Identity: "a_00000001", UID: "u", Beat: 1}
+	for _, tt := range []struct {
+		what  string
+		spoil func(*record.Record, *record.Death)
+		want  string
+	}{
+		{"all is well", func(*record.Record, *record.Death) {}, "a_00000001"},
+		{"of another object", func(_ *record.Record, d *record.Death) { d.UID = "v" }, ""},
+		{"of an earlier beat", func(_ *record.Record, d *record.Death) { d.Beat = 0 }, ""},
+		{"not listed", func(r *record.Record, _ *record.Death) { r.Member.Proofs = nil }, ""},
+		{"without the end", func(r *record.Record, _ *record.Death) { r.Holder, r.Mark.Identity = "a_00000001", "a_00000001" }, ""},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			s := newSlot(t)
+			s.joins("a_00000001", record.ProofParent)
+			r := EndedRecord(s.stored, "x", "died")
+			m, d := *r.Member, death
+			r.Member = &m
+			tt.spoil(&r, &d)
+			m.Deaths = []record.Death{d}
+			s.show(r)
+			if got := s.proved(); got != tt.want {
+				t.Errorf("it proves the death of %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("added later", func(t *testing.T) {
+		s := newSlot(t)
+		s.joins("a_00000001", record.ProofParent)
+		r := EndedRecord(s.stored, "b_00000001", "expired")
+		s.show(r)
+		m := *r.Member
+		m.Deaths = []record.Death{death}
+		r.Member = &m
+		s.show(r)
+		if got := s.proved(); got != "" {
+			t.Errorf("a later edit proves the death of %q", got)
+		}
+	})
+}
+
+// TestASlotTellsOfItsDead checks that members carry on the last deaths of their slot, in each of their beats, and
+// that a member that comes later learns them from there.
+func TestASlotTellsOfItsDead(t *testing.T) {
+	s := newSlot(t)
+	var want []string
+	for n := 1; n <= record.MostDeaths+2; n++ {
+		identity := fmt.Sprintf("a_%08d", n)
+		own := s.joins(identity, record.ProofParent)
+		s.now = s.now.Add(s.timing.RenewInterval)
+		actions, _ := own.Step(s.now)
+		w := actions[slices.IndexFunc(actions, func(a Action) bool { w, is := a.(Write); return is && w.Beat != 0 })].(Write)
+		s.show(w.Record)
+		if got := s.proved(); got != strings.Join(want, " ") {
+			t.Fatalf("before its death, %s's slot tells of %q, want %q", identity, got, want)
+		}
+		s.dies(identity)
+		want = append(want, identity)
+		want = want[max(0, len(want)-record.MostDeaths):]
+		later := newSlot(t)
+		later.version = record.Version{UID: "u", Revision: s.version.Revision}
+		later.show(*s.stored)
+		for _, who := range []*slotOf{s, later} {
+			if got := who.proved(); got != strings.Join(want, " ") {
+				t.Fatalf("after its death, %s's slot tells of %q, want %q", identity, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package record
+
+import "time"
+
+// Death says that a member, and all work that it had begun, is dead, and who can tell (rule
+// proof-not-patience). It stands in the mark that ends the member's session. Later members of the same slot
+// carry it on for a while.
+type Death struct {
+	Proof Proof
+	// Identity is the member's, UID that of its session object.
+	Identity, UID string
+	// Beat is the last beat of the session, which the end replaced.
+	Beat uint64
+	// By names who ended the session, and How what became of the member's process, for people.
+	By, How string
+	// At is when the member was found dead, by the wall clock of its own host.
+	At time.Time
+}
+
+// Proof is a way to know that a member is dead, other than that its session has lapsed.
+type Proof string
+
+// ProofParent: the process that started the member has reaped it and all of its descendants.
+const ProofParent Proof = "parent"
+
+// MostDeaths is how many deaths the mark of a session tells of, the latest last.
+const MostDeaths = 4

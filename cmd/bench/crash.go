@@ -138,7 +138,7 @@ func (b *bench) crashPhase(ctx context.Context, r *result, s size) (err error) {
 	for _, m := range []struct {
 		who  contender
 		what string
-	}{{primacy, fmt.Sprintf("crash: SIGKILL -> next runner starts, %d elections", many)}, {program, "the same, 1 election"}, {clientGo, "the same"}} {
+	}{{primacy, fmt.Sprintf("crash: SIGKILL -> next runner starts, %d elections", many)}, {program, "the same, 1 election, the parent of the member killed too"}, {clientGo, "the same"}} {
 		r.Moves = append(r.Moves, move{Target: "P4", What: m.what, Who: m.who, Took: of[m.who]})
 	}
 	_, err = r.judged(ours)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	parentproc "github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
 // member is one member process.
@@ -72,11 +74,38 @@ func (b *bench) endMembers() {
 		select {
 		case <-m.ended:
 		case <-time.After(30 * time.Second):
-			_ = m.process.Process.Kill() // as above
+			_ = syscall.Kill(-m.process.Process.Pid, syscall.SIGKILL) // as above, with its parent
 			<-m.ended
 		}
 	}
 	b.members = nil
+}
+
+// target says which processes a kill strikes. A member's parent can prove the member's death if it lives.
+type target int
+
+const (
+	memberAlone target = iota + 1
+	withParent
+)
+
+// kill kills the member without warning, and waits for the end of its parent.
+func (m *member) kill(ctx context.Context, t target) error {
+	above := m.process.Process.Pid
+	below := parentproc.MemberOf(above)
+	if below == above {
+		return fmt.Errorf("member %s: it runs without a parent", m.name)
+	}
+	if t == withParent {
+		_ = syscall.Kill(above, syscall.SIGSTOP) // so that it proves nothing in between
+	}
+	if err := syscall.Kill(below, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("member %s: %w", m.name, err)
+	}
+	if t == withParent {
+		return m.signal(ctx, syscall.SIGKILL)
+	}
+	return m.wait(ctx)
 }
 
 // signal sends the process a signal and waits for its end.
@@ -84,6 +113,10 @@ func (m *member) signal(ctx context.Context, s syscall.Signal) error {
 	if err := m.process.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("member %s: %w", m.name, err)
 	}
+	return m.wait(ctx)
+}
+
+func (m *member) wait(ctx context.Context) error {
 	select {
 	case <-m.ended:
 		return m.log.Close()

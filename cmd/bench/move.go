@@ -115,7 +115,11 @@ func (b *bench) roll(ctx context.Context, rest []*stage) (err error) {
 				return err
 			}
 			since := b.clock.Now()
-			if err := m.signal(ctx, how); err != nil {
+			end := func() error { return m.signal(ctx, how) }
+			if how == syscall.SIGKILL {
+				end = func() error { return m.kill(ctx, withParent) }
+			}
+			if err := end(); err != nil {
 				return err
 			}
 			if err := b.comeBack(ctx, m); err != nil {

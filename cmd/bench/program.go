@@ -57,7 +57,36 @@ func (b *bench) programPhase(ctx context.Context, r *result, s size) (err error)
 	return nil
 }
 
-// killProgram kills the leading program. The returned function waits until another program leads.
+// deathPhase kills the leading program alone, so that its parent proves its death.
+func (b *bench) deathPhase(ctx context.Context, r *result, s size) error {
+	var all sample
+	for range s.deaths {
+		m, elections, err := b.leader(ctx)
+		if err != nil {
+			return err
+		}
+		since := b.clock.Now()
+		if err := m.kill(ctx, memberAlone); err != nil {
+			return err
+		}
+		took, err := b.until(ctx, "the death of "+m.name, since, elections)
+		if err != nil {
+			return err
+		}
+		all = append(all, took...)
+		if err := b.comeBack(ctx, m); err != nil {
+			return err
+		}
+		// Deaths of several holders in a row make the others wait.
+		if _, err := b.handovers(ctx, 1); err != nil {
+			return err
+		}
+	}
+	r.Moves = append(r.Moves, move{Target: "P12", What: "crash of the member alone: SIGKILL -> next runner starts, 1 election", Who: program, Took: all})
+	return b.judgeProgram(r)
+}
+
+// killProgram kills the leading program and its parent. The returned function waits until another program leads.
 func (b *bench) killProgram(ctx context.Context) (taken func(validity time.Duration) (sample, int, error), err error) {
 	m, elections, err := b.leader(ctx)
 	if err != nil {
@@ -68,7 +97,7 @@ func (b *bench) killProgram(ctx context.Context) (taken func(validity time.Durat
 		return nil, err
 	}
 	since := b.clock.Now()
-	if err := m.signal(ctx, syscall.SIGKILL); err != nil {
+	if err := m.kill(ctx, withParent); err != nil {
 		return nil, errors.Join(err, renewed.stop())
 	}
 	return func(validity time.Duration) (sample, int, error) {

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/primacy-dev/primacy/cmd/bench/span"
@@ -176,7 +175,7 @@ func (b *bench) abortKilled(ctx context.Context) error {
 		return err
 	}
 	since := b.clock.Now()
-	if err := driver.signal(ctx, syscall.SIGKILL); err != nil {
+	if err := driver.kill(ctx, withParent); err != nil {
 		return err
 	}
 	if err := b.say(ctx, rollout.Plan.Abort); err != nil {

@@ -26,7 +26,7 @@ type size struct {
 	handovers, switches, bursts, kills int
 	programHandovers, programSwitches  int
 	electorRounds, conflictRounds      int
-	starts                             int
+	starts, deaths                     int
 	// window is how long we count requests and CPU.
 	window time.Duration
 	// These describe the companies that are measured idle. crowds, records and electors are numbers of
@@ -47,7 +47,7 @@ var short = size{
 	limits: 100, raw: 500,
 	handovers: 20, switches: 40, bursts: 4, kills: 1,
 	programHandovers: 5, programSwitches: 20,
-	electorRounds: 3, conflictRounds: 2, starts: 5,
+	electorRounds: 3, conflictRounds: 2, starts: 5, deaths: 5,
 	window: 6 * time.Second,
 	crowds: []int{100, 1000}, records: []int{100}, electors: []int{30, 100},
 	grown: 1000, members: []int{1, 3}, grownElectors: 100, electorMembers: []int{1, 3},
@@ -55,11 +55,11 @@ var short = size{
 }
 
 var full = size{
-	name: "full", most: 12 * time.Minute,
+	name: "full", most: 15 * time.Minute,
 	limits: 200, raw: 2000,
 	handovers: 100, switches: 200, bursts: 10, kills: 3,
 	programHandovers: 30, programSwitches: 100,
-	electorRounds: 5, conflictRounds: 3, starts: 20,
+	electorRounds: 5, conflictRounds: 3, starts: 20, deaths: 100,
 	window: 12 * time.Second,
 	crowds: []int{100, 300, 1000, 10000}, records: []int{300}, electors: []int{30, 100, 300},
 	grown: 1000, members: []int{1, 3, 10}, grownElectors: 100, electorMembers: []int{1, 3, 6},
@@ -91,6 +91,7 @@ func (b *bench) table(ctx context.Context) error {
 		{"handovers (P1)", b.handoverPhase},
 		{"switches of the preferred revision (P2, P3)", b.switchPhase},
 		{"primacy run: handovers and switches (P1, P2, P3)", b.programPhase},
+		{"primacy run: deaths that are proved (P12)", b.deathPhase},
 		{"primacy run: starts (P11)", b.startPhase},
 		{"client-go: handovers (P1)", b.electorHandovers},
 		{"conflicts (P10)", b.conflictPhase},

@@ -37,6 +37,7 @@ func measured() *result {
 			{Target: "P2", What: "takeover", Who: primacy, Took: of(12)},
 			{Target: "P4", What: "crash", Who: primacy, Took: of(15100)},
 			{Target: "P11", What: "start", Who: program, Took: of(500)},
+			{Target: "P12", What: "death", Who: program, Took: of(60)},
 		},
 		Cold:   cold{Elections: 1000, Took: 2 * time.Second, Alone: alone{1000, 1000}},
 		Retake: retake{Elections: 1000, Took: time.Second, Alone: alone{1000, 1000}},
@@ -60,7 +61,7 @@ func text(t *testing.T, r *result) string {
 
 func TestTableHasEveryTarget(t *testing.T) {
 	said := text(t, measured())
-	for _, id := range []string{"P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11"} {
+	for _, id := range []string{"P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12"} {
 		if !strings.Contains(said, "\n"+id+" ") {
 			t.Errorf("no row of %s", id)
 		}
@@ -90,6 +91,7 @@ func TestTableShowsWhatWasMissed(t *testing.T) {
 		"P9 ": func(r *result) { r.Retake.Took *= 2 },
 		"P10": func(r *result) { r.Conflicts[0].Conflicts = 3 },
 		"P11": func(r *result) { r.Moves[4].Took = of(501) },
+		"P12": func(r *result) { r.Moves[5].Took = of(61) },
 	} {
 		r := measured()
 		spoil(r)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
 // TestDev runs testdata/dev/*.txt: whole groups of processes. In addition to the commands of
@@ -89,6 +91,14 @@ func strike(ts *testscript.TestScript, neg bool, args []string) {
 			found = append(found, pid)
 		}
 	}
+	for _, pid := range found { // a parent, its member, and what the member is about to start: strike the member
+		if member := parent.MemberOf(pid); member != pid && len(found) > 1 {
+			if above := parentOf(pid); !slices.Contains(found, above) {
+				found = []int{member}
+				break
+			}
+		}
+	}
 	if len(found) != 1 {
 		ts.Fatalf("%d processes are %s", len(found), args[1])
 	}
@@ -116,6 +126,17 @@ func processesOf(ts *testscript.TestScript) []int {
 		}
 	}
 	return found
+}
+
+// parentOf is the process id of a process's parent; zero if it has ended.
+func parentOf(pid int) int {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	ppid, _ := strconv.Atoi(fields[1])
+	return ppid
 }
 
 // deserted waits for the end of each process of the script's groups.

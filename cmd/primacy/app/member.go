@@ -18,6 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 	"github.com/primacy-dev/primacy/pkg/runners"
 	runnermetrics "github.com/primacy-dev/primacy/pkg/runners/metrics"
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
 // member is this process's part in a group.
@@ -38,7 +39,7 @@ type member struct {
 }
 
 // newMember assembles a member of a cluster. It starts nothing.
-func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, c *cluster, name string, log *zap.Logger) (*member, error) {
+func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, c *cluster, name string, line *parent.Line, log *zap.Logger) (*member, error) {
 	locks, err := newStores(c.config, c.namespace, ownedByPod(c.namespace, name, os.Getenv, log)...)
 	if err != nil {
 		return nil, err
@@ -51,10 +52,14 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	if err != nil {
 		return nil, fmt.Errorf("client for pins and rollouts: %w", err)
 	}
-	m, plan, err := wiring{
+	w := wiring{
 		process: p, name: name, maps: core, clock: clock.Boottime(),
 		planner: planner{runners: kinds, sources: sources, locks: locks, namespace: c.namespace, log: log},
-	}.member(ctx)
+	}
+	if line != nil {
+		w.parent = line
+	}
+	m, plan, err := w.member(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +75,9 @@ type wiring struct {
 	// maps hold pins and the rollout.
 	maps  coreclient.ConfigMapsGetter
 	clock clock.Clock
-	// abort is election.Config's Abort.
-	abort func(error)
+	// abort and parent are those of election.Config.
+	abort  func(error)
+	parent election.Parent
 }
 
 // member assembles a member and its plan. It starts nothing.
@@ -96,6 +102,7 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 		Clock:       w.clock,
 		Log:         m.log,
 		Abort:       w.abort,
+		Parent:      w.parent,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w (is the name right? --name sets it)", err)

@@ -14,10 +14,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
 func newRun(a *additions) *cobra.Command {
 	var name string
+	var guard bool
 	c := &cobra.Command{
 		Use:   "run --config FILE",
 		Short: "Take part in elections as a member, and do the work of those that it leads",
@@ -35,6 +37,9 @@ in the command line; 70 when work could not be stopped in time; 128 + its number
 another signal.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if d := parent.Bereaved(); d != nil {
+				outlive(c.Context(), d)
+			}
 			p, err := config.LoadProcess(c.Flags())
 			if err != nil {
 				return hintMissing(err, "--config and PRIMACY_CONFIG")
@@ -43,11 +48,18 @@ another signal.`,
 			if err != nil {
 				return err
 			}
-			return a.run(c.Context(), p, host)
+			var line *parent.Line
+			if guard && p.Configuration != nil {
+				if line, err = parent.Start(); err != nil {
+					return fmt.Errorf("start under a parent process: %w (--guard=false goes without: others then wait for a leaseDuration when this process crashes)", err)
+				}
+			}
+			return a.run(c.Context(), p, host, line)
 		},
 	}
 	addSettings(c.Flags(), "config", "kubeconfig", "namespace", "group", "revision", "location", "log-level", "log-format")
 	c.Flags().StringVar(&name, "name", "", "name of this member, of which its identities are made (environment: PRIMACY_NAME, POD_NAME; default: the host's name)")
+	c.Flags().BoolVar(&guard, "guard", true, "run the member as the child of a small process, which proves its death to the others if it crashes")
 	return c
 }
 
@@ -66,7 +78,7 @@ func memberName(flag string) (string, error) {
 }
 
 // run makes all checks, and then takes part as a member until a signal comes.
-func (a *additions) run(ctx context.Context, p *config.Process, name string) error {
+func (a *additions) run(ctx context.Context, p *config.Process, name string, line *parent.Line) error {
 	if p.Configuration == nil {
 		return &usageError{errors.New("no configuration (give --config FILE, or set PRIMACY_CONFIG)")}
 	}
@@ -77,6 +89,11 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 	defer func() { _ = log.Sync() }() // if this fails, we cannot log the error either
 	ctx, stop := untilSignal(ctx, log)
 	defer stop()
+	if line != nil {
+		var free func()
+		ctx, free = untilOrphaned(ctx, line, log)
+		defer free()
+	}
 	plan, err := a.checker().plan(ctx, p.Configuration)
 	if err != nil {
 		return unlessStopped(ctx, err)
@@ -99,7 +116,15 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string) err
 		return unlessStopped(ctx, err)
 	}
 	cluster.config.Wrap(newAnswers(clock.Boottime(), p.Configuration.Timing.Outage()/2, log).over)
-	m, err := newMember(ctx, a.runners, p, cluster, name, log)
+	if line != nil {
+		if err := line.Note(map[string]string{
+			noteKubeconfig: p.Kubeconfig, noteNamespace: cluster.namespace,
+			noteLogLevel: p.LogLevel, noteLogFormat: p.LogFormat,
+		}); err != nil {
+			return unlessStopped(ctx, err)
+		}
+	}
+	m, err := newMember(ctx, a.runners, p, cluster, name, line, log)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}

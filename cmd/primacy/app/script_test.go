@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
 // TestScripts runs testdata/*.txt. Each script has a namespace of its own, $NS, on a real
@@ -63,7 +64,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "exits": exits, "scrape": scrape,
+			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "exits": exits, "scrape": scrape,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
 			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "owners": s.owners,
 		},
@@ -145,6 +146,17 @@ func printed(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 var signals = map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+
+// killMember kills the member of a program that runs under a parent, and leaves the parent alone: killmember NAME
+func killMember(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1)
+	above := jobOf(ts, args[0]).cmd.Process.Pid
+	below := parent.MemberOf(above)
+	if below == above {
+		ts.Fatalf("%s has no member below it", args[0])
+	}
+	ts.Check(syscall.Kill(below, syscall.SIGKILL))
+}
 
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2)

@@ -21,6 +21,8 @@ type board struct {
 	seats     map[status.Ref]*seat // by the election's own lock
 	// heard is when we last saw each member write its session, by identity.
 	heard map[string]time.Time
+	// died is how members died whose deaths were proved, by identity.
+	died map[string]string
 	// listed: we have seen a list of the kind. cut: the watch of the kind is broken.
 	listed, cut map[status.Kind]bool
 	// moves counts the transitions seen.
@@ -47,7 +49,7 @@ type seat struct {
 
 func newBoard(group string, expected []status.Expected) *board {
 	b := &board{
-		entries: map[status.Ref]lock.Entry{}, seats: map[status.Ref]*seat{}, heard: map[string]time.Time{},
+		entries: map[status.Ref]lock.Entry{}, seats: map[status.Ref]*seat{}, heard: map[string]time.Time{}, died: map[string]string{},
 		listed: map[status.Kind]bool{}, cut: map[status.Kind]bool{},
 	}
 	b.expect(group, expected, time.Time{})
@@ -128,10 +130,19 @@ func (b *board) observe(kind status.Kind, e lock.Event, now time.Time) []string 
 	return nil
 }
 
-// hear records that the owner of a session wrote it.
+// hear records that the owner of a session wrote it, or that somebody proved its death.
 func (b *board) hear(e lock.Entry, now time.Time) {
-	if r := e.Record; r != nil && r.IsSession() && r.Holder != "" && r.Bound() {
+	r := e.Record
+	switch {
+	case r == nil || !r.IsSession() || !r.Bound():
+	case r.Holder != "":
 		b.heard[r.Holder] = now
+	default:
+		for _, d := range r.Member.Deaths {
+			if d.Identity == r.Member.Identity {
+				b.died[d.Identity] = d.How
+			}
+		}
 	}
 }
 
@@ -162,7 +173,7 @@ func (b *board) changed(s *seat, r *record.Record, now time.Time) []string {
 	if before != nil && before.ThroughSession() && b.heard[before.Holder].After(s.renewedAt) {
 		s.renewedAt = b.heard[before.Holder]
 	}
-	line := s.move(before, r, now)
+	line := s.move(before, r, b.died[s.holder], now)
 	b.moves++
 	if before != nil {
 		b.compare(s.election, before, r)
@@ -181,8 +192,9 @@ func (b *board) compare(election string, before, after *record.Record) {
 	}
 }
 
-// move says who took the lock from whom, why, and how long nobody had it.
-func (s *seat) move(before, r *record.Record, now time.Time) string {
+// move says who took the lock from whom, why, and how long nobody had it; died is how the former holder died, if
+// somebody proved that.
+func (s *seat) move(before, r *record.Record, died string, now time.Time) string {
 	token := ""
 	if r.Bound() {
 		token = fmt.Sprintf(" token %d", r.Token)
@@ -191,6 +203,9 @@ func (s *seat) move(before, r *record.Record, now time.Time) string {
 		return fmt.Sprintf("%s: %s leads%s", s.election, view.NameOf(r.Holder), token)
 	}
 	since, why := s.renewedAt, "not renewed in time"
+	if died != "" {
+		why = died
+	}
 	if !s.freeSince.IsZero() {
 		since = s.freeSince
 		if why = "lock object deleted"; before != nil {

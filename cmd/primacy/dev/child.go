@@ -58,6 +58,13 @@ func (c *child) signal(s syscall.Signal) {
 	_ = c.process.Signal(s) // fails only if it has ended
 }
 
+// killGroup kills the process, and what it started in its group: a member and its parent.
+func (c *child) killGroup() {
+	if c.living() {
+		_ = syscall.Kill(-c.pid, syscall.SIGKILL) // fails only if it has ended
+	}
+}
+
 // living says whether the process has yet to be reaped.
 func (c *child) living() bool {
 	select {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
 // phase is what a member's process is doing.
@@ -176,10 +177,10 @@ func (c *crew) start(m *member, now time.Time) error {
 	return nil
 }
 
-// kill kills a running member without warning, like a crash.
+// kill kills a running member without warning, like a crash. Its parent process proves the death to the others.
 func (c *crew) kill(m *member) {
 	m.phase = killed
-	m.child.signal(syscall.SIGKILL)
+	_ = syscall.Kill(m.pid(), syscall.SIGKILL) // fails only if it has ended
 }
 
 // stop asks a running member to end; a member that is away does not come back.
@@ -274,7 +275,7 @@ func alive(members []*member) (names []string) {
 func slay(members []*member) (slain []string) {
 	slain = alive(members)
 	for _, m := range members {
-		m.child.signal(syscall.SIGKILL)
+		m.child.killGroup()
 	}
 	for _, m := range members {
 		<-m.child.ended
@@ -282,10 +283,10 @@ func slay(members []*member) (slain []string) {
 	return slain
 }
 
-// pid is the process id; zero before the first process.
+// pid is the process id of the member itself, not of its parent; zero before the first process.
 func (m *member) pid() int {
 	if m.child == nil {
 		return 0
 	}
-	return m.child.pid
+	return parent.MemberOf(m.child.pid)
 }

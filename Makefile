@@ -95,7 +95,7 @@ bench: bin/primacy bin/devcluster bin/stopwatch ## measure the table of targets 
 	go run ./cmd/bench --json $(BENCH_OUT)/short.json --svg $(BENCH_OUT)/short.svg $(BENCH)
 
 .PHONY: bench-full
-bench-full: bin/primacy bin/devcluster bin/stopwatch ## the same with more trials and 10,000 elections, in up to 12 minutes
+bench-full: bin/primacy bin/devcluster bin/stopwatch ## the same with more trials and 10,000 elections, in up to 15 minutes
 	@mkdir -p $(BENCH_OUT)
 	go run ./cmd/bench --full --json $(BENCH_OUT)/full.json --svg $(BENCH_OUT)/full.svg $(BENCH)
 

@@ -50,9 +50,10 @@ func Bury(ctx context.Context, locks lock.Store, name string, d Death) error {
 		case err != nil:
 			last = err
 			continue
-		case e.Record == nil && again >= absentLooks:
-			return nil
-		case e.Record == nil: // the write that creates it may be on its way
+		case e.Record == nil || e.Record.Holder == "": // the write that creates it may be on its way
+			if again >= freeLooks {
+				return nil
+			}
 			continue
 		case e.Record.Holder != d.Identity:
 			return nil
@@ -67,10 +68,10 @@ func Bury(ctx context.Context, locks lock.Store, name string, d Death) error {
 	}
 }
 
-// buryPause is the pause between two tries, and absentLooks how often an absent session is looked for.
+// buryPause is the pause between two tries, and freeLooks how often we look for a session in a slot that is free.
 const (
-	buryPause   = 50 * time.Millisecond
-	absentLooks = 20
+	buryPause = 50 * time.Millisecond
+	freeLooks = 20
 )
 
 // proofs are the ways to know that this member is dead.

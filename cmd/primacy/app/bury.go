@@ -2,11 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
@@ -19,8 +22,8 @@ const (
 	noteLogFormat  = "logFormat"
 )
 
-// These bound how long the parent of a dead member goes on: whoever restarts the program waits for it. A member that
-// ended in order has itself tried for long to end its session.
+// These bound how long the parent of a dead member tries: whoever restarts the program waits for it. A member that
+// ended in order has itself tried for long to end its session, and who sends a signal is in a hurry.
 const (
 	burialTime    = 5 * time.Second
 	burialInOrder = time.Second
@@ -36,18 +39,30 @@ func outlive(ctx context.Context, d *parent.Dead) {
 	if d.InOrder() {
 		within = burialInOrder
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
+	burial, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	go func() { // ends with the burial
+		select {
+		case <-d.Hurried():
+			clock.Wait(burial, burialInOrder)
+			cancel()
+		case <-burial.Done():
+		}
+	}()
 	log = log.With(zap.String("member", d.How()))
-	if err := buryAll(ctx, d, log); err != nil {
+	if err := buryAll(burial, d, log); err != nil {
 		log.Warn("the member is dead, but nobody can prove it: its elections are led again when its session has lapsed", zap.Error(err))
 	}
+	// Whatever went wrong, and whoever is in a hurry: nothing of the member should outlive us.
+	last, cancelLast := context.WithTimeout(ctx, burialTime)
+	defer cancelLast()
+	_ = d.Proved(last)
 }
 
 func buryAll(ctx context.Context, d *parent.Dead, log *zap.Logger) error {
 	left := d.Sessions()
 	if len(left) == 0 {
-		return d.Proved(ctx) // nothing of the member may outlive it
+		return nil
 	}
 	cluster, err := findCluster(d.Note(noteKubeconfig))
 	if err != nil {
@@ -61,15 +76,17 @@ func buryAll(ctx context.Context, d *parent.Dead, log *zap.Logger) error {
 	if err := d.Proved(ctx); err != nil {
 		return err
 	}
-	for _, s := range left {
+	var errs []error
+	for _, s := range slices.Backward(left) { // the last one is most likely alive
 		death := election.Death{Proof: election.ProofParent, Identity: s.Identity, By: "parent of " + s.Identity, How: d.How(), At: d.At()}
 		if err := election.Bury(ctx, sessions, s.Name, death); err != nil {
-			return err
+			errs = append(errs, err)
+			continue
 		}
-		log.Info("the member died, and nothing of it is left: its session was ended, so that others lead its elections at once",
+		log.Info("the member died, and nothing of it is left: its session is over, and others lead its elections at once",
 			zap.String("identity", s.Identity), zap.String("session", s.Name))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // untilOrphaned is a context that ends when the parent of this process dies: nobody passes on signals then, or

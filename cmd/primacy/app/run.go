@@ -40,6 +40,10 @@ another signal.`,
 			if d := parent.Bereaved(); d != nil {
 				outlive(c.Context(), d)
 			}
+			var g guarded
+			if guard { // before we read anything: the member reads it again
+				g.line, g.why = parent.Start()
+			}
 			p, err := config.LoadProcess(c.Flags())
 			if err != nil {
 				return hintMissing(err, "--config and PRIMACY_CONFIG")
@@ -48,13 +52,7 @@ another signal.`,
 			if err != nil {
 				return err
 			}
-			var line *parent.Line
-			if guard && p.Configuration != nil {
-				if line, err = parent.Start(); err != nil {
-					return fmt.Errorf("start under a parent process: %w (--guard=false goes without: others then wait for a leaseDuration when this process crashes)", err)
-				}
-			}
-			return a.run(c.Context(), p, host, line)
+			return a.run(c.Context(), p, host, g)
 		},
 	}
 	addSettings(c.Flags(), "config", "kubeconfig", "namespace", "group", "revision", "location", "log-level", "log-format")
@@ -77,8 +75,14 @@ func memberName(flag string) (string, error) {
 	return strings.ToLower(host), nil
 }
 
+// guarded is what a member knows of its parent process: the line to it, or why there is none, or nothing.
+type guarded struct {
+	line *parent.Line
+	why  error
+}
+
 // run makes all checks, and then takes part as a member until a signal comes.
-func (a *additions) run(ctx context.Context, p *config.Process, name string, line *parent.Line) error {
+func (a *additions) run(ctx context.Context, p *config.Process, name string, g guarded) error {
 	if p.Configuration == nil {
 		return &usageError{errors.New("no configuration (give --config FILE, or set PRIMACY_CONFIG)")}
 	}
@@ -89,9 +93,12 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, lin
 	defer func() { _ = log.Sync() }() // if this fails, we cannot log the error either
 	ctx, stop := untilSignal(ctx, log)
 	defer stop()
-	if line != nil {
+	if g.why != nil {
+		log.Warn("there is no parent process: after a crash of this member, others wait for a leaseDuration", zap.Error(g.why))
+	}
+	if g.line != nil {
 		var free func()
-		ctx, free = untilOrphaned(ctx, line, log)
+		ctx, free = untilOrphaned(ctx, g.line, log)
 		defer free()
 	}
 	plan, err := a.checker().plan(ctx, p.Configuration)
@@ -116,15 +123,15 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, lin
 		return unlessStopped(ctx, err)
 	}
 	cluster.config.Wrap(newAnswers(clock.Boottime(), p.Configuration.Timing.Outage()/2, log).over)
-	if line != nil {
-		if err := line.Note(map[string]string{
+	if g.line != nil {
+		if err := g.line.Note(map[string]string{
 			noteKubeconfig: p.Kubeconfig, noteNamespace: cluster.namespace,
 			noteLogLevel: p.LogLevel, noteLogFormat: p.LogFormat,
 		}); err != nil {
 			return unlessStopped(ctx, err)
 		}
 	}
-	m, err := newMember(ctx, a.runners, p, cluster, name, line, log)
+	m, err := newMember(ctx, a.runners, p, cluster, name, g.line, log)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,27 +25,33 @@ type Session struct{ Name, Identity string }
 // Dead is what a parent knows of its member. Its methods are for the goroutine that called Start.
 type Dead struct {
 	line *os.File
-	// died is closed when the member has died, over when nothing is left of it.
-	died, over chan struct{}
+	// died is closed when the member has died, over when nothing is left of it. hurried is closed when a signal asks
+	// for an end after that.
+	died, over, hurried chan struct{}
 
 	mu     sync.Mutex
 	member int // its process id; 0 once it is reaped
-	status unix.WaitStatus
-	diedAt time.Time
+	// hasHurry: hurried is closed.
+	hasHurry bool
+	status   unix.WaitStatus
+	diedAt   time.Time
 
 	notes    map[string]string
 	sessions []Session
-	ended    map[string]bool // by identity
 }
 
 // listen reads what the member says until its end of the line is closed. It keeps what the member last said even
 // if the member dies in the middle of a word.
 func (d *Dead) listen() {
-	d.notes, d.ended = map[string]string{}, map[string]bool{}
-	lines := bufio.NewScanner(d.line)
-	for lines.Scan() {
+	d.notes = map[string]string{}
+	lines := bufio.NewReader(d.line)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			break
+		}
 		var m message
-		if json.Unmarshal(lines.Bytes(), &m) != nil {
+		if json.Unmarshal(line, &m) != nil {
 			continue
 		}
 		for k, v := range m.Notes {
@@ -52,7 +59,7 @@ func (d *Dead) listen() {
 		}
 		switch s := (Session{m.Session, m.Identity}); {
 		case m.Over:
-			d.ended[m.Identity] = true
+			d.sessions = slices.DeleteFunc(d.sessions, func(s Session) bool { return s.Identity == m.Identity })
 		case m.Session != "" && !slices.Contains(d.sessions, s):
 			d.sessions = append(d.sessions, s)
 		}
@@ -60,13 +67,17 @@ func (d *Dead) listen() {
 	_ = d.line.Close()
 }
 
-// lookAgain is how often we look for what is left of the member.
-const lookAgain = 2 * time.Millisecond
+// lookAgain is how often we look for what is left of the member. After idleLooks looks that find nothing but guards
+// and supervisors of programs, these have nothing to watch over any more, and hang.
+const (
+	lookAgain = 2 * time.Millisecond
+	idleLooks = 250
+)
 
 // reap waits for every child. Once the member is gone it kills all that remain, until the kernel says that
 // there is none. The kernel lists each process below us sooner or later as our child: we are their subreaper.
 func (d *Dead) reap() {
-	for {
+	for idle := 0; ; {
 		var status unix.WaitStatus
 		options := unix.WALL
 		dead := d.isDead()
@@ -82,7 +93,13 @@ func (d *Dead) reap() {
 		case err != nil:
 			return // nothing is proved
 		case pid == 0:
-			d.killAll()
+			whom := deadman.AllButGuards
+			if idle++; idle > idleLooks {
+				whom = deadman.Everybody
+			}
+			if deadman.KillBelow(whom) {
+				idle = 0
+			}
 			time.Sleep(lookAgain)
 		case status.Exited() || status.Signaled():
 			d.reaped(pid, status)
@@ -105,17 +122,6 @@ func (d *Dead) reaped(pid int, status unix.WaitStatus) {
 	}
 }
 
-// killAll kills our children. When one dies, its own children become ours.
-func (d *Dead) killAll() {
-	pids, err := deadman.Children()
-	if err != nil {
-		return // we look again
-	}
-	for _, pid := range pids {
-		_ = unix.Kill(pid, unix.SIGKILL)
-	}
-}
-
 // ErrNotProved says that something of the member lives on, or may.
 var ErrNotProved = errors.New("processes of the dead member live on")
 
@@ -130,10 +136,11 @@ func (d *Dead) Proved(ctx context.Context) error {
 	}
 }
 
-// Sessions are those that the member told of and has not ended.
-func (d *Dead) Sessions() []Session {
-	return slices.DeleteFunc(slices.Clone(d.sessions), func(s Session) bool { return d.ended[s.Identity] })
-}
+// Hurried is closed when somebody asks this process, by a signal, to end.
+func (d *Dead) Hurried() <-chan struct{} { return d.hurried }
+
+// Sessions are those that the member told of and has not ended, the latest last.
+func (d *Dead) Sessions() []Session { return slices.Clone(d.sessions) }
 
 // Note is what the member last said under a name.
 func (d *Dead) Note(name string) string { return d.notes[name] }
@@ -160,9 +167,9 @@ func (d *Dead) Exit() {
 		signal.Reset()
 		_ = unix.Kill(os.Getpid(), d.status.Signal())
 		time.Sleep(exitTime) // a signal takes a moment, and does nothing to the first process of a container
-		os.Exit(128 + int(d.status.Signal()))
+		syscall.Exit(128 + int(d.status.Signal()))
 	}
-	os.Exit(d.status.ExitStatus())
+	syscall.Exit(d.status.ExitStatus()) // os.Exit would wait a second for the race detector
 }
 
 // exitTime is how long a signal to ourselves may take.

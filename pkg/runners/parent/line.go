@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 )
 
 // message is what a member tells its parent: a line of JSON.
@@ -45,11 +46,17 @@ func (l *Line) tell(m message) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.file.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return fmt.Errorf("tell the parent process: %w", err)
+	}
 	if _, err := l.file.Write(append(text, '\n')); err != nil {
 		return fmt.Errorf("tell the parent process: %w", err)
 	}
 	return nil
 }
+
+// patience is how long a parent that stands still may hold its member up, once the line between them is full.
+const patience = time.Second
 
 // Broken is closed when the parent has died. Nobody can prove this process's death any more.
 func (l *Line) Broken() <-chan struct{} {

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
@@ -31,6 +32,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "descendant":
 		descend(os.Args[1:])
+	case "killer":
+		spare()
 	default:
 		os.Exit(run(role))
 	}
@@ -119,9 +122,17 @@ var roles = map[string]func(*parent.Line) int{
 	"state": func(*parent.Line) int { // shows what it inherited
 		status, _ := os.ReadFile("/proc/self/status")
 		for line := range strings.Lines(string(status)) {
-			if strings.HasPrefix(line, "SigBlk") || strings.HasPrefix(line, "SigIgn") {
-				write("state", strings.TrimSpace(line))
+			name, value, _ := strings.Cut(line, ":")
+			if name != "SigBlk" && name != "SigIgn" {
+				continue
 			}
+			set, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			if err != nil {
+				panic(err)
+			}
+			const asked = 1<<(unix.SIGHUP-1) | 1<<(unix.SIGINT-1) | 1<<(unix.SIGQUIT-1) | 1<<(unix.SIGTERM-1) |
+				1<<(unix.SIGUSR1-1) | 1<<(unix.SIGUSR2-1) | 1<<(unix.SIGPIPE-1)
+			write("state", fmt.Sprintf("%s %x", name, set&asked))
 		}
 		write("listens", os.Getenv("LISTEN_PID") == strconv.Itoa(os.Getpid()))
 		if os.Getenv("LISTEN_FDS") != "" {
@@ -175,6 +186,30 @@ func descend(sort []string) {
 	for {
 		_ = unix.Pause()
 	}
+}
+
+// spare is a process that kills what is below it but guards, and then these as well.
+func spare() {
+	start := func(name string) *exec.Cmd {
+		c := &exec.Cmd{Path: "/bin/cat", Args: []string{name}}
+		if _, err := c.StdinPipe(); err != nil {
+			panic(err)
+		}
+		if err := c.Start(); err != nil {
+			panic(err)
+		}
+		return c
+	}
+	guard, other := start("primacy-deadman"), start("cat")
+	for deadman.KillBelow(deadman.AllButGuards) {
+		_ = other.Wait()
+	}
+	write("spared", unix.Kill(guard.Process.Pid, 0) == nil)
+	for deadman.KillBelow(deadman.Everybody) {
+		_ = guard.Wait()
+	}
+	write("killed", unix.Kill(guard.Process.Pid, 0) != nil)
+	os.Exit(0)
 }
 
 // begotten is how many descendants write their process ids.

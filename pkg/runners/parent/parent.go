@@ -1,19 +1,22 @@
 package parent
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
 // These environment variables tell a process its part. Each process removes them at its start.
 const (
-	parentVariable = "PRIMACY_PARENT"
+	parentVariable = "PRIMACY_PARENT"      // the process id of the parent
 	childVariable  = "PRIMACY_PARENT_LINE" // the descriptor of the line, and the parent's process id
 )
 
@@ -28,23 +31,32 @@ var part struct {
 }
 
 func init() {
-	if _, is := os.LookupEnv(parentVariable); is {
+	if of, is := os.LookupEnv(parentVariable); is {
 		_ = os.Unsetenv(parentVariable)
-		part.dead, part.err = watchOver()
+		if of == strconv.Itoa(os.Getpid()) {
+			rename()
+			part.dead, part.err = watchOver()
+		}
 	}
 	if line, is := os.LookupEnv(childVariable); is {
 		_ = os.Unsetenv(childVariable)
-		part.line, part.err = takeLine(line)
+		rename()
+		fd, by, _ := strings.Cut(line, ",")
+		part.line, part.err = takeLine(fd, by)
 	}
 }
+
+// rename gives this process the name by which it was started, which executing it by another path has changed.
+func rename() { _ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0) }
 
 // Bereaved is what this process knows of its member, once that has died. It is nil in every other process. A
 // program that calls Start must ask it first.
 func Bereaved() *Dead { return part.dead }
 
 // Start gives this process a parent, and returns in the member. It executes the program from its beginning, once
-// for the parent and once for the member, so call it before anything that must not happen twice. In the
-// parent main begins when the member has died, and Bereaved says so. An error means that there is no parent.
+// for the parent and once for the member, so call it before anything that must not happen twice, such as reading
+// a pipe. In the parent main begins when the member has died, and Bereaved says so. An error means that there is
+// no parent; it wraps ErrChildren if this process has children already.
 func Start() (*Line, error) {
 	switch {
 	case part.err != nil:
@@ -52,9 +64,19 @@ func Start() (*Line, error) {
 	case part.line != nil:
 		return part.line, nil
 	}
-	err := syscall.Exec(executable, os.Args, append(os.Environ(), parentVariable+"=1"))
+	switch children, err := deadman.Children(); {
+	case err != nil:
+		return nil, err
+	case len(children) > 0:
+		return nil, fmt.Errorf("%w: %d", ErrChildren, len(children))
+	}
+	err := syscall.Exec(executable, os.Args, append(os.Environ(), fmt.Sprintf("%s=%d", parentVariable, os.Getpid())))
 	return nil, fmt.Errorf("execute this program again: %w", err)
 }
+
+// ErrChildren says that a process cannot be a parent: it has children that are not its member's. A shell leaves such
+// children if it executes a program in its own place.
+var ErrChildren = errors.New("this process has children from before it was executed")
 
 // executable is this very program, even if its file was replaced meanwhile.
 const executable = "/proc/self/exe"
@@ -69,17 +91,21 @@ func watchOver() (*Dead, error) {
 		return nil, fmt.Errorf("make the line to the member: %w", err)
 	}
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, passedOn...)
-	files := append([]uintptr{0, 1, 2}, handed()...)
+	notify(signals)
+	// The member inherits its end of the line at the same number, and all else that is not close-on-exec: what a
+	// service manager hands over, or a shell opened.
+	if _, err := unix.FcntlInt(uintptr(ends[1]), unix.F_SETFD, 0); err != nil { // #nosec G115 -- a descriptor
+		return nil, fmt.Errorf("make the line to the member: %w", err)
+	}
 	pid, err := syscall.ForkExec(executable, os.Args, &syscall.ProcAttr{
-		Env:   append(os.Environ(), fmt.Sprintf("%s=%d,%d", childVariable, len(files), os.Getpid())),
-		Files: append(files, uintptr(ends[1])), // #nosec G115 -- a descriptor
+		Env:   append(os.Environ(), fmt.Sprintf("%s=%d,%d", childVariable, ends[1], os.Getpid())),
+		Files: []uintptr{0, 1, 2},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the member: %w", err)
 	}
 	_ = unix.Close(ends[1])
-	d := &Dead{member: pid, line: os.NewFile(uintptr(ends[0]), "line"), died: make(chan struct{}), over: make(chan struct{})}
+	d := &Dead{member: pid, line: os.NewFile(uintptr(ends[0]), "line"), died: make(chan struct{}), over: make(chan struct{}), hurried: make(chan struct{})}
 	go d.passOn(signals)
 	go d.reap()
 	d.listen()
@@ -87,24 +113,8 @@ func watchOver() (*Dead, error) {
 	return d, nil
 }
 
-// handed are the descriptors that a service manager hands over, such as listening sockets.
-func handed() (files []uintptr) {
-	if os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
-		return nil
-	}
-	n, err := strconv.Atoi(os.Getenv("LISTEN_FDS"))
-	if err != nil || n < 0 || n > 1024 {
-		return nil
-	}
-	for fd := range n {
-		files = append(files, uintptr(3+fd)) // #nosec G115 -- small
-	}
-	return files
-}
-
 // takeLine takes up the member's end of the line.
-func takeLine(text string) (*Line, error) {
-	number, by, _ := strings.Cut(text, ",")
+func takeLine(number, by string) (*Line, error) {
 	fd, err := strconv.Atoi(number)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", childVariable, err)

@@ -186,14 +186,18 @@ func TestATerminalsSignalComesOnce(t *testing.T) {
 	p.start()
 	_ = theirs.Close()
 	p.await("ready", "")
-	if _, err := terminal.Write([]byte{3}); err != nil { // Ctrl-C
-		t.Fatal(err)
+	got := ""
+	for range 5 {
+		if _, err := terminal.Write([]byte{3}); err != nil { // Ctrl-C
+			t.Fatal(err)
+		}
+		got += "interrupt\n"
+		p.await("got", strings.TrimSuffix(got, "\n"))
 	}
-	p.await("got", "interrupt")
 	if err := p.cmd.Process.Signal(unix.SIGUSR1); err != nil { // whatever came before this has come
 		t.Fatal(err)
 	}
-	p.await("got", "interrupt\nuser defined signal 1")
+	p.await("got", got+"user defined signal 1")
 	if err := p.cmd.Process.Signal(unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -281,5 +285,56 @@ func TestWhatAMemberInherits(t *testing.T) {
 	p.wants("listens", "true")
 	p.wants("handed", "a socket")
 	p.wants("variables", "0")
-	p.wants("state", "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000")
+	p.wants("state", "SigBlk 0\nSigIgn 0")
+}
+
+// TestWhatWasIgnoredStaysIgnored checks that a member ignores the signals that its starter ignored, as nohup does.
+func TestWhatWasIgnoredStaysIgnored(t *testing.T) {
+	p := newProgram(t, "state")
+	p.cmd.Stdin = strings.NewReader("hello\n")
+	p.cmd.Args, p.cmd.Path = []string{"sh", "-c", `trap "" HUP; exec "$0"`, os.Args[0]}, "/bin/sh"
+	p.start()
+	if got := p.status(); got != 0 {
+		t.Fatalf("exit status %d\n%s", got, p.out.String())
+	}
+	p.wants("state", "SigBlk 0\nSigIgn 1")
+}
+
+// TestInheritedChildrenAreLeftAlone checks that there is no parent above a process that has children already: it could
+// not tell them from what its member leaves.
+func TestInheritedChildrenAreLeftAlone(t *testing.T) {
+	p := newProgram(t, "exits")
+	p.cmd.Args, p.cmd.Path = []string{"sh", "-c", `sleep 1 >/dev/null 2>&1 & exec "$0"`, os.Args[0]}, "/bin/sh"
+	p.start()
+	if got := p.status(); got != 99 || !strings.Contains(p.out.String(), "children from before") {
+		t.Errorf("exit status %d\n%s", got, p.out.String())
+	}
+}
+
+// TestGuardsAreSpared checks that the guards of programs are killed last: if their killer dies, they go on.
+func TestGuardsAreSpared(t *testing.T) {
+	p := newProgram(t, "killer").start()
+	p.status()
+	p.wants("spared", "true")
+	p.wants("killed", "true")
+}
+
+// TestNoHurryEndsAParentBeforeItsMembersWork checks that signals do not end a parent while anything of its member lives.
+func TestNoHurryEndsAParentBeforeItsMembersWork(t *testing.T) {
+	p := newProgram(t, "begets").start()
+	p.await("ready", "")
+	ended := make(chan struct{})
+	go func() {
+		p.status()
+		close(ended)
+	}()
+	for hurried := false; !hurried; {
+		select {
+		case <-ended:
+			hurried = true
+		default:
+			_ = p.cmd.Process.Signal(unix.SIGTERM)
+		}
+	}
+	p.wants("proved", "")
 }

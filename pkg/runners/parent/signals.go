@@ -2,6 +2,7 @@ package parent
 
 import (
 	"os"
+	"os/signal"
 	"slices"
 	"syscall"
 
@@ -37,14 +38,29 @@ func foreground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// signal passes a signal on. Once the member is dead, a signal that asks for an end ends this process.
+// signal passes a signal on. Once the member is dead, a signal that asks for an end hurries this process; it never ends
+// while anything of the member may live.
 func (d *Dead) signal(s syscall.Signal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.member != 0:
 		_ = unix.Kill(d.member, s)
-	case s != unix.SIGUSR1 && s != unix.SIGUSR2:
-		os.Exit(128 + int(s))
+	case s != unix.SIGUSR1 && s != unix.SIGUSR2 && !d.hasHurry:
+		d.hasHurry = true
+		close(d.hurried)
+	}
+}
+
+// notify has the channel get the signals that are passed on. Those that were ignored when this process started,
+// as nohup does, stay ignored, in the member too. A broken pipe ends nobody: others may read what we log, or not.
+func notify(signals chan<- os.Signal) {
+	for _, s := range passedOn {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	if !signal.Ignored(unix.SIGPIPE) {
+		signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	}
 }

@@ -110,8 +110,8 @@ var deathRows = []row{
 	{
 		name: "death/before-the-last", rule: "proof-not-patience: nothing is proved before the kernel knows of no descendant",
 		file: "pkg/runners/parent/dead.go",
-		old:  "		case pid == 0:\n			d.killAll()\n",
-		new:  "		case pid == 0:\n			close(d.over)\n			return\n",
+		old:  "		case pid == 0:\n",
+		new:  "		case pid == 0 && idle >= 0:\n			close(d.over)\n			return\n		case pid == 0:\n",
 		pkg:  "pkg/runners/parent", test: "TestNothingOutlivesTheProof",
 	},
 	{
@@ -124,8 +124,8 @@ var deathRows = []row{
 	{
 		name: "death/leaves-the-rest-alive", rule: "proof-not-patience: the parent kills what is left of its member",
 		file: "pkg/runners/parent/dead.go",
-		old:  "			d.killAll()\n",
-		new:  "",
+		old:  "			if deadman.KillBelow(whom) {",
+		new:  "			if deadman.KillBelow == nil && whom == 0 {",
 		pkg:  "pkg/runners/parent", test: "TestNothingOutlivesTheProof",
 	},
 	{
@@ -145,7 +145,7 @@ var deathRows = []row{
 	{
 		name: "death/over-is-not-heard", rule: "proof-not-patience: what the member ended itself is left alone",
 		file: "pkg/runners/parent/dead.go",
-		old:  "			d.ended[m.Identity] = true\n",
+		old:  "			d.sessions = slices.DeleteFunc(d.sessions, func(s Session) bool { return s.Identity == m.Identity })\n",
 		new:  "",
 		pkg:  "pkg/runners/parent", test: "TestWhatAMemberTold",
 	},
@@ -173,8 +173,36 @@ var deathRows = []row{
 	{
 		name: "death/does-not-wait-for-the-session", rule: "proof-not-patience: the write that creates the session may come late",
 		file: "pkg/election/death.go",
-		old:  "e.Record == nil && again >= absentLooks",
-		new:  "e.Record == nil",
+		old:  "			if again >= freeLooks {",
+		new:  "			if true {",
 		pkg:  "pkg/election", test: "TestBury",
+	},
+	{
+		name: "death/guards-first", rule: "proof-not-patience: guards of programs are killed last, since nobody else finishes their work if the parent dies",
+		file: "pkg/runners/deadman/below.go",
+		old:  "v == AllButGuards && isWatcher(pid)",
+		new:  "false",
+		pkg:  "pkg/runners/parent", test: "TestGuardsAreSpared",
+	},
+	{
+		name: "death/hurries-away", rule: "proof-not-patience: no signal ends a parent while anything of its member lives",
+		file: "pkg/runners/parent/signals.go",
+		old:  "		close(d.hurried)\n",
+		new:  "		os.Exit(1)\n",
+		pkg:  "pkg/runners/parent", test: "TestNoHurryEndsAParentBeforeItsMembersWork",
+	},
+	{
+		name: "death/takes-in-strangers", rule: "proof-not-patience: a parent kills only what its member left",
+		file: "pkg/runners/parent/parent.go",
+		old:  "	case len(children) > 0:\n",
+		new:  "	case len(children) > 1000:\n",
+		pkg:  "pkg/runners/parent", test: "TestInheritedChildrenAreLeftAlone",
+	},
+	{
+		name: "death/hears-what-was-ignored", rule: "a member ignores the signals that its starter ignored",
+		file: "pkg/runners/parent/signals.go",
+		old:  "		if !signal.Ignored(s) {\n",
+		new:  "		if true {\n",
+		pkg:  "pkg/runners/parent", test: "TestWhatWasIgnoredStaysIgnored",
 	},
 }

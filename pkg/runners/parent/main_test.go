@@ -29,6 +29,8 @@ const (
 func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleVariable); role {
 	case "":
+		// What we handle, our children get with its default, even if our own starter ignored it, as nohup does.
+		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
 		os.Exit(m.Run())
 	case "descendant":
 		descend(os.Args[1:])

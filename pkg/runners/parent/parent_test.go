@@ -99,7 +99,7 @@ func (p *program) await(name, want string) {
 			return
 		}
 	}
-	p.t.Fatalf("%s says %q, want %q\n%s", name, p.text(name), want, p.out.String())
+	p.t.Fatalf("%s says %q, want %q", name, p.text(name), want)
 }
 
 func (p *program) wants(name, want string) {

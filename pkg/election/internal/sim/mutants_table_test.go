@@ -184,7 +184,7 @@ var rows = []mutant{
 	},
 	{
 		// What the member tells its machines, and when, matters as much.
-		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "internal/member/watching.go", from: 4800,
+		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "internal/member/watching.go", from: 2300,
 		old: "		m.tendView() // the record's owner follows from the sessions shown before it\n",
 		new: "",
 	},

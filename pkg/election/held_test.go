@@ -192,7 +192,9 @@ func (c *heldClock) Now() record.Instant {
 
 // underLock says whether the caller reads the clock inside the lock of a work, a reach or a status: a goroutine
 // that waits for a mutex keeps virtual time from passing.
-func underLock() bool { return inside("(*work)") || inside("(*reach)") || inside("(*Status)") || inside("election.begin") }
+func underLock() bool {
+	return inside("(*work)") || inside("(*reach)") || inside("(*Status)") || inside("election.begin")
+}
 
 // inside says whether a function whose name contains the text reads the clock.
 func inside(name string) bool {

@@ -48,8 +48,8 @@ type Config struct {
 	Clock clock.Clock
 	// Log takes transitions and trouble. Default: nothing is logged.
 	Log *zap.Logger
-	// Parent is a process that can prove the death of this one, such as that of package parent. Default: none.
-	// After a death others then wait until the session has lapsed.
+	// Parent is a process that can prove the death of this one, such as that of package parent. Default: none;
+	// then others wait after a death until the session has lapsed.
 	Parent Parent
 	// Abort must end the process at once. The Manager calls it when work can no longer be
 	// stopped in time, or has gone on for too long. Default: log, and exit with status 70.

@@ -137,7 +137,7 @@ func TestFallenIsTold(t *testing.T) {
 		m1.store.Heal()
 		logs.TakeAll()
 		after(60 * time.Second)
-		told := logs.FilterMessageSnippet("an earlier session of this host expired").All()
+		told := logs.FilterMessageSnippet("an earlier session of this host was not ended by its own member").All()
 		if len(told) != 1 || told[0].ContextMap()["host"] != "m1" {
 			t.Errorf("told: %v", told)
 		}

@@ -25,38 +25,34 @@ const (
 // These bound how long the parent of a dead member tries: whoever restarts the program waits for it. A member that
 // ended in order has itself tried for long to end its session, and who sends a signal is in a hurry.
 const (
-	burialTime    = 5 * time.Second
-	burialInOrder = time.Second
+	burialTime  = 5 * time.Second
+	burialHaste = time.Second
 )
 
 // outlive is the rest of a parent's life, once its member has died: it waits until nothing is left of the member,
 // and ends the sessions that the member left. Then it ends as the member did.
 func outlive(ctx context.Context, d *parent.Dead) {
-	defer d.Exit()
-	log := newLogger(d.Note(noteLogLevel), d.Note(noteLogFormat))
-	defer func() { _ = log.Sync() }()
-	within := burialTime
-	if d.InOrder() {
-		within = burialInOrder
-	}
-	burial, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, burialTime)
 	defer cancel()
+	defer d.Exit(ctx)
+	log := newLogger(d.Note(noteLogLevel), d.Note(noteLogFormat)).With(zap.String("member", d.How()))
+	defer func() { _ = log.Sync() }()
+	burial, giveUp := context.WithCancel(ctx)
+	defer giveUp()
 	go func() { // ends with the burial
-		select {
-		case <-d.Hurried():
-			clock.Wait(burial, burialInOrder)
-			cancel()
-		case <-burial.Done():
+		if !d.InOrder() {
+			select {
+			case <-d.Hurried():
+			case <-burial.Done():
+				return
+			}
 		}
+		clock.Wait(burial, burialHaste)
+		giveUp()
 	}()
-	log = log.With(zap.String("member", d.How()))
 	if err := buryAll(burial, d, log); err != nil {
 		log.Warn("the member is dead, but nobody can prove it: its elections are led again when its session has lapsed", zap.Error(err))
 	}
-	// Whatever went wrong, and whoever is in a hurry: nothing of the member should outlive us.
-	last, cancelLast := context.WithTimeout(ctx, burialTime)
-	defer cancelLast()
-	_ = d.Proved(last)
 }
 
 func buryAll(ctx context.Context, d *parent.Dead, log *zap.Logger) error {

@@ -22,7 +22,7 @@ import (
 // Session is a session that a dead member had told of.
 type Session struct{ Name, Identity string }
 
-// Dead is what a parent knows of its member. Its methods are for the goroutine that called Start.
+// Dead is what a parent knows of its member. Its methods are for the goroutine that called Bereaved.
 type Dead struct {
 	line *os.File
 	// died is closed when the member has died, over when nothing is left of it. hurried is closed when a signal asks
@@ -160,8 +160,10 @@ func (d *Dead) How() string {
 func (d *Dead) InOrder() bool { return d.status.Exited() && d.status.ExitStatus() == 0 }
 
 // Exit ends this process as the member ended, for whoever started it: with its exit status, or by the signal that
-// killed it. It does not return.
-func (d *Dead) Exit() {
+// killed it. It does not return, and waits until nothing is left of the member, or ctx ends: what outlives us,
+// nobody kills.
+func (d *Dead) Exit(ctx context.Context) {
+	_ = d.Proved(ctx)
 	if d.status.Signaled() {
 		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // there is nothing to see in us
 		signal.Reset()

@@ -21,5 +21,6 @@
 //
 // # Goroutines
 //
-// In the member, Start starts one goroutine, which lives as long as the process. The parent has a few of its own.
+// In the member, Line.Broken starts one goroutine, which lives as long as the process. In the parent one goroutine
+// passes signals on, as long as the process lives, and one reaps, until nothing is left of the member.
 package parent

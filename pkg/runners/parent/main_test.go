@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -44,8 +45,12 @@ func TestMain(m *testing.M) {
 // run is a program with a parent: both processes come here.
 func run(role string) int {
 	if d := parent.Bereaved(); d != nil {
-		mourn(d)
-		d.Exit()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if role != "forsakes" { // its parent asks for no proof
+			mourn(ctx, d)
+		}
+		d.Exit(ctx)
 	}
 	write("first", os.Getpid())
 	line, err := parent.Start()
@@ -58,9 +63,7 @@ func run(role string) int {
 }
 
 // mourn writes what is left of the member at the moment of the proof.
-func mourn(d *parent.Dead) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
+func mourn(ctx context.Context, d *parent.Dead) {
 	if err := d.Proved(ctx); err != nil {
 		write("unproved", err)
 		return
@@ -111,16 +114,8 @@ var roles = map[string]func(*parent.Line) int{
 			}
 		}
 	},
-	"begets": func(*parent.Line) int { // dies once its descendants live
-		beget("plain", "session", "twice", "reaper", "stopped", "deaf")
-		born := pipe("born")
-		for len(pids("descendants")) < begotten {
-			_, _ = born.Read(make([]byte, 64))
-		}
-		write("ready", "")
-		die()
-		return 0
-	},
+	"begets":   begets,
+	"forsakes": begets,
 	"state": func(*parent.Line) int { // shows what it inherited
 		status, _ := os.ReadFile("/proc/self/status")
 		for line := range strings.Lines(string(status)) {
@@ -154,6 +149,18 @@ var roles = map[string]func(*parent.Line) int{
 		fmt.Print("said ", text)
 		return 0
 	},
+}
+
+// begets is a member that dies once its descendants live.
+func begets(*parent.Line) int {
+	beget("plain", "session", "twice", "reaper", "stopped", "deaf")
+	born := pipe("born")
+	for len(pids("descendants")) < begotten {
+		_, _ = born.Read(make([]byte, 64))
+	}
+	write("ready", "")
+	die()
+	return 0
 }
 
 func die() { _ = unix.Kill(os.Getpid(), unix.SIGKILL) }
@@ -192,26 +199,48 @@ func descend(sort []string) {
 
 // spare is a process that kills what is below it but guards, and then these as well.
 func spare() {
-	start := func(name string) *exec.Cmd {
-		c := &exec.Cmd{Path: "/bin/cat", Args: []string{name}}
-		if _, err := c.StdinPipe(); err != nil {
-			panic(err)
-		}
-		if err := c.Start(); err != nil {
-			panic(err)
-		}
-		return c
-	}
-	guard, other := start("primacy-deadman"), start("cat")
+	guard, other := startEcho("primacy-deadman"), startEcho("cat")
 	for deadman.KillBelow(deadman.AllButGuards) {
-		_ = other.Wait()
+		_ = other.cmd.Wait()
 	}
-	write("spared", unix.Kill(guard.Process.Pid, 0) == nil)
+	write("spared", guard.answers() && !other.answers())
 	for deadman.KillBelow(deadman.Everybody) {
-		_ = guard.Wait()
+		_ = guard.cmd.Wait()
 	}
-	write("killed", unix.Kill(guard.Process.Pid, 0) != nil)
+	write("killed", !guard.answers())
 	os.Exit(0)
+}
+
+// echo is a process that says what it is told.
+type echo struct {
+	cmd *exec.Cmd
+	in  io.Writer
+	out io.Reader
+}
+
+// startEcho starts an echo under a name, and returns when it runs.
+func startEcho(name string) echo {
+	e := echo{cmd: &exec.Cmd{Path: "/bin/cat", Args: []string{name}}}
+	in, err := e.cmd.StdinPipe()
+	if err != nil {
+		panic(err)
+	}
+	out, err := e.cmd.StdoutPipe()
+	if err != nil {
+		panic(err)
+	}
+	if e.in, e.out = in, out; e.cmd.Start() != nil || !e.answers() {
+		panic("no echo")
+	}
+	return e
+}
+
+func (e echo) answers() bool {
+	_, err := e.in.Write([]byte("x"))
+	if err == nil {
+		_, err = io.ReadFull(e.out, make([]byte, 1))
+	}
+	return err == nil
 }
 
 // begotten is how many descendants write their process ids.

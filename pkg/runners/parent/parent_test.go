@@ -159,6 +159,17 @@ func TestNothingOutlivesTheProof(t *testing.T) {
 	}
 }
 
+// TestNothingOutlivesTheParent checks that a parent goes last even if it asks for no proof, as after an error.
+func TestNothingOutlivesTheParent(t *testing.T) {
+	p := newProgram(t, "forsakes").start()
+	p.status()
+	for line := range strings.Lines(p.text("descendants")) {
+		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err != nil || unix.Kill(pid, 0) == nil {
+			t.Errorf("process %d lives on (%v)", pid, err)
+		}
+	}
+}
+
 // TestSignalsArePassedOn checks that the member gets each signal that is sent to its parent, once.
 func TestSignalsArePassedOn(t *testing.T) {
 	p := newProgram(t, "waits")

@@ -19,7 +19,7 @@ func (m *Member) tendSession() {
 	if at := m.own.ProvenAt(); at != m.provenAt {
 		m.provenAt = at
 		if at > m.now {
-			m.log.Info("an earlier session of this host expired: its member crashed, or lost the API server for a leaseDuration; until this member has run for long enough, no leadership moves to it because of its rank",
+			m.log.Info("an earlier session of this host was not ended by its own member, which crashed, or lost the API server for a leaseDuration; until this member has run for long enough, no leadership moves to it because of its rank",
 				zap.Duration("for", at.Sub(m.now)))
 		}
 	}

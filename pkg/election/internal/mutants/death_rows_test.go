@@ -205,4 +205,11 @@ var deathRows = []row{
 		new:  "		if true {\n",
 		pkg:  "pkg/runners/parent", test: "TestWhatWasIgnoredStaysIgnored",
 	},
+	{
+		name: "death/goes-first", rule: "proof-not-patience: a parent goes last, whatever went wrong",
+		file: "pkg/runners/parent/dead.go",
+		old:  "func (d *Dead) Exit(ctx context.Context) {\n	_ = d.Proved(ctx)\n",
+		new:  "func (d *Dead) Exit(context.Context) {\n",
+		pkg:  "pkg/runners/parent", test: "TestNothingOutlivesTheParent",
+	},
 }

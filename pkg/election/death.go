@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,6 +23,9 @@ type Parent interface {
 	Expect(session, identity string) error
 	// Over is called when the session of the identity has ended, so that nothing is left to prove.
 	Over(identity string) error
+	// Broken is closed when the parent has died: nobody passes on signals then, or proves a death. The Manager leaves,
+	// as if the context of its Run had ended.
+	Broken() <-chan struct{}
 }
 
 // Death says how somebody knows that a member is dead, with all work that it had begun.
@@ -29,6 +33,9 @@ type Death = record.Death
 
 // ProofParent: a process has reaped the member and all of its descendants.
 const ProofParent = record.ProofParent
+
+// ErrOrphaned is returned by Run: this member left because its parent process died.
+var ErrOrphaned = errors.New("the parent process has died")
 
 // ErrNotBuried is wrapped by errors of Bury: the session lapses as usual.
 var ErrNotBuried = errors.New("session not ended")
@@ -80,6 +87,25 @@ func (c *Config) proofs() []record.Proof {
 		return nil
 	}
 	return []record.Proof{ProofParent}
+}
+
+// untilOrphaned is a context that ends with ErrOrphaned when the parent of this process dies. The caller must call
+// stop, which waits for the goroutine that it starts.
+func (c *Config) untilOrphaned(ctx context.Context) (alive context.Context, stop func()) {
+	if c.Parent == nil {
+		return ctx, func() {}
+	}
+	alive, cancel := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-c.Parent.Broken():
+			c.Log.Warn("stopping, as after SIGTERM: the parent process has died")
+			cancel(ErrOrphaned)
+		case <-alive.Done():
+		}
+	})
+	return alive, func() { cancel(nil); wg.Wait() }
 }
 
 // expect tells the parent of a session before the write that may create it.

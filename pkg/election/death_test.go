@@ -21,7 +21,10 @@ type parentOf struct {
 	late     bool
 	over     []string
 	err      error
+	broken   chan struct{}
 }
+
+func (p *parentOf) Broken() <-chan struct{} { return p.broken }
 
 func (p *parentOf) Expect(session, identity string) error {
 	p.mu.Lock()
@@ -73,6 +76,32 @@ func TestAParentIsToldFirst(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnOrphanLeaves checks that a member whose parent dies leaves in order, and that its Run says why.
+func TestAnOrphanLeaves(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		parent := &parentOf{realm: g.realm, broken: make(chan struct{})}
+		g.bend = func(c *election.Config, _ *election.Spec) { c.Parent = parent }
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		g.wantLeader("a", m1, m1)
+		close(parent.broken)
+		after(30 * time.Second)
+		select {
+		case err := <-m1.done:
+			if !errors.Is(err, election.ErrOrphaned) {
+				t.Errorf("Run returned %v", err)
+			}
+		default:
+			t.Error("it stays")
+			m1.leave(t)
+		}
+		if !g.realm.Read("a").Record.Released() || len(parent.over) != 1 {
+			t.Errorf("it left without releasing its lock, or without ending its session: %v", parent.over)
+		}
+	})
 }
 
 // leaveBehind stores a session and a lock that it keeps, as a member leaves them that dies.

@@ -243,14 +243,22 @@ func (m *Manager) forget(e *entrant) {
 
 // Run takes part in all elections until ctx ends. Then it stops every runner, releases every lock and
 // ends the session; last, it ends each runner's Background. It returns nil after that, or an error if the
-// realm cannot be used at all. It runs once; a second call returns ErrStopped.
-func (m *Manager) Run(ctx context.Context) error {
+// realm cannot be used at all. If Config.Parent dies, Run does the same, and returns ErrOrphaned. It runs once; a
+// second call returns ErrStopped.
+func (m *Manager) Run(ctx context.Context) (err error) {
 	m.mu.Lock()
 	if m.running || m.finished {
 		m.mu.Unlock()
 		return ErrStopped
 	}
 	m.running = true
+	ctx, stop := m.cfg.untilOrphaned(ctx)
+	defer stop()
+	defer func() {
+		if err == nil && errors.Is(context.Cause(ctx), ErrOrphaned) {
+			err = ErrOrphaned
+		}
+	}()
 	var endFree context.CancelFunc
 	m.free, endFree = context.WithCancel(ctx)
 	for _, e := range m.elections {

@@ -38,7 +38,7 @@ another signal.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if d := parent.Bereaved(); d != nil {
-				outlive(c.Context(), d)
+				afterDeath.Outlive(c.Context(), d)
 			}
 			var g guarded
 			if guard { // before we read anything: the member reads it again
@@ -95,11 +95,6 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	defer stop()
 	if g.why != nil {
 		log.Warn("there is no parent process: after a crash of this member, others wait for a leaseDuration", zap.Error(g.why))
-	}
-	if g.line != nil {
-		var free func()
-		ctx, free = untilOrphaned(ctx, g.line, log)
-		defer free()
 	}
 	plan, err := a.checker().plan(ctx, p.Configuration)
 	if err != nil {

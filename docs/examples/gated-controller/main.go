@@ -24,8 +24,11 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/fence"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
+	"github.com/primacy-dev/primacy/pkg/runners/parent/burial"
 )
 
 func main() {
@@ -34,15 +37,33 @@ func main() {
 	name := flag.String("name", "", "this member's name, unlike any other's (default: the host's)")
 	profile := flag.String("profile", record.DefaultProfile, "timing profile")
 	flag.Parse()
+	// If this process crashes, its parent says so, and another member leads at once.
+	guard, err := burial.Start(burial.Plan{Sessions: func(*parent.Dead) (lock.Store, error) { return store(*kubeconfig, *namespace) }})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gated-controller: after a crash, others wait for a lease:", err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *kubeconfig, *namespace, *name, *profile); err != nil {
+	if err := run(ctx, *kubeconfig, *namespace, *name, *profile, guard); err != nil {
 		fmt.Fprintln(os.Stderr, "gated-controller:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, kubeconfig, namespace, name, profile string) error {
+// store is where the locks and sessions are. Its client is not gated, or nobody would ever lead.
+func store(kubeconfig, namespace string) (lock.Store, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	client, err := lease.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return lease.In(client, namespace), nil
+}
+
+func run(ctx context.Context, kubeconfig, namespace, name, profile string, guard election.Parent) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -51,14 +72,12 @@ func run(ctx context.Context, kubeconfig, namespace, name, profile string) error
 	if err != nil {
 		return err
 	}
-
-	// The locks have a client of their own, which must not be gated, or nobody would ever lead.
-	locks, err := lease.NewClient(config)
+	locks, err := store(kubeconfig, namespace)
 	if err != nil {
 		return err
 	}
 	m, err := election.NewManager(election.Config{
-		Group: "greeters", Host: name, Member: election.Member{Revision: "v1"}, Locks: lease.In(locks, namespace), Timing: timing,
+		Group: "greeters", Host: name, Member: election.Member{Revision: "v1"}, Locks: locks, Timing: timing, Parent: guard,
 	})
 	if err != nil {
 		return err

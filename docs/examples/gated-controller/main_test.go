@@ -7,13 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
 // asProgram names the variable that makes the test binary the program itself.
@@ -35,7 +38,7 @@ type member struct {
 
 func start(t *testing.T, cluster *devcluster.Cluster, namespace, name string) *member {
 	t.Helper()
-	m := &member{Cmd: exec.Command(os.Args[0], "--kubeconfig", cluster.Kubeconfig, "--namespace", namespace, "--name", name, "--profile", "fast"), lines: make(chan string, 64)}
+	m := &member{Cmd: exec.Command(os.Args[0], "--kubeconfig", cluster.Kubeconfig, "--namespace", namespace, "--name", name), lines: make(chan string, 64)}
 	m.Env = append(os.Environ(), asProgram+"=1")
 	m.Stderr = os.Stderr
 	stdout, err := m.StdoutPipe()
@@ -78,6 +81,10 @@ func TestTwoMembers(t *testing.T) {
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
 	core, err := coreclient.NewForConfig(cluster.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leases, err := coordinationclient.NewForConfig(cluster.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +134,19 @@ func TestTwoMembers(t *testing.T) {
 		t.Errorf("b was greeted in term %s, want %s", got, first)
 	}
 
-	if err := m1.Process.Kill(); err != nil {
-		t.Fatal(err)
+	member := parent.MemberOf(m1.Process.Pid)
+	if err := syscall.Kill(member, syscall.SIGKILL); err != nil || member == m1.Process.Pid {
+		t.Fatalf("kill the member %d of %d: %v", member, m1.Process.Pid, err)
 	}
-	ask("c") // nobody leads now
+	for range m1.lines { // until the parent has gone, too, which is before the session would have lapsed
+	}
+	session, err := leases.Leases(namespace).Get(t.Context(), "primacy-greeters-m1-0", metav1.GetOptions{})
+	if err != nil || session.Spec.HolderIdentity != nil && *session.Spec.HolderIdentity != "" {
+		t.Errorf("the session of the dead member was not ended: %v %v", session, err)
+	}
+	ask("c")
 	second, known := term(m2)
-	if got := greeted("c"); got != second || first == second || known != 3 {
+	if got := greeted("c"); got != second || first == second || known < 2 {
 		t.Errorf("c was greeted in term %s, want %s; %d objects known to the new leader", got, second, known)
 	}
 

@@ -3,6 +3,13 @@ package mutants_test
 // deathRows break rules of proved deaths.
 var deathRows = []row{
 	{
+		name: "death/orphan-stays", rule: "a member whose parent has died leaves",
+		file: "pkg/election/death.go",
+		old:  "			cancel(ErrOrphaned)\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestAnOrphanLeaves",
+	},
+	{
 		name: "death/of-any-member", rule: "proof-not-patience: only the session of the dead is ended",
 		file: "pkg/election/internal/session/death.go",
 		old:  "	case r.Holder != d.Identity || r.Member.Identity != d.Identity:\n",
@@ -159,8 +166,8 @@ var deathRows = []row{
 	{
 		name: "death/proofs-without-a-parent", rule: "proof-not-patience: a member without a parent accepts no proof",
 		file: "pkg/election/death.go",
-		old:  "	if c.Parent == nil {\n",
-		new:  "	if false {\n",
+		old:  "	if c.Parent == nil {\n		return nil\n",
+		new:  "	if false {\n		return nil\n",
 		pkg:  "pkg/election", test: "TestAParentIsToldFirst",
 	},
 	{

@@ -1,0 +1,117 @@
+// Package burial gives a program a parent process that ends the program's session as soon as the program has died.
+//
+// Call Start at the head of main, and put what it returns into election.Config:
+//
+//	guard, err := burial.Start(burial.Plan{Sessions: sessions})
+//	if err != nil {
+//		log.Print(err) // nobody proves our death: after a crash others wait for a leaseDuration
+//	}
+//	m, err := election.NewManager(election.Config{Parent: guard, ...})
+//
+// If the program then panics, calls os.Exit or is killed, its parent kills what is left of it, ends its session, and
+// ends as the program did. Others lead its elections at once. This holds for functions as for programs: a function
+// dies with its process. Package parent says how, and what is not proved.
+package burial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/runners/parent"
+)
+
+// Plan says what a parent needs once its member has died. Its functions are called in the parent, in main, which has
+// run no further than to Start or Outlive there.
+type Plan struct {
+	// Sessions opens the store with the member's sessions, the one that its election.Config has as Locks.
+	Sessions func(*parent.Dead) (lock.Store, error)
+	// Log makes the log for what becomes of the sessions. Default: nothing is logged.
+	Log func(*parent.Dead) *zap.Logger
+}
+
+// Start gives this program a parent process, and returns in the member. It executes the program from its beginning,
+// twice, so call it before anything that must not happen twice. In the parent it does not return: it ends the
+// sessions of the dead member, and then the process.
+//
+// The Parent is for election.Config. It is nil if there is an error; then the program may go on, and nobody proves its
+// death. parent.Start says which errors there are.
+func Start(p Plan) (election.Parent, error) {
+	if d := parent.Bereaved(); d != nil {
+		p.Outlive(context.Background(), d)
+	}
+	line, err := parent.Start()
+	if err != nil {
+		return nil, fmt.Errorf("no parent process: %w", err)
+	}
+	return line, nil
+}
+
+// These bound how long the parent of a dead member tries: whoever restarts the program waits for it. A member that
+// ended in order has itself tried for long to end its session, and whoever sends a signal is in a hurry.
+const (
+	burialTime  = 5 * time.Second
+	burialHaste = time.Second
+)
+
+// Outlive is the rest of a parent's life, once its member has died: it waits until nothing is left of the member,
+// and ends the sessions that the member left. Then it ends the process as the member ended. It does not return.
+func (p Plan) Outlive(ctx context.Context, d *parent.Dead) {
+	ctx, cancel := context.WithTimeout(ctx, burialTime)
+	defer cancel()
+	defer d.Exit(ctx)
+	log := zap.NewNop()
+	if p.Log != nil {
+		log = p.Log(d)
+	}
+	log = log.With(zap.String("member", d.How()))
+	defer func() { _ = log.Sync() }()
+	burial, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	go func() { // ends with the burial
+		if !d.InOrder() {
+			select {
+			case <-d.Hurried():
+			case <-burial.Done():
+				return
+			}
+		}
+		clock.Wait(burial, burialHaste)
+		giveUp()
+	}()
+	if err := p.buryAll(burial, d, log); err != nil {
+		log.Warn("the member is dead, but nobody can prove it: its elections are led again when its session has lapsed", zap.Error(err))
+	}
+}
+
+func (p Plan) buryAll(ctx context.Context, d *parent.Dead, log *zap.Logger) error {
+	left := d.Sessions()
+	if len(left) == 0 {
+		return nil
+	}
+	sessions, err := p.Sessions(d)
+	if err != nil {
+		return err
+	}
+	if err := d.Proved(ctx); err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range slices.Backward(left) { // the last one is most likely alive
+		death := election.Death{Proof: election.ProofParent, Identity: s.Identity, By: "parent of " + s.Identity, How: d.How(), At: d.At()}
+		if err := election.Bury(ctx, sessions, s.Name, death); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		log.Info("the member died, and nothing of it is left: its session is over, and others lead its elections at once",
+			zap.String("identity", s.Identity), zap.String("session", s.Name))
+	}
+	return errors.Join(errs...)
+}

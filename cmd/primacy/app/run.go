@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
@@ -20,6 +22,7 @@ import (
 func newRun(a *additions) *cobra.Command {
 	var name string
 	var guard bool
+	cgroups := cgroupMode(cgroup.Auto)
 	c := &cobra.Command{
 		Use:   "run --config FILE",
 		Short: "Take part in elections as a member, and do the work of those that it leads",
@@ -42,7 +45,10 @@ another signal.`,
 			}
 			var g guarded
 			if guard { // before we read anything: the member reads it again
-				g.line, g.why = parent.Start()
+				g.line, g.why = parent.Start(parent.Options{Cgroup: cgroup.Mode(cgroups)})
+				if errors.Is(g.why, cgroup.ErrIndivisible) {
+					return fmt.Errorf("--cgroup: %w", g.why)
+				}
 			}
 			p, err := config.LoadProcess(c.Flags())
 			if err != nil {
@@ -58,7 +64,22 @@ another signal.`,
 	addSettings(c.Flags(), "config", "kubeconfig", "namespace", "group", "revision", "location", "log-level", "log-format")
 	c.Flags().StringVar(&name, "name", "", "name of this member, of which its identities are made (environment: PRIMACY_NAME, POD_NAME; default: the host's name)")
 	c.Flags().BoolVar(&guard, "guard", true, "run the member as the child of a small process, which proves its death to the others if it crashes")
+	c.Flags().Var(&cgroups, "cgroup", "give the member a control group of its own, so that nothing it starts outlives it: auto (where systemd has Delegate=yes), always or never")
 	return c
+}
+
+// cgroupMode is the value of --cgroup.
+type cgroupMode cgroup.Mode
+
+func (m *cgroupMode) String() string { return string(*m) }
+func (m *cgroupMode) Type() string   { return "mode" }
+
+func (m *cgroupMode) Set(s string) error {
+	if !slices.Contains(cgroup.Modes, cgroup.Mode(s)) {
+		return fmt.Errorf("want one of %v", cgroup.Modes)
+	}
+	*m = cgroupMode(s)
+	return nil
 }
 
 // memberName is the name that this process has among the members.
@@ -95,6 +116,9 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	defer stop()
 	if g.why != nil {
 		log.Warn("there is no parent process: after a crash of this member, others wait for a leaseDuration", zap.Error(g.why))
+	}
+	if g.line != nil && g.line.Cgroup != "" {
+		log.Info("this member has a control group of its own", zap.String("cgroup", g.line.Cgroup))
 	}
 	plan, err := a.checker().plan(ctx, p.Configuration)
 	if err != nil {

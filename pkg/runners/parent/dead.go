@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
@@ -25,6 +26,8 @@ type Session struct{ Name, Identity string }
 // Dead is what a parent knows of its member. Its methods are for the goroutine that called Bereaved.
 type Dead struct {
 	line *os.File
+	// group is the member's own control group; nil if it has none.
+	group *cgroup.Group
 	// died is closed when the member has died, over when nothing is left of it. hurried is closed when a signal asks
 	// for an end after that.
 	died, over, hurried chan struct{}
@@ -88,8 +91,11 @@ func (d *Dead) reap() {
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.ECHILD) && dead:
-			close(d.over)
-			return
+			if d.groupEmpty() {
+				close(d.over)
+				return
+			}
+			time.Sleep(lookAgain)
 		case err != nil:
 			return // nothing is proved
 		case pid == 0:
@@ -105,6 +111,19 @@ func (d *Dead) reap() {
 			d.reaped(pid, status)
 		}
 	}
+}
+
+// groupEmpty says whether nothing lives in the member's control group, and kills what does. That includes processes
+// that do not descend from the member any more. Its guards are dead by now.
+func (d *Dead) groupEmpty() bool {
+	if d.group == nil {
+		return true
+	}
+	empty, err := d.group.Empty()
+	if err != nil || !empty {
+		_ = d.group.Kill() // we look again
+	}
+	return err == nil && empty
 }
 
 func (d *Dead) isDead() bool {
@@ -163,7 +182,9 @@ func (d *Dead) InOrder() bool { return d.status.Exited() && d.status.ExitStatus(
 // killed it. It does not return, and waits until nothing is left of the member, or ctx ends: what outlives us,
 // nobody kills.
 func (d *Dead) Exit(ctx context.Context) {
-	_ = d.Proved(ctx)
+	if d.Proved(ctx) == nil && d.group != nil {
+		_ = d.group.Remove() // otherwise the next parent here does it
+	}
 	if d.status.Signaled() {
 		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // there is nothing to see in us
 		signal.Reset()

@@ -22,6 +22,9 @@ type message struct {
 // Line is how a member tells its parent what the parent must know once the member is dead. Any goroutine may
 // use it.
 type Line struct {
+	// Cgroup is the path of the control group that the member has for itself; empty if it has none.
+	Cgroup string
+
 	file   *os.File
 	mu     sync.Mutex
 	once   sync.Once

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
@@ -24,6 +25,7 @@ import (
 // roleVariable says which member this test binary is; folderVariable where it writes what it did.
 const (
 	roleVariable   = "PARENT_TEST_ROLE"
+	cgroupVariable = "PARENT_TEST_CGROUP"
 	folderVariable = "PARENT_TEST_FOLDER"
 )
 
@@ -53,7 +55,7 @@ func run(role string) int {
 		d.Exit(ctx)
 	}
 	write("first", os.Getpid())
-	line, err := parent.Start()
+	line, err := parent.Start(parent.Options{Cgroup: cgroup.Mode(os.Getenv(cgroupVariable))})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
@@ -75,6 +77,10 @@ func mourn(ctx context.Context, d *parent.Dead) {
 		}
 	}
 	write("proved", strings.Join(alive, " "))
+	if folder := text("group"); folder != "" {
+		events, err := os.ReadFile(filepath.Join(folder, "cgroup.events"))
+		write("population", fmt.Sprintf("%.11s %v", events, err))
+	}
 	write("how", d.How())
 	write("sessions", d.Sessions())
 	write("note", d.Note("where"))
@@ -114,7 +120,11 @@ var roles = map[string]func(*parent.Line) int{
 			}
 		}
 	},
-	"begets":   begets,
+	"begets": begets,
+	"grouped": func(l *parent.Line) int {
+		write("group", l.Cgroup)
+		select {}
+	},
 	"forsakes": begets,
 	"state": func(*parent.Line) int { // shows what it inherited
 		status, _ := os.ReadFile("/proc/self/status")
@@ -270,9 +280,14 @@ func pipe(name string) *os.File {
 	return f
 }
 
-func pids(name string) (all []int) {
+// text is what was written to a file of the test's folder.
+func text(name string) string {
 	text, _ := os.ReadFile(filepath.Join(os.Getenv(folderVariable), name))
-	for line := range strings.Lines(string(text)) {
+	return strings.TrimSpace(string(text))
+}
+
+func pids(name string) (all []int) {
+	for line := range strings.Lines(text(name)) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(line))
 		all = append(all, pid)
 	}

@@ -11,13 +11,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
 // These environment variables tell a process its part. Each process removes them at its start.
 const (
-	parentVariable = "PRIMACY_PARENT"      // the process id of the parent
-	childVariable  = "PRIMACY_PARENT_LINE" // the descriptor of the line, and the parent's process id
+	parentVariable = "PRIMACY_PARENT"      // the process id of the parent, and the Options
+	childVariable  = "PRIMACY_PARENT_LINE" // the descriptor of the line, the parent's process id, and the member's control group
 )
 
 // part is the part of this process, as its environment says.
@@ -33,16 +34,17 @@ var part struct {
 func init() {
 	if of, is := os.LookupEnv(parentVariable); is {
 		_ = os.Unsetenv(parentVariable)
-		if of == strconv.Itoa(os.Getpid()) {
+		if pid, mode, _ := strings.Cut(of, ","); pid == strconv.Itoa(os.Getpid()) {
 			rename()
-			part.dead, part.err = watchOver()
+			part.dead, part.err = watchOver(cgroup.Mode(mode))
 		}
 	}
 	if line, is := os.LookupEnv(childVariable); is {
 		_ = os.Unsetenv(childVariable)
 		rename()
-		fd, by, _ := strings.Cut(line, ",")
-		part.line, part.err = takeLine(fd, by)
+		fd, rest, _ := strings.Cut(line, ",")
+		by, group, _ := strings.Cut(rest, ",")
+		part.line, part.err = takeLine(fd, by, group)
 	}
 }
 
@@ -53,11 +55,18 @@ func rename() { _ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args
 // program that calls Start must ask it first.
 func Bereaved() *Dead { return part.dead }
 
+// Options say how a parent looks after its member.
+type Options struct {
+	// Cgroup says whether the member gets a control group of its own. The parent then also kills, and waits for, what
+	// does not descend from the member any more. Default: cgroup.Auto.
+	Cgroup cgroup.Mode
+}
+
 // Start gives this process a parent, and returns in the member. It executes the program from its beginning, once
 // for the parent and once for the member, so call it before anything that must not happen twice, such as reading
 // a pipe. In the parent main begins when the member has died, and Bereaved says so. An error means that there is
-// no parent; it wraps ErrChildren if this process has children already.
-func Start() (*Line, error) {
+// no parent; it wraps ErrChildren if this process has children already, or cgroup.ErrIndivisible.
+func Start(o Options) (*Line, error) {
 	switch {
 	case part.err != nil:
 		return nil, part.err
@@ -70,7 +79,7 @@ func Start() (*Line, error) {
 	case len(children) > 0:
 		return nil, fmt.Errorf("%w: %d", ErrChildren, len(children))
 	}
-	err := syscall.Exec(executable, os.Args, append(os.Environ(), fmt.Sprintf("%s=%d", parentVariable, os.Getpid())))
+	err := syscall.Exec(executable, os.Args, append(os.Environ(), fmt.Sprintf("%s=%d,%s", parentVariable, os.Getpid(), o.Cgroup)))
 	return nil, fmt.Errorf("execute this program again: %w", err)
 }
 
@@ -82,7 +91,20 @@ var ErrChildren = errors.New("this process has children from before it was execu
 const executable = "/proc/self/exe"
 
 // watchOver starts the member, and returns when it has died. It is the parent's whole life until then.
-func watchOver() (*Dead, error) {
+func watchOver(mode cgroup.Mode) (d *Dead, err error) {
+	group, err := cgroup.Divide(mode)
+	if err != nil {
+		return nil, err
+	}
+	path := ""
+	if group != nil {
+		path = group.Path
+		defer func() {
+			if err != nil {
+				_ = group.Remove()
+			}
+		}()
+	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become a subreaper: %w", err)
 	}
@@ -98,14 +120,14 @@ func watchOver() (*Dead, error) {
 		return nil, fmt.Errorf("make the line to the member: %w", err)
 	}
 	pid, err := syscall.ForkExec(executable, os.Args, &syscall.ProcAttr{
-		Env:   append(os.Environ(), fmt.Sprintf("%s=%d,%d", childVariable, ends[1], os.Getpid())),
+		Env:   append(os.Environ(), fmt.Sprintf("%s=%d,%d,%s", childVariable, ends[1], os.Getpid(), path)),
 		Files: []uintptr{0, 1, 2},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the member: %w", err)
 	}
 	_ = unix.Close(ends[1])
-	d := &Dead{member: pid, line: os.NewFile(uintptr(ends[0]), "line"), died: make(chan struct{}), over: make(chan struct{}), hurried: make(chan struct{})}
+	d = &Dead{member: pid, group: group, line: os.NewFile(uintptr(ends[0]), "line"), died: make(chan struct{}), over: make(chan struct{}), hurried: make(chan struct{})}
 	go d.passOn(signals)
 	go d.reap()
 	d.listen()
@@ -114,17 +136,22 @@ func watchOver() (*Dead, error) {
 }
 
 // takeLine takes up the member's end of the line.
-func takeLine(number, by string) (*Line, error) {
+func takeLine(number, by, group string) (*Line, error) {
 	fd, err := strconv.Atoi(number)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", childVariable, err)
 	}
 	unix.CloseOnExec(fd)
+	if group != "" {
+		if err := cgroup.Join(group); err != nil {
+			return nil, err
+		}
+	}
 	if os.Getenv("LISTEN_PID") == by { // what was meant for our parent is ours
 		_ = os.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid()))
 	}
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return nil, fmt.Errorf("%s: %w", childVariable, err)
 	}
-	return &Line{file: os.NewFile(uintptr(fd), "line"), broken: make(chan struct{})}, nil // #nosec G115 -- a descriptor
+	return &Line{Cgroup: group, file: os.NewFile(uintptr(fd), "line"), broken: make(chan struct{})}, nil // #nosec G115 -- a descriptor
 }

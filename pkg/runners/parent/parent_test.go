@@ -91,15 +91,35 @@ const patience = 20 * time.Second
 // await waits until a file says what it should.
 func (p *program) await(name, want string) {
 	p.t.Helper()
+	if !p.until(func() bool {
+		_, err := os.Stat(filepath.Join(p.folder, name))
+		return err == nil && p.text(name) == want
+	}) {
+		p.t.Fatalf("%s says %q, want %q", name, p.text(name), want)
+	}
+}
+
+// anything waits until a file says something.
+func (p *program) anything(name string) string {
+	p.t.Helper()
+	if !p.until(func() bool { return p.text(name) != "" }) {
+		p.t.Fatalf("%s says nothing\n%s", name, p.out.String())
+	}
+	return p.text(name)
+}
+
+// until waits until what the processes wrote is as it should be.
+func (p *program) until(is func() bool) bool {
+	p.t.Helper()
 	if err := p.events.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		p.t.Fatal(err)
 	}
 	for err := error(nil); err == nil; _, err = p.events.Read(make([]byte, 64)) {
-		if _, err := os.Stat(filepath.Join(p.folder, name)); err == nil && p.text(name) == want {
-			return
+		if is() {
+			return true
 		}
 	}
-	p.t.Fatalf("%s says %q, want %q", name, p.text(name), want)
+	return false
 }
 
 func (p *program) wants(name, want string) {

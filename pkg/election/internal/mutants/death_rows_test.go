@@ -3,6 +3,27 @@ package mutants_test
 // deathRows break rules of proved deaths.
 var deathRows = []row{
 	{
+		name: "death/children-alone", rule: "proof-not-patience: a member is dead once its control group is empty, too",
+		file: "pkg/runners/parent/dead.go",
+		old:  "	if d.group == nil {\n		return true\n",
+		new:  "	if true {\n		return true\n",
+		pkg:  "pkg/runners/parent", test: "TestNothingInTheGroupOutlivesTheProof",
+	},
+	{
+		name: "death/group-left-alone", rule: "proof-not-patience: the parent kills all that its member leaves",
+		file: "pkg/runners/parent/dead.go",
+		old:  "		_ = d.group.Kill() // we look again\n",
+		new:  "",
+		pkg:  "pkg/runners/parent", test: "TestNothingInTheGroupOutlivesTheProof",
+	},
+	{
+		name: "death/group-alone", rule: "proof-not-patience: a member is dead once its parent has no child, too",
+		file: "pkg/runners/parent/dead.go",
+		old:  "		case errors.Is(err, unix.ECHILD) && dead:\n",
+		new:  "		case dead:\n",
+		pkg:  "pkg/runners/parent", test: "TestNothingOutlivesTheProof",
+	},
+	{
 		name: "death/orphan-stays", rule: "a member whose parent has died leaves",
 		file: "pkg/election/death.go",
 		old:  "			cancel(ErrOrphaned)\n",

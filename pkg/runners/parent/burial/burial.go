@@ -31,6 +31,7 @@ import (
 // Plan says what a parent needs once its member has died. Its functions are called in the parent, in main, which has
 // run no further than to Start or Outlive there.
 type Plan struct {
+	parent.Options
 	// Sessions opens the store with the member's sessions, the one that its election.Config has as Locks.
 	Sessions func(*parent.Dead) (lock.Store, error)
 	// Log makes the log for what becomes of the sessions. Default: nothing is logged.
@@ -47,7 +48,7 @@ func Start(p Plan) (election.Parent, error) {
 	if d := parent.Bereaved(); d != nil {
 		p.Outlive(context.Background(), d)
 	}
-	line, err := parent.Start()
+	line, err := parent.Start(p.Options)
 	if err != nil {
 		return nil, fmt.Errorf("no parent process: %w", err)
 	}

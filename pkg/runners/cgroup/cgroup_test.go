@@ -1,0 +1,206 @@
+package cgroup
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// holderVariable makes this test binary a process that makes a group, starts a program in it, and waits.
+const holderVariable = "CGROUP_TEST_HOLDER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(holderVariable) == "" {
+		os.Exit(m.Run())
+	}
+	g, err := Divide(Always)
+	if err != nil {
+		os.Exit(3)
+	}
+	if Join(g.Path) != nil {
+		os.Exit(4)
+	}
+	sleep := exec.Command("sleep", "1000")
+	if sleep.Start() != nil {
+		os.Exit(5)
+	}
+	_, _ = os.Stdout.WriteString(g.Path + "\n")
+	_ = sleep.Wait()
+	g.Close() // until here it holds the lock
+}
+
+// move moves a process into a group.
+func move(t *testing.T, c *exec.Cmd, path string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(path, "cgroup.procs"), []byte(strconv.Itoa(c.Process.Pid)), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func divide(t *testing.T) *Group {
+	t.Helper()
+	g, err := Divide(Always)
+	if errors.Is(err, ErrIndivisible) {
+		t.Skipf("%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.end() })
+	return g
+}
+
+func wantEmpty(t *testing.T, g *Group, want bool) {
+	t.Helper()
+	if empty, err := g.Empty(); err != nil || empty != want {
+		t.Errorf("empty: %v %v, want %v", empty, err, want)
+	}
+}
+
+// TestGroup checks what a group says of its processes, and that it kills all of them, even those that nobody could
+// tell by descent.
+func TestGroup(t *testing.T) {
+	g := divide(t)
+	wantEmpty(t, g, true)
+	first, second := exec.Command("sleep", "1000"), exec.Command("sleep", "1000")
+	for _, c := range []*exec.Cmd{first, second} {
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	below := filepath.Join(g.Path, "below")
+	if err := os.Mkdir(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	move(t, first, g.Path)
+	move(t, second, below)
+	_ = first.Process.Kill()
+	_ = first.Wait()
+	wantEmpty(t, g, false)
+	if err := g.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("the process in the group below: %v", err)
+	}
+	wantEmpty(t, g, true)
+	if err := g.Remove(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(g.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// TestAnotherGroupAtTheSamePath checks that a group that was removed counts as empty, and says nothing of a group that
+// somebody made in its place.
+func TestAnotherGroupAtTheSamePath(t *testing.T) {
+	g := divide(t)
+	if err := os.Remove(g.Path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(g.Path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stranger := exec.Command("sleep", "1000")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = stranger.Process.Kill()
+		_ = stranger.Wait()
+		_ = os.Remove(g.Path)
+	}()
+	move(t, stranger, g.Path)
+	wantEmpty(t, g, true)
+	if err := g.Kill(); err != nil {
+		t.Error(err)
+	}
+	if err := stranger.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the stranger: %v", err)
+	}
+}
+
+// TestWhatADeadMakerLeft checks that making a group kills what the maker of an older one left, and only once that
+// maker is dead.
+func TestWhatADeadMakerLeft(t *testing.T) {
+	divide(t)
+	maker := exec.Command(os.Args[0])
+	maker.Env = append(os.Environ(), holderVariable+"=1")
+	out, err := maker.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := maker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.TrimSpace(line)
+	divide(t)
+	if text, err := os.ReadFile(filepath.Join(path, eventsFile)); err != nil || !strings.Contains(string(text), "populated 1") {
+		t.Errorf("beside a living maker: %q %v", text, err)
+	}
+	_ = maker.Process.Kill()
+	_ = maker.Wait()
+	if text, err := os.ReadFile(filepath.Join(path, eventsFile)); err != nil || !strings.Contains(string(text), "populated 1") {
+		t.Errorf("the dead maker left nothing: %q %v", text, err)
+	}
+	divide(t)
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the group of the dead maker is still there: %v", err)
+	}
+}
+
+// TestModes checks where a mode makes no group.
+func TestModes(t *testing.T) {
+	if g, err := Divide(Never); g != nil || err != nil {
+		t.Errorf("never: %v %v", g, err)
+	}
+	own, err := ownFolder()
+	if err != nil {
+		t.Skip(err)
+	}
+	if g, err := Divide(Auto); err != nil || (g != nil) != delegated(own) {
+		t.Errorf("auto: %v %v; delegated: %v", g, err, delegated(own))
+	}
+	if err := unix.Setxattr(own, "trusted.delegate", []byte("1"), 0); err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = unix.Removexattr(own, "trusted.delegate") }()
+	g, err := Divide(Auto)
+	if err != nil || g == nil {
+		t.Fatalf("auto, delegated: %v %v", g, err)
+	}
+	if err := g.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFolderOf checks where the group of a process is found.
+func TestFolderOf(t *testing.T) {
+	const unified = "30 24 0:27 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
+	for _, tt := range []struct{ what, groups, mounts, want string }{
+		{"a unit of systemd", "0::/system.slice/primacy.service\n", unified, "/sys/fs/cgroup/system.slice/primacy.service"},
+		{"version 1 beside it", "4:memory:/a\n0::/b\n", "29 24 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n" + unified, "/sys/fs/cgroup/b"},
+		{"a namespace of its own", "0::/\n", unified, "/sys/fs/cgroup"},
+		{"a mount of a part", "0::/pods/x/y\n", "30 24 0:27 /pods/x /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "/sys/fs/cgroup/y"},
+		{"a mount of another part", "0::/pods/x\n", "30 24 0:27 /pods/y /sys/fs/cgroup ro - cgroup2 cgroup rw\n", ""},
+		{"version 1 alone", "4:memory:/a\n", unified, ""},
+		{"no mount", "0::/a\n", "", ""},
+	} {
+		if got, err := folderOf(tt.groups, tt.mounts); got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%s: %q %v, want %q", tt.what, got, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mode says when a group is made.
+type Mode string
+
+const (
+	// Auto: where a service manager has delegated the group of this process. It is the default.
+	Auto Mode = "auto"
+	// Always: anywhere, and it is an error where that is not possible.
+	Always Mode = "always"
+	// Never: no group is made.
+	Never Mode = "never"
+)
+
+// Modes are all modes.
+var Modes = []Mode{Auto, Always, Never}
+
+// ErrIndivisible says that no group can be made here.
+var ErrIndivisible = errors.New("this process cannot have a control group for its member")
+
+// prefix is how the names of our groups begin.
+const prefix = "primacy-"
+
+// Divide makes a group below the group of this process. It kills what is left in such groups whose makers have died.
+// It returns nil without an error if the mode wants no group here. Errors wrap ErrIndivisible.
+func Divide(mode Mode) (*Group, error) {
+	if mode == Never {
+		return nil, nil
+	}
+	own, err := ownFolder()
+	if mode != Always && (err != nil || !delegated(own)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrIndivisible, err)
+	}
+	if err := killOrphans(own); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrIndivisible, err)
+	}
+	g, err := newGroup(own)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrIndivisible, err)
+	}
+	return g, nil
+}
+
+// killOrphans kills what is left in groups whose makers have died, and removes these groups.
+func killOrphans(own string) error {
+	entries, err := os.ReadDir(own)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		g, err := open(filepath.Join(own, e.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EWOULDBLOCK):
+			continue // somebody else has removed it, or its maker lives
+		case err != nil:
+			return err
+		}
+		if err := g.end(); err != nil {
+			return fmt.Errorf("what a dead process left in %s: %w", g.Path, err)
+		}
+	}
+	return nil
+}
+
+// newGroup makes a group. Another process may take it for the group of a dead maker until we hold its lock, and
+// remove it; then we make another one.
+func newGroup(own string) (*Group, error) {
+	for {
+		path, err := os.MkdirTemp(own, prefix)
+		if err != nil {
+			return nil, err
+		}
+		g, err := open(path)
+		_, gone := os.Stat(path)
+		switch {
+		case errors.Is(err, unix.EWOULDBLOCK):
+		case gone == nil && err == nil:
+			return g, nil
+		case gone == nil:
+			return nil, errors.Join(err, os.Remove(path))
+		case err == nil:
+			g.Close()
+		}
+	}
+}
+
+// ownFolder is the folder of this process's own group.
+func ownFolder() (string, error) {
+	groups, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "", err
+	}
+	return folderOf(string(groups), string(mounts))
+}
+
+// folderOf finds the folder of a process's group in the texts that the kernel gives about it.
+func folderOf(groups, mounts string) (string, error) {
+	path := ""
+	for line := range strings.Lines(groups) {
+		if p, is := strings.CutPrefix(line, "0::"); is {
+			path = strings.TrimSuffix(strings.TrimSuffix(p, "\n"), " (deleted)")
+		}
+	}
+	if path == "" {
+		return "", errors.New("no control groups of version 2 (mount cgroup2, or boot with systemd.unified_cgroup_hierarchy=1)")
+	}
+	for line := range strings.Lines(mounts) {
+		before, after, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(before)
+		if len(fields) < 5 || !strings.HasPrefix(after, "cgroup2 ") {
+			continue
+		}
+		below, err := filepath.Rel(fields[3], path)
+		if err != nil || below == ".." || strings.HasPrefix(below, "../") {
+			continue // this mount does not show our group
+		}
+		return filepath.Join(fields[4], below), nil
+	}
+	return "", fmt.Errorf("no mount of cgroup2 shows the control group %s", path)
+}
+
+// delegated says whether a service manager has given the group to its service. systemd marks such groups.
+func delegated(path string) bool {
+	for _, name := range []string{"user.delegate", "trusted.delegate"} {
+		var value [1]byte
+		if n, err := unix.Getxattr(path, name, value[:]); err == nil && n == 1 && value[0] == '1' {
+			return true
+		}
+	}
+	return false
+}

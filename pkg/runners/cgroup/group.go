@@ -1,0 +1,151 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Group is a control group that this process has made. Its methods may be called by any goroutine.
+type Group struct {
+	// Path is its folder.
+	Path string
+	// folder holds the lock, events says whether any process lives, and killer kills them. All stay open, so that
+	// another group at the same path proves nothing.
+	folder, events, killer *os.File
+}
+
+// The files of a group that we use.
+const (
+	eventsFile = "cgroup.events"
+	killFile   = "cgroup.kill"
+)
+
+// open opens a group, and takes its lock. The error is unix.EWOULDBLOCK if its maker lives.
+func open(path string) (*Group, error) {
+	folder, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{Path: path, folder: folder}
+	if err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { // #nosec G115 -- a descriptor
+		g.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if g.events, err = g.openFile(eventsFile, unix.O_RDONLY); err == nil {
+		g.killer, err = g.openFile(killFile, unix.O_WRONLY)
+	}
+	if err != nil {
+		g.Close()
+		return nil, fmt.Errorf("%s (cgroup.kill needs Linux 5.14): %w", path, err)
+	}
+	return g, nil
+}
+
+// Join moves this process, with all its threads, into the group with the path. Do it before this process starts
+// another one. A process can also be born in a group (CLONE_INTO_CGROUP), but Linux 6.18 was seen to kill such a
+// process at once where cgroup.kill had been written earlier.
+func Join(path string) error {
+	if err := os.WriteFile(filepath.Join(path, "cgroup.procs"), []byte("0"), 0); err != nil { // #nosec G306 -- it exists
+		return fmt.Errorf("join a control group: %w", err)
+	}
+	return nil
+}
+
+func (g *Group) openFile(name string, flags int) (*os.File, error) {
+	fd, err := unix.Openat(int(g.folder.Fd()), name, flags|unix.O_CLOEXEC, 0) // #nosec G115 -- a descriptor
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return os.NewFile(uintptr(fd), name), nil // #nosec G115 -- a descriptor
+}
+
+// Empty says whether no process lives in the group or below it.
+func (g *Group) Empty() (bool, error) {
+	var text [4096]byte
+	n, err := g.events.ReadAt(text[:], 0)
+	switch {
+	case errors.Is(err, unix.ENODEV): // the kernel removes only groups that are empty, and never fills them again
+		return true, nil
+	case err != nil && !errors.Is(err, io.EOF):
+		return false, fmt.Errorf("%s of %s: %w", eventsFile, g.Path, err)
+	}
+	for line := range strings.Lines(string(text[:n])) {
+		if state, is := strings.CutPrefix(line, "populated "); is {
+			return strings.TrimSpace(state) == "0", nil
+		}
+	}
+	return false, fmt.Errorf("%s of %s does not say whether it is populated", eventsFile, g.Path)
+}
+
+// Kill kills every process in the group and below it. They may live for another moment: see Empty.
+func (g *Group) Kill() error {
+	if empty, err := g.Empty(); err == nil && empty { // removed, perhaps
+		return nil
+	}
+	if _, err := g.killer.Write([]byte("1")); err != nil {
+		return fmt.Errorf("%s of %s: %w", killFile, g.Path, err)
+	}
+	return nil
+}
+
+// Remove removes the group, and groups below it, if they are empty. Then it gives the lock back.
+func (g *Group) Remove() error {
+	err := removeBelow(g.Path)
+	g.Close()
+	return err
+}
+
+// Close gives the lock back. The group stays.
+func (g *Group) Close() {
+	for _, f := range []*os.File{g.events, g.killer, g.folder} {
+		_ = f.Close() // nil is closed, too
+	}
+}
+
+// end kills what lives in the group, waits until nothing does, and removes it.
+func (g *Group) end() error {
+	const most = 5 * time.Second
+	for deadline := time.Now().Add(most); ; time.Sleep(time.Millisecond) {
+		empty, err := g.Empty()
+		if err == nil && empty {
+			return g.Remove()
+		}
+		if err := errors.Join(err, g.Kill()); err != nil {
+			g.Close()
+			return err
+		}
+		if time.Now().After(deadline) {
+			g.Close()
+			return fmt.Errorf("it lives on, %v after it was killed", most)
+		}
+	}
+}
+
+// removeBelow removes a folder and all folders in it. A group has files, too, but these go with it.
+func removeBelow(path string) error {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := removeBelow(filepath.Join(path, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	if err := unix.Rmdir(path); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package parent_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
+)
+
+// TestNothingInTheGroupOutlivesTheProof checks that the parent kills and awaits what is in its member's control group,
+// although it does not descend from the member: nothing tells it apart otherwise.
+func TestNothingInTheGroupOutlivesTheProof(t *testing.T) {
+	divisible(t)
+	p := newProgram(t, "grouped")
+	p.cmd.Env = append(p.cmd.Env, cgroupVariable+"="+string(cgroup.Always))
+	p.start()
+	group := p.anything("group")
+	stranger := exec.Command("sleep", "1000")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(stranger.Process.Pid)), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(p.member(), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.status()
+	p.wants("population", "populated 0 <nil>")
+	_ = stranger.Process.Kill()
+	_ = stranger.Wait()
+	if _, err := os.Stat(group); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the parent has left its group: %v", err)
+	}
+}
+
+// divisible skips the test where no control group can be made.
+func divisible(t *testing.T) {
+	t.Helper()
+	g, err := cgroup.Divide(cgroup.Always)
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := g.Remove(); err != nil {
+		t.Fatal(err)
+	}
+}

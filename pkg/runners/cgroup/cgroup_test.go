@@ -54,7 +54,7 @@ func divide(t *testing.T) *Group {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = g.end() })
+	t.Cleanup(func() { _, _ = g.end() })
 	return g
 }
 

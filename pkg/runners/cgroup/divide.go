@@ -72,7 +72,7 @@ func killOrphans(own string) error {
 		case err != nil:
 			return err
 		}
-		if err := g.end(); err != nil {
+		if _, err := g.end(); err != nil {
 			return fmt.Errorf("what a dead process left in %s: %w", g.Path, err)
 		}
 	}

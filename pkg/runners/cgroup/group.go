@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,8 +50,8 @@ func open(path string) (*Group, error) {
 }
 
 // Join moves this process, with all its threads, into the group with the path. Do it before this process starts
-// another one. A process can also be born in a group (CLONE_INTO_CGROUP), but Linux 6.18 was seen to kill such a
-// process at once where cgroup.kill had been written earlier.
+// another one. A process can also be born in a group (see Below). But Linux 6.18 was seen to kill such a process at
+// once where something in that group had been killed earlier, so only a new group is fit for it.
 func Join(path string) error {
 	if err := os.WriteFile(filepath.Join(path, "cgroup.procs"), []byte("0"), 0); err != nil { // #nosec G306 -- it exists
 		return fmt.Errorf("join a control group: %w", err)
@@ -109,23 +110,53 @@ func (g *Group) Close() {
 	}
 }
 
-// end kills what lives in the group, waits until nothing does, and removes it.
-func (g *Group) end() error {
-	const most = 5 * time.Second
-	for deadline := time.Now().Add(most); ; time.Sleep(time.Millisecond) {
+// end kills what lives in the group, waits until nothing does, and removes it. It says whether anything lived.
+func (g *Group) end() (lived bool, err error) {
+	for deadline := time.Now().Add(mostDying); ; time.Sleep(time.Millisecond) {
 		empty, err := g.Empty()
 		if err == nil && empty {
-			return g.Remove()
+			return lived, g.Remove()
 		}
+		lived = true
 		if err := errors.Join(err, g.Kill()); err != nil {
 			g.Close()
-			return err
+			return lived, err
 		}
 		if time.Now().After(deadline) {
 			g.Close()
-			return fmt.Errorf("it lives on, %v after it was killed", most)
+			return lived, fmt.Errorf("it lives on, %v after it was killed", mostDying)
 		}
 	}
+}
+
+// mostDying is how long end waits for killed processes.
+const mostDying = 5 * time.Second
+
+// Below makes a group below the group with the path, and opens its folder: a process is born in it with
+// SysProcAttr.CgroupFD. The caller closes the folder, and calls End.
+func Below(path string) (*os.File, error) {
+	own, err := os.MkdirTemp(path, "work-")
+	if err != nil {
+		return nil, fmt.Errorf("make a control group: %w", err)
+	}
+	folder, err := os.OpenFile(own, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("make a control group: %w", errors.Join(err, os.Remove(own)))
+	}
+	return folder, nil
+}
+
+// End kills what lives in a group that Below made, waits until nothing does, and removes the group. It says whether
+// anything lived. A group that is not there has ended.
+func End(path string) (lived bool, err error) {
+	g, err := open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV):
+		return false, nil
+	case err != nil:
+		return true, err
+	}
+	return g.end()
 }
 
 // removeBelow removes a folder and all folders in it. A group has files, too, but these go with it.

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 )
 
 // heir is what this process knows of its children. It is global, as the kernel's subreaper setting
@@ -16,6 +18,8 @@ var heir = struct {
 	// watchers are the living guards and supervisors. A supervisor becomes our child when its guard
 	// dies. It must then kill by itself: we may be frozen in the next moment.
 	watchers map[int]bool
+	// group is the path of our own control group; empty if we have none for ourselves.
+	group string
 }{watchers: map[int]bool{}}
 
 // Adopt makes this process inherit the processes that a supervisor and its guard leave when both are
@@ -33,15 +37,39 @@ func Adopt() error {
 	return nil
 }
 
-// startGuard starts a guard, and records it before anybody looks for orphans.
-func startGuard(path string, args []string, attributes *os.ProcAttr) (*os.Process, error) {
+// Within says that this process has the control group with the path for itself. From then on each program gets a group
+// of its own below it, with its supervisor and guard. When the program ends, what is left in its group is killed, too:
+// processes that have left its process namespace descend from nobody that we know.
+func Within(group string) {
 	heir.Lock()
 	defer heir.Unlock()
-	g, err := os.StartProcess(path, args, attributes)
-	if err == nil {
-		heir.watchers[g.Pid] = true
+	heir.group = group
+}
+
+// startGuard starts a guard, and records it before anybody looks for orphans. It returns the path of the program's control
+// group; empty if it has none.
+func startGuard(path string, args []string, attributes *os.ProcAttr) (*os.Process, string, error) {
+	heir.Lock()
+	defer heir.Unlock()
+	group := ""
+	if heir.group != "" {
+		folder, err := cgroup.Below(heir.group)
+		if err != nil {
+			return nil, "", err
+		}
+		defer folder.Close()
+		group = folder.Name()
+		attributes.Sys.UseCgroupFD, attributes.Sys.CgroupFD = true, int(folder.Fd()) // #nosec G115 -- a descriptor
 	}
-	return g, err
+	g, err := os.StartProcess(path, args, attributes)
+	if err != nil {
+		if group != "" {
+			_ = os.Remove(group)
+		}
+		return nil, "", err
+	}
+	heir.watchers[g.Pid] = true
+	return g, group, nil
 }
 
 // waitGuard waits for the end of the guard g, whose process id may belong to another process

@@ -105,7 +105,7 @@ func TestWorkThatTakesAllProcesses(t *testing.T) {
 		})
 		t.Run(fmt.Sprintf("%s of %d", ofCgroup, most), func(t *testing.T) {
 			t.Parallel()
-			takeAll(t, ofCgroup, cgroup(t, most), nil)
+			takeAll(t, ofCgroup, fewProcesses(t, most), nil)
 		})
 	}
 }
@@ -174,8 +174,8 @@ func killMarked(t *testing.T, mark string) {
 	}
 }
 
-// cgroup makes a cgroup with at most so many processes and threads.
-func cgroup(t *testing.T, most int) string {
+// fewProcesses makes a cgroup with at most so many processes and threads.
+func fewProcesses(t *testing.T, most int) string {
 	t.Helper()
 	for _, root := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} { // of version 1 and of version 2
 		dir := filepath.Join(root, fmt.Sprintf("primacy-test-%d-%d", os.Getpid(), most))

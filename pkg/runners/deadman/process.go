@@ -12,6 +12,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 )
 
 // Process is a program that runs under its supervisor.
@@ -20,6 +21,8 @@ type Process struct {
 	guard, supervisor *os.Process
 	// pid is the program's; 0 if unknown.
 	pid int
+	// group is the path of the program's control group; empty if it has none.
+	group string
 	// control and guardControl carry our orders; report carries the answers of both.
 	control, guardControl, report *os.File
 	reports                       *bufio.Reader
@@ -164,6 +167,7 @@ func (p *Process) follow() {
 	if left || !complete {
 		p.clear()
 	}
+	complete = !p.endGroup() && complete
 	if !complete {
 		p.ended = clock.Boottime().Now()
 	}
@@ -174,6 +178,23 @@ func (p *Process) follow() {
 	p.forcing.Lock()
 	defer p.forcing.Unlock()
 	p.release()
+}
+
+// endGroup kills what is left in the program's control group, and says whether anything was. It returns when nothing
+// lives in it.
+func (p *Process) endGroup() (lived bool) {
+	if p.group == "" {
+		return false
+	}
+	for {
+		here, err := cgroup.End(p.group)
+		lived = lived || here
+		if err == nil {
+			return lived
+		}
+		timer := clock.NewTimer(lookAgain)
+		<-timer.C
+	}
 }
 
 func (p *Process) release() {

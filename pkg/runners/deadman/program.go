@@ -94,7 +94,7 @@ func (p *Process) start(program Program) error {
 	}
 	if err == nil {
 		// This executes the file that runs now, even if it has been replaced.
-		p.guard, err = startGuard("/proc/self/exe", []string{argGuard, strconv.Itoa(len(program.Files))}, &os.ProcAttr{
+		p.guard, p.group, err = startGuard("/proc/self/exe", []string{argGuard, strconv.Itoa(len(program.Files))}, &os.ProcAttr{
 			Env:   []string{"GOTRACEBACK=none"},
 			Files: append([]*os.File{null, null, os.Stderr, guarding.r, report.w, control.r, what}, program.Files...),
 			Sys:   &syscall.SysProcAttr{Setsid: true},

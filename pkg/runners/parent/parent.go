@@ -146,6 +146,7 @@ func takeLine(number, by, group string) (*Line, error) {
 		if err := cgroup.Join(group); err != nil {
 			return nil, err
 		}
+		deadman.Within(group)
 	}
 	if os.Getenv("LISTEN_PID") == by { // what was meant for our parent is ours
 		_ = os.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid()))

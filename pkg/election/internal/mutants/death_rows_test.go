@@ -3,6 +3,13 @@ package mutants_test
 // deathRows break rules of proved deaths.
 var deathRows = []row{
 	{
+		name: "death/program-without-its-group", rule: "a program is dead once its control group is empty",
+		file: "pkg/runners/deadman/process.go",
+		old:  "	complete = !p.endGroup() && complete\n",
+		new:  "",
+		pkg:  "pkg/runners/deadman", test: "TestNothingInTheGroupOutlivesTheProgram",
+	},
+	{
 		name: "death/children-alone", rule: "proof-not-patience: a member is dead once its control group is empty, too",
 		file: "pkg/runners/parent/dead.go",
 		old:  "	if d.group == nil {\n		return true\n",

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
@@ -62,6 +64,16 @@ func TestScripts(t *testing.T) {
 			e.Values[jobsKey{}] = map[string]*job{}
 			e.Values[terminalsKey{}] = map[string]*os.File{}
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "cgroup" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			g, err := cgroup.Divide(cgroup.Always)
+			if err != nil {
+				return false, nil
+			}
+			return true, g.Remove()
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "exits": exits, "scrape": scrape,

@@ -53,7 +53,7 @@ func main() {
 // options are the flags of a run.
 type options struct {
 	primacy, devcluster string
-	stopwatch           string
+	stopwatch, mortal   string
 	elections           int
 	profile, scenario   string
 	full, fsync         bool
@@ -76,6 +76,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.primacy, "primacy", "bin/primacy", "the program to measure")
 	flags.StringVar(&o.devcluster, "devcluster", "bin/devcluster", "the API server to measure on")
 	flags.StringVar(&o.stopwatch, "stopwatch", "bin/stopwatch", "the program that the elections run")
+	flags.StringVar(&o.mortal, "mortal", "bin/mortal", "the program of members that must die by themselves")
 	flags.StringVar(&o.profile, "profile", record.DefaultProfile, "timing profile of the members")
 	flags.BoolVar(&o.fsync, "fsync", true, "let the API server's store sync every write to disk")
 	flags.StringVar(&o.scenario, "scenario", "table", "what to measure: table, or move (from ConfigMaps to Leases and back, under load), or rollout (10, 50, 100 %; one that fails; one that is aborted)")

@@ -37,6 +37,8 @@ func TestMain(m *testing.M) {
 		descend(os.Args[1:])
 	case "killer":
 		spare()
+	case "program":
+		toil()
 	default:
 		os.Exit(run(role))
 	}
@@ -69,12 +71,15 @@ func mourn(ctx context.Context, d *parent.Dead) {
 		return
 	}
 	var alive []string
-	for _, pid := range pids("descendants") {
+	for _, pid := range append(pids("descendants"), pids("judged")...) {
 		if unix.Kill(pid, 0) == nil {
 			alive = append(alive, strconv.Itoa(pid))
 		}
 	}
 	write("proved", strings.Join(alive, " "))
+	if os.Getenv(roleVariable) == "works" {
+		holdOn()
+	}
 	write("how", d.How())
 	write("sessions", d.Sessions())
 	write("note", d.Note("where"))
@@ -115,6 +120,8 @@ var roles = map[string]func(*parent.Line) int{
 		}
 	},
 	"begets":   begets,
+	"works":    works,
+	"leaks":    leaks,
 	"forsakes": begets,
 	"state": func(*parent.Line) int { // shows what it inherited
 		status, _ := os.ReadFile("/proc/self/status")
@@ -168,8 +175,7 @@ func die() { _ = unix.Kill(os.Getpid(), unix.SIGKILL) }
 // beget starts a descendant of each sort.
 func beget(sorts ...string) {
 	for _, sort := range sorts {
-		c := exec.Command("/proc/self/exe", sort)
-		c.Env = append(os.Environ(), roleVariable+"=descendant")
+		c := descendant(sort)
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: sort == "session"}
 		if err := c.Start(); err != nil {
 			panic(err)
@@ -188,10 +194,20 @@ func descend(sort []string) {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 		beget("twice")
 	case "stopped":
-		write("descendants", os.Getpid())
+		write("descendants", ownID())
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+	case "namespace":
+		inhabit()
+	case "inner": // the first process of a namespace
+		beget("twice")
+	case "stray":
+		of, err := strconv.Atoi(os.Getenv(foreignVariable))
+		if err != nil {
+			panic(err)
+		}
+		enter(of)
 	}
-	write("descendants", os.Getpid())
+	write("descendants", ownID())
 	for {
 		_ = unix.Pause()
 	}

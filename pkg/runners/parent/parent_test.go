@@ -31,7 +31,7 @@ func newProgram(t *testing.T, role string) *program {
 		t.Skip("no /proc")
 	}
 	p := &program{t: t, folder: t.TempDir(), cmd: exec.Command(os.Args[0])}
-	for _, name := range []string{"events", "born"} {
+	for _, name := range []string{"events", "born", "looked"} {
 		if err := unix.Mkfifo(filepath.Join(p.folder, name), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,133 @@
+package parent_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// trials is how often each trial is repeated.
+func trials() int {
+	if os.Getenv("PRIMACY_LONG") != "" {
+		return 20
+	}
+	return 1
+}
+
+// TestKillsInOneMoment kills parent, member, guard, supervisor and program in one moment, in each combination. The
+// program has helpers that fork, detach themselves, become subreapers, stop, and live in and enter a process namespace.
+// No parent proves anything while one of them lives. Where the parent is killed too, none lives when the term is over.
+// PRIMACY_LONG=1 tries each combination 20 times, half of them while other processes want all processors.
+func TestKillsInOneMoment(t *testing.T) {
+	for n := range trials() {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			if n%2 == 1 {
+				hogs(t, 6)
+			}
+			t.Run("of", func(t *testing.T) {
+				for of := theParent; of < everything; of++ {
+					t.Run(of.String(), func(t *testing.T) {
+						t.Parallel()
+						f := newFamily(t, of)
+						f.strike()
+						for _, wrong := range f.verdict() {
+							t.Error(wrong)
+						}
+					})
+				}
+			})
+		})
+	}
+}
+
+// TestTheJudgeSeesWhatLives plants a process that no parent can know of, and checks that the judge finds it alive: at a
+// proof, and when a term is over.
+func TestTheJudgeSeesWhatLives(t *testing.T) {
+	for of, want := range map[parts][]string{
+		theMember:             {"[%d] lived at the proof", "the parent itself found alive: %d"},
+		theParent | theMember: {"[%d] lived when the term was over"},
+	} {
+		t.Run(of.String(), func(t *testing.T) {
+			t.Parallel()
+			planted := exec.Command("/bin/cat")
+			in, err := planted.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := planted.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				_ = in.Close()
+				_ = planted.Wait()
+			})
+			pid := planted.Process.Pid
+			f := newFamily(t, of)
+			for held, fd := range newJudge(t, pid).held {
+				f.judge.held[held] = fd
+			}
+			f.tell([]int{pid})
+			f.strike()
+			said := f.verdict()
+			for i := range want {
+				want[i] = fmt.Sprintf(want[i], pid)
+			}
+			if !slices.Equal(said, want) {
+				t.Errorf("the judge says %q, want %q", said, want)
+			}
+		})
+	}
+}
+
+// TestWhatIsInAForeignNamespaceIsNotProved checks the limit of a proof that docs/death.md names: what a process starts in
+// a process namespace that is not below the member. Its own orphans go to the first process of that namespace. All else
+// is dead at the proof.
+func TestWhatIsInAForeignNamespaceIsNotProved(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may make a process namespace")
+	}
+	foreign := newProgram(t, "none")
+	first := exec.Command("/proc/self/exe", "plain")
+	first.Env = append(os.Environ(), roleVariable+"=descendant", folderVariable+"="+foreign.folder)
+	first.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID}
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = first.Process.Kill()
+		_ = first.Wait()
+	})
+	foreign.awaitText("the first process of a namespace", func() bool { return foreign.text("descendants") != "" })
+	f := newFamily(t, theMember, fmt.Sprintf("%s=%d", foreignVariable, first.Process.Pid))
+	f.strike()
+	said := f.verdict()
+	alive := f.judge.alive()
+	if len(alive) != 1 || len(said) != 2 || said[0] != fmt.Sprintf("%v lived at the proof", alive) {
+		t.Fatalf("%v live; the judge says %q, want one process, and that it lived", alive, said)
+	}
+	if err := first.Process.Kill(); err != nil { // it dies with its namespace
+		t.Fatal(err)
+	}
+	if alive := f.judge.aliveAt(f.deadline); len(alive) > 0 {
+		t.Errorf("%v outlive the namespace", alive)
+	}
+}
+
+// TestALeakedLineHoldsNoProofUp checks that a parent proves the death of a member whose descendants have all its
+// descriptors, the member's end of their line too.
+func TestALeakedLineHoldsNoProofUp(t *testing.T) {
+	p := newProgram(t, "leaks").start()
+	if got := p.status(); got != -int(unix.SIGKILL) {
+		t.Errorf("exit status %d\n%s", got, p.out.String())
+	}
+	p.wants("proved", "")
+	if n := strings.Count(p.text("descendants"), "\n") + 1; n < begotten || p.text("leaked") == "0" {
+		t.Errorf("%d descendants, %s leaked", n, p.text("leaked"))
+	}
+}

@@ -219,107 +219,48 @@ func (b *bench) electorsDie(ctx context.Context, way death.Way, s size) (all sam
 	return all, nil
 }
 
-// provedPhase kills the member that leads many elections, and leaves its parent alive.
+// provedPhase kills the member that leads many elections, and leaves its parent alive. Each time there is a new group.
 func (b *bench) provedPhase(ctx context.Context, r *result, s size) error {
-	m, err := b.mortals("many", death.Killed, guarded, s.proved, func(int) []string { return []string{function("bench.work")} })
-	if err != nil {
-		return err
-	}
-	defer m.endMembers()
-	if err := m.joinAll(ctx, 3); err != nil {
-		return err
-	}
 	r.Proved.Elections = s.proved
-	for range s.provedRounds {
+	for n := range s.provedRounds {
 		alone, err := b.cluster.throughput(ctx, s.proved)
 		if err != nil {
 			return err
 		}
-		if err := pause(ctx, settle); err != nil {
-			return err
-		}
-		of, err := m.ofFunctions()
-		if err != nil {
-			return err
-		}
-		since, err := m.die(ctx, of)
-		if err != nil {
-			return err
-		}
-		took, err := m.calmly(ctx, since)
+		took, err := b.manyLedAgain(ctx, r, fmt.Sprintf("many-%d", n), s.proved)
 		if err != nil {
 			return err
 		}
 		r.Proved.Took, r.Proved.Alone = append(r.Proved.Took, took.at(1)), append(r.Proved.Alone, alone)
-		if err := m.renew(ctx, of); err != nil {
-			return err
-		}
-		// Deaths of several holders in a row make the others wait.
-		if of, err = m.ofFunctions(); err != nil {
-			return err
-		}
-		since = b.clock.Now()
-		if err := of.signal(ctx, syscall.SIGTERM); err != nil {
-			return err
-		}
-		if _, err := m.calmly(ctx, since); err != nil {
-			return err
-		}
-		if err := m.comeBack(ctx, of); err != nil {
-			return err
-		}
 	}
-	return r.judgedAll(m)
+	return nil
 }
 
-// renew waits for the end of a dead member's parent, and starts the member again.
-func (m *mortals) renew(ctx context.Context, of *member) error {
-	if err := of.wait(ctx); err != nil {
-		return err
-	}
-	return m.comeBack(ctx, of)
-}
-
-// calmly is started, which begins to look late: the look itself takes the processor from those who work.
-func (m *mortals) calmly(ctx context.Context, since record.Instant) (sample, error) {
-	if err := pause(ctx, 2*settle); err != nil {
-		return nil, err
-	}
-	return m.started(ctx, since, m.elections)
-}
-
-// ofFunctions is the member whose functions work for the most elections.
-func (m *mortals) ofFunctions() (*member, error) {
-	spans, err := m.spansOfAll()
+func (b *bench) manyLedAgain(ctx context.Context, r *result, name string, elections int) (sample, error) {
+	m, err := b.mortals(name, death.Killed, guarded, elections, func(int) []string { return []string{function("bench.work")} })
 	if err != nil {
 		return nil, err
 	}
-	last := map[string]span.Span{}
-	for _, s := range spans {
-		if s.Begin > last[s.Election].Begin {
-			last[s.Election] = s
-		}
+	defer m.endMembers()
+	if err := m.joinAll(ctx, 3); err != nil {
+		return nil, err
 	}
-	works := map[int]int{}
-	for _, s := range last {
-		works[s.PID]++
+	if err := pause(ctx, settle); err != nil {
+		return nil, err
 	}
-	var best *member
-	most := 0
-	for _, of := range m.members {
-		select {
-		case <-of.ended:
-			continue
-		default:
-		}
-		if n := works[of.member()]; n > most {
-			best, most = of, n
-		}
+	since, err := m.die(ctx, m.members[0])
+	if err != nil {
+		return nil, err
 	}
-	if best == nil {
-		return nil, errors.New("nobody leads anything")
+	// Look late: the look itself takes the processor from those who work.
+	if err := pause(ctx, 2*settle); err != nil {
+		return nil, err
 	}
-	return best, nil
+	took, err := m.started(ctx, since, m.elections)
+	if err != nil {
+		return nil, err
+	}
+	return took, r.judgedAll(m)
 }
 
 // loopPhase lets one election kill each of its holders, while other elections go on.

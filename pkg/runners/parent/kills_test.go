@@ -123,6 +123,7 @@ func TestWhatIsInAForeignNamespaceIsNotProved(t *testing.T) {
 // descriptors, the member's end of their line too.
 func TestALeakedLineHoldsNoProofUp(t *testing.T) {
 	p := newProgram(t, "leaks").start()
+	p.awaitText("a proof", func() bool { return p.text("how") != "" })
 	if got := p.status(); got != -int(unix.SIGKILL) {
 		t.Errorf("exit status %d\n%s", got, p.out.String())
 	}

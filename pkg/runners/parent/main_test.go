@@ -213,17 +213,17 @@ func descend(sort []string) {
 	}
 }
 
-// spare is a process that kills what is below it but guards, and then these as well.
+// spare is a process that kills what is below it but guards and supervisors, and then these as well.
 func spare() {
-	guard, other := startEcho("primacy-deadman"), startEcho("cat")
+	guard, supervisor, other := startEcho("primacy-guard", "-"), startEcho("primacy-deadman"), startEcho("cat")
 	for deadman.KillBelow(deadman.AllButGuards) {
 		_ = other.cmd.Wait()
 	}
-	write("spared", guard.answers() && !other.answers())
+	write("spared", fmt.Sprint(guard.answers(), supervisor.answers(), other.answers()))
 	for deadman.KillBelow(deadman.Everybody) {
-		_ = guard.cmd.Wait()
+		_, _ = guard.cmd.Wait(), supervisor.cmd.Wait()
 	}
-	write("killed", !guard.answers())
+	write("killed", fmt.Sprint(!guard.answers(), !supervisor.answers()))
 	os.Exit(0)
 }
 
@@ -234,9 +234,9 @@ type echo struct {
 	out io.Reader
 }
 
-// startEcho starts an echo under a name, and returns when it runs.
-func startEcho(name string) echo {
-	e := echo{cmd: &exec.Cmd{Path: "/bin/cat", Args: []string{name}}}
+// startEcho starts an echo under a name and with the arguments of cat, and returns when it runs.
+func startEcho(name string, args ...string) echo {
+	e := echo{cmd: &exec.Cmd{Path: "/bin/cat", Args: append([]string{name}, args...)}}
 	in, err := e.cmd.StdinPipe()
 	if err != nil {
 		panic(err)

@@ -322,12 +322,12 @@ func TestInheritedChildrenAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestGuardsAreSpared checks that the guards of programs are killed last: if their killer dies, they go on.
+// TestGuardsAreSpared checks that the guards and supervisors of programs are killed last: if their killer dies, they go on.
 func TestGuardsAreSpared(t *testing.T) {
 	p := newProgram(t, "killer").start()
 	p.status()
-	p.wants("spared", "true")
-	p.wants("killed", "true")
+	p.wants("spared", "true true false")
+	p.wants("killed", "true true")
 }
 
 // TestNoHurryEndsAParentBeforeItsMembersWork checks that signals do not end a parent while anything of its member lives.

@@ -56,7 +56,7 @@ func (b *bench) deathsBy(ctx context.Context, r *result, way death.Way, n int) (
 			return nil, err
 		}
 		all = append(all, took...)
-		if err := of.wait(ctx); err != nil {
+		if err := m.buried(ctx, of); err != nil {
 			return nil, err
 		}
 		if err := m.comeBack(ctx, of); err != nil {
@@ -154,7 +154,7 @@ func (b *bench) unprovedBy(ctx context.Context, r *result, mu *sync.Mutex, way d
 			return nil, err
 		}
 		all = append(all, took...)
-		if err := of.wait(ctx); err != nil {
+		if err := m.buried(ctx, of); err != nil {
 			return nil, err
 		}
 		if err := m.comeBack(ctx, of); err != nil {

@@ -175,6 +175,22 @@ func (m *mortals) die(ctx context.Context, of *member) (since record.Instant, er
 	return since, nil
 }
 
+// buried waits until the parent of a dead member has ended as well, if there is one. The parent ends as the member did, so
+// its status shows that the member died in the way of the group.
+func (m *mortals) buried(ctx context.Context, of *member) error {
+	if err := of.wait(ctx); err != nil {
+		return err
+	}
+	is, want := of.process.ProcessState.String(), map[death.Way]string{
+		death.Killed: "signal: killed", death.Memory: "signal: killed", death.Panic: "exit status 2", death.AddressSpace: "exit status 2",
+		death.Exit: "exit status 3", death.Stuck: "exit status 70",
+	}[m.way]
+	if is != want {
+		return fmt.Errorf("member %s: it ended with %q, want %q", of.name, is, want)
+	}
+	return nil
+}
+
 // gone waits until a process is dead, and says since when at the latest.
 func (m *mortals) gone(pidfd int) (record.Instant, error) {
 	most := int(time.Minute / time.Millisecond)

@@ -27,6 +27,8 @@ type size struct {
 	programHandovers, programSwitches  int
 	electorRounds, conflictRounds      int
 	starts, deaths                     int
+	// combinations is how often each combination of a member's processes is killed.
+	combinations int
 	// deathsEach is the number of deaths in each further way; waits the number of rounds in which nobody can prove a
 	// death, and waiting the number of elections of each dead member there.
 	deathsEach, waits, waiting int
@@ -68,7 +70,7 @@ var full = size{
 	handovers: 100, switches: 200, bursts: 10, kills: 3,
 	programHandovers: 30, programSwitches: 100,
 	electorRounds: 5, conflictRounds: 3, starts: 20, deaths: 100,
-	deathsEach: 100, waits: 3, waiting: 5, proved: 1000, provedRounds: 5, looping: 1000, loop: 4 * time.Minute,
+	combinations: 1, deathsEach: 100, waits: 3, waiting: 5, proved: 1000, provedRounds: 5, looping: 1000, loop: 4 * time.Minute,
 	window: 12 * time.Second,
 	crowds: []int{100, 300, 1000, 10000}, records: []int{300}, electors: []int{30, 100, 300},
 	grown: 1000, members: []int{1, 3, 10}, grownElectors: 100, electorMembers: []int{1, 3, 6},
@@ -103,6 +105,7 @@ func (b *bench) table(ctx context.Context) error {
 		{"primacy run: deaths that are proved (P12)", b.deathPhase},
 		{"deaths in other ways, proved (P12)", b.waysPhase},
 		{"the same, not proved: --guard=false and client-go (P12)", b.waitsPhase},
+		{"parts of a member killed in one moment (P12)", b.partsPhase},
 		{"a proved death of the leader of many (P12)", b.provedPhase},
 		{"work that kills its process (P12)", b.loopPhase},
 		{"primacy run: starts (P11)", b.startPhase},

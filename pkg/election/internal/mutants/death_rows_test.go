@@ -185,6 +185,27 @@ var deathRows = []row{
 		pkg:  "pkg/runners/parent", test: "TestGuardsAreSpared",
 	},
 	{
+		name: "death/supervisors-only", rule: "proof-not-patience: guards are spared as supervisors are",
+		file: "pkg/runners/deadman/below.go",
+		old:  " || bytes.HasPrefix(line, []byte(argGuard+\"\\x00\"))",
+		new:  "",
+		pkg:  "pkg/runners/parent", test: "TestGuardsAreSpared",
+	},
+	{
+		name: "death/waits-for-the-line", rule: "proof-not-patience: what holds the line open is killed like all else",
+		file: "pkg/runners/parent/parent.go",
+		old:  "	go d.reap()\n	d.listen()\n	<-d.died\n",
+		new:  "	d.listen()\n	go d.reap()\n	<-d.died\n",
+		pkg:  "pkg/runners/parent", test: "TestALeakedLineHoldsNoProofUp",
+	},
+	{
+		name: "death/proves-with-helpers", rule: "proof-not-patience: nothing is proved while a helper of a program lives, whatever was killed with the member",
+		file: "pkg/runners/parent/dead.go",
+		old:  "		case errors.Is(err, unix.ECHILD) && dead:\n",
+		new:  "		case dead && (pid == 0 || errors.Is(err, unix.ECHILD)):\n",
+		pkg:  "pkg/runners/parent", test: "TestKillsInOneMoment",
+	},
+	{
 		name: "death/hurries-away", rule: "proof-not-patience: no signal ends a parent while anything of its member lives",
 		file: "pkg/runners/parent/signals.go",
 		old:  "		close(d.hurried)\n",

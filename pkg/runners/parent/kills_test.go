@@ -8,8 +8,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // trials is how often each trial is repeated.
@@ -43,6 +46,30 @@ func TestKillsInOneMoment(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAParentDiesWhileItKills kills the member and more of its processes, and the parent a moment later, while that kills
+// what is left. Nothing may live when the term is over. If the parent had a proof before it died, nothing lived then.
+func TestAParentDiesWhileItKills(t *testing.T) {
+	for n := range 4 * trials() {
+		for _, of := range []parts{theMember, theMember | theGuard, theMember | theSupervisor, theMember | theProgram} {
+			t.Run(fmt.Sprint(of, n), func(t *testing.T) {
+				t.Parallel()
+				f := newFamily(t, of)
+				above := newJudge(t, f.ids[theParent])
+				f.strike()
+				above.aliveAt(clock.Boottime().Now().Add(time.Duration(n%8) * time.Millisecond))
+				above.kill([]int{f.ids[theParent]})
+				f.status()
+				if alive := f.text("proved"); alive != "" {
+					t.Errorf("%s lived at the proof", alive)
+				}
+				if alive := f.judge.aliveAt(f.deadline); len(alive) > 0 {
+					t.Errorf("%v lived when the term was over", alive)
+				}
+			})
+		}
 	}
 }
 

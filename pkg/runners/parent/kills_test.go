@@ -159,3 +159,42 @@ func TestALeakedLineHoldsNoProofUp(t *testing.T) {
 		t.Errorf("%d descendants, %s leaked", n, p.text("leaked"))
 	}
 }
+
+// TestALineInStrangeHandsHoldsNobodyUp checks that a parent goes on after its member's death even if a process that is not
+// below it holds the member's end of their line, and that it has heard what the member said.
+func TestALineInStrangeHandsHoldsNobodyUp(t *testing.T) {
+	p := newProgram(t, "waits").start()
+	p.await("ready", "")
+	member := newJudge(t, p.member())
+	stolen := steal(t, p.member(), member.held[p.member()])
+	if _, err := stolen.WriteString(`{"notes":{"where":"here"}}` + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	member.kill([]int{p.member()})
+	p.awaitText("a proof", func() bool { return p.text("note") != "" })
+	p.wants("note", "here")
+	p.status()
+}
+
+// steal takes the only socket of another process.
+func steal(t *testing.T, pid, pidfd int) *os.File {
+	t.Helper()
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range open {
+		if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, d.Name())); err != nil || !strings.HasPrefix(to, "socket:") {
+			continue
+		}
+		fd, err := unix.PidfdGetfd(pidfd, number(t, d.Name()), 0)
+		if err != nil {
+			t.Skip("this user may not take descriptors of others: ", err)
+		}
+		f := os.NewFile(uintptr(fd), "stolen") // #nosec G115 -- a descriptor
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	t.Fatal("no socket")
+	return nil
+}

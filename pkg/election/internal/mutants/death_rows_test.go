@@ -199,6 +199,13 @@ var deathRows = []row{
 		pkg:  "pkg/runners/parent", test: "TestALeakedLineHoldsNoProofUp",
 	},
 	{
+		name: "death/line-in-strange-hands", rule: "proof-not-patience: no parent waits for what is not below it",
+		file: "pkg/runners/parent/dead.go",
+		old:  "		d.hangUp()\n",
+		new:  "",
+		pkg:  "pkg/runners/parent", test: "TestALineInStrangeHandsHoldsNobodyUp",
+	},
+	{
 		name: "death/proves-with-helpers", rule: "proof-not-patience: nothing is proved while a helper of a program lives, whatever was killed with the member",
 		file: "pkg/runners/parent/dead.go",
 		old:  "		case errors.Is(err, unix.ECHILD) && dead:\n",

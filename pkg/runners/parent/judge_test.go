@@ -80,7 +80,7 @@ func (j *judge) kill(pids []int) {
 	}
 }
 
-// freeze stops some of the processes, before they are killed: no one of them sees another die.
+// freeze stops some of the processes. If they are killed afterwards, none of them sees another die.
 func (j *judge) freeze(pids []int) {
 	for _, pid := range pids {
 		_ = unix.PidfdSendSignal(j.held[pid], unix.SIGSTOP, nil, 0)
@@ -128,10 +128,14 @@ func newFamily(t *testing.T, of parts, env ...string) *family {
 	p := newProgram(t, "works")
 	p.cmd.Env = append(p.cmd.Env, env...)
 	p.start()
-	_, n := helpers()
-	if len(env) > 0 {
-		n += 2 // a stray process, and what it starts
-	}
+	_, n := helpers(func(name string) string {
+		for _, v := range env {
+			if value, is := strings.CutPrefix(v, name+"="); is {
+				return value
+			}
+		}
+		return ""
+	})
 	p.awaitText("the processes of a member", func() bool {
 		return p.text("kill") != "" && len(strings.Fields(p.text("watchers"))) == 3 && len(strings.Fields(p.text("descendants"))) == n
 	})
@@ -203,9 +207,7 @@ func (f *family) strike() {
 		f.judge.held[f.ids[theParent]] = fd
 		pids = append(pids, f.ids[theParent])
 	}
-	if rand.IntN(2) == 0 {
-		f.judge.freeze(pids)
-	}
+	f.judge.freeze(pids)
 	f.judge.kill(pids)
 }
 

@@ -73,6 +73,33 @@ func TestAParentDiesWhileItKills(t *testing.T) {
 	}
 }
 
+// TestAGuardKillsItsSupervisorLast checks that a guard whose member has died leaves its supervisor alive as long as
+// anything below that lives: if the guard is killed in the next moment, the supervisor goes on. Here nobody else can kill.
+func TestAGuardKillsItsSupervisorLast(t *testing.T) {
+	for n := range 5 * trials() {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			// The first process of a namespace ends only once others have reaped what was in it, and here nobody does.
+			f := newFamily(t, theMember, plainVariable+"=1")
+			above := newJudge(t, f.ids[theParent])
+			above.freeze([]int{f.ids[theParent]})
+			supervisor := newJudge(t, f.ids[theSupervisor])
+			supervisor.freeze([]int{f.ids[theSupervisor]})
+			f.strike()
+			supervisor.aliveAt(f.deadline)
+			if alive := f.judge.alive(); len(alive) > 1 || len(alive) == 1 && alive[0] != f.ids[theGuard] {
+				t.Errorf("%v lived when the supervisor was dead", alive)
+			}
+			if err := unix.Kill(f.ids[theParent], unix.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			for _, wrong := range f.verdict() {
+				t.Error(wrong)
+			}
+		})
+	}
+}
+
 // TestTheJudgeSeesWhatLives plants a process that no parent can know of, and checks that the judge finds it alive: at a
 // proof, and when a term is over.
 func TestTheJudgeSeesWhatLives(t *testing.T) {

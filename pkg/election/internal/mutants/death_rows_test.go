@@ -206,6 +206,13 @@ var deathRows = []row{
 		pkg:  "pkg/runners/parent", test: "TestALineInStrangeHandsHoldsNobodyUp",
 	},
 	{
+		name: "deadman/supervisor-first", rule: "a guard leaves its supervisor alive while anything below that lives: somebody must be able to kill that",
+		file: "pkg/runners/deadman/supervisor.go",
+		old:  "	if s.killUnder() {\n",
+		new:  "	if s.under < 0 {\n",
+		pkg:  "pkg/runners/parent", test: "TestAGuardKillsItsSupervisorLast",
+	},
+	{
 		name: "death/proves-with-helpers", rule: "proof-not-patience: nothing is proved while a helper of a program lives, whatever was killed with the member",
 		file: "pkg/runners/parent/dead.go",
 		old:  "		case errors.Is(err, unix.ECHILD) && dead:\n",

@@ -86,7 +86,12 @@ func (r *result) judgedAll(m *mortals) error {
 	if err != nil {
 		return err
 	}
-	v := judge(spans)
+	r.found(judge(spans))
+	return nil
+}
+
+// found adds a verdict to r.All.
+func (r *result) found(v verdict) {
 	r.All.add(v)
 	for _, o := range v.overlaps {
 		fmt.Fprintln(os.Stderr, "bench:", o)
@@ -94,7 +99,6 @@ func (r *result) judgedAll(m *mortals) error {
 	for _, f := range v.falling {
 		fmt.Fprintln(os.Stderr, "bench:", f)
 	}
-	return nil
 }
 
 // waitsPhase lets members die whose death nobody can prove, in all ways at once: each death costs a lease.

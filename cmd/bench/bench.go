@@ -20,8 +20,10 @@ type bench struct {
 	clock   clock.Clock
 	// dir is a temporary folder; spans is its subfolder that the workers write to.
 	dir, spans string
-	// config is the configuration file of members that join.
-	config string
+	// config is the configuration file of members that join; program is what they run, with flags after its own and env
+	// beside the bench's environment.
+	config, program string
+	flags, env      []string
 	// failing is the path of a file that names a revision whose stopwatches must fail. It is empty if none
 	// must fail.
 	failing string
@@ -30,7 +32,7 @@ type bench struct {
 }
 
 func newBench(ctx context.Context, o options) (_ *bench, err error) {
-	b := &bench{options: o, clock: clock.Boottime()}
+	b := &bench{options: o, clock: clock.Boottime(), program: o.primacy}
 	if b.dir, err = os.MkdirTemp("", "primacy-bench-"); err != nil {
 		return nil, fmt.Errorf("temporary folder: %w", err)
 	}
@@ -80,12 +82,17 @@ func printVerdict(v verdict) error {
 // until waits until each election has a worker that began after since, and returns how long after
 // since each election's first one began.
 func (b *bench) until(ctx context.Context, what string, since record.Instant, elections []string) (sample, error) {
+	return b.untilIn(ctx, what, since, elections, func() ([]span.Span, error) { return span.Read(b.spans) })
+}
+
+// untilIn is until by the records that read returns.
+func (b *bench) untilIn(ctx context.Context, what string, since record.Instant, elections []string, read func() ([]span.Span, error)) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for {
-		spans, err := span.Read(b.spans)
+		spans, err := read()
 		if err != nil {
 			return nil, err
 		}

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"syscall"
 	"time"
@@ -162,14 +160,14 @@ func (c *company) close() error {
 func (c *company) spans() (all []span.Span, err error) {
 	now := c.b.clock.Now()
 	for _, d := range c.gone {
-		of, err := readSpans(d.p.spans, d.at)
+		of, err := span.ReadNotes(d.p.spans, d.at)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, of...)
 	}
 	for _, p := range c.members {
-		of, err := readSpans(p.spans, now)
+		of, err := span.ReadNotes(p.spans, now)
 		if err != nil {
 			return nil, err
 		}
@@ -220,7 +218,7 @@ func (c *company) all() map[string]bool {
 
 // worksOn are the elections for which the process works.
 func worksOn(p *process) (map[string]bool, error) {
-	spans, err := readSpans(p.spans, 0)
+	spans, err := span.ReadNotes(p.spans, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -242,37 +240,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// readSpans reads the records of one process's runners. A span without an end lasts until the given
-// instant.
-func readSpans(file string, until record.Instant) ([]span.Span, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("runners' file: %w", err)
-	}
-	defer func() { _ = f.Close() }() // we only read, so an error loses nothing
-	open := map[string]int{}
-	var spans []span.Span
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		var what, election string
-		var token uint64
-		var at int64
-		if _, err := fmt.Sscan(lines.Text(), &what, &election, &token, &at); err != nil {
-			return nil, fmt.Errorf("runners' file %s: %q: %w", file, lines.Text(), err)
-		}
-		key := fmt.Sprint(election, " ", token)
-		if what == "begin" {
-			open[key] = len(spans)
-			spans = append(spans, span.Span{Election: election, Token: token, Begin: record.Instant(at), Till: until})
-			continue
-		}
-		i, found := open[key]
-		if !found {
-			return nil, fmt.Errorf("runners' file %s: %q ends what did not begin", file, lines.Text())
-		}
-		spans[i].Till, spans[i].Ended = record.Instant(at), true
-	}
-	return spans, lines.Err()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/primacy-dev/primacy/cmd/bench/span"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -28,15 +29,14 @@ func (l *looking) Now() record.Instant {
 // has recorded the beginning.
 func TestBegunWaitsForTheRunners(t *testing.T) {
 	m := &process{name: "m", spans: filepath.Join(t.TempDir(), "m.spans")}
-	n, err := newNotes(m.spans)
+	n, err := span.OpenNotes(m.spans)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = n.f.Close() })
 	since := clock.Boottime().Now()
 	l := &looking{Clock: clock.Boottime(), look: func(look int) {
 		if look <= 3 {
-			if err := n.note("begin", electionName(look-1), 1); err != nil {
+			if err := n.Begin(electionName(look-1), 1); err != nil {
 				t.Error(err)
 			}
 		}

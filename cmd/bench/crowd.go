@@ -18,6 +18,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/primacy-dev/primacy/cmd/bench/span"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
@@ -153,30 +154,13 @@ func spanRunner(file string) (election.Runner, error) {
 	if file == "" {
 		return nil, nil
 	}
-	n, err := newNotes(file)
+	n, err := span.OpenNotes(file)
 	if err != nil {
 		return nil, err
 	}
 	return election.RunnerFunc(func(ctx context.Context, t election.Term) error {
-		err := n.note("begin", t.Election, uint64(t.Token))
+		err := n.Begin(t.Election, uint64(t.Token))
 		<-ctx.Done()
-		return errors.Join(err, n.note("end", t.Election, uint64(t.Token)))
+		return errors.Join(err, n.End(t.Election, uint64(t.Token)))
 	}), nil
-}
-
-// notes is the file in which the runners of one process record when they begin and end,
-// a line each.
-type notes struct{ f *os.File }
-
-func newNotes(file string) (notes, error) {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return notes{}, fmt.Errorf("runners' file: %w", err)
-	}
-	return notes{f}, nil
-}
-
-func (n notes) note(what, election string, token uint64) error {
-	_, err := fmt.Fprintln(n.f, what, election, token, int64(clock.Boottime().Now()))
-	return err
 }

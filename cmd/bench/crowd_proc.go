@@ -4,14 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -106,19 +103,4 @@ func (p *process) until(ctx context.Context, most time.Duration, done func(state
 }
 
 // rss is the resident memory of the process, in bytes.
-func (p *process) rss() (uint64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		return 0, fmt.Errorf("memory: %w", err)
-	}
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kb, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("memory: %w", err)
-			}
-			return kb << 10, nil
-		}
-	}
-	return 0, errors.New("memory: /proc/PID/status has no VmRSS")
-}
+func (p *process) rss() (uint64, error) { return residentOf(p.cmd.Process.Pid) }

@@ -14,6 +14,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/primacy-dev/primacy/cmd/bench/death"
+	"github.com/primacy-dev/primacy/cmd/bench/span"
 )
 
 // electorMember is the first argument with which bench runs as one member made of client-go's
@@ -22,13 +25,14 @@ import (
 const electorMember = "electors"
 
 func runElectors(args []string) error {
-	var kubeconfig, namespace, name, spans string
+	var kubeconfig, namespace, name, spans, dies string
 	var elections int
 	flags := flag.NewFlagSet(electorMember, flag.ContinueOnError)
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "")
 	flags.StringVar(&namespace, "namespace", "", "")
 	flags.StringVar(&name, "name", "", "")
 	flags.StringVar(&spans, "spans", "", "file of the runners; empty for no runners")
+	flags.StringVar(&dies, "dies", "", "the way in which it dies at a sign; empty for never")
 	flags.IntVar(&elections, "elections", 1, "")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%s: %w", electorMember, err)
@@ -44,13 +48,16 @@ func runElectors(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	note := func(string, string, uint64) error { return nil }
+	begin := func(string, uint64) error { return nil }
 	if spans != "" {
-		n, err := newNotes(spans)
+		n, err := span.OpenNotes(spans)
 		if err != nil {
 			return err
 		}
-		note = n.note
+		begin = n.Begin
+	}
+	if dies != "" {
+		defer death.Way(dies).AtSign()()
 	}
 	var leads, sees atomic.Int64
 	var failed atomic.Pointer[error]
@@ -68,7 +75,7 @@ func runElectors(args []string) error {
 			Callbacks: leaderelection.LeaderCallbacks{
 				OnStartedLeading: func(context.Context) {
 					// client-go's terms have no tokens.
-					if err := note("begin", electionName(i), 0); err != nil {
+					if err := begin(electionName(i), 0); err != nil {
 						failed.Store(&err)
 					}
 					leads.Add(1)

@@ -29,6 +29,15 @@ type verdict struct {
 
 // judge compares every two spans of each election.
 func judge(spans []span.Span) verdict {
+	return judgeBy(spans, func(before, after span.Span) bool { return after.Token > before.Token })
+}
+
+// judgeRestarts is judge where work may be killed and start again in its term.
+func judgeRestarts(spans []span.Span) verdict {
+	return judgeBy(spans, func(before, after span.Span) bool { return after.Token >= before.Token })
+}
+
+func judgeBy(spans []span.Span, rises func(before, after span.Span) bool) verdict {
 	v := verdict{terms: len(spans)}
 	byElection := map[string][]span.Span{}
 	for _, s := range spans {
@@ -41,7 +50,7 @@ func judge(spans []span.Span) verdict {
 				if long := min(a.Till, b.Till).Sub(b.Begin); long > 0 {
 					v.overlaps = append(v.overlaps, overlap{a, b, long})
 				}
-				if b.Token <= a.Token {
+				if !rises(a, b) {
 					v.falling = append(v.falling, fmt.Sprintf("%s: term %d began after term %d", b.Election, b.Token, a.Token))
 				}
 			}

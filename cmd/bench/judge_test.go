@@ -22,6 +22,13 @@ func TestJudgeAllowsWhatFollows(t *testing.T) {
 	if v := judge(spans); len(v.falling) != 1 {
 		t.Errorf("the judge does not see a token that does not rise: %+v", v)
 	}
+	if v := judgeRestarts(spans); len(v.falling) != 0 {
+		t.Errorf("work that starts again in its term: %+v", v)
+	}
+	spans[1].Token = 0
+	if v := judgeRestarts(spans); len(v.falling) != 1 {
+		t.Errorf("the judge does not see a token that falls: %+v", v)
+	}
 }
 
 func TestQuantiles(t *testing.T) {

@@ -47,7 +47,9 @@ func (b *bench) join(name, revision string) (*member, error) {
 		return nil, fmt.Errorf("log of %s: %w", name, err)
 	}
 	m.log = log
-	m.process = exec.Command(b.options.primacy, "run", "--config", b.config, "--kubeconfig", b.cluster.kubeconfig, "--name", name, "--revision", revision)
+	args := append([]string{"run", "--config", b.config, "--kubeconfig", b.cluster.kubeconfig, "--name", name, "--revision", revision}, b.flags...)
+	m.process = exec.Command(b.program, args...)
+	m.process.Env = append(os.Environ(), b.env...)
 	m.process.Stdout, m.process.Stderr = log, log
 	m.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
 	if err := m.process.Start(); err != nil {
@@ -89,10 +91,13 @@ const (
 	withParent
 )
 
+// member is the process id of the member itself.
+func (m *member) member() int { return parentproc.MemberOf(m.process.Process.Pid) }
+
 // kill kills the member without warning, and waits for the end of its parent.
 func (m *member) kill(ctx context.Context, t target) error {
 	above := m.process.Process.Pid
-	below := parentproc.MemberOf(above)
+	below := m.member()
 	if below == above {
 		return fmt.Errorf("member %s: it runs without a parent", m.name)
 	}

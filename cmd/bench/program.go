@@ -23,19 +23,7 @@ func electionNames(n int) (all []string) {
 
 // programPhase measures handovers and switches. Its members keep running, for the crash phase.
 func (b *bench) programPhase(ctx context.Context, r *result, s size) (err error) {
-	if b.config, err = b.configFile("primacy.yaml", "bench", "{kind: Lease}", electionNames(1)); err != nil {
-		return err
-	}
-	if err := b.cluster.prefer(ctx, namespace, "stable"); err != nil {
-		return err
-	}
-	began := b.clock.Now()
-	for _, m := range []struct{ name, revision string }{{"stable-0", "stable"}, {"stable-1", "stable"}, {"canary-0", "canary"}} {
-		if _, err := b.join(m.name, m.revision); err != nil {
-			return err
-		}
-	}
-	if _, err := b.until(ctx, "the start", began, electionNames(1)); err != nil {
+	if err := b.programs(ctx); err != nil {
 		return err
 	}
 	switched, err := b.switches(ctx, s.programSwitches, electionNames(1))
@@ -57,8 +45,32 @@ func (b *bench) programPhase(ctx context.Context, r *result, s size) (err error)
 	return nil
 }
 
+// programs starts three members, unless they run.
+func (b *bench) programs(ctx context.Context) (err error) {
+	if len(b.members) > 0 {
+		return nil
+	}
+	if b.config, err = b.configFile("primacy.yaml", "bench", "{kind: Lease}", electionNames(1)); err != nil {
+		return err
+	}
+	if err := b.cluster.prefer(ctx, namespace, "stable"); err != nil {
+		return err
+	}
+	began := b.clock.Now()
+	for _, m := range []struct{ name, revision string }{{"stable-0", "stable"}, {"stable-1", "stable"}, {"canary-0", "canary"}} {
+		if _, err := b.join(m.name, m.revision); err != nil {
+			return err
+		}
+	}
+	_, err = b.until(ctx, "the start", began, electionNames(1))
+	return err
+}
+
 // deathPhase kills the leading program alone, so that its parent proves its death.
 func (b *bench) deathPhase(ctx context.Context, r *result, s size) error {
+	if err := b.programs(ctx); err != nil {
+		return err
+	}
 	var all sample
 	for range s.deaths {
 		m, elections, err := b.leader(ctx)

@@ -34,6 +34,10 @@ type result struct {
 	// Conflicts are the conflicting writes in handovers with many followers.
 	Conflicts []conflicts
 
+	// Proved are the times in which all elections of a dead member were led again, one for each death.
+	Proved proved
+	Loop   loop
+
 	// P2 and All are the judge's counts: P2 of the trials of that target, All of all trials.
 	P2, All exclusive
 	// Early counts takeovers before the validity of a dead member had ended.
@@ -53,10 +57,11 @@ func (e *exclusive) add(v verdict) {
 type contender string
 
 const (
-	primacy  contender = "Primacy"
-	program  contender = "primacy run"
-	byRecord contender = "Primacy, renewal by record"
-	clientGo contender = "client-go"
+	primacy    contender = "Primacy"
+	program    contender = "primacy run"
+	parentless contender = "primacy run --guard=false"
+	byRecord   contender = "Primacy, renewal by record"
+	clientGo   contender = "client-go"
 )
 
 // move is how long leadership took to move, in each trial.
@@ -90,6 +95,33 @@ type retake struct {
 	Codes map[string]float64
 	// Alone is the API server alone, measured just before.
 	Alone alone
+}
+
+// proved is how fast all elections of a member were led again whose death was proved.
+type proved struct {
+	Elections int
+	// Took is the time from SIGKILL to the last election led, in each trial, and Alone the API server alone, measured
+	// just before each.
+	Took  sample
+	Alone []alone
+}
+
+// writes is how long the writes of the n-th trial take alone.
+func (p proved) writes(n int) time.Duration {
+	return time.Duration(float64(p.Elections) / p.Alone[n].Updates * float64(time.Second))
+}
+
+// loop is what happens around work that kills its process, again and again.
+type loop struct {
+	// Elections are the others.
+	Elections, Members int
+	Lasted             time.Duration
+	// Deaths are those of each minute; the last minute may be a part of one.
+	Deaths []int
+	// Gaps is how often one of the other elections had no leader. Away is the share of their time.
+	Gaps              int
+	Away              float64
+	P50, P99, Longest time.Duration
 }
 
 // idle is what a company costs while nothing happens. Its first member leads all elections.

@@ -54,7 +54,11 @@ func (r *result) times() *grid {
 		of, target, verdict := none, none, none
 		if m.Who != clientGo {
 			target, verdict = r.timeTarget(m, limit)
-			if theirs := r.moveOf(comparedWith(m.Target), clientGo); theirs != nil {
+			theirs := r.moveOf(m.Target, clientGo)
+			if theirs == nil {
+				theirs = r.moveOf(comparedWith(m.Target), clientGo)
+			}
+			if theirs != nil {
 				of = fmt.Sprintf("%.3f", ratio(m.Took.at(.5), theirs.at(.5)))
 			} else if m.Target == "P2" {
 				of = "it has no priorities"
@@ -75,7 +79,9 @@ func comparedWith(target string) string {
 	return target
 }
 
-func rank(c contender) int { return slices.Index([]contender{primacy, program, clientGo}, c) }
+func rank(c contender) int {
+	return slices.Index([]contender{primacy, program, parentless, clientGo}, c)
+}
 
 func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
@@ -91,7 +97,7 @@ func (r *result) moveOf(target string, who contender) sample {
 // timeTarget is the target of a move, and whether it was met.
 func (r *result) timeTarget(m move, limit time.Duration) (target, verdict string) {
 	s := m.Took
-	if m.Burst {
+	if m.Burst || m.Who == parentless {
 		return none, none // the targets are for one election
 	}
 	switch m.Target {
@@ -144,6 +150,7 @@ func (r *result) costs() *grid {
 	}
 	r.idleCosts(add)
 	r.throughputCosts(g)
+	r.deathCosts(g)
 	for _, c := range r.Conflicts {
 		if c.Who == primacy {
 			of := c.Conflicts / float64(c.Handovers)

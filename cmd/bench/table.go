@@ -27,6 +27,15 @@ type size struct {
 	programHandovers, programSwitches  int
 	electorRounds, conflictRounds      int
 	starts, deaths                     int
+	// combinations is how often each combination of a member's processes is killed.
+	combinations int
+	// deathsEach is the number of deaths in each further way; waits the number of rounds in which nobody can prove a
+	// death, and waiting the number of elections of each dead member there.
+	deathsEach, waits, waiting int
+	// proved is how many elections a member has whose death is proved, and provedRounds how often that happens. looping
+	// is how many elections a group has beside the one that kills its members, for the time loop.
+	proved, provedRounds, looping int
+	loop                          time.Duration
 	// window is how long we count requests and CPU.
 	window time.Duration
 	// These describe the companies that are measured idle. crowds, records and electors are numbers of
@@ -43,11 +52,12 @@ type size struct {
 const many = 20
 
 var short = size{
-	name: "short", most: 4 * time.Minute,
+	name: "short", most: 6 * time.Minute,
 	limits: 100, raw: 500,
 	handovers: 20, switches: 40, bursts: 4, kills: 1,
 	programHandovers: 5, programSwitches: 20,
 	electorRounds: 3, conflictRounds: 2, starts: 5, deaths: 5,
+	deathsEach: 3, waits: 1, waiting: 3, proved: 200, provedRounds: 1, looping: 50, loop: 20 * time.Second,
 	window: 6 * time.Second,
 	crowds: []int{100, 1000}, records: []int{100}, electors: []int{30, 100},
 	grown: 1000, members: []int{1, 3}, grownElectors: 100, electorMembers: []int{1, 3},
@@ -55,11 +65,12 @@ var short = size{
 }
 
 var full = size{
-	name: "full", most: 15 * time.Minute,
+	name: "full", most: 30 * time.Minute,
 	limits: 200, raw: 2000,
 	handovers: 100, switches: 200, bursts: 10, kills: 3,
 	programHandovers: 30, programSwitches: 100,
 	electorRounds: 5, conflictRounds: 3, starts: 20, deaths: 100,
+	combinations: 1, deathsEach: 100, waits: 3, waiting: 5, proved: 1000, provedRounds: 5, looping: 1000, loop: 4 * time.Minute,
 	window: 12 * time.Second,
 	crowds: []int{100, 300, 1000, 10000}, records: []int{300}, electors: []int{30, 100, 300},
 	grown: 1000, members: []int{1, 3, 10}, grownElectors: 100, electorMembers: []int{1, 3, 6},
@@ -92,6 +103,11 @@ func (b *bench) table(ctx context.Context) error {
 		{"switches of the preferred revision (P2, P3)", b.switchPhase},
 		{"primacy run: handovers and switches (P1, P2, P3)", b.programPhase},
 		{"primacy run: deaths that are proved (P12)", b.deathPhase},
+		{"deaths in other ways, proved (P12)", b.waysPhase},
+		{"the same, not proved: --guard=false and client-go (P12)", b.waitsPhase},
+		{"parts of a member killed in one moment (P12)", b.partsPhase},
+		{"a proved death of the leader of many (P12)", b.provedPhase},
+		{"work that kills its process (P12)", b.loopPhase},
 		{"primacy run: starts (P11)", b.startPhase},
 		{"client-go: handovers (P1)", b.electorHandovers},
 		{"conflicts (P10)", b.conflictPhase},

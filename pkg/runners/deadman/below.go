@@ -77,5 +77,5 @@ func (v Victims) below(top watcher) (living bool) {
 // isWatcher says whether a process is a guard or a supervisor, by its name.
 func isWatcher(pid int) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	return err == nil && bytes.Equal(line, []byte(arg0+"\x00"))
+	return err == nil && (bytes.Equal(line, []byte(arg0+"\x00")) || bytes.HasPrefix(line, []byte(argGuard+"\x00")))
 }

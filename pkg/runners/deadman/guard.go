@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -81,6 +82,32 @@ func (s *supervisor) beginGuarding(files int) error {
 	}
 	s.program = child.Pid
 	return nil
+}
+
+// A guard looks as often as underLooks at what lives below its supervisor, and then kills that, too.
+const (
+	lookUnder  = 2 * time.Millisecond
+	underLooks = 25
+)
+
+// killUnder kills what is below a guard's supervisor, and says whether any of it may still live. The supervisor comes last:
+// if this process were killed after its supervisor, and before what that leaves, nobody would kill the rest.
+func (s *supervisor) killUnder() (living bool) {
+	if s.departed != lost || s.program == 0 || s.under >= underLooks {
+		return false
+	}
+	s.under++
+	child, err := os.FindProcess(s.program)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = child.Release() }()
+	if Everybody.below(watcher{child, s.program}) {
+		s.idle = 0
+		return true
+	}
+	s.idle++
+	return s.idle < 2 // one look may miss a process whose parent was just dying
 }
 
 // follows checks that this process is the guard's child. From here on the kernel signals the end of

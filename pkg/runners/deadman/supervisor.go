@@ -53,6 +53,8 @@ type supervisor struct {
 	stopping, killing bool
 	// told: we reported killing.
 	told bool
+	// under counts the looks of a guard at what lives below its supervisor, idle how many in a row found nothing.
+	under, idle int
 }
 
 // newSupervisor must be the first call in its process.
@@ -293,6 +295,10 @@ func (s *supervisor) killAll() {
 		report{what: killing}.tell(s.report)
 	}
 	s.killing = true
+	if s.killUnder() {
+		s.kill = s.clock.Now().Add(lookUnder)
+		return
+	}
 	s.kill = s.clock.Now().Add(lookAgain)
 	if s.program != 0 {
 		_ = unix.Kill(-s.program, unix.SIGKILL)

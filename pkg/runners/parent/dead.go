@@ -137,7 +137,16 @@ func (d *Dead) reaped(pid int, status unix.WaitStatus) {
 	defer d.mu.Unlock()
 	if pid == d.member {
 		d.member, d.status, d.diedAt = 0, status, time.Now()
+		d.hangUp()
 		close(d.died)
+	}
+}
+
+// hangUp ends the line after what the member has said: another process may hold the member's end, which it got from
+// the member, and no parent may wait for that one.
+func (d *Dead) hangUp() {
+	if line, err := d.line.SyscallConn(); err == nil { // otherwise it has ended already
+		_ = line.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RD) }) // #nosec G115 -- a descriptor
 	}
 }
 

@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 		descend(os.Args[1:])
 	case "killer":
 		spare()
+	case "program":
+		toil()
 	default:
 		os.Exit(run(role))
 	}
@@ -71,7 +73,7 @@ func mourn(ctx context.Context, d *parent.Dead) {
 		return
 	}
 	var alive []string
-	for _, pid := range pids("descendants") {
+	for _, pid := range append(pids("descendants"), pids("judged")...) {
 		if unix.Kill(pid, 0) == nil {
 			alive = append(alive, strconv.Itoa(pid))
 		}
@@ -80,6 +82,9 @@ func mourn(ctx context.Context, d *parent.Dead) {
 	if folder := text("group"); folder != "" {
 		events, err := os.ReadFile(filepath.Join(folder, "cgroup.events"))
 		write("population", fmt.Sprintf("%.11s %v", events, err))
+	}
+	if os.Getenv(roleVariable) == "works" {
+		holdOn()
 	}
 	write("how", d.How())
 	write("sessions", d.Sessions())
@@ -121,6 +126,8 @@ var roles = map[string]func(*parent.Line) int{
 		}
 	},
 	"begets": begets,
+	"works":  works,
+	"leaks":  leaks,
 	"grouped": func(l *parent.Line) int {
 		write("group", l.Cgroup)
 		select {}
@@ -178,8 +185,7 @@ func die() { _ = unix.Kill(os.Getpid(), unix.SIGKILL) }
 // beget starts a descendant of each sort.
 func beget(sorts ...string) {
 	for _, sort := range sorts {
-		c := exec.Command("/proc/self/exe", sort)
-		c.Env = append(os.Environ(), roleVariable+"=descendant")
+		c := descendant(sort)
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: sort == "session"}
 		if err := c.Start(); err != nil {
 			panic(err)
@@ -198,26 +204,36 @@ func descend(sort []string) {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 		beget("twice")
 	case "stopped":
-		write("descendants", os.Getpid())
+		write("descendants", ownID())
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+	case "namespace":
+		inhabit()
+	case "inner": // the first process of a namespace
+		beget("twice")
+	case "stray":
+		of, err := strconv.Atoi(os.Getenv(foreignVariable))
+		if err != nil {
+			panic(err)
+		}
+		enter(of)
 	}
-	write("descendants", os.Getpid())
+	write("descendants", ownID())
 	for {
 		_ = unix.Pause()
 	}
 }
 
-// spare is a process that kills what is below it but guards, and then these as well.
+// spare is a process that kills what is below it but guards and supervisors, and then these as well.
 func spare() {
-	guard, other := startEcho("primacy-deadman"), startEcho("cat")
+	guard, supervisor, other := startEcho("primacy-guard", "-"), startEcho("primacy-deadman"), startEcho("cat")
 	for deadman.KillBelow(deadman.AllButGuards) {
 		_ = other.cmd.Wait()
 	}
-	write("spared", guard.answers() && !other.answers())
+	write("spared", fmt.Sprint(guard.answers(), supervisor.answers(), other.answers()))
 	for deadman.KillBelow(deadman.Everybody) {
-		_ = guard.cmd.Wait()
+		_, _ = guard.cmd.Wait(), supervisor.cmd.Wait()
 	}
-	write("killed", !guard.answers())
+	write("killed", fmt.Sprint(!guard.answers(), !supervisor.answers()))
 	os.Exit(0)
 }
 
@@ -228,9 +244,9 @@ type echo struct {
 	out io.Reader
 }
 
-// startEcho starts an echo under a name, and returns when it runs.
-func startEcho(name string) echo {
-	e := echo{cmd: &exec.Cmd{Path: "/bin/cat", Args: []string{name}}}
+// startEcho starts an echo under a name and with the arguments of cat, and returns when it runs.
+func startEcho(name string, args ...string) echo {
+	e := echo{cmd: &exec.Cmd{Path: "/bin/cat", Args: append([]string{name}, args...)}}
 	in, err := e.cmd.StdinPipe()
 	if err != nil {
 		panic(err)

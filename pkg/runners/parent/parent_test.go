@@ -31,7 +31,7 @@ func newProgram(t *testing.T, role string) *program {
 		t.Skip("no /proc")
 	}
 	p := &program{t: t, folder: t.TempDir(), cmd: exec.Command(os.Args[0])}
-	for _, name := range []string{"events", "born"} {
+	for _, name := range []string{"events", "born", "looked"} {
 		if err := unix.Mkfifo(filepath.Join(p.folder, name), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -342,12 +342,12 @@ func TestInheritedChildrenAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestGuardsAreSpared checks that the guards of programs are killed last: if their killer dies, they go on.
+// TestGuardsAreSpared checks that the guards and supervisors of programs are killed last: if their killer dies, they go on.
 func TestGuardsAreSpared(t *testing.T) {
 	p := newProgram(t, "killer").start()
 	p.status()
-	p.wants("spared", "true")
-	p.wants("killed", "true")
+	p.wants("spared", "true true false")
+	p.wants("killed", "true true")
 }
 
 // TestNoHurryEndsAParentBeforeItsMembersWork checks that signals do not end a parent while anything of its member lives.

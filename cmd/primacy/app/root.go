@@ -33,7 +33,7 @@ without a moment in which two members work at once.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())}
 	})
-	root.AddCommand(newRun(a), newStatus(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newValidate(a), newSimulate(a), newVersion(), newDev(a), newDemo())
+	root.AddCommand(newRun(a), newStatus(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newValidate(a), newSimulate(a), newGenerate(a), newVersion(), newDev(a), newDemo())
 	root.AddCommand(a.commands...)
 	return root
 }
@@ -49,6 +49,14 @@ func noArguments(c *cobra.Command, args []string) error {
 		return nil
 	}
 	return &usageError{fmt.Errorf("unexpected argument %q (%s --help says what there is)", args[0], c.CommandPath())}
+}
+
+// noCommand refuses an argument of a command that only has commands below it.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("there is no command %q (%s --help lists them)", args[0], c.CommandPath())}
 }
 
 // shorthands are the settings with a one-letter flag, as in kubectl.

@@ -10,10 +10,12 @@ import (
 )
 
 // Exit statuses. The election package ends a process that lost control of its work with
-// status 70. A second signal ends the process with 128 + the signal's number.
+// status 70. A second signal ends the process with 128 + the signal's number. docs/commands.md has them all.
 const (
-	exitFailed = 1
-	exitUsage  = 2
+	exitFailed  = 1
+	exitUsage   = 2
+	exitTimeout = 3 // --wait waited in vain
+	exitNever   = 4 // what --wait waits for will not come by itself
 )
 
 // Main is the program: it runs the command line of this process, and ends it.
@@ -35,8 +37,21 @@ func execute(args []string, a *additions) int {
 	if errors.As(err, &wrong) {
 		return exitUsage
 	}
+	var other *exitError
+	if errors.As(err, &other) {
+		return other.status
+	}
 	return exitFailed
 }
+
+// exitError ends the program with a status of its own.
+type exitError struct {
+	status int
+	err    error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
 
 // printError shows an error to people. Mistakes in a file begin with their places, so
 // that editors and terminals find them.

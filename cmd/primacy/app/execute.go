@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
@@ -25,6 +27,9 @@ func Main(options ...Option) { os.Exit(execute(os.Args, add(options))) }
 func execute(args []string, a *additions) int {
 	root := newRoot(args[0], a)
 	root.SetArgs(args[1:])
+	if isCompleter(args[0]) {
+		root.SetArgs(append([]string{cobra.ShellCompRequestCmd}, args[1:]...))
+	}
 	err := root.Execute()
 	if err == nil {
 		return 0

@@ -22,10 +22,11 @@ without a moment in which two members work at once.`,
 		Example: `  primacy validate -f primacy.yaml   check a configuration
   primacy run --config primacy.yaml  take part as a member
   primacy status                     who leads what`,
+		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	if isPlugin(invokedAs) {
+	if isPlugin(invokedAs) || isCompleter(invokedAs) {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl primacy"}
 		root.Example = strings.ReplaceAll(root.Example, "  primacy", "  kubectl primacy")
 	}
@@ -35,6 +36,7 @@ without a moment in which two members work at once.`,
 	})
 	root.AddCommand(newRun(a), newStatus(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newValidate(a), newSimulate(a), newGenerate(a), newVersion(), newDev(a), newDemo())
 	root.AddCommand(a.commands...)
+	addCompletion(root)
 	return root
 }
 
@@ -60,7 +62,7 @@ func noCommand(c *cobra.Command, args []string) error {
 }
 
 // shorthands are the settings with a one-letter flag, as in kubectl.
-var shorthands = map[string]string{"namespace": "n"}
+var shorthands = map[string]string{"namespace": "n", "config": "f"}
 
 // addSettings defines those of the process's settings that a command reads.
 func addSettings(flags *pflag.FlagSet, names ...string) {

@@ -49,7 +49,7 @@ will run, such as in their image.`,
 	c.Flags().IntVar(&v.members, "members", 3, "how many members there are, for the requests that they send")
 	c.Flags().StringVar(&v.inForce, "against", "", "the configuration in force")
 	c.Flags().BoolVar(&v.here, "here", false, "members will run on this machine: what it lacks is a mistake")
-	c.Flags().StringVarP(&v.file, "file", "f", "", "the configuration; - is standard input")
+	c.Flags().StringVarP(&v.file, "config", "f", "", "the configuration; - is standard input")
 	return c
 }
 

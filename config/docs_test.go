@@ -20,6 +20,9 @@ func reference(t *testing.T) string {
 func TestReferenceHasEveryVariable(t *testing.T) {
 	text := reference(t)
 	for _, s := range scalars {
+		if s.env == "" {
+			continue // docs/commands.md has the flag
+		}
 		if row := fmt.Sprintf("| `%s` | `--%s` |", s.env, s.flag); !strings.Contains(text, row) {
 			t.Errorf("docs/configuration.md has no row %s", row)
 		}

@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -37,7 +38,7 @@ func execute(args []string, a *additions) int {
 	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no better sign
 		err = &usageError{fmt.Errorf("%w (%s --help lists them)", err, root.CommandPath())}
 	}
-	printError(err)
+	printError(root.ErrOrStderr(), err)
 	var wrong *usageError
 	if errors.As(err, &wrong) {
 		return exitUsage
@@ -60,13 +61,13 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // printError shows an error to people. Mistakes in a file begin with their places, so
 // that editors and terminals find them.
-func printError(err error) {
+func printError(to io.Writer, err error) {
 	var mistakes strict.Errors
 	if errors.As(err, &mistakes) {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(to, err)
 		return
 	}
-	fmt.Fprintf(os.Stderr, "error: %v\n", err)
+	fmt.Fprintf(to, "error: %v\n", err)
 }
 
 // usageError is a mistake in the command line.

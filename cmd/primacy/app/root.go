@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -28,7 +29,7 @@ without a moment in which two members work at once.`,
 	}
 	if isPlugin(invokedAs) || isCompleter(invokedAs) {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl primacy"}
-		root.Example = strings.ReplaceAll(root.Example, "  primacy", "  kubectl primacy")
+		root.SetErr(pluginWords{os.Stderr})
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -37,6 +38,9 @@ without a moment in which two members work at once.`,
 	root.AddCommand(newRun(a), newStatus(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newValidate(a), newSimulate(a), newGenerate(a), newVersion(), newDev(a), newDemo())
 	root.AddCommand(a.commands...)
 	addCompletion(root)
+	if root.Annotations != nil {
+		asPlugin(root)
+	}
 	return root
 }
 

@@ -85,7 +85,7 @@ command line; 3 if --wait waited in vain.`,
 			return s.show(ctx)
 		},
 	}
-	addSettings(c.Flags(), "config", "kubeconfig", "namespace", "group")
+	addSettings(c.Flags(), groupSettings...)
 	c.Flags().StringVarP(&output, "output", "o", string(status.Table), "table, json, yaml or name")
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show what changes")
 	c.Flags().StringVar(&waitFor, "wait", "", "wait for the elections: led, free or revision=REVISION")
@@ -112,7 +112,7 @@ type statusCommand struct {
 const statusPatience = 10 * time.Second
 
 func (s *statusCommand) connect(ctx context.Context, p *config.Process) error {
-	cluster, err := findCluster(p.Kubeconfig)
+	cluster, err := findContext(p.Kubeconfig, p.Context)
 	if err != nil {
 		return err
 	}

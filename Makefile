@@ -34,7 +34,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/primacy bin/kubectl-primacy bin/devcluster ## build bin/primacy, bin/kubectl-primacy and bin/devcluster (minutes the first time)
+build: bin/primacy bin/kubectl-primacy bin/kubectl_complete-primacy bin/devcluster ## build bin/primacy, bin/kubectl-primacy and bin/devcluster (minutes the first time)
 
 # Plugins are a module of their own, so that only this target needs gRPC and protobuf.
 .PHONY: plugins
@@ -128,8 +128,8 @@ bin/stopwatch:
 bin/mortal:
 	CGO_ENABLED=0 go build -trimpath -o $@ ./cmd/bench/mortal
 
-# bin/primacy under the name by which kubectl finds plugins.
-bin/kubectl-primacy: bin/primacy
+# bin/primacy under the names by which kubectl finds plugins, and what completes their command lines.
+bin/kubectl-primacy bin/kubectl_complete-primacy: bin/primacy
 	ln -sf primacy $@
 
 bin/devcluster: $(DEVCLUSTER)

@@ -11,79 +11,123 @@ import (
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// document is the schema of the file.
+// document is the schema of the file. The comments of its fields, and of those of all blocks, are the
+// reference of the configuration and the descriptions in the JSON schema.
 type document struct {
-	APIVersion      string         `yaml:"apiVersion" strict:"required"`
-	Kind            string         `yaml:"kind" strict:"required"`
-	Group           string         `yaml:"group"`
-	Namespace       string         `yaml:"namespace"`
-	Member          memberDoc      `yaml:"member"`
-	DefaultRevision *sourceDoc     `yaml:"defaultRevision"`
-	Timing          timingDoc      `yaml:"timing"`
-	Metrics         *metricsDoc    `yaml:"metrics"`
-	Elections       []*electionDoc `yaml:"elections" strict:"required"`
+	// The version of this format.
+	APIVersion string `yaml:"apiVersion" strict:"required" oneof:"primacy.dev/v1alpha1"`
+	// The kind of document.
+	Kind string `yaml:"kind" strict:"required" oneof:"PrimacyConfiguration"`
+	// The members that share these elections. Required, unless `--group` or `PRIMACY_GROUP` names it.
+	Group string `yaml:"group" form:"label" otherwise:"that of --group or PRIMACY_GROUP"`
+	// The namespace of locks and sessions.
+	Namespace string `yaml:"namespace" form:"label" otherwise:"that of the kubeconfig or of the Pod"`
+	// This process, as a member of the group.
+	Member memberDoc `yaml:"member"`
+	// Where the preferred revision comes from: a revision, or one of the [sources](#sources).
+	DefaultRevision *sourceDoc `yaml:"defaultRevision" otherwise:"no revision is preferred"`
+	// The [timings](#timings) of the session, and of elections without their own.
+	Timing timingDoc `yaml:"timing" otherwise:"the profile default"`
+	// Where the [metrics](metrics.md) of this member are served.
+	Metrics *metricsDoc `yaml:"metrics" otherwise:"not served"`
+	// The list of [elections](#elections). It may be empty (`[]`).
+	Elections []*electionDoc `yaml:"elections" strict:"required"`
 }
 
 type memberDoc struct {
-	Revision string `yaml:"revision"`
-	Location string `yaml:"location"`
-	Weight   int    `yaml:"weight"`
+	// Its revision.
+	Revision string `yaml:"revision" default:"default" form:"value"`
+	// Where it runs. [Policies](revisions.md#policies) compare it.
+	Location string `yaml:"location" default:"local" oneof:"local remote"`
+	// For `policy: weight` and for `priority.chain`.
+	Weight int `yaml:"weight" default:"100" min:"0"`
 }
 
 type timingDoc struct {
-	Profile       string         `yaml:"profile"`
-	LeaseDuration *time.Duration `yaml:"leaseDuration"`
-	RenewInterval *time.Duration `yaml:"renewInterval"`
-	StopGrace     *time.Duration `yaml:"stopGrace"`
-	NominateDelay *time.Duration `yaml:"nominateDelay"`
-	PreemptDelay  *time.Duration `yaml:"preemptDelay"`
-	MinHold       *time.Duration `yaml:"minHold"`
-	StandDown     *time.Duration `yaml:"standDown"`
-	Drift         *float64       `yaml:"drift"`
+	// A row of the table of profiles: its values apply to absent keys.
+	Profile string `yaml:"profile" otherwise:"default; in an election, the document's timing" oneof:"@profiles"`
+	// How long one renewal is valid. Whole seconds, from 1s to 1h.
+	LeaseDuration *time.Duration `yaml:"leaseDuration" otherwise:"the profile's" min:">0"`
+	// The time between two renewals. More than 0.
+	RenewInterval *time.Duration `yaml:"renewInterval" otherwise:"the profile's" min:">0"`
+	// The time that runners get to stop before they are killed. More than 0.
+	StopGrace *time.Duration `yaml:"stopGrace" otherwise:"the profile's" min:">0"`
+	// How long other members leave a free lock to the named successor. After a death, each next in line waits this much longer than the one before it. More than 0.
+	NominateDelay *time.Duration `yaml:"nominateDelay" otherwise:"the profile's" min:">0"`
+	// How long another member must have been better before the holder hands over to it. 0s or more.
+	PreemptDelay *time.Duration `yaml:"preemptDelay" otherwise:"the profile's"`
+	// How old a term must be before the holder hands over to a better member. 0s or more.
+	MinHold *time.Duration `yaml:"minHold" otherwise:"the profile's"`
+	// How long others pass over a member that crashed, or whose runners failed. It doubles each time, up to 32 x. More than 0.
+	StandDown *time.Duration `yaml:"standDown" otherwise:"the profile's" min:">0"`
+	// How far the rates of two members' clocks may differ: 0.005 is 0.5 %. More than 0, less than 0.5. Only in the document's `timing`, since it is the same for all elections.
+	Drift *float64 `yaml:"drift" otherwise:"the profile's" min:">0" max:"<0.5"`
 }
 
 type electionDoc struct {
-	Name  string `yaml:"name" strict:"required"`
-	Scope string `yaml:"scope"`
-	// Enabled is nil if absent, which means true.
-	Enabled   *bool       `yaml:"enabled"`
-	Lock      lockDoc     `yaml:"lock"`
-	Priority  priorityDoc `yaml:"priority"`
-	Timing    timingDoc   `yaml:"timing"`
-	Bootstrap string      `yaml:"bootstrap"`
-	Range     bool        `yaml:"range"`
-	Outage    string      `yaml:"outage"`
-	// FailopenFor is nil if absent.
-	FailopenFor *boundDoc   `yaml:"failopenFor"`
-	Runners     []runnerDoc `yaml:"runners"`
+	// Its name, unique in the file. `rollout-<group>` is refused: the leader of that election drives rollouts.
+	Name string `yaml:"name" strict:"required" form:"election"`
+	// `group`: one election for all members. `revision`: one for each revision; a dash and the revision are added to its name and to the lock's ([more](revisions.md#one-election-for-each-revision)).
+	Scope string `yaml:"scope" default:"group" oneof:"group revision"`
+	// `false`: there is no election, and every member runs the runners ([more](runners.md#without-an-election)). Refused with `range: true` and `outage: failopen`.
+	Enabled *bool `yaml:"enabled" default:"true"` // nil if absent
+	// The object that says who leads.
+	Lock lockDoc `yaml:"lock"`
+	// Who outranks whom ([policies](revisions.md#policies)).
+	Priority priorityDoc `yaml:"priority"`
+	// The [timings](#timings) of this election, except `drift`.
+	Timing timingDoc `yaml:"timing" without:"drift" otherwise:"the document's"`
+	// For a lock that does not exist: `wait` one leaseDuration before anybody leads, or lead at once (`immediate`), which is only for locks that nobody deletes.
+	Bootstrap string `yaml:"bootstrap" default:"wait" oneof:"wait immediate"`
+	// `true`: terms have ranges of wall-clock time ([ranges.md](ranges.md)). Refused with `sharedWith` and `migrateFrom`.
+	Range bool `yaml:"range" default:"false"`
+	// While the API server cannot be reached: `stop` the work in time, or `failopen`: go on, although two members may then work at once ([ranges.md](ranges.md#when-the-api-server-is-away)). `failopen` is refused with `sharedWith` and `migrateFrom`.
+	Outage string `yaml:"outage" default:"stop" oneof:"stop failopen"`
+	// Only with `outage: failopen`: how long work goes on after the lock has expired. More than 0, or `unbounded`.
+	FailopenFor *boundDoc `yaml:"failopenFor" otherwise:"10 x leaseDuration" needs:"outage=failopen"` // nil if absent
+	// The [work](#runners). Without runners leadership itself is the product, and others read it from the lock.
+	Runners []runnerDoc `yaml:"runners" otherwise:"none"`
 }
 
+// The canonical form leaves the last three out if they are empty.
 type lockDoc struct {
-	Kind    string `yaml:"kind"`
-	Name    string `yaml:"name"`
-	Renewal string `yaml:"renewal"`
-	// SharedWith and Foreign are left out of the canonical form if empty.
-	SharedWith string      `yaml:"sharedWith,omitempty"`
-	Foreign    *foreignDoc `yaml:"foreign,omitempty"`
-	// MigrateFrom is left out of the canonical form if empty.
+	// Where the lock is kept.
+	Kind string `yaml:"kind" default:"Lease" oneof:"@locks"`
+	// The object's name. Refused: the lock of another election; a name that a session or the ConfigMap of the rollout may have (`primacy-<group>-...`); and the ConfigMap that `defaultRevision` reads.
+	Name string `yaml:"name" form:"object" otherwise:"the election's name"`
+	// `session`: the member's session keeps the lock alive, with one write for all locks. `record`: each renewal writes the lock itself. A ConfigMap, a lock that is shared or migrates, `range: true`, `outage: failopen`, and a leaseDuration or renewInterval of the election's own need `record`; `session` is refused with them.
+	Renewal string `yaml:"renewal" oneof:"session record" otherwise:"session if possible"`
+	// Whose electors may hold the lock, too: client-go's or Istio's ([interop.md](interop.md)).
+	SharedWith string `yaml:"sharedWith,omitempty" oneof:"client-go istio" otherwise:"nobody"`
+	// The timings of client-go's electors. Only with `sharedWith: client-go`.
+	Foreign *foreignDoc `yaml:"foreign,omitempty" needs:"sharedWith=client-go" otherwise:"unknown"`
+	// The lock that the election had until now ([moving.md](moving.md)). It must differ from the new one.
 	MigrateFrom *migrationDoc `yaml:"migrateFrom,omitempty"`
 }
 
 type migrationDoc struct {
-	Kind string `yaml:"kind"`
-	Name string `yaml:"name"`
+	// Where that lock is kept.
+	Kind string `yaml:"kind" oneof:"@locks" otherwise:"that of the lock"`
+	// The object's name.
+	Name string `yaml:"name" form:"object" otherwise:"that of the lock, without a revision"`
 }
 
 type foreignDoc struct {
-	RenewDeadline time.Duration `yaml:"renewDeadline"`
-	RetryPeriod   time.Duration `yaml:"retryPeriod"`
+	// More than 1.2 x retryPeriod, as client-go requires.
+	RenewDeadline time.Duration `yaml:"renewDeadline" otherwise:"required" min:">0"`
+	// More than 0; 2 x renewDeadline + retryPeriod is at least 1s.
+	RetryPeriod time.Duration `yaml:"retryPeriod" otherwise:"required" min:">0"`
 }
 
 type priorityDoc struct {
-	Policy       string         `yaml:"policy"`
-	Chain        []string       `yaml:"chain"`
+	// A named order of members.
+	Policy string `yaml:"policy" default:"revision-location" oneof:"@policies"`
+	// Instead of a policy: one to three keys, each once. On a lock shared with Istio, `preferred` before `location`.
+	Chain []string `yaml:"chain" oneof:"@keys" min:"1" unique:"true" excludes:"policy"`
+	// The same as `timing.preemptDelay`. Giving both is refused.
 	PreemptDelay *time.Duration `yaml:"preemptDelay"`
-	MinHold      *time.Duration `yaml:"minHold"`
+	// The same as `timing.minHold`. Giving both is refused.
+	MinHold *time.Duration `yaml:"minHold"`
 }
 
 // runnerDoc is the entry of a runner: its name, and a block under the key of its kind.

@@ -173,7 +173,7 @@ var wrongs = []struct{ field, text, want string }{
 
 func TestEveryFieldWrong(t *testing.T) {
 	missing := make(map[string]bool)
-	schema(reflect.TypeFor[document](), "", missing)
+	keysOf(reflect.TypeFor[document](), "", missing)
 	if len(missing) < 30 {
 		t.Fatal("the schema was not found:", missing)
 	}
@@ -199,21 +199,21 @@ func TestEveryFieldWrong(t *testing.T) {
 }
 
 // schema collects the paths of all fields.
-func schema(t reflect.Type, path string, into map[string]bool) {
+func keysOf(t reflect.Type, path string, into map[string]bool) {
 	if path != "" {
 		into[path] = true
 	}
 	switch {
 	case t == reflect.TypeFor[time.Duration]() || t == reflect.TypeFor[yaml.Node]():
 	case t.Kind() == reflect.Pointer:
-		schema(t.Elem(), path, into)
+		keysOf(t.Elem(), path, into)
 	case t.Kind() == reflect.Slice:
-		schema(t.Elem(), path+"[0]", into)
+		keysOf(t.Elem(), path+"[0]", into)
 		delete(into, "elections[0]")
 	case t.Kind() == reflect.Struct:
 		for i := range t.NumField() {
 			if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
-				schema(t.Field(i).Type, strings.TrimPrefix(path+"."+name, "."), into)
+				keysOf(t.Field(i).Type, strings.TrimPrefix(path+"."+name, "."), into)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 // metricsDoc says where metrics are served.
 type metricsDoc struct {
+	// A loopback address with a port, such as `127.0.0.1:9090`. Any other is refused, since there is no authentication.
 	Address string `yaml:"address" strict:"required"`
 }
 

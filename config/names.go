@@ -30,6 +30,9 @@ var (
 	}
 )
 
+// forms are the forms of names that fields of documents have by their tags.
+var forms = map[string]form{"label": dnsLabel, "election": labelledName, "object": objectName, "value": labelValue}
+
 var subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 const subdomainRule = "use lower-case letters, digits, dashes and dots; begin and end each part with a letter or digit"

@@ -66,10 +66,9 @@ func readAll(f *os.File) ([]byte, error) {
 	return data, nil
 }
 
-// Survey reads a document as Parse does. Along with the mistakes it returns the parts without any:
-// elections, and the source of the preferred revision. The caller can decode these to find more
-// mistakes. A mistake in timing removes all elections. The result is nil if the document is not
-// a PrimacyConfiguration.
+// Survey reads a document as Parse does. Along with the mistakes it returns as much as it could read.
+// The caller can decode the blocks in there to find more mistakes; see Beside. The result is nil if the
+// document is not a PrimacyConfiguration. If there are mistakes, it is good for nothing else.
 func Survey(filename string, data []byte) (*Configuration, error) {
 	root, err := open(filename, data)
 	if err != nil {
@@ -122,7 +121,6 @@ func survey(filename string, root *yaml.Node, over overrides, process *Configura
 	}
 	r.resolve(&doc)
 	errs := append(undecoded, r.errs...)
-	r.cfg.leaveOut(errs)
 	return r.cfg, errs.OrNil()
 }
 

@@ -20,6 +20,8 @@ type Process struct {
 	Config string
 	// Kubeconfig is empty if the client's own rules apply.
 	Kubeconfig string
+	// Context is empty for the kubeconfig's current context. Only a flag sets it.
+	Context string
 	// Group may be empty when no configuration is used.
 	Group string
 	// Namespace is empty if that of the client's context applies.
@@ -36,7 +38,9 @@ type Process struct {
 
 // scalar is one setting of the process. No part of an election is such a setting.
 type scalar struct {
-	flag, env string
+	flag string
+	// env is empty if no variable sets it.
+	env string
 	// field is the same setting in the file; empty if the file has none.
 	field string
 	// otherwise is the default of a setting that the file does not have.
@@ -50,6 +54,7 @@ type scalar struct {
 var scalars = []scalar{
 	{flag: "config", env: "PRIMACY_CONFIG", usage: "path of the configuration"},
 	{flag: "kubeconfig", env: "PRIMACY_KUBECONFIG", usage: "path of the kubeconfig; by default KUBECONFIG, ~/.kube/config or the Pod's own"},
+	{flag: "context", usage: "context of the kubeconfig; by default its current one"},
 	{flag: "namespace", env: "PRIMACY_NAMESPACE", field: fieldNamespace, usage: "namespace of locks and sessions"},
 	{flag: "group", env: "PRIMACY_GROUP", field: fieldGroup, usage: "group of members that share elections"},
 	{flag: "revision", env: "PRIMACY_REVISION", field: fieldRevision, usage: "revision of this member"},
@@ -61,7 +66,11 @@ var scalars = []scalar{
 // AddFlags defines the flags that LoadProcess reads.
 func AddFlags(flags *pflag.FlagSet) {
 	for _, s := range scalars {
-		flags.String(s.flag, s.otherwise, s.usage+" (environment: "+s.env+")")
+		usage := s.usage
+		if s.env != "" {
+			usage += " (environment: " + s.env + ")"
+		}
+		flags.String(s.flag, s.otherwise, usage)
 	}
 }
 
@@ -74,7 +83,7 @@ func LoadProcess(flags *pflag.FlagSet) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{
-		Config: v.GetString("config"), Kubeconfig: v.GetString("kubeconfig"),
+		Config: v.GetString("config"), Kubeconfig: v.GetString("kubeconfig"), Context: v.GetString("context"),
 		LogLevel: v.GetString("log-level"), LogFormat: v.GetString("log-format"),
 	}
 	if err := checkWords(v, flags); err != nil {
@@ -133,8 +142,10 @@ func layers(flags *pflag.FlagSet) (*viper.Viper, overrides, error) {
 	over := make(overrides)
 	for _, s := range scalars {
 		v.SetDefault(s.flag, s.otherwise)
-		if err := v.BindEnv(s.flag, s.env); err != nil {
-			return nil, nil, err
+		if s.env != "" {
+			if err := v.BindEnv(s.flag, s.env); err != nil {
+				return nil, nil, err
+			}
 		}
 		if f := lookup(flags, s.flag); f != nil {
 			if err := v.BindPFlag(s.flag, f); err != nil {
@@ -161,7 +172,7 @@ func (s scalar) source(flags *pflag.FlagSet) string {
 	if f := lookup(flags, s.flag); f != nil && f.Changed {
 		return "flag --" + s.flag
 	}
-	if os.Getenv(s.env) != "" {
+	if s.env != "" && os.Getenv(s.env) != "" {
 		return "environment variable " + s.env
 	}
 	return ""

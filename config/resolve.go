@@ -52,16 +52,30 @@ func holds(outer, inner string) bool {
 	return within && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// leaveOut removes the parts with mistakes, and what depends on them.
-func (c *Configuration) leaveOut(errs strict.Errors) {
+// Beside returns those of the later mistakes, which registries found in what Survey returned, that do not
+// follow from the earlier ones, which Survey found. What has a mistake looks absent or has its default, so a
+// comparison with it means nothing.
+func Beside(earlier, later strict.Errors) (kept strict.Errors) {
 	wrong := map[string]bool{}
-	for _, e := range errs {
+	for _, e := range earlier {
 		wrong[blockOf(e.Field)] = true
 	}
-	if wrong["defaultRevision"] {
-		c.DefaultRevision = nil
+	for _, e := range later {
+		block := blockOf(e.Field)
+		switch inElection := strings.TrimPrefix(e.Field, block+"."); {
+		case slices.ContainsFunc(earlier, func(x *strict.Error) bool { return holds(x.Field, e.Field) || holds(e.Field, x.Field) }):
+		case (wrong[block] || wrong["timing"]) && strings.HasSuffix(e.Field, ".stopGrace"): // compared with the election's
+		case wrong[block] && !alone(inElection):
+		default:
+			kept = append(kept, e)
+		}
 	}
-	c.Elections = slices.DeleteFunc(c.Elections, func(e Election) bool { return wrong[e.Field] || wrong["elections"] || wrong["timing"] })
+	return kept
+}
+
+// alone says whether a registry judges a field of an election without regard to other fields.
+func alone(field string) bool {
+	return strings.HasPrefix(field, "runners[") || strings.HasPrefix(field, "priority.") || field == "lock.kind" || field == "lock.migrateFrom.kind"
 }
 
 // given says whether the document, a flag or a variable sets the field.

@@ -8,3 +8,8 @@ import _ "embed"
 //
 //go:embed dev.yaml
 var Dev []byte
+
+// Start is start.yaml, which `primacy generate config` prints.
+//
+//go:embed start.yaml
+var Start []byte

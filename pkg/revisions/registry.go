@@ -10,6 +10,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/strict"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
 // Decoder makes a source from its block in the configuration: for
@@ -37,11 +38,14 @@ func (env Env) Defaults() Env {
 // Registry is the table of the kinds. Fill it before you use it: any goroutine may read it, but
 // Register must not run at the same time.
 type Registry struct {
-	kinds map[string]Decoder
+	kinds  map[string]Decoder
+	blocks map[string]schema.Block
 }
 
 // NewRegistry makes an empty registry.
-func NewRegistry() *Registry { return &Registry{kinds: map[string]Decoder{}} }
+func NewRegistry() *Registry {
+	return &Registry{kinds: map[string]Decoder{}, blocks: map[string]schema.Block{}}
+}
 
 // Register adds a kind. It panics if the name is taken or empty, which is a mistake in the
 // program.
@@ -56,6 +60,18 @@ func (r *Registry) Register(kind string, d Decoder) {
 	}
 	r.kinds[kind] = d
 }
+
+// Describe says what blocks of a kind may hold, for the reference and the JSON schema. It panics if there is
+// no such kind, which is a mistake in the program.
+func (r *Registry) Describe(kind string, b schema.Block) {
+	if r.kinds[kind] == nil {
+		panic(fmt.Sprintf("revisions: kind %q is described and not registered", kind))
+	}
+	r.blocks[kind] = b
+}
+
+// Schemas describes the kinds, sorted by name. A kind that nobody described may hold anything.
+func (r *Registry) Schemas() []schema.Property { return schema.OfKinds(r.Kinds(), r.blocks) }
 
 // Kinds lists the names of all kinds, sorted.
 func (r *Registry) Kinds() []string {

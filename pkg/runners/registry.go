@@ -10,16 +10,20 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/strict"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
 // Registry is the table of the kinds. Fill it before you use it: any goroutine may read it, but
 // Register must not run at the same time.
 type Registry struct {
-	kinds map[string]Decoder
+	kinds  map[string]Decoder
+	blocks map[string]schema.Block
 }
 
 // NewRegistry makes an empty registry.
-func NewRegistry() *Registry { return &Registry{kinds: map[string]Decoder{}} }
+func NewRegistry() *Registry {
+	return &Registry{kinds: map[string]Decoder{}, blocks: map[string]schema.Block{}}
+}
 
 // The keys of a runner's block that name no kind.
 const (
@@ -49,6 +53,24 @@ func (r *Registry) Register(kind string, d Decoder) {
 	}
 	r.kinds[kind] = d
 }
+
+// Describe says what blocks of a kind may hold, for the reference and the JSON schema. It panics if there is
+// no such kind, which is a mistake in the program.
+func (r *Registry) Describe(kind string, b schema.Block) {
+	if r.kinds[kind] == nil {
+		panic(fmt.Sprintf("runners: kind %q is described and not registered", kind))
+	}
+	r.blocks[kind] = b
+}
+
+// Schemas describes the kinds, sorted by name. A kind that nobody described may hold anything.
+func (r *Registry) Schemas() []schema.Property { return schema.OfKinds(r.Kinds(), r.blocks) }
+
+// Modes lists the words of mode, the default first.
+func Modes() []string { return []string{ModeLeader, ModeAlways} }
+
+// Exits lists the words of onExit, the default first.
+func Exits() []string { return []string{string(ExitRestart), string(ExitRelease), string(ExitStop)} }
 
 // Kinds lists the names of all kinds, sorted.
 func (r *Registry) Kinds() []string {

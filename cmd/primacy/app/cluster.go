@@ -16,13 +16,19 @@ type cluster struct {
 	namespace string
 }
 
-// findCluster reads the kubeconfig. With an empty path it follows client-go's rules:
-// KUBECONFIG, ~/.kube/config, or the Pod's service account. It sends no request.
-func findCluster(kubeconfig string) (*cluster, error) {
+// findCluster reads the kubeconfig, and takes its current context. With an empty path it follows client-go's
+// rules: KUBECONFIG, ~/.kube/config, or the Pod's service account. It sends no request.
+func findCluster(kubeconfig string) (*cluster, error) { return findContext(kubeconfig, "") }
+
+// findContext is findCluster for a context; empty for the current one.
+func findContext(kubeconfig, context string) (*cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
 	c, err := loader.ClientConfig()
+	if err != nil && context != "" {
+		return nil, fmt.Errorf("kubeconfig: %w (check --context; kubectl config get-contexts lists them)", err)
+	}
 	if err != nil {
 		return nil, kubeconfigError(kubeconfig, err)
 	}

@@ -49,7 +49,7 @@ itself; 1 otherwise; 2 for a mistake in the command line.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Config, "config", "", "path of the configuration (default: an example)")
+	f.StringVarP(&o.Config, "config", "f", "", "path of the configuration (default: an example)")
 	f.StringVar(&o.Devcluster, "devcluster", "", "path of the API server (default: devcluster beside this program)")
 	f.IntVar(&o.Members, "members", 3, "how many members to run")
 	f.DurationVar(&o.For, "for", 0, "end by itself after this time, counted from the start of the members")

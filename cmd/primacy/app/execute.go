@@ -3,17 +3,22 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // Exit statuses. The election package ends a process that lost control of its work with
-// status 70. A second signal ends the process with 128 + the signal's number.
+// status 70. A second signal ends the process with 128 + the signal's number. docs/commands.md has them all.
 const (
-	exitFailed = 1
-	exitUsage  = 2
+	exitFailed  = 1
+	exitUsage   = 2
+	exitTimeout = 3 // --wait waited in vain
+	exitNever   = 4 // what --wait waits for will not come by itself
 )
 
 // Main is the program: it runs the command line of this process, and ends it.
@@ -23,6 +28,9 @@ func Main(options ...Option) { os.Exit(execute(os.Args, add(options))) }
 func execute(args []string, a *additions) int {
 	root := newRoot(args[0], a)
 	root.SetArgs(args[1:])
+	if isCompleter(args[0]) {
+		root.SetArgs(append([]string{cobra.ShellCompRequestCmd}, args[1:]...))
+	}
 	err := root.Execute()
 	if err == nil {
 		return 0
@@ -30,23 +38,36 @@ func execute(args []string, a *additions) int {
 	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no better sign
 		err = &usageError{fmt.Errorf("%w (%s --help lists them)", err, root.CommandPath())}
 	}
-	printError(err)
+	printError(root.ErrOrStderr(), err)
 	var wrong *usageError
 	if errors.As(err, &wrong) {
 		return exitUsage
 	}
+	var other *exitError
+	if errors.As(err, &other) {
+		return other.status
+	}
 	return exitFailed
 }
 
+// exitError ends the program with a status of its own.
+type exitError struct {
+	status int
+	err    error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
 // printError shows an error to people. Mistakes in a file begin with their places, so
 // that editors and terminals find them.
-func printError(err error) {
+func printError(to io.Writer, err error) {
 	var mistakes strict.Errors
 	if errors.As(err, &mistakes) {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(to, err)
 		return
 	}
-	fmt.Fprintf(os.Stderr, "error: %v\n", err)
+	fmt.Fprintf(to, "error: %v\n", err)
 }
 
 // usageError is a mistake in the command line.

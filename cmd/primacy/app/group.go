@@ -27,7 +27,7 @@ type groupCommand struct {
 }
 
 // groupSettings are the settings that locate the group.
-var groupSettings = []string{"config", "kubeconfig", "namespace", "group"}
+var groupSettings = []string{"config", "kubeconfig", "context", "namespace", "group"}
 
 // groupSettingsOf are the groupSettings among a command's flags. It leaves out --revision, which in these
 // commands does not mean a member's revision.

@@ -33,6 +33,10 @@ func sourceKinds(c sourceClients) *revisions.Registry {
 	r.Register("file", file.Kind())
 	r.Register(kindConfigMap, configmap.Kind(c.core))
 	r.Register("webhook", webhook.Kind(c.admission))
+	r.Describe("static", static.Block())
+	r.Describe("file", file.Block())
+	r.Describe(kindConfigMap, configmap.Block())
+	r.Describe("webhook", webhook.Block())
 	return r
 }
 

@@ -16,6 +16,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"primacy":         program,
 		"kubectl-primacy": program,
+		completer:         program,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/exec"
 	"github.com/primacy-dev/primacy/pkg/runners/funcs"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
 // Option adds something to the program. If a name is empty or already used, Main panics: that is a
@@ -36,6 +37,11 @@ func Kind(name string, d runners.Decoder) Option {
 	return func(a *additions) { a.runners.Register(name, d) }
 }
 
+// Described says what blocks of a kind that Kind added hold: the JSON schema then knows their keys.
+func Described(kind string, b schema.Block) Option {
+	return func(a *additions) { a.runners.Describe(kind, b) }
+}
+
 // Command adds a command. If its RunE returns an error, the program prints the error and exits with status 1.
 func Command(c *cobra.Command) Option {
 	return func(a *additions) { a.commands = append(a.commands, c) }
@@ -52,7 +58,9 @@ type additions struct {
 func add(options []Option) *additions {
 	a := &additions{runners: runners.NewRegistry(), functions: funcs.NewTable()}
 	a.runners.Register("exec", exec.Kind())
+	a.runners.Describe("exec", exec.Block())
 	a.runners.Register("func", a.functions.Kind())
+	a.runners.Describe("func", a.functions.Block())
 	a.functions.RegisterFactory(funcs.HeartbeatName, funcs.Heartbeat)
 	for _, option := range options {
 		option(a)

@@ -81,7 +81,7 @@ func (b *bubble) against(before, after string) (text string, err error) {
 	a := add(nil)
 	a.runners.Register("work", b.workKind("nobody"))
 	var out bytes.Buffer
-	err = a.validate(context.Background(), strings.NewReader(bubbleHead+after), &out, "-", inForce, 3)
+	err = a.validate(context.Background(), strings.NewReader(bubbleHead+after), &out, validation{file: "-", inForce: inForce, members: 3})
 	return out.String(), err
 }
 

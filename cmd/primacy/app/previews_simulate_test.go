@@ -56,7 +56,7 @@ func simulated(t *testing.T, document string, happens scenario.Event) map[string
 	all := map[string][]course{}
 	for seed := range uint64(60) {
 		var out bytes.Buffer
-		s := simulation{file: "-", members: "red=1,green=1", events: happenings{list: []scenario.Event{happens}}, length: 2 * time.Minute, seed: seed, output: "json"}
+		s := simulation{file: "-", members: "red=1,green=1", events: happenings{list: []scenario.Event{happens}}, length: 2 * time.Minute, seed: seed, output: new(outputJSON)}
 		document := strings.Replace(bubbleHead+document, "member: {", "member: {revision: red, ", 1)
 		failed := s.run(t.Context(), a, strings.NewReader(document), &out)
 		var p played

@@ -26,12 +26,8 @@ Before leadership moves they ask; without a terminal they want --yes.`,
   primacy rollout status -w
   primacy rollout promote              go on without waiting
   primacy rollout abort                take everything back, at once`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return c.Help()
-			}
-			return &usageError{fmt.Errorf("there is no command %q (%s --help lists them)", args[0], c.CommandPath())}
-		},
+		Args: noCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newRolloutStart(), newRolloutStatus(), newRolloutHistory())
 	c.AddCommand(newRolloutWords()...)

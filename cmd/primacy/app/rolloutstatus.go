@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +20,7 @@ import (
 )
 
 func newRolloutStatus() *cobra.Command {
-	var watch bool
+	var watch, wait bool
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show how far the rollout is, and who leads what meanwhile",
@@ -27,13 +28,24 @@ func newRolloutStatus() *cobra.Command {
 way, what checks found, and the members.
 
 With -w a terminal is kept up to date in place, until q or Ctrl-C; elsewhere each change
-is a line, or with -o json or yaml a document.`,
+is a line, or with -o json or yaml a document.
+
+With --wait it waits until the rollout is Promoted or Complete, and shows it then.
+
+Exit status: 0; 1 if the API cannot be read; 2 for a mistake in the command line; 3 if --wait
+waited in vain; 4 if the rollout will not get there by itself: it is Degraded, RolledBack or
+Aborted, or there is none.`,
 		Args: noArguments,
 	}
 	addSettings(c.Flags(), groupSettings...)
 	format := addOutput(c.Flags())
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show what changes")
+	c.Flags().BoolVar(&wait, "wait", false, "wait until every election is the canary's")
+	timeout := patienceFlag(c.Flags(), 10*time.Minute)
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := checkPatience(c.Flags(), *timeout); err != nil {
+			return err
+		}
 		return runRollout(c, func(ctx context.Context, r *rolloutCommand) error {
 			report, err := r.look(ctx)
 			if err != nil {
@@ -41,6 +53,9 @@ is a line, or with -o json or yaml a document.`,
 			}
 			if err := r.noteUnseen(report); err != nil {
 				return err
+			}
+			if wait {
+				return r.waitRollout(ctx, *format, *timeout)
 			}
 			if watch {
 				return r.watchRollout(ctx, *format)
@@ -60,6 +75,29 @@ func (r *rolloutCommand) showRollout(ctx context.Context, report status.Report, 
 	v := r.view(stored.Plan, report)
 	if stored.Mistakes != nil {
 		v.Problems = []string{oneLine(stored.Mistakes)}
+	}
+	return writeRollout(r, v, format)
+}
+
+// waitRollout waits until the rollout has moved every election.
+func (r *rolloutCommand) waitRollout(ctx context.Context, format output, timeout time.Duration) error {
+	if _, err := r.load(ctx); err != nil { // fail at once without the permission to read
+		return err
+	}
+	v, err := awaited(ctx, timeout, r.follow, func(v view.Rollout) (string, error) {
+		switch v.Phase {
+		case rollout.Promoted, rollout.Complete:
+			return "", nil
+		case rollout.Degraded, rollout.RolledBack, rollout.Aborted:
+			return "", &exitError{exitNever, fmt.Errorf("the rollout of %s to %s is %s (primacy rollout status says why)", r.group, v.Canary, v.Phase)}
+		}
+		if v.Canary == "" {
+			return "", &exitError{exitNever, fmt.Errorf("group %s has no rollout (primacy rollout start begins one)", r.group)}
+		}
+		return fmt.Sprintf("the rollout of %s to %s is %s", r.group, v.Canary, v.Phase), nil
+	})
+	if err != nil {
+		return err
 	}
 	return writeRollout(r, v, format)
 }

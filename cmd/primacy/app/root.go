@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,19 +23,24 @@ without a moment in which two members work at once.`,
 		Example: `  primacy validate -f primacy.yaml   check a configuration
   primacy run --config primacy.yaml  take part as a member
   primacy status                     who leads what`,
+		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	if isPlugin(invokedAs) {
+	if isPlugin(invokedAs) || isCompleter(invokedAs) {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl primacy"}
-		root.Example = strings.ReplaceAll(root.Example, "  primacy", "  kubectl primacy")
+		root.SetErr(pluginWords{os.Stderr})
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())}
 	})
-	root.AddCommand(newRun(a), newStatus(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newValidate(a), newSimulate(a), newVersion(), newDev(a), newDemo())
+	root.AddCommand(newRun(a), newStatus(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newValidate(a), newSimulate(a), newGenerate(a), newVersion(), newDev(a), newDemo())
 	root.AddCommand(a.commands...)
+	addCompletion(root)
+	if root.Annotations != nil {
+		asPlugin(root)
+	}
 	return root
 }
 
@@ -51,8 +57,16 @@ func noArguments(c *cobra.Command, args []string) error {
 	return &usageError{fmt.Errorf("unexpected argument %q (%s --help says what there is)", args[0], c.CommandPath())}
 }
 
+// noCommand refuses an argument of a command that only has commands below it.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("there is no command %q (%s --help lists them)", args[0], c.CommandPath())}
+}
+
 // shorthands are the settings with a one-letter flag, as in kubectl.
-var shorthands = map[string]string{"namespace": "n"}
+var shorthands = map[string]string{"namespace": "n", "config": "f"}
 
 // addSettings defines those of the process's settings that a command reads.
 func addSettings(flags *pflag.FlagSet, names ...string) {

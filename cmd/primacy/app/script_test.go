@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ import (
 //	[!] printed NAME REGEXP    the whole output of NAME matches REGEXP, or not
 //	signal NAME SIGNAL...      send signals, one after the other
 //	exits NAME STATUS          wait until NAME exits with STATUS
-//	scrape NAME FILE           write the metrics that NAME serves to a file
+//	scrape NAME FILE           write the metrics that NAME serves to a file; docs/metrics.md must have them all
 //	weather STORM FILE         write a kubeconfig with which requests fail at first; see weather
 //	kubeconfig KIND FILE       write a kubeconfig with a mistake; see kubeconfig
 //	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
@@ -117,7 +118,7 @@ func fails(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // passed are the variables that a script may set for the program.
-var passed = []string{"PATH", "HOME", "TMPDIR", "KUBECONFIG", "PRIMACY_CONFIG", "PRIMACY_KUBECONFIG", "PRIMACY_NAME", "POD_NAME", "POD_UID", "POD_NAMESPACE", "PRIMACY_REVISION", testPatience}
+var passed = []string{"PATH", "HOME", "TMPDIR", "KUBECONFIG", "PRIMACY_CONFIG", "PRIMACY_KUBECONFIG", "PRIMACY_NAME", "POD_NAME", "POD_UID", "POD_NAMESPACE", "PRIMACY_REVISION", "NO_COLOR", testPatience}
 
 func jobEnvironment(ts *testscript.TestScript) (env []string) {
 	for _, name := range passed {
@@ -204,8 +205,17 @@ func scrape(ts *testscript.TestScript, neg bool, args []string) {
 	if resp.StatusCode != http.StatusOK {
 		ts.Fatalf("%s: %s", url[1], resp.Status)
 	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "metrics.md"))
+	ts.Check(err)
+	for _, m := range servedType.FindAllStringSubmatch(string(body), -1) {
+		if row := "| `" + m[1] + "` | " + m[2] + " |"; !strings.Contains(string(page), row) {
+			ts.Fatalf("docs/metrics.md has no row %s", row)
+		}
+	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), body, 0o600))
 }
+
+var servedType = regexp.MustCompile(`(?m)^# TYPE (primacy_\w+) (\w+)$`)
 
 // mint makes the devcluster program write the kubeconfig.
 func (s *scripts) mint(ts *testscript.TestScript, neg bool, args []string) {

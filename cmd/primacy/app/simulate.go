@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +27,7 @@ type simulation struct {
 	length   time.Duration
 	stopTime time.Duration
 	seed     uint64
-	output   string
+	output   *output
 }
 
 func newSimulate(a *additions) *cobra.Command {
@@ -58,14 +57,11 @@ scenario is wrong; 2 for a mistake in the command line.`,
 			if s.file == "" {
 				return &usageError{errors.New("no configuration (give -f FILE; - is standard input)")}
 			}
-			if s.output != "text" && s.output != "json" {
-				return &usageError{fmt.Errorf("--output: unknown format %q (want text or json)", s.output)}
-			}
 			return s.run(c.Context(), a, c.InOrStdin(), c.OutOrStdout())
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&s.file, "file", "f", "", "the configuration; - is standard input")
+	f.StringVarP(&s.file, "config", "f", "", "the configuration; - is standard input")
 	f.StringVar(&s.members, "members", "3", "how many members there are; or how many of which revision, such as 1-9-0=2,1-10-0=1")
 	f.Var(s.events.flag(scenario.Kill), "kill", "kill the member m1, m2, ..., or leader: whoever leads most elections then")
 	f.Var(s.events.flag(scenario.APIAway), "api-away", "the API cannot be reached for that long")
@@ -74,7 +70,7 @@ scenario is wrong; 2 for a mistake in the command line.`,
 	f.DurationVar(&s.length, "for", 2*time.Minute, "how long is played")
 	f.DurationVar(&s.stopTime, "stop-time", 0, "how long runners take to stop")
 	f.Uint64Var(&s.seed, "seed", 1, "the seed of all randomness")
-	f.StringVarP(&s.output, "output", "o", "text", "text or json")
+	s.output = addOutput(f)
 	return c
 }
 
@@ -112,12 +108,11 @@ func (s *simulation) run(ctx context.Context, a *additions, stdin io.Reader, out
 }
 
 func (s *simulation) write(out io.Writer, r *scenario.Result) error {
-	if s.output == "text" {
-		return r.WriteText(out)
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		return err
 	}
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
+	return s.output.write(out, text.String(), r)
 }
 
 // revisions are the revisions that become the default.

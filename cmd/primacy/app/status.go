@@ -18,6 +18,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -25,10 +26,11 @@ import (
 )
 
 func newStatus() *cobra.Command {
-	var output string
+	var output, waitFor string
 	var watch bool
+	var timeout *time.Duration
 	c := &cobra.Command{
-		Use:   "status",
+		Use:   "status [ELECTION...]",
 		Short: "Show who leads what, from what the API says",
 		Long: `Show the elections of a namespace, who leads them, and the members that take part. It
 reads the API and nothing else, and needs list and watch on leases, and on configmaps
@@ -39,9 +41,17 @@ other lock.
 
 With --config the elections of that configuration are shown even where nobody has
 created their locks yet. A "stale?" holder or member was not renewed for as long as its
-lease lasts, by the clock of this machine; only members, who watch it, know for sure.`,
-		Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
+lease lasts, by the clock of this machine; only members, who watch it, know for sure.
+
+With --wait it waits until all elections, or those that are named, are led, are free, or are
+led by a revision, and shows them then.
+
+Exit status: 0; 1 if the API or a named election cannot be read; 2 for a mistake in the
+command line; 3 if --wait waited in vain.`,
+		Example: `  primacy status
+  primacy status ingress-status --wait led --timeout 30s
+  primacy status --wait revision=1-10-0`,
+		RunE: func(c *cobra.Command, names []string) error {
 			format, err := status.ParseFormat(output)
 			if err != nil {
 				return &usageError{fmt.Errorf("--output: %w", err)}
@@ -52,9 +62,22 @@ lease lasts, by the clock of this machine; only members, who watch it, know for 
 			}
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
+			var want goal
+			if c.Flags().Changed("wait") {
+				if want, err = parseGoal(waitFor); err != nil {
+					return &usageError{fmt.Errorf("--wait: %w", err)}
+				}
+			}
+			if err := checkPatience(c.Flags(), *timeout); err != nil {
+				return err
+			}
 			s := statusCommand{format: format, out: c.OutOrStdout(), notes: c.ErrOrStderr()}
 			if err := s.connect(ctx, p); err != nil {
 				return err
+			}
+			s.selection.Elections = names
+			if want != "" {
+				return s.wait(ctx, want, *timeout)
 			}
 			if watch {
 				return s.watch(ctx)
@@ -62,9 +85,11 @@ lease lasts, by the clock of this machine; only members, who watch it, know for 
 			return s.show(ctx)
 		},
 	}
-	addSettings(c.Flags(), "config", "kubeconfig", "namespace", "group")
+	addSettings(c.Flags(), groupSettings...)
 	c.Flags().StringVarP(&output, "output", "o", string(status.Table), "table, json, yaml or name")
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show what changes")
+	c.Flags().StringVar(&waitFor, "wait", "", "wait for the elections: led, free or revision=REVISION")
+	timeout = patienceFlag(c.Flags(), 30*time.Second)
 	return c
 }
 
@@ -87,13 +112,14 @@ type statusCommand struct {
 const statusPatience = 10 * time.Second
 
 func (s *statusCommand) connect(ctx context.Context, p *config.Process) error {
-	cluster, err := findCluster(p.Kubeconfig)
+	cluster, err := findContext(p.Kubeconfig, p.Context)
 	if err != nil {
 		return err
 	}
 	if p.Namespace != "" {
 		cluster.namespace = p.Namespace
 	}
+	cluster.config = apiserver.Alive(cluster.config, statusPatience)
 	if err := reach(ctx, cluster.config, min(statusPatience, patience), func(waiting) {}); err != nil {
 		return err
 	}
@@ -182,6 +208,9 @@ func (s *statusCommand) show(ctx context.Context) error {
 	report.Notes = append(report.Notes, s.steered(ctx, report)...)
 	if err := s.noteUnseen(report); err != nil {
 		return err
+	}
+	if absent := s.absent(report); len(absent) > 0 {
+		return fmt.Errorf("there is no election %s in namespace %s (primacy status lists them)", strings.Join(absent, ", "), s.namespace)
 	}
 	if s.format == status.Table && report.Empty() {
 		return s.noteEmpty()

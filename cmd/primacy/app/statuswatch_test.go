@@ -102,3 +102,37 @@ func TestAppendedLines(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
+
+// TestOldPicture checks that both forms of `status -w` say when the API cannot be reached, how old the picture
+// is, and when that is over.
+func TestOldPicture(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
+	led := []status.Election{{Name: "one", Group: "edge", Lock: "one", State: status.Led, Holder: "a_00000001", Acquired: at}}
+	now := status.Report{At: at, Elections: led}
+	old := status.Report{At: at.Add(14 * time.Second), AsOf: at.Add(2 * time.Second), Elections: led}
+	older := status.Report{At: at.Add(15 * time.Second), AsOf: at.Add(2 * time.Second), Elections: led}
+	again := status.Report{At: at.Add(20 * time.Second), Elections: led}
+
+	live := liveStatus("edge-system")
+	const want = "the API server cannot be reached; what is shown is as of 12:00:02, 12s ago"
+	for _, tt := range []struct {
+		report status.Report
+		has    bool
+	}{{now, false}, {old, true}, {again, false}} {
+		live.take(tt.report, nil, tt.report.At)
+		if page := ansi.Strip(live.draw().Draw(100, 12)); strings.Contains(page, want) != tt.has {
+			t.Errorf("at %v:\n%s", tt.report.At, page)
+		}
+	}
+
+	var notes, out strings.Builder
+	show := (&statusCommand{out: &out, notes: &notes, format: status.Table}).appendChanges()
+	for _, r := range []status.Report{now, old, older, again, again} {
+		if err := show(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := notes.String(), "the API server cannot be reached; what is shown is as of 12:00:02\nthe API server answers again, after 18s\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

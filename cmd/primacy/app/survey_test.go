@@ -23,6 +23,14 @@ elections:
   runners:
   - {name: one, exec: {comand: [/bin/true]}}
 - name: d
+- name: e
+  rnage: true
+  lock: {kind: Confgimap}
+  priority: {chain: [wieght]}
+  runners:
+  - {name: one, exec: {comand: [/bin/true]}}
+  - {name: two, exce: {command: [/bin/true]}}
+  - {name: three, exec: {command: [/bin/true], stopGrace: 1h}}
 `
 
 // TestValidateTellsAllAtOnce checks that validate reports the mistakes of all stages at once.
@@ -41,6 +49,12 @@ func TestValidateTellsAllAtOnce(t *testing.T) {
 			"16:23: elections[3].runners[0].exec.command: is missing",
 			"16:24: elections[3].runners[0].exec.comand: unknown field (did you mean command?)",
 			`17:9: elections[4].name: "d" is the name of elections[3].name in line 13 too (names must differ)`,
+			"19:3: elections[5].rnage: unknown field (did you mean range?)",
+			`20:16: elections[5].lock.kind: there is no kind of lock "Confgimap" (did you mean ConfigMap?)`,
+			`21:22: elections[5].priority.chain[0]: unknown key "wieght" of a chain`,
+			"23:23: elections[5].runners[0].exec.command: is missing",
+			"23:24: elections[5].runners[0].exec.comand: unknown field (did you mean command?)",
+			"24:17: elections[5].runners[1].exce: is no kind of runner (did you mean exec?)",
 		}},
 		// A consequence of a mistake is not reported.
 		{"a mistyped key beside what needs it", strings.Replace(surveyed[:strings.Index(surveyed, "- name: a")], "configmap", "configMap", 1) +
@@ -68,7 +82,7 @@ func TestValidateTellsAllAtOnce(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			err := add(nil).validate(t.Context(), strings.NewReader(tt.document), &out, "-", "", 3)
+			err := add(nil).validate(t.Context(), strings.NewReader(tt.document), &out, validation{file: "-", members: 3})
 			got := strings.Split(message(err), "\n")
 			for i := range max(len(got), len(tt.want)) {
 				switch {

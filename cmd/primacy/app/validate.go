@@ -15,8 +15,7 @@ import (
 )
 
 func newValidate(a *additions) *cobra.Command {
-	var file, inForce string
-	var members int
+	var v validation
 	c := &cobra.Command{
 		Use:   "validate -f FILE [--against FILE]",
 		Short: "Check a configuration, and show what its timings add up to",
@@ -30,39 +29,55 @@ that the member would refuse are mistakes.
 
 Mistakes are printed as file:line:column: field: problem (hint), all at once, and the exit
 status is 1. Some mistakes hide others until you correct them. Invalid YAML, another apiVersion
-or kind, anchors, aliases and tags hide all others. A mistake in an election hides those in its
-runners and its policy; one in the document's timing does so for all elections. Fields are
-checked against each other only if all of them can be read. --against is checked last.`,
+or kind, anchors, aliases and tags hide all others. Fields are checked against each other only
+if all of them can be read. --against is checked last.
+
+A program that an exec runner names, and that is not there, is only a warning: members may run
+on another machine, or in another image. --here makes it a mistake; give it where the members
+will run, such as in their image.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if file == "" {
+			if v.file == "" {
 				return &usageError{errors.New("no configuration (give -f FILE; - is standard input)")}
 			}
-			if members < 1 {
-				return &usageError{fmt.Errorf("--members %d (it must be 1 or more)", members)}
+			if v.members < 1 {
+				return &usageError{fmt.Errorf("--members %d (it must be 1 or more)", v.members)}
 			}
-			return a.validate(c.Context(), c.InOrStdin(), c.OutOrStdout(), file, inForce, members)
+			return a.validate(c.Context(), c.InOrStdin(), c.OutOrStdout(), v)
 		},
 	}
-	c.Flags().IntVar(&members, "members", 3, "how many members there are, for the requests that they send")
-	c.Flags().StringVar(&inForce, "against", "", "the configuration in force")
-	c.Flags().StringVarP(&file, "file", "f", "", "the configuration; - is standard input")
+	c.Flags().IntVar(&v.members, "members", 3, "how many members there are, for the requests that they send")
+	c.Flags().StringVar(&v.inForce, "against", "", "the configuration in force")
+	c.Flags().BoolVar(&v.here, "here", false, "members will run on this machine: what it lacks is a mistake")
+	c.Flags().StringVarP(&v.file, "config", "f", "", "the configuration; - is standard input")
 	return c
 }
 
-func (a *additions) validate(ctx context.Context, stdin io.Reader, out io.Writer, file, inForce string, members int) error {
-	c, err := survey(stdin, file)
+// validation is one invocation of validate.
+type validation struct {
+	// file is the configuration, and inForce the one that members run with; empty for none.
+	file, inForce string
+	members       int
+	// here: members will run on this machine.
+	here bool
+}
+
+func (a *additions) validate(ctx context.Context, stdin io.Reader, out io.Writer, v validation) error {
+	c, err := survey(stdin, v.file)
 	if c == nil {
 		return err
 	}
 	made, more := a.checker().plan(ctx, c)
 	if err != nil || more != nil {
-		return together(err, more)
+		return together(err, config.Beside(mistakesIn(err), mistakesIn(more)))
 	}
-	if inForce != "" {
-		return a.validateAgainst(ctx, out, c, inForce)
+	if err := missing(made.elections); err != nil && v.here {
+		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s\n%s\n%s", c.File, warnings(missing(made.elections)), summary(c), c.Arithmetic(), c.Overview(members))
+	if v.inForce != "" {
+		return a.validateAgainst(ctx, out, c, v.inForce)
+	}
+	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s\n%s\n%s", c.File, warnings(missing(made.elections)), summary(c), c.Arithmetic(), c.Overview(v.members))
 	return err
 }
 
@@ -91,6 +106,12 @@ func (a *additions) validateAgainst(ctx context.Context, out io.Writer, c *confi
 	}
 	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s", c.File, warnings(missing(r.begun())), against(r.Plan, inForce))
 	return err
+}
+
+// mistakesIn are the mistakes that an error lists.
+func mistakesIn(err error) (list strict.Errors) {
+	errors.As(err, &list)
+	return list
 }
 
 // together merges mistakes of one document, sorted by place.

@@ -1,9 +1,7 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -48,33 +46,24 @@ func moduleVersion(path string) string {
 }
 
 func newVersion() *cobra.Command {
-	var output string
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of the program and of what it reads",
 		Args:  noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return printVersions(c.OutOrStdout(), currentVersions(), output)
-		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	format := addOutput(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		v := currentVersions()
+		return format.write(c.OutOrStdout(), v.text(), v)
+	}
 	return c
 }
 
-func printVersions(w io.Writer, v versions, output string) error {
-	switch output {
-	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(v)
-	case "text":
-		_, err := fmt.Fprintf(w, "primacy    %s\ngo         %s %s\nclient-go  %s\n", v.Version, v.Go, v.Platform, v.ClientGo)
-		for _, f := range v.Formats {
-			if err == nil {
-				_, err = fmt.Fprintf(w, "reads      %s\n", f)
-			}
-		}
-		return err
+// text is what people read.
+func (v versions) text() string {
+	text := fmt.Sprintf("primacy    %s\ngo         %s %s\nclient-go  %s\n", v.Version, v.Go, v.Platform, v.ClientGo)
+	for _, f := range v.Formats {
+		text += "reads      " + f + "\n"
 	}
-	return &usageError{fmt.Errorf("--output: want text or json, got %q", output)}
+	return text
 }

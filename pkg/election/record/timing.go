@@ -51,14 +51,20 @@ var profiles = []struct {
 
 // Profile finds a named set of timings. The error lists the known names.
 func Profile(name string) (Timing, error) {
-	var names []string
 	for _, p := range profiles {
 		if p.name == name {
 			return p.timing, nil
 		}
+	}
+	return Timing{}, fmt.Errorf("unknown timing profile %q (want one of %s)", name, strings.Join(Profiles(), ", "))
+}
+
+// Profiles lists the names that Profile knows.
+func Profiles() (names []string) {
+	for _, p := range profiles {
 		names = append(names, p.name)
 	}
-	return Timing{}, fmt.Errorf("unknown timing profile %q (want one of %s)", name, strings.Join(names, ", "))
+	return names
 }
 
 // MaxLeaseDuration is the longest leaseDuration. An object that states more was edited by a

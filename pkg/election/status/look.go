@@ -43,7 +43,8 @@ type shown struct {
 
 // Follow delivers a report at first, after every change in the realm, and every second: with
 // time alone ages grow and locks begin to look expired. When ctx ends it returns nil. When a
-// stream is cut it delivers why, and goes on by itself. It calls deliver only from the
+// stream is cut it delivers why, and goes on by itself; until the stream is open again, reports say how old
+// they are (Report.AsOf). It calls deliver only from the
 // goroutine that called Follow. It starts one goroutine for each stream; they have ended when
 // it returns.
 func Follow(ctx context.Context, realm Realm, s Selection, deliver func(Report, error)) error {
@@ -83,7 +84,9 @@ func Follow(ctx context.Context, realm Realm, s Selection, deliver func(Report, 
 			f.trouble = nil
 		}
 		if f.complete() {
-			deliver(f.seen().Report(s, time.Now()), nil)
+			r := f.seen().Report(s, time.Now())
+			r.AsOf = f.asOf()
+			deliver(r, nil)
 		}
 	}
 }
@@ -109,6 +112,14 @@ func (f *follower) take(e shown, more <-chan shown) (news bool) {
 func (f *follower) takeOne(e shown) (news bool) {
 	p := e.part
 	switch e.Kind {
+	case lock.Broken:
+		p.cut = true
+	case lock.Listed, lock.Changed, lock.Resumed:
+		p.cut, p.heard = false, time.Now()
+	case lock.Progressed:
+		p.heard = time.Now()
+	}
+	switch e.Kind {
 	case lock.Listed:
 		clear(p.known)
 		p.listed, p.refused = true, false
@@ -132,6 +143,16 @@ func (f *follower) takeOne(e shown) (news bool) {
 		return false
 	}
 	return true
+}
+
+// asOf is when the first of the streams that are cut showed something for the last time; zero if none is cut.
+func (f *follower) asOf() (at time.Time) {
+	for _, p := range f.parts {
+		if p.cut && !p.refused && (at.IsZero() || p.heard.Before(at)) {
+			at = p.heard.UTC()
+		}
+	}
+	return at
 }
 
 // complete says whether every stream has shown its list, or was denied.

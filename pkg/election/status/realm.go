@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
@@ -47,6 +48,9 @@ type part struct {
 	known   map[string]lock.Entry
 	listed  bool
 	refused bool
+	// heard is when the stream last showed anything; cut says that it shows nothing now.
+	heard time.Time
+	cut   bool
 }
 
 // parts returns the streams that a selection needs.

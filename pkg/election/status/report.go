@@ -15,7 +15,10 @@ import (
 // stable: fields are added, never renamed.
 type Report struct {
 	// At is the wall-clock time of the look.
-	At        time.Time  `json:"at"`
+	At time.Time `json:"at"`
+	// AsOf is when the picture was last known to be true; zero while the API is followed. It is set from when a
+	// watch is cut until it shows everything again.
+	AsOf      time.Time  `json:"asOf,omitzero"`
 	Elections []Election `json:"elections"`
 	Members   []Member   `json:"members"`
 	// Notes say what the report could not include.
@@ -98,6 +101,8 @@ type Member struct {
 type Selection struct {
 	// Group is the only group to report; empty means all.
 	Group string
+	// Elections are the names of the only elections to report; empty means all.
+	Elections []string
 	// Expected are elections to report even if they have no lock yet.
 	Expected []Expected
 	// Without are locks that nobody should hold, since their elections are disabled: they are
@@ -184,6 +189,9 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 	r.living()
 	r.sort()
 	r.compare()
+	if len(s.Elections) > 0 {
+		r.Elections = slices.DeleteFunc(r.Elections, func(e Election) bool { return !slices.Contains(s.Elections, e.Name) })
+	}
 	return r
 }
 

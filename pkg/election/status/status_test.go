@@ -283,6 +283,9 @@ func TestFollow(t *testing.T) {
 					}
 					line = append(line, e.Name+":"+state)
 				}
+				if !r.AsOf.IsZero() {
+					line = append(line, "old:"+time.Since(r.AsOf).Truncate(time.Second).String())
+				}
 				say(strings.Join(line, ","))
 			})
 		}()
@@ -310,7 +313,18 @@ func TestFollow(t *testing.T) {
 			t.Errorf("said %q", got)
 		}
 		s.events <- lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}
-		expect("outcome unknown", "a:stale")
+		expect("outcome unknown", "a:stale,old:16s") // since the last event, which was the end of b
+		s.events <- lock.Event{Kind: lock.Listing}
+		expect()
+		time.Sleep(1100 * time.Millisecond)
+		expect("a:stale,old:17s")
+		s.events <- lock.Event{Kind: lock.Listed, List: []lock.Entry{fresh}}
+		expect("a:stale")
+		s.events <- lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}
+		expect("outcome unknown", "a:stale,old:0s")
+		s.events <- lock.Event{Kind: lock.Resumed}
+		time.Sleep(1100 * time.Millisecond)
+		expect("a:stale")
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)

@@ -1,6 +1,7 @@
 package configmap
 
 import (
+	"embed"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -8,12 +9,23 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/strict"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
 // block is the value of `configMap:`.
 type block struct {
+	// The ConfigMap's name.
 	Name string `yaml:"name" strict:"required"`
-	Key  string `yaml:"key" strict:"required"`
+	// The key whose value is the revision.
+	Key string `yaml:"key" strict:"required"`
+}
+
+//go:embed kind.go
+var comments embed.FS
+
+// Block describes `configMap:` blocks.
+func Block() schema.Block {
+	return schema.Block{Value: block{}, Source: schema.Source{comments}, Description: "A key of a ConfigMap in the namespace of the locks."}
 }
 
 // Kind decodes `configMap:` blocks. Only sources that are watched use the client: for decoding alone

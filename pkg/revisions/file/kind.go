@@ -1,6 +1,7 @@
 package file
 
 import (
+	"embed"
 	"path/filepath"
 
 	"go.yaml.in/yaml/v3"
@@ -8,14 +9,27 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/strict"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
+
+// block is the value of `file:`.
+type block struct {
+	// The absolute path of the file.
+	Path string `yaml:"path" strict:"required"`
+}
+
+//go:embed kind.go
+var comments embed.FS
+
+// Block describes `file:` blocks.
+func Block() schema.Block {
+	return schema.Block{Value: block{}, Source: schema.Source{comments}, Description: "The first line of a file."}
+}
 
 // Kind decodes `file:` blocks.
 func Kind() revisions.Decoder {
 	return func(node *yaml.Node, env revisions.Env) (election.Preferences, error) {
-		var b struct {
-			Path string `yaml:"path" strict:"required"`
-		}
+		var b block
 		if err := strict.Decode(node, &b); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ package static
 
 import (
 	"context"
+	"embed"
 
 	"go.yaml.in/yaml/v3"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/strict"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
 // Revision is a source that always prefers itself.
@@ -28,12 +30,24 @@ func (r Revision) Watch(ctx context.Context, deliver func(election.Preference)) 
 	return nil
 }
 
+// block is the value of `static:`.
+type block struct {
+	// The preferred revision.
+	Revision string `yaml:"revision" strict:"required"`
+}
+
+//go:embed static.go
+var comments embed.FS
+
+// Block describes `static:` blocks.
+func Block() schema.Block {
+	return schema.Block{Value: block{}, Source: schema.Source{comments}, Description: "The revision itself."}
+}
+
 // Kind decodes `static:` blocks.
 func Kind() revisions.Decoder {
 	return func(node *yaml.Node, _ revisions.Env) (election.Preferences, error) {
-		var b struct {
-			Revision string `yaml:"revision" strict:"required"`
-		}
+		var b block
 		if err := strict.Decode(node, &b); err != nil {
 			return nil, err
 		}

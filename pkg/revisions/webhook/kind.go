@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"embed"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
@@ -8,12 +9,23 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/strict"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
 // block is the value of `webhook:`.
 type block struct {
-	Name  string `yaml:"name"`
+	// The configuration's name.
+	Name string `yaml:"name"`
+	// The label whose value is the revision.
 	Label string `yaml:"label"`
+}
+
+//go:embed kind.go
+var comments embed.FS
+
+// Block describes `webhook:` blocks.
+func Block() schema.Block {
+	return schema.Block{Value: block(Istio), Source: schema.Source{comments}, Description: "A label of a MutatingWebhookConfiguration, as Istio has it."}
 }
 
 // Kind decodes `webhook:` blocks. Only sources that are watched use the client: for decoding alone it

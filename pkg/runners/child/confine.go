@@ -1,6 +1,7 @@
 package child
 
 import (
+	"embed"
 	"fmt"
 	"math"
 	"strconv"
@@ -11,26 +12,47 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/strict"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
 // User is the user and group that a program runs as.
 type User struct {
+	// The number of the user.
 	UID uint32 `yaml:"uid" strict:"required"`
+	// The number of the group.
 	GID uint32 `yaml:"gid" strict:"required"`
 }
 
 // Limits bound what a program may use. A zero field means this process's own limit, except for
 // Core: zero means no core dumps.
 type Limits struct {
-	OpenFiles int           `yaml:"openFiles"`
-	Memory    Size          `yaml:"memory"`
-	CPUTime   time.Duration `yaml:"cpuTime"`
-	Processes int           `yaml:"processes"`
-	Core      Size          `yaml:"core"`
+	// Files that it may have open. 8 at least.
+	OpenFiles int `yaml:"openFiles" otherwise:"no limit of its own" min:"0"`
+	// Its address space.
+	Memory Size `yaml:"memory" otherwise:"no limit of its own"`
+	// Time of work, not of the clock. Whole seconds.
+	CPUTime time.Duration `yaml:"cpuTime" otherwise:"no limit of its own"`
+	// Processes and threads of its user.
+	Processes int `yaml:"processes" otherwise:"no limit of its own" min:"0"`
+	// The size of a core dump.
+	Core Size `yaml:"core" otherwise:"no core dumps"`
 }
 
 // Size is a number of bytes, written as 4096 or 512Mi.
 type Size uint64
+
+// Schema describes a size.
+func (Size) Schema() *schema.Schema {
+	return &schema.Schema{Called: "size in bytes, such as `4096` or `512Mi`", Either: []*schema.Schema{
+		{Type: "integer", Min: new(float64)}, {Type: "string", Patterns: []string{"^[0-9]+(Ki|Mi|Gi)?$"}},
+	}}
+}
+
+//go:embed confine.go environment.go limited.go
+var comments embed.FS
+
+// Comments has the source whose comments describe the keys of this package's types.
+func Comments() embed.FS { return comments }
 
 var units = []struct {
 	name string

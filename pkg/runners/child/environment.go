@@ -56,7 +56,9 @@ func Environment(own []string, term election.Term, deadline record.Instant) []st
 
 // Variable is an environment variable that the configuration sets.
 type Variable struct {
-	Name  string        `yaml:"name" strict:"required"`
+	// The variable's name. Names that begin with `PRIMACY_` are refused.
+	Name string `yaml:"name" strict:"required"`
+	// Its value. No message shows it.
 	Value strict.Secret `yaml:"value" strict:"required"`
 }
 

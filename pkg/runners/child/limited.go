@@ -15,12 +15,13 @@ import (
 )
 
 // Rate bounds how much each output of a program may log, over all its runs together. What exceeds it
-// is dropped and counted.
+// is dropped and counted. After a quiet time ten times as much may come at once, so that the log has the
+// whole trace of a crash.
 type Rate struct {
-	// Lines and Bytes are the long-run rate per second. After a quiet time ten times as much may
-	// come at once, so that the log has the whole trace of a crash.
-	Lines int `yaml:"linesPerSecond"`
-	Bytes int `yaml:"bytesPerSecond"`
+	// Lines a second in the long run. More than 0.
+	Lines int `yaml:"linesPerSecond" min:">0"`
+	// Bytes a second in the long run. More than 0.
+	Bytes int `yaml:"bytesPerSecond" min:">0"`
 }
 
 // Check reports values that decode but make no sense; node is the block that holds `output`. Set

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,17 +13,35 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/child"
 	"github.com/primacy-dev/primacy/pkg/strict"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
 // block is the value of `exec:`.
 type block struct {
-	Command   []string        `yaml:"command" strict:"required"`
-	StopGrace time.Duration   `yaml:"stopGrace"`
-	Dir       string          `yaml:"dir"`
-	Env       child.Variables `yaml:"env"`
-	Output    child.Rate      `yaml:"output"`
-	User      *child.User     `yaml:"user"`
-	Limits    child.Limits    `yaml:"limits"`
+	// The program and its arguments, as a list. There is no shell. A program's name that begins with a slash is used as it stands; any other name with a slash is relative to `dir`; a name without a slash is looked up in Primacy's `PATH`.
+	Command []string `yaml:"command" strict:"required" min:"1"`
+	// The time between SIGTERM and SIGKILL. At most the election's.
+	StopGrace time.Duration `yaml:"stopGrace" otherwise:"the election's"`
+	// Its working directory.
+	Dir string `yaml:"dir" otherwise:"Primacy's own"`
+	// Environment variables beside [those that it gets anyway](#the-environment-of-work).
+	Env child.Variables `yaml:"env" otherwise:"none"`
+	// How much of each of its outputs Primacy logs. After a quiet time ten times as much may come at once.
+	Output child.Rate `yaml:"output"`
+	// The user that it runs as. Refused where Primacy may not change users.
+	User *child.User `yaml:"user" otherwise:"Primacy's own"`
+	// What it may use ([more](runners.md#user-and-limits)).
+	Limits child.Limits `yaml:"limits" otherwise:"Primacy's own, no core dumps"`
+}
+
+//go:embed kind.go
+var comments embed.FS
+
+// Block describes `exec:` blocks.
+func Block() schema.Block {
+	return schema.Block{
+		Value: block{Output: child.DefaultRate}, Source: schema.Source{comments, child.Comments()}, Description: "A program.",
+	}
 }
 
 // Kind decodes `exec:` blocks.

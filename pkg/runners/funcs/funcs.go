@@ -23,6 +23,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/strict"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
 // Factory makes a runner from a function's parameters. The parameters are a mapping, empty if there
@@ -96,6 +97,20 @@ func (t *Table) Names() []string {
 
 // kindKey is the field that names the function.
 const kindKey = "kind"
+
+// Block describes `func:` blocks: the function's name, and keys of its own.
+func (t *Table) Block() schema.Block {
+	return schema.Block{Value: block{t}, Description: "A function that is compiled into the program."}
+}
+
+type block struct{ table *Table }
+
+// Schema implements schema.Described.
+func (b block) Schema() *schema.Schema {
+	return &schema.Schema{Type: "object", Open: true, Properties: []schema.Property{{Name: kindKey, Required: true, Schema: &schema.Schema{
+		Type: "string", Enum: b.table.Names(), Description: "The function's name. The function's own keys stand beside it.",
+	}}}}
+}
 
 // Kind decodes `func:` blocks.
 func (t *Table) Kind() runners.Decoder {

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"regexp"
@@ -15,18 +16,38 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/child"
 	"github.com/primacy-dev/primacy/pkg/strict"
+	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
 // block is the value of `plugin:`.
 type block struct {
-	Name      string          `yaml:"name" strict:"required"`
-	SHA256    string          `yaml:"sha256" strict:"required"`
-	StopGrace time.Duration   `yaml:"stopGrace"`
-	Env       child.Variables `yaml:"env"`
-	Output    child.Rate      `yaml:"output"`
-	User      *child.User     `yaml:"user"`
-	Limits    child.Limits    `yaml:"limits"`
-	Config    yaml.Node       `yaml:"config"`
+	// The name of the program in the folder of plugins.
+	Name string `yaml:"name" strict:"required" form:"name"`
+	// The sha256 of the program: 64 hexadecimal digits in small letters.
+	SHA256 string `yaml:"sha256" strict:"required" form:"sha256"`
+	// The time between the stop and SIGKILL. At most the election's.
+	StopGrace time.Duration `yaml:"stopGrace" otherwise:"the election's"`
+	// Environment variables beside those that it gets anyway.
+	Env child.Variables `yaml:"env" otherwise:"none"`
+	// How much of each of its outputs Primacy logs. After a quiet time ten times as much may come at once.
+	Output child.Rate `yaml:"output"`
+	// The user that it runs as. Refused where Primacy may not change users.
+	User *child.User `yaml:"user" otherwise:"Primacy's own"`
+	// What it may use ([more](runners.md#user-and-limits)).
+	Limits child.Limits `yaml:"limits" otherwise:"Primacy's own, no core dumps"`
+	// The plugin's own part, which Primacy passes on as it stands.
+	Config yaml.Node `yaml:"config" otherwise:"none"`
+}
+
+//go:embed kind.go
+var comments embed.FS
+
+// Block describes `plugin:` blocks.
+func Block() schema.Block {
+	return schema.Block{
+		Value: block{Output: child.DefaultRate}, Source: schema.Source{comments, child.Comments()}, Description: "A program that speaks a protocol.",
+		Forms: map[string]schema.Form{"name": {Pattern: nameForm.String()}, "sha256": {Pattern: hashForm.String()}},
+	}
 }
 
 // Kind decodes `plugin:` blocks, for plugins in the folder. The decoder reads and verifies the

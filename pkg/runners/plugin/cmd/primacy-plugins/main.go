@@ -18,5 +18,5 @@ func main() {
 	if dir := os.Getenv("PRIMACY_PLUGIN_DIR"); dir != "" {
 		folder = plugin.Folder(dir)
 	}
-	app.Main(app.Kind("plugin", plugin.Kind(folder)), app.Command(newPlugins(folder)))
+	app.Main(app.Kind("plugin", plugin.Kind(folder)), app.Described("plugin", plugin.Block()), app.Command(newPlugins(folder)))
 }

@@ -20,6 +20,7 @@ type document struct {
 	Member          memberDoc      `yaml:"member"`
 	DefaultRevision *sourceDoc     `yaml:"defaultRevision"`
 	Timing          timingDoc      `yaml:"timing"`
+	HTTP            *httpDoc       `yaml:"http"`
 	Metrics         *metricsDoc    `yaml:"metrics"`
 	Elections       []*electionDoc `yaml:"elections" strict:"required"`
 }

@@ -89,7 +89,8 @@ func (r *resolver) resolve(doc *document) {
 		c.DefaultRevision = &Block{Kind: s.kind, Field: "defaultRevision." + s.kind, Node: s.node}
 	}
 	r.timing(doc.Timing)
-	r.metrics(doc.Metrics)
+	r.http(doc.HTTP)
+	r.moved(doc.Metrics)
 	if r.process != nil {
 		c.keep(r.process)
 	}

@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +31,10 @@ import (
 //	signal NAME SIGNAL...      send signals, one after the other
 //	exits NAME STATUS          wait until NAME exits with STATUS
 //	scrape NAME FILE           write the metrics that NAME serves to a file
+//	answers NAME STATUS PATH [TOKEN]  ask an endpoint of NAME, which must answer with STATUS; the answer is stdout
+//	ready NAME                 wait until NAME is ready
+//	probes NAME MANIFEST       ask NAME what the probes of a Deployment ask; all must pass
+//	certify DIR                write a new certificate, tls.crt, and its key, tls.key
 //	weather STORM FILE         write a kubeconfig with which requests fail at first; see weather
 //	kubeconfig KIND FILE       write a kubeconfig with a mistake; see kubeconfig
 //	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
@@ -65,6 +67,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "exits": exits, "scrape": scrape,
+			"answers": asks, "ready": ready, "probes": probes, "certify": certify,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
 			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "owners": s.owners,
 		},
@@ -172,27 +175,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(got) != args[1] {
 		ts.Fatalf("%s exited with status %d, want %s", args[0], got, args[1])
 	}
-}
-
-var serving = regexp.MustCompile(`"msg":"serving metrics","url":"([^"]+)"`)
-
-func scrape(ts *testscript.TestScript, neg bool, args []string) {
-	want(ts, neg, args, 2)
-	url := serving.FindStringSubmatch(jobOf(ts, args[0]).text())
-	if url == nil {
-		ts.Fatalf("%s has not said where it serves metrics", args[0])
-	}
-	client := &http.Client{Timeout: longest}
-	defer client.CloseIdleConnections()
-	resp, err := client.Get(url[1])
-	ts.Check(err)
-	body, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	ts.Check(err)
-	if resp.StatusCode != http.StatusOK {
-		ts.Fatalf("%s: %s", url[1], resp.Status)
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), body, 0o600))
 }
 
 // mint makes the devcluster program write the kubeconfig.

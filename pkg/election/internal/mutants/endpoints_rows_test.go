@@ -59,10 +59,10 @@ var endpointsRows = []row{
 		pkg:  "pkg/election", test: "TestHealth",
 	},
 	{
-		name: "health/feed-waits", rule: "no receiver of transitions holds the host up",
+		name: "health/newest-transition-lost", rule: "a receiver of transitions that lags loses the oldest, never the newest",
 		file: "pkg/election/feed.go",
-		old:  "		case <-w: // nobody else sends, so this makes room\n",
-		new:  "",
+		old:  "		default:\n		}\n		w <- one\n",
+		new:  "		default:\n		}\n",
 		pkg:  "pkg/election", test: "TestWatchAll",
 	},
 	{

@@ -291,12 +291,17 @@ func TestLoad(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				go func() { _, _ = io.WriteString(c, header) }() // ends when c is closed
+				wrote := make(chan struct{})
+				go func() { // joined below
+					defer close(wrote)
+					_, _ = io.WriteString(c, header)
+				}()
 				answer, err := http.ReadResponse(bufio.NewReader(c), nil)
 				if err != nil || answer.StatusCode == http.StatusRequestHeaderFieldsTooLarge {
 					refused.Add(1)
 				}
 				_ = c.Close()
+				<-wrote
 			}
 		})
 	}

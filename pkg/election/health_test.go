@@ -204,6 +204,12 @@ func TestWatchAll(t *testing.T) {
 		if lagged := len(slow) + 1; first.Number == 1 || lagged != 1024 {
 			t.Errorf("a receiver that lags has %d, the first with number %d", lagged, first.Number)
 		}
+		for number := first.Number; len(slow) > 0; { // the newest are all there
+			number++
+			if one := <-slow; one.Number != number {
+				t.Fatalf("number %d after %d", one.Number, number-1)
+			}
+		}
 		cancel()
 		after(time.Second)
 		for range slow { // until it is closed

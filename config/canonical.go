@@ -18,18 +18,15 @@ func (c *Configuration) Canonical() string {
 		Member          memberDoc             `yaml:"member"`
 		DefaultRevision map[string]*yaml.Node `yaml:"defaultRevision,omitempty"`
 		Timing          map[string]any        `yaml:"timing"`
-		Metrics         *metricsDoc           `yaml:"metrics,omitempty"`
+		HTTP            *httpDoc              `yaml:"http,omitempty"`
 		Elections       []canonicalElection   `yaml:"elections"`
 	}{
 		APIVersion: APIVersion, Kind: Kind, Group: c.Group, Namespace: c.Namespace,
 		Member: memberDoc{c.Member.Revision, string(c.Member.Location), c.Member.Weight},
-		Timing: map[string]any{"drift": c.Timing.Drift},
+		Timing: map[string]any{"drift": c.Timing.Drift}, HTTP: c.HTTP.canonical(),
 	}
 	if s := c.DefaultRevision; s != nil {
 		out.DefaultRevision = map[string]*yaml.Node{s.Kind: plain(s.Node)}
-	}
-	if c.Metrics.IsValid() {
-		out.Metrics = &metricsDoc{c.Metrics.String()}
 	}
 	for _, f := range durationsOf(c.Timing) {
 		out.Timing[f.name] = f.value

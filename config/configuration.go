@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net/netip"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -29,8 +28,8 @@ type Configuration struct {
 	// Timing applies to the session, and to elections that set nothing else.
 	Timing    record.Timing
 	Elections []Election
-	// Metrics is the loopback address that serves metrics; the zero value serves none.
-	Metrics netip.AddrPort
+	// HTTP says where this member's endpoints are served, and to whom.
+	HTTP HTTP
 
 	root    *yaml.Node
 	over    overrides

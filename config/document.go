@@ -28,7 +28,9 @@ type document struct {
 	DefaultRevision *sourceDoc `yaml:"defaultRevision" otherwise:"no revision is preferred"`
 	// The [timings](#timings) of the session, and of elections without their own.
 	Timing timingDoc `yaml:"timing" otherwise:"the profile default"`
-	// Where the [metrics](metrics.md) of this member are served.
+	// The [endpoints](endpoints.md) of this member: `/livez`, `/readyz`, `/metrics`, `/api/v1/elections`, `/api/v1/events` and `/debug/pprof/`.
+	HTTP *httpDoc `yaml:"http" otherwise:"not served"`
+	// The former name of `http`, for a loopback address alone. Write `http`.
 	Metrics *metricsDoc `yaml:"metrics" otherwise:"not served"`
 	// The list of [elections](#elections). It may be empty (`[]`).
 	Elections []*electionDoc `yaml:"elections" strict:"required"`

@@ -19,7 +19,10 @@ var ofProcess = []struct {
 	{fieldRevision, func(c *Configuration) any { return &c.Member.Revision }},
 	{fieldLocation, func(c *Configuration) any { return &c.Member.Location }},
 	{"member.weight", func(c *Configuration) any { return &c.Member.Weight }},
-	{"metrics.address", func(c *Configuration) any { return &c.Metrics }},
+	{"http.address", func(c *Configuration) any { return &c.HTTP.Address }},
+	{"http.tls.certFile", func(c *Configuration) any { return &c.HTTP.TLS.CertFile }},
+	{"http.tls.keyFile", func(c *Configuration) any { return &c.HTTP.TLS.KeyFile }},
+	{"http.access", func(c *Configuration) any { return &c.HTTP.Access }},
 	// The session uses these. The other timings belong to elections and change with them.
 	{"timing.leaseDuration", func(c *Configuration) any { return &c.Timing.LeaseDuration }},
 	{"timing.renewInterval", func(c *Configuration) any { return &c.Timing.RenewInterval }},

@@ -30,8 +30,11 @@ var (
 	}
 )
 
+// fileName is a path. Nothing else is checked before the file is read.
+var fileName = form{regexp.MustCompile(`.`), 4096, "name a file"}
+
 // forms are the forms of names that fields of documents have by their tags.
-var forms = map[string]form{"label": dnsLabel, "election": labelledName, "object": objectName, "value": labelValue}
+var forms = map[string]form{"label": dnsLabel, "election": labelledName, "object": objectName, "value": labelValue, "file": fileName}
 
 var subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 

@@ -34,6 +34,12 @@ var changes = []struct{ field, before, after, want string }{
 	{"defaultRevision", "defaultRevision: a", "defaultRevision: b", atOnce},
 	{"metrics", "", "metrics: {address: '127.0.0.1:1'}", restarts},
 	{"metrics.address", "metrics: {address: '127.0.0.1:2'}", "metrics: {address: '127.0.0.1:1'}", restarts},
+	{"http", "", "http: {address: '127.0.0.1:1'}", restarts},
+	{"http.address", "http: {address: '127.0.0.1:2'}", "http: {address: '127.0.0.1:1'}", restarts},
+	{"http.tls", "http: {address: ':1'}", "http: {address: ':1', tls: {certFile: c, keyFile: k}}", restarts},
+	{"http.tls.certFile", "http: {address: ':1', tls: {certFile: d, keyFile: k}}", "http: {address: ':1', tls: {certFile: c, keyFile: k}}", restarts},
+	{"http.tls.keyFile", "http: {address: ':1', tls: {certFile: c, keyFile: l}}", "http: {address: ':1', tls: {certFile: c, keyFile: k}}", restarts},
+	{"http.access", "http: {address: '127.0.0.1:1'}", "http: {address: '127.0.0.1:1', access: token}", restarts},
 	{"timing", "timing: {drift: 0.005}", "timing: {drift: 0.001}", restarts},
 	{"timing.profile", "timing: {profile: default, stopGrace: 1s, nominateDelay: 1s, preemptDelay: 1s, minHold: 1s, standDown: 1s}", "timing: {profile: fast, stopGrace: 1s, nominateDelay: 1s, preemptDelay: 1s, minHold: 1s, standDown: 1s}", restarts},
 	{"timing.leaseDuration", "", "timing: {leaseDuration: 16s}", restarts},
@@ -187,7 +193,7 @@ func fieldsIn(of reflect.Type, path string, into map[string]bool) {
 // TestEveryFieldIsCompared checks that the tables in fields.go lack no field of a Configuration: a plan
 // notices a change of each.
 func TestEveryFieldIsCompared(t *testing.T) {
-	text := "group: g\nmetrics: {address: '127.0.0.1:1'}\ndefaultRevision: a\nelections: [{name: e, lock: {sharedWith: client-go, migrateFrom: {name: x}}, priority: {chain: [weight]}, runners: [{name: w, exec: {}}]}]\n"
+	text := "group: g\nhttp: {address: '127.0.0.1:1', access: token, tls: {certFile: c, keyFile: k}}\ndefaultRevision: a\nelections: [{name: e, lock: {sharedWith: client-go, migrateFrom: {name: x}}, priority: {chain: [weight]}, runners: [{name: w, exec: {}}]}]\n"
 	fresh := func() *Configuration {
 		c, err := Parse("f", []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\n"+text))
 		if err != nil {

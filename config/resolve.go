@@ -103,6 +103,7 @@ func (r *resolver) resolve(doc *document) {
 		c.DefaultRevision = &Block{Kind: s.kind, Field: "defaultRevision." + s.kind, Node: s.node}
 	}
 	r.timing(doc.Timing)
+	r.http(doc.HTTP)
 	r.metrics(doc.Metrics)
 	if r.process != nil {
 		c.keep(r.process)

@@ -77,6 +77,8 @@ var beyond = []struct{ problem, because string }{
 	{"is no address with a port", "only the address itself can tell"},
 	{"is not a loopback address", "only the address itself can tell"},
 	{"cannot be combined with", "it is about two blocks"},
+	{"both are there", "it is about two blocks"},
+	{"open is only for loopback addresses", "only the address itself can tell"},
 	{"is the lock that the election has now", "it is about two fields"},
 	{"belongs to elections[", "it is about two elections"},
 	{"is the name of elections[", "it is about two elections"},

@@ -85,6 +85,7 @@ func (s *solo) term(ctx context.Context) error {
 	if e.runner != nil {
 		term := Term{Election: e.spec.Name, Identity: s.identity, Revision: s.cfg.Member.Revision, Cycle: cycle, status: e.status}
 		w = begin(s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, s.cfg.Abort, &s.work, func(err error, _ bool) { returned <- err })
+		e.work.Store(w)
 		defer s.work.Wait()
 	}
 	extend := clock.NewTimer(timing.RenewInterval)
@@ -137,5 +138,6 @@ func stopReason(ctx context.Context) machine.Reason {
 func (s *solo) report(role machine.Role, reason machine.Reason) {
 	s.log.Info(role.String(), zap.String("reason", string(reason)))
 	st := s.entrant.status
+	st.become(role, reason)
 	st.publish(Transition{At: s.cfg.Clock.Wall(), Event: EventRole, Role: role, Reason: reason, Cycle: st.Cycle()})
 }

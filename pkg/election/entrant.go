@@ -29,6 +29,8 @@ type entrant struct {
 	withdraw context.CancelCauseFunc
 	// unready: its runner could not work in a term, by its last report.
 	unready atomic.Bool
+	// work is that of the last term; nil before the first one, and without a runner.
+	work atomic.Pointer[work]
 }
 
 // beyond tracks the Background and Readiness of an election's runner.

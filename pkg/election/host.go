@@ -47,6 +47,7 @@ type host struct {
 func newHost(m *Manager, left member.Heritage) *host {
 	cfg := &m.cfg
 	identity, chance := newIdentity(cfg.Host), random(16)
+	m.pulse.join(identity)
 	return &host{
 		m: m, cfg: cfg, identity: identity,
 		member: member.New(member.Config{
@@ -78,16 +79,23 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 	done := ctx.Done()
 	preference, changed := source.get()
 	in := h.news([]member.Input{member.Prefer{Preference: preference}}, h.m.all())
+	pulse := &h.m.pulse
+	pulse.preferred.Store(synced(preference))
 	for {
-		for _, effect := range h.member.Step(h.cfg.Clock.Now(), h.cfg.Clock.Wall(), in...) {
+		now := h.cfg.Clock.Now()
+		pulse.turn(now)
+		for _, effect := range h.member.Step(now, h.cfg.Clock.Wall(), in...) {
 			h.perform(effect)
 		}
 		if h.member.Over() {
-			break
+			break // drain is a part of this turn
 		}
-		if at := h.member.Wake(); at != 0 {
-			alarm.Set(at)
+		next := h.member.Wake()
+		if next != 0 {
+			alarm.Set(next)
 		}
+		pulse.givenUp.Store(string(h.member.Leaving()))
+		pulse.rest(next)
 		clear(in)
 		in = in[:0]
 		select {
@@ -96,6 +104,7 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 		case <-alarm.C():
 		case <-changed:
 			preference, changed = source.get()
+			pulse.preferred.Store(synced(preference))
 			in = append(in, member.Prefer{Preference: preference})
 		case <-h.m.changed:
 			in = h.news(in, h.m.unread())
@@ -113,6 +122,9 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 	}
 	return again && ctx.Err() == nil, err
 }
+
+// synced says whether the source of the preferred revision has answered.
+func synced(p Preference) bool { return p.For("").State != record.PreferredNotSynced }
 
 // gather empties the inbox, so that a burst costs one step.
 func (h *host) gather(in []member.Input) []member.Input {
@@ -266,6 +278,9 @@ func (h *host) watch(do member.Watch) {
 	h.helpers.Go(func() {
 		defer cancel()
 		err := watch(ctx, func(e lock.Event) {
+			if e.Kind == lock.Listed && do.Store.ID == member.Own.ID {
+				h.m.pulse.listed.Store(true)
+			}
 			h.post(member.Shown{Watch: do.Watch, Event: e, At: h.cfg.Clock.Now()})
 		})
 		h.post(member.WatchEnded{Watch: do.Watch, Err: err})
@@ -282,6 +297,7 @@ func (h *host) publish(effect member.Effect) {
 			h.extend(e, do)
 		}
 	case member.Beat:
+		h.m.pulse.beat.Store(int64(do.Sent))
 		if h.reach == nil || h.reach.since != do.Since {
 			h.reach = newReach(h.cfg.Clock, do)
 		} else {
@@ -306,6 +322,7 @@ func (h *host) publish(effect member.Effect) {
 			return
 		}
 		e.status.see(Leader(do.Leader))
+		e.status.become(do.Role, do.Reason)
 		t := Transition{At: h.cfg.Clock.Wall(), Event: EventRole, Role: do.Role, Reason: do.Reason, Token: do.Token, Cycle: do.Cycle}
 		e.status.publish(t)
 		if do.Lost {
@@ -342,6 +359,7 @@ func (h *host) start(do member.Start) {
 	h.works[do.ID] = begin(h.cfg.Clock, e.runner, term, do.Deadline, e.spec.Timing.StopGrace, h.cfg.Abort, &h.helpers, func(err error, expired bool) {
 		h.post(member.Returned{ID: do.ID, Token: do.Token, Err: err, Expired: expired})
 	})
+	e.work.Store(h.works[do.ID])
 }
 
 // extend lets a term go on, by a deadline of its own or by the beats of our session.

@@ -47,6 +47,10 @@ type Manager struct {
 	changed chan struct{}
 	// readiness has a value once an entrant became ready or unready.
 	readiness chan struct{}
+	// pulse shows what the host does.
+	pulse pulse
+	// feed has the transitions of all elections.
+	feed feed
 	// background joins the Background and Readiness of runners, and the work of disabled elections.
 	background sync.WaitGroup
 }
@@ -120,11 +124,13 @@ func (m *Manager) newEntrantLocked(entry Entry) (*entrant, error) {
 	}
 	e := &entrant{spec: m.keptLocked(&entry.Spec), runner: entry.Runner, id: m.ids}
 	e.status = newStatus(e.spec.Name, m.cfg.Clock)
+	e.status.feed = &m.feed
 	if e.spec.Range {
 		e.ranges = &member.Ranges{}
 	}
 	if _, tells := e.runner.(Readiness); tells {
 		e.unready.Store(true) // until its runner says that it is ready
+		e.status.problem.Store(&errNotAsked)
 	}
 	return e, nil
 }
@@ -265,8 +271,10 @@ func (m *Manager) Run(ctx context.Context) (err error) {
 		m.beginLocked(e)
 	}
 	m.mu.Unlock()
+	defer m.feed.close() // disabled elections tell of their ends until background is over
 	defer m.background.Wait()
 	defer m.finish()
+	defer m.pulse.rest(0)
 	defer endFree()
 
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
@@ -290,6 +298,7 @@ func (m *Manager) Run(ctx context.Context) (err error) {
 			return err
 		}
 		left = h.member.Heritage()
+		m.pulse.rest(m.cfg.Clock.Now().Add(left.Pause))
 		if left.Pause > 0 && !clock.Wait(ctx, left.Pause) {
 			return nil
 		}

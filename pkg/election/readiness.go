@@ -44,6 +44,7 @@ func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readin
 			log.Info("runner is ready for a term")
 		}
 		e.unready.Store(problem != nil)
+		e.status.problem.Store(&problem)
 		select {
 		case m.readiness <- struct{}{}:
 		default:

@@ -24,8 +24,17 @@ type Status struct {
 	cycle   atomic.Int64
 	token   atomic.Uint64
 
+	// problem is why the runner could not work in a term; nil if it never said.
+	problem atomic.Pointer[error]
+	// feed has the transitions of all elections of the Manager; nil without one.
+	feed *feed
+
 	mu       sync.Mutex
 	leader   Leader
+	ledSince time.Time
+	role     Role
+	reason   Reason
+	hasSince time.Time                       // the role
 	watchers map[chan Transition]func() bool // each with what detaches it from its context; nil until the first
 	closed   bool
 }
@@ -55,7 +64,8 @@ type Transition struct {
 }
 
 func newStatus(name string, c clock.Clock) *Status {
-	return &Status{name: name, clock: c}
+	now := c.Wall()
+	return &Status{name: name, clock: c, role: Following, hasSince: now, ledSince: now}
 }
 
 // Election is the election's name.
@@ -76,6 +86,30 @@ func (s *Status) Leader() Leader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.leader
+}
+
+// LeaderSince is since when Leader has been as it is, as far as this member saw, by the wall clock.
+func (s *Status) LeaderSince() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ledSince
+}
+
+// Role is this member's role, why it has it, and since when, by the wall clock. Before the first transition
+// there is no reason.
+func (s *Status) Role() (role Role, why Reason, since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.role, s.reason, s.hasSince
+}
+
+// Unready is why the runner could not work in a term, by its last report; nil if it could, and for runners
+// without Readiness.
+func (s *Status) Unready() error {
+	if p := s.problem.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 // renewals returns the health of the present term's renewals; ok is false while there is no term.
@@ -148,6 +182,9 @@ func (s *Status) publish(t Transition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.Leader = s.leader
+	if s.feed != nil {
+		s.feed.publish(s.name, t)
+	}
 	for w := range s.watchers {
 		select {
 		case w <- t:
@@ -166,8 +203,16 @@ func (s *Status) see(l Leader) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	changed = s.leader != l
-	s.leader = l
+	if changed {
+		s.leader, s.ledSince = l, s.clock.Wall()
+	}
 	return changed
+}
+
+func (s *Status) become(role Role, why Reason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.role, s.reason, s.hasSince = role, why, s.clock.Wall()
 }
 
 func (s *Status) close() {

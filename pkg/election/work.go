@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/atomic"
+
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -24,6 +26,11 @@ type work struct {
 	term     Term
 	// contained is what the runner says of itself (Contained).
 	contained bool
+
+	// gone: the runner has returned. stopBy is the time of stop, zero before it was set. They are for overdue,
+	// which takes no lock.
+	gone   atomic.Bool
+	stopBy atomic.Int64
 
 	mu sync.Mutex
 	// reach gives the term its deadline and, while the reach is calm, guards the work; nil if the term has a
@@ -63,6 +70,7 @@ func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, gra
 	w.mu.Unlock()
 	wg.Go(func() {
 		err := w.run(ctx, runner)
+		w.gone.Store(true)
 		w.mu.Lock()
 		w.returned = true
 		w.leaveReach() // else the reach would keep it for ever
@@ -157,6 +165,7 @@ func (w *work) endLocked(s Stop) {
 		return
 	}
 	w.stop = &s
+	w.stopBy.Store(int64(s.By))
 	w.leaveReach()
 	if w.term.status != nil {
 		w.term.status.end(w.term.Token, s) // here too, since the guard stops work without the host
@@ -191,6 +200,22 @@ func (w *work) deadBy() record.Instant {
 		return w.stop.By
 	}
 	return math.MaxInt64
+}
+
+// overdue is for how long the work has gone on after the process had to be ended because of it; not above zero if
+// all is well. It does not take mu: whoever holds that may be stuck.
+func (w *work) overdue(now record.Instant) time.Duration {
+	by := record.Instant(w.stopBy.Load())
+	if w.term.Fenced() {
+		by, _ = w.validity.Deadline()
+	}
+	if by == 0 || w.gone.Load() {
+		return 0
+	}
+	if w.contained {
+		by = by.Add(lateReturn)
+	}
+	return now.Sub(by)
 }
 
 // hasEnded notes when processes of a contained runner ended, or another runner returned.

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -26,6 +27,8 @@ type member struct {
 	process *config.Process
 	manager *election.Manager
 	planner planner
+	// cluster is asked who may read the endpoints; nil where that is not needed.
+	cluster *rest.Config
 	// source is the source of the default revision, which a reload may replace; steering combines it
 	// with pins and the rollout.
 	source   *revisions.Switch
@@ -63,6 +66,7 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	if err != nil {
 		return nil, err
 	}
+	m.cluster = c.config
 	m.grants = &grants{cluster: c, process: p, name: name, log: log, known: needs(p, name, plan.source)}
 	return m, nil
 }
@@ -152,13 +156,12 @@ func (m *member) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop()
-	if at := m.process.Configuration.Metrics; at.IsValid() {
-		wait, err := serveMetrics(following, at, m.collectors(), m.log)
+	if m.process.Configuration.HTTP.Served() {
+		endServing, err := m.serve(ctx)
 		if err != nil {
 			return err
 		}
-		defer wait()
-		defer stop()
+		defer endServing()
 	}
 	wg.Go(func() {
 		r := m.reloader()

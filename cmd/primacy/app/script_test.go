@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -36,6 +33,10 @@ import (
 //	signal NAME SIGNAL...      send signals, one after the other
 //	exits NAME STATUS          wait until NAME exits with STATUS
 //	scrape NAME FILE           write the metrics that NAME serves to a file; docs/metrics.md must have them all
+//	answers NAME STATUS PATH [TOKEN]  ask an endpoint of NAME, which must answer with STATUS; the answer is stdout
+//	ready NAME                 wait until NAME is ready
+//	probes NAME MANIFEST       ask NAME what the probes of a Deployment ask; all must pass
+//	certify DIR                write a new certificate, tls.crt, and its key, tls.key
 //	weather STORM FILE         write a kubeconfig with which requests fail at first; see weather
 //	kubeconfig KIND FILE       write a kubeconfig with a mistake; see kubeconfig
 //	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
@@ -78,6 +79,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "exits": exits, "scrape": scrape,
+			"answers": asks, "ready": ready, "probes": probes, "certify": certify,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
 			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "owners": s.owners,
 		},
@@ -186,36 +188,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s exited with status %d, want %s", args[0], got, args[1])
 	}
 }
-
-var serving = regexp.MustCompile(`"msg":"serving metrics","url":"([^"]+)"`)
-
-func scrape(ts *testscript.TestScript, neg bool, args []string) {
-	want(ts, neg, args, 2)
-	url := serving.FindStringSubmatch(jobOf(ts, args[0]).text())
-	if url == nil {
-		ts.Fatalf("%s has not said where it serves metrics", args[0])
-	}
-	client := &http.Client{Timeout: longest}
-	defer client.CloseIdleConnections()
-	resp, err := client.Get(url[1])
-	ts.Check(err)
-	body, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	ts.Check(err)
-	if resp.StatusCode != http.StatusOK {
-		ts.Fatalf("%s: %s", url[1], resp.Status)
-	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "metrics.md"))
-	ts.Check(err)
-	for _, m := range servedType.FindAllStringSubmatch(string(body), -1) {
-		if row := "| `" + m[1] + "` | " + m[2] + " |"; !strings.Contains(string(page), row) {
-			ts.Fatalf("docs/metrics.md has no row %s", row)
-		}
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), body, 0o600))
-}
-
-var servedType = regexp.MustCompile(`(?m)^# TYPE (primacy_\w+) (\w+)$`)
 
 // mint makes the devcluster program write the kubeconfig.
 func (s *scripts) mint(ts *testscript.TestScript, neg bool, args []string) {

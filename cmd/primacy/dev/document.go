@@ -41,8 +41,8 @@ func openDocument(path string, dir *folder, check func(*config.Configuration) er
 	if err := check(c); err != nil {
 		return nil, err
 	}
-	if c.Metrics.IsValid() && c.Metrics.Port() != 0 {
-		return nil, c.ErrorAt(nil, "metrics.address", fmt.Sprintf("%v is for one member, and all of them run on this machine", c.Metrics), "write 127.0.0.1:0, for any free port")
+	if c.HTTP.Served() && c.HTTP.Port() != 0 {
+		return nil, c.ErrorAt(nil, "http.address", fmt.Sprintf("%v is for one member, and all of them run on this machine", c.HTTP.Address), "write 127.0.0.1:0, for any free port")
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)

@@ -102,12 +102,12 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// TestMetricsOfOneMember checks that a fixed port for metrics is refused: members on one machine cannot
-// all serve metrics at the same port.
-func TestMetricsOfOneMember(t *testing.T) {
-	for port, want := range map[string]string{"0": "", "9090": ":5:20: metrics.address: 127.0.0.1:9090 is for one member, and all of them run on this machine (write 127.0.0.1:0, for any free port)"} {
+// TestEndpointsOfOneMember checks that a fixed port for endpoints is refused: members on one machine cannot
+// all serve them at the same port.
+func TestEndpointsOfOneMember(t *testing.T) {
+	for port, want := range map[string]string{"0": "", "9090": ":5:17: http.address: 127.0.0.1:9090 is for one member, and all of them run on this machine (write 127.0.0.1:0, for any free port)"} {
 		path := filepath.Join(t.TempDir(), "primacy.yaml")
-		if err := os.WriteFile(path, []byte(head+"metrics: {address: '127.0.0.1:"+port+"'}\n"), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(head+"http: {address: '127.0.0.1:"+port+"'}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := openDocument(path, nil, func(*config.Configuration) error { return nil })

@@ -1,0 +1,83 @@
+package endpoints
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/internal/watchfile"
+)
+
+// certificate is read from files, again whenever they change. A pair that cannot be used changes nothing.
+type certificate struct {
+	files config.TLS
+	log   *zap.Logger
+	now   atomic.Pointer[tls.Certificate]
+
+	mu      sync.Mutex // of look, which one goroutine for each folder calls
+	failure string     // the last one that was logged; empty after a success
+}
+
+func newCertificate(files config.TLS, log *zap.Logger) (*certificate, error) {
+	c := &certificate{files: files, log: log}
+	pair, err := c.read()
+	if err != nil {
+		return nil, fmt.Errorf("endpoints: %w (http.tls names the files)", err)
+	}
+	c.now.Store(pair)
+	return c, nil
+}
+
+func (c *certificate) read() (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(c.files.CertFile, c.files.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("certificate: %w", err)
+	}
+	return &pair, nil
+}
+
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now.Load(), nil }
+
+// again is when to look at files that could not be used, even if their folder is quiet.
+const again = 5 * time.Second
+
+// follow takes up changed files until ctx ends.
+func (c *certificate) follow(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	folders := map[string]string{filepath.Dir(c.files.CertFile): c.files.CertFile, filepath.Dir(c.files.KeyFile): c.files.KeyFile}
+	for _, file := range folders {
+		wg.Go(func() {
+			if err := watchfile.Watch(ctx, file, watchfile.Settle, c.look); err != nil {
+				c.log.Error("the certificate of the endpoints is not followed any more; restart to take up changes", zap.Error(err))
+			}
+		})
+	}
+}
+
+// look reads the files.
+func (c *certificate) look() (next time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pair, err := c.read()
+	if err != nil {
+		if text := err.Error(); text != c.failure {
+			c.failure = text
+			c.log.Error("the changed certificate of the endpoints cannot be used; the one before stays in use", zap.Error(err))
+		}
+		return time.Now().Add(again)
+	}
+	before := c.now.Swap(pair)
+	if c.failure = ""; !bytes.Equal(before.Leaf.Raw, pair.Leaf.Raw) {
+		c.log.Info("the certificate of the endpoints has changed", zap.Time("notAfter", pair.Leaf.NotAfter))
+	}
+	return time.Time{}
+}

@@ -1,0 +1,213 @@
+package endpoints
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+)
+
+const (
+	// gatherTime is how long transitions wait for others, to be sent with them.
+	gatherTime = 100 * time.Millisecond
+	// mostBatch is from how many bytes on transitions wait no longer.
+	mostBatch = 64 << 10
+	// streamBuffer is how many batches a stream may lag before it is cut off.
+	streamBuffer = 64
+	// keepAlive is the time between two signs of life on a quiet stream.
+	keepAlive = 15 * time.Second
+	// wokenAtOnce is how many streams get a batch at once, and wakeTime the time until the next ones do.
+	wokenAtOnce, wakeTime = 32, time.Millisecond
+	// streamTime is how long a client may take to accept one write.
+	streamTime = 10 * time.Second
+)
+
+// hub passes transitions on to any number of streams. It waits for none of them.
+type hub struct {
+	mu      sync.Mutex
+	streams map[*stream]struct{}
+	closed  bool
+	// cut counts the streams that were cut off because they lagged.
+	cut atomic.Uint64
+}
+
+// stream is one client of /api/v1/events. Its channel is closed when the stream is cut off, and when the member stops.
+type stream struct{ batches chan []byte }
+
+func newHub() *hub { return &hub{streams: map[*stream]struct{}{}} }
+
+// run passes transitions on until their channel is closed; then it ends all streams. What happens within gatherTime
+// goes out together, so that a thousand streams cost a thousand writes for a burst of moves, not for each transition,
+// and mostly after the moves.
+func (h *hub) run(member func() string, transitions <-chan election.ElectionTransition) {
+	var last uint64
+	var batch []byte
+	due := clock.NewTimer(gatherTime)
+	defer due.Stop()
+	flush := func() {
+		if len(batch) > 0 {
+			h.send(batch)
+			batch = nil // the streams share what was sent
+		}
+	}
+	for open := true; open; {
+		var t election.ElectionTransition
+		select {
+		case t, open = <-transitions:
+		case <-due.C:
+			flush()
+			continue
+		}
+		if !open || h.open() == 0 {
+			last = t.Number
+			continue
+		}
+		if len(batch) == 0 {
+			due.Reset(gatherTime)
+		}
+		if missing := t.Number - last - 1; last != 0 && missing > 0 {
+			batch = append(batch, frame("lost", t.Number-1, struct {
+				Lost uint64 `json:"lost"`
+			}{missing})...)
+		}
+		last = t.Number
+		if batch = append(batch, frame("transition", t.Number, transitionOf(member(), t))...); len(batch) >= mostBatch {
+			flush()
+		}
+	}
+	flush()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for s := range h.streams {
+		h.endLocked(s)
+	}
+}
+
+// frame is an event in the form of SSE.
+func frame(event string, id uint64, data any) []byte {
+	text, err := json.Marshal(data)
+	if err != nil {
+		panic(fmt.Sprintf("endpoints: encode an event: %v", err))
+	}
+	return fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n\n", id, event, text)
+}
+
+// send gives a batch to each stream, and cuts those off that have no room for it. It wakes few streams at a time: a
+// thousand at once would keep the elections waiting for a processor.
+func (h *hub) send(batch []byte) {
+	h.mu.Lock()
+	all := slices.Collect(maps.Keys(h.streams))
+	h.mu.Unlock()
+	first := true
+	for some := range slices.Chunk(all, wokenAtOnce) {
+		if !first {
+			clock.Wait(context.Background(), wakeTime)
+		}
+		first = false
+		h.wake(some, batch)
+	}
+}
+
+func (h *hub) wake(some []*stream, batch []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range some {
+		if _, open := h.streams[s]; !open {
+			continue
+		}
+		select {
+		case s.batches <- batch:
+		default:
+			h.cut.Add(1)
+			h.endLocked(s)
+		}
+	}
+}
+
+func (h *hub) endLocked(s *stream) {
+	if _, open := h.streams[s]; open {
+		delete(h.streams, s)
+		close(s.batches)
+	}
+}
+
+// join opens a stream; nil if there are too many, or the member stops.
+func (h *hub) join() *stream {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || len(h.streams) >= mostStreams {
+		return nil
+	}
+	s := &stream{make(chan []byte, streamBuffer)}
+	h.streams[s] = struct{}{}
+	return s
+}
+
+func (h *hub) leave(s *stream) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.endLocked(s)
+}
+
+func (h *hub) open() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.streams)
+}
+
+// collectors are the metrics of the streams.
+func (h *hub) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "primacy_http_event_streams", Help: "Clients that read /api/v1/events now.",
+		}, func() float64 { return float64(h.open()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "primacy_http_event_streams_cut_total", Help: "Clients of /api/v1/events that were cut off because they lagged.",
+		}, func() float64 { return float64(h.cut.Load()) }),
+	}
+}
+
+// events streams the transitions of all elections from now on.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	one := s.hub.join()
+	if one == nil {
+		turnAway(w, "too many streams; try again")
+		return
+	}
+	defer s.hub.leave(one)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	control := http.NewResponseController(w)
+	write := func(batch []byte) bool {
+		if control.SetWriteDeadline(time.Now().Add(streamTime)) != nil {
+			return false
+		}
+		if _, err := w.Write(batch); err != nil {
+			return false
+		}
+		return control.Flush() == nil
+	}
+	quiet := clock.NewTimer(keepAlive)
+	defer quiet.Stop()
+	for next, open := []byte("retry: 3000\n\n"), true; open && write(next); {
+		quiet.Reset(keepAlive)
+		select {
+		case next, open = <-one.batches:
+		case <-quiet.C:
+			next = []byte(":\n\n")
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,398 @@
+package endpoints
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
+	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/metrics"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// load is what clients do to the endpoints of one member.
+type load struct{ streams, slow, huge, halves, scrapes int }
+
+// loadOf is the load of this run, and where its locks are: with PRIMACY_ENDPOINTS_LOAD=full it is the whole load, on the
+// real API server.
+func loadOf(t *testing.T) (load, func() lock.Store) {
+	t.Helper()
+	if os.Getenv("PRIMACY_ENDPOINTS_LOAD") != "full" {
+		return load{streams: 40, slow: 5, huge: 20, halves: 5, scrapes: 300}, inMemory()
+	}
+	cluster := devcluster.Start(t)
+	namespace := cluster.Namespace(t)
+	return load{streams: 1000, slow: 100, huge: 500, halves: 100, scrapes: 10000}, func() lock.Store {
+		client, err := lease.NewClient(cluster.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lease.In(client, namespace)
+	}
+}
+
+func inMemory() func() lock.Store {
+	realm := memory.New(clock.Boottime())
+	return func() lock.Store { return realm.Store() }
+}
+
+// patience is how long a test waits for anything.
+const patience = time.Minute
+
+// side prefers one revision in the elections that move, and the first in those that stay.
+type side string
+
+func (s side) Digest() string { return string(s) }
+
+func (s side) For(e string) record.Preferred {
+	if strings.HasPrefix(e, "move") {
+		return record.Prefer(string(s))
+	}
+	return record.Prefer("r1")
+}
+
+// loaded is a member whose endpoints are served on a real socket.
+type loaded struct {
+	manager *election.Manager
+	prefer  chan election.Preference
+	// lost counts the terms that ended without our doing, and those in jeopardy.
+	lost, jeopardies atomic.Int64
+	led              chan string // elections that this member begins to lead
+	server           *Server
+	end              func()
+}
+
+func (l *loaded) Watch(ctx context.Context, deliver func(election.Preference)) error {
+	for {
+		select {
+		case v := <-l.prefer:
+			deliver(v)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+const moving, staying = 10, 10
+
+func start(t *testing.T, locks lock.Store, host, revision string) *loaded {
+	t.Helper()
+	l := &loaded{prefer: make(chan election.Preference, 4), led: make(chan string, 4096)}
+	l.prefer <- side("r1")
+	timing, err := record.Profile("fast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	timing.MinHold, timing.PreemptDelay = 0, 0
+	if l.manager, err = election.NewManager(election.Config{
+		Group: "edge", Host: host, Member: election.Member{Revision: revision}, Locks: locks, Preferences: l, Timing: timing,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	work := election.RunnerFunc(func(ctx context.Context, _ election.Term) error {
+		<-ctx.Done()
+		return nil
+	})
+	for i := range moving + staying {
+		name := fmt.Sprintf("stay-%d", i)
+		if i < moving {
+			name = fmt.Sprintf("move-%d", i)
+		}
+		if _, err := l.manager.Add(election.Spec{Name: name, Bootstrap: election.BootstrapImmediate}, work); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.server = serve(t, Config{
+		HTTP: config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, Health: l.manager, Elections: l.manager,
+		Collectors: []prometheus.Collector{metrics.Of(l.manager)}, Log: zap.NewNop(),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	transitions := l.manager.Watch(context.Background())
+	wg.Go(func() {
+		for one := range transitions {
+			switch {
+			case one.Event == election.EventLost:
+				l.lost.Add(1)
+			case one.Event == election.EventJeopardy:
+				l.jeopardies.Add(1)
+			case one.Event == election.EventRole && one.Role == election.Leading:
+				l.led <- one.Election
+			}
+		}
+	})
+	wg.Go(func() {
+		if err := l.manager.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	l.end = sync.OnceFunc(func() {
+		cancel()
+		wg.Wait()
+	})
+	t.Cleanup(l.end)
+	return l
+}
+
+// serve runs a Server until the test ends.
+func serve(t *testing.T, c Config) *Server {
+	t.Helper()
+	s, err := Listen(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan error, 1)
+	go func() { over <- s.Run(ctx) }() // joined by the cleanup
+	t.Cleanup(func() {
+		cancel()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// await waits until n elections that move are led by the member.
+func (l *loaded) await(t *testing.T, n int, since time.Time) (took []time.Duration) {
+	t.Helper()
+	late := clock.NewTimer(patience)
+	defer late.Stop()
+	for len(took) < n {
+		select {
+		case name := <-l.led:
+			if strings.HasPrefix(name, "move") {
+				took = append(took, time.Since(since))
+			}
+		case <-late.C:
+			t.Fatalf("%d of %d elections have moved", len(took), n)
+		}
+	}
+	return took
+}
+
+// moves moves the elections there and back, and returns how long each move took.
+func moves(t *testing.T, rounds int, m1, m2 *loaded) (took []time.Duration) {
+	t.Helper()
+	for range rounds {
+		for _, to := range []*loaded{m2, m1} {
+			at := time.Now()
+			for _, m := range []*loaded{m1, m2} {
+				m.prefer <- side(map[*loaded]string{m1: "r1", m2: "r2"}[to])
+			}
+			took = append(took, to.await(t, moving, at)...)
+		}
+	}
+	return took
+}
+
+func percentile(all []time.Duration, p int) time.Duration {
+	slices.Sort(all)
+	return all[(len(all)-1)*p/100]
+}
+
+// follow reads a stream until it ends. It returns how many transitions it showed, and how many are missing.
+func follow(body io.Reader, opened func()) (shown, missing int) {
+	last, lines := 0, bufio.NewScanner(body)
+	for lines.Scan() {
+		switch text := lines.Text(); {
+		case strings.HasPrefix(text, "retry:"):
+			opened()
+		case strings.HasPrefix(text, "id: "):
+			id, _ := strconv.Atoi(text[4:])
+			if last != 0 {
+				missing += id - last - 1
+			}
+			last = id
+			shown++
+		}
+	}
+	return shown, missing
+}
+
+// TestLoad has clients read streams, read nothing, send huge headers and half requests, and scrape, all at once, while
+// elections move. No term may be lost.
+func TestLoad(t *testing.T) {
+	do, stores := loadOf(t)
+	m1 := start(t, stores(), "m1", "r1")
+	m1.await(t, moving, time.Now())
+	m2 := start(t, stores(), "m2", "r2")
+	moves(t, 1, m1, m2) // the first one waits until the other is seen
+	idle := moves(t, 5, m1, m2)
+
+	url := m1.server.URL()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 0}
+	defer client.CloseIdleConnections()
+	var all, opened sync.WaitGroup
+	var shown, missing, refused atomic.Int64
+	opened.Add(do.streams)
+	for range do.streams {
+		all.Go(func() {
+			once := sync.OnceFunc(opened.Done)
+			defer once()
+			answer, err := client.Get(url + "/api/v1/events")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = answer.Body.Close() }()
+			n, gaps := follow(answer.Body, once)
+			shown.Add(int64(n))
+			missing.Add(int64(gaps))
+		})
+	}
+	opened.Wait()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", m1.server.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	for range do.slow {
+		fmt.Fprint(dial(), "GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+	}
+	for range do.halves {
+		fmt.Fprint(dial(), "GET /metrics HTTP/1.1\r\nHo")
+	}
+	for late := time.Now().Add(patience); m1.server.hub.open() < do.streams+do.slow; {
+		if time.Now().After(late) || !clock.Wait(t.Context(), 10*time.Millisecond) {
+			t.Fatalf("%d streams are open", m1.server.hub.open())
+		}
+	}
+	header := "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"
+	var scraping sync.WaitGroup
+	for range 4 {
+		scraping.Go(func() {
+			for range do.huge / 4 {
+				c, err := net.Dial("tcp", m1.server.listener.Addr().String())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				wrote := make(chan struct{})
+				go func() { // joined below
+					defer close(wrote)
+					_, _ = io.WriteString(c, header)
+				}()
+				answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil || answer.StatusCode == http.StatusRequestHeaderFieldsTooLarge {
+					refused.Add(1)
+				}
+				_ = c.Close()
+				<-wrote
+			}
+		})
+	}
+	var mu sync.Mutex
+	var scrapes []time.Duration
+	began := time.Now()
+	for range 8 {
+		scraping.Go(func() {
+			for n := range do.scrapes / 8 {
+				at, path := time.Now(), []string{"/metrics", "/metrics", "/api/v1/elections", "/readyz?verbose"}[n%4]
+				answer, err := client.Get(url + path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = io.Copy(io.Discard, answer.Body)
+				_ = answer.Body.Close()
+				if err != nil || answer.StatusCode != http.StatusOK {
+					t.Errorf("%s: %s, %v", path, answer.Status, err)
+				}
+				mu.Lock()
+				scrapes = append(scrapes, time.Since(at))
+				mu.Unlock()
+			}
+		})
+	}
+	busy := moves(t, 5, m1, m2)
+	scraping.Wait()
+	took := time.Since(began)
+	calm := moves(t, 5, m1, m2) // the streams are still open
+	for _, m := range []*loaded{m1, m2} {
+		if lost := m.lost.Load(); lost > 0 {
+			t.Errorf("%d terms were lost", lost)
+		}
+	}
+	for _, s := range m1.manager.Statuses() {
+		if strings.HasPrefix(s.Election(), "stay") && (s.Cycle() != 1 || !s.IsLeader()) {
+			t.Errorf("%s: cycle %d, leads: %v", s.Election(), s.Cycle(), s.IsLeader())
+		}
+	}
+	m1.end() // the streams end with the member
+	all.Wait()
+	if missing.Load() > 0 || shown.Load() == 0 {
+		t.Errorf("streams show %d transitions, and lack %d", shown.Load(), missing.Load())
+	}
+	if int(refused.Load()) != do.huge/4*4 {
+		t.Errorf("%d of %d huge headers were refused", refused.Load(), do.huge)
+	}
+	t.Logf("%d streams, %d clients that read nothing, %d huge headers, %d half requests, %d scrapes in %v: p50 %v p99 %v max %v",
+		do.streams, do.slow, do.huge, do.halves, len(scrapes), took.Round(time.Millisecond), percentile(scrapes, 50), percentile(scrapes, 99), percentile(scrapes, 100))
+	t.Logf("moves: idle p50 %v p99 %v; with streams, p50 %v p99 %v (p50 x %.2f); under the whole load p50 %v p99 %v (p50 x %.2f)",
+		percentile(idle, 50), percentile(idle, 99), percentile(calm, 50), percentile(calm, 99), float64(percentile(calm, 50))/float64(percentile(idle, 50)),
+		percentile(busy, 50), percentile(busy, 99), float64(percentile(busy, 50))/float64(percentile(idle, 50)))
+	t.Logf("transitions shown %d, missing %d; terms lost 0, in jeopardy %d; streams cut %d", shown.Load(), missing.Load(),
+		m1.jeopardies.Load()+m2.jeopardies.Load(), m1.server.hub.cut.Load())
+}
+
+// TestSlowStreamIsCut checks that a client that reads nothing is cut off once it lags, that the others go on, and that
+// nobody waits for it.
+func TestSlowStreamIsCut(t *testing.T) {
+	s := start(t, inMemory()(), "m1", "r1").server
+	slow, err := net.Dial("tcp", s.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slow.Close() }()
+	fmt.Fprint(slow, "GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+	quick, err := http.Get(s.URL() + "/api/v1/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = quick.Body.Close() }()
+	lines := bufio.NewReaderSize(quick.Body, 1<<20)
+	big := fmt.Appendf(nil, "data: %s\n\n", strings.Repeat("x", 256<<10))
+	for n := 0; s.hub.cut.Load() == 0 || s.hub.open() != 1; n++ {
+		if n == 2000 {
+			t.Fatalf("%d frames of 256 KiB were sent, and %d streams are open", n, s.hub.open())
+		}
+		at := time.Now()
+		s.hub.send(big)
+		if took := time.Since(at); took > 5*time.Second {
+			t.Errorf("sending took %v", took)
+		}
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatalf("the stream that is read is over: %v", err)
+			}
+			if len(line) > 1<<10 {
+				break
+			}
+		}
+	}
+}

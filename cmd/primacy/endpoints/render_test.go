@@ -1,0 +1,58 @@
+package endpoints
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// TestSlowReaderHoldsNobodyUp checks that answers are made one after the other, and that a client that does not read its
+// own keeps none from others.
+func TestSlowReaderHoldsNobodyUp(t *testing.T) {
+	var making, most atomic.Int64
+	h := rendered()(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		most.Store(max(most.Load(), making.Add(1)))
+		defer making.Add(-1)
+		w.Header().Set("X-Made", "yes")
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = w.Write([]byte("page"))
+	}))
+	reads, done := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	slow := slowReader{httptest.NewRecorder(), make(chan struct{}), reads}
+	wg.Go(func() { h.ServeHTTP(slow, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)) })
+	<-slow.sent
+	for range 100 {
+		wg.Go(func() {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+			if w.Code != http.StatusTeapot || w.Header().Get("X-Made") != "yes" || w.Body.String() != "page" {
+				t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+			}
+			done <- struct{}{}
+		})
+	}
+	for range 100 { // all get theirs before the slow one does
+		<-done
+	}
+	close(reads)
+	wg.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d answers were made at once", most.Load())
+	}
+}
+
+// slowReader is a client that accepts its answer once reads is closed.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	sent  chan struct{}
+	reads chan struct{}
+}
+
+func (s slowReader) Write(part []byte) (int, error) {
+	close(s.sent)
+	<-s.reads
+	return s.ResponseRecorder.Write(part)
+}

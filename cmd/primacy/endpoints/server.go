@@ -1,0 +1,259 @@
+package endpoints
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/zap"
+	"golang.org/x/net/netutil"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+)
+
+// Bounds of what clients may use.
+const (
+	mostConnections = 4096
+	mostStreams     = 2048
+	mostRequests    = 16 // at a time, of metrics and elections
+	mostProfiles    = 2  // at a time
+	mostHeader      = 16 << 10
+
+	headerTime  = 5 * time.Second
+	idleTime    = time.Minute
+	writeTime   = 30 * time.Second
+	profileTime = 5 * time.Minute
+	leaveTime   = time.Second
+)
+
+// Health says whether the member is alive, and ready.
+type Health interface {
+	Alive() []election.Condition
+	Ready() []election.Condition
+}
+
+// Elections are those of a member.
+type Elections interface {
+	Identity() string
+	Statuses() []*election.Status
+	Watch(ctx context.Context) <-chan election.ElectionTransition
+}
+
+// Config is what a Server needs to know.
+type Config struct {
+	HTTP       config.HTTP
+	Health     Health
+	Elections  Elections
+	Collectors []prometheus.Collector
+	// Reviewer says who may read the guarded endpoints; it is not asked with config.AccessOpen.
+	Reviewer *Reviewer
+	Log      *zap.Logger
+}
+
+// Server serves the endpoints of one member.
+type Server struct {
+	cfg         Config
+	listener    net.Listener
+	http        *http.Server
+	certificate *certificate // nil without TLS
+	hub         *hub
+	requests    requests
+	// alive ends with the last request. Run sets it before the first.
+	alive context.Context
+}
+
+// Listen binds the address and reads the certificate. It serves nothing before Run, which must follow.
+func Listen(ctx context.Context, cfg Config) (*Server, error) {
+	s := &Server{cfg: cfg, hub: newHub()}
+	if files := cfg.HTTP.TLS; files != (config.TLS{}) {
+		var err error
+		if s.certificate, err = newCertificate(files, cfg.Log); err != nil {
+			return nil, err
+		}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.HTTP.Address)
+	if err != nil {
+		return nil, fmt.Errorf("endpoints: %w (http.address says where they are served)", err)
+	}
+	s.listener = netutil.LimitListener(listener, mostConnections)
+	registry := prometheus.NewRegistry()
+	for _, c := range append(cfg.Collectors, s.hub.collectors()...) {
+		if err := registry.Register(c); err != nil {
+			return nil, errors.Join(fmt.Errorf("metrics: %w", err), listener.Close())
+		}
+	}
+	s.http = &http.Server{
+		Handler:           s.routes(registry),
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    mostHeader,
+		Protocols:         new(http.Protocols), // one connection has one request at a time, so the bound on connections bounds all
+		ErrorLog:          log.New(complaints{cfg.Log}, "", 0),
+	}
+	s.http.Protocols.SetHTTP1(true)
+	if s.certificate != nil {
+		s.http.TLSConfig = &tls.Config{GetCertificate: s.certificate.get, MinVersion: tls.VersionTLS12}
+	}
+	return s, nil
+}
+
+// complaints logs what package http complains about. Anybody can cause a failed handshake, so those are for debugging.
+type complaints struct{ log *zap.Logger }
+
+func (c complaints) Write(line []byte) (int, error) {
+	level := zap.WarnLevel
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		level = zap.DebugLevel
+	}
+	c.log.Log(level, "endpoints: "+string(bytes.TrimSpace(line)))
+	return len(line), nil
+}
+
+// URL is where the endpoints are served.
+func (s *Server) URL() string {
+	scheme := "http"
+	if s.certificate != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + s.listener.Addr().String()
+}
+
+// Run serves until ctx ends, and returns once every request is over.
+func (s *Server) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	alive, cut := context.WithCancel(context.WithoutCancel(ctx))
+	s.alive, s.http.BaseContext = alive, func(net.Listener) context.Context { return alive }
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { s.hub.run(s.cfg.Elections.Identity, s.cfg.Elections.Watch(ctx)) })
+	if s.certificate != nil {
+		wg.Go(func() { s.certificate.follow(ctx) })
+	}
+	wg.Go(func() {
+		<-ctx.Done()
+		defer cut()
+		// Streams end with the hub, which ends with ctx. What else is under way gets a moment.
+		short, stop := context.WithTimeout(alive, leaveTime)
+		defer stop()
+		_ = s.http.Shutdown(short) // Close ends what is left
+		_ = s.http.Close()
+	})
+	s.cfg.Log.Info("serving endpoints", zap.String("url", s.URL()), zap.String("access", string(s.cfg.HTTP.Access)))
+	var err error
+	if s.certificate != nil {
+		err = s.http.ServeTLS(s.listener, "", "")
+	} else {
+		err = s.http.Serve(s.listener)
+	}
+	cancel()
+	wg.Wait()
+	s.requests.end()
+	if !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("endpoints: %w", err)
+	}
+	return nil
+}
+
+// routes has all endpoints.
+func (s *Server) routes(metrics prometheus.Gatherer) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /livez", report("livez", s.cfg.Health.Alive))
+	mux.Handle("GET /readyz", report("readyz", s.cfg.Health.Ready))
+	guarded := func(pattern string, h http.Handler) { mux.Handle(pattern, s.guard(h)) }
+	several, one, inTurn := atMost(mostRequests), atMost(mostProfiles), rendered()
+	few := func(h http.Handler) http.Handler { return several(inTurn(h)) }
+	profiles := func(h http.HandlerFunc) http.Handler { return one(lasting(h)) }
+	guarded("GET /metrics", few(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})))
+	guarded("GET /api/v1/elections", few(http.HandlerFunc(s.elections)))
+	guarded("GET /api/v1/events", http.HandlerFunc(s.events))
+	guarded("GET /debug/pprof/", profiles(pprof.Index))
+	guarded("GET /debug/pprof/cmdline", profiles(pprof.Cmdline))
+	guarded("GET /debug/pprof/profile", profiles(pprof.Profile))
+	guarded("GET /debug/pprof/symbol", profiles(pprof.Symbol))
+	guarded("GET /debug/pprof/trace", profiles(pprof.Trace))
+	return s.bounded(mux)
+}
+
+// bounded bounds how long a request may take, and joins it.
+func (s *Server) bounded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.requests.begin() {
+			http.Error(w, "this member stops", http.StatusServiceUnavailable)
+			return
+		}
+		defer s.requests.over()
+		control, now := http.NewResponseController(w), time.Now()
+		_ = control.SetWriteDeadline(now.Add(writeTime)) // it fails only if there is no connection any more
+		if r.ContentLength != 0 {
+			_ = control.SetReadDeadline(now.Add(headerTime))
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// lasting gives a handler the time that a profile may take.
+func lasting(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(profileTime))
+		h.ServeHTTP(w, r)
+	})
+}
+
+// atMost lets n requests at a time through to the handlers that it wraps, and turns others away.
+func atMost(n int) func(http.Handler) http.Handler {
+	slots := make(chan struct{}, n)
+	return func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+				h.ServeHTTP(w, r)
+			default:
+				turnAway(w, "too many requests at a time; try again")
+			}
+		})
+	}
+}
+
+func turnAway(w http.ResponseWriter, why string) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, why, http.StatusServiceUnavailable)
+}
+
+// requests joins the goroutines of requests, which http.Server.Close does not.
+type requests struct {
+	mu     sync.Mutex
+	ending bool
+	wg     sync.WaitGroup
+}
+
+func (r *requests) begin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ending {
+		r.wg.Add(1)
+	}
+	return !r.ending
+}
+
+func (r *requests) over() { r.wg.Done() }
+
+// end lets no request begin any more, and waits for those that have.
+func (r *requests) end() {
+	r.mu.Lock()
+	r.ending = true
+	r.mu.Unlock()
+	r.wg.Wait()
+}

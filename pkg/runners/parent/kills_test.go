@@ -127,6 +127,7 @@ func TestTheJudgeSeesWhatLives(t *testing.T) {
 				f.judge.held[held] = fd
 			}
 			f.tell([]int{pid})
+			f.deadline = clock.Boottime().Now().Add(time.Second) // nothing kills what is planted
 			f.strike()
 			said := f.verdict()
 			for i := range want {

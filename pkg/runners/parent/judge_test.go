@@ -185,7 +185,7 @@ func (p *program) awaitText(what string, done func() bool) {
 	}
 	for err := error(nil); !done(); _, err = p.events.Read(make([]byte, 64)) {
 		if err != nil {
-			p.t.Fatalf("%s: %v\n%s", what, err, p.out.String())
+			p.t.Fatalf("%s: %v; watchers %q, descendants %q\n%s", what, err, p.text("watchers"), p.text("descendants"), p.out.String())
 		}
 	}
 }

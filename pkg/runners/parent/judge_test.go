@@ -185,7 +185,7 @@ func (p *program) awaitText(what string, done func() bool) {
 	}
 	for err := error(nil); !done(); _, err = p.events.Read(make([]byte, 64)) {
 		if err != nil {
-			p.t.Fatalf("%s: %v\n%s", what, err, p.out.String())
+			p.t.Fatalf("%s: %v; watchers %q, descendants %q\n%s", what, err, p.text("watchers"), p.text("descendants"), p.out.String())
 		}
 	}
 }
@@ -247,11 +247,12 @@ func (f *family) verdict() (wrong []string) {
 func (f *family) unproved() (wrong []string) {
 	f.t.Helper()
 	f.status()
-	alive := f.judge.aliveAt(f.deadline)
+	judged := f.judge
 	if f.of.has(theParent | theMember | theGuard | theSupervisor) {
-		alive = slices.DeleteFunc(alive, func(pid int) bool { return pid != f.ids[theProgram] })
+		program := f.ids[theProgram]
+		judged = &judge{t: f.t, held: map[int]int{program: f.judge.held[program]}}
 	}
-	if len(alive) > 0 {
+	if alive := judged.aliveAt(f.deadline); len(alive) > 0 {
 		wrong = append(wrong, fmt.Sprintf("%v lived when the term was over", alive))
 	}
 	if _, err := os.Stat(f.folder + "/proved"); err == nil {

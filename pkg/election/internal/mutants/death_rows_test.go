@@ -248,13 +248,6 @@ var deathRows = []row{
 		pkg:  "pkg/runners/parent", test: "TestAGuardKillsItsSupervisorLast",
 	},
 	{
-		name: "death/proves-with-helpers", rule: "proof-not-patience: nothing is proved while a helper of a program lives, whatever was killed with the member",
-		file: "pkg/runners/parent/dead.go",
-		old:  "		case errors.Is(err, unix.ECHILD) && dead:\n",
-		new:  "		case dead && (pid == 0 || errors.Is(err, unix.ECHILD)):\n",
-		pkg:  "pkg/runners/parent", test: "TestKillsInOneMoment",
-	},
-	{
 		name: "death/hurries-away", rule: "proof-not-patience: no signal ends a parent while anything of its member lives",
 		file: "pkg/runners/parent/signals.go",
 		old:  "		close(d.hurried)\n",

@@ -60,6 +60,7 @@ func TestReferenceHasEveryKey(t *testing.T) {
 		described["elections[0]."+key] = true
 	}
 	described["elections[0].priority.chain[0]"] = described["elections[0].priority.chain"]
+	described["member.proofs[0]"] = described["member.proofs"]
 	for _, kind := range []string{"exec", "func", "plugin"} { // the registry of runners has these kinds, not the schema
 		delete(described, "elections[0].runners[0]."+kind)
 	}

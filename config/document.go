@@ -28,6 +28,8 @@ type memberDoc struct {
 	Revision string `yaml:"revision"`
 	Location string `yaml:"location"`
 	Weight   int    `yaml:"weight"`
+	// Proofs is left out of the canonical form if empty.
+	Proofs []string `yaml:"proofs,omitempty"`
 }
 
 type timingDoc struct {

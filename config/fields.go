@@ -19,6 +19,7 @@ var ofProcess = []struct {
 	{fieldRevision, func(c *Configuration) any { return &c.Member.Revision }},
 	{fieldLocation, func(c *Configuration) any { return &c.Member.Location }},
 	{"member.weight", func(c *Configuration) any { return &c.Member.Weight }},
+	{"member.proofs", func(c *Configuration) any { return &c.Member.Proofs }},
 	{"metrics.address", func(c *Configuration) any { return &c.Metrics }},
 	// The session uses these. The other timings belong to elections and change with them.
 	{"timing.leaseDuration", func(c *Configuration) any { return &c.Timing.LeaseDuration }},

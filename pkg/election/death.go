@@ -40,6 +40,9 @@ var ErrNotBuried = errors.New("session not ended")
 // Only a caller that has proved that the member is dead, and that none of its work goes on, may call Bury. It
 // refuses if the session does not accept that kind of proof.
 func Bury(ctx context.Context, locks lock.Store, name string, d Death) error {
+	if d.Proof.IsWord() {
+		return fmt.Errorf("%w: %s: %s's word counts only after a silence (call BuryOnWord)", ErrNotBuried, name, d.Proof)
+	}
 	var last error
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, buryPause) {
@@ -77,9 +80,9 @@ const (
 // proofs are the ways to know that this member is dead.
 func (c *Config) proofs() []record.Proof {
 	if c.Parent == nil {
-		return nil
+		return c.Words
 	}
-	return []record.Proof{ProofParent}
+	return append([]record.Proof{ProofParent}, c.Words...)
 }
 
 // expect tells the parent of a session before the write that may create it.

@@ -14,6 +14,8 @@ import (
 const (
 	exitFailed = 1
 	exitUsage  = 2
+	// exitRefused: what was asked for is not safe, or not allowed. Nothing was changed.
+	exitRefused = 3
 )
 
 // Main is the program: it runs the command line of this process, and ends it.
@@ -31,6 +33,10 @@ func execute(args []string, a *additions) int {
 		err = &usageError{fmt.Errorf("%w (%s --help lists them)", err, root.CommandPath())}
 	}
 	printError(err)
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return exitRefused
+	}
 	var wrong *usageError
 	if errors.As(err, &wrong) {
 		return exitUsage
@@ -48,6 +54,12 @@ func printError(err error) {
 	}
 	fmt.Fprintf(os.Stderr, "error: %v\n", err)
 }
+
+// refusal says why the program does not do what it was told to.
+type refusal struct{ err error }
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
 
 // usageError is a mistake in the command line.
 type usageError struct{ err error }

@@ -103,6 +103,7 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 		Log:         m.log,
 		Abort:       w.abort,
 		Parent:      w.parent,
+		Words:       me.Proofs,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w (is the name right? --name sets it)", err)

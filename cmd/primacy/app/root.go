@@ -33,7 +33,7 @@ without a moment in which two members work at once.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())}
 	})
-	root.AddCommand(newRun(a), newStatus(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newValidate(a), newSimulate(a), newVersion(), newDev(a), newDemo())
+	root.AddCommand(newRun(a), newStatus(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newBury(), newValidate(a), newSimulate(a), newVersion(), newDev(a), newDemo())
 	root.AddCommand(a.commands...)
 	return root
 }

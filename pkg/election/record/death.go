@@ -23,5 +23,15 @@ type Proof string
 // ProofParent: the process that started the member has reaped it and all of its descendants.
 const ProofParent Proof = "parent"
 
+// ProofOperator: a person says that the member is dead. It is a word.
+const ProofOperator Proof = "operator"
+
+// IsKnown says whether members of this version know what the proof means.
+func (p Proof) IsKnown() bool { return p == ProofParent || p.IsWord() }
+
+// IsWord says whether the proof is somebody's word. The speaker did not see all of the member's work end, so the
+// word counts only while the session is silent (rule words-need-silence).
+func (p Proof) IsWord() bool { return p == ProofOperator }
+
 // MostDeaths is how many deaths the mark of a session tells of, the latest last.
 const MostDeaths = 4

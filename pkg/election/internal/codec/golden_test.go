@@ -79,6 +79,16 @@ func buriedSession() record.Record {
 	return r
 }
 
+// spokenForSession was ended on the word of an operator.
+func spokenForSession() record.Record {
+	r := buriedSession()
+	m := *r.Member
+	m.Proofs, m.RenewInterval, m.Deaths = []record.Proof{record.ProofParent, record.ProofOperator}, 3*time.Second, slices.Clone(m.Deaths)
+	m.Deaths[0].Proof, m.Deaths[0].By, m.Deaths[0].How = record.ProofOperator, "operator alice", "an operator said so, and was silent for 6.1s"
+	r.Member = &m
+	return r
+}
+
 // TestGolden checks that the stored format does not change by accident.
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]record.Record{
@@ -87,6 +97,7 @@ func TestGolden(t *testing.T) {
 		"released": releasedLock(),
 		"session":  memberSession(),
 		"buried":   buriedSession(),
+		"spoken":   spokenForSession(),
 		"empty":    {Group: "edge", Election: "ingress-status"},
 		"bare":     {},
 	} {

@@ -85,9 +85,9 @@ func (c *Config) proofs() []record.Proof {
 	return append([]record.Proof{ProofParent}, c.Words...)
 }
 
-// expect tells the parent of a session before the write that may create it.
+// expect tells the parent and the kubelet of a session before the write that may create it.
 func (h *host) expect(name, holder string) {
-	if h.cfg.Parent == nil || holder != h.identity {
+	if holder != h.identity {
 		return
 	}
 	h.expecting.Lock()
@@ -95,8 +95,15 @@ func (h *host) expect(name, holder string) {
 	if h.expected == name {
 		return
 	}
-	if err := h.cfg.Parent.Expect(name, holder); err != nil {
-		h.cfg.Log.Warn("the parent process does not hear us, so nobody proves our death: after a crash our elections wait for a leaseDuration", zap.Error(err))
+	if h.cfg.Parent != nil {
+		if err := h.cfg.Parent.Expect(name, holder); err != nil {
+			h.cfg.Log.Warn("the parent process does not hear us, so nobody proves our death: after a crash our elections wait for a leaseDuration", zap.Error(err))
+		}
+	}
+	if h.cfg.Announce != nil {
+		if err := h.cfg.Announce(holder); err != nil {
+			h.cfg.Log.Warn("our identity is not in the termination log, so no kubelet can tell of our death", zap.Error(err))
+		}
 	}
 	h.expected = name
 }

@@ -18,6 +18,9 @@ type Proof = record.Proof
 // ProofOperator: a person says that the member is dead.
 const ProofOperator = record.ProofOperator
 
+// ProofKubelet: the kubelet of the member's node says that the member's container has ended. Package kubelet hears it.
+const ProofKubelet = record.ProofKubelet
+
 // ErrRefuted is wrapped by errors of BuryOnWord: the session has changed since it was seen, so the word does not
 // count, now or later.
 var ErrRefuted = session.ErrRefuted

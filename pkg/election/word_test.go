@@ -83,6 +83,13 @@ func (b *between) Put(ctx context.Context, name string, r record.Record, replace
 	return b.Store.Put(ctx, name, r, replaces)
 }
 
+// aMinute is a context that ends after a minute.
+func aMinute(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // TestAWordIsRefuted checks that no word ends a session that changes after the word, however late the change comes.
 func TestAWordIsRefuted(t *testing.T) {
 	for _, tt := range []struct {
@@ -106,7 +113,7 @@ func TestAWordIsRefuted(t *testing.T) {
 				g := newGroup(t, "a")
 				seen, word := spoken(t, g, election.ProofOperator)
 				buried := make(chan error, 1)
-				go func() { buried <- election.BuryOnWord(t.Context(), g.clock, g.realm.Store(), seen, word) }()
+				go func() { buried <- election.BuryOnWord(aMinute(t), g.clock, g.realm.Store(), seen, word) }()
 				after(tt.at)
 				tt.act(t, g)
 				if err := <-buried; !errors.Is(err, election.ErrRefuted) || !errors.Is(err, election.ErrNotBuried) {
@@ -116,7 +123,7 @@ func TestAWordIsRefuted(t *testing.T) {
 				if g.realm.Read(sessionOfM1).Record.Released() {
 					t.Error("it was ended")
 				}
-				if err := election.BuryOnWord(t.Context(), g.clock, g.realm.Store(), seen, word); !errors.Is(err, election.ErrRefuted) {
+				if err := election.BuryOnWord(aMinute(t), g.clock, g.realm.Store(), seen, word); !errors.Is(err, election.ErrRefuted) {
 					t.Errorf("the same word again: %v", err)
 				}
 			})
@@ -127,7 +134,7 @@ func TestAWordIsRefuted(t *testing.T) {
 			g := newGroup(t, "a")
 			seen, word := spoken(t, g, election.ProofOperator)
 			store := &between{Store: g.realm.Store(), first: func() { beats(t, g) }}
-			err := election.BuryOnWord(t.Context(), g.clock, store, seen, word)
+			err := election.BuryOnWord(aMinute(t), g.clock, store, seen, word)
 			if !errors.Is(err, election.ErrRefuted) || g.realm.Read(sessionOfM1).Record.Released() {
 				t.Errorf("got %v, want that its member lives", err)
 			}
@@ -141,7 +148,7 @@ func TestAWordIsRefuted(t *testing.T) {
 			after(time.Minute)
 			seen := g.realm.Read(sessionOfM1)
 			word := election.Death{Proof: election.ProofOperator, Identity: seen.Record.Holder, By: "operator", At: g.clock.Wall()}
-			if err := election.BuryOnWord(t.Context(), g.clock, g.realm.Store(), seen, word); !errors.Is(err, election.ErrRefuted) {
+			if err := election.BuryOnWord(aMinute(t), g.clock, g.realm.Store(), seen, word); !errors.Is(err, election.ErrRefuted) {
 				t.Errorf("got %v, want that its member lives", err)
 			}
 			after(time.Minute)

@@ -13,6 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/kubelet"
 	"github.com/primacy-dev/primacy/pkg/election/metrics"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
@@ -34,8 +35,10 @@ type member struct {
 	figures figures
 	roster  *roster
 	grants  *grants
-	clock   clock.Clock
-	log     *zap.Logger
+	// listener hears what kubelets say; nil if the member does not listen.
+	listener *kubelet.Listener
+	clock    clock.Clock
+	log      *zap.Logger
 }
 
 // newMember assembles a member of a cluster. It starts nothing.
@@ -59,6 +62,9 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	if line != nil {
 		w.parent = line
 	}
+	if w.hearing, err = newHearing(ctx, p, c, name, locks.of(config.DefaultLockKind, config.SharedWithNobody), log); err != nil {
+		return nil, err
+	}
 	m, plan, err := w.member(ctx)
 	if err != nil {
 		return nil, err
@@ -78,6 +84,8 @@ type wiring struct {
 	// abort and parent are those of election.Config.
 	abort  func(error)
 	parent election.Parent
+	// hearing is what kubelets say; nil for nothing.
+	hearing *hearing
 }
 
 // member assembles a member and its plan. It starts nothing.
@@ -91,6 +99,10 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	m.source = revisions.NewSwitch(plan.source)
 	m.steering = steering.New(w.maps, m.planner.namespace, p.Group, m.source, m.log)
 	me := p.Configuration.Member
+	if w.hearing == nil {
+		w.hearing = &hearing{}
+	}
+	m.listener = w.hearing.listener
 	m.manager, err = election.NewManager(election.Config{
 		Group:       p.Group,
 		Member:      election.Member{Revision: me.Revision, Location: me.Location, Weight: me.Weight},
@@ -103,7 +115,9 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 		Log:         m.log,
 		Abort:       w.abort,
 		Parent:      w.parent,
-		Words:       me.Proofs,
+		Words:       w.hearing.words,
+		Container:   w.hearing.self.Container,
+		Announce:    w.hearing.announce(),
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w (is the name right? --name sets it)", err)
@@ -169,5 +183,8 @@ func (m *member) run(ctx context.Context) error {
 			m.log.Error("the configuration is not followed any more; restart to take up changes", zap.Error(err))
 		}
 	})
+	if m.listener != nil {
+		wg.Go(func() { m.listener.Run(following) })
+	}
 	return m.manager.Run(ctx)
 }

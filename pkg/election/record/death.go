@@ -26,12 +26,23 @@ const ProofParent Proof = "parent"
 // ProofOperator: a person says that the member is dead. It is a word.
 const ProofOperator Proof = "operator"
 
+// ProofKubelet: the kubelet of the member's node says that the member's container has ended. It is a word.
+const ProofKubelet Proof = "kubelet"
+
 // IsKnown says whether members of this version know what the proof means.
 func (p Proof) IsKnown() bool { return p == ProofParent || p.IsWord() }
 
 // IsWord says whether the proof is somebody's word. The speaker did not see all of the member's work end, so the
 // word counts only while the session is silent (rule words-need-silence).
-func (p Proof) IsWord() bool { return p == ProofOperator }
+func (p Proof) IsWord() bool { return p == ProofOperator || p == ProofKubelet }
 
 // MostDeaths is how many deaths the mark of a session tells of, the latest last.
 const MostDeaths = 4
+
+// Container is a member's container, of which the kubelet of its node tells. The zero Container is none.
+type Container struct {
+	// Namespace, Pod and PodUID are of the Pod, and Name is the container's name in it.
+	Namespace, Pod, PodUID, Name string
+	// ID is the container's, as the status of the Pod shows it. Each start of the container has another ID.
+	ID string
+}

@@ -50,7 +50,16 @@ type wireMember struct {
 	Protocol    int            `json:"protocol,omitempty"`
 	Disowned    []wireDisowned `json:"disowned,omitempty"`
 	Proofs      []record.Proof `json:"proofs,omitempty"`
+	Container   *wireContainer `json:"container,omitempty"`
 	RenewMillis int64          `json:"renewMillis,omitempty"`
+}
+
+type wireContainer struct {
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	PodUID    string `json:"podUID"`
+	Name      string `json:"name"`
+	ID        string `json:"id"`
 }
 
 type wireDisowned struct {

@@ -6,7 +6,7 @@ var wordRows = []row{
 		name: "word/needs-no-silence", rule: "words-need-silence: a session is ended only after two renewIntervals of silence",
 		file: "pkg/election/word.go",
 		old:  "		case sent.Sub(since) < quiet:\n",
-		new:  "		case false:\n",
+		new:  "		case sent.Sub(since) < 0*quiet:\n",
 		pkg:  "pkg/election", test: "TestAWordNeedsSilence",
 	},
 	{

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/kubelet"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// containerPatience is for how long the start of a member waits until its kubelet has published its container.
+const containerPatience = 10 * time.Second
+
+// hearing is this member's part in what kubelets say: its own container, and the listener for those of others.
+type hearing struct {
+	// words are the words that end this member's session.
+	words    []election.Proof
+	self     kubelet.Self
+	listener *kubelet.Listener
+}
+
+// announce is that of election.Config; nil if no kubelet can tell of this member.
+func (h *hearing) announce() func(string) error {
+	if h == nil || !slices.Contains(h.words, election.ProofKubelet) {
+		return nil
+	}
+	return h.self.Announce
+}
+
+// newHearing finds out whether a kubelet can tell of this member. If not, it says why, and the member goes on without.
+func newHearing(ctx context.Context, p *config.Process, c *cluster, name string, sessions lock.Store, log *zap.Logger) (*hearing, error) {
+	h := &hearing{words: p.Configuration.Member.Proofs}
+	if !slices.Contains(h.words, election.ProofKubelet) {
+		return h, nil
+	}
+	core, err := coreclient.NewForConfig(c.config)
+	if err != nil {
+		return nil, fmt.Errorf("client for pods: %w", err)
+	}
+	here, err := kubelet.Here(os.Getenv)
+	if err == nil {
+		h.listener = &kubelet.Listener{
+			Pods: core.Pods(here.Namespace), Sessions: sessions, Group: p.Group, Name: name, Clock: clock.Boottime(), Log: log,
+		}
+		ctx, cancel := context.WithTimeout(ctx, min(containerPatience, patience))
+		defer cancel()
+		h.self, err = kubelet.Find(ctx, core, here)
+	}
+	if err != nil {
+		h.words = slices.DeleteFunc(slices.Clone(h.words), func(w election.Proof) bool { return w == election.ProofKubelet })
+		log.Warn("no kubelet can tell of this member's death: if its container ends, others wait for a leaseDuration (docs/death.md says what is needed)", zap.Error(err))
+		return h, nil
+	}
+	log.Info("the kubelet can tell of this member's death", zap.String("container", h.self.Container.ID))
+	return h, nil
+}

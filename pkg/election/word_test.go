@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -257,6 +258,52 @@ func TestASessionThatAcceptsWordsSaysHowOftenItBeats(t *testing.T) {
 			c := election.Config{Group: "edge", Member: election.Member{Revision: "a"}, Locks: g.realm.Store(), Host: "m", Words: words}
 			if _, err := election.NewManager(c); err == nil {
 				t.Errorf("it takes %v for words", words)
+			}
+		}
+	})
+}
+
+// TestAnIdentityIsAnnouncedFirst checks that a member announces the identity of each incarnation before its session
+// exists, and that its session names its container. Without both, no kubelet's word can be configured.
+func TestAnIdentityIsAnnouncedFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		box := record.Container{Namespace: "edge", Pod: "m1", PodUID: "u", Name: "primacy", ID: "containerd://1"}
+		var mu sync.Mutex
+		var announced []string
+		late := false
+		g.bend = func(c *election.Config, _ *election.Spec) {
+			c.Words, c.Container = []election.Proof{election.ProofKubelet}, box
+			c.Announce = func(identity string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				announced = append(announced, identity)
+				e := g.realm.Read(sessionOfM1)
+				late = late || e.Record != nil && e.Record.Holder == identity
+				return errors.New("no such file") // the member goes on
+			}
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(10 * time.Second)
+		first := g.realm.Read(sessionOfM1)
+		if first.Record.Member.Container != box {
+			t.Errorf("the session names the container %+v", first.Record.Member.Container)
+		}
+		stolen := *first.Record
+		stolen.Holder, stolen.Mark = "", &record.Mark{Beat: first.Record.Mark.Beat + 1, Duration: 15 * time.Second, Renewal: record.RenewalRecord}
+		if _, err := g.realm.Write(sessionOfM1, stolen, first.Version); err != nil {
+			t.Fatal(err)
+		}
+		after(time.Minute)
+		second := g.realm.Read(sessionOfM1)
+		if len(announced) != 2 || announced[0] != first.Record.Holder || announced[1] != second.Record.Holder || late {
+			t.Errorf("announced %v, late: %v", announced, late)
+		}
+		g.end(m1)
+		for _, c := range []election.Config{{Announce: func(string) error { return nil }}, {Container: box}} {
+			c.Group, c.Member, c.Locks, c.Host, c.Words = "edge", election.Member{Revision: "a"}, g.realm.Store(), "m", []election.Proof{election.ProofKubelet}
+			if _, err := election.NewManager(c); err == nil {
+				t.Error("it takes a kubelet's word without container or announcement")
 			}
 		}
 	})

@@ -60,7 +60,8 @@ func witnessed(seen lock.Entry, d Death) Death {
 // BuryOnWord ends the session of a member of which somebody says that it is dead (rule words-need-silence). seen is
 // the session as a Get showed it, before the word or with it. BuryOnWord waits until the session was silent for two
 // of its renewIntervals, by c. Then it ends the session, if it is still as it was seen. Each of its reads is a Get, so
-// a session that has not changed has not beaten either. It tries until ctx ends, and returns nil once the session of
+// a session that has not changed has not beaten either. A time in which reads fail, or are not answered for a
+// renewInterval, is no silence: it begins anew. BuryOnWord tries until ctx ends, and returns nil once the session of
 // d.Identity has ended, by whomever.
 //
 // An error that wraps ErrRefuted says that the session has changed: its member lives, or somebody edited it. Do not call
@@ -72,14 +73,19 @@ func BuryOnWord(ctx context.Context, c clock.Clock, locks lock.Store, seen lock.
 	}
 	d = witnessed(seen, d)
 	fail := func(err error) error { return fmt.Errorf("%w: %s: %w", ErrNotBuried, seen.Name, err) }
-	since := c.Now()
+	since, answered := c.Now(), c.Now()
 	var last error
 	for again := 0; ; again++ {
-		if again > 0 && !clock.Wait(ctx, wordPause) {
+		if again > 0 && !clock.Wait(ctx, min(wordPause, quiet/8)) {
 			return fail(errors.Join(context.Cause(ctx), last))
 		}
 		sent := c.Now()
 		e, err := locks.Get(ctx, seen.Name)
+		now := c.Now()
+		if err != nil || now.Sub(answered) > quiet/2 {
+			since = now // the store may have answered nobody, so the member could not beat
+		}
+		answered = now
 		switch {
 		case err != nil:
 			last = err
@@ -114,5 +120,5 @@ func changed(seen, now lock.Entry) error {
 	return fmt.Errorf("%w: its beat %d has come, written at %s by its own clock", ErrRefuted, beat, now.Record.Renewed.Format(time.RFC3339))
 }
 
-// wordPause is the pause between two reads of a session that should be silent.
+// wordPause is the longest pause between two reads of a session that should be silent.
 const wordPause = 250 * time.Millisecond

@@ -159,6 +159,44 @@ func TestAWordIsRefuted(t *testing.T) {
 	})
 }
 
+// outOfReach is a store that cannot be read at first. It answers with an error at once, or hangs and then answers.
+type outOfReach struct {
+	lock.Store
+	until time.Time
+	hangs bool
+}
+
+func (a *outOfReach) Get(ctx context.Context, name string) (lock.Entry, error) {
+	switch rest := time.Until(a.until); {
+	case rest > 0 && a.hangs:
+		time.Sleep(rest)
+	case rest > 0:
+		return lock.Entry{}, lock.ErrUnknown
+	}
+	return a.Store.Get(ctx, name)
+}
+
+// TestAnOutageIsNoSilence checks that a session is not ended because nobody could write it.
+func TestAnOutageIsNoSilence(t *testing.T) {
+	for _, hangs := range []bool{false, true} {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t, "a")
+			seen, word := spoken(t, g, election.ProofOperator)
+			const outage = 2 * twoIntervals
+			store := &outOfReach{Store: g.realm.Store(), until: time.Now().Add(outage), hangs: hangs}
+			buried := make(chan error, 1)
+			go func() { buried <- election.BuryOnWord(aMinute(t), g.clock, store, seen, word) }()
+			after(outage + twoIntervals - time.Second)
+			if g.realm.Read(sessionOfM1).Record.Released() {
+				t.Errorf("hangs: %v: it was ended less than two renewIntervals after the outage", hangs)
+			}
+			if err := <-buried; err != nil {
+				t.Errorf("hangs: %v: %v", hangs, err)
+			}
+		})
+	}
+}
+
 // TestWhatNoWordEnds checks the words that do not count, and what is done in spite of faults.
 func TestWhatNoWordEnds(t *testing.T) {
 	operator := []record.Proof{election.ProofOperator}

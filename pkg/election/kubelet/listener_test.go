@@ -75,7 +75,7 @@ func (n *node) says(s corev1.PodStatus) {
 func (n *node) session(realm *memory.Realm, proofs ...record.Proof) *record.Member {
 	n.Helper()
 	m := deadMember()
-	m.Proofs, m.RenewInterval = proofs, 100*time.Millisecond
+	m.Proofs, m.RenewInterval = proofs, 300*time.Millisecond
 	m.Container.Namespace, m.Container.PodUID = n.pod.Namespace, string(n.pod.UID)
 	lease := 15 * time.Second
 	r := record.Record{

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +46,7 @@ func Here(getenv func(string) string) (Place, error) {
 	if err != nil {
 		return p, fmt.Errorf("first process: %w", err)
 	}
-	p.Born = time.Now().Add(-age)
+	p.Born = clock.Boottime().Wall().Add(-age)
 	return p, nil
 }
 
@@ -65,11 +64,7 @@ func ageOf(stat string) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("time of start: %w", err)
 	}
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
-		return 0, fmt.Errorf("clock: %w", err)
-	}
-	return time.Duration(now.Nano()) - time.Duration(began)*ticks, nil
+	return clock.Boottime().Now().Sub(record.Instant(time.Duration(began) * ticks)), nil
 }
 
 // Self is this process's own container.

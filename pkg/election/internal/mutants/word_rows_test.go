@@ -52,6 +52,20 @@ var wordRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestAWordNamesTheBeatThatItSaw",
 	},
 	{
+		name: "word/outage-is-silence", rule: "words-need-silence: a time in which nobody could beat is no silence",
+		file: "pkg/election/word.go",
+		old:  "		if err != nil || now.Sub(answered) > quiet/2 {\n",
+		new:  "		if now.Sub(answered) > quiet/2 {\n",
+		pkg:  "pkg/election", test: "TestAnOutageIsNoSilence",
+	},
+	{
+		name: "word/gap-is-silence", rule: "words-need-silence: a read that hangs is no silence",
+		file: "pkg/election/word.go",
+		old:  "		if err != nil || now.Sub(answered) > quiet/2 {\n",
+		new:  "		if err != nil {\n",
+		pkg:  "pkg/election", test: "TestAnOutageIsNoSilence",
+	},
+	{
 		name: "word/gives-up", rule: "words-need-silence: a read that failed refutes nothing",
 		file: "pkg/election/word.go",
 		old:  "			last = err\n			continue\n",

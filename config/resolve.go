@@ -124,7 +124,7 @@ func (r *resolver) member(doc memberDoc) {
 }
 
 // words are the kinds of proof that a configuration may allow. A parent's proof is a flag of the process: --guard.
-var words = []string{string(record.ProofOperator), string(record.ProofKubelet)}
+var words = []string{string(record.ProofOperator), string(record.ProofKubelet), string(record.ProofOutOfService)}
 
 // proofs checks on whose word others may end the session early.
 func (r *resolver) proofs(doc []string) (all []record.Proof) {

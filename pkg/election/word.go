@@ -21,6 +21,10 @@ const ProofOperator = record.ProofOperator
 // ProofKubelet: the kubelet of the member's node says that the member's container has ended. Package kubelet hears it.
 const ProofKubelet = record.ProofKubelet
 
+// ProofOutOfService: the taint node.kubernetes.io/out-of-service says that the member's node is switched off. Package
+// kubelet hears it.
+const ProofOutOfService = record.ProofOutOfService
+
 // ErrRefuted is wrapped by errors of BuryOnWord: the session has changed since it was seen, so the word does not
 // count, now or later.
 var ErrRefuted = session.ErrRefuted

@@ -20,13 +20,17 @@ import (
 // containerPatience is for how long the start of a member waits until its kubelet has published its container.
 const containerPatience = 10 * time.Second
 
-// hearing is this member's part in what kubelets say: its own container, and the listener for those of others.
+// hearing is this member's part in what others say of containers and nodes: its own container, and the listeners for the
+// words on other members.
 type hearing struct {
 	// words are the words that end this member's session.
-	words    []election.Proof
-	self     kubelet.Self
-	listener *kubelet.Listener
+	words []election.Proof
+	self  kubelet.Self
+	// listeners run for as long as the member does.
+	listeners []listener
 }
+
+type listener interface{ Run(context.Context) }
 
 // announce is that of election.Config; nil if no kubelet can tell of this member.
 func (h *hearing) announce() func(string) error {
@@ -36,10 +40,14 @@ func (h *hearing) announce() func(string) error {
 	return h.self.Announce
 }
 
-// newHearing finds out whether a kubelet can tell of this member. If not, it says why, and the member goes on without.
+// byPlace are the words that speak of a member by its container or node.
+var byPlace = []election.Proof{election.ProofKubelet, election.ProofOutOfService}
+
+// newHearing finds out in which container and on which node this member is, if its configuration allows words that speak
+// of these. If it cannot, it says why, and the member goes on without.
 func newHearing(ctx context.Context, p *config.Process, c *cluster, name string, sessions lock.Store, log *zap.Logger) (*hearing, error) {
 	h := &hearing{words: p.Configuration.Member.Proofs}
-	if !slices.Contains(h.words, election.ProofKubelet) {
+	if !slices.ContainsFunc(h.words, func(w election.Proof) bool { return slices.Contains(byPlace, w) }) {
 		return h, nil
 	}
 	core, err := coreclient.NewForConfig(c.config)
@@ -47,19 +55,26 @@ func newHearing(ctx context.Context, p *config.Process, c *cluster, name string,
 		return nil, fmt.Errorf("client for pods: %w", err)
 	}
 	here, err := kubelet.Here(os.Getenv)
-	if err == nil {
-		h.listener = &kubelet.Listener{
+	if slices.Contains(h.words, election.ProofKubelet) && err == nil {
+		h.listeners = append(h.listeners, &kubelet.Listener{
 			Pods: core.Pods(here.Namespace), Sessions: sessions, Group: p.Group, Name: name, Clock: clock.Boottime(), Log: log,
-		}
+		})
+	}
+	if slices.Contains(h.words, election.ProofOutOfService) {
+		h.listeners = append(h.listeners, &kubelet.NodeListener{
+			Nodes: core.Nodes(), Sessions: sessions, Group: p.Group, Name: name, Clock: clock.Boottime(), Log: log,
+		})
+	}
+	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, min(containerPatience, patience))
 		defer cancel()
 		h.self, err = kubelet.Find(ctx, core, here)
 	}
 	if err != nil {
-		h.words = slices.DeleteFunc(slices.Clone(h.words), func(w election.Proof) bool { return w == election.ProofKubelet })
+		h.words = slices.DeleteFunc(slices.Clone(h.words), func(w election.Proof) bool { return slices.Contains(byPlace, w) })
 		log.Warn("no kubelet can tell of this member's death: if its container ends, others wait for a leaseDuration (docs/death.md says what is needed)", zap.Error(err))
 		return h, nil
 	}
-	log.Info("the kubelet can tell of this member's death", zap.String("container", h.self.Container.ID))
+	log.Info("this member's container is known to the others", zap.String("container", h.self.Container.ID), zap.String("node", h.self.Container.Node))
 	return h, nil
 }

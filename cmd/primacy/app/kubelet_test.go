@@ -96,3 +96,15 @@ func (s *scripts) kubelet(ts *testscript.TestScript, neg bool, args []string) {
 	_, err = pods.UpdateStatus(ctx, p, metav1.UpdateOptions{})
 	ts.Check(err)
 }
+
+// taint marks the node of the script's Pods as out of service, as an operator does: taint
+func (s *scripts) taint(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 0)
+	core, err := coreclient.NewForConfig(s.cluster.Config)
+	ts.Check(err)
+	node, err := core.Nodes().Get(context.Background(), ts.Getenv("NS"), metav1.GetOptions{})
+	ts.Check(err)
+	node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeOutOfService, Value: "nodeshutdown", Effect: corev1.TaintEffectNoExecute})
+	_, err = core.Nodes().Update(context.Background(), node, metav1.UpdateOptions{})
+	ts.Check(err)
+}

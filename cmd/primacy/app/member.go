@@ -13,7 +13,6 @@ import (
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
-	"github.com/primacy-dev/primacy/pkg/election/kubelet"
 	"github.com/primacy-dev/primacy/pkg/election/metrics"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
@@ -35,10 +34,10 @@ type member struct {
 	figures figures
 	roster  *roster
 	grants  *grants
-	// listener hears what kubelets say; nil if the member does not listen.
-	listener *kubelet.Listener
-	clock    clock.Clock
-	log      *zap.Logger
+	// listeners hear what others say of dead members.
+	listeners []listener
+	clock     clock.Clock
+	log       *zap.Logger
 }
 
 // newMember assembles a member of a cluster. It starts nothing.
@@ -102,7 +101,7 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	if w.hearing == nil {
 		w.hearing = &hearing{}
 	}
-	m.listener = w.hearing.listener
+	m.listeners = w.hearing.listeners
 	m.manager, err = election.NewManager(election.Config{
 		Group:       p.Group,
 		Member:      election.Member{Revision: me.Revision, Location: me.Location, Weight: me.Weight},
@@ -183,8 +182,8 @@ func (m *member) run(ctx context.Context) error {
 			m.log.Error("the configuration is not followed any more; restart to take up changes", zap.Error(err))
 		}
 	})
-	if m.listener != nil {
-		wg.Go(func() { m.listener.Run(following) })
+	for _, l := range m.listeners {
+		wg.Go(func() { l.Run(following) })
 	}
 	return m.manager.Run(ctx)
 }

@@ -48,6 +48,7 @@ import (
 //	identity SESSION VARIABLE  set a variable to the holder of a session
 //	pod NAME                   create a Pod, in which programs that are started then seem to run; see pod
 //	kubelet POD WORDS...       write its status as a kubelet would; see kubelet
+//	taint                      mark the node of these Pods as out of service
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {
 	cluster := devcluster.New(t)
@@ -69,7 +70,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "exits": exits, "scrape": scrape,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
-			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "identity": s.identity, "pod": s.pod, "kubelet": s.kubelet, "owners": s.owners,
+			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "identity": s.identity, "pod": s.pod, "kubelet": s.kubelet, "taint": s.taint, "owners": s.owners,
 		},
 		RequireExplicitExec: true,
 	})

@@ -10,4 +10,6 @@
 // still shows, never stands beside our identity: each start has a termination log of its own, and an identity is made
 // after the start. A wrong message, such as that of another container which writes our identity, never stands beside
 // our id. So both mistakes cost a shortcut, and neither ends the session of a living member.
+//
+// A NodeListener hears the taint with which operators mark nodes as switched off.
 package kubelet

@@ -135,15 +135,20 @@ func (l *Listener) bury(ctx context.Context, pod *corev1.Pod, identity string) {
 		return
 	}
 	d.By = "kubelet, heard by " + l.Name
+	carryOut(ctx, l.Clock, l.Sessions, seen, d, log)
+}
+
+// carryOut ends a session on a word, and logs what came of it.
+func carryOut(ctx context.Context, c clock.Clock, sessions lock.Store, seen lock.Entry, d election.Death, log *zap.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, max(seen.Record.Duration, time.Second))
 	defer cancel()
-	switch err := election.BuryOnWord(ctx, l.Clock, l.Sessions, seen, d); {
+	switch err := election.BuryOnWord(ctx, c, sessions, seen, d); {
 	case err == nil:
-		log.Info("its session is over: the kubelet says that its container has ended", zap.String("how", d.How))
+		log.Info("its session is over, since its member was said to be dead", zap.String("by", d.By), zap.String("how", d.How))
 	case errors.Is(err, election.ErrRefuted):
-		log.Warn("the kubelet says that the container has ended, but the member lives", zap.Error(err))
+		log.Warn("a member was said to be dead, but it lives", zap.String("by", d.By), zap.Error(err))
 	default:
-		log.Info("the session was not ended on the kubelet's word: it lapses", zap.Error(err))
+		log.Info("the session was not ended on a word: it lapses", zap.String("by", d.By), zap.Error(err))
 	}
 }
 

@@ -125,10 +125,10 @@ func (n *node) wantLine(lines <-chan string, want string) {
 }
 
 const (
-	lineOver    = "its session is over: the kubelet says that its container has ended"
-	lineLives   = "the kubelet says that the container has ended, but the member lives"
+	lineOver    = "its session is over, since its member was said to be dead"
+	lineLives   = "a member was said to be dead, but it lives"
 	lineNothing = "a container has ended, but that proves nothing of its member"
-	lineLapses  = "the session was not ended on the kubelet's word: it lapses"
+	lineLapses  = "the session was not ended on a word: it lapses"
 )
 
 // TestAListenerEndsTheSession checks that the status of a Pod ends a session: one that was there before the listener,
@@ -271,7 +271,7 @@ func TestFind(t *testing.T) {
 	}()
 	n.says(fresh)
 	self := <-found
-	if self.Container.ID != idTwo || self.Container.PodUID != here.UID {
+	if c := self.Container; c.ID != idTwo || c.PodUID != here.UID || c.Node != machine.Name || c.NodeUID != string(machine.UID) || c.BootID != boot {
 		t.Errorf("found %+v", self.Container)
 	}
 

@@ -130,6 +130,7 @@ func Find(ctx context.Context, client coreclient.CoreV1Interface, here Place) (S
 		if id := node.Status.NodeInfo.BootID; here.BootID == "" || id != here.BootID {
 			return Self{}, fmt.Errorf("own container: %w", unfit("node %s has booted as %q, and this kernel as %q", node.Name, id, here.BootID))
 		}
+		self.Container.Node, self.Container.NodeUID, self.Container.BootID = node.Name, string(node.UID), here.BootID
 		return self, nil
 	}
 }

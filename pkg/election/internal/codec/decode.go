@@ -269,7 +269,10 @@ func (p *decoder) member(s string) *record.Member {
 	}
 	if c := w.Container; c != nil {
 		read := func(s string) string { return p.text(what+": container", s) }
-		m.Container = record.Container{Namespace: read(c.Namespace), Pod: read(c.Pod), PodUID: read(c.PodUID), Name: read(c.Name), ID: read(c.ID)}
+		m.Container = record.Container{
+			Namespace: read(c.Namespace), Pod: read(c.Pod), PodUID: read(c.PodUID), Name: read(c.Name), ID: read(c.ID),
+			Node: read(c.Node), NodeUID: read(c.NodeUID), BootID: read(c.BootID),
+		}
 	}
 	m.RenewInterval = time.Duration(min(max(w.RenewMillis, 0), record.MaxLeaseDuration.Milliseconds())) * time.Millisecond
 	for _, e := range w.Standing {

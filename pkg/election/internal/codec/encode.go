@@ -214,7 +214,7 @@ func (e *encoder) member(m record.Member) {
 	e.check("member: renew interval", checkInterval(m.RenewInterval))
 	var container *wireContainer
 	if c := m.Container; c != (record.Container{}) {
-		for _, text := range []string{c.Namespace, c.Pod, c.PodUID, c.Name, c.ID} {
+		for _, text := range []string{c.Namespace, c.Pod, c.PodUID, c.Name, c.ID, c.Node, c.NodeUID, c.BootID} {
 			e.check("member: container", checkText(text, MaxIdentity))
 		}
 		w := wireContainer(c)

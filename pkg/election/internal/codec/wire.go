@@ -60,6 +60,9 @@ type wireContainer struct {
 	PodUID    string `json:"podUID"`
 	Name      string `json:"name"`
 	ID        string `json:"id"`
+	Node      string `json:"node"`
+	NodeUID   string `json:"nodeUID"`
+	BootID    string `json:"bootID"`
 }
 
 type wireDisowned struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -169,7 +170,7 @@ type outOfReach struct {
 func (a *outOfReach) Get(ctx context.Context, name string) (lock.Entry, error) {
 	switch rest := time.Until(a.until); {
 	case rest > 0 && a.hangs:
-		time.Sleep(rest)
+		clock.Wait(ctx, rest)
 	case rest > 0:
 		return lock.Entry{}, lock.ErrUnknown
 	}

@@ -339,10 +339,15 @@ func TestAnIdentityIsAnnouncedFirst(t *testing.T) {
 			t.Errorf("announced %v, late: %v", announced, late)
 		}
 		g.end(m1)
-		for _, c := range []election.Config{{Announce: func(string) error { return nil }}, {Container: box}} {
-			c.Group, c.Member, c.Locks, c.Host, c.Words = "edge", election.Member{Revision: "a"}, g.realm.Store(), "m", []election.Proof{election.ProofKubelet}
+		announce := func(string) error { return nil }
+		for _, c := range []election.Config{
+			{Words: []election.Proof{election.ProofKubelet}, Announce: announce},
+			{Words: []election.Proof{election.ProofKubelet}, Container: box},
+			{Words: []election.Proof{election.ProofOutOfService}},
+		} {
+			c.Group, c.Member, c.Locks, c.Host = "edge", election.Member{Revision: "a"}, g.realm.Store(), "m"
 			if _, err := election.NewManager(c); err == nil {
-				t.Error("it takes a kubelet's word without container or announcement")
+				t.Errorf("without container or announcement it takes the words %v", c.Words)
 			}
 		}
 	})

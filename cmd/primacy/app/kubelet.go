@@ -43,11 +43,16 @@ func (h *hearing) announce() func(string) error {
 // byPlace are the words that speak of a member by its container or node.
 var byPlace = []election.Proof{election.ProofKubelet, election.ProofOutOfService}
 
+// withoutPlace are the words that need no place.
+func withoutPlace(words []election.Proof) []election.Proof {
+	return slices.DeleteFunc(slices.Clone(words), func(w election.Proof) bool { return slices.Contains(byPlace, w) })
+}
+
 // newHearing finds out in which container and on which node this member is, if its configuration allows words that speak
 // of these. If it cannot, it says why, and the member goes on without.
 func newHearing(ctx context.Context, p *config.Process, c *cluster, name string, sessions lock.Store, log *zap.Logger) (*hearing, error) {
 	h := &hearing{words: p.Configuration.Member.Proofs}
-	if !slices.ContainsFunc(h.words, func(w election.Proof) bool { return slices.Contains(byPlace, w) }) {
+	if len(withoutPlace(h.words)) == len(h.words) {
 		return h, nil
 	}
 	core, err := coreclient.NewForConfig(c.config)
@@ -71,7 +76,7 @@ func newHearing(ctx context.Context, p *config.Process, c *cluster, name string,
 		h.self, err = kubelet.Find(ctx, core, here)
 	}
 	if err != nil {
-		h.words = slices.DeleteFunc(slices.Clone(h.words), func(w election.Proof) bool { return slices.Contains(byPlace, w) })
+		h.words = withoutPlace(h.words)
 		log.Warn("no kubelet can tell of this member's death: if its container ends, others wait for a leaseDuration (docs/death.md says what is needed)", zap.Error(err))
 		return h, nil
 	}

@@ -83,7 +83,7 @@ type wiring struct {
 	// abort and parent are those of election.Config.
 	abort  func(error)
 	parent election.Parent
-	// hearing is what kubelets say; nil for nothing.
+	// hearing has the words that end the session; nil for those that need no place.
 	hearing *hearing
 }
 
@@ -99,7 +99,7 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	m.steering = steering.New(w.maps, m.planner.namespace, p.Group, m.source, m.log)
 	me := p.Configuration.Member
 	if w.hearing == nil {
-		w.hearing = &hearing{}
+		w.hearing = &hearing{words: withoutPlace(me.Proofs)}
 	}
 	m.listeners = w.hearing.listeners
 	m.manager, err = election.NewManager(election.Config{

@@ -44,8 +44,16 @@ type end struct{ container, message string }
 // mostSlots is how many sessions of one host we look through.
 const mostSlots = 8
 
-// retry is the pause after a watch that failed.
-const retry = time.Second
+// errEnded says that a watch has ended in order, as each one does after some minutes.
+var errEnded = errors.New("it has ended")
+
+// pauseAfter is the pause before the next list and watch: longer if the API server refuses them.
+func pauseAfter(err error) time.Duration {
+	if errors.Is(err, errEnded) {
+		return 100 * time.Millisecond
+	}
+	return 5 * time.Second
+}
 
 // Run listens until ctx ends. When it returns, all burials have ended.
 func (l *Listener) Run(ctx context.Context) {
@@ -54,11 +62,11 @@ func (l *Listener) Run(ctx context.Context) {
 	said := false
 	for ctx.Err() == nil {
 		err := l.follow(ctx)
-		if ctx.Err() == nil && !said {
+		if ctx.Err() == nil && !said && !errors.Is(err, errEnded) {
 			said = true // it goes on by itself, and nothing worse happens than without a kubelet's word
 			l.Log.Warn("the Pods are not seen, so nobody hears what kubelets say of dead members", zap.Error(err))
 		}
-		clock.Wait(ctx, retry)
+		clock.Wait(ctx, pauseAfter(err))
 	}
 }
 
@@ -94,7 +102,7 @@ func (l *Listener) follow(ctx context.Context) error {
 			l.hear(ctx, pod)
 		}
 	}
-	return errors.New("watch pods: it has ended")
+	return fmt.Errorf("watch pods: %w", errEnded)
 }
 
 // hear looks at the ends in a Pod's status, each once: a word that did not count, or was refuted, never counts.

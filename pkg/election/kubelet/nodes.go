@@ -67,11 +67,11 @@ func (l *NodeListener) Run(ctx context.Context) {
 	said := false
 	for ctx.Err() == nil {
 		err := l.follow(ctx)
-		if ctx.Err() == nil && !said {
+		if ctx.Err() == nil && !said && !errors.Is(err, errEnded) {
 			said = true // it goes on by itself, and nothing worse happens than without the taint
 			l.Log.Warn("the nodes are not seen, so nobody hears that one is out of service", zap.Error(err))
 		}
-		clock.Wait(ctx, retry)
+		clock.Wait(ctx, pauseAfter(err))
 	}
 }
 
@@ -111,7 +111,7 @@ func (l *NodeListener) follow(ctx context.Context) error {
 			l.buried.Go(func() { l.bury(ctx, n.Name, now, at) })
 		}
 	}
-	return errors.New("watch nodes: it has ended")
+	return fmt.Errorf("watch nodes: %w", errEnded)
 }
 
 // bury ends the sessions on a node that have not beaten since the taint was stored, in the version at.

@@ -76,6 +76,10 @@ func (s *scripts) create(o runtime.Object) error {
 		_, err = rbac.Roles(o.Namespace).Create(ctx, o, once)
 	case *rbacv1.RoleBinding:
 		_, err = rbac.RoleBindings(o.Namespace).Create(ctx, o, once)
+	case *rbacv1.ClusterRole:
+		_, err = rbac.ClusterRoles().Create(ctx, o, once)
+	case *rbacv1.ClusterRoleBinding:
+		_, err = rbac.ClusterRoleBindings().Create(ctx, o, once)
 	case *appsv1.Deployment:
 		_, err = apps.Deployments(o.Namespace).Create(ctx, o, once)
 	default:

@@ -286,7 +286,7 @@ var wordRows = []row{
 		name: "word/taint-unlisted", rule: "words-need-silence: a taint ends only sessions that list it",
 		file: "pkg/election/kubelet/nodes.go",
 		old:  " || !slices.Contains(r.Member.Proofs, record.ProofOutOfService) {",
-		new:  " {",
+		new:  " || record.MostDeaths == 0 {",
 		pkg:  "pkg/election/kubelet", test: "TestATaintSpeaksOfWhatWasBefore",
 	},
 	{

@@ -77,7 +77,7 @@ func BuryOnWord(ctx context.Context, c clock.Clock, locks lock.Store, seen lock.
 	}
 	d = witnessed(seen, d)
 	fail := func(err error) error { return fmt.Errorf("%w: %s: %w", ErrNotBuried, seen.Name, err) }
-	since, answered := c.Now(), c.Now()
+	since, answered, cut := c.Now(), c.Now(), false
 	var last error
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, min(wordPause, quiet/8)) {
@@ -85,15 +85,16 @@ func BuryOnWord(ctx context.Context, c clock.Clock, locks lock.Store, seen lock.
 		}
 		sent := c.Now()
 		e, err := locks.Get(ctx, seen.Name)
-		now := c.Now()
-		if err != nil || now.Sub(answered) > quiet/2 {
-			since = now // the store may have answered nobody, so the member could not beat
-		}
-		answered = now
-		switch {
-		case err != nil:
-			last = err
+		if err != nil {
+			last, cut = err, true
 			continue
+		}
+		now := c.Now()
+		if cut || now.Sub(answered) > quiet/2 {
+			since = now // the store may have answered nobody until now, so the member could not beat
+		}
+		answered, cut = now, false
+		switch {
 		case e.Record == nil || e.Version.UID != seen.Version.UID:
 			return fail(fmt.Errorf("%w: it was deleted, or made anew", ErrRefuted))
 		case e.Record.Bound() && e.Record.Holder != d.Identity:

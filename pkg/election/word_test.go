@@ -179,21 +179,30 @@ func (a *outOfReach) Get(ctx context.Context, name string) (lock.Entry, error) {
 
 // TestAnOutageIsNoSilence checks that a session is not ended because nobody could write it.
 func TestAnOutageIsNoSilence(t *testing.T) {
-	for _, hangs := range []bool{false, true} {
-		inBubble(t, func(t *testing.T) {
-			g := newGroup(t, "a")
-			seen, word := spoken(t, g, election.ProofOperator)
-			const outage = 2 * twoIntervals
-			store := &outOfReach{Store: g.realm.Store(), until: time.Now().Add(outage), hangs: hangs}
-			buried := make(chan error, 1)
-			go func() { buried <- election.BuryOnWord(aMinute(t), g.clock, store, seen, word) }()
-			after(outage + twoIntervals - time.Second)
-			if g.realm.Read(sessionOfM1).Record.Released() {
-				t.Errorf("hangs: %v: it was ended less than two renewIntervals after the outage", hangs)
-			}
-			if err := <-buried; err != nil {
-				t.Errorf("hangs: %v: %v", hangs, err)
-			}
+	for _, tt := range []struct {
+		what   string
+		outage time.Duration
+		hangs  bool
+	}{
+		{"reads fail for long", 2 * twoIntervals, false},
+		{"reads fail for a second", time.Second, false},
+		{"a read hangs", 2 * twoIntervals, true},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				seen, word := spoken(t, g, election.ProofOperator)
+				store := &outOfReach{Store: g.realm.Store(), until: time.Now().Add(tt.outage), hangs: tt.hangs}
+				buried := make(chan error, 1)
+				go func() { buried <- election.BuryOnWord(aMinute(t), g.clock, store, seen, word) }()
+				after(tt.outage + twoIntervals - time.Millisecond)
+				if g.realm.Read(sessionOfM1).Record.Released() {
+					t.Error("it was ended less than two renewIntervals after the outage")
+				}
+				if err := <-buried; err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }

@@ -22,7 +22,7 @@ func (c *Configuration) Canonical() string {
 		Elections       []canonicalElection   `yaml:"elections"`
 	}{
 		APIVersion: APIVersion, Kind: Kind, Group: c.Group, Namespace: c.Namespace,
-		Member: memberDoc{c.Member.Revision, string(c.Member.Location), c.Member.Weight},
+		Member: c.Member.canonical(),
 		Timing: map[string]any{"drift": c.Timing.Drift}, HTTP: c.HTTP.canonical(),
 	}
 	if s := c.DefaultRevision; s != nil {
@@ -62,6 +62,14 @@ type canonicalRunner struct {
 	Mode   string                `yaml:"mode,omitempty"`
 	OnExit string                `yaml:"onExit,omitempty"`
 	Kind   map[string]*yaml.Node `yaml:",inline"`
+}
+
+func (m Member) canonical() memberDoc {
+	doc := memberDoc{Revision: m.Revision, Location: string(m.Location), Weight: m.Weight}
+	for _, p := range m.Proofs {
+		doc.Proofs = append(doc.Proofs, string(p))
+	}
+	return doc
 }
 
 func (l Lock) canonical() lockDoc {

@@ -41,6 +41,8 @@ type Member struct {
 	Revision string
 	Location record.Location
 	Weight   int
+	// Proofs says on whose word others may end the session early; nil for nobody's.
+	Proofs []record.Proof
 }
 
 // Election is one entry of elections.

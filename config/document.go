@@ -43,6 +43,9 @@ type memberDoc struct {
 	Location string `yaml:"location" default:"local" oneof:"local remote"`
 	// For `policy: weight` and for `priority.chain`.
 	Weight int `yaml:"weight" default:"100" min:"0"`
+	// On whose word others may end this member's session before it has lapsed: `operator` lets [`primacy bury`](death.md#when-a-person-knows) do that,
+	// `kubelet` the [kubelet](death.md#when-the-kubelet-knows) of its node, and `out-of-service` a [taint](death.md#when-a-node-is-out-of-service) of its node.
+	Proofs []string `yaml:"proofs,omitempty" oneof:"operator kubelet out-of-service" unique:"true" otherwise:"on nobody's"`
 }
 
 type timingDoc struct {

@@ -23,6 +23,7 @@ var ofProcess = []struct {
 	{"http.tls.certFile", func(c *Configuration) any { return &c.HTTP.TLS.CertFile }},
 	{"http.tls.keyFile", func(c *Configuration) any { return &c.HTTP.TLS.KeyFile }},
 	{"http.access", func(c *Configuration) any { return &c.HTTP.Access }},
+	{"member.proofs", func(c *Configuration) any { return &c.Member.Proofs }},
 	// The session uses these. The other timings belong to elections and change with them.
 	{"timing.leaseDuration", func(c *Configuration) any { return &c.Timing.LeaseDuration }},
 	{"timing.renewInterval", func(c *Configuration) any { return &c.Timing.RenewInterval }},

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,7 @@ func parse(t *testing.T, text string) *config.Configuration {
 func TestDefaults(t *testing.T) {
 	c := parse(t, "group: edge\nelections: [{name: a}]")
 	profile, _ := record.Profile(record.DefaultProfile)
-	if want := (config.Member{Revision: "default", Location: record.Local, Weight: 100}); c.Member != want {
+	if want := (config.Member{Revision: "default", Location: record.Local, Weight: 100}); !reflect.DeepEqual(c.Member, want) {
 		t.Errorf("member: %+v", c.Member)
 	}
 	if c.DefaultRevision != nil || c.Namespace != "" || c.Timing != profile {

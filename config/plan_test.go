@@ -31,6 +31,7 @@ var changes = []struct{ field, before, after, want string }{
 	{"member.revision", "", "member: {revision: b}", restarts},
 	{"member.location", "", "member: {location: remote}", restarts},
 	{"member.weight", "", "member: {weight: 1}", restarts},
+	{"member.proofs", "", "member: {proofs: [operator]}", restarts},
 	{"defaultRevision", "defaultRevision: a", "defaultRevision: b", atOnce},
 	{"metrics", "", "metrics: {address: '127.0.0.1:1'}", restarts},
 	{"metrics.address", "metrics: {address: '127.0.0.1:2'}", "metrics: {address: '127.0.0.1:1'}", restarts},
@@ -193,7 +194,7 @@ func fieldsIn(of reflect.Type, path string, into map[string]bool) {
 // TestEveryFieldIsCompared checks that the tables in fields.go lack no field of a Configuration: a plan
 // notices a change of each.
 func TestEveryFieldIsCompared(t *testing.T) {
-	text := "group: g\nhttp: {address: '127.0.0.1:1', access: token, tls: {certFile: c, keyFile: k}}\ndefaultRevision: a\nelections: [{name: e, lock: {sharedWith: client-go, migrateFrom: {name: x}}, priority: {chain: [weight]}, runners: [{name: w, exec: {}}]}]\n"
+	text := "group: g\nmember: {proofs: [operator]}\nhttp: {address: '127.0.0.1:1', access: token, tls: {certFile: c, keyFile: k}}\ndefaultRevision: a\nelections: [{name: e, lock: {sharedWith: client-go, migrateFrom: {name: x}}, priority: {chain: [weight]}, runners: [{name: w, exec: {}}]}]\n"
 	fresh := func() *Configuration {
 		c, err := Parse("f", []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\n"+text))
 		if err != nil {

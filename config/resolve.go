@@ -134,5 +134,28 @@ func (r *resolver) member(doc memberDoc) {
 	if m.Weight < 0 {
 		r.fail("member.weight", "the default is 100", "%d must not be negative", m.Weight)
 	}
+	m.Proofs = r.proofs(doc.Proofs)
 	r.cfg.Member = m
+}
+
+// words are the kinds of proof that a configuration may allow. A parent's proof is a flag of the process: --guard.
+var words = []string{string(record.ProofOperator), string(record.ProofKubelet), string(record.ProofOutOfService)}
+
+// proofs checks on whose word others may end the session early.
+func (r *resolver) proofs(doc []string) (all []record.Proof) {
+	for i, word := range doc {
+		field := fmt.Sprintf("member.proofs[%d]", i)
+		problem, hint := notOneOf(word, words)
+		switch {
+		case word == string(record.ProofParent):
+			r.fail(field, "leave it out; primacy run --guard=false goes without", "a parent's proof counts without being listed")
+		case problem != "":
+			r.fail(field, hint, "%s", problem)
+		case slices.Contains(all, record.Proof(word)):
+			r.fail(field, "leave one of the two out", "%q stands there twice", word)
+		default:
+			all = append(all, record.Proof(word))
+		}
+	}
+	return all
 }

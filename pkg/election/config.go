@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +52,14 @@ type Config struct {
 	// Parent is a process that can prove the death of this one, such as that of package parent. Default: none;
 	// then others wait after a death until the session has lapsed.
 	Parent Parent
+	// Words says on whose word others may end this member's session before it has lapsed: ProofOperator, ProofKubelet,
+	// ProofOutOfService. Default: on nobody's. See BuryOnWord.
+	Words []Proof
+	// Container is where this member runs, and Announce writes the identity of each incarnation to the container's
+	// termination log, before its session is created. ProofKubelet needs both, ProofOutOfService the first. If Announce fails, the member goes on:
+	// no kubelet's word fits it then.
+	Container record.Container
+	Announce  func(identity string) error
 	// Abort must end the process at once. The Manager calls it when work can no longer be
 	// stopped in time, or has gone on for too long. Default: log, and exit with status 70.
 	Abort func(error)
@@ -196,6 +205,17 @@ func (c *Config) complete() error {
 	c.Timing = c.Timing.Filled(otherwise)
 	if err := checkTiming(c.Timing); err != nil {
 		return err
+	}
+	for i, w := range c.Words {
+		if !w.IsWord() || slices.Contains(c.Words[:i], w) {
+			return fmt.Errorf("words: %q is not a kind of word, or stands there twice (%s, %s and %s are words)", w, ProofOperator, ProofKubelet, ProofOutOfService)
+		}
+		switch nowhere := c.Container == (record.Container{}); {
+		case w == ProofKubelet && (nowhere || c.Announce == nil):
+			return errors.New("words: no kubelet can tell of this member (set Container and Announce)")
+		case w == ProofOutOfService && nowhere:
+			return errors.New("words: it is not known on which node this member is (set Container)")
+		}
 	}
 	if c.WritesPerSecond == 0 {
 		c.WritesPerSecond = member.WritesPerSecond

@@ -47,6 +47,9 @@ var ErrNotBuried = errors.New("session not ended")
 // Only a caller that has proved that the member is dead, and that none of its work goes on, may call Bury. It
 // refuses if the session does not accept that kind of proof.
 func Bury(ctx context.Context, locks lock.Store, name string, d Death) error {
+	if d.Proof.IsWord() {
+		return fmt.Errorf("%w: %s: %s's word counts only after a silence (call BuryOnWord)", ErrNotBuried, name, d.Proof)
+	}
 	var last error
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, buryPause) {
@@ -84,9 +87,9 @@ const (
 // proofs are the ways to know that this member is dead.
 func (c *Config) proofs() []record.Proof {
 	if c.Parent == nil {
-		return nil
+		return c.Words
 	}
-	return []record.Proof{ProofParent}
+	return append([]record.Proof{ProofParent}, c.Words...)
 }
 
 // untilOrphaned is a context that ends with ErrOrphaned when the parent of this process dies. The caller must call
@@ -108,9 +111,9 @@ func (c *Config) untilOrphaned(ctx context.Context) (alive context.Context, stop
 	return alive, func() { cancel(nil); wg.Wait() }
 }
 
-// expect tells the parent of a session before the write that may create it.
+// expect tells the parent and the kubelet of a session before the write that may create it.
 func (h *host) expect(name, holder string) {
-	if h.cfg.Parent == nil || holder != h.identity {
+	if holder != h.identity {
 		return
 	}
 	h.expecting.Lock()
@@ -118,8 +121,15 @@ func (h *host) expect(name, holder string) {
 	if h.expected == name {
 		return
 	}
-	if err := h.cfg.Parent.Expect(name, holder); err != nil {
-		h.cfg.Log.Warn("the parent process does not hear us, so nobody proves our death: after a crash our elections wait for a leaseDuration", zap.Error(err))
+	if h.cfg.Parent != nil {
+		if err := h.cfg.Parent.Expect(name, holder); err != nil {
+			h.cfg.Log.Warn("the parent process does not hear us, so nobody proves our death: after a crash our elections wait for a leaseDuration", zap.Error(err))
+		}
+	}
+	if h.cfg.Announce != nil {
+		if err := h.cfg.Announce(holder); err != nil {
+			h.cfg.Log.Warn("our identity is not in the termination log, so no kubelet can tell of our death", zap.Error(err))
+		}
 	}
 	h.expected = name
 }

@@ -55,7 +55,7 @@ func newHost(m *Manager, left member.Heritage) *host {
 			Revision: cfg.Member.Revision, Location: cfg.Member.Location, Weight: cfg.Member.Weight,
 			Version: cfg.Version, Timing: cfg.Timing, WritesPerSecond: cfg.WritesPerSecond,
 			Chance:   mathrand.NewPCG(binary.BigEndian.Uint64(chance), binary.BigEndian.Uint64(chance[8:])),
-			Heritage: left, Proofs: cfg.proofs(),
+			Heritage: left, Proofs: cfg.proofs(), Container: cfg.Container,
 		}),
 		inbox:    make(chan member.Input, 256),
 		stores:   []lock.Store{cfg.Locks},

@@ -28,9 +28,14 @@ type confirmation struct {
 	out io.Writer
 }
 
+// atTerminal asks at the terminal of the process.
+func atTerminal() *confirmation {
+	return &confirmation{in: os.Stdin, ask: term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(os.Stderr), out: os.Stderr}
+}
+
 // newConfirmation defines --yes. It uses the terminal of the process.
 func newConfirmation(flags *pflag.FlagSet) *confirmation {
-	c := &confirmation{in: os.Stdin, ask: term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(os.Stderr), out: os.Stderr}
+	c := atTerminal()
 	flags.BoolVarP(&c.yes, "yes", "y", false, "do not ask before leadership moves")
 	return c
 }

@@ -19,6 +19,8 @@ const (
 	exitUsage   = 2
 	exitTimeout = 3 // --wait waited in vain
 	exitNever   = 4 // what --wait waits for will not come by itself
+	// exitRefused: what was asked for is not safe, or not allowed. Nothing was changed.
+	exitRefused = 5
 )
 
 // Main is the program: it runs the command line of this process, and ends it.
@@ -39,6 +41,10 @@ func execute(args []string, a *additions) int {
 		err = &usageError{fmt.Errorf("%w (%s --help lists them)", err, root.CommandPath())}
 	}
 	printError(root.ErrOrStderr(), err)
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return exitRefused
+	}
 	var wrong *usageError
 	if errors.As(err, &wrong) {
 		return exitUsage
@@ -69,6 +75,12 @@ func printError(to io.Writer, err error) {
 	}
 	fmt.Fprintf(to, "error: %v\n", err)
 }
+
+// refusal says why the program does not do what it was told to.
+type refusal struct{ err error }
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
 
 // usageError is a mistake in the command line.
 type usageError struct{ err error }

@@ -37,8 +37,10 @@ type member struct {
 	figures figures
 	roster  *roster
 	grants  *grants
-	clock   clock.Clock
-	log     *zap.Logger
+	// listeners hear what others say of dead members.
+	listeners []listener
+	clock     clock.Clock
+	log       *zap.Logger
 }
 
 // newMember assembles a member of a cluster. It starts nothing.
@@ -62,6 +64,9 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	if line != nil {
 		w.parent = line
 	}
+	if w.hearing, err = newHearing(ctx, p, c, name, locks.of(config.DefaultLockKind, config.SharedWithNobody), log); err != nil {
+		return nil, err
+	}
 	m, plan, err := w.member(ctx)
 	if err != nil {
 		return nil, err
@@ -82,6 +87,8 @@ type wiring struct {
 	// abort and parent are those of election.Config.
 	abort  func(error)
 	parent election.Parent
+	// hearing has the words that end the session; nil for those that need no place.
+	hearing *hearing
 }
 
 // member assembles a member and its plan. It starts nothing.
@@ -95,6 +102,10 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	m.source = revisions.NewSwitch(plan.source)
 	m.steering = steering.New(w.maps, m.planner.namespace, p.Group, m.source, m.log)
 	me := p.Configuration.Member
+	if w.hearing == nil {
+		w.hearing = &hearing{words: withoutPlace(me.Proofs)}
+	}
+	m.listeners = w.hearing.listeners
 	m.manager, err = election.NewManager(election.Config{
 		Group:       p.Group,
 		Member:      election.Member{Revision: me.Revision, Location: me.Location, Weight: me.Weight},
@@ -107,6 +118,9 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 		Log:         m.log,
 		Abort:       w.abort,
 		Parent:      w.parent,
+		Words:       w.hearing.words,
+		Container:   w.hearing.self.Container,
+		Announce:    w.hearing.announce(),
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w (is the name right? --name sets it)", err)
@@ -171,5 +185,8 @@ func (m *member) run(ctx context.Context) error {
 			m.log.Error("the configuration is not followed any more; restart to take up changes", zap.Error(err))
 		}
 	})
+	for _, l := range m.listeners {
+		wg.Go(func() { l.Run(following) })
+	}
 	return m.manager.Run(ctx)
 }

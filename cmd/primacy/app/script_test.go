@@ -49,6 +49,10 @@ import (
 //	usurp LEASE                make an identity that is no member the holder, for so long that no member claims it
 //	forge KEY OLD NEW          edit the stored rollout by hand
 //	agreed PREFERENCE          wait until all members publish that they see this preference
+//	identity SESSION VARIABLE  set a variable to the holder of a session
+//	pod NAME                   create a Pod, in which programs that are started then seem to run; see pod
+//	kubelet POD WORDS...       write its status as a kubelet would; see kubelet
+//	taint                      mark the node of these Pods as out of service
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {
 	cluster := devcluster.New(t)
@@ -81,7 +85,7 @@ func TestScripts(t *testing.T) {
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "exits": exits, "scrape": scrape,
 			"answers": asks, "ready": ready, "probes": probes, "certify": certify,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
-			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "owners": s.owners,
+			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "identity": s.identity, "pod": s.pod, "kubelet": s.kubelet, "taint": s.taint, "owners": s.owners,
 		},
 		RequireExplicitExec: true,
 	})
@@ -160,7 +164,7 @@ func printed(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-var signals = map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+var signals = map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT}
 
 // killMember kills the member of a program that runs under a parent, and leaves the parent alone: killmember NAME
 func killMember(ts *testscript.TestScript, neg bool, args []string) {

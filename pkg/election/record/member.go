@@ -147,6 +147,11 @@ type Member struct {
 	// Proofs are the ways to know that this member is dead before its session has lapsed. None for members of
 	// earlier versions.
 	Proofs []Proof
+	// Container is where the member runs, if a kubelet's word may end the session.
+	Container Container
+	// RenewInterval is the longest time between two beats of the session. Only a session that accepts a word
+	// says so; zero otherwise. The session sets it itself.
+	RenewInterval time.Duration
 	// Deaths are the members of this slot that were proved dead, the latest last. In a session that was ended
 	// by a proof, the last one is its own member's. The session sets them itself.
 	Deaths []Death
@@ -210,8 +215,11 @@ func (m *Member) Equal(o *Member) bool {
 	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&
 		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.Setup == o.Setup &&
 		slices.Equal(m.Standing, o.Standing) && slices.Equal(m.Open, o.Open) && slices.Equal(m.Disowned, o.Disowned) &&
-		slices.Equal(m.Proofs, o.Proofs) && slices.Equal(m.Deaths, o.Deaths)
+		slices.Equal(m.Proofs, o.Proofs) && m.RenewInterval == o.RenewInterval && m.Container == o.Container && slices.Equal(m.Deaths, o.Deaths)
 }
+
+// AcceptsWords says whether somebody's word may end the session.
+func (m *Member) AcceptsWords() bool { return slices.ContainsFunc(m.Proofs, Proof.IsWord) }
 
 // Key is the member's revision and location as records show it.
 func (m Member) Key() Key { return NewKey(m.Revision, m.Location) }

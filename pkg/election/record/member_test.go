@@ -15,7 +15,7 @@ func TestEqualLooksAtEveryField(t *testing.T) {
 		switch f := reflect.ValueOf(&m).Elem().Field(i); f.Kind() {
 		case reflect.String:
 			f.SetString("x")
-		case reflect.Int:
+		case reflect.Int, reflect.Int64:
 			f.SetInt(1)
 		case reflect.Bool:
 			f.SetBool(true)

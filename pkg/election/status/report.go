@@ -58,7 +58,13 @@ type Election struct {
 
 	// migrates: its configuration has a lock from which it migrates.
 	migrates bool
+	// bySession: its holder's session renews it.
+	bySession bool
 }
+
+// EndsWithSession says whether the election is free as soon as its holder's session has ended. Otherwise its lock is
+// renewed by its own record, and members wait for its lease.
+func (e Election) EndsWithSession() bool { return e.bySession && len(e.Others) == 0 }
 
 // Member is what the realm shows of one member.
 type Member struct {
@@ -251,6 +257,7 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 	case Led, Claiming:
 		out.Stale = expired(r, now)
 		if r.ThroughSession() {
+			out.bySession = true
 			out.throughSession(e, sessions[r.Mark.Session], now)
 		}
 		out.Revision, out.Location = clean(r.Mark.Key.Revision()), string(r.Mark.Key.Location())

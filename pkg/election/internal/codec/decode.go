@@ -198,7 +198,7 @@ func (p *decoder) mark(s string) *record.Mark {
 func (p *decoder) deaths(lines []wireDeath) (all []record.Death) {
 	for _, l := range lines[max(0, len(lines)-record.MostDeaths):] {
 		at, err := time.Parse(time.RFC3339Nano, l.At)
-		if err != nil || checkTime(at) != nil || checkBeat(l.Beat) != nil || l.Identity == "" || l.Proof != string(record.ProofParent) ||
+		if err != nil || checkTime(at) != nil || checkBeat(l.Beat) != nil || l.Identity == "" || !record.Proof(l.Proof).IsKnown() ||
 			checkText(l.Identity, MaxIdentity) != nil || checkText(l.UID, MaxIdentity) != nil || checkText(l.By, MaxIdentity) != nil || !utf8.ValidString(l.How) {
 			continue
 		}
@@ -267,6 +267,14 @@ func (p *decoder) member(s string) *record.Member {
 			Protocol: min(max(w.Protocol, 0), maxWeight),
 		},
 	}
+	if c := w.Container; c != nil {
+		read := func(s string) string { return p.text(what+": container", s) }
+		m.Container = record.Container{
+			Namespace: read(c.Namespace), Pod: read(c.Pod), PodUID: read(c.PodUID), Name: read(c.Name), ID: read(c.ID),
+			Node: read(c.Node), NodeUID: read(c.NodeUID), BootID: read(c.BootID),
+		}
+	}
+	m.RenewInterval = time.Duration(min(max(w.RenewMillis, 0), record.MaxLeaseDuration.Milliseconds())) * time.Millisecond
 	for _, e := range w.Standing {
 		m.Standing = append(m.Standing, p.text(what+": standing", e))
 	}

@@ -211,6 +211,15 @@ func (e *encoder) member(m record.Member) {
 	for _, p := range m.Proofs {
 		e.check("member: proofs", checkText(string(p), MaxIdentity))
 	}
+	e.check("member: renew interval", checkInterval(m.RenewInterval))
+	var container *wireContainer
+	if c := m.Container; c != (record.Container{}) {
+		for _, text := range []string{c.Namespace, c.Pod, c.PodUID, c.Name, c.ID, c.Node, c.NodeUID, c.BootID} {
+			e.check("member: container", checkText(text, MaxIdentity))
+		}
+		w := wireContainer(c)
+		container = &w
+	}
 	var disowned []wireDisowned
 	for _, d := range m.Disowned {
 		e.check("member: disowned", checkText(d.Lock, MaxIdentity))
@@ -221,7 +230,7 @@ func (e *encoder) member(m record.Member) {
 		Identity: m.Identity, Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, Ready: m.Ready,
 		Preference: m.Preference, Config: m.Config, Fallen: m.Fallen, Standing: m.Standing, Open: m.Open,
 		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings,
-		Protocol: m.Protocol, Disowned: disowned, Proofs: m.Proofs,
+		Protocol: m.Protocol, Disowned: disowned, Proofs: m.Proofs, Container: container, RenewMillis: m.RenewInterval.Milliseconds(),
 	})
 }
 

@@ -79,6 +79,17 @@ func buriedSession() record.Record {
 	return r
 }
 
+// spokenForSession was ended on the word of an operator.
+func spokenForSession() record.Record {
+	r := buriedSession()
+	m := *r.Member
+	m.Proofs, m.RenewInterval, m.Deaths = []record.Proof{record.ProofParent, record.ProofOperator}, 3*time.Second, slices.Clone(m.Deaths)
+	m.Deaths[0].Proof, m.Deaths[0].By, m.Deaths[0].How = record.ProofOperator, "operator alice", "an operator said so, and was silent for 6.1s"
+	m.Container = record.Container{Namespace: "edge-system", Pod: "edge-0", PodUID: "1f0b", Name: "primacy", ID: "containerd://5e88", Node: "n1", NodeUID: "2e9c", BootID: "7a0e35f0"}
+	r.Member = &m
+	return r
+}
+
 // TestGolden checks that the stored format does not change by accident.
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]record.Record{
@@ -87,6 +98,7 @@ func TestGolden(t *testing.T) {
 		"released": releasedLock(),
 		"session":  memberSession(),
 		"buried":   buriedSession(),
+		"spoken":   spokenForSession(),
 		"empty":    {Group: "edge", Election: "ingress-status"},
 		"bare":     {},
 	} {

@@ -154,3 +154,11 @@ func quote(s string) string {
 	}
 	return fmt.Sprintf("%+q", s)
 }
+
+// checkInterval checks the renewInterval that a session states.
+func checkInterval(d time.Duration) error {
+	if d < 0 || d > record.MaxLeaseDuration || d%time.Millisecond != 0 {
+		return fmt.Errorf("%v is not whole milliseconds from 0 to %v", d, record.MaxLeaseDuration)
+	}
+	return nil
+}

@@ -57,6 +57,8 @@ func members(t *rapid.T) *record.Member {
 	}
 	if rapid.Bool().Draw(t, "lists proofs") {
 		m.Proofs = []record.Proof{record.ProofParent, "one of later versions"}
+		m.Container = rapid.Make[record.Container]().Draw(t, "container")
+		m.RenewInterval = time.Duration(rapid.Int64Range(0, record.MaxLeaseDuration.Milliseconds()).Draw(t, "renew interval")) * time.Millisecond
 	}
 	return m
 }

@@ -32,24 +32,37 @@ type wireDeath struct {
 }
 
 type wireMember struct {
-	Identity   string         `json:"identity"`
-	Revision   string         `json:"revision,omitempty"`
-	Location   string         `json:"location,omitempty"`
-	Weight     int            `json:"weight,omitempty"`
-	Ready      bool           `json:"ready,omitempty"`
-	Preference string         `json:"preference,omitempty"`
-	Config     string         `json:"config,omitempty"`
-	Fallen     int            `json:"fallen,omitempty"`
-	Version    string         `json:"version,omitempty"`
-	DriftPPM   int            `json:"driftPPM,omitempty"`
-	Longest    int            `json:"longestLeaseSeconds,omitempty"`
-	Rules      string         `json:"rules,omitempty"`
-	Timings    string         `json:"timings,omitempty"`
-	Standing   []string       `json:"standing,omitempty"`
-	Open       []string       `json:"open,omitempty"`
-	Protocol   int            `json:"protocol,omitempty"`
-	Disowned   []wireDisowned `json:"disowned,omitempty"`
-	Proofs     []record.Proof `json:"proofs,omitempty"`
+	Identity    string         `json:"identity"`
+	Revision    string         `json:"revision,omitempty"`
+	Location    string         `json:"location,omitempty"`
+	Weight      int            `json:"weight,omitempty"`
+	Ready       bool           `json:"ready,omitempty"`
+	Preference  string         `json:"preference,omitempty"`
+	Config      string         `json:"config,omitempty"`
+	Fallen      int            `json:"fallen,omitempty"`
+	Version     string         `json:"version,omitempty"`
+	DriftPPM    int            `json:"driftPPM,omitempty"`
+	Longest     int            `json:"longestLeaseSeconds,omitempty"`
+	Rules       string         `json:"rules,omitempty"`
+	Timings     string         `json:"timings,omitempty"`
+	Standing    []string       `json:"standing,omitempty"`
+	Open        []string       `json:"open,omitempty"`
+	Protocol    int            `json:"protocol,omitempty"`
+	Disowned    []wireDisowned `json:"disowned,omitempty"`
+	Proofs      []record.Proof `json:"proofs,omitempty"`
+	Container   *wireContainer `json:"container,omitempty"`
+	RenewMillis int64          `json:"renewMillis,omitempty"`
+}
+
+type wireContainer struct {
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	PodUID    string `json:"podUID"`
+	Name      string `json:"name"`
+	ID        string `json:"id"`
+	Node      string `json:"node"`
+	NodeUID   string `json:"nodeUID"`
+	BootID    string `json:"bootID"`
 }
 
 type wireDisowned struct {

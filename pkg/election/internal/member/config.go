@@ -24,6 +24,8 @@ type Config struct {
 	Heritage        Heritage
 	// Proofs are the ways to know that this process is dead before its session has lapsed.
 	Proofs []record.Proof
+	// Container is where this process runs, for a kubelet's word. The session only publishes it.
+	Container record.Container
 }
 
 // Heritage is what one incarnation leaves to the next.

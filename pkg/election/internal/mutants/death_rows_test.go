@@ -194,8 +194,8 @@ var deathRows = []row{
 	{
 		name: "death/proofs-without-a-parent", rule: "proof-not-patience: a member without a parent accepts no proof",
 		file: "pkg/election/death.go",
-		old:  "	if c.Parent == nil {\n		return nil\n",
-		new:  "	if false {\n		return nil\n",
+		old:  "	if c.Parent == nil {\n		return c.Words\n",
+		new:  "	if false {\n		return c.Words\n",
 		pkg:  "pkg/election", test: "TestAParentIsToldFirst",
 	},
 	{
@@ -271,8 +271,8 @@ var deathRows = []row{
 	{
 		name: "death/goes-first", rule: "proof-not-patience: a parent goes last, whatever went wrong",
 		file: "pkg/runners/parent/dead.go",
-		old:  "func (d *Dead) Exit(ctx context.Context) {\n	_ = d.Proved(ctx)\n",
-		new:  "func (d *Dead) Exit(context.Context) {\n",
+		old:  "	if d.Proved(ctx) == nil && d.group != nil {\n",
+		new:  "	if d.group != nil {\n",
 		pkg:  "pkg/runners/parent", test: "TestNothingOutlivesTheParent",
 	},
 }

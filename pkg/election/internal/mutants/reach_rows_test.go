@@ -66,8 +66,8 @@ var reachRows = []row{
 	{
 		name: "reach/followed-after-stop", rule: "dead-by-the-deadline: a beat extends nothing that was told to stop",
 		file: "pkg/election/work.go",
-		old:  "	w.stop = &s\n	w.leaveReach()\n",
-		new:  "	w.stop = &s\n",
+		old:  "	w.stopBy.Store(int64(s.By))\n	w.leaveReach()\n",
+		new:  "	w.stopBy.Store(int64(s.By))\n",
 		pkg:  "pkg/election", test: "TestABeatInTheLastMoment",
 	},
 	{

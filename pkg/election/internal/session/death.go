@@ -1,8 +1,10 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -17,9 +19,11 @@ func Bury(r *record.Record, v record.Version, d record.Death) (record.Record, er
 	case r.Holder != d.Identity || r.Member.Identity != d.Identity:
 		return record.Record{}, fmt.Errorf("it is the session of %s, not of %s", r.Holder, d.Identity)
 	case !slices.Contains(r.Member.Proofs, d.Proof):
-		return record.Record{}, fmt.Errorf("it does not accept a %s's proof", d.Proof)
+		return record.Record{}, fmt.Errorf("it does not accept proofs of kind %s", d.Proof)
 	case d.By == d.Identity:
 		return record.Record{}, fmt.Errorf("%s cannot prove its own death", d.By)
+	case d.Proof.IsWord() && (d.UID != v.UID || d.Beat != beatOf(r)): // rule words-need-silence
+		return record.Record{}, fmt.Errorf("%w: beat %d of it came after beat %d", ErrRefuted, beatOf(r), d.Beat)
 	}
 	d.UID, d.Beat = v.UID, beatOf(r)
 	m := *r.Member
@@ -28,6 +32,27 @@ func Bury(r *record.Record, v record.Version, d record.Death) (record.Record, er
 	e := EndedRecord(r, d.By, fmt.Sprintf("ended: its member died (%s)", d.How))
 	e.Member = &m
 	return e, nil
+}
+
+// ErrRefuted says that a session beat after somebody's word that its member is dead.
+var ErrRefuted = errors.New("its member lives")
+
+// Quiet is for how long a session must be silent before a word may end it: two renewIntervals, by a clock that may be
+// fast. The error says that the session does not state its renewInterval.
+func Quiet(r *record.Record) (time.Duration, error) {
+	if r.Member == nil || r.Member.RenewInterval == 0 {
+		return 0, errors.New("it does not say how often it beats")
+	}
+	t := record.Timing{Drift: max(r.Member.Drift(), record.DefaultDrift)}
+	return t.ObserverWait(2 * r.Member.RenewInterval), nil
+}
+
+// complete adds what a session that accepts words says of its timing: how often it beats, in whole milliseconds.
+func complete(cfg Config, m record.Member) record.Member {
+	if m.AcceptsWords() {
+		m.RenewInterval = (cfg.Timing.RenewInterval + time.Millisecond - 1).Truncate(time.Millisecond)
+	}
+	return m
 }
 
 // provenBy are the deaths that a record of a session with the given uid proves. The death of the session's own

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -198,5 +199,31 @@ func TestASlotTellsOfItsDead(t *testing.T) {
 				t.Fatalf("after its death, %s's slot tells of %q, want %q", identity, got, want)
 			}
 		}
+	}
+}
+
+// TestAWordNamesTheBeatThatItSaw checks that a word ends nothing but the beat that was last when it was given. The
+// last beat of a session stands in its end, as with each proof.
+func TestAWordNamesTheBeatThatItSaw(t *testing.T) {
+	s := newSlot(t)
+	s.joins("a_00000001", record.ProofOperator)
+	beat := s.stored.Mark.Beat
+	word := record.Death{Proof: record.ProofOperator, Identity: "a_00000001", By: "operator", UID: "u", Beat: beat}
+	for _, spoil := range []func(*record.Death){
+		func(d *record.Death) { d.Beat-- }, func(d *record.Death) { d.Beat++ }, func(d *record.Death) { d.UID = "v" }, func(d *record.Death) { d.UID = "" },
+	} {
+		d := word
+		spoil(&d)
+		if _, err := Bury(s.stored, s.version, d); !errors.Is(err, ErrRefuted) {
+			t.Errorf("of beat %d, object %q: %v", d.Beat, d.UID, err)
+		}
+	}
+	ended, err := Bury(s.stored, s.version, word)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.show(ended)
+	if got := s.proved(); got != "a_00000001" {
+		t.Errorf("the directory shows the deaths of %q", got)
 	}
 }

@@ -125,12 +125,12 @@ func (Read) action()  {}
 
 // NewOwn returns a session that has not joined yet. It reads dir, so it knows all that dir learns.
 func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
-	return &Own{cfg: cfg, dir: dir, member: member, phase: joining, ending: map[string]ending{}, unfit: map[string]record.Version{}}
+	return &Own{cfg: cfg, dir: dir, member: complete(cfg, member), phase: joining, ending: map[string]ending{}, unfit: map[string]record.Version{}}
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
-// The session sets Fallen and Deaths itself.
-func (o *Own) Publish(m record.Member) { o.member = m }
+// The session sets Fallen, Deaths and RenewInterval itself.
+func (o *Own) Publish(m record.Member) { o.member = complete(o.cfg, m) }
 
 // Leave ends the session, once every runner has returned and every lock is released.
 func (o *Own) Leave() {

@@ -1,0 +1,175 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Listener ends the sessions of members whose containers have ended.
+type Listener struct {
+	// Pods are those of the members, in one namespace, and Sessions the store of their sessions.
+	Pods     coreclient.PodInterface
+	Sessions lock.Store
+	Group    string
+	// Name is that of the listening member, for the record.
+	Name  string
+	Clock clock.Clock
+	Log   *zap.Logger
+
+	// The goroutine of Run owns heard: the ends that it has looked at, by the Pod.
+	heard map[types.UID]map[end]bool
+	// buried joins the burials.
+	buried sync.WaitGroup
+}
+
+// end is one end of a container, as a status says.
+type end struct{ container, message string }
+
+// mostSlots is how many sessions of one host we look through.
+const mostSlots = 8
+
+// errEnded says that a watch has ended in order, as each one does after some minutes.
+var errEnded = errors.New("it has ended")
+
+// pauseAfter is the pause before the next list and watch: longer if the API server refuses them.
+func pauseAfter(err error) time.Duration {
+	if errors.Is(err, errEnded) {
+		return 100 * time.Millisecond
+	}
+	return 5 * time.Second
+}
+
+// Run listens until ctx ends. When it returns, all burials have ended.
+func (l *Listener) Run(ctx context.Context) {
+	defer l.buried.Wait()
+	l.heard = map[types.UID]map[end]bool{}
+	said := false
+	for ctx.Err() == nil {
+		err := l.follow(ctx)
+		if ctx.Err() == nil && !said && !errors.Is(err, errEnded) {
+			said = true // it goes on by itself, and nothing worse happens than without a kubelet's word
+			l.Log.Warn("the Pods are not seen, so nobody hears what kubelets say of dead members", zap.Error(err))
+		}
+		clock.Wait(ctx, pauseAfter(err))
+	}
+}
+
+// follow lists the Pods and then watches them, until the watch ends.
+func (l *Listener) follow(ctx context.Context) error {
+	list, err := l.Pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	present := map[types.UID]bool{}
+	for i := range list.Items {
+		present[list.Items[i].UID] = true
+		l.hear(ctx, &list.Items[i])
+	}
+	for uid := range l.heard {
+		if !present[uid] {
+			delete(l.heard, uid)
+		}
+	}
+	w, err := l.Pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return fmt.Errorf("watch pods: %w", err)
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		pod, is := e.Object.(*corev1.Pod)
+		switch {
+		case !is:
+			return fmt.Errorf("watch pods: %v", e.Object)
+		case e.Type == watch.Deleted: // a Pod that is gone proves nothing
+			delete(l.heard, pod.UID)
+		default:
+			l.hear(ctx, pod)
+		}
+	}
+	return fmt.Errorf("watch pods: %w", errEnded)
+}
+
+// hear looks at the ends in a Pod's status, each once: a word that did not count, or was refuted, never counts.
+func (l *Listener) hear(ctx context.Context, pod *corev1.Pod) {
+	for i := range pod.Status.ContainerStatuses {
+		s := &pod.Status.ContainerStatuses[i]
+		for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
+			if t == nil || !record.OurForm(t.Message) {
+				continue
+			}
+			one := end{t.ContainerID, t.Message}
+			if l.heard[pod.UID][one] {
+				continue
+			}
+			if l.heard[pod.UID] == nil {
+				l.heard[pod.UID] = map[end]bool{}
+			}
+			l.heard[pod.UID][one] = true
+			l.buried.Go(func() { l.bury(ctx, pod, t.Message) })
+		}
+	}
+}
+
+// bury ends the session of the identity, if the Pod's status is a proof of its death.
+func (l *Listener) bury(ctx context.Context, pod *corev1.Pod, identity string) {
+	log := l.Log.With(zap.String("identity", identity), zap.String("pod", pod.Name))
+	seen, found, err := l.session(ctx, identity)
+	if err != nil {
+		log.Warn("a container has ended, but the sessions cannot be read: it lapses", zap.Error(err))
+		return
+	}
+	if !found {
+		return // it has ended already, as after each restart in order
+	}
+	d, err := ended(pod, seen.Record.Member)
+	if err != nil {
+		log.Info("a container has ended, but that proves nothing of its member", zap.Error(err))
+		return
+	}
+	d.By = "kubelet, heard by " + l.Name
+	carryOut(ctx, l.Clock, l.Sessions, seen, d, log)
+}
+
+// carryOut ends a session on a word, and logs what came of it.
+func carryOut(ctx context.Context, c clock.Clock, sessions lock.Store, seen lock.Entry, d election.Death, log *zap.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, max(seen.Record.Duration, time.Second))
+	defer cancel()
+	switch err := election.BuryOnWord(ctx, c, sessions, seen, d); {
+	case err == nil:
+		log.Info("its session is over, since its member was said to be dead", zap.String("by", d.By), zap.String("how", d.How))
+	case errors.Is(err, election.ErrRefuted):
+		log.Warn("a member was said to be dead, but it lives", zap.String("by", d.By), zap.Error(err))
+	default:
+		log.Info("the session was not ended on a word: it lapses", zap.String("by", d.By), zap.Error(err))
+	}
+}
+
+// session is the session of the identity, if it has not ended.
+func (l *Listener) session(ctx context.Context, identity string) (e lock.Entry, found bool, err error) {
+	for n := range mostSlots {
+		e, err = l.Sessions.Get(ctx, session.SlotName(l.Group, record.HostOf(identity), n))
+		switch {
+		case err != nil || e.Record == nil:
+			return e, false, err
+		case e.Record.Bound() && e.Record.Holder == identity && e.Record.Member != nil:
+			return e, true, nil
+		}
+	}
+	return e, false, nil
+}

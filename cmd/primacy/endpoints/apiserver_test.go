@@ -250,7 +250,11 @@ func TestOnTheAPIServer(t *testing.T) {
 	if err := p.rbac.ClusterRoleBindings().Delete(t.Context(), "reader", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	withdrawn := time.Now()
 	for code := 0; code != http.StatusForbidden; { // the API server's own cache of roles takes a moment
+		if time.Since(withdrawn) > patience {
+			t.Fatal("a right that was withdrawn still counts")
+		}
 		reviews.by.Add(int64(answerTime + time.Second))
 		if code, _ = askers[0].ask("/metrics", tokens["reader"]); code != http.StatusOK && code != http.StatusForbidden {
 			t.Fatalf("after the right was withdrawn: %d", code)

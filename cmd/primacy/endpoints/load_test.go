@@ -31,7 +31,11 @@ import (
 )
 
 // load is what clients do to the endpoints of one member.
-type load struct{ streams, slow, huge, halves, scrapes int }
+type load struct {
+	streams, slow, huge, halves, scrapes int
+	// pause is how long each of the eight that scrape waits between two scrapes.
+	pause time.Duration
+}
 
 // loadOf is the load of this run, and where its locks are: with PRIMACY_ENDPOINTS_LOAD=full it is the whole load, on the
 // real API server.
@@ -42,7 +46,7 @@ func loadOf(t *testing.T) (load, func() lock.Store) {
 	}
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
-	return load{streams: 1000, slow: 100, huge: 500, halves: 100, scrapes: 10000}, func() lock.Store {
+	return load{streams: 1000, slow: 100, huge: 500, halves: 100, scrapes: 10000, pause: 20 * time.Millisecond}, func() lock.Store {
 		client, err := lease.NewClient(cluster.Config)
 		if err != nil {
 			t.Fatal(err)
@@ -282,9 +286,9 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	header := "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"
-	var scraping sync.WaitGroup
+	var scraping, huge sync.WaitGroup
 	for range 4 {
-		scraping.Go(func() {
+		huge.Go(func() {
 			for range do.huge / 4 {
 				c, err := net.Dial("tcp", m1.server.listener.Addr().String())
 				if err != nil {
@@ -325,10 +329,15 @@ func TestLoad(t *testing.T) {
 				mu.Lock()
 				scrapes = append(scrapes, time.Since(at))
 				mu.Unlock()
+				if do.pause > 0 {
+					clock.Wait(t.Context(), do.pause)
+				}
 			}
 		})
 	}
 	busy := moves(t, 5, m1, m2)
+	huge.Wait()
+	scraped := moves(t, 5, m1, m2) // the streams are open, and scrapes go on
 	scraping.Wait()
 	took := time.Since(began)
 	calm := moves(t, 5, m1, m2) // the streams are still open
@@ -352,9 +361,13 @@ func TestLoad(t *testing.T) {
 	}
 	t.Logf("%d streams, %d clients that read nothing, %d huge headers, %d half requests, %d scrapes in %v: p50 %v p99 %v max %v",
 		do.streams, do.slow, do.huge, do.halves, len(scrapes), took.Round(time.Millisecond), percentile(scrapes, 50), percentile(scrapes, 99), percentile(scrapes, 100))
-	t.Logf("moves: idle p50 %v p99 %v; with streams, p50 %v p99 %v (p50 x %.2f); under the whole load p50 %v p99 %v (p50 x %.2f)",
-		percentile(idle, 50), percentile(idle, 99), percentile(calm, 50), percentile(calm, 99), float64(percentile(calm, 50))/float64(percentile(idle, 50)),
-		percentile(busy, 50), percentile(busy, 99), float64(percentile(busy, 50))/float64(percentile(idle, 50)))
+	for _, some := range []struct {
+		with string
+		took []time.Duration
+	}{{"nothing", idle}, {"streams", calm}, {"streams and scrapes", scraped}, {"the whole load", busy}} {
+		p50 := percentile(some.took, 50)
+		t.Logf("moves with %s: p50 %v p99 %v (p50 x %.2f)", some.with, p50, percentile(some.took, 99), float64(p50)/float64(percentile(idle, 50)))
+	}
 	t.Logf("transitions shown %d, missing %d; terms lost 0, in jeopardy %d; streams cut %d", shown.Load(), missing.Load(),
 		m1.jeopardies.Load()+m2.jeopardies.Load(), m1.server.hub.cut.Load())
 }

@@ -6,6 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // TestSlowReaderHoldsNobodyUp checks that answers are made one after the other, and that a client that does not read its
@@ -34,8 +37,20 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 			done <- struct{}{}
 		})
 	}
-	for range 100 { // all get theirs before the slow one does
-		<-done
+	late := clock.NewTimer(10 * time.Second)
+	defer late.Stop()
+	for got := 0; got < 100; got++ { // all get theirs before the slow one does
+		select {
+		case <-done:
+		case <-late.C:
+			t.Errorf("%d of 100 have an answer", got)
+			wg.Go(func() {
+				for range 100 - got {
+					<-done
+				}
+			})
+			got = 100
+		}
 	}
 	close(reads)
 	wg.Wait()

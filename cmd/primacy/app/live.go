@@ -11,6 +11,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // follows delivers a state after each change until ctx ends. When its watch breaks off, it delivers
@@ -27,11 +29,12 @@ func inTurn[T any](ctx context.Context, notes io.Writer, follow follows[T], show
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var failed error
+	said := map[string]record.Instant{}
 	err := follow(ctx, func(state T, trouble error) {
 		switch {
 		case failed != nil:
 		case trouble != nil:
-			fmt.Fprintln(notes, watchCut(trouble))
+			sayAgain(notes, watchCut(trouble), said)
 		default:
 			if failed = show(state); failed != nil {
 				cancel()
@@ -39,6 +42,19 @@ func inTurn[T any](ctx context.Context, notes io.Writer, follow follows[T], show
 		}
 	})
 	return errors.Join(err, failed)
+}
+
+// repeatAfter is how long a note about the same trouble is not repeated: each attempt fails the same way.
+const repeatAfter = time.Minute
+
+// sayAgain writes a note, unless it was written a moment ago; said has when.
+func sayAgain(notes io.Writer, note string, said map[string]record.Instant) {
+	now := clock.Boottime().Now()
+	if last, is := said[note]; is && now.Sub(last) < repeatAfter {
+		return
+	}
+	said[note] = now
+	fmt.Fprintln(notes, note)
 }
 
 // live makes the pages of a screen: the present state, and what happened since the screen

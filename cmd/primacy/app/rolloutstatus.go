@@ -85,6 +85,9 @@ func (r *rolloutCommand) waitRollout(ctx context.Context, format output, timeout
 		return err
 	}
 	v, err := awaited(ctx, timeout, r.follow, func(v view.Rollout) (string, error) {
+		if !v.AsOf.IsZero() {
+			return view.Old(v.AsOf), nil
+		}
 		switch v.Phase {
 		case rollout.Promoted, rollout.Complete:
 			return "", nil

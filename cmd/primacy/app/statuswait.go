@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/strict"
@@ -114,7 +115,7 @@ func awaited[T any](ctx context.Context, timeout time.Duration, follow follows[T
 func (s *statusCommand) wait(ctx context.Context, g goal, timeout time.Duration) error {
 	report, err := awaited(ctx, timeout, s.follow, func(r status.Report) (string, error) {
 		if !r.AsOf.IsZero() {
-			return unreached(r), nil
+			return view.Old(r.AsOf), nil
 		}
 		var missing []string
 		for _, name := range s.absent(r) {

@@ -32,26 +32,13 @@ func (s *statusCommand) follow(ctx context.Context, deliver func(status.Report, 
 	return status.Follow(ctx, s.realm, s.selection, deliver)
 }
 
-// unreached says that what is shown is old, and since when. Only its age changes with time.
-func unreached(r status.Report) string {
-	return fmt.Sprintf("the API server cannot be reached; what is shown is as of %s", r.AsOf.Local().Format(time.TimeOnly))
-}
-
-// stale is a line about an old picture, with its age; none if the API is followed.
-func stale(r status.Report) []string {
-	if r.AsOf.IsZero() {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s, %v ago", unreached(r), r.At.Sub(r.AsOf).Round(time.Second))}
-}
-
 // liveStatus makes the screen of `primacy status -w`.
 func liveStatus(namespace string) *live[status.Report] {
 	news := new(view.News)
 	return &live[status.Report]{since: news.Since, page: func(r status.Report, log []string) view.Page {
 		return view.Page{
 			Title:  view.Title("primacy status", r, "namespace "+namespace),
-			Parts:  []view.Part{{Lines: view.Elections(r), Least: 3}, {Lines: view.Members(r), Least: 3}, {Lines: append(stale(r), r.Notes...)}},
+			Parts:  []view.Part{{Lines: view.Elections(r), Least: 3}, {Lines: view.Members(r), Least: 3}, {Lines: append(view.OldBy(r.AsOf, r.At), r.Notes...)}},
 			Events: log, Foot: []string{view.Key("q", "quit")},
 		}
 	}}
@@ -67,11 +54,7 @@ func (s *statusCommand) appendChanges() func(status.Report) error {
 	var noted []string
 	var old time.Time
 	return func(r status.Report) error {
-		if r.AsOf.IsZero() != old.IsZero() {
-			text := unreached(r)
-			if r.AsOf.IsZero() {
-				text = fmt.Sprintf("the API server answers again, after %v", r.At.Sub(old).Round(time.Second))
-			}
+		if text := view.TurnedOld(old, r.AsOf, r.At); text != "" {
 			if _, err := fmt.Fprintln(s.notes, text); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -100,6 +101,21 @@ func TestAppendedLines(t *testing.T) {
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// TestTroubleIsSaidOnce checks that a failure that repeats itself is one line.
+func TestTroubleIsSaidOnce(t *testing.T) {
+	var notes strings.Builder
+	refused, gone := errors.New("refused"), errors.New("gone")
+	err := inTurn(t.Context(), &notes, func(_ context.Context, deliver func(int, error)) error {
+		for _, trouble := range []error{refused, gone, refused, refused, gone} {
+			deliver(0, trouble)
+		}
+		return nil
+	}, func(int) error { return nil })
+	if want := watchCut(refused) + "\n" + watchCut(gone) + "\n"; err != nil || notes.String() != want {
+		t.Errorf("%v\n%s", err, notes.String())
 	}
 }
 

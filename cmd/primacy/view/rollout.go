@@ -33,6 +33,8 @@ type Rollout struct {
 	Elections []Moved         `json:"elections"`
 	Checks    []Check         `json:"checks,omitempty"`
 	Members   []status.Member `json:"members"`
+	// AsOf is when who leads what was last known; zero while the API is followed.
+	AsOf time.Time `json:"asOf,omitzero"`
 	// Problems are mistakes in the stored plan.
 	Problems []string `json:"problems,omitempty"`
 }
@@ -99,7 +101,7 @@ type Failure struct {
 // RolloutOf joins a plan with a report. checks are the names of the checks that run if the rollout
 // names none. stays says whether no rollout moves an election.
 func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string, stays func(election string) bool) Rollout {
-	v := Rollout{At: r.At, Group: group, Phase: plan.Phase(), Members: r.Members, Elections: []Moved{}}
+	v := Rollout{At: r.At, AsOf: r.AsOf, Group: group, Phase: plan.Phase(), Members: r.Members, Elections: []Moved{}}
 	for _, key := range plan.Unreadable {
 		v.Problems = append(v.Problems, "what is stored under "+key+" cannot be read; nothing follows from it")
 	}

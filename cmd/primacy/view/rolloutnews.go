@@ -30,6 +30,9 @@ func (n *RolloutNews) Since(v Rollout) (lines []string) {
 
 func (v Rollout) news(last Rollout) (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if text := TurnedOld(last.AsOf, v.AsOf, v.At); text != "" {
+		say("%s", text)
+	}
 	if v.UID != last.UID {
 		if v.UID == "" {
 			return append(lines, "there is no rollout any more")

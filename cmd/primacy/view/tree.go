@@ -98,6 +98,9 @@ func (v Rollout) WriteText(w io.Writer) error {
 
 func (v Rollout) parts() (parts []Part) {
 	var notes Part
+	for _, line := range OldBy(v.AsOf, v.At) {
+		notes.Lines = append(notes.Lines, "│  "+line)
+	}
 	for _, p := range v.Problems {
 		notes.Lines = append(notes.Lines, "│  "+Bad.Of(p))
 	}

@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
-// Described is a type that describes itself, since it decodes itself.
+// Described is a type that describes itself, since it decodes itself. A struct that decodes itself and is not
+// Described may hold anything.
 type Described interface {
 	Schema() *Schema
 }
@@ -54,7 +57,10 @@ type reflector struct {
 	comments comments
 }
 
-var durationType = reflect.TypeFor[time.Duration]()
+var (
+	durationType = reflect.TypeFor[time.Duration]()
+	decoderType  = reflect.TypeFor[strict.Decoder]()
+)
 
 func (r reflector) value(v reflect.Value) *Schema {
 	t := v.Type()
@@ -71,6 +77,8 @@ func (r reflector) value(v reflect.Value) *Schema {
 		return Duration()
 	case t.Kind() == reflect.Pointer:
 		return r.value(reflect.Zero(t.Elem()))
+	case t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(decoderType):
+		return &Schema{} // it reads what it likes, and does not say what
 	case t.Kind() == reflect.Struct:
 		return &Schema{Type: "object", Properties: r.fields(v)}
 	case t.Kind() == reflect.Slice:

@@ -26,6 +26,10 @@ func (itself) Schema() *schema.Schema { return &schema.Schema{Type: "string", Co
 
 type kind struct{ other string }
 
+type secretive struct{ Hidden int }
+
+func (*secretive) DecodeStrict(*yaml.Node) error { return nil }
+
 // all has one field for each thing that a field can say.
 type all struct {
 	inner    `yaml:",inline"`
@@ -43,6 +47,7 @@ type all struct {
 	Itself   itself            `yaml:"itself"`
 	Kind     kind              `yaml:"kind"`
 	Filled   int               `yaml:"filled"`
+	Private  secretive         `yaml:"private"`
 	Skipped  string            `yaml:"-"`
 	internal string
 }

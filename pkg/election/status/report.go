@@ -21,6 +21,8 @@ type Report struct {
 	AsOf      time.Time  `json:"asOf,omitzero"`
 	Elections []Election `json:"elections"`
 	Members   []Member   `json:"members"`
+	// Deaths are the last ones that were known before a session lapsed, the latest first.
+	Deaths []Death `json:"deaths,omitempty"`
 	// Notes say what the report could not include.
 	Notes []string `json:"notes,omitempty"`
 
@@ -164,6 +166,7 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 			sessions[e.Entry.Name] = e.Entry
 			if s.picks(e.Record) {
 				r.Members = append(r.Members, member(e.Entry, now))
+				r.Deaths = append(r.Deaths, deaths(e.Entry)...)
 			}
 		case slices.Contains(s.Without, e.Ref) && e.Record.Holder == "":
 		case wanted || e.Record.Group != "" && s.picks(e.Record):
@@ -324,6 +327,7 @@ func (r *Report) sort() {
 	slices.SortFunc(r.Members, func(a, b Member) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Identity, b.Identity), cmp.Compare(a.Session, b.Session))
 	})
+	sortDeaths(r.Deaths)
 	groups := map[string]bool{}
 	leads := map[string]int{}
 	for _, e := range r.Elections {

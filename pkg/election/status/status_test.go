@@ -97,7 +97,17 @@ func realm() []lock.Entry {
 			m.Ready, m.Standing, m.Location = false, []string{"led", "long"}, record.Remote
 			r.Member = &m
 		}),
-		changed(session("carol", "carol_00000004", "1-9-0", time.Minute), func(r *record.Record) { r.Holder, r.Mark.Identity = "", "" }),
+		changed(session("carol", "carol_00000004", "1-9-0", time.Minute), func(r *record.Record) {
+			r.Holder, r.Mark.Identity = "", ""
+			m := *r.Member
+			m.Proofs = []record.Proof{record.ProofParent, record.ProofOperator}
+			m.Deaths = []record.Death{
+				{Proof: record.ProofOperator, Identity: "carol_00000002", Beat: 3, By: "operator " + evil, How: "an operator said so", At: ago(2 * time.Hour)},
+				{Proof: record.ProofParent, Identity: "carol_00000004", Beat: 6, By: "parent of carol_00000004", How: "killed by SIGKILL", At: ago(time.Minute)},
+				{Proof: record.ProofParent, Identity: "carol_00000003", UID: "another", Beat: 6, By: "somebody", How: "of another object", At: ago(time.Minute)},
+			}
+			r.Member = &m
+		}),
 		changed(session("dave", "dave_00000005", "1-9-0", time.Second), func(r *record.Record) { r.Unreadable = "broken JSON" }),
 		{Name: "primacy-edge-erin-0", Record: &record.Record{Holder: "erin_00000006", Group: "edge"}}, // a session that lost its annotations
 		{Name: "not-ours", Record: &record.Record{Holder: "somebody"}},

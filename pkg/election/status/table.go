@@ -20,7 +20,8 @@ var (
 	memberColumns   = []string{"MEMBER", "REVISION", "LOCATION", "READY", "STATE", "PREFERS", "LEADS", "RENEWED", "NOTE"}
 )
 
-// table shows elections, and below them the members whose sessions have not ended.
+// table shows elections, and below them the members whose sessions have not ended, and those that were known to be
+// dead before their sessions had lapsed.
 func (r Report) table() string {
 	elections, members := r.Rows()
 	var b strings.Builder
@@ -28,22 +29,32 @@ func (r Report) table() string {
 	if len(members) > 1 {
 		b.WriteString("\n" + new(Aligner).Lines(members))
 	}
+	if len(r.Deaths) > 0 {
+		died := [][]string{r.row("GROUP", slices.Clone(deathColumns))}
+		for _, d := range r.Deaths {
+			died = append(died, r.row(d.Group, d.cells(r.At)))
+		}
+		b.WriteString("\n" + new(Aligner).Lines(died))
+	}
 	return b.String()
 }
 
-// Rows returns the cells of both tables; the first row has the names of the columns.
-func (r Report) Rows() (elections, members [][]string) {
-	row := func(group string, cells []string) []string {
-		if r.severalGroups {
-			cells = append([]string{group}, cells...)
-		}
-		for i, c := range cells {
-			if cells[i] = cut(c); c == "" && i < len(cells)-1 {
-				cells[i] = "-"
-			}
-		}
-		return cells
+// row is a row of a table, whose cells have no surprises for a terminal.
+func (r Report) row(group string, cells []string) []string {
+	if r.severalGroups {
+		cells = append([]string{group}, cells...)
 	}
+	for i, c := range cells {
+		if cells[i] = cut(c); c == "" && i < len(cells)-1 {
+			cells[i] = "-"
+		}
+	}
+	return cells
+}
+
+// Rows returns the cells of the tables of elections and of members; the first row has the names of the columns.
+func (r Report) Rows() (elections, members [][]string) {
+	row := r.row
 	kind := func(kind string, cells []string) []string {
 		if r.severalKinds {
 			cells = slices.Insert(cells, len(cells)-1, kind)

@@ -55,9 +55,9 @@ func complete(cfg Config, m record.Member) record.Member {
 	return m
 }
 
-// provenBy are the deaths that a record of a session with the given uid proves. The death of the session's own
+// Proven are the deaths that a record of a session with the given uid proves. The death of the session's own
 // member counts only beside the very end that it came with.
-func provenBy(r *record.Record, uid string) (proven []record.Death) {
+func Proven(r *record.Record, uid string) (proven []record.Death) {
 	if r.Member == nil {
 		return nil
 	}
@@ -84,5 +84,5 @@ func carried(r *record.Record, uid string) []record.Death {
 	if r == nil || !r.Bound() {
 		return nil
 	}
-	return slices.Clone(provenBy(r, uid))
+	return slices.Clone(Proven(r, uid))
 }

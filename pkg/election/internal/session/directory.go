@@ -210,7 +210,7 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 		if r.Member != nil {
 			s.setup, s.disowned = r.Member.Setup, r.Member.Disowned
 		}
-		s.deaths = provenBy(r, v.UID)
+		s.deaths = Proven(r, v.UID)
 	}
 	if before == nil || before.version.UID != v.UID {
 		return s

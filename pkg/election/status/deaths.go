@@ -1,0 +1,46 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Death is the end of a session before it had lapsed, since somebody knew that its member was dead. Sessions tell of
+// the last few of their slots.
+type Death struct {
+	Identity string `json:"identity"`
+	Group    string `json:"group,omitempty"`
+	Session  string `json:"session"`
+	// Proof is how it was known, By who ended the session, and How what became of the member.
+	Proof record.Proof `json:"proof"`
+	By    string       `json:"by"`
+	How   string       `json:"how"`
+	// At is when the member was found dead, by the clock of whoever ended the session.
+	At time.Time `json:"at,omitzero"`
+}
+
+// deaths are those that a session tells of.
+func deaths(e lock.Entry) (all []Death) {
+	for _, d := range session.Proven(e.Record, e.Version.UID) {
+		all = append(all, Death{clean(d.Identity), clean(e.Record.Group), clean(e.Name), record.Proof(clean(string(d.Proof))), cleanText(d.By), cleanText(d.How), d.At})
+	}
+	return all
+}
+
+// sortDeaths puts the latest first.
+func sortDeaths(all []Death) {
+	slices.SortFunc(all, func(a, b Death) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Identity, b.Identity))
+	})
+}
+
+var deathColumns = []string{"DIED", "AGO", "PROOF", "BY", "HOW"}
+
+func (d Death) cells(now time.Time) []string {
+	return []string{d.Identity, since(d.At, now), string(d.Proof), d.By, d.How}
+}

@@ -41,6 +41,8 @@ type NodeListener struct {
 
 	// The goroutine of Run owns known: the nodes as they were last seen.
 	known map[string]nodeState
+	// sees: it has watched the nodes already.
+	sees bool
 	// buried joins the burials.
 	buried sync.WaitGroup
 }
@@ -91,6 +93,10 @@ func (l *NodeListener) follow(ctx context.Context) error {
 		return fmt.Errorf("watch nodes: %w", err)
 	}
 	defer w.Stop()
+	if !l.sees {
+		l.sees = true
+		l.Log.Info("the nodes are watched: from now on a taint that comes speaks of the members before it")
+	}
 	for e := range w.ResultChan() {
 		n, is := e.Object.(*corev1.Node)
 		if !is {

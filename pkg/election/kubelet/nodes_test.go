@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
@@ -125,9 +124,8 @@ func (m *machine) hearing() <-chan string {
 	m.Helper()
 	core, _ := observer.New(zap.InfoLevel)
 	lines := make(chan string, 64)
-	watching := make(chan struct{}, 8)
 	l := &NodeListener{
-		Nodes: &watchedNodes{m.core.Nodes(), watching}, Sessions: m.sessions, Group: "edge", Name: "other-0", Clock: clock.Boottime(),
+		Nodes: m.core.Nodes(), Sessions: m.sessions, Group: "edge", Name: "other-0", Clock: clock.Boottime(),
 		Log: zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
 			lines <- e.Message
 			return nil
@@ -143,23 +141,19 @@ func (m *machine) hearing() <-chan string {
 		cancel()
 		<-done
 	})
-	select {
-	case <-watching:
-	case <-time.After(longest):
-		m.Fatal("nobody watches the nodes")
-	}
+	m.wantLine(lines, "the nodes are watched: from now on a taint that comes speaks of the members before it")
 	return lines
 }
 
-func (m *machine) wantEnd(lines <-chan string) {
+func (m *machine) wantLine(lines <-chan string, want string) {
 	m.Helper()
 	select {
 	case got := <-lines:
-		if got != lineOver {
-			m.Fatalf("logged %q, want %q", got, lineOver)
+		if got != want {
+			m.Fatalf("logged %q, want %q", got, want)
 		}
 	case <-time.After(longest):
-		m.Fatal("nothing was ended")
+		m.Fatalf("nothing was logged, want %q", want)
 	}
 }
 
@@ -179,7 +173,7 @@ func TestATaintSpeaksOfWhatWasBefore(t *testing.T) {
 		<-m.sessions.asked
 		m.joins("after", firstBoot, nil)
 		m.sessions.answer <- struct{}{}
-		m.wantEnd(lines)
+		m.wantLine(lines, lineOver)
 		clock.Wait(t.Context(), time.Second) // longer than two renewIntervals
 		for host, want := range map[string]bool{"before": true, "rebooted": false, "unlisted": false, "elsewhere": false, "after": false} {
 			if m.ended(host) != want {
@@ -207,23 +201,9 @@ func TestATaintSpeaksOfWhatWasBefore(t *testing.T) {
 		}
 		m.marks()
 		m.marks(outOfService)
-		m.wantEnd(lines)
+		m.wantLine(lines, lineOver)
 		if m.ended("before") || !m.ended("silent") {
 			t.Errorf("the taint of the second boot: ended of the first: %v, of the second: %v", m.ended("before"), m.ended("silent"))
 		}
 	})
-}
-
-// watchedNodes tell when they are watched.
-type watchedNodes struct {
-	coreclient.NodeInterface
-	watching chan<- struct{}
-}
-
-func (n *watchedNodes) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	w, err := n.NodeInterface.Watch(ctx, o)
-	if err == nil {
-		n.watching <- struct{}{}
-	}
-	return w, err
 }

@@ -16,7 +16,7 @@ type Way string
 const (
 	// Killed: another process sends SIGKILL. The process itself does nothing.
 	Killed Way = "SIGKILL"
-	// Panic: a goroutine panics that nobody watches over.
+	// Panic: a goroutine panics, and nothing recovers it.
 	Panic Way = "panic"
 	// Exit: the work calls os.Exit.
 	Exit Way = "os.Exit"

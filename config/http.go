@@ -22,9 +22,9 @@ type TLS struct{ CertFile, KeyFile string }
 type Access string
 
 const (
-	// AccessOpen: whoever reaches them. Only on loopback addresses.
+	// AccessOpen: every client that reaches them. Only on loopback addresses.
 	AccessOpen Access = "open"
-	// AccessToken: who has a token that the API server knows, and the right to the path.
+	// AccessToken: clients with a token that the API server knows, whose owner has the right to the path.
 	AccessToken Access = "token"
 )
 
@@ -49,8 +49,8 @@ type httpDoc struct {
 	Address string `yaml:"address" strict:"required"`
 	// A certificate. A changed one is taken up without a restart.
 	TLS *tlsDoc `yaml:"tls,omitempty" otherwise:"plain HTTP"`
-	// Who may read the endpoints other than `/livez` and `/readyz`. `open`: whoever reaches them; only on loopback addresses. `token`: who has a
-	// token that the API server knows, and the right to the path. On other addresses than loopback, `token` needs `tls`: without it, only `/livez`
+	// Who may read the endpoints other than `/livez` and `/readyz`. `open`: every client that reaches them; only on loopback addresses. `token`:
+	// clients with a token that the API server knows, whose owner has the right to the path. On other addresses than loopback, `token` needs `tls`: without it, only `/livez`
 	// and `/readyz` are served.
 	Access string `yaml:"access,omitempty" oneof:"open token" otherwise:"open on a loopback address, else token"`
 }

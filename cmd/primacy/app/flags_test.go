@@ -10,7 +10,7 @@ import (
 
 // shared are the flags that mean the same in each command that has them, with their one-letter forms.
 var shared = map[string]string{
-	"config": "f", "output": "o", "namespace": "n", "kubeconfig": "", "group": "", "watch": "w", "yes": "y", "dry-run": "", "wait": "", "timeout": "",
+	"config": "f", "output": "o", "namespace": "n", "kubeconfig": "", "context": "", "group": "", "watch": "w", "yes": "y", "dry-run": "", "wait": "", "timeout": "",
 }
 
 // TestOneFlagForOneThing walks all commands: a shared flag has one short form everywhere, no other flag has
@@ -59,5 +59,17 @@ func TestOneFlagForOneThing(t *testing.T) {
 	walk(newRoot("primacy", add(nil)))
 	if commands < 20 {
 		t.Errorf("%d commands were walked", commands)
+	}
+}
+
+// TestThePluginNamesItsCommands checks that texts name each command as kubectl's user types it.
+func TestThePluginNamesItsCommands(t *testing.T) {
+	for _, c := range newRoot("primacy", add(nil)).Commands() {
+		if c.Hidden {
+			continue
+		}
+		if got, want := forPlugin("(primacy "+c.Name()+" says why)"), "(kubectl primacy "+c.Name()+" says why)"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 // As a plugin of kubectl the program calls itself by the words that its user typed: `kubectl primacy status`.
 
-// named is the program's name before a command, or before the end of a quotation, in texts for people.
-var named = regexp.MustCompile(`\bprimacy (run|status|rollout|pin|unpin|pins|revision|validate|simulate|generate|version|dev|completion)\b`)
+// named is the program's name before one of its commands, in texts for people.
+var named = regexp.MustCompile(`\bprimacy (run|status|rollout|pin|unpin|pins|revision|bury|validate|simulate|generate|version|dev|completion)\b`)
 
 // forPlugin is a text with the name of the plugin in its commands.
 func forPlugin(text string) string {

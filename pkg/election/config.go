@@ -55,9 +55,9 @@ type Config struct {
 	// Words says on whose word others may end this member's session before it has lapsed: ProofOperator, ProofKubelet,
 	// ProofOutOfService. Default: on nobody's. See BuryOnWord.
 	Words []Proof
-	// Container is where this member runs, and Announce writes the identity of each incarnation to the container's
-	// termination log, before its session is created. ProofKubelet needs both, ProofOutOfService the first. If Announce fails, the member goes on:
-	// no kubelet's word fits it then.
+	// Container is where this member runs. Announce writes the identity of an incarnation to the container's
+	// termination log; the Manager calls it before it creates the session. ProofKubelet needs both, ProofOutOfService
+	// needs Container. If Announce fails, the member goes on: then no kubelet's word fits it.
 	Container record.Container
 	Announce  func(identity string) error
 	// Abort must end the process at once. The Manager calls it when work can no longer be
@@ -207,10 +207,11 @@ func (c *Config) complete() error {
 		return err
 	}
 	for i, w := range c.Words {
-		if !w.IsWord() || slices.Contains(c.Words[:i], w) {
-			return fmt.Errorf("words: %q is not a kind of word, or stands there twice (%s, %s and %s are words)", w, ProofOperator, ProofKubelet, ProofOutOfService)
-		}
 		switch nowhere := c.Container == (record.Container{}); {
+		case !w.IsWord():
+			return fmt.Errorf("words: %q is no kind of word (%s, %s and %s are)", w, ProofOperator, ProofKubelet, ProofOutOfService)
+		case slices.Contains(c.Words[:i], w):
+			return fmt.Errorf("words: %q stands there twice (leave one of the two out)", w)
 		case w == ProofKubelet && (nowhere || c.Announce == nil):
 			return errors.New("words: no kubelet can tell of this member (set Container and Announce)")
 		case w == ProofOutOfService && nowhere:

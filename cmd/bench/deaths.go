@@ -249,7 +249,7 @@ func (b *bench) manyLedAgain(ctx context.Context, r *result, name string, electi
 	if err != nil {
 		return nil, err
 	}
-	// Look late: the look itself takes the processor from those who work.
+	// Look late: the look itself takes the processor from the members.
 	if err := pause(ctx, 2*settle); err != nil {
 		return nil, err
 	}

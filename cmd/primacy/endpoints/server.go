@@ -56,7 +56,7 @@ type Config struct {
 	Health     Health
 	Elections  Elections
 	Collectors []prometheus.Collector
-	// Reviewer says who may read the guarded endpoints; it is not asked with config.AccessOpen.
+	// Reviewer says who may read the guarded endpoints. With config.AccessOpen the Server does not ask it.
 	Reviewer *Reviewer
 	Log      *zap.Logger
 }

@@ -52,10 +52,10 @@ func holds(outer, inner string) bool {
 	return within && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Beside leaves out mistakes that only follow from others. Survey found the earlier ones; registries then found the
-// later ones in its result. Beside returns the later ones that stand by themselves. A field with a mistake looks
+// Independent leaves out mistakes that only follow from others. Survey found the earlier ones; registries then found the
+// later ones in its result. Independent returns the later ones that stand by themselves. A field with a mistake looks
 // absent or has its default, so a comparison with it means nothing.
-func Beside(earlier, later strict.Errors) (kept strict.Errors) {
+func Independent(earlier, later strict.Errors) (kept strict.Errors) {
 	wrong := map[string]bool{}
 	for _, e := range earlier {
 		wrong[blockOf(e.Field)] = true

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -64,12 +65,19 @@ func TestOneFlagForOneThing(t *testing.T) {
 
 // TestThePluginNamesItsCommands checks that texts name each command as kubectl's user types it.
 func TestThePluginNamesItsCommands(t *testing.T) {
-	for _, c := range newRoot("primacy", add(nil)).Commands() {
-		if c.Hidden {
-			continue
+	root := newRoot("kubectl-primacy", add(nil))
+	p := newPlugin(root)
+	for _, c := range root.Commands() {
+		for _, text := range []string{"(primacy %s says why)", "(kubectl primacy %s says why)"} {
+			if got, want := p.text(fmt.Sprintf(text, c.Name())), "(kubectl primacy "+c.Name()+" says why)"; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
 		}
-		if got, want := forPlugin("(primacy "+c.Name()+" says why)"), "(kubectl primacy "+c.Name()+" says why)"; got != want {
-			t.Errorf("%q, want %q", got, want)
+	}
+	for _, c := range root.Commands() {
+		words := strings.Join(strings.Fields(c.Short+" "+c.Long+" "+c.Example), " ")
+		if missed := p.named.FindString(strings.ReplaceAll(words, "kubectl primacy ", "")); missed != "" {
+			t.Errorf("%s: its help says %q", c.Name(), missed)
 		}
 	}
 }

@@ -41,7 +41,7 @@ type Member struct {
 	Revision string
 	Location record.Location
 	Weight   int
-	// Proofs says on whose word others may end the session early; nil for nobody's.
+	// Proofs says by which proofs, beside the parent's, others may end the session early; nil for none.
 	Proofs []record.Proof
 }
 

@@ -43,9 +43,10 @@ type memberDoc struct {
 	Location string `yaml:"location" default:"local" oneof:"local remote"`
 	// For `policy: weight` and for `priority.chain`.
 	Weight int `yaml:"weight" default:"100" min:"0"`
-	// On whose word others may end this member's session before it has lapsed: `operator` lets [`primacy bury`](death.md#when-a-person-knows) do that,
+	// How others may know that this member is dead before its session has lapsed, beside its parent's proof: `cgroup` lets the next member that starts
+	// in its place find [its control group](death.md#killed-together-with-its-parent) empty, `operator` lets [`primacy bury`](death.md#when-a-person-knows) do that,
 	// `kubelet` the [kubelet](death.md#when-the-kubelet-knows) of its node, and `out-of-service` a [taint](death.md#when-a-node-is-out-of-service) of its node.
-	Proofs []string `yaml:"proofs,omitempty" oneof:"operator kubelet out-of-service" unique:"true" otherwise:"on nobody's"`
+	Proofs []string `yaml:"proofs,omitempty" oneof:"cgroup operator kubelet out-of-service" unique:"true" otherwise:"none"`
 }
 
 type timingDoc struct {

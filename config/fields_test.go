@@ -34,7 +34,7 @@ var wrongs = []struct{ field, text, want string }{
 	{"member.proofs", "group: edge\nmember: {proofs: operator}\nelections: []",
 		`f:4:18: member.proofs: want a list, got "operator" (write [a, b], or an entry a line, each after "- ")`},
 	{"member.proofs[0]", "group: edge\nmember: {proofs: [operater]}\nelections: []",
-		`f:4:19: member.proofs[0]: want operator or kubelet or out-of-service, got "operater" (did you mean operator?)`},
+		`f:4:19: member.proofs[0]: want cgroup or operator or kubelet or out-of-service, got "operater" (did you mean operator?)`},
 	{"member.proofs[0]", "group: edge\nmember: {proofs: [parent]}\nelections: []",
 		"f:4:19: member.proofs[0]: a parent's proof counts without being listed (leave it out; primacy run --guard=false goes without)"},
 	{"member.proofs[0]", "group: edge\nmember: {proofs: [operator, operator]}\nelections: []",

@@ -138,14 +138,14 @@ func (r *resolver) member(doc memberDoc) {
 	r.cfg.Member = m
 }
 
-// words are the kinds of proof that a configuration may allow. A parent's proof is a flag of the process: --guard.
-var words = []string{string(record.ProofOperator), string(record.ProofKubelet), string(record.ProofOutOfService)}
+// proofKinds are the kinds of proof that a configuration may allow. A parent's proof is a flag of the process: --guard.
+var proofKinds = []string{string(record.ProofCgroup), string(record.ProofOperator), string(record.ProofKubelet), string(record.ProofOutOfService)}
 
-// proofs checks on whose word others may end the session early.
+// proofs checks by which proofs others may end the session early.
 func (r *resolver) proofs(doc []string) (all []record.Proof) {
 	for i, word := range doc {
 		field := fmt.Sprintf("member.proofs[%d]", i)
-		problem, hint := notOneOf(word, words)
+		problem, hint := notOneOf(word, proofKinds)
 		switch {
 		case word == string(record.ProofParent):
 			r.fail(field, "leave it out; primacy run --guard=false goes without", "a parent's proof counts without being listed")

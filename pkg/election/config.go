@@ -52,9 +52,10 @@ type Config struct {
 	// Parent is a process that can prove the death of this one, such as that of package parent. Default: none;
 	// then others wait after a death until the session has lapsed.
 	Parent Parent
-	// Words says on whose word others may end this member's session before it has lapsed: ProofOperator, ProofKubelet,
-	// ProofOutOfService. Default: on nobody's. See BuryOnWord.
-	Words []Proof
+	// Proofs are ways to know that this member is dead, beside its Parent's, by which others may end its session before
+	// it has lapsed: ProofCgroup (see Bury), ProofOperator, ProofKubelet and ProofOutOfService (see BuryOnWord). Default:
+	// none.
+	Proofs []Proof
 	// Container is where this member runs. Announce writes the identity of an incarnation to the container's
 	// termination log; the Manager calls it before it creates the session. ProofKubelet needs both, ProofOutOfService
 	// needs Container. If Announce fails, the member goes on: then no kubelet's word fits it.
@@ -206,16 +207,16 @@ func (c *Config) complete() error {
 	if err := checkTiming(c.Timing); err != nil {
 		return err
 	}
-	for i, w := range c.Words {
+	for i, w := range c.Proofs {
 		switch nowhere := c.Container == (record.Container{}); {
-		case !w.IsWord():
-			return fmt.Errorf("words: %q is no kind of word (%s, %s and %s are)", w, ProofOperator, ProofKubelet, ProofOutOfService)
-		case slices.Contains(c.Words[:i], w):
-			return fmt.Errorf("words: %q stands there twice (leave one of the two out)", w)
+		case w == ProofParent || !w.IsKnown():
+			return fmt.Errorf("proofs: %q is no kind of proof (%s, %s, %s and %s are; a Parent's counts without being listed)", w, ProofCgroup, ProofOperator, ProofKubelet, ProofOutOfService)
+		case slices.Contains(c.Proofs[:i], w):
+			return fmt.Errorf("proofs: %q stands there twice (leave one of the two out)", w)
 		case w == ProofKubelet && (nowhere || c.Announce == nil):
-			return errors.New("words: no kubelet can tell of this member (set Container and Announce)")
+			return errors.New("proofs: no kubelet can tell of this member (set Container and Announce)")
 		case w == ProofOutOfService && nowhere:
-			return errors.New("words: it is not known on which node this member is (set Container)")
+			return errors.New("proofs: it is not known on which node this member is (set Container)")
 		}
 	}
 	if c.WritesPerSecond == 0 {

@@ -34,6 +34,9 @@ type Death = record.Death
 // ProofParent: a process has reaped the member and all of its descendants.
 const ProofParent = record.ProofParent
 
+// ProofCgroup: the control group that the member had for itself is empty, and the process that held its lock is dead.
+const ProofCgroup = record.ProofCgroup
+
 // ErrOrphaned is returned by Run: this member left because its parent process died.
 var ErrOrphaned = errors.New("the parent process has died")
 
@@ -87,9 +90,9 @@ const (
 // proofs are the ways to know that this member is dead.
 func (c *Config) proofs() []record.Proof {
 	if c.Parent == nil {
-		return c.Words
+		return c.Proofs
 	}
-	return append([]record.Proof{ProofParent}, c.Words...)
+	return append([]record.Proof{ProofParent}, c.Proofs...)
 }
 
 // untilOrphaned is a context that ends with ErrOrphaned when the parent of this process dies. The caller must call

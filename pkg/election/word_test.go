@@ -145,7 +145,7 @@ func TestAWordIsRefuted(t *testing.T) {
 	t.Run("its member lives", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			g := newGroup(t, "a")
-			g.bend = func(c *election.Config, _ *election.Spec) { c.Words = []election.Proof{election.ProofOperator} }
+			g.bend = func(c *election.Config, _ *election.Spec) { c.Proofs = []election.Proof{election.ProofOperator} }
 			m1 := g.join("m1", "stable", stable)
 			after(time.Minute)
 			seen := g.realm.Read(sessionOfM1)
@@ -290,7 +290,7 @@ func TestWhatNoWordEnds(t *testing.T) {
 func TestASessionThatAcceptsWordsSaysHowOftenItBeats(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
-		g.bend = func(c *election.Config, _ *election.Spec) { c.Words = []election.Proof{election.ProofOperator} }
+		g.bend = func(c *election.Config, _ *election.Spec) { c.Proofs = []election.Proof{election.ProofOperator} }
 		m1 := g.join("m1", "stable", stable)
 		g.bend = nil
 		m2 := g.join("m2", "stable", stable)
@@ -303,7 +303,7 @@ func TestASessionThatAcceptsWordsSaysHowOftenItBeats(t *testing.T) {
 		}
 		g.end(m1, m2)
 		for _, words := range [][]election.Proof{{election.ProofParent}, {"hearsay"}, {election.ProofOperator, election.ProofOperator}} {
-			c := election.Config{Group: "edge", Member: election.Member{Revision: "a"}, Locks: g.realm.Store(), Host: "m", Words: words}
+			c := election.Config{Group: "edge", Member: election.Member{Revision: "a"}, Locks: g.realm.Store(), Host: "m", Proofs: words}
 			if _, err := election.NewManager(c); err == nil {
 				t.Errorf("it takes %v for words", words)
 			}
@@ -321,7 +321,7 @@ func TestAnIdentityIsAnnouncedFirst(t *testing.T) {
 		var announced []string
 		late := false
 		g.bend = func(c *election.Config, _ *election.Spec) {
-			c.Words, c.Container = []election.Proof{election.ProofKubelet}, box
+			c.Proofs, c.Container = []election.Proof{election.ProofKubelet}, box
 			c.Announce = func(identity string) error {
 				mu.Lock()
 				defer mu.Unlock()
@@ -350,13 +350,13 @@ func TestAnIdentityIsAnnouncedFirst(t *testing.T) {
 		g.end(m1)
 		announce := func(string) error { return nil }
 		for _, c := range []election.Config{
-			{Words: []election.Proof{election.ProofKubelet}, Announce: announce},
-			{Words: []election.Proof{election.ProofKubelet}, Container: box},
-			{Words: []election.Proof{election.ProofOutOfService}},
+			{Proofs: []election.Proof{election.ProofKubelet}, Announce: announce},
+			{Proofs: []election.Proof{election.ProofKubelet}, Container: box},
+			{Proofs: []election.Proof{election.ProofOutOfService}},
 		} {
 			c.Group, c.Member, c.Locks, c.Host = "edge", election.Member{Revision: "a"}, g.realm.Store(), "m"
 			if _, err := election.NewManager(c); err == nil {
-				t.Errorf("without container or announcement it takes the words %v", c.Words)
+				t.Errorf("without container or announcement it takes the words %v", c.Proofs)
 			}
 		}
 	})

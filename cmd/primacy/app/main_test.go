@@ -9,6 +9,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup/cgrouptest"
 )
 
 // TestMain lets the test binary be the program: scripts run it under its names.
@@ -37,6 +39,7 @@ func program() {
 type leakChecked struct{ *testing.M }
 
 func (m leakChecked) Run() int {
+	defer cgrouptest.Private()()
 	code := m.M.Run()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -20,6 +21,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 	runnermetrics "github.com/primacy-dev/primacy/pkg/runners/metrics"
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
+	"github.com/primacy-dev/primacy/pkg/runners/parent/burial"
 )
 
 // member is this process's part in a group.
@@ -63,6 +65,9 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	}
 	if line != nil {
 		w.parent = line
+		burying, stop := context.WithTimeout(ctx, buryingLeft)
+		burial.EndLeft(burying, locks.of(config.DefaultLockKind, config.SharedWithNobody), line, log)
+		stop()
 	}
 	if w.hearing, err = newHearing(ctx, p, c, name, locks.of(config.DefaultLockKind, config.SharedWithNobody), log); err != nil {
 		return nil, err
@@ -75,6 +80,9 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	m.grants = &grants{cluster: c, process: p, name: name, log: log, known: needs(p, name, plan.source)}
 	return m, nil
 }
+
+// buryingLeft is how long a start may take to end the sessions of members that died in the same place.
+const buryingLeft = 2 * time.Second
 
 // wiring holds the parts of a member.
 type wiring struct {
@@ -118,7 +126,7 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 		Log:         m.log,
 		Abort:       w.abort,
 		Parent:      w.parent,
-		Words:       w.hearing.words,
+		Proofs:      w.hearing.words,
 		Container:   w.hearing.self.Container,
 		Announce:    w.hearing.announce(),
 	})

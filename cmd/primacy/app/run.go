@@ -14,6 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
@@ -116,6 +117,9 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	defer stop()
 	if g.why != nil {
 		log.Warn("there is no parent process: after a crash of this member, others wait for a leaseDuration", zap.Error(g.why))
+	}
+	if slices.Contains(p.Configuration.Member.Proofs, record.ProofCgroup) && (g.line == nil || g.line.Cgroup == "") {
+		return errors.New("member.proofs: cgroup needs a control group of the member's own (systemd gives one with Delegate=yes; --cgroup=always makes one elsewhere; not with --guard=false)")
 	}
 	if g.line != nil && g.line.Cgroup != "" {
 		log.Info("this member has a control group of its own", zap.String("cgroup", g.line.Cgroup))

@@ -61,6 +61,9 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Ask before the scripts begin: Divide kills what dead members have left.
+	g, _, err := cgroup.Divide(cgroup.Always)
+	divisible := err == nil && g.Remove() == nil
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
@@ -75,14 +78,10 @@ func TestScripts(t *testing.T) {
 			if name != "cgroup" {
 				return false, fmt.Errorf("unknown condition %q", name)
 			}
-			g, err := cgroup.Divide(cgroup.Always)
-			if err != nil {
-				return false, nil
-			}
-			return true, g.Remove()
+			return divisible, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "exits": exits, "scrape": scrape,
+			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "killboth": killBoth, "exits": exits, "scrape": scrape,
 			"answers": asks, "ready": ready, "probes": probes, "certify": certify,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
 			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "identity": s.identity, "pod": s.pod, "kubelet": s.kubelet, "taint": s.taint, "owners": s.owners,
@@ -168,13 +167,26 @@ var signals = map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.
 
 // killMember kills the member of a program that runs under a parent, and leaves the parent alone: killmember NAME
 func killMember(ts *testscript.TestScript, neg bool, args []string) {
+	_, member := withMember(ts, neg, args)
+	ts.Check(syscall.Kill(member, syscall.SIGKILL))
+}
+
+// killBoth kills a parent and its member before either can act on the other's death.
+func killBoth(ts *testscript.TestScript, neg bool, args []string) {
+	above, member := withMember(ts, neg, args)
+	ts.Check(syscall.Kill(member, syscall.SIGSTOP))
+	ts.Check(syscall.Kill(above, syscall.SIGKILL))
+	ts.Check(syscall.Kill(member, syscall.SIGKILL))
+}
+
+// withMember are the process ids of a job and of the member below it.
+func withMember(ts *testscript.TestScript, neg bool, args []string) (above, member int) {
 	want(ts, neg, args, 1)
-	above := jobOf(ts, args[0]).cmd.Process.Pid
-	below := parent.MemberOf(above)
-	if below == above {
+	above = jobOf(ts, args[0]).cmd.Process.Pid
+	if member = parent.MemberOf(above); member == above {
 		ts.Fatalf("%s has no member below it", args[0])
 	}
-	ts.Check(syscall.Kill(below, syscall.SIGKILL))
+	return above, member
 }
 
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {

@@ -32,8 +32,11 @@ const ProofKubelet Proof = "kubelet"
 // ProofOutOfService: the taint of that name says that the member's node is switched off. It is a word, of an operator.
 const ProofOutOfService Proof = "out-of-service"
 
+// ProofCgroup: the control group that the member had for itself is empty, and the process that held its lock is dead.
+const ProofCgroup Proof = "cgroup"
+
 // IsKnown says whether members of this version know what the proof means.
-func (p Proof) IsKnown() bool { return p == ProofParent || p.IsWord() }
+func (p Proof) IsKnown() bool { return p == ProofParent || p == ProofCgroup || p.IsWord() }
 
 // IsWord says whether the proof is somebody's word. The speaker did not see all of the member's work end, so the
 // word counts only while the session is silent (rule words-need-silence).

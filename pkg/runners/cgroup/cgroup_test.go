@@ -1,4 +1,4 @@
-package cgroup
+package cgroup_test
 
 import (
 	"bufio"
@@ -6,12 +6,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup/cgrouptest"
 )
 
 // holderVariable makes this test binary a process that makes a group, starts a program in it, and waits.
@@ -19,13 +23,16 @@ const holderVariable = "CGROUP_TEST_HOLDER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(holderVariable) == "" {
-		os.Exit(m.Run())
+		leave := cgrouptest.Private()
+		status := m.Run()
+		leave()
+		os.Exit(status)
 	}
-	g, err := Divide(Always)
+	g, _, err := cgroup.Divide(cgroup.Always)
 	if err != nil {
 		os.Exit(3)
 	}
-	if Join(g.Path) != nil {
+	if cgroup.Note(g.Path, []byte("first")) != nil || cgroup.Join(g.Path) != nil || cgroup.Note(g.Path, []byte("second")) != nil {
 		os.Exit(4)
 	}
 	sleep := exec.Command("sleep", "1000")
@@ -45,20 +52,24 @@ func move(t *testing.T, c *exec.Cmd, path string) {
 	}
 }
 
-func divide(t *testing.T) *Group {
+func divide(t *testing.T) (*cgroup.Group, []string) {
 	t.Helper()
-	g, err := Divide(Always)
-	if errors.Is(err, ErrIndivisible) {
+	g, notes, err := cgroup.Divide(cgroup.Always)
+	if errors.Is(err, cgroup.ErrIndivisible) {
 		t.Skipf("%v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = g.end() })
-	return g
+	t.Cleanup(func() { g.KillAll() })
+	var left []string
+	for _, note := range notes {
+		left = append(left, string(note))
+	}
+	return g, left
 }
 
-func wantEmpty(t *testing.T, g *Group, want bool) {
+func wantEmpty(t *testing.T, g *cgroup.Group, want bool) {
 	t.Helper()
 	if empty, err := g.Empty(); err != nil || empty != want {
 		t.Errorf("empty: %v %v, want %v", empty, err, want)
@@ -68,7 +79,7 @@ func wantEmpty(t *testing.T, g *Group, want bool) {
 // TestGroup checks what a group says of its processes, and that it kills all of them, even those that nobody could
 // tell by descent.
 func TestGroup(t *testing.T) {
-	g := divide(t)
+	g, _ := divide(t)
 	wantEmpty(t, g, true)
 	first, second := exec.Command("sleep", "1000"), exec.Command("sleep", "1000")
 	for _, c := range []*exec.Cmd{first, second} {
@@ -103,7 +114,7 @@ func TestGroup(t *testing.T) {
 // TestAnotherGroupAtTheSamePath checks that a group that was removed counts as empty, and says nothing of a group that
 // somebody made in its place.
 func TestAnotherGroupAtTheSamePath(t *testing.T) {
-	g := divide(t)
+	g, _ := divide(t)
 	if err := os.Remove(g.Path); err != nil {
 		t.Fatal(err)
 	}
@@ -147,16 +158,20 @@ func TestWhatADeadMakerLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := strings.TrimSpace(line)
-	divide(t)
-	if text, err := os.ReadFile(filepath.Join(path, eventsFile)); err != nil || !strings.Contains(string(text), "populated 1") {
+	if _, left := divide(t); len(left) > 0 {
+		t.Errorf("beside a living maker: notes %q", left)
+	}
+	if text, err := os.ReadFile(filepath.Join(path, cgroup.EventsFile)); err != nil || !strings.Contains(string(text), "populated 1") {
 		t.Errorf("beside a living maker: %q %v", text, err)
 	}
 	_ = maker.Process.Kill()
 	_ = maker.Wait()
-	if text, err := os.ReadFile(filepath.Join(path, eventsFile)); err != nil || !strings.Contains(string(text), "populated 1") {
+	if text, err := os.ReadFile(filepath.Join(path, cgroup.EventsFile)); err != nil || !strings.Contains(string(text), "populated 1") {
 		t.Errorf("the dead maker left nothing: %q %v", text, err)
 	}
-	divide(t)
+	if _, left := divide(t); !slices.Equal(left, []string{"second"}) {
+		t.Errorf("the dead maker left the notes %q", left)
+	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the group of the dead maker is still there: %v", err)
 	}
@@ -164,21 +179,21 @@ func TestWhatADeadMakerLeft(t *testing.T) {
 
 // TestModes checks where a mode makes no group.
 func TestModes(t *testing.T) {
-	if g, err := Divide(Never); g != nil || err != nil {
+	if g, _, err := cgroup.Divide(cgroup.Never); g != nil || err != nil {
 		t.Errorf("never: %v %v", g, err)
 	}
-	own, err := ownFolder()
+	own, err := cgroup.Own()
 	if err != nil {
 		t.Skip(err)
 	}
-	if g, err := Divide(Auto); err != nil || (g != nil) != delegated(own) {
-		t.Errorf("auto: %v %v; delegated: %v", g, err, delegated(own))
+	if g, _, err := cgroup.Divide(cgroup.Auto); err != nil || (g != nil) != cgroup.Delegated(own) {
+		t.Errorf("auto: %v %v; delegated: %v", g, err, cgroup.Delegated(own))
 	}
 	if err := unix.Setxattr(own, "trusted.delegate", []byte("1"), 0); err != nil {
 		t.Skip(err)
 	}
 	defer func() { _ = unix.Removexattr(own, "trusted.delegate") }()
-	g, err := Divide(Auto)
+	g, _, err := cgroup.Divide(cgroup.Auto)
 	if err != nil || g == nil {
 		t.Fatalf("auto, delegated: %v %v", g, err)
 	}
@@ -199,7 +214,7 @@ func TestFolderOf(t *testing.T) {
 		{"version 1 alone", "4:memory:/a\n", unified, ""},
 		{"no mount", "0::/a\n", "", ""},
 	} {
-		if got, err := folderOf(tt.groups, tt.mounts); got != tt.want || (err == nil) != (tt.want != "") {
+		if got, err := cgroup.FolderOf(tt.groups, tt.mounts); got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%s: %q %v, want %q", tt.what, got, err, tt.want)
 		}
 	}

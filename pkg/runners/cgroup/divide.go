@@ -32,34 +32,34 @@ var ErrIndivisible = errors.New("this process cannot have a control group for it
 // prefix is how the names of our groups begin.
 const prefix = "primacy-"
 
-// Divide makes a group below the group of this process. It kills what is left in such groups whose makers have died.
-// It returns nil without an error if the mode wants no group here. Errors wrap ErrIndivisible.
-func Divide(mode Mode) (*Group, error) {
+// Divide makes a group below the group of this process. It kills what is left in such groups whose makers have died,
+// and returns the notes on them: nothing of theirs lives. It returns nil without an error if the mode wants no group
+// here. Errors wrap ErrIndivisible.
+func Divide(mode Mode) (g *Group, left [][]byte, err error) {
 	if mode == Never {
-		return nil, nil
+		return nil, nil, nil
 	}
-	own, err := ownFolder()
+	own, err := Own()
 	if mode != Always && (err != nil || !delegated(own)) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrIndivisible, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrIndivisible, err)
 	}
-	if err := killOrphans(own); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrIndivisible, err)
+	if left, err = killOrphans(own); err != nil {
+		return nil, left, fmt.Errorf("%w: %w", ErrIndivisible, err)
 	}
-	g, err := newGroup(own)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrIndivisible, err)
+	if g, err = newGroup(own); err != nil {
+		return nil, left, fmt.Errorf("%w: %w", ErrIndivisible, err)
 	}
-	return g, nil
+	return g, left, nil
 }
 
-// killOrphans kills what is left in groups whose makers have died, and removes these groups.
-func killOrphans(own string) error {
+// killOrphans kills what is left in groups whose makers have died, and removes these groups. It returns their notes.
+func killOrphans(own string) (left [][]byte, err error) {
 	entries, err := os.ReadDir(own)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, e := range entries {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
@@ -70,13 +70,17 @@ func killOrphans(own string) error {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EWOULDBLOCK):
 			continue // somebody else has removed it, or its maker lives
 		case err != nil:
-			return err
+			return left, err
 		}
-		if _, err := g.end(); err != nil {
-			return fmt.Errorf("what a dead process left in %s: %w", g.Path, err)
+		_, note, err := g.end()
+		if err != nil {
+			return left, fmt.Errorf("what a dead process left in %s: %w", g.Path, err)
+		}
+		if len(note) > 0 {
+			left = append(left, note)
 		}
 	}
-	return nil
+	return left, nil
 }
 
 // newGroup makes a group. Another process may take it for the group of a dead maker until we hold its lock, and
@@ -101,8 +105,8 @@ func newGroup(own string) (*Group, error) {
 	}
 }
 
-// ownFolder is the folder of this process's own group.
-func ownFolder() (string, error) {
+// Own is the folder of this process's own group.
+func Own() (string, error) {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return "", err

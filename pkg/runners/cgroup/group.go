@@ -67,6 +67,33 @@ func (g *Group) openFile(name string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil // #nosec G115 -- a descriptor
 }
 
+// noteName is the extended attribute of a group's folder that holds its note. It belongs to the group, not to the path.
+const noteName = "user.primacy.note"
+
+// mostNote is the longest note.
+const mostNote = 4096
+
+// Note leaves a note on the group with the path, for whoever finds it after the death of its maker.
+func Note(path string, text []byte) error {
+	if len(text) > mostNote {
+		return fmt.Errorf("note on control group %s: %d bytes are more than %d", path, len(text), mostNote)
+	}
+	if err := unix.Setxattr(path, noteName, text, 0); err != nil {
+		return fmt.Errorf("note on control group %s: %w", path, err)
+	}
+	return nil
+}
+
+// note is the note on the group; empty if there is none.
+func (g *Group) note() []byte {
+	text := make([]byte, mostNote)
+	n, err := unix.Fgetxattr(int(g.folder.Fd()), noteName, text) // #nosec G115 -- a descriptor
+	if err != nil {
+		return nil
+	}
+	return text[:n]
+}
+
 // Empty says whether no process lives in the group or below it.
 func (g *Group) Empty() (bool, error) {
 	var text [4096]byte
@@ -98,7 +125,7 @@ func (g *Group) Kill() error {
 
 // Remove removes the group, and groups below it, if they are empty. Then it gives the lock back.
 func (g *Group) Remove() error {
-	err := removeBelow(g.Path)
+	err := Clear(g.Path)
 	g.Close()
 	return err
 }
@@ -110,21 +137,22 @@ func (g *Group) Close() {
 	}
 }
 
-// end kills what lives in the group, waits until nothing does, and removes it. It says whether anything lived.
-func (g *Group) end() (lived bool, err error) {
+// end kills what lives in the group, waits until nothing does, and removes it. It says whether anything lived, and
+// returns the note on the group.
+func (g *Group) end() (lived bool, note []byte, err error) {
+	defer g.Close()
 	for deadline := time.Now().Add(mostDying); ; time.Sleep(time.Millisecond) {
 		empty, err := g.Empty()
 		if err == nil && empty {
-			return lived, g.Remove()
+			note = g.note()
+			return lived, note, Clear(g.Path)
 		}
 		lived = true
 		if err := errors.Join(err, g.Kill()); err != nil {
-			g.Close()
-			return lived, err
+			return lived, nil, err
 		}
 		if time.Now().After(deadline) {
-			g.Close()
-			return lived, fmt.Errorf("it lives on, %v after it was killed", mostDying)
+			return lived, nil, fmt.Errorf("it lives on, %v after it was killed", mostDying)
 		}
 	}
 }
@@ -156,11 +184,12 @@ func End(path string) (lived bool, err error) {
 	case err != nil:
 		return true, err
 	}
-	return g.end()
+	lived, _, err = g.end()
+	return lived, err
 }
 
-// removeBelow removes a folder and all folders in it. A group has files, too, but these go with it.
-func removeBelow(path string) error {
+// Clear removes an empty group, and all groups below it. A group has files, too, but these go with it.
+func Clear(path string) error {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -170,7 +199,7 @@ func removeBelow(path string) error {
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			if err := removeBelow(filepath.Join(path, e.Name())); err != nil {
+			if err := Clear(filepath.Join(path, e.Name())); err != nil {
 				return err
 			}
 		}

@@ -40,10 +40,49 @@ func TestNothingInTheGroupOutlivesTheProof(t *testing.T) {
 	}
 }
 
+// TestWhatIsKilledWithItsParent checks that the next parent in the same place kills what a member and its parent left, when
+// both were killed, and tells its own member which sessions that ended, and no others.
+func TestWhatIsKilledWithItsParent(t *testing.T) {
+	divisible(t)
+	grouped := func() *program {
+		p := newProgram(t, "grouped")
+		p.cmd.Env = append(p.cmd.Env, cgroupVariable+"="+string(cgroup.Always))
+		p.start()
+		return p
+	}
+	first, living := grouped(), grouped()
+	group := first.anything("group")
+	living.anything("group")
+	stranger := exec.Command("sleep", "1000")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = stranger.Process.Kill()
+		_ = stranger.Wait()
+	}()
+	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(stranger.Process.Pid)), 0); err != nil {
+		t.Fatal(err)
+	}
+	_ = unix.Kill(first.cmd.Process.Pid, unix.SIGKILL)
+	_ = unix.Kill(first.member(), unix.SIGKILL)
+	first.status()
+	next := grouped()
+	next.anything("group")
+	next.wants("left", "[{slot-0 a_2}]")
+	if _, err := os.Stat(group); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the group of the dead is still there: %v", err)
+	}
+	living.wants("left", "[]")
+	if err := unix.Kill(living.member(), 0); err != nil {
+		t.Errorf("the member beside it: %v", err)
+	}
+}
+
 // divisible skips the test where no control group can be made.
 func divisible(t *testing.T) {
 	t.Helper()
-	g, err := cgroup.Divide(cgroup.Always)
+	g, _, err := cgroup.Divide(cgroup.Always)
 	if err != nil {
 		t.Skip(err)
 	}

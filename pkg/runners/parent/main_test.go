@@ -3,6 +3,7 @@ package parent_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup/cgrouptest"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
@@ -34,7 +36,10 @@ func TestMain(m *testing.M) {
 	case "":
 		// What we handle, our children get with its default, even if our own starter ignored it, as nohup does.
 		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
-		os.Exit(m.Run())
+		leave := cgrouptest.Private()
+		status := m.Run()
+		leave()
+		os.Exit(status)
 	case "descendant":
 		descend(os.Args[1:])
 	case "killer":
@@ -129,6 +134,10 @@ var roles = map[string]func(*parent.Line) int{
 	"works":  works,
 	"leaks":  leaks,
 	"grouped": func(l *parent.Line) int {
+		if err := errors.Join(l.Expect("slot-0", "a_1"), l.Expect("slot-0", "a_2"), l.Over("a_1")); err != nil {
+			panic(err)
+		}
+		write("left", l.Left)
 		write("group", l.Cgroup)
 		select {}
 	},

@@ -1,6 +1,7 @@
 package parent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,8 +19,20 @@ import (
 // These environment variables tell a process its part. Each process removes them at its start.
 const (
 	parentVariable = "PRIMACY_PARENT"      // the process id of the parent, and the Options
-	childVariable  = "PRIMACY_PARENT_LINE" // the descriptor of the line, the parent's process id, and the member's control group
+	childVariable  = "PRIMACY_PARENT_LINE" // a start
 )
+
+// start is what a parent tells its member at the start.
+type start struct {
+	// Descriptor is the member's end of the line.
+	Descriptor int
+	// Parent is the parent's process id.
+	Parent int
+	// Cgroup is the member's control group, if it has one for itself.
+	Cgroup string `json:",omitempty"`
+	// Left are the sessions of members that died with their parents, and of which nothing is left.
+	Left []Session `json:",omitempty"`
+}
 
 // part is the part of this process, as its environment says.
 var part struct {
@@ -39,12 +52,10 @@ func init() {
 			part.dead, part.err = watchOver(cgroup.Mode(mode))
 		}
 	}
-	if line, is := os.LookupEnv(childVariable); is {
+	if text, is := os.LookupEnv(childVariable); is {
 		_ = os.Unsetenv(childVariable)
 		rename()
-		fd, rest, _ := strings.Cut(line, ",")
-		by, group, _ := strings.Cut(rest, ",")
-		part.line, part.err = takeLine(fd, by, group)
+		part.line, part.err = takeLine(text)
 	}
 }
 
@@ -92,13 +103,13 @@ const executable = "/proc/self/exe"
 
 // watchOver starts the member, and returns when it has died. It is the parent's whole life until then.
 func watchOver(mode cgroup.Mode) (d *Dead, err error) {
-	group, err := cgroup.Divide(mode)
+	group, notes, err := cgroup.Divide(mode)
 	if err != nil {
 		return nil, err
 	}
-	path := ""
+	s := start{Parent: os.Getpid(), Left: sessionsIn(notes)}
 	if group != nil {
-		path = group.Path
+		s.Cgroup = group.Path
 		defer func() {
 			if err != nil {
 				_ = group.Remove()
@@ -119,8 +130,13 @@ func watchOver(mode cgroup.Mode) (d *Dead, err error) {
 	if _, err := unix.FcntlInt(uintptr(ends[1]), unix.F_SETFD, 0); err != nil { // #nosec G115 -- a descriptor
 		return nil, fmt.Errorf("make the line to the member: %w", err)
 	}
+	s.Descriptor = ends[1]
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("start the member: %w", err)
+	}
 	pid, err := syscall.ForkExec(executable, os.Args, &syscall.ProcAttr{
-		Env:   append(os.Environ(), fmt.Sprintf("%s=%d,%d,%s", childVariable, ends[1], os.Getpid(), path)),
+		Env:   append(os.Environ(), fmt.Sprintf("%s=%s", childVariable, text)),
 		Files: []uintptr{0, 1, 2},
 	})
 	if err != nil {
@@ -136,23 +152,23 @@ func watchOver(mode cgroup.Mode) (d *Dead, err error) {
 }
 
 // takeLine takes up the member's end of the line.
-func takeLine(number, by, group string) (*Line, error) {
-	fd, err := strconv.Atoi(number)
-	if err != nil {
+func takeLine(text string) (*Line, error) {
+	var s start
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return nil, fmt.Errorf("%s: %w", childVariable, err)
 	}
-	unix.CloseOnExec(fd)
-	if group != "" {
-		if err := cgroup.Join(group); err != nil {
+	unix.CloseOnExec(s.Descriptor)
+	if s.Cgroup != "" {
+		if err := cgroup.Join(s.Cgroup); err != nil {
 			return nil, err
 		}
-		deadman.Within(group)
+		deadman.Within(s.Cgroup)
 	}
-	if os.Getenv("LISTEN_PID") == by { // what was meant for our parent is ours
+	if os.Getenv("LISTEN_PID") == strconv.Itoa(s.Parent) { // what was meant for our parent is ours
 		_ = os.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid()))
 	}
-	if err := unix.SetNonblock(fd, true); err != nil {
+	if err := unix.SetNonblock(s.Descriptor, true); err != nil {
 		return nil, fmt.Errorf("%s: %w", childVariable, err)
 	}
-	return &Line{Cgroup: group, file: os.NewFile(uintptr(fd), "line"), broken: make(chan struct{})}, nil // #nosec G115 -- a descriptor
+	return &Line{Cgroup: s.Cgroup, Left: s.Left, file: os.NewFile(uintptr(s.Descriptor), "line"), broken: make(chan struct{})}, nil // #nosec G115 -- a descriptor
 }

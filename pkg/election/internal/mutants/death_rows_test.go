@@ -3,6 +3,20 @@ package mutants_test
 // deathRows break rules of proved deaths.
 var deathRows = []row{
 	{
+		name: "death/note-of-the-living", rule: "proof-not-patience: a control group proves nothing while its maker lives",
+		file: "pkg/runners/cgroup/group.go",
+		old:  "unix.LOCK_EX|unix.LOCK_NB",
+		new:  "unix.LOCK_SH|unix.LOCK_NB",
+		pkg:  "pkg/runners/cgroup", test: "TestWhatADeadMakerLeft",
+	},
+	{
+		name: "death/note-stays", rule: "proof-not-patience: a session that its member has ended is not noted on",
+		file: "pkg/runners/parent/line.go",
+		old:  "		return slices.DeleteFunc(all, func(s Session) bool { return s.Identity == identity })\n",
+		new:  "		return all\n",
+		pkg:  "pkg/runners/parent", test: "TestWhatIsKilledWithItsParent",
+	},
+	{
 		name: "death/program-without-its-group", rule: "a program is dead once its control group is empty",
 		file: "pkg/runners/deadman/process.go",
 		old:  "	complete = !p.endGroup() && complete\n",
@@ -194,8 +208,8 @@ var deathRows = []row{
 	{
 		name: "death/proofs-without-a-parent", rule: "proof-not-patience: a member without a parent accepts no proof",
 		file: "pkg/election/death.go",
-		old:  "	if c.Parent == nil {\n		return c.Words\n",
-		new:  "	if false {\n		return c.Words\n",
+		old:  "	if c.Parent == nil {\n		return c.Proofs\n",
+		new:  "	if false {\n		return c.Proofs\n",
 		pkg:  "pkg/election", test: "TestAParentIsToldFirst",
 	},
 	{

@@ -82,8 +82,8 @@ var wordRows = []row{
 	{
 		name: "word/is-always-accepted", rule: "proof-not-patience: a member accepts a word only if its configuration says so",
 		file: "pkg/election/death.go",
-		old:  "	return append([]record.Proof{ProofParent}, c.Words...)\n",
-		new:  "	return append([]record.Proof{ProofParent, record.ProofOperator}, c.Words...)\n",
+		old:  "	return append([]record.Proof{ProofParent}, c.Proofs...)\n",
+		new:  "	return append([]record.Proof{ProofParent, record.ProofOperator}, c.Proofs...)\n",
 		pkg:  "pkg/election", test: "TestAParentIsToldFirst",
 	},
 	{

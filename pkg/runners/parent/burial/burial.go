@@ -96,6 +96,23 @@ func (p Plan) Outlive(ctx context.Context, d *parent.Dead) {
 	}
 }
 
+// EndLeft ends the sessions of members that were killed together with their parents, and of whose control groups this
+// process's parent found nothing alive. It gives up when ctx ends: the sessions lapse then.
+func EndLeft(ctx context.Context, sessions lock.Store, line *parent.Line, log *zap.Logger) {
+	for _, s := range slices.Backward(line.Left) {
+		log := log.With(zap.String("identity", s.Identity), zap.String("session", s.Name))
+		death := election.Death{
+			Proof: election.ProofCgroup, Identity: s.Identity, By: "next member in the place of " + s.Identity,
+			How: "it was killed with its parent, and its control group is empty", At: clock.Boottime().Wall(),
+		}
+		if err := election.Bury(ctx, sessions, s.Name, death); err != nil {
+			log.Info("a member died here before us; its session lapses", zap.Error(err))
+			continue
+		}
+		log.Info("a member died here before us, and its control group is empty: its session is over")
+	}
+}
+
 func (p Plan) buryAll(ctx context.Context, d *parent.Dead, log *zap.Logger) error {
 	left := d.Sessions()
 	if len(left) == 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/endpoints"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
@@ -173,7 +174,7 @@ var described = regexp.MustCompile(`^Desc\{fqName: "(\w+)", help: (".*?"), unit:
 // its name, as Prometheus has it: a counter ends with _total.
 func metricsTable(t *testing.T) string {
 	of := map[string][3]string{}
-	for _, c := range (&member{}).collectors() {
+	for _, c := range append((&member{}).collectors(), endpoints.Metrics()...) {
 		to := make(chan *prometheus.Desc)
 		go func() { // joined by the range below
 			defer close(to)

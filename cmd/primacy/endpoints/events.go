@@ -166,6 +166,9 @@ func (h *hub) open() int {
 	return len(h.streams)
 }
 
+// Metrics are the endpoints' own metrics, before anything is served: a page of all metrics describes them.
+func Metrics() []prometheus.Collector { return new(hub).collectors() }
+
 // collectors are the metrics of the streams.
 func (h *hub) collectors() []prometheus.Collector {
 	return []prometheus.Collector{

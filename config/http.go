@@ -79,7 +79,7 @@ func (r *resolver) metrics(doc *metricsDoc) {
 	case r.cfg.HTTP.Served():
 		r.clash("metrics", "remove metrics", "is the former name of http, and both are there")
 	case err != nil:
-		r.fail(field, hint, "%.70q is no address with a port", doc.Address)
+		r.fail(field, hint, "%.70q is no IP address with a port", doc.Address)
 	case !at.Addr().IsLoopback():
 		r.fail(field, "write http, which asks for tokens there", "%s is not a loopback address, and metrics serves without authentication", at.Addr())
 	default:
@@ -127,7 +127,7 @@ func (r *resolver) httpAddress(text string) {
 		at = "0.0.0.0" + at
 	}
 	if _, err := netip.ParseAddrPort(at); err != nil {
-		r.fail(field, hint, "%.70q is no address with a port", text)
+		r.fail(field, hint, "%.70q is no IP address with a port", text)
 	}
 }
 

@@ -74,7 +74,7 @@ var beyond = []struct{ problem, because string }{
 	{"no renewal may fail", "it is arithmetic"},
 	{"is too short", "a pattern cannot compare durations"},
 	{"is not a whole number of seconds", "the unit may be another"},
-	{"is no address with a port", "only the address itself can tell"},
+	{"is no IP address with a port", "only the address itself can tell"},
 	{"is not a loopback address", "only the address itself can tell"},
 	{"cannot be combined with", "it is about two blocks"},
 	{"both are there", "it is about two blocks"},

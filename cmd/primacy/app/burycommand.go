@@ -247,7 +247,7 @@ func (s sessionEnd) text() string {
 	}
 	fmt.Fprintf(&t, "%s%s: session %s, last beat %d at %s by its own clock\n", s.Identity, revision, s.Session, s.Beat, s.Renewed.Format(time.RFC3339))
 	if len(s.Frees) > 0 {
-		fmt.Fprintf(&t, "others lead at once: %s\n", strings.Join(s.Frees, ", "))
+		fmt.Fprintf(&t, "others may lead at once: %s\n", strings.Join(s.Frees, ", "))
 	}
 	for _, k := range s.Keeps {
 		fmt.Fprintf(&t, "not freed: %s, since %s\n", k.Election, k.Why)

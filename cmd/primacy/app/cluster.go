@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -45,6 +46,8 @@ func findContext(kubeconfig, context string) (*cluster, error) {
 
 func kubeconfigError(path string, err error) error {
 	switch {
+	case clientcmd.IsEmptyConfig(err) && path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "":
+		return fmt.Errorf("no cluster to talk to: KUBECONFIG is %s, where nothing names a cluster (check that the file is there, or give --kubeconfig FILE)", os.Getenv(clientcmd.RecommendedConfigPathEnvVar))
 	case clientcmd.IsEmptyConfig(err) && path == "":
 		return errors.New("no cluster to talk to (give --kubeconfig FILE, set KUBECONFIG, or run in a Pod with a service account)")
 	case clientcmd.IsEmptyConfig(err):

@@ -68,7 +68,8 @@ func addCompletion(c *cobra.Command) {
 	})
 	if c.ValidArgsFunction == nil {
 		c.ValidArgsFunction = cobra.NoFileCompletions
-		if _, arguments, takes := strings.Cut(c.Use, " "); takes && strings.Contains(arguments, "ELECTION") {
+		_, arguments, takes := strings.Cut(c.Use, " ")
+		if takes && strings.Contains(arguments, "ELECTION") {
 			several := strings.Contains(arguments, "...")
 			c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 				if len(args) > 0 && !several {
@@ -78,6 +79,21 @@ func addCompletion(c *cobra.Command) {
 					for _, e := range r.Elections {
 						if !slices.Contains(args, e.Name) {
 							names = append(names, e.Name)
+						}
+					}
+					return names
+				})(c, args, begun)
+			}
+		}
+		if takes && arguments == "MEMBER" {
+			c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+				if len(args) > 0 {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				return ofReport(func(r status.Report) (names []string) {
+					for _, m := range r.Members {
+						if m.State != status.Ended {
+							names = append(names, m.Identity)
 						}
 					}
 					return names

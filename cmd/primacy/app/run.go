@@ -48,7 +48,7 @@ another signal.`,
 			if guard { // before we read anything: the member reads it again
 				g.line, g.why = parent.Start(parent.Options{Cgroup: cgroup.Mode(cgroups)})
 				if errors.Is(g.why, cgroup.ErrIndivisible) {
-					return fmt.Errorf("--cgroup: %w", g.why)
+					return fmt.Errorf("--cgroup: %w (run as root, let systemd give a group with Delegate=yes, or leave --cgroup at auto)", g.why)
 				}
 			}
 			p, err := config.LoadProcess(c.Flags())

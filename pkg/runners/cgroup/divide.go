@@ -67,8 +67,8 @@ func killOrphans(own string) (left [][]byte, err error) {
 		}
 		g, err := open(filepath.Join(own, e.Name()))
 		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EWOULDBLOCK):
-			continue // somebody else has removed it, or its maker lives
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, fs.ErrPermission):
+			continue // somebody else has removed it, its maker lives, or it is another user's
 		case err != nil:
 			return left, err
 		}

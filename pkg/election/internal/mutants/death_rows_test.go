@@ -13,7 +13,7 @@ var deathRows = []row{
 		name: "death/note-stays", rule: "proof-not-patience: a session that its member has ended is not noted on",
 		file: "pkg/runners/parent/line.go",
 		old:  "		return slices.DeleteFunc(all, func(s Session) bool { return s.Identity == identity })\n",
-		new:  "		return all\n",
+		new:  "		_ = identity\n		return slices.Clone(all)\n",
 		pkg:  "pkg/runners/parent", test: "TestWhatIsKilledWithItsParent",
 	},
 	{

@@ -22,9 +22,9 @@ type TLS struct{ CertFile, KeyFile string }
 type Access string
 
 const (
-	// AccessOpen: whoever reaches them. Only on loopback addresses.
+	// AccessOpen: every client that reaches them. Only on loopback addresses.
 	AccessOpen Access = "open"
-	// AccessToken: who has a token that the API server knows, and the right to the path.
+	// AccessToken: clients with a token that the API server knows, whose owner has the right to the path.
 	AccessToken Access = "token"
 )
 
@@ -47,10 +47,10 @@ func (h HTTP) Port() uint16 {
 type httpDoc struct {
 	// An IP address and a port, such as `127.0.0.1:9090`; or `:8080`, for all addresses of the machine.
 	Address string `yaml:"address" strict:"required"`
-	// A certificate. A changed one is taken up without a restart.
+	// A certificate. The member takes up a changed one without a restart.
 	TLS *tlsDoc `yaml:"tls,omitempty" otherwise:"plain HTTP"`
-	// Who may read the endpoints other than `/livez` and `/readyz`. `open`: whoever reaches them; only on loopback addresses. `token`: who has a
-	// token that the API server knows, and the right to the path. On other addresses than loopback, `token` needs `tls`: without it, only `/livez`
+	// Who may read the endpoints other than `/livez` and `/readyz`. `open`: every client that reaches them; only on loopback addresses. `token`:
+	// clients with a token that the API server knows, whose owner has the right to the path. On other addresses than loopback, `token` needs `tls`: without it, only `/livez`
 	// and `/readyz` are served.
 	Access string `yaml:"access,omitempty" oneof:"open token" otherwise:"open on a loopback address, else token"`
 }

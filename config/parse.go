@@ -67,7 +67,7 @@ func readAll(f *os.File) ([]byte, error) {
 }
 
 // Survey reads a document as Parse does. Along with the mistakes it returns as much as it could read.
-// The caller can decode the blocks in there to find more mistakes; see Beside. The result is nil if the
+// The caller can decode the blocks in there to find more mistakes; see Independent. The result is nil if the
 // document is not a PrimacyConfiguration. If there are mistakes, it is good for nothing else.
 func Survey(filename string, data []byte) (*Configuration, error) {
 	root, err := open(filename, data)

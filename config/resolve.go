@@ -52,10 +52,10 @@ func holds(outer, inner string) bool {
 	return within && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Beside returns those of the later mistakes, which registries found in what Survey returned, that do not
-// follow from the earlier ones, which Survey found. What has a mistake looks absent or has its default, so a
-// comparison with it means nothing.
-func Beside(earlier, later strict.Errors) (kept strict.Errors) {
+// Independent leaves out mistakes that only follow from others. Survey found the earlier ones; registries then found the
+// later ones in its result. Independent returns the later ones that stand by themselves. A field with a mistake looks
+// absent or has its default, so a comparison with it means nothing.
+func Independent(earlier, later strict.Errors) (kept strict.Errors) {
 	wrong := map[string]bool{}
 	for _, e := range earlier {
 		wrong[blockOf(e.Field)] = true

@@ -57,7 +57,7 @@ func (k Kinds) runner() *schema.Schema {
 	word := func(name, description string, words []string) schema.Property {
 		return schema.Property{Name: name, Schema: &schema.Schema{Type: "string", Enum: words, Default: words[0], Description: description}}
 	}
-	return schema.Kinds([]schema.Property{
+	return schema.OneOf([]schema.Property{
 		name,
 		word("mode", "`leader`: it works during terms. `always`: it works on every member, all the time; only for functions made for that.", k.Modes),
 		word("onExit", "What to do if it ends before its term ([supervision.md](supervision.md)).", k.Exits),
@@ -73,5 +73,5 @@ func (k Kinds) source() *schema.Schema {
 			kinds[i].Schema = &schema.Schema{Called: "mapping, or a revision", Description: s.Description, Either: []*schema.Schema{&revision, s.Schema}}
 		}
 	}
-	return &schema.Schema{Called: "revision, or a mapping", Either: []*schema.Schema{&revision, schema.Kinds(nil, kinds)}}
+	return &schema.Schema{Called: "revision, or a mapping", Either: []*schema.Schema{&revision, schema.OneOf(nil, kinds)}}
 }

@@ -43,25 +43,11 @@ func (b *bench) deathsBy(ctx context.Context, r *result, way death.Way, n int) (
 		return nil, err
 	}
 	for range n {
-		of, elections, err := m.leader(ctx)
-		if err != nil {
-			return nil, err
-		}
-		since, err := m.die(ctx, of)
-		if err != nil {
-			return nil, err
-		}
-		took, err := m.until(ctx, "the death of "+of.name, since, elections)
+		took, err := m.leaderDies(ctx)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, took...)
-		if err := m.buried(ctx, of); err != nil {
-			return nil, err
-		}
-		if err := m.comeBack(ctx, of); err != nil {
-			return nil, err
-		}
 		// Deaths of several holders in a row make the others wait.
 		if _, err := m.handovers(ctx, 1); err != nil {
 			return nil, err
@@ -70,6 +56,27 @@ func (b *bench) deathsBy(ctx context.Context, r *result, way death.Way, n int) (
 	return all, r.judgedAll(m)
 }
 
+// leaderDies lets the leading member die and come back. It returns the times from its death to the next runners.
+func (m *mortals) leaderDies(ctx context.Context) (sample, error) {
+	of, elections, err := m.leader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	since, err := m.die(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	took, err := m.until(ctx, "the death of "+of.name, since, elections)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.buried(ctx, of); err != nil {
+		return nil, err
+	}
+	return took, m.comeBack(ctx, of)
+}
+
+// slug is the way as a part of a name.
 func slug(w death.Way) string {
 	name := []byte{}
 	for _, c := range []byte(w) {
@@ -101,7 +108,7 @@ func (r *result) found(v verdict) {
 	}
 }
 
-// waitsPhase lets members die whose death nobody can prove, in all ways at once: each death costs a lease.
+// waitsPhase lets members without a parent die, in all ways at once: nobody can prove these deaths, so each costs a lease.
 func (b *bench) waitsPhase(ctx context.Context, r *result, s size) error {
 	type outcome struct {
 		way  death.Way
@@ -145,25 +152,11 @@ func (b *bench) unprovedBy(ctx context.Context, r *result, mu *sync.Mutex, way d
 		return nil, err
 	}
 	for range s.waits {
-		of, elections, err := m.leader(ctx)
-		if err != nil {
-			return nil, err
-		}
-		since, err := m.die(ctx, of)
-		if err != nil {
-			return nil, err
-		}
-		took, err := m.until(ctx, "the death of "+of.name, since, elections)
+		took, err := m.leaderDies(ctx)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, took...)
-		if err := m.buried(ctx, of); err != nil {
-			return nil, err
-		}
-		if err := m.comeBack(ctx, of); err != nil {
-			return nil, err
-		}
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -256,7 +249,7 @@ func (b *bench) manyLedAgain(ctx context.Context, r *result, name string, electi
 	if err != nil {
 		return nil, err
 	}
-	// Look late: the look itself takes the processor from those who work.
+	// Look late: the look itself takes the processor from the members.
 	if err := pause(ctx, 2*settle); err != nil {
 		return nil, err
 	}
@@ -271,7 +264,10 @@ func (b *bench) manyLedAgain(ctx context.Context, r *result, name string, electi
 func (b *bench) loopPhase(ctx context.Context, r *result, s size) error {
 	const members, again = 5, time.Second
 	m, err := b.mortals("loop", death.Exit, guarded, 1+s.looping, func(i int) []string {
-		return []string{function(map[bool]string{true: "bench.deadly", false: "bench.work"}[i == 0])}
+		if i == 0 {
+			return []string{function("bench.deadly")}
+		}
+		return []string{function("bench.work")}
 	})
 	if err != nil {
 		return err

@@ -49,7 +49,11 @@ func (b *bench) mortals(name string, way death.Way, g guard, n int, runners func
 	sub.env = []string{death.Variable + "=" + string(way), span.NotesVariable + "=" + m.notes}
 	var y strings.Builder
 	fmt.Fprintf(&y, "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: %s\nnamespace: %s\nmember: {revision: stable}\n", name, namespace)
-	fmt.Fprintf(&y, "timing: {profile: %s%s}\nelections:\n", b.options.profile, map[bool]string{true: ", stopGrace: 500ms"}[way == death.Stuck])
+	grace := ""
+	if way == death.Stuck {
+		grace = ", stopGrace: 500ms"
+	}
+	fmt.Fprintf(&y, "timing: {profile: %s%s}\nelections:\n", b.options.profile, grace)
 	for i := range n {
 		e := fmt.Sprintf("%s-%04d", name, i)
 		m.elections = append(m.elections, e)

@@ -97,7 +97,7 @@ type retake struct {
 	Alone alone
 }
 
-// proved is how fast all elections of a member were led again whose death was proved.
+// proved is how fast all elections of a member were led again after its parent had proved its death.
 type proved struct {
 	Elections int
 	// Took is the time from SIGKILL to the last election led, in each trial, and Alone the API server alone, measured

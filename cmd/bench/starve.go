@@ -19,8 +19,8 @@ var groups = []struct{ dir, limit string }{
 	{"/sys/fs/cgroup", "memory.max"},
 }
 
-// more is the memory that a starved process may still take.
-const more = 8 << 20
+// headroom is the memory that a starved process may still take.
+const headroom = 8 << 20
 
 // hasGroups says whether starve works here.
 func hasGroups() bool {
@@ -56,7 +56,7 @@ func starve(pid int) (free func(), err error) {
 	}
 	used, err := residentOf(pid)
 	if err == nil {
-		err = os.WriteFile(limit, []byte(strconv.FormatUint(used+more, 10)), 0o600)
+		err = os.WriteFile(limit, []byte(strconv.FormatUint(used+headroom, 10)), 0o600)
 	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600)

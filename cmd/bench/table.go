@@ -32,8 +32,8 @@ type size struct {
 	// deathsEach is the number of deaths in each further way; waits the number of rounds in which nobody can prove a
 	// death, and waiting the number of elections of each dead member there.
 	deathsEach, waits, waiting int
-	// proved is how many elections a member has whose death is proved, and provedRounds how often that happens. looping
-	// is how many elections a group has beside the one that kills its members, for the time loop.
+	// proved is how many elections a member leads when it dies in provedPhase, and provedRounds how often one dies. looping
+	// is how many elections loopPhase has beside the one that kills its members, and loop how long it lasts.
 	proved, provedRounds, looping int
 	loop                          time.Duration
 	// window is how long we count requests and CPU.

@@ -56,9 +56,9 @@ type Config struct {
 	// it has lapsed: ProofCgroup (see Bury), ProofOperator, ProofKubelet and ProofOutOfService (see BuryOnWord). Default:
 	// none.
 	Proofs []Proof
-	// Container is where this member runs, and Announce writes the identity of each incarnation to the container's
-	// termination log, before its session is created. ProofKubelet needs both, ProofOutOfService the first. If Announce fails, the member goes on:
-	// no kubelet's word fits it then.
+	// Container is where this member runs. Announce writes the identity of an incarnation to the container's
+	// termination log; the Manager calls it before it creates the session. ProofKubelet needs both, ProofOutOfService
+	// needs Container. If Announce fails, the member goes on: then no kubelet's word fits it.
 	Container record.Container
 	Announce  func(identity string) error
 	// Abort must end the process at once. The Manager calls it when work can no longer be
@@ -208,10 +208,11 @@ func (c *Config) complete() error {
 		return err
 	}
 	for i, w := range c.Proofs {
-		if w == ProofParent || !w.IsKnown() || slices.Contains(c.Proofs[:i], w) {
-			return fmt.Errorf("proofs: %q is no kind of proof, or stands there twice (%s, %s, %s and %s are; a Parent's counts without being listed)", w, ProofCgroup, ProofOperator, ProofKubelet, ProofOutOfService)
-		}
 		switch nowhere := c.Container == (record.Container{}); {
+		case w == ProofParent || !w.IsKnown():
+			return fmt.Errorf("proofs: %q is no kind of proof to list (%s, %s, %s and %s are; a Parent's counts without)", w, ProofCgroup, ProofOperator, ProofKubelet, ProofOutOfService)
+		case slices.Contains(c.Proofs[:i], w):
+			return fmt.Errorf("proofs: %q stands there twice (leave one of the two out)", w)
 		case w == ProofKubelet && (nowhere || c.Announce == nil):
 			return errors.New("proofs: no kubelet can tell of this member (set Container and Announce)")
 		case w == ProofOutOfService && nowhere:

@@ -50,7 +50,7 @@ func broken(all []Condition) error {
 func (m *Manager) Alive() []Condition {
 	driver := m.driver()
 	work := Condition{Name: "work"}
-	if !errors.Is(driver, errStuck) { // whoever is stuck may have our lock
+	if !errors.Is(driver, errStuck) { // the stuck goroutine may hold our lock
 		work.Err = m.overdue()
 	}
 	return []Condition{{"driver", driver}, work}

@@ -271,7 +271,7 @@ func (m *Manager) Run(ctx context.Context) (err error) {
 		m.beginLocked(e)
 	}
 	m.mu.Unlock()
-	defer m.feed.close() // disabled elections tell of their ends until background is over
+	defer m.feed.receivers.close() // disabled elections tell of their ends until background is over
 	defer m.background.Wait()
 	defer m.finish()
 	defer m.pulse.rest(0)

@@ -199,7 +199,7 @@ func TestLeavesTheReach(t *testing.T) {
 func TestTermsOfBeforeAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
-		h := &host{cfg: &Config{Clock: c}, works: map[member.ID]*work{}, entrants: map[member.ID]*entrant{}}
+		h := &host{m: &Manager{}, cfg: &Config{Clock: c}, works: map[member.ID]*work{}, entrants: map[member.ID]*entrant{}}
 		h.publish(member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		w := beginByBeats(t, c, h.reach, 3*time.Second)
 		defer close(w.over)

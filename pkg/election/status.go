@@ -28,15 +28,15 @@ type Status struct {
 	problem atomic.Pointer[error]
 	// feed has the transitions of all elections of the Manager; nil without one.
 	feed *feed
+	// receivers are those of Watch.
+	receivers receivers[Transition]
 
 	mu       sync.Mutex
 	leader   Leader
 	ledSince time.Time
 	role     Role
 	reason   Reason
-	hasSince time.Time                       // the role
-	watchers map[chan Transition]func() bool // each with what detaches it from its context; nil until the first
-	closed   bool
+	hasSince time.Time // the role
 }
 
 // Leader is who holds an election's lock, as this member last saw it.
@@ -88,7 +88,7 @@ func (s *Status) Leader() Leader {
 	return s.leader
 }
 
-// LeaderSince is since when Leader has been as it is, as far as this member saw, by the wall clock.
+// LeaderSince is when this member last saw Leader change, or began to look, by the wall clock.
 func (s *Status) LeaderSince() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,27 +155,7 @@ const watchBuffer = 16
 // oldest, never the newest. The channel is closed when ctx ends, when the election was
 // removed, and when the Manager's Run has returned.
 func (s *Status) Watch(ctx context.Context) <-chan Transition {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w := make(chan Transition, watchBuffer)
-	if s.closed {
-		close(w)
-		return w
-	}
-	if s.watchers == nil {
-		s.watchers = map[chan Transition]func() bool{}
-	}
-	s.watchers[w] = context.AfterFunc(ctx, func() { s.unwatch(w) })
-	return w
-}
-
-func (s *Status) unwatch(w chan Transition) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, watching := s.watchers[w]; watching {
-		delete(s.watchers, w)
-		close(w)
-	}
+	return s.receivers.add(ctx, watchBuffer)
 }
 
 func (s *Status) publish(t Transition) {
@@ -185,18 +165,7 @@ func (s *Status) publish(t Transition) {
 	if s.feed != nil {
 		s.feed.publish(s.name, t)
 	}
-	for w := range s.watchers {
-		select {
-		case w <- t:
-			continue
-		default:
-		}
-		select {
-		case <-w: // nobody else sends, so this makes room
-		default:
-		}
-		w <- t
-	}
+	s.receivers.send(t)
 }
 
 func (s *Status) see(l Leader) (changed bool) {
@@ -215,16 +184,4 @@ func (s *Status) become(role Role, why Reason) {
 	s.role, s.reason, s.hasSince = role, why, s.clock.Wall()
 }
 
-func (s *Status) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	s.closed = true
-	for w, stop := range s.watchers {
-		stop()
-		close(w)
-	}
-	clear(s.watchers)
-}
+func (s *Status) close() { s.receivers.close() }

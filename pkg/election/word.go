@@ -25,13 +25,13 @@ const ProofKubelet = record.ProofKubelet
 // kubelet hears it.
 const ProofOutOfService = record.ProofOutOfService
 
-// ErrRefuted is wrapped by errors of BuryOnWord: the session has changed since it was seen, so the word does not
-// count, now or later.
+// Errors of BuryOnWord wrap ErrRefuted if the session has changed since it was seen: the word does not count, now or
+// later.
 var ErrRefuted = session.ErrRefuted
 
-// Mourned checks whether the session that seen shows would end by such a death: it is that of d.Identity, and accepts
-// the kind of proof. It returns for how long the session must be silent. Errors wrap ErrNotBuried.
-func Mourned(seen lock.Entry, d Death) (quiet time.Duration, err error) {
+// CheckWord checks whether BuryOnWord may end the session that seen shows: it is that of d.Identity, and accepts the
+// kind of word. It returns how long the session must be silent. Errors wrap ErrNotBuried.
+func CheckWord(seen lock.Entry, d Death) (quiet time.Duration, err error) {
 	fail := func(err error) (time.Duration, error) {
 		return 0, fmt.Errorf("%w: %s: %w", ErrNotBuried, seen.Name, err)
 	}
@@ -61,17 +61,17 @@ func witnessed(seen lock.Entry, d Death) Death {
 	return d
 }
 
-// BuryOnWord ends the session of a member of which somebody says that it is dead (rule words-need-silence). seen is
-// the session as a Get showed it, before the word or with it. BuryOnWord waits until the session was silent for two
-// of its renewIntervals, by c. Then it ends the session, if it is still as it was seen. Each of its reads is a Get, so
-// a session that has not changed has not beaten either. A time in which reads fail, or are not answered for a
-// renewInterval, is no silence: it begins anew. BuryOnWord tries until ctx ends, and returns nil once the session of
-// d.Identity has ended, by whomever.
+// BuryOnWord ends the session of a member on somebody's word that it is dead (rule words-need-silence). seen is the
+// session as a Get showed it, before the word or with it. BuryOnWord waits until the session was silent for two of its
+// renewIntervals, by c. Then it ends the session, if that is still as it was seen. Each of its reads is a Get, so a
+// session that has not changed has not beaten either. The silence begins anew when a read fails, or when the store
+// answers none for a renewInterval. BuryOnWord tries until ctx ends. It returns nil once the session of d.Identity has
+// ended, whoever ended it.
 //
 // An error that wraps ErrRefuted says that the session has changed: its member lives, or somebody edited it. Do not call
 // BuryOnWord again for the same word.
 func BuryOnWord(ctx context.Context, c clock.Clock, locks lock.Store, seen lock.Entry, d Death) error {
-	quiet, err := Mourned(seen, d)
+	quiet, err := CheckWord(seen, d)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func BuryOnWord(ctx context.Context, c clock.Clock, locks lock.Store, seen lock.
 		answered, cut = now, false
 		switch {
 		case e.Record == nil || e.Version.UID != seen.Version.UID:
-			return fail(fmt.Errorf("%w: it was deleted, or made anew", ErrRefuted))
+			return fail(fmt.Errorf("%w, or somebody edits its session: it was deleted, or made anew", ErrRefuted))
 		case e.Record.Bound() && e.Record.Holder != d.Identity:
 			return nil
 		case e.Version != seen.Version:

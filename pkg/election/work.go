@@ -202,8 +202,8 @@ func (w *work) deadBy() record.Instant {
 	return math.MaxInt64
 }
 
-// overdue is for how long the work has gone on after the process had to be ended because of it; not above zero if
-// all is well. It does not take mu: whoever holds that may be stuck.
+// overdue is how long ago the process had to end because of this work; zero or less if all is well. It does not take
+// mu: the holder of mu may be stuck.
 func (w *work) overdue(now record.Instant) time.Duration {
 	by := record.Instant(w.stopBy.Load())
 	if w.term.Fenced() {

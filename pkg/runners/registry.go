@@ -64,7 +64,7 @@ func (r *Registry) Describe(kind string, b schema.Block) {
 }
 
 // Schemas describes the kinds, sorted by name. A kind that nobody described may hold anything.
-func (r *Registry) Schemas() []schema.Property { return schema.OfKinds(r.Kinds(), r.blocks) }
+func (r *Registry) Schemas() []schema.Property { return schema.Blocks(r.Kinds(), r.blocks) }
 
 // Modes lists the words of mode, the default first.
 func Modes() []string { return []string{ModeLeader, ModeAlways} }

@@ -16,7 +16,7 @@ type Way string
 const (
 	// Killed: another process sends SIGKILL. The process itself does nothing.
 	Killed Way = "SIGKILL"
-	// Panic: a goroutine panics that nobody watches over.
+	// Panic: a goroutine panics, and nothing recovers it.
 	Panic Way = "panic"
 	// Exit: the work calls os.Exit.
 	Exit Way = "os.Exit"
@@ -44,14 +44,14 @@ func Signs() (signs <-chan os.Signal, stop func()) {
 	return all, func() { signal.Stop(all) }
 }
 
-// AtSign calls Die once a Sign has come. The caller must call stop.
+// AtSign ends the process in this way once a Sign has come. The caller must call stop.
 func (w Way) AtSign() (stop func()) {
 	signs, deaf := Signs()
 	done := make(chan struct{})
 	go func() { // ends with stop, or with the process
 		select {
 		case <-signs:
-			w.Die()
+			w.die()
 		case <-done:
 		}
 	}()
@@ -61,8 +61,8 @@ func (w Way) AtSign() (stop func()) {
 	}
 }
 
-// Die ends the process. It panics for ways that need somebody else.
-func (w Way) Die() {
+// die ends the process. It panics for ways that need somebody else.
+func (w Way) die() {
 	switch w {
 	case Exit:
 		os.Exit(3)

@@ -59,7 +59,7 @@ func mortal(ctx context.Context, t election.Term) error {
 	return nil
 }
 
-// stubborn returns too late, if a sign came before the end of its term.
+// stubborn never returns, if a sign came before the end of its term.
 func stubborn(ctx context.Context) error {
 	signs, stop := death.Signs()
 	defer stop()

@@ -117,12 +117,12 @@ func (b *buryCommand) run(ctx context.Context) error {
 	if b.reason != "" {
 		death.How += ": " + b.reason
 	}
-	quiet, err := election.Mourned(seen, death)
+	quiet, err := election.CheckWord(seen, death)
 	if err != nil {
 		return b.refuse(err, seen.Record)
 	}
 	if b.identity != "" && b.identity != shown.Identity {
-		return &refusal{fmt.Errorf("session %s is that of %s, not of %s; nothing was changed (primacy status shows who lives)", shown.Session, shown.Identity, b.identity)}
+		return refused(fmt.Errorf("session %s is that of %s, not of %s; nothing was changed (primacy status shows who lives)", shown.Session, shown.Identity, b.identity))
 	}
 	if shown.DryRun = bool(*b.dry); shown.DryRun {
 		return b.output.write(b.out, shown.text(), shown)
@@ -148,10 +148,10 @@ func (b *buryCommand) run(ctx context.Context) error {
 func (b *buryCommand) refuse(err error, session *record.Record) error {
 	switch {
 	case errors.Is(err, election.ErrRefuted):
-		return &refusal{fmt.Errorf("%w; seen at %s by this machine's clock; nothing was changed (do not bury a member that beats: stop it, or switch its machine off first)",
-			err, b.clock.Wall().Format(time.RFC3339))}
+		return refused(fmt.Errorf("%w; seen at %s by this machine's clock; nothing was changed (do not bury a member that beats: stop it, or switch its machine off first)",
+			err, b.clock.Wall().Format(time.RFC3339)))
 	case session.Member != nil && !slices.Contains(session.Member.Proofs, election.ProofOperator):
-		return &refusal{fmt.Errorf("%w; nothing was changed (to allow it, write member: {proofs: [operator]} into the configuration of the members, and restart them; this session lapses by itself)", err)}
+		return refused(fmt.Errorf("%w; nothing was changed (to allow it, write member: {proofs: [operator]} into the configuration of the members, and restart them; this session lapses by itself)", err))
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w (is the API server overloaded? try again)", err)
 	}
@@ -175,7 +175,7 @@ func (b *buryCommand) look(ctx context.Context) (seen lock.Entry, shown sessionE
 	}
 	r := seen.Record
 	if r == nil || !r.Bound() || r.Member == nil || r.Holder != m.Identity {
-		return seen, shown, &refusal{fmt.Errorf("session %s is no longer that of %s; nothing was changed (primacy status shows who lives)", m.Session, m.Identity)}
+		return seen, shown, refused(fmt.Errorf("session %s is no longer that of %s; nothing was changed (primacy status shows who lives)", m.Session, m.Identity))
 	}
 	shown = sessionEnd{
 		Identity: m.Identity, Session: m.Session, Revision: m.Revision, Beat: r.Mark.Beat, Renewed: r.Renewed,
@@ -234,7 +234,7 @@ func (b *buryCommand) ask(ctx context.Context, shown sessionEnd) error {
 	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("answer: %w", err)
 	case typed != shown.Identity:
-		return &refusal{fmt.Errorf("%q is not the identity %s; nothing was changed", typed, shown.Identity)}
+		return refused(fmt.Errorf("%q is not the identity %s; nothing was changed", typed, shown.Identity))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
@@ -21,7 +22,7 @@ const completer = "kubectl_complete-primacy"
 // isCompleter says whether kubectl asks for a completion.
 func isCompleter(invokedAs string) bool { return filepath.Base(invokedAs) == completer }
 
-// completionPatience is how long a completion waits for the API server: a person waits in vain no longer.
+// completionPatience is how long a completion waits for the API server, while a person waits for it.
 const completionPatience = 2 * time.Second
 
 // addCompletion lets a shell complete the words of all commands: formats and other fixed words, files,
@@ -38,8 +39,7 @@ func addCompletion(c *cobra.Command) {
 		case "member":
 			complete = ofReport(func(r status.Report) (names []string) {
 				for _, m := range r.Members {
-					host, _, _ := cutLast(m.Identity, "_")
-					names = append(names, host)
+					names = append(names, record.HostOf(m.Identity))
 				}
 				return names
 			})

@@ -41,10 +41,6 @@ func execute(args []string, a *additions) int {
 		err = &usageError{fmt.Errorf("%w (%s --help lists them)", err, root.CommandPath())}
 	}
 	printError(root.ErrOrStderr(), err)
-	var refused *refusal
-	if errors.As(err, &refused) {
-		return exitRefused
-	}
 	var wrong *usageError
 	if errors.As(err, &wrong) {
 		return exitUsage
@@ -76,11 +72,8 @@ func printError(to io.Writer, err error) {
 	fmt.Fprintf(to, "error: %v\n", err)
 }
 
-// refusal says why the program does not do what it was told to.
-type refusal struct{ err error }
-
-func (r *refusal) Error() string { return r.err.Error() }
-func (r *refusal) Unwrap() error { return r.err }
+// refused says why the program does not do what it was told to.
+func refused(err error) error { return &exitError{exitRefused, err} }
 
 // usageError is a mistake in the command line.
 type usageError struct{ err error }

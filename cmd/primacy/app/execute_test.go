@@ -21,7 +21,7 @@ func TestExitStatuses(t *testing.T) {
 		}
 		seen[row[1]] = true
 	}
-	for _, status := range []int{0, exitFailed, exitUsage, exitTimeout, exitNever, 70} {
+	for _, status := range []int{0, exitFailed, exitUsage, exitTimeout, exitNever, exitRefused, 70} {
 		if !seen[fmt.Sprint(status)] {
 			t.Errorf("status %d is missing", status)
 		}

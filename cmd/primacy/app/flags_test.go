@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 
 // shared are the flags that mean the same in each command that has them, with their one-letter forms.
 var shared = map[string]string{
-	"config": "f", "output": "o", "namespace": "n", "kubeconfig": "", "group": "", "watch": "w", "yes": "y", "dry-run": "", "wait": "", "timeout": "",
+	"config": "f", "output": "o", "namespace": "n", "kubeconfig": "", "context": "", "group": "", "watch": "w", "yes": "y", "dry-run": "", "wait": "", "timeout": "",
 }
 
 // TestOneFlagForOneThing walks all commands: a shared flag has one short form everywhere, no other flag has
@@ -59,5 +60,24 @@ func TestOneFlagForOneThing(t *testing.T) {
 	walk(newRoot("primacy", add(nil)))
 	if commands < 20 {
 		t.Errorf("%d commands were walked", commands)
+	}
+}
+
+// TestThePluginNamesItsCommands checks that texts name each command as kubectl's user types it.
+func TestThePluginNamesItsCommands(t *testing.T) {
+	root := newRoot("kubectl-primacy", add(nil))
+	p := newPlugin(root)
+	for _, c := range root.Commands() {
+		for _, text := range []string{"(primacy %s says why)", "(kubectl primacy %s says why)"} {
+			if got, want := p.text(fmt.Sprintf(text, c.Name())), "(kubectl primacy "+c.Name()+" says why)"; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+	}
+	for _, c := range root.Commands() {
+		words := strings.Join(strings.Fields(c.Short+" "+c.Long+" "+c.Example), " ")
+		if missed := p.named.FindString(strings.ReplaceAll(words, "kubectl primacy ", "")); missed != "" {
+			t.Errorf("%s: its help says %q", c.Name(), missed)
+		}
 	}
 }

@@ -20,8 +20,8 @@ import (
 // containerPatience is for how long the start of a member waits until its kubelet has published its container.
 const containerPatience = 10 * time.Second
 
-// hearing is this member's part in what others say of containers and nodes: its own container, and the listeners for the
-// words on other members.
+// hearing is what this member needs for words on containers and nodes: its own container, on which others hear such
+// words, and the listeners that hear them on other members.
 type hearing struct {
 	// words are the words that end this member's session.
 	words []election.Proof
@@ -48,8 +48,8 @@ func withoutPlace(words []election.Proof) []election.Proof {
 	return slices.DeleteFunc(slices.Clone(words), func(w election.Proof) bool { return slices.Contains(byPlace, w) })
 }
 
-// newHearing finds out in which container and on which node this member is, if its configuration allows words that speak
-// of these. If it cannot, it says why, and the member goes on without.
+// newHearing finds the container and the node of this member, if its configuration allows words on these. If it cannot, it
+// logs why, and the member goes on without these words.
 func newHearing(ctx context.Context, p *config.Process, c *cluster, name string, sessions lock.Store, log *zap.Logger) (*hearing, error) {
 	h := &hearing{words: p.Configuration.Member.Proofs}
 	if len(withoutPlace(h.words)) == len(h.words) {

@@ -29,7 +29,7 @@ type member struct {
 	process *config.Process
 	manager *election.Manager
 	planner planner
-	// cluster is asked who may read the endpoints; nil where that is not needed.
+	// cluster reaches the API server that says who may read the endpoints; nil where nothing asks it.
 	cluster *rest.Config
 	// source is the source of the default revision, which a reload may replace; steering combines it
 	// with pins and the rollout.

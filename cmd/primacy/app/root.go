@@ -29,7 +29,6 @@ without a moment in which two members work at once.`,
 	}
 	if isPlugin(invokedAs) || isCompleter(invokedAs) {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl primacy"}
-		root.SetErr(pluginWords{os.Stderr})
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -39,7 +38,9 @@ without a moment in which two members work at once.`,
 	root.AddCommand(a.commands...)
 	addCompletion(root)
 	if root.Annotations != nil {
-		asPlugin(root)
+		p := newPlugin(root)
+		p.rename(root)
+		root.SetErr(pluginWriter{os.Stderr, p})
 	}
 	return root
 }

@@ -65,7 +65,7 @@ another signal.`,
 	addSettings(c.Flags(), "config", "kubeconfig", "namespace", "group", "revision", "location", "log-level", "log-format")
 	c.Flags().StringVar(&name, "name", "", "name of this member, of which its identities are made (environment: PRIMACY_NAME, POD_NAME; default: the host's name)")
 	c.Flags().BoolVar(&guard, "guard", true, "run the member as the child of a small process, which proves its death to the others if it crashes")
-	c.Flags().Var(&cgroups, "cgroup", "give the member a control group of its own, so that nothing it starts outlives it: auto (where systemd has Delegate=yes), always or never")
+	c.Flags().Var(&cgroups, "cgroup", "a control group for the member and all that it starts: auto, always or never (auto: where systemd has Delegate=yes)")
 	return c
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/config"
 )
 
-// serve serves the member's endpoints until end is called, which waits for the last request. They outlive ctx: a
+// serve serves the member's endpoints until the caller calls end, which waits for the last request. They outlive ctx: a
 // member that leaves still says so.
 func (m *member) serve(ctx context.Context) (end func(), err error) {
 	at := m.process.Configuration.HTTP

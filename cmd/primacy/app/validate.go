@@ -69,7 +69,7 @@ func (a *additions) validate(ctx context.Context, stdin io.Reader, out io.Writer
 	}
 	made, more := a.checker().plan(ctx, c)
 	if err != nil || more != nil {
-		return together(err, config.Beside(mistakesIn(err), mistakesIn(more)))
+		return together(err, config.Independent(mistakesIn(err), mistakesIn(more)))
 	}
 	if err := missing(made.elections); err != nil && v.here {
 		return err

@@ -30,14 +30,14 @@ import (
 const (
 	// answerTime is how long an answer of the API server counts, as in k8s.io/apiserver.
 	answerTime = 10 * time.Second
-	// mostAnswers is how many of them a Reviewer keeps; those that allow and those that deny each have a store, so
+	// mostAnswers is how many answers that allow a Reviewer keeps, and how many that deny. It keeps the two apart, so
 	// that a flood of bad tokens does not push good ones out.
 	mostAnswers = 1024
 	// reviewTime is how long the API server may take for one review.
 	reviewTime = 10 * time.Second
 	// reviewsPerSecond and reviewBurst bound what clients make us ask of the API server.
 	reviewsPerSecond, reviewBurst = 20, 40
-	// mostReviews is how many reviews may be under way, or wait for their turn.
+	// mostReviews is how many reviews may be under way, or wait for the bound on reviews a second.
 	mostReviews = 64
 )
 
@@ -46,12 +46,12 @@ type verdict int
 
 const (
 	allowed   verdict = iota + 1
-	unknown           // of whom the token is
-	forbidden         // to whom the token belongs
+	unknown           // it does not know the token
+	forbidden         // the token's owner has no right to the path
 )
 
-// Reviewer asks the API server from whom a request is (TokenReview), and whether they may (SubjectAccessReview). It
-// belongs to one Server.
+// Reviewer asks the API server whose token a request has (TokenReview), and whether its owner may read the path
+// (SubjectAccessReview). It belongs to one Server.
 type Reviewer struct {
 	tokens authenticationclient.TokenReviewInterface
 	rights authorizationclient.SubjectAccessReviewInterface
@@ -190,7 +190,7 @@ type answer struct {
 	until   record.Instant
 }
 
-// answers are the last ones, oldest first.
+// answers are those that a Reviewer keeps, oldest first.
 type answers struct {
 	of  map[string]*list.Element
 	all *list.List
@@ -257,7 +257,7 @@ func byAddress(h http.Handler) http.Handler {
 	})
 }
 
-// reviewed is the path to which a client needs the right. Kubernetes' role system:discovery gives whoever has a token
+// reviewed is the path to which a client needs the right. Kubernetes' role system:discovery gives every owner of a token
 // the right to get all paths below /api, so ours get a name of their own.
 func reviewed(path string) string {
 	if strings.HasPrefix(path, "/api/") {

@@ -16,7 +16,8 @@ import (
 	"github.com/primacy-dev/primacy/internal/watchfile"
 )
 
-// certificate is read from files, again whenever they change. A pair that cannot be used changes nothing.
+// certificate is a pair of files, which it reads again whenever they change. If it cannot use what it reads, it keeps the
+// pair that it has.
 type certificate struct {
 	files config.TLS
 	log   *zap.Logger
@@ -46,7 +47,7 @@ func (c *certificate) read() (*tls.Certificate, error) {
 
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now.Load(), nil }
 
-// again is when to look at files that could not be used, even if their folder is quiet.
+// again is the pause before it looks again at files that it could not use, even if their folder is quiet.
 const again = 5 * time.Second
 
 // follow takes up changed files until ctx ends.

@@ -20,7 +20,7 @@ import (
 const (
 	// gatherTime is how long transitions wait for others, to be sent with them.
 	gatherTime = 100 * time.Millisecond
-	// mostBatch is from how many bytes on transitions wait no longer.
+	// mostBatch is the size, in bytes, from which on a batch goes out at once.
 	mostBatch = 64 << 10
 	// streamBuffer is how many batches a stream may lag before it is cut off.
 	streamBuffer = 64
@@ -46,9 +46,9 @@ type stream struct{ batches chan []byte }
 
 func newHub() *hub { return &hub{streams: map[*stream]struct{}{}} }
 
-// run passes transitions on until their channel is closed; then it ends all streams. What happens within gatherTime
-// goes out together, so that a thousand streams cost a thousand writes for a burst of moves, not for each transition,
-// and mostly after the moves.
+// run passes transitions on until their channel is closed; then it ends all streams. It sends the transitions of one
+// gatherTime together. So a burst of moves costs one write for each stream, not one for each transition, and most of
+// these writes come after the moves.
 func (h *hub) run(member func() string, transitions <-chan election.ElectionTransition) {
 	var last uint64
 	var batch []byte
@@ -166,8 +166,8 @@ func (h *hub) open() int {
 	return len(h.streams)
 }
 
-// Metrics are the endpoints' own metrics, before anything is served: a page of all metrics describes them.
-func Metrics() []prometheus.Collector { return new(hub).collectors() }
+// Metrics are those that a Server adds to Config.Collectors, for their names: these ones count no streams.
+func Metrics() []prometheus.Collector { return newHub().collectors() }
 
 // collectors are the metrics of the streams.
 func (h *hub) collectors() []prometheus.Collector {

@@ -24,7 +24,8 @@ func (p *page) send(w http.ResponseWriter) {
 }
 
 // rendered makes the answers of the handlers that it wraps one after the other, so that requests take one processor at
-// most from the elections. It sends an answer once the next one may be made: a client that reads slowly holds nobody up.
+// most from the elections. It gives the turn to the next request before it sends an answer: a client that reads slowly
+// holds nobody up.
 func rendered() func(http.Handler) http.Handler {
 	turn := make(chan struct{}, 1)
 	return func(h http.Handler) http.Handler {

@@ -56,7 +56,7 @@ type Config struct {
 	Health     Health
 	Elections  Elections
 	Collectors []prometheus.Collector
-	// Reviewer says who may read the guarded endpoints; it is not asked with config.AccessOpen.
+	// Reviewer says who may read the guarded endpoints. With config.AccessOpen the Server does not ask it.
 	Reviewer *Reviewer
 	Log      *zap.Logger
 }
@@ -108,7 +108,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// complaints logs what package http complains about. Anybody can cause a failed handshake, so those are for debugging.
+// complaints logs the errors of package http. It logs failed handshakes at debug level, since anybody can cause them.
 type complaints struct{ log *zap.Logger }
 
 func (c complaints) Write(line []byte) (int, error) {
@@ -144,7 +144,7 @@ func (s *Server) Run(ctx context.Context) error {
 	wg.Go(func() {
 		<-ctx.Done()
 		defer cut()
-		// Streams end with the hub, which ends with ctx. What else is under way gets a moment.
+		// Streams end with the hub, which ends with ctx. Other requests get leaveTime.
 		short, stop := context.WithTimeout(alive, leaveTime)
 		defer stop()
 		_ = s.http.Shutdown(short) // Close ends what is left

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Old says that what is shown is old, and since when: it stays the same while the age grows.
+// Old says since when a picture is old. The text stays the same while the age grows.
 func Old(asOf time.Time) string {
 	return "the API server cannot be reached; what is shown is as of " + asOf.Local().Format(time.TimeOnly)
 }

@@ -33,7 +33,7 @@ type Rollout struct {
 	Elections []Moved         `json:"elections"`
 	Checks    []Check         `json:"checks,omitempty"`
 	Members   []status.Member `json:"members"`
-	// AsOf is when who leads what was last known; zero while the API is followed.
+	// AsOf is when the API last showed who leads what; zero while it does.
 	AsOf time.Time `json:"asOf,omitzero"`
 	// Problems are mistakes in the stored plan.
 	Problems []string `json:"problems,omitempty"`

@@ -1,5 +1,5 @@
 // Package kubelet hears what kubelets say of members' containers. A container that has ended is dead with all its
-// processes, since it has a process namespace of its own, which the kernel empties when its first process ends.
+// processes: it has a process namespace of its own, and the kernel kills all in there when its first process ends.
 //
 // A member finds its own container with Find: its session records the id, and each incarnation writes its identity to
 // the container's termination log. The kubelet publishes that text as the message of the container's end. A Listener, in

@@ -18,7 +18,8 @@ func unfit(format string, args ...any) error {
 // containerID matches ids of the runtimes that number every start of a container anew.
 var containerID = regexp.MustCompile(`^(containerd|cri-o)://[0-9a-f]{64}$`)
 
-// mirrors are annotations of Pods that come from a file of the node. Their objects are only images, which outlive them.
+// mirrors are the annotations of mirror Pods. Such a Pod comes from a file of its node, and its object in the API may
+// outlive it.
 var mirrors = []string{corev1.MirrorPodAnnotationKey, "kubernetes.io/config.source"}
 
 // fit returns the container of the Pod if the end of that container would end all of its processes, as the kubelet

@@ -59,12 +59,19 @@ func pauseAfter(err error) time.Duration {
 func (l *Listener) Run(ctx context.Context) {
 	defer l.buried.Wait()
 	l.heard = map[types.UID]map[end]bool{}
-	said := false
-	for ctx.Err() == nil {
-		err := l.follow(ctx)
+	again(ctx, l.follow, func(err error) {
+		l.Log.Warn("the Pods are not seen, so nobody hears what kubelets say of dead members", zap.Error(err))
+	})
+}
+
+// again calls follow until ctx ends. It passes on only the first failure: follow goes on by itself, and without words
+// nothing worse happens than that sessions lapse.
+func again(ctx context.Context, follow func(context.Context) error, failed func(error)) {
+	for said := false; ctx.Err() == nil; {
+		err := follow(ctx)
 		if ctx.Err() == nil && !said && !errors.Is(err, errEnded) {
-			said = true // it goes on by itself, and nothing worse happens than without a kubelet's word
-			l.Log.Warn("the Pods are not seen, so nobody hears what kubelets say of dead members", zap.Error(err))
+			said = true
+			failed(err)
 		}
 		clock.Wait(ctx, pauseAfter(err))
 	}
@@ -131,7 +138,7 @@ func (l *Listener) bury(ctx context.Context, pod *corev1.Pod, identity string) {
 	log := l.Log.With(zap.String("identity", identity), zap.String("pod", pod.Name))
 	seen, found, err := l.session(ctx, identity)
 	if err != nil {
-		log.Warn("a container has ended, but the sessions cannot be read: it lapses", zap.Error(err))
+		log.Warn("a container has ended, but the sessions cannot be read: that of its member lapses", zap.Error(err))
 		return
 	}
 	if !found {

@@ -31,7 +31,7 @@ import (
 // listener that did not see it come cannot know which sessions were there before, and ends none.
 type NodeListener struct {
 	Nodes coreclient.NodeInterface
-	// Sessions is the store of the group's sessions. One etcd must store them and the nodes: their versions are compared.
+	// Sessions is the store of the group's sessions. One etcd must store them and the nodes, since we compare their versions.
 	Sessions lock.Store
 	Group    string
 	// Name is that of the listening member, for the record.
@@ -66,15 +66,9 @@ const listTime = 10 * time.Second
 // Run listens until ctx ends. When it returns, all burials have ended.
 func (l *NodeListener) Run(ctx context.Context) {
 	defer l.buried.Wait()
-	said := false
-	for ctx.Err() == nil {
-		err := l.follow(ctx)
-		if ctx.Err() == nil && !said && !errors.Is(err, errEnded) {
-			said = true // it goes on by itself, and nothing worse happens than without the taint
-			l.Log.Warn("the nodes are not seen, so nobody hears that one is out of service", zap.Error(err))
-		}
-		clock.Wait(ctx, pauseAfter(err))
-	}
+	again(ctx, l.follow, func(err error) {
+		l.Log.Warn("the nodes are not seen, so nobody hears that one is out of service", zap.Error(err))
+	})
 }
 
 // follow lists the nodes and then watches them, until the watch ends. A taint that a list shows does not speak: we do not

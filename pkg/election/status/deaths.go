@@ -10,17 +10,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Death is the end of a session before it had lapsed, since somebody knew that its member was dead. Sessions tell of
-// the last few of their slots.
+// Death is the end of a session before it had lapsed, since somebody knew that its member was dead. A session tells of
+// the last few deaths in its slot.
 type Death struct {
 	Identity string `json:"identity"`
 	Group    string `json:"group,omitempty"`
 	Session  string `json:"session"`
-	// Proof is how it was known, By who ended the session, and How what became of the member.
+	// Proof is the kind of proof. By names the one that ended the session, and How says how the member died.
 	Proof record.Proof `json:"proof"`
 	By    string       `json:"by"`
 	How   string       `json:"how"`
-	// At is when the member was found dead, by the clock of whoever ended the session.
+	// At is when the member was found dead, by the clock of By.
 	At time.Time `json:"at,omitzero"`
 }
 

@@ -44,8 +44,7 @@ type shown struct {
 // Follow delivers a report at first, after every change in the realm, and every second: with
 // time alone ages grow and locks begin to look expired. When ctx ends it returns nil. When a
 // stream is cut it delivers why, and goes on by itself; until the stream is open again, reports say how old
-// they are (Report.AsOf). It calls deliver only from the
-// goroutine that called Follow. It starts one goroutine for each stream; they have ended when
+// they are (Report.AsOf). It calls deliver only from the goroutine that called Follow. It starts one goroutine for each stream; they have ended when
 // it returns.
 func Follow(ctx context.Context, realm Realm, s Selection, deliver func(Report, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -145,7 +144,7 @@ func (f *follower) takeOne(e shown) (news bool) {
 	return true
 }
 
-// asOf is when the first of the streams that are cut showed something for the last time; zero if none is cut.
+// asOf is the earliest time at which a stream that is cut now last showed something; zero if none is cut.
 func (f *follower) asOf() (at time.Time) {
 	for _, p := range f.parts {
 		if p.cut && !p.refused && (at.IsZero() || p.heard.Before(at)) {

@@ -23,7 +23,7 @@ const (
 	Never Mode = "never"
 )
 
-// Modes are all modes.
+// Modes lists every Mode, the default first.
 var Modes = []Mode{Auto, Always, Never}
 
 // ErrIndivisible says that no group can be made here.
@@ -118,7 +118,7 @@ func Own() (string, error) {
 	return folderOf(string(groups), string(mounts))
 }
 
-// folderOf finds the folder of a process's group in the texts that the kernel gives about it.
+// folderOf finds the folder of a process's group in its files cgroup and mountinfo in /proc.
 func folderOf(groups, mounts string) (string, error) {
 	path := ""
 	for line := range strings.Lines(groups) {

@@ -1,8 +1,8 @@
 // Package cgroup gives a process tree a control group of its own, so that it can be killed and counted as a whole.
 //
-// Who descends from whom is lost when a process enters another process namespace and its starter dies. The group is
-// not: every process stays in the group in which it was born, unless somebody with the right to do so moves it. The
-// kernel kills all members of a group at once (cgroup.kill), and says whether any lives (cgroup.events).
+// The kernel forgets from whom a process descends when the process enters another process namespace and its starter dies.
+// It does not forget the group: every process stays in the group in which it was born, unless somebody with the right to
+// do so moves it. The kernel kills all members of a group at once (cgroup.kill), and says whether any lives (cgroup.events).
 //
 // A group is made below the group of this process, which must be of version 2. Service managers want to be asked
 // first: systemd allows it with Delegate=yes, and marks the group. Needs Linux 5.14.

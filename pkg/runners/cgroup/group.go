@@ -50,8 +50,8 @@ func open(path string) (*Group, error) {
 }
 
 // Join moves this process, with all its threads, into the group with the path. Do it before this process starts
-// another one. A process can also be born in a group (see Below). But Linux 6.18 was seen to kill such a process at
-// once where something in that group had been killed earlier, so only a new group is fit for it.
+// another one. A process can also be born in a group (see Below). But Linux 6.18 sometimes kills such a process at once
+// if something in that group was killed earlier, so only a new group is fit for it.
 func Join(path string) error {
 	if err := os.WriteFile(filepath.Join(path, "cgroup.procs"), []byte("0"), 0); err != nil { // #nosec G306 -- it exists
 		return fmt.Errorf("join a control group: %w", err)

@@ -38,8 +38,8 @@ func Adopt() error {
 }
 
 // Within says that this process has the control group with the path for itself. From then on each program gets a group
-// of its own below it, with its supervisor and guard. When the program ends, what is left in its group is killed, too:
-// processes that have left its process namespace descend from nobody that we know.
+// of its own below it, with its supervisor and guard. When the program ends, we also kill what is left in its group:
+// processes that have entered another process namespace may no longer descend from the program.
 func Within(group string) {
 	heir.Lock()
 	defer heir.Unlock()

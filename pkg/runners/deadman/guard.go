@@ -84,14 +84,14 @@ func (s *supervisor) beginGuarding(files int) error {
 	return nil
 }
 
-// A guard looks as often as underLooks at what lives below its supervisor, and then kills that, too.
+// Before a guard kills its supervisor, it kills what lives below it: in underLooks looks at most, lookUnder apart.
 const (
 	lookUnder  = 2 * time.Millisecond
 	underLooks = 25
 )
 
-// killUnder kills what is below a guard's supervisor, and says whether any of it may still live. The supervisor comes last:
-// if this process were killed after its supervisor, and before what that leaves, nobody would kill the rest.
+// killUnder kills what is below a guard's supervisor, and says whether any of it may still live. The guard kills the
+// supervisor last: if somebody kills the guard before it is done, the supervisor goes on.
 func (s *supervisor) killUnder() (living bool) {
 	if s.departed != lost || s.program == 0 || s.under >= underLooks {
 		return false

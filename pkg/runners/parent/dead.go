@@ -142,8 +142,8 @@ func (d *Dead) reaped(pid int, status unix.WaitStatus) {
 	}
 }
 
-// hangUp ends the line after what the member has said: another process may hold the member's end, which it got from
-// the member, and no parent may wait for that one.
+// hangUp ends the line after what the member has said. Another process may hold the member's end of it, which the
+// member gave away; the parent must not wait for that process.
 func (d *Dead) hangUp() {
 	if line, err := d.line.SyscallConn(); err == nil { // otherwise it has ended already
 		_ = line.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RD) }) // #nosec G115 -- a descriptor

@@ -78,7 +78,7 @@ func (r reflector) value(v reflect.Value) *Schema {
 	case t.Kind() == reflect.Pointer:
 		return r.value(reflect.Zero(t.Elem()))
 	case t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(decoderType):
-		return &Schema{} // it reads what it likes, and does not say what
+		return &Schema{} // it does not say what it reads
 	case t.Kind() == reflect.Struct:
 		return &Schema{Type: "object", Properties: r.fields(v)}
 	case t.Kind() == reflect.Slice:
@@ -149,7 +149,7 @@ func (r reflector) field(in reflect.Type, f reflect.StructField, name string, v 
 	return p
 }
 
-// words reads a list of words; of a list, it is about the entries.
+// words reads the tag with the words that a text may be. For a list they are those of each entry.
 func (r reflector) words(at, tag string, s *Schema) {
 	if tag == "" {
 		return

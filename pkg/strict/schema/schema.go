@@ -84,8 +84,8 @@ const duration = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
 // somePositive is what a duration above zero matches.
 const somePositive = `[1-9]`
 
-// OfKinds describes the blocks of kinds; a block that is not among blocks may hold anything.
-func OfKinds(kinds []string, blocks map[string]Block) (list []Property) {
+// Blocks describes the blocks of kinds; a block that is not among blocks may hold anything.
+func Blocks(kinds []string, blocks map[string]Block) (list []Property) {
 	for _, kind := range kinds {
 		s := &Schema{}
 		if b, ok := blocks[kind]; ok {
@@ -97,8 +97,8 @@ func OfKinds(kinds []string, blocks map[string]Block) (list []Property) {
 	return list
 }
 
-// Kinds describes a mapping with one key, the kind of a block, beside the given keys of its own.
-func Kinds(own []Property, kinds []Property) *Schema {
+// OneOf describes a mapping with one key, the kind of a block, beside the given keys of its own.
+func OneOf(own []Property, kinds []Property) *Schema {
 	s := &Schema{Type: "object", Properties: append(own[:len(own):len(own)], kinds...)}
 	for _, k := range kinds {
 		s.Choice = append(s.Choice, k.Name)

@@ -73,7 +73,7 @@ func block() schema.Block {
 func options() schema.Options {
 	return schema.Options{
 		Words: map[string][]string{"list": {"x", "y"}},
-		Types: map[reflect.Type]*schema.Schema{reflect.TypeFor[kind](): schema.Kinds(nil, schema.OfKinds([]string{"k", "l"}, map[string]schema.Block{
+		Types: map[reflect.Type]*schema.Schema{reflect.TypeFor[kind](): schema.OneOf(nil, schema.Blocks([]string{"k", "l"}, map[string]schema.Block{
 			"k": {Value: inner{}, Description: "One of two."},
 		}))},
 	}

@@ -1,6 +1,6 @@
 package mutants_test
 
-// endpointsRows break rules of what a member says of itself, and of who may read it.
+// endpointsRows break rules about what a member says of itself, and about the clients that may read it.
 var endpointsRows = []row{
 	{
 		name: "health/stuck-driver-not-seen", rule: "Check fails once the host has taken no turn for a leaseDuration",
@@ -60,8 +60,8 @@ var endpointsRows = []row{
 	},
 	{
 		name: "health/newest-transition-lost", rule: "a receiver of transitions that lags loses the oldest, never the newest",
-		file: "pkg/election/feed.go",
-		old:  "		default:\n		}\n		w <- one\n",
+		file: "pkg/election/receivers.go",
+		old:  "		default:\n		}\n		w <- v\n",
 		new:  "		default:\n		}\n",
 		pkg:  "pkg/election", test: "TestWatchAll",
 	},

@@ -17,7 +17,7 @@ var wordRows = []row{
 		pkg:  "pkg/election", test: "TestAWordNeedsSilence",
 	},
 	{
-		name: "word/fast-clocks", rule: "words-need-silence: the clock of who waits may be fast",
+		name: "word/fast-clocks", rule: "words-need-silence: the clock that measures the silence may be fast",
 		file: "pkg/election/internal/session/death.go",
 		old:  "t.ObserverWait(2 * r.Member.RenewInterval)",
 		new:  "2*r.Member.RenewInterval+0*t.LeaseDuration",
@@ -276,7 +276,7 @@ var wordRows = []row{
 		pkg:  "pkg/election/kubelet", test: "TestATaintSpeaksOfWhatWasBefore",
 	},
 	{
-		name: "word/taint-of-another-boot", rule: "words-need-silence: a taint does not speak of who began after power-on",
+		name: "word/taint-of-another-boot", rule: "words-need-silence: a taint does not speak of members that began after power-on",
 		file: "pkg/election/kubelet/nodes.go",
 		old:  " && of.BootID == node.boot && ",
 		new:  " && ",

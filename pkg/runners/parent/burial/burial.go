@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -28,8 +29,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
 )
 
-// Plan says what a parent needs once its member has died. Its functions are called in the parent, in main, which has
-// run no further than to Start or Outlive there.
+// Plan says what a parent needs once its member has died. Start and Outlive call its functions in the parent, where main
+// has run no further than to that call.
 type Plan struct {
 	parent.Options
 	// Sessions opens the store with the member's sessions, the one that its election.Config has as Locks.
@@ -55,8 +56,9 @@ func Start(p Plan) (election.Parent, error) {
 	return line, nil
 }
 
-// These bound how long the parent of a dead member tries: whoever restarts the program waits for it. A member that
-// ended in order has itself tried for long to end its session, and whoever sends a signal is in a hurry.
+// These bound how long the parent of a dead member tries, since nobody starts the program again before the parent has
+// ended. burialHaste is the bound if the member ended in order, since it has tried itself to end its session, and after
+// a signal.
 const (
 	burialTime  = 5 * time.Second
 	burialHaste = time.Second
@@ -75,8 +77,10 @@ func (p Plan) Outlive(ctx context.Context, d *parent.Dead) {
 	log = log.With(zap.String("member", d.How()))
 	defer func() { _ = log.Sync() }()
 	burial, giveUp := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	defer giveUp()
-	go func() { // ends with the burial
+	wg.Go(func() {
 		if !d.InOrder() {
 			select {
 			case <-d.Hurried():
@@ -86,7 +90,7 @@ func (p Plan) Outlive(ctx context.Context, d *parent.Dead) {
 		}
 		clock.Wait(burial, burialHaste)
 		giveUp()
-	}()
+	})
 	if err := p.buryAll(burial, d, log); err != nil {
 		log.Warn("the member is dead, but nobody can prove it: its elections are led again when its session has lapsed", zap.Error(err))
 	}

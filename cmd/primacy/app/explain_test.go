@@ -168,6 +168,10 @@ var situations = []struct {
 		s.old.Record.Member.Preference = "1-9-0"
 	}},
 	{"unknown-owner", verdictSoon, func(s *situation) { s.lock.Record.Mark.Transitions = 1 }},
+	{"unknown-owner-of-one", verdictSoon, func(s *situation) {
+		s.lock.Record.Mark.Transitions = 1
+		s.new.Record.Renewed = before(time.Minute)
+	}},
 	{"silent-holder", verdictSoon, func(s *situation) { s.old.Record.Renewed = before(15100 * time.Millisecond) }},
 	{"left-to-successor", verdictSoon, func(s *situation) {
 		r := s.lock.Record
@@ -178,6 +182,33 @@ var situations = []struct {
 	{"fell-lately", verdictSoon, func(s *situation) {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Fallen, s.new.Record.Acquired = 1, before(10*time.Second)
+	}},
+	{"dead-holder", verdictSoon, func(s *situation) {
+		s.old.Record.Holder, s.old.Record.Mark.Identity = "", "" // its parent ended its session
+	}},
+	{"shared", verdictRight, func(s *situation) {
+		s.lock.Record = &record.Record{
+			Holder: "kube-scheduler", Duration: 15 * time.Second, Acquired: before(time.Minute), Renewed: before(time.Second),
+			Transitions: 3, Group: "edge", Election: "dns",
+		}
+		s.prefer("")
+		s.rules.shared = true
+	}},
+	{"foreign-silent", verdictSoon, func(s *situation) {
+		s.lock.Record = &record.Record{
+			Holder: "kube-scheduler", Duration: 15 * time.Second, Acquired: before(time.Minute), Renewed: before(16 * time.Second),
+			Transitions: 3, Group: "edge", Election: "dns",
+		}
+		s.prefer("")
+	}},
+	{"pinned-member-absent", verdictStuck, func(s *situation) {
+		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "ghost", By: "eve"}}
+		s.agree()
+	}},
+	{"nobody-sees", verdictStuck, func(s *situation) { s.byDefault = record.Preferred{State: record.PreferredNotSynced} }},
+	{"without-config", verdictSoon, func(s *situation) {
+		s.rules = rulebook{}.rules("dns")
+		s.prefer("1-10-0")
 	}},
 	{"nobody-lives", verdictStuck, func(s *situation) {
 		s.lock.Record.Holder, s.lock.Record.Mark.Identity = "", ""

@@ -36,7 +36,7 @@ func oneOf(members []status.Member) string {
 
 // freeBy is when members may take the lock at the latest.
 func (x *explaining) freeBy() time.Time {
-	return x.report.FreeBy(x.election, x.rules.timing, x.rules.foreign).Truncate(time.Second)
+	return x.report.FreeBy(x.election, x.rules.waits()).Truncate(time.Second)
 }
 
 // judge says whether the election is led as it should be.
@@ -59,17 +59,33 @@ func (x *explaining) judge() judgement {
 		return judgement{verdictSoon, fmt.Sprintf("%s claimed the lock from an elector that is not Primacy. It begins no work yet: it %s.", who, e.Reason),
 			[]whatIf{{who + " begins its work", x.freeBy()}}}
 	case status.Released:
-		return judgement{verdictSoon, "Nobody leads: the lock is free.", []whatIf{{What: x.takers() + " takes the lock, usually within nominateDelay"}}}
+		why := ""
+		if e.Reason != "" {
+			why = " (" + e.Reason + ")"
+		}
+		return judgement{verdictSoon, "Nobody leads: the lock is free" + why + ".", []whatIf{{What: x.takers() + " takes the lock, usually within nominateDelay"}}}
 	case status.Absent:
 		return judgement{verdictSoon, "Nobody leads: no member has created the lock yet.", []whatIf{{What: "a member creates the lock, waits one leaseDuration, and takes it"}}}
 	}
-	return judgement{verdictSoon, fmt.Sprintf("Nobody is known to lead: %s. Somebody unknown may still be at work, so members wait that out.", e.Reason),
-		[]whatIf{{x.takers() + " takes the lock", x.freeBy()}}}
+	return x.judgeUnknown()
+}
+
+// judgeUnknown judges a lock that names no owner.
+func (x *explaining) judgeUnknown() judgement {
+	e := x.election
+	summary := "Nobody is known to lead: the lock names no owner that can be believed (" + e.Reason + "). Somebody unknown may be at work, so members wait that out."
+	switch e.State {
+	case status.Waiting:
+		summary = "Nobody leads yet: the lock is new. Another one may have been deleted a moment ago, so members wait before they take it."
+	case status.Corrupt:
+		summary = "Nobody is known to lead: the lock cannot be read (" + e.Reason + "). Somebody unknown may be at work, so members wait that out, and then repair the lock."
+	}
+	return judgement{verdictSoon, summary, []whatIf{{x.takers() + " takes the lock, if nobody writes to it meanwhile", x.freeBy()}}}
 }
 
 // takers are the members of which one takes the lock once it is free.
 func (x *explaining) takers() string {
-	if to := x.election.HandoverTo; to != "" {
+	if to := x.nominee(); to != "" {
 		return view.NameOf(to)
 	}
 	if len(x.next) == 0 {
@@ -84,7 +100,7 @@ func (x *explaining) judgeLeader() judgement {
 	switch {
 	case x.preferred.State == record.PreferredNotSynced:
 		return judgement{verdictStuck, fmt.Sprintf("%s leads. Nobody can tell who should lead, so the election does not move to a better member: %s.", who, x.from()),
-			[]whatIf{{What: "somebody corrects that"}}}
+			[]whatIf{{What: "members can read it again: their logs, and primacy status, say what is wrong"}}}
 	case len(x.willing) > 0:
 		return x.judgeMove()
 	case len(x.better) > 0:
@@ -121,9 +137,10 @@ func quoted(m *status.Member) string {
 // lapse says what happens if the leader dies.
 func (x *explaining) lapse() []whatIf {
 	if len(x.next) == 0 {
-		return []whatIf{{What: fmt.Sprintf("%s stops or dies: then nobody leads, since no other member lives", x.holderName())}}
+		return []whatIf{{What: fmt.Sprintf("%s stops or dies: then nobody leads, since no other member of this election lives", x.holderName())}}
 	}
-	return []whatIf{{fmt.Sprintf("%s stops or dies: then %s leads. If it died right after its last renewal", x.holderName(), oneOf(x.next)), x.freeBy()}}
+	who, next := x.holderName(), oneOf(x.next)
+	return []whatIf{{fmt.Sprintf("%s stops: then %s leads at once. If %s has just died instead, %s leads", who, next, who, next), x.freeBy()}}
 }
 
 // judgeMove judges an election whose holder will hand over.
@@ -132,14 +149,18 @@ func (x *explaining) judgeMove() judgement {
 	waits := x.rules.delays(x.election, next, x.preferred.Blocked, x.report.At)
 	summary, changes := fmt.Sprintf("%s leads, and %s should.", who, oneOf(x.willing)), []whatIf(nil)
 	at := x.report.At
+	longest, why := time.Duration(0), ""
 	for _, w := range waits {
+		if took := w.until.Sub(at); took > longest {
+			longest, why = took, w.why
+		}
 		at = w.until
-		changes = append(changes, whatIf{"before the move, " + w.why, w.until.Truncate(time.Second)})
+		changes = append(changes, whatIf{w.why, w.until.Truncate(time.Second)})
 	}
 	hands := whatIf{What: fmt.Sprintf("%s stops its work and hands over to %s", who, oneOf(x.willing))}
 	switch {
 	case len(waits) > 0:
-		summary += " The move waits: " + waits[len(waits)-1].why + "."
+		summary += " The move waits until " + why + "."
 		hands.By = at.Add(x.rules.timing.StopGrace).Truncate(time.Second)
 	case x.rules.timing.LeaseDuration == 0:
 		summary += " The holder hands over at once, unless minHold, preemptDelay or standDown hold it back (--config shows them)."
@@ -172,11 +193,19 @@ func (x *explaining) judgeUnmet() judgement {
 	for _, m := range lives {
 		if m.Ready && !x.election.FailedAt(m.Identity).IsZero() {
 			return judgement{verdictSoon, fmt.Sprintf("%s leads. It should be led by %s, but the work of %s failed. It stands down for a while.", who, whom, oneOf(lives)),
-				[]whatIf{{fmt.Sprintf("%s has stood down long enough, if its work is ready then", view.NameOf(m.Identity)), x.stoodDown(m)}}}
+				[]whatIf{{fmt.Sprintf("%s is in good standing again (after %s, doubled for each failure in a row), if its work is ready then", view.NameOf(m.Identity), x.standDown()), x.stoodDown(m)}}}
 		}
 	}
 	return judgement{verdictStuck, fmt.Sprintf("%s leads. It should be led by %s, but %s is not ready.", who, whom, oneOf(lives)),
 		append([]whatIf{{What: oneOf(lives) + " becomes ready (its log says what it lacks)"}}, x.lapse()...)}
+}
+
+// standDown is how long a member stands down after its first failure.
+func (x *explaining) standDown() string {
+	if x.rules.standDown == 0 {
+		return "standDown"
+	}
+	return fmt.Sprintf("standDown %v", x.rules.standDown)
 }
 
 // stoodDown is when a member whose work failed stands in good standing again at the latest; zero if unknown.
@@ -193,7 +222,13 @@ func (x *explaining) stoodDown(m status.Member) time.Time {
 func (x *explaining) judgeForeign() judgement {
 	who := x.holderName()
 	by := x.freeBy()
+	claimed := x.election
+	claimed.State, claimed.Acquired = status.Claiming, by // as if a member claimed it then
+	works := x.report.FreeBy(claimed, x.rules.waits()).Truncate(time.Second)
 	switch {
+	case x.rules.shared && !x.election.Stale && len(x.better) == 0:
+		return judgement{verdictRight, fmt.Sprintf("%s leads, which is not Primacy. The configuration shares the lock with such electors, and no member outranks it.", who),
+			[]whatIf{{who + " stops renewing the lock. If it has just stopped, members claim the lock", by}}}
 	case by.IsZero():
 		return judgement{verdictStuck, fmt.Sprintf("%s, which is not Primacy, holds the lock for longer than members wait for.", who),
 			[]whatIf{{What: "somebody stops " + who + " and deletes the lock"}}}
@@ -202,10 +237,10 @@ func (x *explaining) judgeForeign() judgement {
 			[]whatIf{{What: fmt.Sprintf("%s claims the lock after preemptDelay, and works when %s has certainly stopped", oneOf(x.better), who)}}}
 	case x.election.Stale && len(x.next) > 0:
 		return judgement{verdictSoon, fmt.Sprintf("%s, which is not Primacy, holds the lock, and no longer renews it.", who),
-			[]whatIf{{fmt.Sprintf("%s claims the lock, and works when %s has certainly stopped", oneOf(x.next), who), by}}}
+			[]whatIf{{oneOf(x.next) + " claims the lock", by}, {fmt.Sprintf("%s begins its work, since %s has certainly stopped", oneOf(x.next), who), works}}}
 	}
 	return judgement{verdictStuck, fmt.Sprintf("%s, which is not Primacy, holds the lock. No member outranks it, so it keeps the lock as long as it renews it.", who),
-		[]whatIf{{What: who + " releases the lock or stops renewing it. Then members claim it. If it stops now", By: by}}}
+		[]whatIf{{who + " stops renewing the lock. If it has just stopped, members claim the lock", by}, {"the member that claimed it begins its work then", works}}}
 }
 
 // from says where the election's preference comes from.
@@ -238,7 +273,11 @@ func (x *explaining) from() string {
 		}
 		return fmt.Sprintf("the rollout from %s to %s, which is %s: %s", view.Printable(s.Stable), view.Printable(s.Canary), phase, what)
 	}
-	return "the default revision, " + x.defaultFrom
+	from := "the default revision, " + x.defaultFrom
+	if x.ignores() {
+		from += "; this election does not look at it"
+	}
+	return from
 }
 
 // why is the sentence why a member does or does not lead.
@@ -249,7 +288,7 @@ func (x *explaining) why(m status.Member) string {
 	switch {
 	case m.State == status.Unknown:
 		return "It cannot lead: " + m.Reason + "."
-	case m.Identity == e.Holder:
+	case m.Identity == e.Holder && e.State != status.Released:
 		return x.whyHolder()
 	case m.State == status.Stale:
 		return "It cannot lead: it has not renewed its session, and seems dead."
@@ -263,7 +302,7 @@ func (x *explaining) why(m status.Member) string {
 		return fmt.Sprintf("It does not lead: its work failed at %s, and it stands down since then.", e.FailedAt(m.Identity).UTC().Format(time.RFC3339))
 	case !stands(m, e):
 		return "It does not lead: its work in this election failed lately, or is not ready."
-	case e.Holder == "" || e.State == status.Unowned || e.State == status.Corrupt || e.State == status.Led && e.Stale:
+	case !x.held():
 		return x.whyFree(m)
 	case x.preferred.State == record.PreferredNotSynced:
 		return "It does not lead: nobody can tell who should, so " + holder + " stays."
@@ -275,6 +314,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: it is as good as " + holder + ", and equals never take the lock from each other."
 	case !outranks:
 		return "It does not lead: it does not outrank " + holder + "."
+	case slices.ContainsFunc(x.willing, same) && !x.rules.proven(m, x.report.At).IsZero():
+		return fmt.Sprintf("It does not lead yet: it crashed before, so it must first live until %s.", x.rules.proven(m, x.report.At).UTC().Format(time.RFC3339))
 	case slices.ContainsFunc(x.willing, same):
 		return "It does not lead yet: " + holder + " will hand over."
 	case x.holder != nil && m.Preference != x.holder.Preference:
@@ -288,14 +329,14 @@ func (x *explaining) why(m status.Member) string {
 // whyFree is why for a lock that nobody holds, or that its holder seems to have left.
 func (x *explaining) whyFree(m status.Member) string {
 	switch {
-	case x.election.HandoverTo == m.Identity:
+	case x.nominee() == m.Identity:
 		return "It is next: the last holder left the lock to it."
-	case x.election.HandoverTo != "":
-		return "It does not lead: the last holder left the lock to " + view.NameOf(x.election.HandoverTo) + "."
+	case x.nominee() != "":
+		return "It does not lead: the last holder left the lock to " + view.NameOf(x.nominee()) + "."
 	case slices.ContainsFunc(x.next, func(o status.Member) bool { return o.Identity == m.Identity }) && len(x.next) == 1:
-		return "It is next, once the lock is certainly free."
+		return "It is next: it takes the lock as soon as that is certainly free."
 	case slices.ContainsFunc(x.next, func(o status.Member) bool { return o.Identity == m.Identity }):
-		return "It may be next, once the lock is certainly free: others are as good."
+		return "It may be next, as soon as the lock is certainly free: others are as good."
 	case len(x.next) == 0:
 		return "It does not lead: nobody can tell who should."
 	}

@@ -79,7 +79,7 @@ func by(at, now time.Time) string {
 	case !at.After(now):
 		return fmt.Sprintf(": at any moment (due since %s)", at.UTC().Format(time.RFC3339))
 	}
-	return fmt.Sprintf(": in %s at the latest, by %s", duration.HumanDuration(at.Sub(now).Round(time.Second)), at.UTC().Format(time.RFC3339))
+	return fmt.Sprintf(": in about %s at the latest, at %s", duration.HumanDuration(at.Sub(now).Round(time.Second)), at.UTC().Format(time.RFC3339))
 }
 
 // text is what a member says of itself, on one line.

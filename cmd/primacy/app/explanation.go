@@ -120,26 +120,26 @@ func (f facts) explain() explanation {
 	}); i >= 0 {
 		x.holder = &r.Members[i]
 	}
-	if e.Holder != "" {
+	if x.leads() || e.State == status.Foreign {
 		x.better = f.rules.next(r, e, x.preferred)
 		x.willing = x.better
 	}
-	if x.holder != nil {
+	if x.holder != nil && x.leads() {
 		x.willing = f.rules.next(x.only(func(m status.Member) bool { return m.Preference == x.holder.Preference }), e, x.preferred)
 	}
 	x.next = x.successors()
 	out := explanation{
 		At: r.At, Election: e.Name, Group: e.Group, Lock: status.Ref{Kind: e.Kind, Name: e.Lock}, State: e.State,
-		Prefers: x.preferred.String(), From: x.from(), Members: x.members(), Notes: f.notes,
+		Prefers: view.Printable(x.preferred.String()), From: x.from(), Members: x.members(), Notes: f.notes,
 	}
-	if e.Holder != "" {
+	if e.Holder != "" && e.State != status.Released {
 		out.Leader = &leaderShown{e.Holder, e.Revision, e.Location, e.Token, e.Acquired}
 	}
 	out.Last = e.History[max(0, len(e.History)-2):]
 	v := x.judge()
 	out.Verdict, out.Summary, out.Changes = v.verdict, v.summary, v.changes
 	switch {
-	case v.verdict == verdictRight:
+	case v.verdict == verdictRight, e.State == status.Claiming:
 		out.Should = []string{e.Holder}
 	case x.better != nil:
 		out.Should = identities(x.better)
@@ -152,6 +152,21 @@ func (f facts) explain() explanation {
 
 // leads says whether a member leads, as far as anybody can see from outside.
 func (x *explaining) leads() bool { return x.election.State == status.Led && !x.election.Stale }
+
+// held says whether the lock has a holder that seems to live.
+func (x *explaining) held() bool {
+	return x.leads() || x.election.State == status.Claiming || x.election.State == status.Foreign
+}
+
+// nominee is the member to which the last holder left the lock, if it lives and is ready; empty for none.
+func (x *explaining) nominee() string {
+	for _, m := range x.living(x.report.Members) {
+		if m.Ready && m.Identity == x.election.HandoverTo {
+			return m.Identity
+		}
+	}
+	return ""
+}
 
 // only is the report with the members for which fits is true.
 func (x *explaining) only(fits func(status.Member) bool) status.Report {
@@ -172,7 +187,10 @@ func (x *explaining) successors() []status.Member {
 	if next := x.rules.next(others, free, x.preferred); next != nil {
 		return next
 	}
-	return x.living(others.Members)
+	if all := x.living(others.Members); all != nil || x.leads() {
+		return all
+	}
+	return x.living(x.report.Members) // the lock names a member, but not as one that leads
 }
 
 // living are the members that live and take part.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -24,6 +25,8 @@ type rules struct {
 	ranged bool
 	// foreign is how long members wait for an elector that is not Primacy; zero if the configuration does not say.
 	foreign time.Duration
+	// shared: electors that are not Primacy may hold the lock, too.
+	shared bool
 	// only is the revision whose members take part; empty for all.
 	only string
 }
@@ -50,7 +53,7 @@ func rulebookOf(p *config.Process) rulebook {
 	usual := p.Configuration.Timing
 	b.of[controller.ElectionName(p.Configuration.Group)] = rules{timing: usual, standDown: usual.StandDown}
 	for _, e := range p.Configuration.Elections {
-		r := rules{policy: policyOf(p.Configuration, e, func(error) {}), timing: e.Timing, standDown: usual.StandDown, ranged: e.Range, foreign: e.Lock.Foreign.Wait()}
+		r := rules{policy: policyOf(p.Configuration, e, func(error) {}), timing: e.Timing, standDown: usual.StandDown, ranged: e.Range, foreign: e.Lock.Foreign.Wait(), shared: e.Lock.SharedWith != config.SharedWithNobody}
 		if e.Suffix != "" {
 			b.scoped[strings.TrimSuffix(e.Name, e.Suffix)] = r
 		} else {
@@ -155,6 +158,11 @@ func (x rules) mayLead(m status.Member, e status.Election) bool {
 	return m.Group == e.Group && m.State == status.Live && m.Ready && stands(m, e) && x.takesPart(m)
 }
 
+// waits are the settings that say how long members wait for each other, and for others.
+func (x rules) waits() status.Waits {
+	return status.Waits{Timing: x.timing, Shared: x.shared, Foreign: x.foreign}
+}
+
 // takesPart says whether an election is open to a member's revision.
 func (x rules) takesPart(m status.Member) bool { return x.only == "" || m.Revision == x.only }
 
@@ -192,7 +200,7 @@ func (x rules) notBefore(e status.Election, next status.Member, blocked string, 
 	return waits[len(waits)-1].until.Truncate(time.Second)
 }
 
-// delay is a wait before a move, the rule that makes it, and when it is over.
+// delay is a wait before a move: until what, and when that is.
 type delay struct {
 	why   string
 	until time.Time
@@ -203,30 +211,22 @@ type delay struct {
 // the holder's term must be minHold old; neither applies if the holder's revision is blocked. If the
 // election has ranges, the holder's present range must be over, too.
 func (x rules) delays(e status.Election, next status.Member, blocked string, now time.Time) (all []delay) {
-	at := now
+	at, holder, better := now, view.NameOf(e.Holder), view.NameOf(next.Identity)
 	wait := func(until time.Time, why string) {
 		if until.After(at) {
 			at = until
 			all = append(all, delay{why, at})
 		}
 	}
-	wait(x.proven(next, now), whyProven)
+	wait(x.proven(next, now), better+" has lived for standDown, since it crashed before")
 	if blocked == "" || blocked != e.Revision {
-		wait(at.Add(x.timing.PreemptDelay), whyPreemptDelay)
+		wait(at.Add(x.timing.PreemptDelay), better+" has been the better member for preemptDelay")
 		if e.Holder != "" {
-			wait(e.Acquired.Add(x.timing.MinHold), whyMinHold)
+			wait(e.Acquired.Add(x.timing.MinHold), holder+"'s term is minHold old")
 		}
 	}
 	if x.ranged && e.Holder != "" {
-		wait(at.Add(x.timing.LeaseDuration-x.timing.RenewInterval), whyRange) // the last renewal is at most one interval old
+		wait(at.Add(x.timing.LeaseDuration-x.timing.RenewInterval), holder+"'s range of time is over") // the last renewal is at most one interval old
 	}
 	return all
 }
-
-// Why a move has to wait.
-const (
-	whyProven       = "it fell lately, and must first live for standDown"
-	whyPreemptDelay = "it must have been the better member for preemptDelay"
-	whyMinHold      = "the holder's term must be minHold old"
-	whyRange        = "the holder's range of time must be over"
-)

@@ -61,8 +61,8 @@ type Election struct {
 	// History lists the last transitions as members wrote them into the lock, oldest first.
 	History []Transition `json:"-"`
 
-	// lasts is how long the lock is held after a renewal, and claimed the duration of the elector from which it was
-	// claimed; zero if unknown.
+	// lasts is how long the lock is held after a renewal, and claimed is the same of the elector from which it was or
+	// would be claimed; zero if unknown.
 	lasts, claimed time.Duration
 	// migrates: its configuration has a lock from which it migrates.
 	migrates bool
@@ -267,6 +267,7 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 	out.State, out.Reason = stateOf(r)
 	out.Reason = cleanText(out.Reason)
 	out.History, out.lasts = historyOf(r), lasts(r)
+	out.claimed = out.lasts
 	if r.Claim != nil {
 		out.claimed = r.Claim.Duration
 	}

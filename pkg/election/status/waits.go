@@ -22,16 +22,28 @@ func historyOf(r *record.Record) (all []Transition) {
 	return all
 }
 
+// Waits are the settings of an election that say how long members wait for others. The API does not show them. The zero
+// Waits says nothing: then FreeBy knows only what members publish.
+type Waits struct {
+	// Timing has the election's leaseDuration and drift.
+	Timing record.Timing
+	// Shared: electors that are not Primacy may hold the lock, too. Foreign is how long members wait for them; zero
+	// if the configuration does not say.
+	Shared  bool
+	Foreign time.Duration
+}
+
 // FreeBy is when members may take the lock of an election at the latest, if they keep watching and nobody writes the
 // lock until then. For a claim, it is when the elector that is not Primacy has certainly stopped. Zero: they
-// may take the lock now, or nobody can tell. own has what the election's configuration says of its leaseDuration and
-// drift; foreign is how long members wait for an elector that is not Primacy, zero if it is not configured.
+// may take the lock now, or nobody can tell.
 //
 // Members count these waits from their own sight of the lock, on clocks of their own (rules observers-clock,
 // unknown-is-waited-out and claim-and-wait). FreeBy counts from times in the records, so it is exact only
 // as far as the clocks of writer and reader agree. A wait whose beginning no record shows counts from the report.
-func (r Report) FreeBy(e Election, own record.Timing, foreign time.Duration) time.Time {
-	t := r.observer(e.Group, own)
+func (r Report) FreeBy(e Election, w Waits) time.Time {
+	t := r.observer(e.Group, w.Timing)
+	twice := func(d time.Duration) time.Duration { return 2 * max(t.LeaseDuration, min(d, record.MaxLeaseDuration)) }
+	wait := max(t.LeaseDuration, e.lasts)
 	switch e.State {
 	case Led:
 		return e.Renewed.Add(t.ObserverWait(e.lasts))
@@ -39,14 +51,17 @@ func (r Report) FreeBy(e Election, own record.Timing, foreign time.Duration) tim
 		if e.lasts > record.MaxLeaseDuration {
 			return time.Time{} // members do not wait out such a lock
 		}
-		return e.Renewed.Add(t.ObserverWait(max(e.lasts, t.LeaseDuration)))
+		return e.Renewed.Add(t.ObserverWait(wait))
 	case Claiming:
-		if foreign == 0 {
-			foreign = 2 * max(t.LeaseDuration, min(e.claimed, record.MaxLeaseDuration))
+		if w.Foreign > 0 {
+			return e.Acquired.Add(t.ObserverWait(w.Foreign))
 		}
-		return e.Acquired.Add(t.ObserverWait(foreign))
+		return e.Acquired.Add(t.ObserverWait(twice(e.claimed)))
 	case Waiting, Unowned, Corrupt:
-		return r.At.Add(t.ObserverWait(max(e.lasts, t.LeaseDuration, foreign)))
+		if w.Shared {
+			wait = max(twice(e.lasts), w.Foreign)
+		}
+		return r.At.Add(t.ObserverWait(wait))
 	}
 	return time.Time{}
 }

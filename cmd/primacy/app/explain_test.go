@@ -74,6 +74,15 @@ func (s *situation) hold(session lock.Entry, since time.Duration) {
 	}
 }
 
+// foreign lets an elector hold the lock that is not Primacy. No revision is preferred.
+func (s *situation) foreign(holder string, renewed time.Duration) {
+	s.lock.Record = &record.Record{
+		Holder: holder, Duration: 15 * time.Second, Acquired: before(time.Minute), Renewed: before(renewed),
+		Transitions: 3, Group: "edge", Election: "dns",
+	}
+	s.prefer("")
+}
+
 // prefer makes a revision the stored default, which all members see.
 func (s *situation) prefer(revision string) {
 	s.byDefault = record.Prefer(revision)
@@ -129,13 +138,8 @@ var situations = []struct {
 		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "old-0", By: "eve\x1b[2J", At: rollout.At(before(time.Hour))}}
 		s.prefer("1-10-0")
 	}},
-	{"foreign-holder", verdictStuck, func(s *situation) {
-		s.lock.Record = &record.Record{
-			Holder: "kube-scheduler\x1b[2J", Duration: 15 * time.Second, Acquired: before(time.Minute), Renewed: before(time.Second),
-			Transitions: 3, Group: "edge", Election: "dns",
-		}
-		s.prefer("")
-	}},
+	{"foreign-holder", verdictStuck, func(s *situation) { s.foreign("kube-scheduler", time.Second) }},
+	{"hostile-holder", verdictStuck, func(s *situation) { s.foreign("kube-scheduler\x1b[2J\u202egnp", time.Second) }},
 	{"claim-waiting", verdictSoon, func(s *situation) {
 		r := s.lock.Record
 		r.Acquired, r.Renewed = before(10*time.Second), before(time.Second)
@@ -167,6 +171,14 @@ var situations = []struct {
 		s.prefer("1-10-0")
 		s.old.Record.Member.Preference = "1-9-0"
 	}},
+	{"divided-successor", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Preference = "1-9-0"
+	}},
+	{"stored-unseen", verdictStuck, func(s *situation) {
+		s.prefer("1-9-0")
+		s.byDefault = record.Prefer("1-10-0")
+	}},
 	{"unknown-owner", verdictSoon, func(s *situation) { s.lock.Record.Mark.Transitions = 1 }},
 	{"unknown-owner-of-one", verdictSoon, func(s *situation) {
 		s.lock.Record.Mark.Transitions = 1
@@ -187,19 +199,13 @@ var situations = []struct {
 		s.old.Record.Holder, s.old.Record.Mark.Identity = "", "" // its parent ended its session
 	}},
 	{"shared", verdictRight, func(s *situation) {
-		s.lock.Record = &record.Record{
-			Holder: "kube-scheduler", Duration: 15 * time.Second, Acquired: before(time.Minute), Renewed: before(time.Second),
-			Transitions: 3, Group: "edge", Election: "dns",
-		}
-		s.prefer("")
+		s.foreign("kube-scheduler", time.Second)
 		s.rules.shared = true
 	}},
-	{"foreign-silent", verdictSoon, func(s *situation) {
-		s.lock.Record = &record.Record{
-			Holder: "kube-scheduler", Duration: 15 * time.Second, Acquired: before(time.Minute), Renewed: before(16 * time.Second),
-			Transitions: 3, Group: "edge", Election: "dns",
-		}
-		s.prefer("")
+	{"foreign-silent", verdictSoon, func(s *situation) { s.foreign("kube-scheduler", 16*time.Second) }},
+	{"foreign-outranked", verdictSoon, func(s *situation) {
+		s.foreign("kube-scheduler", time.Second)
+		s.prefer("1-10-0")
 	}},
 	{"pinned-member-absent", verdictStuck, func(s *situation) {
 		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "ghost", By: "eve"}}
@@ -262,6 +268,29 @@ func TestExplainAgreesWithPreviews(t *testing.T) {
 		is := s.plan.Preferred("dns", s.byDefault)
 		if m := moved(r, r.Elections[0], is, is, s.rules); !m.Stays && !slices.Equal(m.Candidates, e.Should) {
 			t.Errorf("%s: %v should lead, and previews say %v", tt.name, e.Should, m.Candidates)
+		}
+	}
+}
+
+// TestExplainInDocs checks that docs/explain.md shows what people read.
+func TestExplainInDocs(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "explain.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile(filepath.Join("testdata", "explain", "min-hold.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "```text\n"+string(example)+"```\n") {
+		t.Error("docs/explain.md lacks the text of testdata/explain/min-hold.txt")
+	}
+	for _, tt := range situations {
+		s := usual()
+		tt.change(s)
+		e := s.explain(t)
+		if row := "| " + tt.name + " | "; strings.Contains(string(page), row) && !strings.Contains(string(page), row+e.Summary+" | ") {
+			t.Errorf("docs/explain.md says something else of %s: want %s", tt.name, e.Summary)
 		}
 	}
 }

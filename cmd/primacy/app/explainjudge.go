@@ -103,6 +103,10 @@ func (x *explaining) judgeLeader() judgement {
 			[]whatIf{{What: "members can read it again: their logs, and primacy status, say what is wrong"}}}
 	case len(x.willing) > 0:
 		return x.judgeMove()
+	case len(x.better) > 0 && x.lags:
+		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s, and %s is stored. Until it sees that, it does not hand over.",
+			who, oneOf(x.better), who, quoted(x.holder), view.Printable(x.plan.Digest(x.byDefault))),
+			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read: see its log"}}}
 	case len(x.better) > 0:
 		better := x.better[0]
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s and %s sees %s. While they see different preferences, nothing moves between them.",
@@ -122,6 +126,9 @@ func (x *explaining) judgeLeader() judgement {
 		why = "the election is pinned to it"
 	case x.preferred.State == record.PreferredSet:
 		why = "it is of the preferred revision, and nobody outranks it"
+	}
+	if x.preferred.Blocked != "" {
+		why += fmt.Sprintf(". Revision %s is blocked: its rollout is %s", view.Printable(x.preferred.Blocked), x.plan.Phase())
 	}
 	return judgement{verdictRight, fmt.Sprintf("%s leads, as it should: %s.", who, why), x.lapse()}
 }
@@ -318,6 +325,8 @@ func (x *explaining) why(m status.Member) string {
 		return fmt.Sprintf("It does not lead yet: it crashed before, so it must first live until %s.", x.rules.proven(m, x.report.At).UTC().Format(time.RFC3339))
 	case slices.ContainsFunc(x.willing, same):
 		return "It does not lead yet: " + holder + " will hand over."
+	case x.lags && slices.ContainsFunc(x.better, same):
+		return "It does not lead yet: " + holder + " does not see the stored preference yet."
 	case x.holder != nil && m.Preference != x.holder.Preference:
 		return fmt.Sprintf("It does not lead: it outranks %s, but the two see different preferences.", holder)
 	case slices.ContainsFunc(x.better, same):
@@ -354,6 +363,8 @@ func (x *explaining) whyHolder() string {
 		return "The lock names it, but it does not lead: " + e.Reason + "."
 	case len(x.willing) > 0:
 		return "It leads, and will hand over to " + oneOf(x.willing) + "."
+	case len(x.better) > 0 && x.lags:
+		return "It leads, and does not see the stored preference yet."
 	case len(x.better) > 0:
 		return "It leads, since no member that outranks it sees the preference that it sees."
 	}

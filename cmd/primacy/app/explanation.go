@@ -105,8 +105,10 @@ type explaining struct {
 	preferred record.Preferred
 	// holder is the member that holds the lock; nil if its session is not known.
 	holder *status.Member
+	// lags: the holder does not see the stored preference.
+	lags bool
 	// better are the first of the members that outrank the holder, by the stored preference. willing are
-	// those to which the holder hands over: they see the preference that the holder sees.
+	// those to which the holder hands over: the holder and they see that preference.
 	better, willing []status.Member
 	// next are the members of which one takes the lock once it is free.
 	next []status.Member
@@ -124,7 +126,12 @@ func (f facts) explain() explanation {
 		x.better = f.rules.next(r, e, x.preferred)
 		x.willing = x.better
 	}
-	if x.holder != nil && x.leads() {
+	x.lags = x.holder != nil && x.differs(*x.holder)
+	switch {
+	case x.holder == nil || !x.leads():
+	case x.lags:
+		x.willing = nil
+	default:
 		x.willing = f.rules.next(x.only(func(m status.Member) bool { return m.Preference == x.holder.Preference }), e, x.preferred)
 	}
 	x.next = x.successors()

@@ -41,6 +41,11 @@ build: bin/primacy bin/kubectl-primacy bin/kubectl_complete-primacy bin/devclust
 plugins: ## build bin/primacy-plugins, which is primacy with plugins, and an example of one
 	$(MAKE) -C pkg/runners/plugin build example VERSION=$(VERSION)
 
+# A module of its own, so that nothing else needs what images need.
+.PHONY: image
+image: ## write an OCI image into bin/primacy-image.tar, without a registry or a container runtime (PLATFORMS=linux/amd64,linux/arm64)
+	$(MAKE) -C cmd/image image
+
 .PHONY: run
 run: build ## start a cluster on this machine, with members that take part in elections
 	@exec bin/primacy dev
@@ -54,6 +59,7 @@ test: bin/devcluster ## vet and run all tests; nothing needs to be prepared
 	PRIMACY_SEEDS=$(SEEDS) go test -timeout 25m ./pkg/election/internal/sim/...
 	$(MAKE) -C cmd/devcluster test
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/runners/plugin test
+	$(MAKE) -C cmd/image test
 
 # The rows of the table to run: all, or part of a name.
 MUTANTS ?= all
@@ -71,13 +77,16 @@ check: ## the quick part of lint: gofmt, go vet, staticcheck
 	go vet ./...
 	$(MAKE) -C cmd/devcluster vet
 	$(MAKE) -C pkg/runners/plugin vet
+	$(MAKE) -C cmd/image vet
 	$(STATICCHECK) ./...
 	cd pkg/runners/plugin && $(STATICCHECK) ./...
+	cd cmd/image && $(STATICCHECK) ./...
 
 .PHONY: gosec
 gosec:
 	$(GOSEC) $(GOSEC_FLAGS) ./...
 	cd pkg/runners/plugin && $(GOSEC) $(GOSEC_FLAGS) -exclude-generated ./...
+	cd cmd/image && $(GOSEC) $(GOSEC_FLAGS) ./...
 
 # Without its database govulncheck can find nothing: then the target says that the check did not run.
 .PHONY: vulncheck

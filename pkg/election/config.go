@@ -210,7 +210,7 @@ func (c *Config) complete() error {
 	for i, w := range c.Proofs {
 		switch nowhere := c.Container == (record.Container{}); {
 		case w == ProofParent || !w.IsKnown():
-			return fmt.Errorf("proofs: %q is no kind of proof (%s, %s, %s and %s are; a Parent's counts without being listed)", w, ProofCgroup, ProofOperator, ProofKubelet, ProofOutOfService)
+			return fmt.Errorf("proofs: %q is no kind of proof to list (%s, %s, %s and %s are; a Parent's counts without)", w, ProofCgroup, ProofOperator, ProofKubelet, ProofOutOfService)
 		case slices.Contains(c.Proofs[:i], w):
 			return fmt.Errorf("proofs: %q stands there twice (leave one of the two out)", w)
 		case w == ProofKubelet && (nowhere || c.Announce == nil):

@@ -31,14 +31,14 @@ type grants struct {
 func (g *grants) check(ctx context.Context, next *reload) error {
 	process := *g.process
 	process.Configuration = next.Next
-	all := needs(&process, g.name, next.made.source)
+	all := required(needs(&process, g.name, next.made.source))
 	fresh := slices.DeleteFunc(slices.Clone(all), func(n need) bool {
 		return slices.ContainsFunc(g.known, func(k need) bool { return reflect.DeepEqual(n, k) })
 	})
 	if len(fresh) > 0 {
 		ctx, cancel := context.WithTimeout(ctx, grantTime)
 		defer cancel()
-		if err := checkPermissions(ctx, g.cluster, insist(g.cluster, grantTime, g.log), fresh, nil, g.log); err != nil {
+		if err := checkPermissions(ctx, g.cluster, insist(g.cluster, grantTime, g.log), fresh, g.log); err != nil {
 			return err
 		}
 	}

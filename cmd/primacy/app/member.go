@@ -77,7 +77,7 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 		return nil, err
 	}
 	m.cluster = c.config
-	m.grants = &grants{cluster: c, process: p, name: name, log: log, known: needs(p, name, plan.source)}
+	m.grants = &grants{cluster: c, process: p, name: name, log: log, known: required(needs(p, name, plan.source))}
 	return m, nil
 }
 

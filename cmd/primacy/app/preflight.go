@@ -1,8 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,116 +17,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
-
-	"github.com/primacy-dev/primacy/config"
-	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/members"
-	"github.com/primacy-dev/primacy/pkg/revisions"
-	"github.com/primacy-dev/primacy/pkg/revisions/controller"
-	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// need is one permission.
-type need struct {
-	resource schema.GroupResource
-	verb     string
-	// names are the objects that the permission is for; nil for all in the namespace.
-	names []string
-	// scope says whether the objects are in the namespace.
-	scope revisions.Scope
-}
-
-// what names the objects of the permission, for people.
-func (n need) what() string {
-	switch {
-	case n.scope == revisions.OfCluster:
-		return n.resource.String() + " " + strings.Join(n.names, ", ") + " of the cluster"
-	case n.resource == leases || n.names == nil:
-		return n.resource.String()
-	}
-	return n.resource.String() + " " + strings.Join(n.names, ", ")
-}
-
-var (
-	leases     = schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}
-	configMaps = schema.GroupResource{Resource: "configmaps"}
-)
-
-// mostNames limits how many objects we ask about by name.
+// mostNames limits how many objects of one kind we ask about by name.
 const mostNames = 16
-
-// needs are the permissions without which a member cannot take part. source is the source of
-// the default revision; nil if there is none.
-func needs(p *config.Process, member string, source election.Preferences) []need {
-	c := p.Configuration
-	inLeases := []string{members.SessionName(p.Group, member)}
-	var inConfigMaps []string
-	of := map[string]*[]string{"Lease": &inLeases, kindOfConfigMaps: &inConfigMaps}
-	note := func(kind, name string) {
-		if names := of[kind]; names != nil && len(*names) < mostNames {
-			*names = append(*names, name)
-		}
-	}
-	for _, e := range c.Elections {
-		if e.Disabled {
-			continue
-		}
-		note(e.Lock.Kind, e.Lock.Name)
-		if from := e.Lock.MigrateFrom; from != nil {
-			note(from.Kind, from.Name)
-		}
-	}
-	all := inNamespace(leases, inLeases, "get")
-	all = append(all, inNamespace(leases, nil, "list", "watch", "create")...)
-	all = append(all, inNamespace(leases, inLeases, "update")...)
-	if len(inConfigMaps) > 0 { // members watch ConfigMap locks by name
-		all = append(all, inNamespace(configMaps, inConfigMaps, "get", "list", "watch", "update")...)
-		all = append(all, inNamespace(configMaps, nil, "create")...)
-	}
-	// A member moves no election before it has read all sources of preferred revisions.
-	all = append(all, inNamespace(configMaps, []string{rollout.ObjectName(p.Group)}, "get", "list", "watch")...)
-	if r, ok := source.(revisions.Reader); ok {
-		object := r.Reads()
-		for _, verb := range []string{"list", "watch"} {
-			all = append(all, need{schema.GroupResource{Group: object.Group, Resource: object.Resource}, verb, []string{object.Name}, object.Scope})
-		}
-	}
-	return all
-}
-
-func inNamespace(of schema.GroupResource, names []string, verbs ...string) (all []need) {
-	for _, verb := range verbs {
-		all = append(all, need{of, verb, names, revisions.OfNamespace})
-	}
-	return all
-}
-
-// wishes are the permissions that a member needs only to drive a rollout.
-func wishes(p *config.Process, source election.Preferences) []need {
-	maps := []string{rollout.ObjectName(p.Group)}
-	r, reads := source.(revisions.Reader)
-	if _, writes := source.(revisions.Writer); reads && writes {
-		maps = append(maps, r.Reads().Name)
-	}
-	all := inNamespace(configMaps, maps, "get", "update")
-	return append(all, inNamespace(leases, []string{controller.ElectionName(p.Group)}, "get", "update")...)
-}
 
 // preflight finds out whether a member could take part, and says what is missing. It
 // stores nothing. It retries temporary failures for a while, so that members survive a start
 // during an outage of the API server.
-func preflight(ctx context.Context, c *cluster, needs, wishes []need, log *zap.Logger) error {
+func preflight(ctx context.Context, c *cluster, needs []need, log *zap.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	i := insist(c, patience, log)
 	if err := reachWith(ctx, c.config, i); err != nil {
 		return err
 	}
-	if err := checkPermissions(ctx, c, i, needs, wishes, log); err != nil {
+	if err := checkPermissions(ctx, c, i, needs, log); err != nil {
 		return err
 	}
 	return checkNamespace(ctx, c, i)
@@ -158,18 +71,22 @@ func checkNamespace(ctx context.Context, c *cluster, i *insistence) error {
 	return fmt.Errorf("a Lease cannot be created in namespace %s: %w", c.namespace, err)
 }
 
-// checkPermissions asks the API server what this process may do.
-func checkPermissions(ctx context.Context, c *cluster, i *insistence, needs, wishes []need, log *zap.Logger) error {
+// checkPermissions asks the API server what this process may do. A missing permission is an error if no member starts
+// without it; otherwise the log says what this member cannot do.
+func checkPermissions(ctx context.Context, c *cluster, i *insistence, needs []need, log *zap.Logger) error {
 	client, err := authorizationclient.NewForConfig(c.config)
 	if err != nil {
 		return err
 	}
-	ask := reviewer{client, c.namespace, i}
-	denied, err := ask.denied(ctx, needs)
-	if err == nil && denied == "" {
+	ask := reviewer{client, map[place]string{besideLocks: c.namespace, besidePods: cmp.Or(os.Getenv("POD_NAMESPACE"), c.namespace)}, i}
+	denied, err := ask.denied(ctx, required(needs))
+	for _, u := range slices.Sorted(maps.Keys(lacks)) {
+		if err != nil || denied != "" {
+			break
+		}
 		var unmet string
-		if unmet, err = ask.denied(ctx, wishes); unmet != "" {
-			log.Warn("this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it)", zap.String("denied", unmet))
+		if unmet, err = ask.denied(ctx, usedTo(u, needs)); unmet != "" {
+			log.Warn(lacks[u], zap.String("denied", unmet))
 		}
 	}
 	switch {
@@ -181,15 +98,16 @@ func checkPermissions(ctx context.Context, c *cluster, i *insistence, needs, wis
 	case denied == "":
 		return nil
 	}
-	return fmt.Errorf("%s may not %s in namespace %s (grant it with a Role and a RoleBinding, see manifests/rbac.yaml; for cluster-wide objects with a ClusterRole, see docs/revisions.md)",
+	return fmt.Errorf("%s may not %s in namespace %s (grant it with a Role and a RoleBinding, see manifests/rbac.yaml, or apply what primacy generate rbac prints; for cluster-wide objects with a ClusterRole, see docs/revisions.md)",
 		whoAmI(ctx, c), denied, c.namespace)
 }
 
 // reviewer asks what this process may do.
 type reviewer struct {
-	client    authorizationclient.SelfSubjectAccessReviewsGetter
-	namespace string
-	insists   *insistence
+	client authorizationclient.SelfSubjectAccessReviewsGetter
+	// namespaces are those of the places that have one.
+	namespaces map[place]string
+	insists    *insistence
 }
 
 // denied lists which of the needs are denied, for people; empty if none is.
@@ -220,7 +138,7 @@ func (r reviewer) permitted(ctx context.Context, n need) (bool, error) {
 	if ok || err != nil || n.names == nil {
 		return ok, err
 	}
-	for _, name := range n.names {
+	for _, name := range n.names[:min(len(n.names), mostNames)] {
 		if ok, err := r.ask(ctx, n, name); !ok {
 			return false, err
 		}
@@ -230,13 +148,9 @@ func (r reviewer) permitted(ctx context.Context, n need) (bool, error) {
 
 // ask asks about one object; an empty name means all.
 func (r reviewer) ask(ctx context.Context, n need, name string) (allowed bool, err error) {
-	namespace := r.namespace
-	if n.scope == revisions.OfCluster {
-		namespace = ""
-	}
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Verb: n.verb, Group: n.resource.Group, Resource: n.resource.Resource, Name: name,
+			Namespace: r.namespaces[n.place], Verb: n.verb, Group: n.resource.Group, Resource: n.resource.Resource, Name: name,
 		},
 	}}
 	err = r.insists.on(ctx, func(ctx context.Context) error {

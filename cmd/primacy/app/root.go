@@ -22,7 +22,8 @@ The preferred revision leads; when a better member appears, leadership moves to 
 without a moment in which two members work at once.`,
 		Example: `  primacy validate -f primacy.yaml   check a configuration
   primacy run --config primacy.yaml  take part as a member
-  primacy status                     who leads what`,
+  primacy status                     who leads what
+  primacy explain ingress-status     why it is led as it is`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -34,7 +35,7 @@ without a moment in which two members work at once.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())}
 	})
-	root.AddCommand(newRun(a), newStatus(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newBury(), newValidate(a), newSimulate(a), newGenerate(a), newVersion(), newDev(a), newDemo())
+	root.AddCommand(newRun(a), newStatus(), newExplain(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newBury(), newValidate(a), newSimulate(a), newGenerate(a), newVersion(), newDev(a), newDemo())
 	root.AddCommand(a.commands...)
 	addCompletion(root)
 	if root.Annotations != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -22,6 +23,10 @@ type rules struct {
 	standDown time.Duration
 	// ranged: a successor waits for the end of the last range.
 	ranged bool
+	// foreign is how long members wait for an elector that is not Primacy; zero if the configuration does not say.
+	foreign time.Duration
+	// shared: electors that are not Primacy may hold the lock, too.
+	shared bool
 	// only is the revision whose members take part; empty for all.
 	only string
 }
@@ -48,7 +53,7 @@ func rulebookOf(p *config.Process) rulebook {
 	usual := p.Configuration.Timing
 	b.of[controller.ElectionName(p.Configuration.Group)] = rules{timing: usual, standDown: usual.StandDown}
 	for _, e := range p.Configuration.Elections {
-		r := rules{policy: policyOf(p.Configuration, e, func(error) {}), timing: e.Timing, standDown: usual.StandDown, ranged: e.Range}
+		r := rules{policy: policyOf(p.Configuration, e, func(error) {}), timing: e.Timing, standDown: usual.StandDown, ranged: e.Range, foreign: e.Lock.Foreign.Wait(), shared: e.Lock.SharedWith != config.SharedWithNobody}
 		if e.Suffix != "" {
 			b.scoped[strings.TrimSuffix(e.Name, e.Suffix)] = r
 		} else {
@@ -94,19 +99,12 @@ func (x rules) next(r status.Report, e status.Election, preferred record.Preferr
 	if preferred.State != record.PreferredSet && preferred.State != record.PreferredUnset || preferred.Pins(e.Holder) {
 		return nil // no member outranks the member to which the election is pinned
 	}
-	holder := priority.Unweighed("")
-	if e.Revision != "" {
-		holder = priority.Unweighed(record.NewKey(e.Revision, record.Location(e.Location)))
-	}
-	if i := slices.IndexFunc(r.Members, func(m status.Member) bool { return m.Identity == e.Holder && m.State != status.Ended }); i >= 0 {
-		holder = weighed(r.Members[i])
-	}
 	for _, m := range r.Members {
-		if !x.mayLead(m, e) || e.Holder != "" && !priority.Outranks(x.policy, weighed(m), holder, preferred) {
+		if !x.mayLead(m, e) || e.Holder != "" && !x.outranks(m, r, e, preferred) {
 			continue
 		}
 		if len(next) > 0 {
-			switch order := cmp.Or(x.proven(m, r.At).Compare(x.proven(next[0], r.At)), priority.Order(x.policy, weighed(m), weighed(next[0]), preferred)); {
+			switch order := x.order(m, next[0], preferred, r.At); {
 			case order > 0:
 				continue
 			case order < 0:
@@ -116,6 +114,23 @@ func (x rules) next(r status.Report, e status.Election, preferred record.Preferr
 		next = append(next, m)
 	}
 	return next
+}
+
+// outranks says whether a member outranks the holder of an election.
+func (x rules) outranks(m status.Member, r status.Report, e status.Election, preferred record.Preferred) bool {
+	holder := priority.Unweighed("")
+	if e.Revision != "" {
+		holder = priority.Unweighed(record.NewKey(e.Revision, record.Location(e.Location)))
+	}
+	if i := slices.IndexFunc(r.Members, func(m status.Member) bool { return m.Identity == e.Holder && m.State != status.Ended }); i >= 0 {
+		holder = weighed(r.Members[i])
+	}
+	return priority.Outranks(x.policy, weighed(m), holder, preferred)
+}
+
+// order is negative if a comes before b to lead: first who has proven itself earlier, then by the policy.
+func (x rules) order(a, b status.Member, preferred record.Preferred, now time.Time) int {
+	return cmp.Or(x.proven(a, now).Compare(x.proven(b, now)), priority.Order(x.policy, weighed(a), weighed(b), preferred))
 }
 
 // canarys are the members of the canary that would lead an election once a rollout has it in
@@ -140,7 +155,20 @@ func identities(members []status.Member) (all []string) {
 
 // mayLead says whether a member takes part in the election, is live and is ready.
 func (x rules) mayLead(m status.Member, e status.Election) bool {
-	return m.Group == e.Group && m.State == status.Live && m.Ready && !slices.Contains(m.Standing, e.Name) && (x.only == "" || m.Revision == x.only)
+	return m.Group == e.Group && m.State == status.Live && m.Ready && stands(m, e) && x.takesPart(m)
+}
+
+// waits are the settings that say how long members wait for each other, and for others.
+func (x rules) waits() status.Waits {
+	return status.Waits{Timing: x.timing, Shared: x.shared, Foreign: x.foreign}
+}
+
+// takesPart says whether an election is open to a member's revision.
+func (x rules) takesPart(m status.Member) bool { return x.only == "" || m.Revision == x.only }
+
+// stands says whether a member's work in an election has not failed lately, and is ready.
+func stands(m status.Member, e status.Election) bool {
+	return record.Member{Standing: m.Standing}.StandsFor(e.Name)
 }
 
 // proven is when a member that fell will have proven itself; zero if it did not fall, or has already proven itself.
@@ -163,26 +191,42 @@ func (x rules) has(r status.Report, e status.Election, fits func(status.Member) 
 	return slices.ContainsFunc(r.Members, func(m status.Member) bool { return x.mayLead(m, e) && fits(m) })
 }
 
-// notBefore is the earliest time when an election moves to a better member; zero for at once. A
+// notBefore is the earliest time when an election moves to a better member; zero for at once.
+func (x rules) notBefore(e status.Election, next status.Member, blocked string, now time.Time) time.Time {
+	waits := x.delays(e, next, blocked, now)
+	if len(waits) == 0 || waits[len(waits)-1].until.Sub(now) < time.Second {
+		return time.Time{}
+	}
+	return waits[len(waits)-1].until.Truncate(time.Second)
+}
+
+// delay is a wait before a move: until what, and when that is.
+type delay struct {
+	why   string
+	until time.Time
+}
+
+// delays are the waits before an election moves to a better member, in the order in which they end. A
 // member that fell must first prove itself. It must then stay the better one for preemptDelay, and
 // the holder's term must be minHold old; neither applies if the holder's revision is blocked. If the
 // election has ranges, the holder's present range must be over, too.
-func (x rules) notBefore(e status.Election, next status.Member, blocked string, now time.Time) time.Time {
-	at := now
-	if proven := x.proven(next, now); proven.After(at) {
-		at = proven
+func (x rules) delays(e status.Election, next status.Member, blocked string, now time.Time) (all []delay) {
+	at, holder, better := now, view.NameOf(e.Holder), view.NameOf(next.Identity)
+	wait := func(until time.Time, why string) {
+		if until.After(at) {
+			at = until
+			all = append(all, delay{why, at})
+		}
 	}
+	wait(x.proven(next, now), better+" has lived for standDown, since it crashed before")
 	if blocked == "" || blocked != e.Revision {
-		at = at.Add(x.timing.PreemptDelay)
-		if held := e.Acquired.Add(x.timing.MinHold); e.Holder != "" && held.After(at) {
-			at = held
+		wait(at.Add(x.timing.PreemptDelay), better+" has been the better member for preemptDelay")
+		if e.Holder != "" {
+			wait(e.Acquired.Add(x.timing.MinHold), holder+"'s term is minHold old")
 		}
 	}
 	if x.ranged && e.Holder != "" {
-		at = at.Add(x.timing.LeaseDuration - x.timing.RenewInterval) // the last renewal is at most one interval old
+		wait(at.Add(x.timing.LeaseDuration-x.timing.RenewInterval), holder+"'s range of time is over") // the last renewal is at most one interval old
 	}
-	if at.Sub(now) < time.Second {
-		return time.Time{}
-	}
-	return at.Truncate(time.Second)
+	return all
 }

@@ -142,7 +142,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	log.Info("starting", zap.String("version", version), zap.String("server", cluster.config.Host),
 		zap.String("namespace", cluster.namespace), zap.String("group", p.Group), zap.String("name", name),
 		zap.String("revision", p.Revision), zap.Int("elections", len(p.Configuration.Elections)))
-	if err := preflight(ctx, cluster, needs(p, name, plan.source), wishes(p, plan.source), log); err != nil {
+	if err := preflight(ctx, cluster, needs(p, name, plan.source), log); err != nil {
 		return unlessStopped(ctx, err)
 	}
 	cluster.config.Wrap(newAnswers(clock.Boottime(), p.Configuration.Timing.Outage()/2, log).over)

@@ -44,6 +44,8 @@ import (
 //	revision NAME KEY VALUE    write a ConfigMap of $NS
 //	rights SERVICEACCOUNT NAME...  print what the account may do in $NS: to ConfigMaps of these names,
 //	                           and to other resources
+//	matrix SERVICEACCOUNT NAME...  print everything that the account may do, with objects of these names and others
+//	token KUBECONFIG VARIABLE  set a variable to the token of a kubeconfig
 //	stored FILE                write the stored pins and rollout
 //	controller PHASE STEP ELECTION...  write the status of the rollout; the elections, in order, are in reach
 //	usurp LEASE                make an identity that is no member the holder, for so long that no member claims it
@@ -83,7 +85,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "killboth": killBoth, "exits": exits, "scrape": scrape,
 			"answers": asks, "ready": ready, "probes": probes, "certify": certify,
-			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights,
+			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights, "matrix": s.matrix, "token": s.token,
 			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "identity": s.identity, "pod": s.pod, "kubelet": s.kubelet, "taint": s.taint, "owners": s.owners,
 		},
 		RequireExplicitExec: true,

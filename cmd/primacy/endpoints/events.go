@@ -166,8 +166,8 @@ func (h *hub) open() int {
 	return len(h.streams)
 }
 
-// Metrics are the endpoints' own metrics, for a page that describes all metrics: they count no streams.
-func Metrics() []prometheus.Collector { return new(hub).collectors() }
+// Metrics are those that a Server adds to Config.Collectors, for their names: these ones count no streams.
+func Metrics() []prometheus.Collector { return newHub().collectors() }
 
 // collectors are the metrics of the streams.
 func (h *hub) collectors() []prometheus.Collector {

@@ -58,6 +58,12 @@ type Election struct {
 	// Others are further locks of the election.
 	Others []OtherLock `json:"otherLocks,omitempty"`
 
+	// History lists the last transitions as members wrote them into the lock, oldest first.
+	History []Transition `json:"-"`
+
+	// lasts is how long the lock is held after a renewal, and claimed is the same of the elector from which it was or
+	// would be claimed; zero if unknown.
+	lasts, claimed time.Duration
 	// migrates: its configuration has a lock from which it migrates.
 	migrates bool
 	// bySession: its holder's session renews it.
@@ -241,11 +247,15 @@ func isSession(e lock.Entry, group string) bool {
 // expired says whether the record was not renewed for its duration, provided that the wall
 // clocks of writer and reader agree.
 func expired(r *record.Record, now time.Time) bool {
-	duration := r.Duration
+	return now.After(r.Renewed.Add(lasts(r)))
+}
+
+// lasts is how long a record lasts after a renewal.
+func lasts(r *record.Record) time.Duration {
 	if r.Bound() {
-		duration = r.Mark.Duration
+		return r.Mark.Duration
 	}
-	return now.After(r.Renewed.Add(duration))
+	return r.Duration
 }
 
 func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now time.Time) Election {
@@ -256,6 +266,11 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 	}
 	out.State, out.Reason = stateOf(r)
 	out.Reason = cleanText(out.Reason)
+	out.History, out.lasts = historyOf(r), lasts(r)
+	out.claimed = out.lasts
+	if r.Claim != nil {
+		out.claimed = r.Claim.Duration
+	}
 	switch out.State {
 	case Led, Claiming:
 		out.Stale = expired(r, now)
@@ -283,7 +298,7 @@ func (e *Election) throughSession(lock, session lock.Entry, now time.Time) {
 		e.State, e.Stale, e.Reason = Unowned, false, "its holder's session is unknown; members wait before they take the lock"
 		return
 	}
-	e.Renewed, e.Stale = s.Renewed, expired(s, now)
+	e.Renewed, e.Stale, e.lasts = s.Renewed, expired(s, now), lasts(s)
 	switch {
 	case s.Released(), s.Bound() && s.Holder != r.Holder:
 		e.State, e.Stale, e.Reason = Released, false, "its holder's session has ended"

@@ -1,0 +1,326 @@
+package app
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/priority"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+var updateExplained = flag.Bool("update-explained", false, "write testdata/explain anew")
+
+var explainedAt = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+
+// situation is what the API shows of election "dns" of group edge: old-0 of revision 1-9-0 leads it, new-0 of
+// 1-10-0 lives beside it, and the default is 1-9-0. Tests change it.
+type situation struct {
+	lock     lock.Entry
+	old, new lock.Entry
+	plan     rollout.Plan
+	facts
+}
+
+const (
+	oldZero = "old-0_00000001"
+	newZero = "new-0_00000002"
+)
+
+func before(d time.Duration) time.Time { return explainedAt.Add(-d) }
+
+func memberSession(identity, revision string) lock.Entry {
+	m := &record.Member{Identity: identity, Revision: revision, Location: record.Local, Weight: 100, Ready: true, Preference: "1-9-0"}
+	m.DriftPPM, m.LongestLease = 5000, 15
+	name := "primacy-edge-" + record.HostOf(identity)
+	return lock.Entry{Name: name, Version: record.Version{UID: "uid of " + name}, Record: &record.Record{
+		Holder: identity, Duration: 15 * time.Second, Acquired: before(time.Hour), Renewed: before(2 * time.Second), Group: "edge", Member: m,
+		Mark: &record.Mark{Identity: identity, Key: m.Key(), Beat: 7, Duration: 15 * time.Second, Renewal: record.RenewalRecord},
+	}}
+}
+
+func usual() *situation {
+	s := &situation{old: memberSession(oldZero, "1-9-0"), new: memberSession(newZero, "1-10-0")}
+	s.lock = lock.Entry{Name: "dns", Record: &record.Record{Duration: 15 * time.Second, Renewed: before(time.Hour), Token: 206, Group: "edge", Election: "dns"}}
+	s.hold(s.old, time.Hour)
+	s.lock.Record.History = []record.Entry{{When: before(time.Hour), Who: oldZero, Why: "took over: orphaned"}}
+	profile, err := record.Profile(record.DefaultProfile)
+	if err != nil {
+		panic(err)
+	}
+	s.rules = rules{policy: priority.RevisionLocation{}, timing: profile, standDown: profile.StandDown}
+	s.byDefault, s.defaultFrom = record.Prefer("1-9-0"), "ConfigMap primacy-revisions, key default"
+	return s
+}
+
+// hold lets a member lead since that long.
+func (s *situation) hold(session lock.Entry, since time.Duration) {
+	r, m := s.lock.Record, session.Record.Member
+	r.Holder, r.Acquired, r.Transitions = m.Identity, before(since), 2
+	r.Mark = &record.Mark{
+		Identity: m.Identity, Transitions: 2, Key: m.Key(), Beat: 9, Duration: 15 * time.Second,
+		Renewal: record.RenewalSession, Session: session.Name, SessionUID: session.Version.UID,
+	}
+}
+
+// foreign lets an elector hold the lock that is not Primacy. No revision is preferred.
+func (s *situation) foreign(holder string, renewed time.Duration) {
+	s.lock.Record = &record.Record{
+		Holder: holder, Duration: 15 * time.Second, Acquired: before(time.Minute), Renewed: before(renewed),
+		Transitions: 3, Group: "edge", Election: "dns",
+	}
+	s.prefer("")
+}
+
+// prefer makes a revision the stored default, which all members see.
+func (s *situation) prefer(revision string) {
+	s.byDefault = record.Prefer(revision)
+	s.agree()
+}
+
+// agree lets all members see what is stored.
+func (s *situation) agree() {
+	for _, m := range []lock.Entry{s.old, s.new} {
+		m.Record.Member.Preference = s.plan.Digest(s.byDefault)
+	}
+}
+
+func (s *situation) explain(t *testing.T) explanation {
+	t.Helper()
+	f := s.facts
+	f.plan = s.plan
+	var err error
+	f.report = status.Of(status.Selection{Group: "edge"}, []lock.Entry{s.lock, s.old, s.new}, explainedAt)
+	if f.election, err = electionNamed(f.report, "dns", "edge-system"); err != nil {
+		t.Fatal(err)
+	}
+	return f.explain()
+}
+
+// rolloutOf is a rollout in a phase, with dns in its reach.
+func rolloutOf(phase rollout.Phase) rollout.Plan {
+	spec := &rollout.Spec{UID: "0123456789abcdef", Generation: 1, Stable: "1-9-0", Canary: "1-10-0", StartedAt: rollout.At(before(time.Hour)), Steps: []rollout.Step{{SetWeight: 100}}}
+	return rollout.Plan{Rollout: spec, Status: &rollout.Status{UID: spec.UID, Stable: spec.Stable, Canary: spec.Canary, Phase: phase, Step: 1, Reach: rollout.Reach{Names: []string{"dns"}}}}
+}
+
+var situations = []struct {
+	name    string
+	verdict verdict
+	change  func(*situation)
+}{
+	{"as-it-should-be", verdictRight, func(*situation) {}},
+	{"preferred-absent", verdictStuck, func(s *situation) { s.prefer("2-0-0") }},
+	{"preferred-unready", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Ready = false
+	}},
+	{"standing-down", verdictSoon, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Standing = []string{"dns"}
+		s.hold(s.old, 90*time.Second)
+		s.lock.Record.History = []record.Entry{
+			{When: before(100 * time.Second), Who: newZero, Why: "released: runners failed"},
+			{When: before(90 * time.Second), Who: oldZero, Why: "took over: free"},
+		}
+	}},
+	{"pinned", verdictRight, func(s *situation) {
+		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "old-0", By: "eve\x1b[2J", At: rollout.At(before(time.Hour))}}
+		s.prefer("1-10-0")
+	}},
+	{"foreign-holder", verdictStuck, func(s *situation) { s.foreign("kube-scheduler", time.Second) }},
+	{"hostile-holder", verdictStuck, func(s *situation) { s.foreign("kube-scheduler\x1b[2J\u202egnp", time.Second) }},
+	{"claim-waiting", verdictSoon, func(s *situation) {
+		r := s.lock.Record
+		r.Acquired, r.Renewed = before(10*time.Second), before(time.Second)
+		r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalRecord, "", ""
+		r.Claim = &record.Claim{Identity: "kube-scheduler", Transitions: 1, Duration: 15 * time.Second}
+		r.History = []record.Entry{{When: before(10 * time.Second), Who: oldZero, Why: "took over: foreign"}}
+	}},
+	{"min-hold", verdictSoon, func(s *situation) {
+		s.prefer("1-10-0")
+		s.hold(s.old, 4*time.Second)
+		s.lock.Record.History = []record.Entry{
+			{When: before(5 * time.Second), Who: newZero, Why: "released: member is leaving"},
+			{When: before(4 * time.Second), Who: oldZero, Why: "took over: free"},
+		}
+	}},
+	{"blocked-revision", verdictRight, func(s *situation) {
+		s.plan = rolloutOf(rollout.RolledBack)
+		s.prefer("1-10-0")
+	}},
+	{"blocked-by-policy", verdictRight, func(s *situation) {
+		s.rules.policy = priority.None{}
+		s.prefer("1-10-0")
+	}},
+	{"blocked-by-range", verdictSoon, func(s *situation) {
+		s.rules.ranged = true
+		s.prefer("1-10-0")
+	}},
+	{"divided", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.old.Record.Member.Preference = "1-9-0"
+	}},
+	{"divided-successor", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Preference = "1-9-0"
+	}},
+	{"stored-unseen", verdictStuck, func(s *situation) {
+		s.prefer("1-9-0")
+		s.byDefault = record.Prefer("1-10-0")
+	}},
+	{"unknown-owner", verdictSoon, func(s *situation) { s.lock.Record.Mark.Transitions = 1 }},
+	{"unknown-owner-of-one", verdictSoon, func(s *situation) {
+		s.lock.Record.Mark.Transitions = 1
+		s.new.Record.Renewed = before(time.Minute)
+	}},
+	{"silent-holder", verdictSoon, func(s *situation) { s.old.Record.Renewed = before(15100 * time.Millisecond) }},
+	{"left-to-successor", verdictSoon, func(s *situation) {
+		r := s.lock.Record
+		r.Holder, r.Mark.Identity, r.HandoverTo, r.Renewed, r.Acquired = "", "", newZero, before(time.Second), before(time.Second)
+		r.History = append(r.History, record.Entry{When: before(time.Second), Who: oldZero, Why: "released: better member is ready"})
+		s.prefer("1-10-0")
+	}},
+	{"fell-lately", verdictSoon, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Fallen, s.new.Record.Acquired = 1, before(10*time.Second)
+	}},
+	{"dead-holder", verdictSoon, func(s *situation) {
+		s.old.Record.Holder, s.old.Record.Mark.Identity = "", "" // its parent ended its session
+	}},
+	{"shared", verdictRight, func(s *situation) {
+		s.foreign("kube-scheduler", time.Second)
+		s.rules.shared = true
+	}},
+	{"foreign-silent", verdictSoon, func(s *situation) { s.foreign("kube-scheduler", 16*time.Second) }},
+	{"foreign-outranked", verdictSoon, func(s *situation) {
+		s.foreign("kube-scheduler", time.Second)
+		s.prefer("1-10-0")
+	}},
+	{"pinned-member-absent", verdictStuck, func(s *situation) {
+		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "ghost", By: "eve"}}
+		s.agree()
+	}},
+	{"nobody-sees", verdictStuck, func(s *situation) { s.byDefault = record.Preferred{State: record.PreferredNotSynced} }},
+	{"without-config", verdictSoon, func(s *situation) {
+		s.rules = rulebook{}.rules("dns")
+		s.prefer("1-10-0")
+	}},
+	{"nobody-lives", verdictStuck, func(s *situation) {
+		s.lock.Record.Holder, s.lock.Record.Mark.Identity = "", ""
+		s.old.Record.Renewed, s.new.Record.Renewed = before(time.Minute), before(time.Minute)
+		s.byDefault = record.Preferred{State: record.PreferredUnset}
+	}},
+}
+
+// TestExplain compares what people read in each situation with testdata/explain.
+func TestExplain(t *testing.T) {
+	for _, tt := range situations {
+		t.Run(tt.name, func(t *testing.T) {
+			s := usual()
+			tt.change(s)
+			e := s.explain(t)
+			if e.Verdict != tt.verdict {
+				t.Errorf("the verdict is %s, want %s", e.Verdict, tt.verdict)
+			}
+			text := e.text()
+			if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+				t.Errorf("what a stranger wrote reaches the terminal: %q", text)
+			}
+			path := filepath.Join("testdata", "explain", tt.name+".txt")
+			if *updateExplained {
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text != string(want) {
+				t.Errorf("%s differs (-update-explained writes it anew):\n%s", path, text)
+			}
+		})
+	}
+}
+
+// TestExplainAgreesWithPreviews checks, in each situation, that the explanation names the members that a preview of
+// "the same preference again" names.
+func TestExplainAgreesWithPreviews(t *testing.T) {
+	for _, tt := range situations {
+		s := usual()
+		tt.change(s)
+		e := s.explain(t)
+		if e.State != status.Led || e.Verdict != verdictSoon || e.Members[0].State != status.Live {
+			continue
+		}
+		r := status.Of(status.Selection{Group: "edge"}, []lock.Entry{s.lock, s.old, s.new}, explainedAt)
+		is := s.plan.Preferred("dns", s.byDefault)
+		if m := moved(r, r.Elections[0], is, is, s.rules); !m.Stays && !slices.Equal(m.Candidates, e.Should) {
+			t.Errorf("%s: %v should lead, and previews say %v", tt.name, e.Should, m.Candidates)
+		}
+	}
+}
+
+// TestExplainInDocs checks that docs/explain.md shows what people read.
+func TestExplainInDocs(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "explain.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile(filepath.Join("testdata", "explain", "min-hold.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "```text\n"+string(example)+"```\n") {
+		t.Error("docs/explain.md lacks the text of testdata/explain/min-hold.txt")
+	}
+	for _, tt := range situations {
+		s := usual()
+		tt.change(s)
+		e := s.explain(t)
+		if row := "| " + tt.name + " | "; strings.Contains(string(page), row) && !strings.Contains(string(page), row+e.Summary+" | ") {
+			t.Errorf("docs/explain.md says something else of %s: want %s", tt.name, e.Summary)
+		}
+	}
+}
+
+// TestExplainForPrograms checks the documents, and the exit statuses.
+func TestExplainForPrograms(t *testing.T) {
+	for v, want := range map[verdict]int{verdictRight: 0, verdictSoon: exitTimeout, verdictStuck: exitNever} {
+		err := explanation{Verdict: v}.exit()
+		got := 0
+		if exit, is := err.(*exitError); is {
+			got = exit.status
+		}
+		if got != want {
+			t.Errorf("%s ends with status %d (%v)", v, got, err)
+		}
+	}
+	s := usual()
+	s.prefer("2-0-0")
+	e := s.explain(t)
+	text, err := yaml.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again explanation
+	if err := yaml.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := json.Marshal(e)
+	b, _ := json.Marshal(again)
+	if string(a) != string(b) || !strings.Contains(string(text), "verdict: Stuck") {
+		t.Errorf("got %s", text)
+	}
+}

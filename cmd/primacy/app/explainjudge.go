@@ -1,0 +1,372 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// judgement is a verdict with its reasons.
+type judgement struct {
+	verdict verdict
+	summary string
+	changes []whatIf
+}
+
+// holderName is the holder's name for sentences.
+func (x *explaining) holderName() string { return view.NameOf(x.election.Holder) }
+
+// oneOf names members, of which one does something.
+func oneOf(members []status.Member) string {
+	var names []string
+	for _, m := range members {
+		names = append(names, view.NameOf(m.Identity))
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "one of " + strings.Join(names, ", ")
+}
+
+// freeBy is when members may take the lock at the latest.
+func (x *explaining) freeBy() time.Time {
+	return x.report.FreeBy(x.election, x.rules.waits()).Truncate(time.Second)
+}
+
+// judge says whether the election is led as it should be.
+func (x *explaining) judge() judgement {
+	e, who := x.election, x.holderName()
+	switch {
+	case x.leads():
+		return x.judgeLeader()
+	case e.State == status.Foreign:
+		return x.judgeForeign()
+	case len(x.next) == 0 && e.State != status.Claiming && x.preferred.State != record.PreferredNotSynced:
+		return judgement{verdictStuck, "Nobody leads, and no living member can: none takes part in this election.",
+			[]whatIf{{What: "a member starts (primacy status lists all members)"}}}
+	}
+	switch e.State {
+	case status.Led:
+		return judgement{verdictSoon, fmt.Sprintf("%s holds the lock, and no longer renews it: it seems dead, and others wait until its lease is over.", who),
+			[]whatIf{{fmt.Sprintf("%s takes the lock, unless %s renews it after all", x.takers(), who), x.freeBy()}}}
+	case status.Claiming:
+		return judgement{verdictSoon, fmt.Sprintf("%s claimed the lock from an elector that is not Primacy. It begins no work yet: it %s.", who, e.Reason),
+			[]whatIf{{who + " begins its work", x.freeBy()}}}
+	case status.Released:
+		why := ""
+		if e.Reason != "" {
+			why = " (" + e.Reason + ")"
+		}
+		return judgement{verdictSoon, "Nobody leads: the lock is free" + why + ".", []whatIf{{What: x.takers() + " takes the lock, usually within nominateDelay"}}}
+	case status.Absent:
+		return judgement{verdictSoon, "Nobody leads: no member has created the lock yet.", []whatIf{{What: "a member creates the lock, waits one leaseDuration, and takes it"}}}
+	}
+	return x.judgeUnknown()
+}
+
+// judgeUnknown judges a lock that names no owner.
+func (x *explaining) judgeUnknown() judgement {
+	e := x.election
+	summary := "Nobody is known to lead: the lock names no owner that can be believed (" + e.Reason + "). Somebody unknown may be at work, so members wait that out."
+	switch e.State {
+	case status.Waiting:
+		summary = "Nobody leads yet: the lock is new. Another one may have been deleted a moment ago, so members wait before they take it."
+	case status.Corrupt:
+		summary = "Nobody is known to lead: the lock cannot be read (" + e.Reason + "). Somebody unknown may be at work, so members wait that out, and then repair the lock."
+	}
+	return judgement{verdictSoon, summary, []whatIf{{x.takers() + " takes the lock, if nobody writes to it meanwhile", x.freeBy()}}}
+}
+
+// takers are the members of which one takes the lock once it is free.
+func (x *explaining) takers() string {
+	if to := x.nominee(); to != "" {
+		return view.NameOf(to)
+	}
+	if len(x.next) == 0 {
+		return "a member"
+	}
+	return oneOf(x.next)
+}
+
+// judgeLeader judges an election that a member leads.
+func (x *explaining) judgeLeader() judgement {
+	e, who := x.election, x.holderName()
+	switch {
+	case x.preferred.State == record.PreferredNotSynced:
+		return judgement{verdictStuck, fmt.Sprintf("%s leads. Nobody can tell who should lead, so the election does not move to a better member: %s.", who, x.from()),
+			[]whatIf{{What: "members can read it again: their logs, and primacy status, say what is wrong"}}}
+	case len(x.willing) > 0:
+		return x.judgeMove()
+	case len(x.better) > 0 && x.lags:
+		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s, and %s is stored. Until it sees that, it does not hand over.",
+			who, oneOf(x.better), who, quoted(x.holder), view.Printable(x.plan.Digest(x.byDefault))),
+			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read: see its log"}}}
+	case len(x.better) > 0:
+		better := x.better[0]
+		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s and %s sees %s. While they see different preferences, nothing moves between them.",
+			who, oneOf(x.better), who, quoted(x.holder), view.NameOf(better.Identity), quoted(&better)),
+			[]whatIf{{What: "the two see the same preference. After a change that takes about a second. If it lasts, one of them cannot read what the others read: see its log"}}}
+	case !x.wanted(e.Holder, e.Revision):
+		return x.judgeUnmet()
+	}
+	why := "nobody outranks it"
+	switch {
+	case x.ignores():
+		why = fmt.Sprintf("the policy %s does not look at revisions, and nobody outranks it", x.rules.policy)
+		if x.rules.only != "" {
+			why = "this election is for members of revision " + x.rules.only + " only, and nobody outranks it"
+		}
+	case x.preferred.Member != "":
+		why = "the election is pinned to it"
+	case x.preferred.State == record.PreferredSet:
+		why = "it is of the preferred revision, and nobody outranks it"
+	}
+	if x.preferred.Blocked != "" {
+		why += fmt.Sprintf(". Revision %s is blocked: its rollout is %s", view.Printable(x.preferred.Blocked), x.plan.Phase())
+	}
+	return judgement{verdictRight, fmt.Sprintf("%s leads, as it should: %s.", who, why), x.lapse()}
+}
+
+// quoted is the preference that a member sees.
+func quoted(m *status.Member) string {
+	if m == nil {
+		return "(unknown)"
+	}
+	return m.Preference
+}
+
+// lapse says what happens if the leader dies.
+func (x *explaining) lapse() []whatIf {
+	if len(x.next) == 0 {
+		return []whatIf{{What: fmt.Sprintf("%s stops or dies: then nobody leads, since no other member of this election lives", x.holderName())}}
+	}
+	who, next := x.holderName(), oneOf(x.next)
+	return []whatIf{{fmt.Sprintf("%s stops: then %s leads at once. If %s has just died instead, %s leads", who, next, who, next), x.freeBy()}}
+}
+
+// judgeMove judges an election whose holder will hand over.
+func (x *explaining) judgeMove() judgement {
+	who, next := x.holderName(), x.willing[0]
+	waits := x.rules.delays(x.election, next, x.preferred.Blocked, x.report.At)
+	summary, changes := fmt.Sprintf("%s leads, and %s should.", who, oneOf(x.willing)), []whatIf(nil)
+	at := x.report.At
+	longest, why := time.Duration(0), ""
+	for _, w := range waits {
+		if took := w.until.Sub(at); took > longest {
+			longest, why = took, w.why
+		}
+		at = w.until
+		changes = append(changes, whatIf{w.why, w.until.Truncate(time.Second)})
+	}
+	hands := whatIf{What: fmt.Sprintf("%s stops its work and hands over to %s", who, oneOf(x.willing))}
+	switch {
+	case len(waits) > 0:
+		summary += " The move waits until " + why + "."
+		hands.By = at.Add(x.rules.timing.StopGrace).Truncate(time.Second)
+	case x.rules.timing.LeaseDuration == 0:
+		summary += " The holder hands over at once, unless minHold, preemptDelay or standDown hold it back (--config shows them)."
+	default:
+		summary += " The move is under way."
+		hands.By = at.Add(x.rules.timing.StopGrace).Truncate(time.Second)
+	}
+	return judgement{verdictSoon, summary, append(changes, hands)}
+}
+
+// judgeUnmet judges an election whose holder is not what the election prefers, although nobody outranks it.
+func (x *explaining) judgeUnmet() judgement {
+	who, whom := x.holderName(), x.whom()
+	var lives, ready []status.Member
+	for _, m := range x.living(x.report.Members) {
+		if x.wanted(m.Identity, m.Revision) {
+			lives = append(lives, m)
+			if x.rules.mayLead(m, x.election) {
+				ready = append(ready, m)
+			}
+		}
+	}
+	switch {
+	case len(lives) == 0:
+		return judgement{verdictStuck, fmt.Sprintf("%s leads. It should be led by %s, but there is none that lives.", who, whom),
+			append([]whatIf{{What: whom + " starts and is ready"}}, x.lapse()...)}
+	case len(ready) > 0:
+		return judgement{verdictRight, fmt.Sprintf("%s leads, as it should: by the policy %s, %s does not come before it.", who, x.rules.policy, oneOf(ready)), x.lapse()}
+	}
+	for _, m := range lives {
+		if m.Ready && !x.election.FailedAt(m.Identity).IsZero() {
+			return judgement{verdictSoon, fmt.Sprintf("%s leads. It should be led by %s, but the work of %s failed. It stands down for a while.", who, whom, oneOf(lives)),
+				[]whatIf{{fmt.Sprintf("%s is in good standing again (after %s, doubled for each failure in a row), if its work is ready then", view.NameOf(m.Identity), x.standDown()), x.stoodDown(m)}}}
+		}
+	}
+	return judgement{verdictStuck, fmt.Sprintf("%s leads. It should be led by %s, but %s is not ready.", who, whom, oneOf(lives)),
+		append([]whatIf{{What: oneOf(lives) + " becomes ready (its log says what it lacks)"}}, x.lapse()...)}
+}
+
+// standDown is how long a member stands down after its first failure.
+func (x *explaining) standDown() string {
+	if x.rules.standDown == 0 {
+		return "standDown"
+	}
+	return fmt.Sprintf("standDown %v", x.rules.standDown)
+}
+
+// stoodDown is when a member whose work failed stands in good standing again at the latest; zero if unknown.
+func (x *explaining) stoodDown(m status.Member) time.Time {
+	failed := x.election.FailedAt(m.Identity)
+	if failed.IsZero() || x.rules.standDown == 0 {
+		return time.Time{}
+	}
+	const most = 1 << 10 // more failures than lengthen the wait
+	return failed.Add(record.Doubled(x.rules.standDown, most)).Truncate(time.Second)
+}
+
+// judgeForeign judges an election that an elector that is not Primacy holds.
+func (x *explaining) judgeForeign() judgement {
+	who := x.holderName()
+	by := x.freeBy()
+	claimed := x.election
+	claimed.State, claimed.Acquired = status.Claiming, by // as if a member claimed it then
+	works := x.report.FreeBy(claimed, x.rules.waits()).Truncate(time.Second)
+	switch {
+	case x.rules.shared && !x.election.Stale && len(x.better) == 0:
+		return judgement{verdictRight, fmt.Sprintf("%s leads, which is not Primacy. The configuration shares the lock with such electors, and no member outranks it.", who),
+			[]whatIf{{who + " stops renewing the lock. If it has just stopped, members claim the lock", by}}}
+	case by.IsZero():
+		return judgement{verdictStuck, fmt.Sprintf("%s, which is not Primacy, holds the lock for longer than members wait for.", who),
+			[]whatIf{{What: "somebody stops " + who + " and deletes the lock"}}}
+	case len(x.better) > 0:
+		return judgement{verdictSoon, fmt.Sprintf("%s, which is not Primacy, holds the lock, and %s outranks it.", who, oneOf(x.better)),
+			[]whatIf{{What: fmt.Sprintf("%s claims the lock after preemptDelay, and works when %s has certainly stopped", oneOf(x.better), who)}}}
+	case x.election.Stale && len(x.next) > 0:
+		return judgement{verdictSoon, fmt.Sprintf("%s, which is not Primacy, holds the lock, and no longer renews it.", who),
+			[]whatIf{{oneOf(x.next) + " claims the lock", by}, {fmt.Sprintf("%s begins its work, since %s has certainly stopped", oneOf(x.next), who), works}}}
+	}
+	return judgement{verdictStuck, fmt.Sprintf("%s, which is not Primacy, holds the lock. No member outranks it, so it keeps the lock as long as it renews it.", who),
+		[]whatIf{{who + " stops renewing the lock. If it has just stopped, members claim the lock", by}, {"the member that claimed it begins its work then", works}}}
+}
+
+// from says where the election's preference comes from.
+func (x *explaining) from() string {
+	pin, pinned := x.plan.Pin(x.election.Name)
+	switch {
+	case x.byDefault.State == record.PreferredNotSynced:
+		return "no living member says which default it sees"
+	case x.preferred.State == record.PreferredNotSynced:
+		return "pins or the rollout cannot be read"
+	case pinned:
+		by := ""
+		if pin.By != "" {
+			by = " by " + view.Printable(pin.By)
+		}
+		if !pin.At.IsZero() {
+			by += " at " + pin.At.UTC().Format(time.RFC3339)
+		}
+		return fmt.Sprintf("a pin%s (primacy unpin %s removes it)", by, x.election.Name)
+	case x.plan.InForce() && !x.ignores():
+		s, phase := x.plan.Rollout, x.plan.Phase()
+		what := "the election is not in its reach yet"
+		switch {
+		case phase.Blocks():
+			what = fmt.Sprintf("revision %s is blocked until \"primacy rollout retry\"", view.Printable(s.Canary))
+		case phase == rollout.Pending:
+			what = "no controller has begun it yet"
+		case x.preferred.Revision == s.Canary:
+			what = "the election is in its reach"
+		}
+		return fmt.Sprintf("the rollout from %s to %s, which is %s: %s", view.Printable(s.Stable), view.Printable(s.Canary), phase, what)
+	}
+	from := "the default revision, " + x.defaultFrom
+	if x.ignores() {
+		from += "; this election does not look at it"
+	}
+	return from
+}
+
+// why is the sentence why a member does or does not lead.
+func (x *explaining) why(m status.Member) string {
+	e, holder := x.election, x.holderName()
+	outranks := e.Holder != "" && m.Identity != e.Holder && x.rules.outranks(m, x.report, e, x.preferred)
+	same := func(o status.Member) bool { return o.Identity == m.Identity }
+	switch {
+	case m.State == status.Unknown:
+		return "It cannot lead: " + m.Reason + "."
+	case m.Identity == e.Holder && e.State != status.Released:
+		return x.whyHolder()
+	case m.State == status.Stale:
+		return "It cannot lead: it has not renewed its session, and seems dead."
+	case !x.rules.takesPart(m):
+		return "It takes no part: this election is for members of revision " + x.rules.only + "."
+	case x.preferred.Blocked != "" && m.Revision == x.preferred.Blocked:
+		return fmt.Sprintf("It does not lead: its revision %s was taken back by the rollout.", m.Revision)
+	case !m.Ready:
+		return "It does not lead: it says that it is not ready."
+	case !stands(m, e) && !e.FailedAt(m.Identity).IsZero():
+		return fmt.Sprintf("It does not lead: its work failed at %s, and it stands down since then.", e.FailedAt(m.Identity).UTC().Format(time.RFC3339))
+	case !stands(m, e):
+		return "It does not lead: its work in this election failed lately, or is not ready."
+	case !x.held():
+		return x.whyFree(m)
+	case x.preferred.State == record.PreferredNotSynced:
+		return "It does not lead: nobody can tell who should, so " + holder + " stays."
+	case e.State == status.Foreign && !outranks:
+		return "It does not lead: " + holder + ", which is not Primacy, holds the lock, and it does not outrank it."
+	case !outranks && x.preferred.Pins(e.Holder):
+		return "It does not lead: the election is pinned to " + holder + "."
+	case !outranks && x.holder != nil && x.rules.order(m, *x.holder, x.preferred, x.report.At) == 0:
+		return "It does not lead: it is as good as " + holder + ", and equals never take the lock from each other."
+	case !outranks:
+		return "It does not lead: it does not outrank " + holder + "."
+	case slices.ContainsFunc(x.willing, same) && !x.rules.proven(m, x.report.At).IsZero():
+		return fmt.Sprintf("It does not lead yet: it crashed before, so it must first live until %s.", x.rules.proven(m, x.report.At).UTC().Format(time.RFC3339))
+	case slices.ContainsFunc(x.willing, same):
+		return "It does not lead yet: " + holder + " will hand over."
+	case x.lags && slices.ContainsFunc(x.better, same):
+		return "It does not lead yet: " + holder + " does not see the stored preference yet."
+	case x.holder != nil && m.Preference != x.holder.Preference:
+		return fmt.Sprintf("It does not lead: it outranks %s, but the two see different preferences.", holder)
+	case slices.ContainsFunc(x.better, same):
+		return "It does not lead yet: " + holder + " still holds the lock."
+	}
+	return "It does not lead: " + oneOf(append(slices.Clone(x.willing), x.better...)[:1]) + " comes before it."
+}
+
+// whyFree is why for a lock that nobody holds, or that its holder seems to have left.
+func (x *explaining) whyFree(m status.Member) string {
+	switch {
+	case x.nominee() == m.Identity:
+		return "It is next: the last holder left the lock to it."
+	case x.nominee() != "":
+		return "It does not lead: the last holder left the lock to " + view.NameOf(x.nominee()) + "."
+	case slices.ContainsFunc(x.next, func(o status.Member) bool { return o.Identity == m.Identity }) && len(x.next) == 1:
+		return "It is next: it takes the lock as soon as that is certainly free."
+	case slices.ContainsFunc(x.next, func(o status.Member) bool { return o.Identity == m.Identity }):
+		return "It may be next, as soon as the lock is certainly free: others are as good."
+	case len(x.next) == 0:
+		return "It does not lead: nobody can tell who should."
+	}
+	return "It does not lead: " + oneOf(x.next) + " comes before it."
+}
+
+// whyHolder is why for the holder of the lock.
+func (x *explaining) whyHolder() string {
+	switch e := x.election; {
+	case e.State == status.Claiming:
+		return "It holds the lock, and does not work yet: it " + e.Reason + "."
+	case e.State == status.Led && e.Stale:
+		return "It holds the lock, but has not renewed it."
+	case e.State != status.Led:
+		return "The lock names it, but it does not lead: " + e.Reason + "."
+	case len(x.willing) > 0:
+		return "It leads, and will hand over to " + oneOf(x.willing) + "."
+	case len(x.better) > 0 && x.lags:
+		return "It leads, and does not see the stored preference yet."
+	case len(x.better) > 0:
+		return "It leads, since no member that outranks it sees the preference that it sees."
+	}
+	return "It leads, and no member that is ready outranks it."
+}

@@ -1,0 +1,218 @@
+package app
+
+import (
+	"slices"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/members"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/controller"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// need is one permission. A start asks for it, and `primacy generate rbac` grants it.
+type need struct {
+	resource schema.GroupResource
+	verb     string
+	// names are the objects that the permission is for; nil for all.
+	names []string
+	// open: there are more objects than names, which nobody can name beforehand.
+	open  bool
+	place place
+	use   use
+	// why is for people who read the rights.
+	why string
+}
+
+// place is where the objects of a need are.
+type place int
+
+const (
+	// besideLocks is the namespace of locks and sessions.
+	besideLocks place = iota + 1
+	// besidePods is the namespace of the members' Pods.
+	besidePods
+	// inCluster is no namespace.
+	inCluster
+)
+
+// use is what a member does with a permission.
+type use int
+
+const (
+	// toElect: without it a member does not start.
+	toElect use = iota + 1
+	toDriveRollouts
+	toHearOfDeaths
+	toReviewTokens
+)
+
+// lacks says what a member cannot do without the permissions of a use, and what helps.
+var lacks = map[use]string{
+	toDriveRollouts: "this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it, or what primacy generate rbac prints)",
+	toHearOfDeaths:  "this member could not hear what member.proofs allows (grant what primacy generate rbac prints)",
+	toReviewTokens:  "this member could not review tokens, so nobody but probes may read its endpoints (grant what primacy generate rbac prints)",
+}
+
+// shownNames limits how many names an error lists.
+const shownNames = 16
+
+// what names the objects of the permission, for people.
+func (n need) what() string {
+	names := strings.Join(n.names[:min(len(n.names), shownNames)], ", ")
+	if len(n.names) > shownNames {
+		names += ", ..."
+	}
+	switch {
+	case n.place == inCluster:
+		return strings.TrimSpace(n.resource.String()+" "+names) + " of the cluster"
+	case n.resource == leases || n.names == nil:
+		return n.resource.String()
+	}
+	return n.resource.String() + " " + names
+}
+
+var (
+	leases     = schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}
+	configMaps = schema.GroupResource{Resource: "configmaps"}
+	pods       = schema.GroupResource{Resource: "pods"}
+	nodes      = schema.GroupResource{Resource: "nodes"}
+)
+
+// with lists one need for each verb.
+func (n need) with(verbs ...string) (all []need) {
+	for _, verb := range verbs {
+		n.verb = verb
+		all = append(all, n)
+	}
+	return all
+}
+
+// needs are the permissions of a member, for everything that its configuration asks of it. source is the source of the
+// default revision; nil if there is none. member is empty for members whose names are not known.
+func needs(p *config.Process, member string, source election.Preferences) []need {
+	return slices.Concat(
+		locksNeed(p, member), preferenceNeeds(p, source), rolloutNeeds(p, source),
+		wordsNeed(p.Configuration.Member.Proofs), endpointsNeed(p.Configuration.HTTP),
+	)
+}
+
+// required are the needs without which a member does not start.
+func required(all []need) []need { return usedTo(toElect, all) }
+
+func usedTo(u use, all []need) []need {
+	return slices.DeleteFunc(slices.Clone(all), func(n need) bool { return n.use != u })
+}
+
+func locksNeed(p *config.Process, member string) []need {
+	inLeases := []string{}
+	var inConfigMaps []string
+	if member != "" {
+		inLeases = append(inLeases, members.SessionName(p.Group, member))
+	}
+	of := map[string]*[]string{config.DefaultLockKind: &inLeases, kindOfConfigMaps: &inConfigMaps}
+	note := func(kind, name string) {
+		if names := of[kind]; names != nil {
+			*names = append(*names, name)
+		}
+	}
+	for _, e := range p.Configuration.Elections {
+		if e.Disabled {
+			continue
+		}
+		note(e.Lock.Kind, e.Lock.Name)
+		if from := e.Lock.MigrateFrom; from != nil {
+			note(from.Kind, from.Name)
+		}
+	}
+	const whyAll = "Locks and sessions. Kubernetes cannot limit the right to create to names, nor that to list and watch to the labels " +
+		"of a group. Members also read and end the sessions of the dead, whose names nobody knows beforehand."
+	every := need{resource: leases, place: besideLocks, use: toElect, why: whyAll}
+	known := every
+	known.names, known.open = inLeases, true
+	all := slices.Concat(known.with("get"), every.with("list", "watch", "create"), known.with("update"))
+	if len(inConfigMaps) > 0 { // members watch ConfigMap locks by name
+		locks := need{resource: configMaps, names: inConfigMaps, place: besideLocks, use: toElect, why: "Locks of kind ConfigMap."}
+		made := need{resource: configMaps, place: besideLocks, use: toElect,
+			why: "Members create locks of kind ConfigMap. Kubernetes cannot limit this right to names."}
+		all = slices.Concat(all, locks.with("get", "list", "watch", "update"), made.with("create"))
+	}
+	return all
+}
+
+// preferenceNeeds: a member moves no election before it has read all sources of preferred revisions.
+func preferenceNeeds(p *config.Process, source election.Preferences) []need {
+	all := need{resource: configMaps, names: []string{rollout.ObjectName(p.Group)}, place: besideLocks, use: toElect,
+		why: "Pins and the rollout. The ConfigMap need not exist."}.with("get", "list", "watch")
+	if r, ok := source.(revisions.Reader); ok {
+		object := r.Reads()
+		n := need{resource: schema.GroupResource{Group: object.Group, Resource: object.Resource}, names: []string{object.Name},
+			place: besideLocks, use: toElect, why: "The source of the preferred revision."}
+		if object.Scope == revisions.OfCluster {
+			n.place = inCluster
+		}
+		all = append(all, n.with("list", "watch")...)
+	}
+	return all
+}
+
+// rolloutNeeds are the permissions that a member needs only to drive a rollout.
+func rolloutNeeds(p *config.Process, source election.Preferences) []need {
+	if len(controller.ElectionName(p.Group)) > longestName {
+		return nil
+	}
+	n := need{resource: configMaps, names: []string{rollout.ObjectName(p.Group)}, place: besideLocks, use: toDriveRollouts,
+		why: "The progress of the rollout."}
+	r, reads := source.(revisions.Reader)
+	if _, writes := source.(revisions.Writer); reads && writes {
+		n.names = append(n.names, r.Reads().Name)
+		n.why = "The progress of the rollout, and in the end the preferred revision."
+	}
+	lock := need{resource: leases, names: []string{controller.ElectionName(p.Group)}, place: besideLocks, use: toDriveRollouts}
+	return append(n.with("get", "update"), lock.with("get", "update")...)
+}
+
+// wordsNeed: docs/death.md says what a member does with the Pods and nodes.
+func wordsNeed(words []election.Proof) (all []need) {
+	kubelet, outOfService := slices.Contains(words, election.ProofKubelet), slices.Contains(words, election.ProofOutOfService)
+	of := need{resource: pods, place: besidePods, use: toHearOfDeaths,
+		why: "The member's own Pod: its container and node. Nobody knows the names of Pods beforehand."}
+	on := need{resource: nodes, place: inCluster, use: toHearOfDeaths,
+		why: "The member's own node: its boot id. Nobody knows the names of nodes beforehand."}
+	switch {
+	case kubelet:
+		of.why = "The member's own Pod, and what kubelets say of the containers of others."
+		all = append(all, of.with("get", "list", "watch")...)
+	case outOfService:
+		all = append(all, of.with("get")...)
+	}
+	switch {
+	case outOfService:
+		on.why = "The member's own node, and the taints of all nodes."
+		all = append(all, on.with("get", "list", "watch")...)
+	case kubelet:
+		all = append(all, on.with("get")...)
+	}
+	return all
+}
+
+// endpointsNeed: with access `token`, the API server says whose a token is and what its owner may. Where no token may be
+// sent, it is asked nothing.
+func endpointsNeed(h config.HTTP) []need {
+	if !h.Served() || h.Access != config.AccessToken || !h.Loopback() && h.TLS == (config.TLS{}) {
+		return nil
+	}
+	n := need{place: inCluster, use: toReviewTokens, why: "Whose a token is."}
+	n.resource = schema.GroupResource{Group: authenticationv1.GroupName, Resource: "tokenreviews"}
+	all := n.with("create")
+	n.why = "Whether its owner may read the path (docs/endpoints.md)."
+	n.resource = schema.GroupResource{Group: authorizationv1.GroupName, Resource: "subjectaccessreviews"}
+	return append(all, n.with("create")...)
+}

@@ -219,3 +219,30 @@ func TestFolderOf(t *testing.T) {
 		}
 	}
 }
+
+// TestAStrangersGroup checks that a group which Divide did not make is left alone, whatever its name.
+func TestAStrangersGroup(t *testing.T) {
+	divide(t)
+	own, err := cgroup.Own()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(own, "primacy-web.service")
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stranger := exec.Command("sleep", "1000")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = stranger.Process.Kill()
+		_ = stranger.Wait()
+		_ = os.Remove(path)
+	}()
+	move(t, stranger, path)
+	divide(t)
+	if text, err := os.ReadFile(filepath.Join(path, cgroup.EventsFile)); err != nil || !strings.Contains(string(text), "populated 1") {
+		t.Errorf("a stranger's group: %q %v", text, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,7 +56,8 @@ func Divide(mode Mode) (g *Group, left [][]byte, err error) {
 	return g, left, nil
 }
 
-// killOrphans kills what is left in groups whose makers have died, and removes these groups. It returns their notes.
+// killOrphans kills what is left in groups whose makers have died, and removes these groups. It returns their notes. A
+// process that has joined such a group, and lives, is given mostLeaving to leave in order: it lost its parent.
 func killOrphans(own string) (left [][]byte, err error) {
 	entries, err := os.ReadDir(own)
 	if err != nil {
@@ -67,10 +69,17 @@ func killOrphans(own string) (left [][]byte, err error) {
 		}
 		g, err := open(filepath.Join(own, e.Name()))
 		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, fs.ErrPermission):
-			continue // somebody else has removed it, its maker lives, or it is another user's
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV), errors.Is(err, fs.ErrPermission):
+			continue // somebody else has removed it, or it is another user's
 		case err != nil:
 			return left, err
+		}
+		if _, ours := g.note(); !ours || g.lock() != nil {
+			g.Close()
+			continue // a stranger made it, or its maker lives
+		}
+		for until := time.Now().Add(mostLeaving); g.joined() && time.Now().Before(until); {
+			time.Sleep(lookAgain)
 		}
 		_, note, err := g.end()
 		if err != nil {
@@ -83,26 +92,25 @@ func killOrphans(own string) (left [][]byte, err error) {
 	return left, nil
 }
 
-// newGroup makes a group. Another process may take it for the group of a dead maker until we hold its lock, and
-// remove it; then we make another one.
+const (
+	mostLeaving = 15 * time.Second
+	lookAgain   = 10 * time.Millisecond
+)
+
+// newGroup makes a group. The empty note marks it as ours, once its lock is held.
 func newGroup(own string) (*Group, error) {
-	for {
-		path, err := os.MkdirTemp(own, prefix)
-		if err != nil {
-			return nil, err
-		}
-		g, err := open(path)
-		_, gone := os.Stat(path)
-		switch {
-		case errors.Is(err, unix.EWOULDBLOCK):
-		case gone == nil && err == nil:
-			return g, nil
-		case gone == nil:
-			return nil, errors.Join(err, os.Remove(path))
-		case err == nil:
-			g.Close()
-		}
+	path, err := os.MkdirTemp(own, prefix)
+	if err != nil {
+		return nil, err
 	}
+	g, err := open(path)
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(path))
+	}
+	if err := errors.Join(g.lock(), Note(path, nil)); err != nil {
+		return nil, errors.Join(err, g.Remove())
+	}
+	return g, nil
 }
 
 // Own is the folder of this process's own group.

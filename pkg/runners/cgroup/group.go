@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,20 +26,17 @@ type Group struct {
 // The files of a group that we use.
 const (
 	eventsFile = "cgroup.events"
+	procsFile  = "cgroup.procs"
 	killFile   = "cgroup.kill"
 )
 
-// open opens a group, and takes its lock. The error is unix.EWOULDBLOCK if its maker lives.
-func open(path string) (*Group, error) {
+// open opens a group.
+func open(path string) (_ *Group, err error) {
 	folder, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	g := &Group{Path: path, folder: folder}
-	if err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { // #nosec G115 -- a descriptor
-		g.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
 	if g.events, err = g.openFile(eventsFile, unix.O_RDONLY); err == nil {
 		g.killer, err = g.openFile(killFile, unix.O_WRONLY)
 	}
@@ -53,8 +51,28 @@ func open(path string) (*Group, error) {
 // another one. A process can also be born in a group (see Below). But Linux 6.18 sometimes kills such a process at once
 // if something in that group was killed earlier, so only a new group is fit for it.
 func Join(path string) error {
-	if err := os.WriteFile(filepath.Join(path, "cgroup.procs"), []byte("0"), 0); err != nil { // #nosec G306 -- it exists
+	procs, err := os.OpenFile(filepath.Join(path, procsFile), os.O_RDWR, 0)
+	if err != nil {
 		return fmt.Errorf("join a control group: %w", err)
+	}
+	if _, err := procs.WriteString("0"); err != nil {
+		_ = procs.Close()
+		return fmt.Errorf("join a control group: %w", err)
+	}
+	// This lock says that we live. It is lost with this process, and others need not care.
+	if unix.Flock(int(procs.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil { // #nosec G115 -- a descriptor
+		membership.Swap(procs)
+	}
+	return nil
+}
+
+// membership keeps the file open whose lock says that this process has joined its group.
+var membership atomic.Pointer[os.File]
+
+// lock takes the lock of the group. The error is unix.EWOULDBLOCK if its maker lives.
+func (g *Group) lock() error {
+	if err := unix.Flock(int(g.folder.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { // #nosec G115 -- a descriptor
+		return fmt.Errorf("lock %s: %w", g.Path, err)
 	}
 	return nil
 }
@@ -84,14 +102,24 @@ func Note(path string, text []byte) error {
 	return nil
 }
 
-// note is the note on the group; empty if there is none.
-func (g *Group) note() []byte {
-	text := make([]byte, mostNote)
+// note is the note on the group. It says whether there is one, even an empty one: only then Divide made the group.
+func (g *Group) note() (text []byte, ours bool) {
+	text = make([]byte, mostNote)
 	n, err := unix.Fgetxattr(int(g.folder.Fd()), noteName, text) // #nosec G115 -- a descriptor
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	return text[:n]
+	return text[:n], true
+}
+
+// joined says whether a process that has joined the group (Join) lives.
+func (g *Group) joined() bool {
+	procs, err := g.openFile(procsFile, unix.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = procs.Close() }()
+	return errors.Is(unix.Flock(int(procs.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) // #nosec G115 -- a descriptor
 }
 
 // Empty says whether no process lives in the group or below it.
@@ -144,7 +172,7 @@ func (g *Group) end() (lived bool, note []byte, err error) {
 	for deadline := time.Now().Add(mostDying); ; time.Sleep(time.Millisecond) {
 		empty, err := g.Empty()
 		if err == nil && empty {
-			note = g.note()
+			note, _ = g.note()
 			return lived, note, Clear(g.Path)
 		}
 		lived = true

@@ -84,24 +84,37 @@ func (s *supervisor) beginGuarding(files int) error {
 	return nil
 }
 
-// Before a guard kills its supervisor, it kills what lives below it: in underLooks looks at most, lookUnder apart.
+// Before a guard kills its supervisor, it kills what lives below it. It looks every lookUnder, for mostUnder at most. It
+// does not look if the supervisor has more than manyUnder children, the dead included: a look would then take longer
+// than some processes live, and a frozen supervisor, which reaps nobody, would hide them behind the dead.
 const (
-	lookUnder  = 2 * time.Millisecond
-	underLooks = 25
+	lookUnder = 2 * time.Millisecond
+	mostUnder = 50 * time.Millisecond
+	manyUnder = 200
 )
 
 // killUnder kills what is below a guard's supervisor, and says whether any of it may still live. The guard kills the
-// supervisor last: if somebody kills the guard before it is done, the supervisor goes on.
+// supervisor last: if somebody kills the guard before it is done, the supervisor goes on. It wakes a frozen one.
 func (s *supervisor) killUnder() (living bool) {
-	if s.departed != lost || s.program == 0 || s.under >= underLooks {
+	if s.departed != lost || s.program == 0 {
 		return false
 	}
-	s.under++
+	now := s.clock.Now()
+	if s.under == 0 {
+		s.under = now.Add(mostUnder)
+	}
+	if now >= s.under {
+		return false
+	}
 	child, err := os.FindProcess(s.program)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = child.Release() }()
+	_ = child.Signal(unix.SIGCONT)
+	if all, err := ChildrenOf(s.program); err != nil || len(all) > manyUnder {
+		return false
+	}
 	if Everybody.below(watcher{child, s.program}) {
 		s.idle = 0
 		return true

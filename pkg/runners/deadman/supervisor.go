@@ -53,8 +53,10 @@ type supervisor struct {
 	stopping, killing bool
 	// told: we reported killing.
 	told bool
-	// under counts the looks of a guard at what lives below its supervisor, idle how many in a row found nothing.
-	under, idle int
+	// under is until when a guard looks at what lives below its supervisor; zero before the first look. idle counts the
+	// looks in a row that found nothing.
+	under record.Instant
+	idle  int
 }
 
 // newSupervisor must be the first call in its process.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -77,6 +78,29 @@ func TestWhatIsKilledWithItsParent(t *testing.T) {
 	if err := unix.Kill(living.member(), 0); err != nil {
 		t.Errorf("the member beside it: %v", err)
 	}
+}
+
+// TestAnOrphanMayLeave checks that the next parent in the same place lets a member leave in order whose own parent died.
+func TestAnOrphanMayLeave(t *testing.T) {
+	divisible(t)
+	grouped := func() *program {
+		p := newProgram(t, "grouped")
+		p.cmd.Env = append(p.cmd.Env, cgroupVariable+"="+string(cgroup.Always))
+		p.start()
+		return p
+	}
+	orphan := grouped()
+	orphan.anything("group")
+	_ = unix.Kill(orphan.cmd.Process.Pid, unix.SIGKILL)
+	_, _ = orphan.cmd.Process.Wait() // the orphan keeps the parent's outputs
+	next := grouped()
+	next.anything("first")
+	if next.within(time.Second, func() bool { return next.text("group") != "" }) {
+		t.Error("the next member did not wait for the orphan")
+	}
+	_ = unix.Kill(orphan.member(), unix.SIGUSR1)
+	next.anything("group")
+	orphan.wants("leaving", "in order")
 }
 
 // divisible skips the test where no control group can be made.

@@ -139,7 +139,12 @@ var roles = map[string]func(*parent.Line) int{
 		}
 		write("left", l.Left)
 		write("group", l.Cgroup)
-		select {}
+		told := make(chan os.Signal, 1)
+		signal.Notify(told, syscall.SIGUSR1)
+		<-l.Broken()
+		<-told
+		write("leaving", "in order")
+		return 0
 	},
 	"forsakes": begets,
 	"state": func(*parent.Line) int { // shows what it inherited

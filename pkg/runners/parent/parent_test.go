@@ -111,7 +111,13 @@ func (p *program) anything(name string) string {
 // until waits until what the processes wrote is as it should be.
 func (p *program) until(is func() bool) bool {
 	p.t.Helper()
-	if err := p.events.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	return p.within(patience, is)
+}
+
+// within waits for so long at most.
+func (p *program) within(most time.Duration, is func() bool) bool {
+	p.t.Helper()
+	if err := p.events.SetReadDeadline(time.Now().Add(most)); err != nil {
 		p.t.Fatal(err)
 	}
 	for err := error(nil); err == nil; _, err = p.events.Read(make([]byte, 64)) {

@@ -3,6 +3,20 @@ package mutants_test
 // deathRows break rules of proved deaths.
 var deathRows = []row{
 	{
+		name: "death/strangers-group", rule: "a parent kills what parents left, and nothing of strangers",
+		file: "pkg/runners/cgroup/divide.go",
+		old:  "		if _, ours := g.note(); !ours || g.lock() != nil {\n",
+		new:  "		if g.lock() != nil {\n",
+		pkg:  "pkg/runners/cgroup", test: "TestAStrangersGroup",
+	},
+	{
+		name: "death/orphans-are-killed", rule: "a member whose parent has died leaves in order",
+		file: "pkg/runners/cgroup/divide.go",
+		old:  "g.joined() && time.Now().Before(until)",
+		new:  "time.Now().After(until)",
+		pkg:  "pkg/runners/parent", test: "TestAnOrphanMayLeave",
+	},
+	{
 		name: "death/note-of-the-living", rule: "proof-not-patience: a control group proves nothing while its maker lives",
 		file: "pkg/runners/cgroup/group.go",
 		old:  "unix.LOCK_EX|unix.LOCK_NB",
@@ -260,6 +274,13 @@ var deathRows = []row{
 		old:  "	if s.killUnder() {\n",
 		new:  "	if s.under < 0 {\n",
 		pkg:  "pkg/runners/parent", test: "TestAGuardKillsItsSupervisorLast",
+	},
+	{
+		name: "deadman/dead-hide-the-living", rule: "dead-by-the-deadline: a guard does not go on looking below a supervisor that reaps nobody",
+		file: "pkg/runners/deadman/guard.go",
+		old:  "	if now >= s.under {\n		return false\n	}\n	child, err := os.FindProcess(s.program)\n	if err != nil {\n		return false\n	}\n	defer func() { _ = child.Release() }()\n	_ = child.Signal(unix.SIGCONT)\n	if all, err := ChildrenOf(s.program); err != nil || len(all) > manyUnder {\n",
+		new:  "	child, err := os.FindProcess(s.program)\n	if err != nil {\n		return false\n	}\n	defer func() { _ = child.Release() }()\n	if now < 0 {\n",
+		pkg:  "pkg/runners/deadman", test: "TestAFrozenSupervisorLeavesNoChains",
 	},
 	{
 		name: "death/hurries-away", rule: "proof-not-patience: no signal ends a parent while anything of its member lives",

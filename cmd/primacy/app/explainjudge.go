@@ -229,9 +229,12 @@ func (x *explaining) stoodDown(m status.Member) time.Time {
 func (x *explaining) judgeForeign() judgement {
 	who := x.holderName()
 	by := x.freeBy()
-	claimed := x.election
-	claimed.State, claimed.Acquired = status.Claiming, by // as if a member claimed it then
-	works := x.report.FreeBy(claimed, x.rules.waits()).Truncate(time.Second)
+	claim := x.report.At.Add(x.rules.timing.PreemptDelay).Truncate(time.Second)
+	works := func(claim time.Time) time.Time { // when whoever claims the lock then begins to work
+		claimed := x.election
+		claimed.State, claimed.Acquired = status.Claiming, claim
+		return x.report.FreeBy(claimed, x.rules.waits()).Truncate(time.Second)
+	}
 	switch {
 	case x.rules.shared && !x.election.Stale && len(x.better) == 0:
 		return judgement{verdictRight, fmt.Sprintf("%s leads, which is not Primacy. The configuration shares the lock with such electors, and no member outranks it.", who),
@@ -241,13 +244,13 @@ func (x *explaining) judgeForeign() judgement {
 			[]whatIf{{What: "somebody stops " + who + " and deletes the lock"}}}
 	case len(x.better) > 0:
 		return judgement{verdictSoon, fmt.Sprintf("%s, which is not Primacy, holds the lock, and %s outranks it.", who, oneOf(x.better)),
-			[]whatIf{{What: fmt.Sprintf("%s claims the lock after preemptDelay, and works when %s has certainly stopped", oneOf(x.better), who)}}}
+			[]whatIf{{oneOf(x.better) + " has outranked it for preemptDelay, and claims the lock", claim}, {fmt.Sprintf("%s begins its work, since %s has certainly stopped", oneOf(x.better), who), works(claim)}}}
 	case x.election.Stale && len(x.next) > 0:
 		return judgement{verdictSoon, fmt.Sprintf("%s, which is not Primacy, holds the lock, and no longer renews it.", who),
-			[]whatIf{{oneOf(x.next) + " claims the lock", by}, {fmt.Sprintf("%s begins its work, since %s has certainly stopped", oneOf(x.next), who), works}}}
+			[]whatIf{{oneOf(x.next) + " claims the lock", by}, {fmt.Sprintf("%s begins its work, since %s has certainly stopped", oneOf(x.next), who), works(by)}}}
 	}
 	return judgement{verdictStuck, fmt.Sprintf("%s, which is not Primacy, holds the lock. No member outranks it, so it keeps the lock as long as it renews it.", who),
-		[]whatIf{{who + " stops renewing the lock. If it has just stopped, members claim the lock", by}, {"the member that claimed it begins its work then", works}}}
+		[]whatIf{{who + " stops renewing the lock. If it has just stopped, members claim the lock", by}, {"the member that claimed it begins its work then", works(by)}}}
 }
 
 // from says where the election's preference comes from.
@@ -321,6 +324,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: it is as good as " + holder + ", and equals never take the lock from each other."
 	case !outranks:
 		return "It does not lead: it does not outrank " + holder + "."
+	case e.State == status.Foreign && slices.ContainsFunc(x.better, same):
+		return "It does not lead yet: it outranks " + holder + ", which is not Primacy, and will claim the lock from it."
 	case slices.ContainsFunc(x.willing, same) && !x.rules.proven(m, x.report.At).IsZero():
 		return fmt.Sprintf("It does not lead yet: it crashed before, so it must first live until %s.", x.rules.proven(m, x.report.At).UTC().Format(time.RFC3339))
 	case slices.ContainsFunc(x.willing, same):

@@ -219,7 +219,11 @@ var situations = []struct {
 	{"nobody-lives", verdictStuck, func(s *situation) {
 		s.lock.Record.Holder, s.lock.Record.Mark.Identity = "", ""
 		s.old.Record.Renewed, s.new.Record.Renewed = before(time.Minute), before(time.Minute)
-		s.byDefault = record.Preferred{State: record.PreferredUnset}
+		s.byDefault = record.Preferred{State: record.PreferredNotSynced} // as nobody lives who sees it
+	}},
+	{"free-and-nobody-sees", verdictSoon, func(s *situation) {
+		s.lock.Record.Holder, s.lock.Record.Mark.Identity = "", ""
+		s.byDefault = record.Preferred{State: record.PreferredNotSynced}
 	}},
 }
 

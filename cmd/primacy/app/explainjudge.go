@@ -47,7 +47,7 @@ func (x *explaining) judge() judgement {
 		return x.judgeLeader()
 	case e.State == status.Foreign:
 		return x.judgeForeign()
-	case len(x.next) == 0 && e.State != status.Claiming && x.preferred.State != record.PreferredNotSynced:
+	case len(x.next) == 0 && e.State != status.Claiming:
 		return judgement{verdictStuck, "Nobody leads, and no living member can: none takes part in this election.",
 			[]whatIf{{What: "a member starts (primacy status lists all members)"}}}
 	}
@@ -351,8 +351,6 @@ func (x *explaining) whyFree(m status.Member) string {
 		return "It is next: it takes the lock as soon as that is certainly free."
 	case slices.ContainsFunc(x.next, func(o status.Member) bool { return o.Identity == m.Identity }):
 		return "It may be next, as soon as the lock is certainly free: others are as good."
-	case len(x.next) == 0:
-		return "It does not lead: nobody can tell who should."
 	}
 	return "It does not lead: " + oneOf(x.next) + " comes before it."
 }

@@ -134,6 +134,10 @@ var situations = []struct {
 			{When: before(90 * time.Second), Who: oldZero, Why: "took over: free"},
 		}
 	}},
+	{"standing-for-none", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Standing = []string{record.EveryElection}
+	}},
 	{"pinned", verdictRight, func(s *situation) {
 		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "old-0", By: "eve\x1b[2J", At: rollout.At(before(time.Hour))}}
 		s.prefer("1-10-0")

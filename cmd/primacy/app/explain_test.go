@@ -138,6 +138,14 @@ var situations = []struct {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Standing = []string{record.EveryElection}
 	}},
+	{"failed-long-ago", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Standing = []string{"dns"}
+		s.lock.Record.History = []record.Entry{
+			{When: before(time.Hour), Who: newZero, Why: "released: runners failed"},
+			{When: before(time.Hour), Who: oldZero, Why: "took over: free"},
+		}
+	}},
 	{"pinned", verdictRight, func(s *situation) {
 		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "old-0", By: "eve\x1b[2J", At: rollout.At(before(time.Hour))}}
 		s.prefer("1-10-0")

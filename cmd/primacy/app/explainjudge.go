@@ -198,7 +198,7 @@ func (x *explaining) judgeUnmet() judgement {
 		return judgement{verdictRight, fmt.Sprintf("%s leads, as it should: by the policy %s, %s does not come before it.", who, x.rules.policy, oneOf(ready)), x.lapse()}
 	}
 	for _, m := range lives {
-		if m.Ready && !x.election.FailedAt(m.Identity).IsZero() {
+		if m.Ready && x.standsDown(m) {
 			return judgement{verdictSoon, fmt.Sprintf("%s leads. It should be led by %s, but the work of %s failed. It stands down for a while.", who, whom, oneOf(lives)),
 				[]whatIf{{fmt.Sprintf("%s is in good standing again (after %s, doubled for each failure in a row), if its work is ready then", view.NameOf(m.Identity), x.standDown()), x.stoodDown(m)}}}
 		}
@@ -213,6 +213,12 @@ func (x *explaining) standDown() string {
 		return "standDown"
 	}
 	return fmt.Sprintf("standDown %v", x.rules.standDown)
+}
+
+// standsDown says whether a member is in bad standing because its work failed lately, and not only because it is not ready.
+func (x *explaining) standsDown(m status.Member) bool {
+	until := x.stoodDown(m)
+	return !stands(m, x.election) && !x.election.FailedAt(m.Identity).IsZero() && (until.IsZero() || until.After(x.report.At))
 }
 
 // stoodDown is when a member whose work failed stands in good standing again at the latest; zero if unknown.
@@ -308,7 +314,7 @@ func (x *explaining) why(m status.Member) string {
 		return fmt.Sprintf("It does not lead: its revision %s was taken back by the rollout.", m.Revision)
 	case !m.Ready:
 		return "It does not lead: it says that it is not ready."
-	case !stands(m, e) && !e.FailedAt(m.Identity).IsZero():
+	case x.standsDown(m):
 		return fmt.Sprintf("It does not lead: its work failed at %s, and it stands down since then.", e.FailedAt(m.Identity).UTC().Format(time.RFC3339))
 	case !stands(m, e):
 		return "It does not lead: its work in this election failed lately, or is not ready."

@@ -134,6 +134,18 @@ var situations = []struct {
 			{When: before(90 * time.Second), Who: oldZero, Why: "took over: free"},
 		}
 	}},
+	{"standing-for-none", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Standing = []string{record.EveryElection}
+	}},
+	{"failed-long-ago", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Standing = []string{"dns"}
+		s.lock.Record.History = []record.Entry{
+			{When: before(time.Hour), Who: newZero, Why: "released: runners failed"},
+			{When: before(time.Hour), Who: oldZero, Why: "took over: free"},
+		}
+	}},
 	{"pinned", verdictRight, func(s *situation) {
 		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "old-0", By: "eve\x1b[2J", At: rollout.At(before(time.Hour))}}
 		s.prefer("1-10-0")
@@ -219,7 +231,11 @@ var situations = []struct {
 	{"nobody-lives", verdictStuck, func(s *situation) {
 		s.lock.Record.Holder, s.lock.Record.Mark.Identity = "", ""
 		s.old.Record.Renewed, s.new.Record.Renewed = before(time.Minute), before(time.Minute)
-		s.byDefault = record.Preferred{State: record.PreferredUnset}
+		s.byDefault = record.Preferred{State: record.PreferredNotSynced} // as nobody lives who sees it
+	}},
+	{"free-and-nobody-sees", verdictSoon, func(s *situation) {
+		s.lock.Record.Holder, s.lock.Record.Mark.Identity = "", ""
+		s.byDefault = record.Preferred{State: record.PreferredNotSynced}
 	}},
 }
 

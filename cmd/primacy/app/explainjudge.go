@@ -47,7 +47,7 @@ func (x *explaining) judge() judgement {
 		return x.judgeLeader()
 	case e.State == status.Foreign:
 		return x.judgeForeign()
-	case len(x.next) == 0 && e.State != status.Claiming && x.preferred.State != record.PreferredNotSynced:
+	case len(x.next) == 0 && e.State != status.Claiming:
 		return judgement{verdictStuck, "Nobody leads, and no living member can: none takes part in this election.",
 			[]whatIf{{What: "a member starts (primacy status lists all members)"}}}
 	}
@@ -198,7 +198,7 @@ func (x *explaining) judgeUnmet() judgement {
 		return judgement{verdictRight, fmt.Sprintf("%s leads, as it should: by the policy %s, %s does not come before it.", who, x.rules.policy, oneOf(ready)), x.lapse()}
 	}
 	for _, m := range lives {
-		if m.Ready && !x.election.FailedAt(m.Identity).IsZero() {
+		if m.Ready && x.standsDown(m) {
 			return judgement{verdictSoon, fmt.Sprintf("%s leads. It should be led by %s, but the work of %s failed. It stands down for a while.", who, whom, oneOf(lives)),
 				[]whatIf{{fmt.Sprintf("%s is in good standing again (after %s, doubled for each failure in a row), if its work is ready then", view.NameOf(m.Identity), x.standDown()), x.stoodDown(m)}}}
 		}
@@ -215,6 +215,12 @@ func (x *explaining) standDown() string {
 	return fmt.Sprintf("standDown %v", x.rules.standDown)
 }
 
+// standsDown says whether a member is in bad standing because its work failed lately, and not only because it is not ready.
+func (x *explaining) standsDown(m status.Member) bool {
+	until := x.stoodDown(m)
+	return !stands(m, x.election) && !x.election.FailedAt(m.Identity).IsZero() && (until.IsZero() || until.After(x.report.At))
+}
+
 // stoodDown is when a member whose work failed stands in good standing again at the latest; zero if unknown.
 func (x *explaining) stoodDown(m status.Member) time.Time {
 	failed := x.election.FailedAt(m.Identity)
@@ -229,9 +235,12 @@ func (x *explaining) stoodDown(m status.Member) time.Time {
 func (x *explaining) judgeForeign() judgement {
 	who := x.holderName()
 	by := x.freeBy()
-	claimed := x.election
-	claimed.State, claimed.Acquired = status.Claiming, by // as if a member claimed it then
-	works := x.report.FreeBy(claimed, x.rules.waits()).Truncate(time.Second)
+	claim := x.report.At.Add(x.rules.timing.PreemptDelay).Truncate(time.Second)
+	works := func(claim time.Time) time.Time { // when whoever claims the lock then begins to work
+		claimed := x.election
+		claimed.State, claimed.Acquired = status.Claiming, claim
+		return x.report.FreeBy(claimed, x.rules.waits()).Truncate(time.Second)
+	}
 	switch {
 	case x.rules.shared && !x.election.Stale && len(x.better) == 0:
 		return judgement{verdictRight, fmt.Sprintf("%s leads, which is not Primacy. The configuration shares the lock with such electors, and no member outranks it.", who),
@@ -241,13 +250,13 @@ func (x *explaining) judgeForeign() judgement {
 			[]whatIf{{What: "somebody stops " + who + " and deletes the lock"}}}
 	case len(x.better) > 0:
 		return judgement{verdictSoon, fmt.Sprintf("%s, which is not Primacy, holds the lock, and %s outranks it.", who, oneOf(x.better)),
-			[]whatIf{{What: fmt.Sprintf("%s claims the lock after preemptDelay, and works when %s has certainly stopped", oneOf(x.better), who)}}}
+			[]whatIf{{oneOf(x.better) + " has outranked it for preemptDelay, and claims the lock", claim}, {fmt.Sprintf("%s begins its work, since %s has certainly stopped", oneOf(x.better), who), works(claim)}}}
 	case x.election.Stale && len(x.next) > 0:
 		return judgement{verdictSoon, fmt.Sprintf("%s, which is not Primacy, holds the lock, and no longer renews it.", who),
-			[]whatIf{{oneOf(x.next) + " claims the lock", by}, {fmt.Sprintf("%s begins its work, since %s has certainly stopped", oneOf(x.next), who), works}}}
+			[]whatIf{{oneOf(x.next) + " claims the lock", by}, {fmt.Sprintf("%s begins its work, since %s has certainly stopped", oneOf(x.next), who), works(by)}}}
 	}
 	return judgement{verdictStuck, fmt.Sprintf("%s, which is not Primacy, holds the lock. No member outranks it, so it keeps the lock as long as it renews it.", who),
-		[]whatIf{{who + " stops renewing the lock. If it has just stopped, members claim the lock", by}, {"the member that claimed it begins its work then", works}}}
+		[]whatIf{{who + " stops renewing the lock. If it has just stopped, members claim the lock", by}, {"the member that claimed it begins its work then", works(by)}}}
 }
 
 // from says where the election's preference comes from.
@@ -305,7 +314,7 @@ func (x *explaining) why(m status.Member) string {
 		return fmt.Sprintf("It does not lead: its revision %s was taken back by the rollout.", m.Revision)
 	case !m.Ready:
 		return "It does not lead: it says that it is not ready."
-	case !stands(m, e) && !e.FailedAt(m.Identity).IsZero():
+	case x.standsDown(m):
 		return fmt.Sprintf("It does not lead: its work failed at %s, and it stands down since then.", e.FailedAt(m.Identity).UTC().Format(time.RFC3339))
 	case !stands(m, e):
 		return "It does not lead: its work in this election failed lately, or is not ready."
@@ -321,6 +330,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: it is as good as " + holder + ", and equals never take the lock from each other."
 	case !outranks:
 		return "It does not lead: it does not outrank " + holder + "."
+	case e.State == status.Foreign && slices.ContainsFunc(x.better, same):
+		return "It does not lead yet: it outranks " + holder + ", which is not Primacy, and will claim the lock from it."
 	case slices.ContainsFunc(x.willing, same) && !x.rules.proven(m, x.report.At).IsZero():
 		return fmt.Sprintf("It does not lead yet: it crashed before, so it must first live until %s.", x.rules.proven(m, x.report.At).UTC().Format(time.RFC3339))
 	case slices.ContainsFunc(x.willing, same):
@@ -346,8 +357,6 @@ func (x *explaining) whyFree(m status.Member) string {
 		return "It is next: it takes the lock as soon as that is certainly free."
 	case slices.ContainsFunc(x.next, func(o status.Member) bool { return o.Identity == m.Identity }):
 		return "It may be next, as soon as the lock is certainly free: others are as good."
-	case len(x.next) == 0:
-		return "It does not lead: nobody can tell who should."
 	}
 	return "It does not lead: " + oneOf(x.next) + " comes before it."
 }

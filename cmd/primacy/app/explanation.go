@@ -183,14 +183,11 @@ func (x *explaining) only(fits func(status.Member) bool) status.Report {
 }
 
 // successors are the members of which one takes the lock when its holder is gone. Members that are not ready
-// come last, but nothing excludes them from a free lock.
+// come last, but nothing excludes them from a free lock. If nobody can tell what is preferred, any of them may be first.
 func (x *explaining) successors() []status.Member {
 	free, gone := x.election, x.election.Holder
 	free.Holder = ""
 	others := x.only(func(m status.Member) bool { return m.Identity != gone })
-	if x.preferred.State == record.PreferredNotSynced {
-		return nil
-	}
 	if next := x.rules.next(others, free, x.preferred); next != nil {
 		return next
 	}

@@ -150,33 +150,25 @@ func pack(out, folder string, at time.Time) (err error) {
 		}
 	}()
 	t := tar.NewWriter(f)
-	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == folder {
+	tree := os.DirFS(folder)
+	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == "." {
 			return err
 		}
-		name, err := filepath.Rel(folder, path)
-		if err != nil {
-			return err
-		}
-		h := &tar.Header{Name: filepath.ToSlash(name), ModTime: at, Format: tar.FormatUSTAR}
+		h := &tar.Header{Name: name, ModTime: at, Format: tar.FormatUSTAR}
 		if d.IsDir() {
-			h.Typeflag, h.Name, h.Mode = tar.TypeDir, h.Name+"/", 0o755
+			h.Typeflag, h.Name, h.Mode = tar.TypeDir, name+"/", 0o755
 			return t.WriteHeader(h)
 		}
-		info, err := d.Info()
+		content, err := fs.ReadFile(tree, name)
 		if err != nil {
 			return err
 		}
-		h.Typeflag, h.Size, h.Mode = tar.TypeReg, info.Size(), 0o644
+		h.Typeflag, h.Size, h.Mode = tar.TypeReg, int64(len(content)), 0o644
 		if err := t.WriteHeader(h); err != nil {
 			return err
 		}
-		content, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer content.Close()
-		_, err = io.Copy(t, content)
+		_, err = t.Write(content)
 		return err
 	})
 	if err == nil {

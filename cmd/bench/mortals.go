@@ -69,8 +69,8 @@ func (b *bench) mortals(name string, way death.Way, g guard, n int, runners func
 }
 
 // stopwatch is a runner that is a stopwatch; function is one that is a function of mortal.
-func (m *bench) stopwatch(name string) string {
-	return fmt.Sprintf("exec: {command: [%q, --dir, %q]}", m.options.stopwatch, filepath.Join(m.dir, name+"-spans"))
+func (b *bench) stopwatch(name string) string {
+	return fmt.Sprintf("exec: {command: [%q, --dir, %q]}", b.options.stopwatch, filepath.Join(b.dir, name+"-spans"))
 }
 
 func function(kind string) string { return fmt.Sprintf("func: {kind: %s}", kind) }

@@ -249,7 +249,7 @@ func byAddress(h http.Handler) http.Handler {
 		if name, _, err := net.SplitHostPort(host); err == nil {
 			host = name
 		}
-		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err != nil && host != "localhost" {
+		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err != nil && !strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
 			http.Error(w, "ask by an IP address or as localhost, not by another name", http.StatusForbidden)
 			return
 		}

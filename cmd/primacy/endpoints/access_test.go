@@ -184,6 +184,7 @@ func TestGuard(t *testing.T) {
 	}{
 		"open on loopback":                 {config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, nil, "", 200, ""},
 		"as localhost":                     {config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, nil, "", 200, "localhost:9090"},
+		"as LocalHost.":                    {config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, nil, "", 200, "LocalHost.:9090"},
 		"by an address of version 6":       {config.HTTP{Address: "[::1]:0", Access: config.AccessOpen}, nil, "", 200, "[::1]:9090"},
 		"by the name of a web page":        {config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, nil, "", 403, "evil.example"},
 		"by its name with a port":          {config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, nil, "", 403, "127.0.0.1.evil.example:9090"},

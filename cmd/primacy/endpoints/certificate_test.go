@@ -7,11 +7,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -134,6 +136,13 @@ func TestCertificateReload(t *testing.T) {
 	if got := serial(); got != 2 {
 		t.Errorf("certificate %d, want the one before, 2", got)
 	}
+	publish("..pipe", func(dir string) { // nobody writes into it
+		files := writePair(t, dir, 3)
+		if err := errors.Join(os.Remove(files.CertFile), syscall.Mkfifo(files.CertFile, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	await("the changed certificate of the endpoints cannot be used; the one before stays in use")
 	publish("..4", func(dir string) { writePair(t, dir, 4) })
 	await("the certificate of the endpoints has changed")
 	if got := serial(); got != 4 {

@@ -27,7 +27,7 @@ const (
 	mostConnections = 4096
 	mostStreams     = 2048
 	mostRequests    = 16 // at a time, of metrics and elections
-	mostProfiles    = 2  // at a time
+	mostProfiles    = 1  // at a time; the runtime cannot take two
 	mostHeader      = 16 << 10
 
 	headerTime  = 5 * time.Second

@@ -24,7 +24,7 @@ type itself struct{}
 
 func (itself) Schema() *schema.Schema { return &schema.Schema{Type: "string", Const: "itself"} }
 
-type kind struct{ other string }
+type kind struct{}
 
 type secretive struct{ Hidden int }
 

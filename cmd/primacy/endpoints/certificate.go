@@ -40,9 +40,7 @@ func newCertificate(files config.TLS, log *zap.Logger) (*certificate, error) {
 
 func (c *certificate) read() (*tls.Certificate, error) {
 	for _, name := range []string{c.files.CertFile, c.files.KeyFile} {
-		if about, err := os.Stat(name); err != nil {
-			return nil, fmt.Errorf("certificate: %w", err)
-		} else if !about.Mode().IsRegular() { // to open a pipe would wait for its writer
+		if about, err := os.Stat(name); err == nil && !about.Mode().IsRegular() { // to open a pipe would wait for its writer
 			return nil, fmt.Errorf("certificate: %s is no regular file", name)
 		}
 	}

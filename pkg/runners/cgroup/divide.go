@@ -47,13 +47,16 @@ func Divide(mode Mode) (g *Group, left [][]byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrIndivisible, err)
 	}
-	if left, err = killOrphans(own); err != nil {
+	if left, err = killOrphans(own); err == nil {
+		g, err = newGroup(own)
+	}
+	switch {
+	case err == nil:
+		return g, left, nil
+	case mode == Always:
 		return nil, left, fmt.Errorf("%w: %w", ErrIndivisible, err)
 	}
-	if g, err = newGroup(own); err != nil {
-		return nil, left, fmt.Errorf("%w: %w", ErrIndivisible, err)
-	}
-	return g, left, nil
+	return nil, left, nil
 }
 
 // killOrphans kills what is left in groups whose makers have died, and removes these groups. It returns their notes. A

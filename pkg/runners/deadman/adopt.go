@@ -47,25 +47,24 @@ func Within(group string) {
 }
 
 // startGuard starts a guard, and records it before anybody looks for orphans. It returns the path of the program's control
-// group; empty if it has none.
-func startGuard(path string, args []string, attributes *os.ProcAttr) (*os.Process, string, error) {
+// group; empty if it has none, since none could be made: a container may forbid it. It is in ours then.
+func startGuard(path string, args []string, attributes *os.ProcAttr) (g *os.Process, group string, err error) {
 	heir.Lock()
 	defer heir.Unlock()
-	group := ""
 	if heir.group != "" {
-		folder, err := cgroup.Below(heir.group)
-		if err != nil {
-			return nil, "", err
+		if folder, err := cgroup.Below(heir.group); err == nil {
+			defer func() { _ = folder.Close() }()
+			group = folder.Name()
+			attributes.Sys.UseCgroupFD, attributes.Sys.CgroupFD = true, int(folder.Fd()) // #nosec G115 -- a descriptor
 		}
-		defer folder.Close()
-		group = folder.Name()
-		attributes.Sys.UseCgroupFD, attributes.Sys.CgroupFD = true, int(folder.Fd()) // #nosec G115 -- a descriptor
 	}
-	g, err := os.StartProcess(path, args, attributes)
+	g, err = os.StartProcess(path, args, attributes)
+	if err != nil && group != "" {
+		_ = os.Remove(group)
+		group, attributes.Sys.UseCgroupFD = "", false
+		g, err = os.StartProcess(path, args, attributes)
+	}
 	if err != nil {
-		if group != "" {
-			_ = os.Remove(group)
-		}
 		return nil, "", err
 	}
 	heir.watchers[g.Pid] = true

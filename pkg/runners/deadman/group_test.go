@@ -65,3 +65,24 @@ func TestNothingInTheGroupOutlivesTheProgram(t *testing.T) {
 		t.Errorf("it ended at %v, before it was killed at %v", p.Ended(), before)
 	}
 }
+
+// TestWhereNoGroupCanBeMade checks that a program runs without a control group where it can have none.
+func TestWhereNoGroupCanBeMade(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for what, folder := range map[string]string{"no folder": filepath.Join(t.TempDir(), "absent"), "a folder that is no group": t.TempDir()} {
+		Within(folder)
+		p, err := Start(t.Context(), Program{Path: "/bin/true", Args: []string{"true"}, Files: []*os.File{null, null, null}}, clock.Boottime().Now().Add(time.Minute))
+		Within("")
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if p.Wait(); p.group != "" {
+			t.Errorf("%s: it has the group %s", what, p.group)
+		}
+	}
+}

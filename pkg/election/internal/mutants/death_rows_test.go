@@ -19,8 +19,8 @@ var deathRows = []row{
 	{
 		name: "death/note-of-the-living", rule: "proof-not-patience: a control group proves nothing while its maker lives",
 		file: "pkg/runners/cgroup/group.go",
-		old:  "unix.LOCK_EX|unix.LOCK_NB",
-		new:  "unix.LOCK_SH|unix.LOCK_NB",
+		old:  "	if err := unix.Flock(int(g.folder.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {",
+		new:  "	if err := unix.Flock(int(g.folder.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {",
 		pkg:  "pkg/runners/cgroup", test: "TestWhatADeadMakerLeft",
 	},
 	{

@@ -159,10 +159,20 @@ func TestWhatIsInAForeignNamespaceIsNotProved(t *testing.T) {
 		_ = first.Wait()
 	})
 	foreign.awaitText("the first process of a namespace", func() bool { return foreign.text("descendants") != "" })
-	f := newFamily(t, theMember, fmt.Sprintf("%s=%d", foreignVariable, first.Process.Pid))
-	f.strike()
-	said := f.verdict()
-	alive := f.judge.alive()
+	var f *family
+	var said []string
+	var alive []int
+	for range 5 { // the parent may be quick enough to kill that process before it has lost its own parent
+		f = newFamily(t, theMember, fmt.Sprintf("%s=%d", foreignVariable, first.Process.Pid))
+		f.strike()
+		said, alive = f.verdict(), f.judge.alive()
+		if len(alive) > 0 {
+			break
+		}
+	}
+	if len(alive) == 0 {
+		t.Skipf("the parent was quick enough each time; the judge says %q", said)
+	}
 	if len(alive) != 1 || len(said) != 2 || said[0] != fmt.Sprintf("%v lived at the proof", alive) {
 		t.Fatalf("%v live; the judge says %q, want one process, and that it lived", alive, said)
 	}

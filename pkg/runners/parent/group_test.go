@@ -18,9 +18,7 @@ import (
 // although it does not descend from the member: nothing tells it apart otherwise.
 func TestNothingInTheGroupOutlivesTheProof(t *testing.T) {
 	divisible(t)
-	p := newProgram(t, "grouped")
-	p.cmd.Env = append(p.cmd.Env, cgroupVariable+"="+string(cgroup.Always))
-	p.start()
+	p := grouped(t)
 	group := p.anything("group")
 	stranger := exec.Command("sleep", "1000")
 	if err := stranger.Start(); err != nil {
@@ -45,13 +43,7 @@ func TestNothingInTheGroupOutlivesTheProof(t *testing.T) {
 // both were killed, and tells its own member which sessions that ended, and no others.
 func TestWhatIsKilledWithItsParent(t *testing.T) {
 	divisible(t)
-	grouped := func() *program {
-		p := newProgram(t, "grouped")
-		p.cmd.Env = append(p.cmd.Env, cgroupVariable+"="+string(cgroup.Always))
-		p.start()
-		return p
-	}
-	first, living := grouped(), grouped()
+	first, living := grouped(t), grouped(t)
 	group := first.anything("group")
 	living.anything("group")
 	stranger := exec.Command("sleep", "1000")
@@ -68,7 +60,7 @@ func TestWhatIsKilledWithItsParent(t *testing.T) {
 	_ = unix.Kill(first.cmd.Process.Pid, unix.SIGKILL)
 	_ = unix.Kill(first.member(), unix.SIGKILL)
 	first.status()
-	next := grouped()
+	next := grouped(t)
 	next.anything("group")
 	next.wants("left", "[{slot-0 a_2}]")
 	if _, err := os.Stat(group); !errors.Is(err, os.ErrNotExist) {
@@ -83,17 +75,11 @@ func TestWhatIsKilledWithItsParent(t *testing.T) {
 // TestAnOrphanMayLeave checks that the next parent in the same place lets a member leave in order whose own parent died.
 func TestAnOrphanMayLeave(t *testing.T) {
 	divisible(t)
-	grouped := func() *program {
-		p := newProgram(t, "grouped")
-		p.cmd.Env = append(p.cmd.Env, cgroupVariable+"="+string(cgroup.Always))
-		p.start()
-		return p
-	}
-	orphan := grouped()
+	orphan := grouped(t)
 	orphan.anything("group")
 	_ = unix.Kill(orphan.cmd.Process.Pid, unix.SIGKILL)
 	_, _ = orphan.cmd.Process.Wait() // the orphan keeps the parent's outputs
-	next := grouped()
+	next := grouped(t)
 	next.anything("first")
 	if next.within(time.Second, func() bool { return next.text("group") != "" }) {
 		t.Error("the next member did not wait for the orphan")
@@ -101,6 +87,14 @@ func TestAnOrphanMayLeave(t *testing.T) {
 	_ = unix.Kill(orphan.member(), unix.SIGUSR1)
 	next.anything("group")
 	orphan.wants("leaving", "in order")
+}
+
+// grouped starts a member with a control group of its own.
+func grouped(t *testing.T) *program {
+	t.Helper()
+	p := newProgram(t, "grouped")
+	p.cmd.Env = append(p.cmd.Env, cgroupVariable+"="+string(cgroup.Always))
+	return p.start()
 }
 
 // divisible skips the test where no control group can be made.

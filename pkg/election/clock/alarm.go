@@ -1,20 +1,15 @@
 package clock
 
 import (
-	"errors"
-	"fmt"
-	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Alarm wakes one goroutine at an instant. A timer of package time stands still while
 // the machine sleeps. The Alarm of Boottime does not: it rings as soon as the machine is
-// awake again.
+// awake again, on systems other than Linux within a second.
 type Alarm interface {
 	// C receives a value at, or shortly after, the instant that was set.
 	C() <-chan struct{}
@@ -31,52 +26,11 @@ func NewAlarm(c Clock) (Alarm, error) {
 	if c != Boottime() {
 		return newRuntimeAlarm(c), nil
 	}
-	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("timer on CLOCK_BOOTTIME: %w", err)
-	}
-	a := &boottimeAlarm{fd: fd, file: os.NewFile(uintptr(fd), "timerfd"), c: make(chan struct{}, 1)}
-	a.reader.Go(a.read)
-	return a, nil
+	return newBoottimeAlarm()
 }
 
 // forever is longer than anything waits.
 const forever = 100 * 365 * 24 * time.Hour
-
-// boottimeAlarm is a timerfd. One goroutine reads it until Stop.
-type boottimeAlarm struct {
-	fd     int
-	file   *os.File
-	c      chan struct{}
-	reader sync.WaitGroup
-}
-
-func (a *boottimeAlarm) C() <-chan struct{} { return a.c }
-
-func (a *boottimeAlarm) Set(at record.Instant) {
-	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(max(at, 1)))} // zero would disarm it
-	if err := unix.TimerfdSettime(a.fd, unix.TFD_TIMER_ABSTIME, &spec, nil); err != nil {
-		panic("clock: timerfd cannot be set: " + err.Error())
-	}
-}
-
-func (a *boottimeAlarm) Stop() {
-	_ = a.file.Close() // ends the read; there is nothing to lose
-	a.reader.Wait()
-}
-
-func (a *boottimeAlarm) read() {
-	var expirations [8]byte
-	for {
-		if _, err := a.file.Read(expirations[:]); errors.Is(err, os.ErrClosed) {
-			return
-		}
-		select {
-		case a.c <- struct{}{}:
-		default:
-		}
-	}
-}
 
 // runtimeAlarm is a Timer, for clocks that are not CLOCK_BOOTTIME.
 type runtimeAlarm struct {
@@ -91,3 +45,59 @@ func (a *runtimeAlarm) C() <-chan struct{} { return a.timer.C }
 func (a *runtimeAlarm) Set(at record.Instant) { a.timer.Reset(Until(a.clock, at)) }
 
 func (a *runtimeAlarm) Stop() { a.timer.Stop() }
+
+// lookAgain is how often a lookingAlarm looks at its clock.
+const lookAgain = time.Second
+
+// lookingAlarm is for clocks that go on while the machine, and every timer of package time with it, sleeps. It looks at
+// its clock every second.
+type lookingAlarm struct {
+	clock Clock
+	c     chan struct{}
+
+	mu    sync.Mutex
+	at    record.Instant
+	timer *Timer
+}
+
+func newLookingAlarm(c Clock) *lookingAlarm {
+	a := &lookingAlarm{clock: c, c: make(chan struct{}, 1)}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.timer = AfterFunc(forever, a.look)
+	return a
+}
+
+func (a *lookingAlarm) C() <-chan struct{} { return a.c }
+
+func (a *lookingAlarm) Set(at record.Instant) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.at = max(at, 1)
+	a.timer.Reset(min(Until(a.clock, a.at), lookAgain))
+}
+
+func (a *lookingAlarm) Stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.at = 0
+	a.timer.Stop()
+}
+
+// look rings if it is time.
+func (a *lookingAlarm) look() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.at == 0 {
+		return
+	}
+	if left := Until(a.clock, a.at); left > 0 {
+		a.timer.Reset(min(left, lookAgain))
+		return
+	}
+	a.at = 0
+	select {
+	case a.c <- struct{}{}:
+	default:
+	}
+}

@@ -93,7 +93,9 @@ func (a *always) Background(ctx context.Context) error {
 		a.Log.Warn("runner ended, though it should always run; it is started again",
 			zap.Error(err), zap.Int("failures", failures), zap.Duration("wait", wait))
 		a.counter.waits(wait)
-		clock.Wait(ctx, wait)
+		if clock.Wait(ctx, wait) {
+			a.counter.restarted()
+		}
 		a.counter.waits(0)
 	}
 	return nil

@@ -23,6 +23,8 @@ type Figure struct {
 	// reason, the runs that ended before the stop of the term's runners began.
 	Starts   int
 	Failures map[Failure]int
+	// Restarts counts the runs that were begun again in the same term, or of work that always runs.
+	Restarts int
 	// Running says whether a run is under way.
 	Running bool
 	// RestartWait is the present wait before its next run; zero while it does not wait.
@@ -30,6 +32,15 @@ type Figure struct {
 	// LastStop is how long the runner's last stop took, from the order to stop until the runner
 	// returned; zero before the first stop.
 	LastStop time.Duration
+}
+
+// Add adds the counts of another runner.
+func (f *Figure) Add(o Figure) {
+	f.Starts += o.Starts
+	f.Restarts += o.Restarts
+	for why, n := range o.Failures {
+		f.Failures[why] += n
+	}
 }
 
 // Failure is why a run ended before the stop began.
@@ -89,6 +100,8 @@ func (c *counter) ended() { c.note(func(f *Figure) { f.Running = false }) }
 func (c *counter) failed(err error) { c.note(func(f *Figure) { f.Failures[failureOf(err)]++ }) }
 
 func (c *counter) waits(d time.Duration) { c.note(func(f *Figure) { f.RestartWait = d }) }
+
+func (c *counter) restarted() { c.note(func(f *Figure) { f.Restarts++ }) }
 
 func (c *counter) stopped(took time.Duration) {
 	c.note(func(f *Figure) { f.LastStop = max(took, time.Nanosecond) })

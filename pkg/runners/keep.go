@@ -54,7 +54,9 @@ func (c *crew) keep(h *hand) error {
 			zap.Error(err), zap.Duration("ran", ran), zap.Int("failures", failures),
 			zap.Int("givesUpAfter", c.Restart.Failures), zap.Duration("wait", wait))
 		h.runs.waits(wait)
-		clock.Wait(c.lasts, wait)
+		if clock.Wait(c.lasts, wait) {
+			h.runs.restarted()
+		}
 		h.runs.waits(0)
 	}
 	return nil

@@ -1,3 +1,5 @@
+//go:build linux
+
 package cgroup
 
 // What tests need of this package.

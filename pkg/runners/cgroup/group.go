@@ -1,3 +1,5 @@
+//go:build linux
+
 package cgroup
 
 import (
@@ -59,10 +61,13 @@ func Join(path string) error {
 		_ = procs.Close()
 		return fmt.Errorf("join a control group: %w", err)
 	}
-	// This lock says that we live. It is lost with this process, and others need not care.
-	if unix.Flock(int(procs.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil { // #nosec G115 -- a descriptor
-		membership.Swap(procs)
+	// The next parent in this place sees by this lock that a member lives, and gives it time to leave. Without the lock
+	// that parent kills the member at once, which is as safe.
+	if unix.Flock(int(procs.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil { // #nosec G115 -- a descriptor
+		_ = procs.Close()
+		return nil
 	}
+	membership.Store(procs)
 	return nil
 }
 

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package deadman runs a program under a small supervisor of ours that kills it when its
 // time is over, even if the process that started it is frozen or dead.
 //

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package exec runs any program as the work of an election.
 //
 //	exec:

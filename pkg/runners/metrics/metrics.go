@@ -1,6 +1,7 @@
 // Package metrics shows the runners of elections to Prometheus.
 //
 //	registry.MustRegister(metrics.Of(source))
+//	registry.MustRegister(metrics.Totals(source)) // for very many elections
 //
 // Values are those at the moment of a scrape. The package starts no goroutine. Any goroutine may use
 // a Collector.
@@ -34,6 +35,7 @@ func desc(name, help string, more ...string) *prometheus.Desc {
 var (
 	running     = desc("running", "1 while the runner runs.")
 	starts      = desc("starts_total", "Runs that were begun.")
+	restarts    = desc("restarts_total", "Runs that were begun again in the same term after a failure, or again at all for work that always runs.")
 	failures    = desc("failures_total", "Runs that ended before they were told to, by the reason: returned (without an error), error, panic, deadline (the term was not extended).", "reason")
 	restartWait = desc("restart_wait_seconds", "How long it waits at present before it is run again; 0 while it does not wait.")
 	lastStop    = desc("last_stop_seconds", "How long its last stop took, from when it was told to; only once it was stopped.")
@@ -44,7 +46,7 @@ var reasons = []runners.Failure{runners.FailureReturned, runners.FailureError, r
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{running, starts, failures, restartWait, lastStop} {
+	for _, d := range []*prometheus.Desc{running, starts, restarts, failures, restartWait, lastStop} {
 		to <- d
 	}
 }
@@ -62,6 +64,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 			}
 			show(running, prometheus.GaugeValue, on)
 			show(starts, prometheus.CounterValue, float64(f.Starts))
+			show(restarts, prometheus.CounterValue, float64(f.Restarts))
 			for _, r := range reasons {
 				show(failures, prometheus.CounterValue, float64(f.Failures[r]), string(r))
 			}

@@ -113,7 +113,7 @@ func TestTrueAtEveryMoment(t *testing.T) {
 			has("restart_wait_seconds{e/ends:func} 2\n", fmt.Sprintf("failures_total{e/ends:func,panic} %d\n", 1+term))
 			time.Sleep(3 * time.Second) // the fourth at 7.5 s
 			has(fmt.Sprintf("failures_total{e/ends:func,deadline} %d\n", 1+term), "restart_wait_seconds{e/ends:func} 2\n",
-				fmt.Sprintf("starts_total{e/ends:func} %d\n", 4*(1+term)), fmt.Sprintf("starts_total{e/works:exec} %d\n", 1+term))
+				fmt.Sprintf("starts_total{e/ends:func} %d\n", 4*(1+term)), fmt.Sprintf("restarts_total{e/ends:func} %d\n", 3*(1+term)), fmt.Sprintf("starts_total{e/works:exec} %d\n", 1+term))
 			cancel(&election.Stop{Reason: "test", By: clock.Now().Add(10 * time.Second)})
 			<-done
 			has("running{e/works:exec} 0\n", "last_stop_seconds{e/works:exec} 0.3\n", "failures_total{e/works:exec,returned} 0\n",

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package parent gives a process a small parent that outlives it, and can prove its death.
 //
 // A lease exists because nobody can know whether a silent member is dead. Its parent process can: the kernel

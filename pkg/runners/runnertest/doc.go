@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package runnertest is the suite that every kind of runner passes, and the work that
 // the runners under test do.
 //

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package cgrouptest keeps the control groups of tests apart from those of other processes on the machine.
 package cgrouptest
 

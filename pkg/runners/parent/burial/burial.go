@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package burial gives a program a parent process that ends the program's session as soon as the program has died.
 //
 // Call Start at the head of main, and put what it returns into election.Config:

@@ -33,5 +33,11 @@
 // policy decides between others, and between two incarnations of the pinned member. Keys do
 // not identify members, so the methods of a Policy know no pins.
 //
+// # Drained members
+//
+// Members of a drained host (record.Preferred.Drained) come after all others, under any policy and even if the election
+// is pinned to one of them: every other member with a key outranks them. They still take a free lock for which nobody
+// else comes, and if all members are drained, the policy decides among them.
+//
 // Policies are values without state, safe for concurrent use.
 package priority

@@ -37,11 +37,11 @@ func people() []Candidate {
 func everyPolicy() []Policy { return append(chains(), RevisionLocation{}, None{}) }
 
 // TestPinnedLaws checks that Outranks and Order keep the promises of Policy, over all triples, whatever
-// is pinned.
+// is pinned, drained or paused.
 func TestPinnedLaws(t *testing.T) {
 	all := people()
 	for _, p := range everyPolicy() {
-		for _, d := range pinning() {
+		for _, d := range append(pinning(), draining()...) {
 			told := map[string]bool{}
 			check := func(ok bool, law string, who ...Candidate) {
 				if !ok && !told[law] { // the first of each kind

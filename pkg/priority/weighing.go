@@ -27,11 +27,18 @@ func Weighed(m record.Member) Candidate {
 	return Candidate{Key: m.Key(), weight: m.Weight, known: true, identity: m.Identity}
 }
 
-// Outranks decides by pins if exactly one of the two is pinned; else it asks the policy, with
-// weights if the policy compares them.
+// Outranks decides by drains if exactly one of the two is drained, then by pins if exactly one of the two is
+// pinned; else it asks the policy, with weights if the policy compares them. While the preference is paused
+// nobody outranks anybody.
 func Outranks(p Policy, challenger, holder Candidate, preferred record.Preferred) bool {
 	if w, ok := p.(within); ok {
 		return w.admits(challenger) && Outranks(w.Policy, challenger, holder, preferred)
+	}
+	if preferred.Paused {
+		return false
+	}
+	if drained := drain(challenger, holder, preferred); drained != 0 {
+		return drained < 0 && synced(preferred) && !absent(challenger.Key)
 	}
 	if pinned := pin(challenger, holder, preferred); pinned != 0 {
 		return pinned < 0
@@ -42,14 +49,17 @@ func Outranks(p Policy, challenger, holder Candidate, preferred record.Preferred
 	return p.Outranks(challenger.Key, holder.Key, preferred)
 }
 
-// Order puts the pinned member first; among others it asks the policy, with weights if the
-// policy compares them.
+// Order puts drained members last, and of the others the pinned member first; among equals it asks the policy,
+// with weights if the policy compares them.
 func Order(p Policy, a, b Candidate, preferred record.Preferred) int {
 	if w, ok := p.(within); ok {
 		if admitted := first(w.admits(a), w.admits(b)); admitted != 0 {
 			return admitted
 		}
 		return Order(w.Policy, a, b, preferred)
+	}
+	if drained := drain(a, b, preferred); drained != 0 {
+		return drained
 	}
 	if pinned := pin(a, b, preferred); pinned != 0 {
 		return pinned
@@ -58,6 +68,14 @@ func Order(p Policy, a, b Candidate, preferred record.Preferred) int {
 		return w.OrderWeighed(a, b, preferred)
 	}
 	return p.Order(a.Key, b.Key, preferred)
+}
+
+// drain orders members of drained hosts after all others.
+func drain(a, b Candidate, preferred record.Preferred) int {
+	if preferred.Drained == "" {
+		return 0
+	}
+	return first(!preferred.Drains(a.identity), !preferred.Drains(b.identity))
 }
 
 // pin orders the member to which the election is pinned before all others. Two incarnations

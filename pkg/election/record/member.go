@@ -64,6 +64,10 @@ type Preferred struct {
 	// Blocked is a revision that was taken back: a holder of that revision hands over to a
 	// better member at once, whatever preemptDelay and minHold say. Empty for none.
 	Blocked string
+	// Drained are the hosts whose members come after all others, pinned or not, whatever the policy says.
+	Drained Hosts
+	// Paused: nobody outranks anybody. Who comes first to take a free lock stays as it is.
+	Paused bool
 }
 
 // PreferredState is the state of a preference.
@@ -109,6 +113,12 @@ func (p Preferred) String() string {
 	}
 	if p.Blocked != "" {
 		s += ", not " + p.Blocked
+	}
+	if p.Drained != "" {
+		s += ", without " + string(p.Drained)
+	}
+	if p.Paused {
+		s += ", paused"
 	}
 	return s
 }

@@ -89,7 +89,13 @@ func TestPreferencesDiffer(t *testing.T) {
 			seen[p.String()] = p
 		}
 	}
-	if len(seen) != 12 {
-		t.Errorf("12 preferences have %d texts: %v", len(seen), seen)
+	for _, drained := range []Hosts{"", "a", "a,b"} {
+		for _, paused := range []bool{false, true} {
+			p := Preferred{State: PreferredSet, Revision: "blue", Drained: drained, Paused: paused}
+			seen[p.String()] = p
+		}
+	}
+	if len(seen) != 18 {
+		t.Errorf("18 preferences have %d texts: %v", len(seen), seen)
 	}
 }

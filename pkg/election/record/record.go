@@ -38,7 +38,22 @@ const (
 	RenewalRecord Renewal = "record"
 	// RenewalSession: the holder renews its session and does not write the record.
 	RenewalSession Renewal = "session"
+	// RenewalUnlessForeign is a setting, and no record has it: the session renews the term, unless an elector that is
+	// not Primacy's ever held the lock (rule the-way-back-stays-open).
+	RenewalUnlessForeign Renewal = "unlessForeign"
 )
+
+// Of is what renews the terms of a lock by the setting r. wasForeign says whether an elector that is not Primacy's
+// ever held the lock.
+func (r Renewal) Of(wasForeign bool) Renewal {
+	switch {
+	case r != RenewalUnlessForeign:
+		return r
+	case wasForeign:
+		return RenewalRecord
+	}
+	return RenewalSession
+}
 
 // Record is what a lock object says, in plain data.
 //
@@ -103,6 +118,9 @@ type Mark struct {
 	// Duration is how long the record lasts after a beat.
 	Duration time.Duration
 	Renewal  Renewal
+	// WasForeign says that an elector that is not Primacy's once held the lock, and may come back. Members of
+	// earlier versions do not carry it on.
+	WasForeign bool
 }
 
 // Claim names the foreign holder from which a lock was taken, and which may still be at work.
@@ -134,10 +152,10 @@ func (r *Record) Bound() bool {
 // the annotation says so too. A claim is never free.
 func (r *Record) Released() bool { return r.Holder == "" && r.Bound() && r.Claim == nil }
 
-// Untouched says whether the record is as a create leaves it: no holder, no mark,
-// no term ever.
+// Untouched says whether the record is as a create leaves it: no holder, no mark, no duration,
+// no term ever. What an elector of client-go has released states a duration.
 func (r *Record) Untouched() bool {
-	return r.Holder == "" && r.Mark == nil && r.Unreadable == "" && r.Token == 0 && r.Transitions == 0
+	return r.Holder == "" && r.Mark == nil && r.Unreadable == "" && r.Token == 0 && r.Transitions == 0 && r.Duration == 0
 }
 
 // ThroughSession says whether the record is kept alive by the beats of its holder's

@@ -102,7 +102,7 @@ func (c *crowd) join(weight int, names ...string) {
 			leases: c.leases.Store(), others: c.others.Store(), changed: make(chan struct{}),
 		}
 		byDefault := revisions.NewSwitch(configmap.New(c.maps, configmap.Key{Namespace: "edge", Name: "revisions", Key: "default"}, nil))
-		m.plans = steering.New(c.maps, "edge", groupName, byDefault, nil)
+		m.plans = steering.New(c.maps, "edge", groupName, byDefault, c.clock, nil)
 		var err error
 		m.manager, err = election.NewManager(election.Config{
 			Group: groupName, Host: name, Member: m.Member, Locks: m.leases, Timing: timing, Preferences: m.plans, Clock: c.clock,

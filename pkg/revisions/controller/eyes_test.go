@@ -68,13 +68,18 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	w := newWorld()
 	w.believes(t, 0, false)
 	w.list(1*s, w.session(me, "red", 1), w.session(other, "green", 1))
-	if m := w.believes(t, 2*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != other {
+	if m := w.believes(t, 2*s, true); m.canary("web", priority.RevisionLocation{}, "", record.Prefer("green")) != other {
 		t.Error("the canary's member is not seen")
+	}
+	drained := record.Prefer("green")
+	drained.Drained = record.HostsOf(record.HostOf(other))
+	if m := w.believes(t, 2*s, true); m.canary("web", priority.None{}, me, drained) != "" || m.canary("web", priority.RevisionLocation{}, "", drained) != "" {
+		t.Error("a drained member of the canary counts as one that would lead")
 	}
 	// Nothing arrives for a while, not even the controller's own beats.
 	w.believes(t, 5*s, false)
 	w.beat(8*s, me, "red", 2)
-	if m := w.believes(t, 8*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != "" {
+	if m := w.believes(t, 8*s, true); m.canary("web", priority.RevisionLocation{}, "", record.Prefer("green")) != "" {
 		t.Error("one that was silent for longer than it lasts is alive")
 	}
 	// The stream breaks and resumes: silence in between means nothing.
@@ -82,7 +87,7 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	w.see(w.s, lock.Event{Kind: lock.Broken}, record.Instant(9*s))
 	w.believes(t, 9*s, false)
 	w.see(w.s, lock.Event{Kind: lock.Resumed}, record.Instant(20*s))
-	if m := w.believes(t, 20*s, true); m.canary("web", priority.RevisionLocation{}, "", "green") != other || m.eyes.pulses["primacy-edge-green-1-0"].heard(m.at)[0] != 0 {
+	if m := w.believes(t, 20*s, true); m.canary("web", priority.RevisionLocation{}, "", record.Prefer("green")) != other || m.eyes.pulses["primacy-edge-green-1-0"].heard(m.at)[0] != 0 {
 		t.Errorf("a break of the stream is taken for the silence of a member: %v", m.eyes.pulses)
 	}
 }

@@ -82,7 +82,7 @@ func newGroup(t *testing.T, elections int) *group {
 		g.elections = append(g.elections, fmt.Sprintf("e%d", i))
 	}
 	g.core = g.client(cluster.Config)
-	g.plans = steering.New(g.core, g.namespace, groupName, revisions.NewSwitch(nil), nil)
+	g.plans = steering.New(g.core, g.namespace, groupName, revisions.NewSwitch(nil), clock.Boottime(), nil)
 	g.beside(func(ctx context.Context) error { return g.plans.Watch(ctx, func(election.Preference) {}) })
 	g.locks = newSight()
 	store := g.store(cluster.Config)
@@ -171,7 +171,7 @@ func (g *group) join(name, revision string) *member {
 	client := g.client(c)
 	locks := g.store(c)
 	byDefault := revisions.NewSwitch(configmap.New(client, configmap.Key{Namespace: g.namespace, Name: "revisions", Key: "default"}, log))
-	plans := steering.New(client, g.namespace, groupName, byDefault, log)
+	plans := steering.New(client, g.namespace, groupName, byDefault, clock.Boottime(), log)
 	manager, err := election.NewManager(election.Config{
 		Group: groupName, Member: election.Member{Revision: revision}, Locks: locks, Host: name, Timing: timing, Preferences: plans, Log: log,
 	})

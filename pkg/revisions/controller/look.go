@@ -58,6 +58,9 @@ func (t *tenure) look(ctx context.Context, sight steering.Sight) (wake record.In
 	if !out.Wake.IsZero() {
 		wake = sooner(wake, now.Add(max(0, out.Wake.Sub(t.Clock.Wall()))))
 	}
+	if ends := sight.Plan.At(t.Clock.Wall()).Ends(); !ends.IsZero() {
+		wake = sooner(wake, now.Add(max(0, ends.Sub(t.Clock.Wall()))))
+	}
 	return sooner(wake, t.makeDefault(ctx, sight))
 }
 
@@ -79,6 +82,7 @@ func sooner(a, b record.Instant) record.Instant {
 // advance computes the next step for a plan.
 func (t *tenure) advance(plan rollout.Plan, m moment, sight steering.Sight) rollout.Next {
 	spec, wall := *plan.Rollout, t.Clock.Wall()
+	plan = plan.At(wall)
 	seen := m.seen(plan, sight)
 	if plan.Status.Of(&spec) {
 		seen.Failures = t.Checks.Find(check.Sight{Spec: spec, Status: *plan.Status, Seen: seen, Now: wall})
@@ -161,7 +165,7 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 
 // promotes says whether only the change of the default is left to do.
 func (t *tenure) promotes(p rollout.Plan) bool {
-	return p.Phase() == rollout.Promoted && !p.Rollout.Paused && !p.Status.Waits(*p.Rollout, t.Clock.Wall()) && p.Status.Moved > 0
+	return p.Phase() == rollout.Promoted && !p.Rollout.Paused && p.At(t.Clock.Wall()).Standstill == nil && !p.Status.Waits(*p.Rollout, t.Clock.Wall()) && p.Status.Moved > 0
 }
 
 // trouble logs why the rollout does not go on, once for each reason.

@@ -41,7 +41,7 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 
 // seen makes a rollout.Seen of the moment.
 func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
-	seen := rollout.Seen{Own: m.own, Default: s.Default.For(m.own)}
+	seen := rollout.Seen{Own: m.own, Default: s.Default.For(m.own), Paused: plan.Standstill != nil}
 	digest := steering.Combine(plan, s.Default).Digest()
 	for _, p := range m.Members {
 		pulse, _ := m.eyes.pulseOf(p.Identity)
@@ -70,6 +70,9 @@ func (m moment) agree(digest string, divided []string) {
 func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	out := rollout.Election{Name: e.Name}
 	_, out.Pinned = plan.Pin(e.Name)
+	if _, asked := plan.Handover(e.Name); asked {
+		out.Pinned = true
+	}
 	if !priority.FollowsRevision(e.Policy) {
 		out.Follows = rollout.Ignores
 	}
@@ -77,7 +80,9 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	if m.Lead(entry) {
 		out.Holder, out.Revision = entry.Record.Holder, entry.Record.Mark.Key.Revision()
 	}
-	out.Canary = m.canary(e.Name, e.Policy, out.Holder, plan.Rollout.Canary)
+	canary := record.Prefer(plan.Rollout.Canary)
+	canary.Drained = plan.DrainedHosts()
+	out.Canary = m.canary(e.Name, e.Policy, out.Holder, canary)
 	out.HeldUntil, out.Delay = m.heldUntil(e, entry), m.delay(e, entry)
 	if entry.Absent() {
 		return out
@@ -86,11 +91,11 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	return out
 }
 
-// canary returns the identity of the member of the given revision that would lead the election if
-// the election preferred that revision; empty if there is none. We cannot see whether that member
+// canary returns the identity of the member of the preferred revision that would lead the election with that
+// preference; empty if there is none. We cannot see whether that member
 // takes part: the person who starts the rollout must know.
-func (m moment) canary(name string, policy priority.Policy, leader, revision string) string {
-	preferred, holder := record.Prefer(revision), m.Member(leader)
+func (m moment) canary(name string, policy priority.Policy, leader string, preferred record.Preferred) string {
+	holder := m.Member(leader)
 	var best *record.Member
 	for i := range m.Members {
 		p := &m.Members[i]
@@ -103,7 +108,7 @@ func (m moment) canary(name string, policy priority.Policy, leader, revision str
 			best = p
 		}
 	}
-	if best == nil || best.Revision != revision {
+	if best == nil || best.Revision != preferred.Revision {
 		return ""
 	}
 	return best.Identity

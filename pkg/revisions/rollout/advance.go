@@ -27,6 +27,8 @@ func Advance(spec Spec, last *Status, seen Seen, now time.Time) Next {
 	case spec.Abort:
 		l.takeBack(Aborted, "aborted by an operator: every election prefers "+spec.Stable)
 	case phase.Blocks(), phase == Complete:
+	case seen.Paused:
+		l.standStill()
 	case l.believes():
 		l.goOn()
 	}
@@ -122,6 +124,16 @@ func (l *look) goOn() {
 	l.complete()
 	for _, m := range l.st.Moving {
 		l.wakeAt(m.Since.Add(l.spec.AcquireTimeout))
+	}
+}
+
+// standStill holds the rollout where it is while its group is paused. Nothing moves, so no check is made, and the waits
+// for elections on their way begin again afterwards.
+func (l *look) standStill() {
+	l.st.Moving = nil
+	l.st.Message = l.at("the group is paused")
+	if l.st.Phase == Progressing || l.st.Phase == Analysing {
+		l.st.Phase = Paused
 	}
 }
 

@@ -38,6 +38,10 @@ func Read(data map[string]string, last Plan) (Plan, error) {
 	}
 	p.Pins = pins.Pins
 
+	p.Drained = read(data, KeyDrained, last.Drained, checkDrained, refused, kept)
+	p.Standstill = read(data, KeyPaused, last.Standstill, checkStandstill, refused, kept)
+	p.Handovers = read(data, KeyHandovers, last.Handovers, checkHandovers, refused, kept)
+
 	spec := specDoc{Spec: Spec{}.WithDefaults()}
 	switch {
 	case refused(KeyRollout, decode(data, KeyRollout, &spec)):
@@ -88,6 +92,7 @@ func (p Plan) Encode() (map[string]string, error) {
 		}
 		put(KeyPins, pins)
 	}
+	p.putAsked(put)
 	if p.Rollout != nil {
 		spec := *p.Rollout
 		spec.By = clean(spec.By)
@@ -159,6 +164,26 @@ func (d *specDoc) DecodeStrict(node *yaml.Node) error {
 func (d *statusDoc) DecodeStrict(node *yaml.Node) error {
 	d.given = true
 	return decodeChecked(node, &d.Status, d.Status.mistakes)
+}
+
+// read reads the document of an operator's word. If it is refused, read returns the last good one.
+func read[T any](data map[string]string, key string, last T, check func(T) strict.Errors, refused func(string, error) bool, kept func(string)) T {
+	d := checkedDoc[T]{check: check}
+	if refused(key, decode(data, key, &d)) {
+		kept(key)
+		return last
+	}
+	return d.value
+}
+
+// checkedDoc is a document with a check of its own.
+type checkedDoc[T any] struct {
+	value T
+	check func(T) strict.Errors
+}
+
+func (d *checkedDoc[T]) DecodeStrict(node *yaml.Node) error {
+	return decodeChecked(node, &d.value, func() strict.Errors { return d.check(d.value) })
 }
 
 // decodeChecked decodes, then adds the places of the fields to what check finds.

@@ -11,6 +11,9 @@ import (
 func full() Plan {
 	p := planOf(Paused)
 	p.Pins = []Pin{{Election: "web", Revision: "1.10", By: "me", At: At(start)}, {Election: "db", Member: "web-0"}}
+	p.Drained = []Drain{{Member: "web-0", By: "me", At: At(start)}, {Member: "1e3"}}
+	p.Standstill = &Standstill{By: "me", At: At(start), Until: At(start.Add(time.Hour))}
+	p.Handovers = []Handover{{Election: "web", To: "web-1", At: At(start), Until: At(start.Add(time.Minute))}}
 	p.Rollout.Steps = []Step{{Elections: []string{"no", "12"}}, weigh(25), pause(0), pause(10 * time.Minute), analyse(time.Minute), weigh(100)}
 	p.Rollout.Checks = []string{"flaps"}
 	p.Rollout.Promote = &Promote{Step: 2}
@@ -45,6 +48,7 @@ func TestTextsAreKept(t *testing.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
 		p := full()
 		p.Pins[0].By, p.Rollout.By, p.Status.Message, p.Status.Failures[0].What, p.History[0].By = text, text, text, text+"!", text
+		p.Drained[0].By, p.Standstill.By, p.Handovers[0].By = text, text, text
 		data, err := p.Encode()
 		if err != nil {
 			t.Fatal(err)

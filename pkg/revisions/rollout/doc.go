@@ -2,7 +2,7 @@
 // another, the canary, step by step. It only decides: it has no clock, does no I/O and logs
 // nothing.
 //
-// A Plan is all that is stored: pins, a rollout's Spec, which operators write, and its
+// A Plan is all that is stored: pins, drains, a pause and handovers, a rollout's Spec, which operators write, and its
 // Status, which the controller writes. Members ask a plan what an election prefers
 // (Plan.Preferred); the controller asks Advance what comes next; commands make a new plan from
 // an old one (Plan.Start, Plan.Abort and the others). Read and Plan.Encode are the codec of

@@ -20,7 +20,14 @@ const (
 	KeyRollout = "rollout"
 	KeyStatus  = "status"
 	KeyHistory = "history"
+	// Keys of what operators say of members, of the group and of single elections.
+	KeyDrained   = "drained"
+	KeyPaused    = "paused"
+	KeyHandovers = "handovers"
 )
+
+// Keys are all keys of the ConfigMap's data that have a meaning.
+var Keys = []string{KeyPins, KeyDrained, KeyPaused, KeyHandovers, KeyRollout, KeyStatus, KeyHistory}
 
 // Plan is all that is stored for a group. The zero Plan says nothing: every election follows
 // the default source.
@@ -32,6 +39,12 @@ type Plan struct {
 	Status *Status
 	// History lists the replaced rollouts, oldest first.
 	History []Ended
+	// Drained are the members that are kept out of all elections.
+	Drained []Drain
+	// Standstill is nil while the group is not paused.
+	Standstill *Standstill
+	// Handovers are the moves that operators asked for.
+	Handovers []Handover
 	// Unreadable lists the keys whose text cannot be read, if we know no earlier text either.
 	Unreadable []string
 
@@ -96,8 +109,21 @@ func (p Plan) Pin(election string) (pin Pin, ok bool) {
 // Preferred returns what an election prefers: its pin, else what the rollout in force says, else
 // byDefault, the default source's value. Nothing moves while the default source is not synced, or
 // while a part of the plan that may matter is unreadable.
+//
+// Drained members come last in any case, and while the group is paused nobody outranks anybody. What has an end counts
+// until the end: see At.
 func (p Plan) Preferred(election string, byDefault record.Preferred) record.Preferred {
-	if !synced(byDefault) || p.unreadable(KeyPins) {
+	preferred := p.pinned(election, byDefault)
+	preferred.Drained, preferred.Paused = p.DrainedHosts(), p.Standstill != nil
+	if h, asked := p.Handover(election); asked && synced(preferred) {
+		preferred.Member = h.To
+	}
+	return preferred
+}
+
+// pinned returns what an election prefers by its pin, else by the rollout or the default.
+func (p Plan) pinned(election string, byDefault record.Preferred) record.Preferred {
+	if !synced(byDefault) || p.unreadableWord() != "" {
 		return record.Preferred{State: record.PreferredNotSynced}
 	}
 	pin, pinned := p.Pin(election)
@@ -146,10 +172,11 @@ func (p Plan) unreadable(key string) bool { return slices.Contains(p.Unreadable,
 // things. Without a pin and without a rollout in force, the digest is the default's. Members publish
 // the digest, and hand over because of a preference only to a member that publishes the same digest.
 func (p Plan) Digest(byDefault record.Preferred) string {
+	word := p.unreadableWord()
 	switch {
-	case p.unreadable(KeyPins):
-		return byDefault.String() + " +unreadable pins"
-	case len(p.Pins) == 0 && !p.InForce() && !p.Blind():
+	case word != "":
+		return byDefault.String() + " +unreadable " + word
+	case len(p.Pins) == 0 && !p.InForce() && !p.Blind() && !p.asked():
 		return byDefault.String()
 	}
 	h := sha256.New()
@@ -157,6 +184,7 @@ func (p Plan) Digest(byDefault record.Preferred) string {
 	for _, pin := range slices.SortedFunc(slices.Values(p.Pins), func(a, b Pin) int { return cmp.Compare(a.Election, b.Election) }) {
 		fold(h, "pin", pin.Election, pin.Revision, pin.Member)
 	}
+	p.foldAsked(h)
 	switch {
 	case p.Blind():
 		fold(h, "unreadable rollout")

@@ -20,6 +20,8 @@ type Seen struct {
 	Failures []Failure
 	// Default is what the default source says.
 	Default record.Preferred
+	// Paused: the group is paused, so that nothing moves.
+	Paused bool
 	// Divided lists the identities of living members whose published digest of the preference
 	// differs from the controller's.
 	Divided []string

@@ -224,8 +224,8 @@ func (f *findings) pin(at string, p Pin) {
 		f.add(at, "revision: 1-9-0, or member: web-0", "want exactly one of revision and member")
 	case p.Revision != "":
 		f.revision(strict.Join(at, "revision"), p.Revision)
-	case !record.OurForm(p.Member+"_00000000") || len(p.Member) > 253:
-		f.add(strict.Join(at, "member"), "a member's host name: its identity up to the last _", "%.70q is no host name of a member", p.Member)
+	default:
+		f.host(strict.Join(at, "member"), p.Member)
 	}
 }
 

@@ -111,7 +111,7 @@ func newBench(t *testing.T, r realm) *bench {
 		T: t, realm: r, byDefault: make(chan election.Preference, 4), giveUp: make(chan error),
 		got: make(chan election.Preference, 16), lines: make(chan string, 64),
 	}
-	b.source = steering.New(coreOf(t, r.config), r.namespace, group, b.defaults(), zap.New(tee{b.lines}))
+	b.source = steering.New(coreOf(t, r.config), r.namespace, group, b.defaults(), clock.Boottime(), zap.New(tee{b.lines}))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.source.Watch(ctx, func(p election.Preference) { b.got <- p }) }()

@@ -1,7 +1,8 @@
 // Package steering prefers for each election what its pin says, else what the group's rollout
 // says, else what a default source says.
 //
-// One ConfigMap of the group, primacy-<group>-rollout, holds pins and the rollout (rollout.Plan).
+// One ConfigMap of the group, primacy-<group>-rollout, holds pins, drains, a pause, handovers and the
+// rollout (rollout.Plan).
 // A Source follows it by name, and the default source, and delivers what follows from both. Each
 // keeps its last value while it cannot be read or its value is unusable; Source.Freshness and
 // Source.Default say how old that value is. Until both have said something, nothing is preferred

@@ -145,7 +145,7 @@ func (s Stored) merged(before, after map[string]string, plan rollout.Plan) map[s
 	if data == nil {
 		data = map[string]string{}
 	}
-	for _, key := range []string{rollout.KeyPins, rollout.KeyRollout, rollout.KeyStatus, rollout.KeyHistory} {
+	for _, key := range rollout.Keys {
 		was, wasGiven := before[key]
 		is, given := after[key]
 		switch {

@@ -12,6 +12,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
@@ -50,7 +51,7 @@ func (a always) Watch(ctx context.Context, deliver func(election.Preference)) er
 func TestNothingBeforeThePlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := silent{speaks: make(chan struct{})}
-		source := steering.New(server, "default", group, always{blue}, nil)
+		source := steering.New(server, "default", group, always{blue}, clock.Boottime(), nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		var said []election.Preference
 		ended := make(chan error)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/object"
@@ -24,6 +26,7 @@ type Source struct {
 	maps      coreclient.ConfigMapInterface
 	object    object.Object
 	byDefault election.Preferences
+	clock     clock.Clock
 	log       *zap.Logger
 	gauge     revisions.Gauge
 
@@ -45,13 +48,13 @@ type Sight struct {
 	Default election.Preference
 }
 
-// New makes the source of a group whose locks are in the namespace. A nil log means that
-// nothing is logged.
-func New(client coreclient.ConfigMapsGetter, namespace, group string, byDefault election.Preferences, log *zap.Logger) *Source {
+// New makes the source of a group whose locks are in the namespace. The clock says when parts of the plan end. A nil
+// log means that nothing is logged.
+func New(client coreclient.ConfigMapsGetter, namespace, group string, byDefault election.Preferences, clk clock.Clock, log *zap.Logger) *Source {
 	maps, name := client.ConfigMaps(namespace), rollout.ObjectName(group)
 	env := revisions.Env{Log: log}.Defaults()
 	return &Source{
-		maps: maps, byDefault: byDefault, changed: make(chan struct{}),
+		maps: maps, byDefault: byDefault, changed: make(chan struct{}), clock: clk,
 		log: env.Log.With(zap.String("configMap", namespace+"/"+name)),
 		object: object.Object{
 			Name:  name,
@@ -81,19 +84,40 @@ func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) e
 	last := ""
 	for {
 		sight, changed := s.Sight()
+		var ends time.Time
 		if sight.Plan != nil && sight.Default != nil {
+			plan := sight.Plan.At(s.clock.Wall())
+			ends = plan.Ends()
 			// Most changes of the plan report progress and concern no election.
-			if next := Combine(*sight.Plan, sight.Default); next.Digest() != last {
+			if next := Combine(plan, sight.Default); next.Digest() != last {
 				last = next.Digest()
 				deliver(next)
 			}
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
+		if !s.until(ctx, changed, ends) {
 			return nil
 		}
 	}
+}
+
+// clockCheck bounds a wait for a wall-clock time, since somebody may set the clock.
+const clockCheck = time.Minute
+
+// until waits for a change, or for a part of the plan to end, or for its turn to look again; false if ctx ends.
+func (s *Source) until(ctx context.Context, changed <-chan struct{}, ends time.Time) bool {
+	var due <-chan struct{}
+	if !ends.IsZero() {
+		timer := clock.NewTimer(min(ends.Sub(s.clock.Wall()), clockCheck))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-changed:
+	case <-due:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 // Sight returns what is known now. The channel closes when that changes.
@@ -165,7 +189,8 @@ func (l *listener) Shown(o runtime.Object) error {
 	plan, err := rollout.Read(data, l.last)
 	l.note(err)
 	if plan.Digest(record.Prefer("")) != l.last.Digest(record.Prefer("")) {
-		l.log.Info("pins or rollout changed", zap.Int("pins", len(plan.Pins)), zap.String("rollout", string(plan.Phase())))
+		l.log.Info("pins or rollout changed", zap.Int("pins", len(plan.Pins)), zap.String("rollout", string(plan.Phase())),
+			zap.String("drained", string(plan.DrainedHosts())), zap.Bool("paused", plan.Standstill != nil))
 	}
 	l.last = plan
 	l.see(func(x *Sight) { x.Plan = &plan })

@@ -1,0 +1,74 @@
+package steering_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions/mapstest"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+)
+
+// bubbleClock is the time of a synctest bubble, with a wall clock that somebody may set.
+type bubbleClock struct {
+	began time.Time
+	ahead *atomic.Duration
+}
+
+func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.began)) }
+func (c bubbleClock) Wall() time.Time     { return time.Now().Add(c.ahead.Load()) }
+
+// TestPartsEnd checks that a source delivers what follows from a pause and a handover when they begin and when they end,
+// also if somebody sets the clock meanwhile.
+func TestPartsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		maps, now := mapstest.New(), bubbleClock{time.Now(), new(atomic.Duration)}
+		edit := func(change func(rollout.Plan) (rollout.Plan, error)) {
+			t.Helper()
+			if err := steering.Edit(t.Context(), maps.ConfigMaps("default"), group, func(p *rollout.Plan) (err error) {
+				*p, err = change(*p)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		source := steering.New(maps, "default", group, always{blue}, now, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		var last atomic.Pointer[election.Preference]
+		ended := make(chan error)
+		go func() { ended <- source.Watch(ctx, func(p election.Preference) { last.Store(&p) }) }()
+		expect := func(after time.Duration, want record.Preferred) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			if got := (*last.Load()).For("web"); got != want {
+				t.Errorf("after %v more web prefers %v, want %v", after, got, want)
+			}
+		}
+		paused, handed := blue, blue
+		paused.Paused, handed.Member = true, "edge-1"
+		at := func() rollout.Time { return rollout.At(now.Wall()) }
+		edit(func(p rollout.Plan) (rollout.Plan, error) {
+			return p.Stand(rollout.Standstill{At: at(), Until: rollout.At(now.Wall().Add(time.Hour))})
+		})
+		expect(time.Second, paused)
+		expect(59*time.Minute, paused)
+		expect(time.Minute, blue)
+		edit(func(p rollout.Plan) (rollout.Plan, error) {
+			return p.HandOver(rollout.Handover{Election: "web", To: "edge-1", At: at(), Until: rollout.At(now.Wall().Add(time.Hour))})
+		})
+		expect(time.Second, handed)
+		now.ahead.Store(2 * time.Hour)
+		expect(time.Minute, blue)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -190,6 +190,7 @@ func (p *decoder) mark(s string) *record.Mark {
 		Beat:        w.Beat,
 		Duration:    min(time.Duration(w.DurationSeconds)*time.Second, record.MaxLeaseDuration), // no member writes more
 		Renewal:     record.Renewal(p.strings.share(w.Renewal)),
+		WasForeign:  w.WasForeign,
 	}
 }
 

@@ -133,7 +133,7 @@ func (e *encoder) mark(r *record.Record) {
 		Identity: &m.Identity, Transitions: &transitions,
 		Key: string(m.Key), Weight: int(m.Weight), Falls: m.Falls,
 		Session: m.Session, SessionUID: m.SessionUID, Beat: m.Beat,
-		DurationSeconds: int64(m.Duration / time.Second), Renewal: string(m.Renewal),
+		DurationSeconds: int64(m.Duration / time.Second), Renewal: string(m.Renewal), WasForeign: m.WasForeign,
 	}
 	if r.IsSession() {
 		w.Beat = 0

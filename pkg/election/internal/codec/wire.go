@@ -16,6 +16,7 @@ type wireMark struct {
 	DurationSeconds int64   `json:"durationSeconds,omitempty"`
 	Renewal         string  `json:"renewal,omitempty"`
 	Falls           int32   `json:"falls,omitempty"`
+	WasForeign      bool    `json:"wasForeign,omitempty"`
 	// Deaths stand in the mark, since the next owner of a session writes a new mark: a member of an earlier version,
 	// which does not know them, would carry an annotation of its own on.
 	Deaths []wireDeath `json:"deaths,omitempty"`

@@ -13,9 +13,9 @@ import (
 //
 //	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=
 //	            sharing=client-go|istio foreignWait= policy=none|weight|chain beat= range failopen=DURATION
-//	            renewal=session sight=apart othersLease=DURATION othersPercent=N]
+//	            renewal=session|unlessForeign sight=apart othersLease=DURATION othersPercent=N]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
-//	session NAME [uid= holder= ended died=TIME disowned=N lock=] [later]   session NAME gone   the directory shows a session object
+//	session NAME [uid= holder= ended died=TIME proof= disowned=N lock=] [later]   session NAME gone   the directory shows a session object
 //	beat [calm] [sent=]       the stream shows a beat of our own session; calm, the next one is not late yet
 //	quiet [sent=]             the same, and nothing is told
 //	late                      the next beat of our session is late

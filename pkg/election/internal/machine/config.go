@@ -38,8 +38,10 @@ type Config struct {
 	// Outlasts: the store does not answer, and another term of this member goes on all the same. Then we
 	// don't disown a lock that our session keeps ours, since disowning might end the session.
 	Outlasts bool
+	// OnDeath says when a lock is free whose holder was proved dead. The default is OnDeathProof.
+	OnDeath OnDeath
 	// Renewal is what keeps our terms alive: renewals of the record, which is the default, or beats of our
-	// session. A claim is always renewed through its record.
+	// session, or either of them by who held the lock. A claim is always renewed through its record.
 	Renewal record.Renewal
 	// Sight says whether the stream that shows the lock shows the sessions as well.
 	Sight Sight

@@ -27,9 +27,27 @@ func (s *step) held(token record.Token) record.Record {
 			Key:         me.Key(),
 			Weight:      int32(me.Weight), // #nosec G115 -- no session is stored with a larger one
 			Duration:    s.cfg.Timing.LeaseDuration,
+			Session:     s.cfg.Beat.Session, // for a proof of our death
+			SessionUID:  s.cfg.Beat.UID,
 			Renewal:     record.RenewalRecord,
+			WasForeign:  s.wasForeign(),
 		},
 	}
+}
+
+// wasForeign says whether an elector that is not ours ever held the lock, as far as we or its record know. A record
+// that somebody else has written says so, too (rule the-way-back-stays-open).
+func (s *step) wasForeign() bool {
+	r := s.Lock.Record
+	switch {
+	case s.Lock.shared:
+		return true
+	case r == nil || r.Untouched():
+		return false
+	case r.Mark == nil:
+		return true
+	}
+	return r.Mark.WasForeign || !r.Bound() // another elector has written over our mark
 }
 
 // nextToken is higher than every earlier token of this lock, even across a deletion: the store uses no

@@ -36,7 +36,40 @@ func (s *step) recovery() time.Duration {
 	return min(record.Doubled(s.cfg.Timing.RenewInterval, n), s.cfg.Timing.LeaseDuration)
 }
 
-// deathOf is the proved death of the holder of a record that its session renewed.
+// freedByProof says whether a proof frees a record that its holder renewed itself (rule proof-not-patience). Only a
+// proof that names the holder does: a session that has ended otherwise says nothing of who renews the record. A write
+// of the dead that is stored late bears its identity, so it is free as well. Words do not count, since beats of the
+// session are not the only sign of life here. A range ends when it ends. A lock that foreign electors share, and one
+// whose terms fail open, keep their waits.
+func (s *step) freedByProof(r *record.Record) bool {
+	death, proved := s.deathOf(r)
+	return proved && !death.Proof.IsWord() && s.cfg.OnDeath != OnDeathLease &&
+		!s.cfg.Range && s.cfg.Outage.Mode != OutageFailOpen && r.Claim == nil && !s.mayBeForeign()
+}
+
+// OnDeath says when a lock is free whose holder was proved dead.
+type OnDeath string
+
+const (
+	// OnDeathProof: at once.
+	OnDeathProof OnDeath = "proof"
+	// OnDeathLease: after a lease, as if nothing had been proved. It is for work that goes on outside the member.
+	OnDeathLease OnDeath = "lease"
+)
+
+// spared is until when a lock whose holder was proved dead is left alone with OnDeathLease: a lease from our first
+// sight of its end, which came after the holder's last beat.
+func (s *step) spared(r *record.Record) record.Instant {
+	if s.cfg.OnDeath != OnDeathLease {
+		return 0
+	}
+	if _, proved := s.deathOf(r); !proved {
+		return 0
+	}
+	return s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, s.beside(r).Duration)))
+}
+
+// deathOf is the proved death of the holder of a record.
 func (s *step) deathOf(r *record.Record) (record.Death, bool) {
 	m := s.beside(r)
 	o := s.View.Sessions[m.Session]

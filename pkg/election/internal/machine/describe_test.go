@@ -71,8 +71,14 @@ func content(r *record.Record) string {
 		}
 		add("key %s", r.Mark.Key)
 	}
-	if r.ThroughSession() {
+	if r.Mark != nil && r.Mark.WasForeign {
+		add("was foreign")
+	}
+	switch {
+	case r.ThroughSession():
 		add("through %s/%s", r.Mark.Session, r.Mark.SessionUID)
+	case r.Mark != nil && r.Mark.Session != "":
+		add("of session %s/%s", r.Mark.Session, r.Mark.SessionUID)
 	}
 	if r.Mark == nil && r.HolderKey != "" || r.Mark != nil && r.HolderKey != "" && r.HolderKey != r.Mark.Key {
 		add("holder key %s", r.HolderKey)
@@ -127,9 +133,11 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 		if a["acquired"] != "" {
 			r.Acquired = dawn.Add(a.duration("acquired", 0))
 		}
-		if r.ThroughSession() {
+		if r.ThroughSession() || a["session"] != "" {
 			name := "s-" + a.text("by", "p1")
 			r.Mark.Session, r.Mark.SessionUID = a.text("session", name), a.text("uid", "us-"+a.text("by", "p1"))
+		}
+		if r.ThroughSession() {
 			r.Duration = unexpiring
 		}
 		if kind == "free" {
@@ -196,6 +204,8 @@ func edit(e *environment, _ string, a arguments) {
 			r.Token = record.Token(a.number(k, 0))
 		case "renewal":
 			r.Mark.Renewal = record.Renewal(v)
+		case "wasForeign":
+			r.Mark.WasForeign = true
 		case "session":
 			r.Mark.Session = v
 		case "key":

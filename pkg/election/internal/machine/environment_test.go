@@ -202,9 +202,8 @@ func (e *environment) configure(name string, a arguments) {
 	if d := a.duration("failopen", 0); d != 0 {
 		e.cfg.Outage = Outage{Mode: OutageFailOpen, For: d}
 	}
-	if a.text("renewal", "record") == "session" {
-		e.cfg.Renewal = record.RenewalSession
-	}
+	e.cfg.OnDeath = OnDeath(a.text("onDeath", "proof"))
+	e.cfg.Renewal = record.Renewal(a.text("renewal", "record"))
 	if a.text("sight", "with") == "apart" {
 		e.cfg.Sight = ApartFromSessions
 	}
@@ -256,7 +255,7 @@ func session(e *environment, name string, a arguments) {
 		o := shown[name]
 		o.Deaths = []record.Death{
 			{Proof: record.ProofParent, Identity: identity("p9"), At: dawn},
-			{Proof: record.ProofParent, Identity: identity(member), At: dawn.Add(a.duration("died", 0))},
+			{Proof: record.Proof(a.text("proof", "parent")), Identity: identity(member), At: dawn.Add(a.duration("died", 0))},
 		}
 		shown[name] = o
 	}

@@ -14,6 +14,11 @@ const (
 	released = "released: "
 )
 
+// TookUnowned says whether the last line of a history is that of a take of a lock without a known owner.
+func TookUnowned(history []record.Entry) bool {
+	return len(history) > 0 && history[len(history)-1].Why == tookOver+Unowned.String()
+}
+
 // Loss is a term in a record's history that ended although its holder did not want that.
 type Loss struct {
 	Who string

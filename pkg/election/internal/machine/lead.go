@@ -145,6 +145,7 @@ func (s *step) release() {
 	}
 	r := s.held(s.Lock.Record.Token)
 	r.Holder, r.Mark.Identity = "", ""
+	r.Mark.Session, r.Mark.SessionUID = "", ""
 	r.Duration = time.Second
 	r.HandoverTo = s.nominee()
 	why := cmp.Or(s.withdrawal.reason(), s.Drain.Reason)

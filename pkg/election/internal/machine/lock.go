@@ -31,7 +31,7 @@ type Lock struct {
 	// beatAt is when we first saw the present beat, whoever owns the lock.
 	beatAt record.Instant
 	// since is when we first saw the present condition: this release, the end of this holder's session, or
-	// this lack of an owner.
+	// this lack of an owner. With OnDeathLease it is a lease later than that (spared).
 	since record.Instant
 	// beaten is the record as it was when we first saw its present beat: the fields that say what keeps it
 	// alive count only as written together with a beat (rule observers-clock).

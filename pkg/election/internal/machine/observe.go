@@ -127,6 +127,9 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {
 			k.changedAt, k.since = s.now, s.now
 			k.duration = r.Mark.Duration
+			if owner == Orphaned {
+				k.since = max(k.since, s.spared(r))
+			}
 			if beaten {
 				k.beaten = r
 				s.seeClaim(r, v, owner)

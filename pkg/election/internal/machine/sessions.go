@@ -78,7 +78,7 @@ func (s *State) NeedsBeats() bool {
 // throughSession says whether our session renews what we write now as the holder. It does not while a
 // foreign elector may be at work: such electors know nothing of sessions.
 func (s *step) throughSession() bool {
-	return s.cfg.Renewal == record.RenewalSession && !s.claimLasts()
+	return s.cfg.Renewal.Of(s.wasForeign()) == record.RenewalSession && !s.claimLasts()
 }
 
 // sessionHolds says whether our session will last beyond the time that a stop takes.
@@ -109,6 +109,12 @@ func (s *step) boundTo(r *record.Record, uid string) Owner {
 // ownedThrough says who owns a record held by another member. If a session renews the record, the session
 // decides (rule owned-through-its-session), once what we know of the session is as new as the record.
 func (s *step) ownedThrough(r *record.Record, uid string) Owner {
+	if s.beside(r).Renewal != record.RenewalSession {
+		if s.freedByProof(r) {
+			return Orphaned
+		}
+		return Other
+	}
 	o := s.bySession(r, uid)
 	if o == Orphaned && !s.sessionsCaughtUp(r) {
 		return Unowned
@@ -119,9 +125,6 @@ func (s *step) ownedThrough(r *record.Record, uid string) Owner {
 // bySession says who owns a record by the sessions as we know them.
 func (s *step) bySession(r *record.Record, uid string) Owner {
 	m := s.beside(r)
-	if m.Renewal != record.RenewalSession {
-		return Other
-	}
 	switch o, exists := s.View.Sessions[m.Session]; {
 	case !exists || o.UID != m.SessionUID:
 		return Unowned
@@ -217,7 +220,12 @@ func (s *step) proven(at record.Instant) bool { return s.cfg.Beat.Sent >= at }
 
 // reown determines the lock's owner anew, since what we know of the sessions may have changed.
 func (s *step) reown() {
-	if l := s.Lock; !s.withdrawal.ended && l.Record != nil && s.ofUnknownSession(l.Record) && s.ownerOf(l.Record, l.Version.UID) != l.Owner {
+	l := s.Lock
+	if s.withdrawal.ended || l.Record == nil || l.Record.Holder == "" || !l.Record.Bound() {
+		return
+	}
+	through := s.beside(l.Record).Renewal == record.RenewalSession || l.Record.Holder != s.cfg.Member.Identity
+	if through && s.ownerOf(l.Record, l.Version.UID) != l.Owner {
 		s.sight(l.Record, l.Version)
 		s.Lock.at = l.at // nothing was shown
 	}

@@ -25,11 +25,11 @@ func (c *contest) now() *machine.State {
 	return &now
 }
 
-// plain says whether the contest's terms may follow the beats without a step at each: the election has
-// `renewal: session`, does not migrate (then two locks count), and does not fail open (then the machine
+// plain says whether the contest's terms may follow the beats without a step at each: sessions may renew the
+// election's terms, it does not migrate (then two locks count), and does not fail open (then the machine
 // must see each beat).
 func (c *contest) plain() bool {
-	return c.election.Renewal == record.RenewalSession && c.outer == nil && c.inner == nil && !c.failsOpen()
+	return c.election.Renewal.Of(false) == record.RenewalSession && c.outer == nil && c.inner == nil && !c.failsOpen()
 }
 
 // present is the last beat, for the machine. A contest that is not plain gets it as late, so that its

@@ -86,6 +86,7 @@ func (c *contest) config() machine.Config {
 		Foreign:     e.Foreign,
 		Range:       e.Range,
 		Outage:      e.Outage,
+		OnDeath:     e.OnDeath,
 		Outlasts:    m.outlasts(),
 		Renewal:     e.Renewal,
 		Sight:       c.sight(),

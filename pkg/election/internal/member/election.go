@@ -55,6 +55,7 @@ type Settings struct {
 	Foreign   machine.Foreigners
 	Range     bool
 	Outage    machine.Outage
+	OnDeath   machine.OnDeath
 	Renewal   record.Renewal
 }
 

@@ -47,7 +47,7 @@ func (m *Member) add(election *Election) []*stream {
 		m.open[c] = false
 	}
 	m.setup.add(election)
-	if election.Renewal == record.RenewalSession {
+	if election.Renewal.Of(false) == record.RenewalSession {
 		m.longestGrace = max(m.longestGrace, election.Timing.StopGrace)
 	}
 	if from := election.MigrateFrom; from != nil {

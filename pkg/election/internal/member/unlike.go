@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/session"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -72,7 +73,11 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 // rulesOf is all that members must agree on about an election, except for timings. Members may differ in
 // the renewal, and in the store of a lock of the same name.
 func rulesOf(e *Election) string {
-	return fmt.Sprint(e.Lock, e.Policy, e.Bootstrap, e.Foreign.Sharing, e.Range, e.Outage.Mode, e.Outage.For)
+	rules := fmt.Sprint(e.Lock, e.Policy, e.Bootstrap, e.Foreign.Sharing, e.Range, e.Outage.Mode, e.Outage.For)
+	if e.OnDeath == machine.OnDeathLease { // earlier versions, which do not know it, have the default
+		rules += " onDeath"
+	}
+	return rules
 }
 
 func timingsOf(e *Election) string {
@@ -183,4 +188,14 @@ func (m *Member) groups() []session.Difference {
 		}
 	})
 	return found
+}
+
+// Published is what the session of a member with this configuration and these elections publishes: a digest of
+// the elections' names, and the rest.
+func Published(c *Config, elections []*Election) (config string, rest record.Setup) {
+	var s setup
+	for _, e := range elections {
+		s.add(e)
+	}
+	return s.published(c)
 }

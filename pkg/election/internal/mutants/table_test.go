@@ -22,4 +22,5 @@ type row struct {
 func (r row) edit() mutants.Edit { return mutants.Edit{File: r.file, Old: r.old, New: r.new} }
 
 // table is all rows. Each part of the product has its own file of rows.
-var table = slices.Concat(driverRows, reachRows, sessionRows, deathRows, wordRows, disownedRows, streamRows, foreignRows, steeringRows, reloadRows, weatherRows, runnersRows, endpointsRows)
+var table = slices.Concat(driverRows, reachRows, sessionRows, deathRows, wordRows, fenceRows, disownedRows, streamRows, foreignRows, steeringRows, operatorsRows,
+	reloadRows, weatherRows, runnersRows, endpointsRows)

@@ -95,14 +95,14 @@ var wordRows = []row{
 	},
 	{
 		name: "word/any-identity", rule: "words-need-silence: an operator types the exact identity",
-		file: "cmd/primacy/app/burycommand.go",
+		file: "cmd/primacy/app/bury.go",
 		old:  "	case typed != shown.Identity:\n",
 		new:  "	case false:\n",
 		pkg:  "cmd/primacy/app", test: "TestScripts/bury",
 	},
 	{
 		name: "word/identity-of-another", rule: "words-need-silence: the identity that a script gives is the session's",
-		file: "cmd/primacy/app/burycommand.go",
+		file: "cmd/primacy/app/bury.go",
 		old:  "	if b.identity != \"\" && b.identity != shown.Identity {\n",
 		new:  "	if false {\n",
 		pkg:  "cmd/primacy/app", test: "TestScripts/bury",

@@ -193,9 +193,12 @@ func takePart(ctx context.Context, config *rest.Config, o entry, abort func(erro
 	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	shared := lease.Shared(client, o.Space)
+	locks := cfg.Locks
+	if o.Sessions != o.Space {
+		locks = lease.Shared(client, o.Space)
+	}
 	for _, l := range o.Locks {
-		spec := election.Spec{Name: l, Locks: shared, Foreign: o.Foreign, Bootstrap: o.Bootstrap}
+		spec := election.Spec{Name: l, Locks: locks, Foreign: o.Foreign, Bootstrap: o.Bootstrap}
 		status, err := m.Add(spec, work(o, say))
 		if err != nil {
 			return err

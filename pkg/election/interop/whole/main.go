@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command whole is primacy, the whole program, with work that reports when it begins and ends:
 // a function named work, and the program "whole work" for exec runners. Tests build it twice, with
 // the source of today and with that of an earlier commit, so it uses only what both have.

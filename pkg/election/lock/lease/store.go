@@ -28,6 +28,8 @@ type Store struct {
 	host    string                 // with owner; see OwnedBy
 	owner   *metav1.OwnerReference // nil for none
 	keys    bool                   // see HolderKeys
+	names   *Names                 // nil for none; see Named
+	labels  map[string]string      // see Labels
 }
 
 var _ lock.Store = (*Store)(nil)
@@ -77,10 +79,14 @@ func (s *Store) encode(name string, r record.Record, replaces record.Version) (*
 	}
 	l.OwnerReferences = s.owners(&r, l.OwnerReferences)
 	s.writeKey(l, o.Fields)
+	s.writeNames(l)
 	return l, nil
 }
 
 func (s *Store) read(l *coordinationv1.Lease) codec.Object {
+	if s.names != nil {
+		s.names.read(l)
+	}
 	o := object(l)
 	s.readKey(&o)
 	return o

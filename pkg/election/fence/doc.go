@@ -10,7 +10,8 @@
 // Every other request fails with ErrNotLeading, and is not sent, unless the term is valid
 // at that moment. The gate cuts requests that are under way when the term begins to stop,
 // or at its deadline unless it is extended. Gate.Do holds back work that is not an HTTP
-// request. For makes a gate for one term only, for goroutines that may outlive it.
+// request, and Gate.Drain waits for it at the end of a term. For makes a gate for one term only, for goroutines
+// that may outlive it. WithinDo is for one client of several elections.
 //
 // A read is a GET, HEAD or OPTIONS that does not ask for another protocol and is not for
 // a subresource that reaches through to something else: proxy, exec, attach, portforward.
@@ -21,7 +22,8 @@
 //
 // Time passes between the check and the moment at which the server accepts the write: a
 // process that is frozen in between sends a write of an earlier term. A write that was cut
-// may have been carried out. Only tokens help against both.
+// may have been carried out. Only tokens help against both: Gate.Stamping puts them into what is written, and with
+// the policies of package policy the API server compares them.
 //
 // Gates may be used from any goroutine, and start none.
 package fence

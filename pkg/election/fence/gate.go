@@ -10,7 +10,10 @@ import (
 )
 
 // Gate lets writes pass only while this member leads. New and For make one.
-type Gate struct{ elections []guarded }
+type Gate struct {
+	elections []guarded
+	running   running
+}
 
 // guarded is one of the elections that must be led.
 type guarded struct {
@@ -44,7 +47,7 @@ func New(statuses ...*election.Status) (*Gate, error) {
 // For makes a gate for one term: once the term is over the gate lets nothing pass, not even in a later
 // term of this member. A Term that no Manager began is never valid.
 func For(term election.Term) *Gate {
-	return &Gate{[]guarded{newGuarded(term.Election, term.Valid)}}
+	return &Gate{elections: []guarded{newGuarded(term.Election, term.Valid)}}
 }
 
 // Check says whether a write may pass at this moment: nil, or a *NotLeadingError. It costs
@@ -75,6 +78,8 @@ func (g *Gate) Do(ctx context.Context, fn func(ctx context.Context) error) error
 	if before != nil {
 		p.under = append(p.under, before.under...) // nested in another Do: the terms of both count
 	}
+	g.running.begin()
+	defer g.running.end()
 	ctx, leave := p.bind(ctx)
 	defer leave()
 	if err := notBegun(ctx); err != nil {
@@ -91,8 +96,14 @@ type pass struct {
 }
 
 type term struct {
-	election string
-	*election.ValidTerm
+	of    *guarded
+	token record.Token
+	lasts lasts
+}
+
+// lasts is a term, or the grace of one that is over.
+type lasts interface {
+	OnEnd(f func(election.Stop)) (forget func())
 }
 
 // enter lets a write pass, or returns the refusal. A write within an earlier pass passes only
@@ -100,20 +111,29 @@ type term struct {
 func (g *Gate) enter(before *pass) (*pass, error) {
 	var p *pass
 	for i := range g.elections {
-		e := &g.elections[i]
-		v := e.valid()
-		if v == nil {
-			return nil, e.refusal
-		}
-		if token, ok := before.tokenOf(e.name); ok && token != v.Token {
-			return nil, e.refusal
+		t, ok := g.elections[i].enter(before)
+		if !ok {
+			return nil, g.elections[i].refusal
 		}
 		if p == nil {
 			p = &pass{under: make([]term, 0, len(g.elections))}
 		}
-		p.under = append(p.under, term{e.name, v})
+		p.under = append(p.under, t)
 	}
 	return p, nil
+}
+
+// enter returns the term under which a write within an earlier pass may pass now.
+func (e *guarded) enter(before *pass) (term, bool) {
+	if grace := before.graceOf(e.name); grace != nil {
+		return term{e, grace.Token, grace}, grace.Valid()
+	}
+	v := e.valid()
+	if v == nil {
+		return term{}, false
+	}
+	token, bound := before.tokenOf(e.name)
+	return term{e, v.Token, v}, !bound || token == v.Token
 }
 
 func (p *pass) tokenOf(name string) (record.Token, bool) {
@@ -121,11 +141,24 @@ func (p *pass) tokenOf(name string) (record.Token, bool) {
 		return 0, false
 	}
 	for _, t := range p.under {
-		if t.election == name {
-			return t.Token, true
+		if t.of.name == name {
+			return t.token, true
 		}
 	}
 	return 0, false
+}
+
+// graceOf returns the grace of the election in which Drain made the pass; nil if it did not.
+func (p *pass) graceOf(name string) *election.Grace {
+	if p == nil {
+		return nil
+	}
+	for _, t := range p.under {
+		if g, is := t.lasts.(*election.Grace); is && t.of.name == name {
+			return g
+		}
+	}
+	return nil
 }
 
 // bind makes a context that ends with ctx and with the first of the terms. The caller must
@@ -134,8 +167,8 @@ func (p *pass) bind(ctx context.Context) (bound context.Context, leave func()) {
 	bound, cancel := context.WithCancelCause(ctx)
 	forget := make([]func(), len(p.under))
 	for i, t := range p.under {
-		forget[i] = t.OnEnd(func(why election.Stop) {
-			cancel(&NotLeadingError{Election: t.election, Progress: Cut, Cause: &why})
+		forget[i] = t.lasts.OnEnd(func(why election.Stop) {
+			cancel(&NotLeadingError{Election: t.of.name, Progress: Cut, Cause: &why})
 		})
 	}
 	return bound, func() {
@@ -177,7 +210,7 @@ func Ungated(ctx context.Context) context.Context {
 
 // TokenOf returns the token of the election's term under which Do called a function, given
 // that function's context. It returns false for any other context, and for an election that
-// is not among the gate's. Writes may carry the token, as the annotation primacy.dev/token.
+// is not among the gate's. Stamp puts the token into an object.
 func TokenOf(ctx context.Context, election string) (record.Token, bool) {
 	p, _ := ctx.Value(key{}).(*pass)
 	return p.tokenOf(election)

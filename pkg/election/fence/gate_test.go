@@ -191,3 +191,38 @@ func TestUngated(t *testing.T) {
 		}
 	}, "a")
 }
+
+// TestWithinDo checks that a client without an election of its own writes only within Do, and under its terms only.
+func TestWithinDo(t *testing.T) {
+	leading(t, nil, func(t *testing.T, m1 *member, _ *memory.Realm) {
+		w := &wire{}
+		client := &http.Client{Transport: fence.WithinDo(w)}
+		send := func(ctx context.Context) error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://cluster/api/v1/namespaces/x/configmaps", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = client.Do(req)
+			return err
+		}
+		if err := send(t.Context()); !errors.Is(err, fence.ErrNotLeading) {
+			t.Errorf("outside: %v", err)
+		}
+		g := gateOf(t, m1.status...)
+		var kept context.Context
+		if err := g.Do(t.Context(), func(ctx context.Context) error {
+			kept = context.WithoutCancel(ctx)
+			return send(ctx)
+		}); err != nil || len(w.seen()) != 1 {
+			t.Errorf("within: %v", err)
+		}
+		if err := send(kept); err != nil { // the term is the same
+			t.Errorf("kept: %v", err)
+		}
+		m1.leave(t)
+		if err := send(kept); !errors.Is(err, fence.ErrNotLeading) || len(w.seen()) != 2 {
+			t.Errorf("after the term: %v", err)
+		}
+		m1.done <- nil
+	}, "a")
+}

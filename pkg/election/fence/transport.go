@@ -14,15 +14,46 @@ import (
 // the body of its response was read to the end or closed, a write that passes has a context
 // that ends when the term begins to stop or at its deadline.
 func (g *Gate) RoundTripper(next http.RoundTripper) http.RoundTripper {
+	return newTransport(g.enter, next)
+}
+
+// WithinDo is RoundTripper for a client that the work of several elections shares. A write passes only with the
+// context of a function that Do, or Drain, of any Gate called, and only under the terms of that call.
+func WithinDo(next http.RoundTripper) http.RoundTripper {
+	return newTransport((*pass).again, next)
+}
+
+func newTransport(enter func(before *pass) (*pass, error), next http.RoundTripper) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	return &transport{gate: g, next: next}
+	return &transport{enter: enter, next: next}
+}
+
+// outside is the refusal of a write that belongs to no term.
+var outside = &NotLeadingError{Election: "(none)", Progress: NotSent}
+
+// again lets a write pass under the terms of p, if they all are valid still.
+func (p *pass) again() (*pass, error) {
+	if p == nil || len(p.under) == 0 {
+		return nil, outside
+	}
+	now := &pass{under: make([]term, 0, len(p.under))}
+	for _, before := range p.under {
+		t, ok := before.of.enter(p)
+		if !ok {
+			return nil, before.of.refusal
+		}
+		now.under = append(now.under, t)
+	}
+	return now, nil
 }
 
 type transport struct {
-	gate *Gate
-	next http.RoundTripper
+	enter func(before *pass) (*pass, error)
+	next  http.RoundTripper
+	// stamps: writes that pass are stamped.
+	stamps bool
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -33,7 +64,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if before != nil && before.ungated {
 		return t.next.RoundTrip(req)
 	}
-	p, err := t.gate.enter(before)
+	p, err := t.enter(before)
 	if err != nil {
 		return refuse(req, err)
 	}
@@ -42,7 +73,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		leave()
 		return refuse(req, err)
 	}
-	resp, err := t.next.RoundTrip(req.WithContext(ctx))
+	send := req.WithContext(ctx)
+	if t.stamps {
+		if send, err = p.stamped(send); err != nil {
+			leave()
+			return refuse(req, err)
+		}
+	}
+	resp, err := t.next.RoundTrip(send)
 	if err != nil {
 		err = asCut(ctx, err)
 		leave()

@@ -1,0 +1,48 @@
+// Package leaderelection has the shape of client-go's package of that name. A program that uses client-go's elector
+// changes one import:
+//
+//	"github.com/primacy-dev/primacy/pkg/election/leaderelection" // was "k8s.io/client-go/tools/leaderelection"
+//
+// Everything else stays, the import of client-go's resourcelock and its LeaseLock included. Changed and unchanged
+// programs can take part in one election, as docs/interop.md says, so the change is a rolling update, and so is the
+// way back.
+//
+// # What is kept
+//
+// The types, functions and checks of the configuration; one lock for each elector, in the same Lease; Run returns
+// once leadership has ended; a Run that returned may be called again. GetLeader and OnNewLeader give the identities
+// that users gave.
+//
+// # What is better
+//
+//   - OnStoppedLeading comes after OnStartedLeading has returned, and only if it was called.
+//   - The lock is released after the work has ended, never before; see [LeaderElectionConfig].
+//   - A follower watches the Lease, so it takes a released lock at once.
+//   - Work that is not dead by the end of the lease ends with its process (exit status 70).
+//
+// # What is not kept
+//
+//   - The Lease shows the identity with a suffix, such as web-0_1a2b3c4d: no identity of a process is used twice. Others
+//     read the name without suffix from an annotation. An elector of client-go in the group shows the suffix.
+//   - A process that starts again under its old identity waits, as any other. client-go's takes its old lock back at once.
+//   - OnStoppedLeading is not called for an elector that never led.
+//   - The program may also list and watch its Lease, besides get, create and update.
+//   - The Lock is a *resourcelock.LeaseLock with a client that has a REST connection, so no MultiLock and no fake
+//     clientset. Coordinated elections and lease candidates are refused or absent.
+//   - A leaseDuration is rounded up to whole seconds. At least a fifth of it is for the work to stop, so renewDeadline
+//     counts as at most four fifths.
+//   - Slow path metrics are never reported: there is no slow path.
+//
+// Electors of client-go in the group should have the same three durations: a claim waits by them
+// (2 x renewDeadline + retryPeriod).
+//
+// # A deleted Lease
+//
+// A new Lease is taken at once, as by client-go. So if somebody deletes the Lease while its holder works, the next
+// holder may start while the old one stops.
+//
+// # Goroutines
+//
+// Run owns all goroutines, with two exceptions, which are client-go's, too: a callback OnNewLeader may outlive Run, and
+// so may an OnStartedLeading that does not return, until the process ends.
+package leaderelection

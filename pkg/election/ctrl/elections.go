@@ -1,0 +1,79 @@
+package ctrl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+)
+
+// Elections are the elections of a manager's controllers. They are held while the manager runs, from the time its
+// caches are filled.
+type Elections struct {
+	mgr       manager.Manager
+	elections *election.Manager
+}
+
+// New makes the elections of the manager's controllers. The client of cfg.Locks must not be gated.
+func New(mgr manager.Manager, cfg election.Config) (*Elections, error) {
+	m, err := election.NewManager(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.Add(runnable{m}); err != nil {
+		return nil, fmt.Errorf("add the elections to the manager: %w", err)
+	}
+	return &Elections{mgr, m}, nil
+}
+
+// runnable runs the elections on every member: controller-runtime's own election must not hold them back.
+type runnable struct{ elections *election.Manager }
+
+func (r runnable) Start(ctx context.Context) error { return r.elections.Run(ctx) }
+
+func (r runnable) NeedLeaderElection() bool { return false }
+
+// Controller is what works during the terms of one election.
+type Controller struct {
+	// Watches say which objects are watched, and whom a change concerns.
+	Watches []Watch
+	// Reconciler gets a context of the term: it ends with it, and writes with it pass the gate.
+	Reconciler reconcile.Reconciler
+	// Options are those of controller-runtime, such as MaxConcurrentReconciles. Its Reconciler is not used.
+	Options controller.Options
+}
+
+// Add gives a controller an election. Its caches are filled on every member. The name of the election is
+// that of the controller in logs and metrics. ctx bounds how long Add asks the API server about the kinds.
+func (e *Elections) Add(ctx context.Context, spec election.Spec, c Controller) (*election.Status, error) {
+	if c.Reconciler == nil {
+		return nil, fmt.Errorf("election %s: no reconciler", spec.Name)
+	}
+	if len(c.Watches) == 0 {
+		return nil, fmt.Errorf("election %s: nothing is watched (begin with ctrl.For)", spec.Name)
+	}
+	w := &work{name: spec.Name, mgr: e.mgr, options: c.Options, reconciler: c.Reconciler}
+	for _, watch := range c.Watches {
+		informer, err := e.mgr.GetCache().GetInformer(ctx, watch.object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return nil, fmt.Errorf("election %s: watch %T: %w", spec.Name, watch.object, err)
+		}
+		handler, err := watch.handler(e.mgr)
+		if err != nil {
+			return nil, fmt.Errorf("election %s: watch %T: %w", spec.Name, watch.object, err)
+		}
+		w.watches = append(w.watches, informed{informer, handler, watch.predicates})
+	}
+	return e.elections.Add(spec, w)
+}
+
+// Manager is the manager of the elections, for metrics and Status.
+func (e *Elections) Manager() *election.Manager { return e.elections }
+
+var errNoHandler = errors.New("no handler (make watches with For, Owns or On)")

@@ -1,0 +1,55 @@
+package ctrl
+
+import (
+	"net/http"
+	"strings"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/primacy-dev/primacy/pkg/election/fence"
+)
+
+// Gated is the configuration for a manager whose clients write only within a Reconcile of a valid term. Reads pass. So do
+// events, and reviews of tokens and access, which every member makes.
+func Gated(config *rest.Config) *rest.Config { return wrapped(config, fence.WithinDo) }
+
+// Stamped is Gated, and stamps what passes with the token of the term, for the policy of `primacy generate fence-policy`.
+// Clients send JSON, also of kinds for which controller-runtime prefers protobuf.
+func Stamped(config *rest.Config) *rest.Config {
+	c := wrapped(config, fence.StampingWithinDo)
+	c.ContentType = "application/json"
+	return c
+}
+
+func wrapped(config *rest.Config, gate func(http.RoundTripper) http.RoundTripper) *rest.Config {
+	c := rest.CopyConfig(config)
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return &besides{gate(next), next} })
+	return c
+}
+
+// besides lets pass what needs no leader.
+type besides struct{ gate, next http.RoundTripper }
+
+func (b *besides) RoundTrip(req *http.Request) (*http.Response, error) {
+	if needsNoLeader(req.URL.Path) {
+		return b.next.RoundTrip(req)
+	}
+	return b.gate.RoundTrip(req)
+}
+
+// WrappedRoundTripper lets client-go find the transport beneath.
+func (b *besides) WrappedRoundTripper() http.RoundTripper { return b.next }
+
+// needsNoLeader says whether the path is that of events, or of reviews.
+func needsNoLeader(path string) bool {
+	p := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	switch {
+	case len(p) >= 5 && p[0] == "api" && p[1] == "v1" && p[2] == "namespaces":
+		return p[4] == "events"
+	case len(p) >= 6 && p[0] == "apis" && p[1] == "events.k8s.io" && p[3] == "namespaces":
+		return p[5] == "events"
+	case len(p) == 4 && p[0] == "apis" && (p[1] == "authentication.k8s.io" || p[1] == "authorization.k8s.io"):
+		return strings.HasSuffix(p[3], "reviews")
+	}
+	return false
+}

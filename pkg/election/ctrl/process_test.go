@@ -1,0 +1,207 @@
+package ctrl_test
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
+)
+
+// process is a member in a process of its own.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	lines chan line
+	ended chan error // how it exited
+}
+
+type line struct {
+	what, election string
+	at             record.Instant
+}
+
+// span is a stretch of work of one process.
+type span struct {
+	by         string
+	begin, end record.Instant
+}
+
+// diary has the spans of each election.
+type diary struct {
+	mu    sync.Mutex
+	spans map[string][]*span
+}
+
+func (d *diary) note(by string, l line) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l.what == "begin" {
+		d.spans[l.election] = append(d.spans[l.election], &span{by, l.at, math.MaxInt64})
+		return
+	}
+	d.closeLocked(by, l.election, l.at)
+}
+
+func (d *diary) closeLocked(by, election string, at record.Instant) {
+	for _, s := range d.spans[election] {
+		if s.by == by && s.end == math.MaxInt64 {
+			s.end = at
+		}
+	}
+}
+
+// died ends all spans of a process that was killed.
+func (d *diary) died(by string, at record.Instant) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for e := range d.spans {
+		d.closeLocked(by, e, at)
+	}
+}
+
+func launch(t *testing.T, cluster *devcluster.Cluster, d *diary, namespace, name, revision string) *process {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{name: name, cmd: exec.Command(exe), lines: make(chan line, 256), ended: make(chan error, 1)}
+	p.cmd.Env = append(os.Environ(), childName+"="+name, childRevision+"="+revision, childNamespace+"="+namespace, childKubeconfig+"="+cluster.Kubeconfig)
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for in := bufio.NewScanner(out); in.Scan(); {
+			var l line
+			if _, err := fmt.Sscan(in.Text(), &l.what, &l.election, &l.at); err == nil {
+				d.note(name, l)
+				p.lines <- l
+			}
+		}
+		p.ended <- p.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		if p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill()
+		}
+	})
+	return p
+}
+
+// awaitAll waits until a process has said this of all its controllers.
+func (p *process) awaitAll(t *testing.T, what string) {
+	t.Helper()
+	ctx := soon(t)
+	for seen := map[string]bool{}; len(seen) < len(kinds); {
+		if l := await(t, ctx, p.lines, what+" of "+p.name); l.what == what {
+			seen[l.election] = true
+		}
+	}
+}
+
+func (p *process) lives(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-p.ended:
+		t.Fatalf("%s ended: %v", p.name, err)
+	default:
+	}
+}
+
+// TestProcesses runs three controllers in two processes. Leadership moves, a process is killed, the API goes away and comes
+// back: no other process ends, and no controller ever works in two processes at a time.
+func TestProcesses(t *testing.T) {
+	cluster := devcluster.New(t)
+	namespace := cluster.Namespace(t)
+	newThings(t, cluster.Config, namespace)
+	core, err := coreclient.NewForConfig(cluster.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefer := func(revision string) {
+		t.Helper()
+		if err := configmap.Set(t.Context(), core, preferred(namespace), revision); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prefer("v1")
+	d := &diary{spans: map[string][]*span{}}
+	a := launch(t, cluster, d, namespace, "a", "v1")
+	a.awaitAll(t, "begin")
+	b := launch(t, cluster, d, namespace, "b", "v2")
+	prefer("v2")
+	a.awaitAll(t, "end")
+	b.awaitAll(t, "begin")
+	prefer("v1")
+	b.awaitAll(t, "end")
+	a.awaitAll(t, "begin")
+	prefer("v2")
+	a.awaitAll(t, "end")
+	b.awaitAll(t, "begin")
+
+	if err := b.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-b.ended
+	d.died("b", clock.Boottime().Now())
+	a.awaitAll(t, "begin")
+	b = launch(t, cluster, d, namespace, "b2", "v2")
+	a.awaitAll(t, "end")
+	b.awaitAll(t, "begin")
+
+	cluster.Down(t)
+	b.awaitAll(t, "end") // what cannot be renewed ends
+	cluster.Up(t)
+	prefer("v1")
+	a.awaitAll(t, "begin")
+	prefer("v2")
+	a.awaitAll(t, "end")
+	b.awaitAll(t, "begin")
+	for _, p := range []*process{a, b} {
+		p.lives(t)
+		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := await(t, soon(t), p.ended, "end of "+p.name); err != nil {
+			t.Errorf("%s: %v", p.name, err)
+		}
+	}
+	d.judge(t)
+}
+
+// judge checks that no spans of an election overlap.
+func (d *diary) judge(t *testing.T) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for e, spans := range d.spans {
+		slices.SortFunc(spans, func(a, b *span) int { return cmp.Compare(a.begin, b.begin) })
+		for i, s := range spans[1:] {
+			if before := spans[i]; s.begin < before.end {
+				t.Errorf("%s: %s began at %d, and %s worked until %d", e, s.by, s.begin, before.by, before.end)
+			}
+		}
+		if len(spans) < 7 {
+			t.Errorf("%s: %d spans", e, len(spans))
+		}
+		t.Logf("%s: %d spans, none at the same time as another", e, len(spans))
+	}
+}

@@ -1,0 +1,270 @@
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/events"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type bubble struct{ began time.Time }
+
+func (b bubble) Now() record.Instant { return record.Instant(1 + time.Since(b.began)) }
+func (b bubble) Wall() time.Time     { return time.Now() }
+
+// book keeps what is written. Events that it does not override cannot be called.
+type book struct {
+	coreclient.EventInterface
+
+	mu      sync.Mutex
+	created []*corev1.Event
+	known   map[string]bool
+	patched int
+	err     error
+	takes   time.Duration
+}
+
+func (b *book) Events(string) coreclient.EventInterface { return b }
+
+func (b *book) CreateWithEventNamespaceWithContext(ctx context.Context, e *corev1.Event) (*corev1.Event, error) {
+	if b.takes > 0 && !clock.Wait(ctx, b.takes) {
+		return nil, ctx.Err()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return nil, b.err
+	}
+	if b.known[e.Name] {
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "events"}, e.Name)
+	}
+	b.known[e.Name] = true
+	b.created = append(b.created, e)
+	return e, nil
+}
+
+func (b *book) PatchWithEventNamespaceWithContext(_ context.Context, e *corev1.Event, _ []byte) (*corev1.Event, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil && !b.known[e.Name] {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "events"}, e.Name)
+	}
+	b.patched++
+	return e, b.err
+}
+
+func (b *book) lines() (all []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.created {
+		all = append(all, e.Type+" "+e.Reason+": "+e.Message)
+	}
+	b.created = nil
+	return all
+}
+
+// desk has a Recorder at work in a bubble.
+type desk struct {
+	t           *testing.T
+	book        *book
+	logs        *observer.ObservedLogs
+	transitions chan election.ElectionTransition
+	told        uint64
+	done        chan struct{}
+	stop        context.CancelFunc
+}
+
+func newDesk(t *testing.T) *desk {
+	now := bubble{time.Now()}
+	store := memory.New(now).Store()
+	if _, err := store.Put(t.Context(), "the-lock", record.Record{Group: "edge", Election: "e"}, record.Version{}); err != nil {
+		t.Fatal(err)
+	}
+	core, logs := observer.New(zap.InfoLevel)
+	d := &desk{t: t, book: &book{known: map[string]bool{}}, logs: logs, transitions: make(chan election.ElectionTransition, 100000), done: make(chan struct{})}
+	r := events.New(events.Config{
+		Events: d.book, Host: "h1", Identity: func() string { return "h1_01234567" }, Clock: now, Log: zap.New(core),
+		Object: func(name string) (events.Object, bool) {
+			return events.Object{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: "ns", Name: "the-lock" + strings.TrimPrefix(name, "e"), Store: store}, name != "gone"
+		},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	d.stop = cancel
+	go func() { // joined by end
+		defer close(d.done)
+		r.Run(ctx, d.transitions)
+	}()
+	return d
+}
+
+func (d *desk) tell(name string, t election.Transition) {
+	t.At = time.Now()
+	d.told++
+	d.transitions <- election.ElectionTransition{Election: name, Number: d.told, Transition: t}
+}
+
+func (d *desk) end() {
+	close(d.transitions)
+	<-d.done
+	d.stop()
+}
+
+// TestWords checks what Events say, and on what.
+func TestWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		lead := election.Transition{Event: election.EventRole, Role: election.Leading, Reason: "lock taken", Token: 7, Leaderless: 76 * time.Millisecond}
+		d.tell("e", lead)
+		synctest.Wait()
+		e := d.book.created[0]
+		o := e.InvolvedObject
+		if o.Kind != "Lease" || o.APIVersion != "coordination.k8s.io/v1" || o.Namespace != "ns" || o.Name != "the-lock" || o.UID == "" {
+			t.Errorf("on %+v", o)
+		}
+		if e.Namespace != "ns" || e.Source.Component != "primacy" || e.Source.Host != "h1" || e.ReportingController == "" || !e.FirstTimestamp.Time.Equal(time.Now()) {
+			t.Errorf("%+v", e)
+		}
+		for _, tr := range []election.Transition{
+			{Event: election.EventRole, Role: election.Draining, Reason: "better member is ready", Token: 7},
+			{Event: election.EventRole, Role: election.Following, Reason: "released", Token: 7},
+			{Event: election.EventLeader, Role: election.Following},
+			{Event: election.EventLost, Role: election.Draining, Reason: "not renewed in time", Token: 8},
+			{Event: election.EventJeopardy, Role: election.Leading, Token: 8},
+			{Event: election.EventFailOpen, Role: election.Leading, Token: 8},
+			{Event: election.EventRegained, Role: election.Leading, Token: 8},
+			{Event: election.EventRole, Role: election.Claiming, Reason: "lock claimed from a foreign holder"},
+		} {
+			d.tell("e", tr)
+		}
+		d.tell("gone", lead)
+		d.end()
+		want := []string{
+			"Normal Leading: h1_01234567 leads: lock taken, term 7, after 76ms without a leader",
+			"Normal Draining: h1_01234567 stops its work: better member is ready, term 7",
+			"Warning LeadershipLost: h1_01234567 lost its term: not renewed in time, term 8",
+			"Warning RenewalsFail: h1_01234567 leads, but its renewals fail, term 8",
+			"Warning FailingOpen: h1_01234567 works on although its renewals fail; another may work as well, term 8",
+			"Normal RenewalsRegained: h1_01234567 leads, and its renewals succeed again, term 8",
+			"Normal Claiming: h1_01234567 waits until the former holder, which is not Primacy, has stopped: lock claimed from a foreign holder",
+		}
+		if got := d.book.lines(); !slices.Equal(got, want) {
+			t.Errorf("got\n%s", strings.Join(got, "\n"))
+		}
+	})
+}
+
+// TestLimitOfTheProcess checks that ten thousand moves write few Events, and that people learn of the rest.
+func TestLimitOfTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		lead := election.Transition{Event: election.EventRole, Role: election.Leading, Reason: "lock taken"}
+		for i := range 10000 {
+			d.tell(fmt.Sprintf("e-%d", i), lead)
+		}
+		synctest.Wait()
+		if n := len(d.book.lines()); n != events.DefaultLimit.Burst {
+			t.Errorf("%d Events at once", n)
+		}
+		time.Sleep(20 * time.Second)
+		for i := range 200 {
+			d.tell(fmt.Sprintf("e-%d", 20000+i), lead)
+		}
+		synctest.Wait()
+		if n := len(d.book.lines()); n != events.DefaultLimit.Burst {
+			t.Errorf("%d Events after 20 s", n)
+		}
+		d.end()
+		var left int64
+		for _, l := range d.logs.All() {
+			left += l.ContextMap()["leftOut"].(int64)
+		}
+		if left != 10000+200-2*int64(events.DefaultLimit.Burst) || d.logs.Len() != 2 {
+			t.Errorf("logged %d left out in %d lines", left, d.logs.Len())
+		}
+	})
+}
+
+// TestAlike checks that client-go's correlator combines Events that are alike, and limits those of one lock.
+func TestAlike(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		for i := range 60 {
+			d.tell("e", election.Transition{Event: election.EventRole, Role: election.Leading, Reason: "lock taken", Token: record.Token(i)})
+			time.Sleep(time.Second)
+		}
+		d.end()
+		if n := len(d.book.created); n > 12 || n+d.book.patched > 26 || d.book.patched == 0 {
+			t.Errorf("%d Events, and %d patches", n, d.book.patched)
+		}
+	})
+}
+
+// TestWithoutTheRight checks that a member without the right writes nothing, asks rarely, and is silent: its start has said so.
+func TestWithoutTheRight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		denied := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", errors.New("no"))
+		d.book.err = denied
+		lead := election.Transition{Event: election.EventRole, Role: election.Leading, Reason: "lock taken"}
+		d.tell("e", lead)
+		synctest.Wait()
+		d.book.err = nil
+		d.tell("e", lead)
+		synctest.Wait()
+		if got := d.book.lines(); len(got) != 0 || d.logs.Len() != 0 {
+			t.Errorf("wrote %q, logged %v", got, d.logs.All())
+		}
+		time.Sleep(11 * time.Minute)
+		d.tell("e", lead)
+		synctest.Wait()
+		if got := d.book.lines(); len(got) != 1 {
+			t.Errorf("wrote %q once it may", got)
+		}
+		d.book.err = denied
+		d.tell("e-2", lead)
+		d.tell("e-3", lead)
+		d.end()
+		if d.logs.Len() != 1 {
+			t.Errorf("logged %v when the right was taken away", d.logs.All())
+		}
+	})
+}
+
+// TestSlowServer checks that a server that does not answer holds nobody up, neither transitions nor the end.
+func TestSlowServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.book.takes = time.Hour
+		for i := range 40 {
+			d.tell(fmt.Sprintf("e-%d", i), election.Transition{Event: election.EventRole, Role: election.Leading})
+		}
+		time.Sleep(12 * time.Second)
+		began := time.Now()
+		d.stop()
+		d.end()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v to end", took)
+		}
+	})
+}

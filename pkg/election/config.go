@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"reflect"
 	"regexp"
@@ -33,9 +34,9 @@ type Config struct {
 	// Host is the name of the Pod or host. Identities and names of sessions contain it, so no
 	// two members may share one at a time. Default: the host's name.
 	Host string
-	// Timing applies to the session and to elections that state none. Default: the profile
-	// "default". If only single fields are missing, record.Timing.Filled fills them in.
-	Timing record.Timing
+	// Timing applies to the session and to elections that state none. Zero fields get defaults, one by one
+	// (Timing.Filled); without any field it is Default().
+	Timing Timing
 	// Preferences says which revision should lead. Default: none.
 	Preferences Preferences
 	// WritesPerSecond bounds the requests to the store, except beats and renewals. It keeps a
@@ -47,7 +48,8 @@ type Config struct {
 	Version string
 	// Clock is the time. Default: CLOCK_BOOTTIME.
 	Clock clock.Clock
-	// Log takes transitions and trouble. Default: nothing is logged.
+	// Log takes transitions and trouble. Logr and Slog make one of other loggers. Default: slog.Default(), which
+	// writes to standard error unless the program changed it; zap.NewNop() is silent.
 	Log *zap.Logger
 	// Parent is a process that can prove the death of this one, such as that of package parent. Default: none;
 	// then others wait after a death until the session has lapsed.
@@ -108,9 +110,8 @@ type Spec struct {
 	// holds both locks. Set it in every member that has the new lock, until no member is left
 	// that has only the old one: two members without a common lock would work at once.
 	MigrateFrom *LockRef
-	// Timing defaults to the Manager's. If only single fields are missing, record.Timing.Filled
-	// fills them in.
-	Timing record.Timing
+	// Timing defaults to the Manager's. Zero fields get defaults, one by one (Timing.Filled).
+	Timing Timing
 	// Policy defaults to priority.RevisionLocation.
 	Policy priority.Policy
 	// Bootstrap defaults to BootstrapWait.
@@ -124,9 +125,14 @@ type Spec struct {
 	// Outage says what happens to a term whose renewals fail. Default: its work stops. With
 	// OutageFailOpen, For defaults to 10 x leaseDuration.
 	Outage Outage
+	// OnDeath says when the lock is free after its holder was proved dead. Default: OnDeathProof, which is at once.
+	// OnDeathLease is for work that goes on outside the member. All members must have the same setting.
+	OnDeath OnDeath
 	// Renewal is what keeps a term alive: the beats of the member's session, which renew any number of
 	// elections at once, or renewals of the lock's own record. Default: the session, unless
-	// record.Features.SessionObstacle says why not. Members with different settings may live side by side.
+	// record.Features.SessionObstacle says why not, or an elector that is not Primacy's ever held the lock: then
+	// such an elector can take the lock a leaseDuration after the last member died. Members with different settings
+	// may live side by side.
 	Renewal record.Renewal
 }
 
@@ -229,7 +235,7 @@ func (c *Config) complete() error {
 		c.Clock = clock.Boottime()
 	}
 	if c.Log == nil {
-		c.Log = zap.NewNop()
+		c.Log = Slog(slog.Default())
 	}
 	if c.Abort == nil {
 		log := c.Log
@@ -288,6 +294,13 @@ func (s *Spec) complete(c *Config) error {
 	if wait := s.Foreign.Wait; wait != 0 && wait < record.LeastForeignWait {
 		return fmt.Errorf("election %s: foreign wait %v must be at least %v (set it to 2 x renewDeadline + retryPeriod of the electors that share the lock, or leave it out if you do not know these)", s.Name, wait, record.LeastForeignWait)
 	}
+	switch s.OnDeath {
+	case "":
+		s.OnDeath = OnDeathProof
+	case OnDeathProof, OnDeathLease:
+	default:
+		return fmt.Errorf("election %s: unknown onDeath %q (want %s or %s)", s.Name, s.OnDeath, OnDeathProof, OnDeathLease)
+	}
 	if err := s.completeOutage(); err != nil {
 		return fmt.Errorf("election %s: %w", s.Name, err)
 	}
@@ -339,13 +352,16 @@ func (s *Spec) completeRenewal(c *Config) error {
 	switch s.Renewal {
 	case record.RenewalRecord:
 		return nil
+	case record.RenewalUnlessForeign: // completed before
+		s.Renewal = ""
+		return s.completeRenewal(c)
 	case record.RenewalSession:
 		if obstacle != "" {
 			return errors.New(obstacle)
 		}
 		return nil
 	case "":
-		s.Renewal = record.RenewalSession
+		s.Renewal = record.RenewalUnlessForeign
 		if obstacle != "" {
 			s.Renewal = record.RenewalRecord
 		}

@@ -84,7 +84,7 @@ func (s *solo) term(ctx context.Context) error {
 	var w *work
 	if e.runner != nil {
 		term := Term{Election: e.spec.Name, Identity: s.identity, Revision: s.cfg.Member.Revision, Cycle: cycle, status: e.status}
-		w = begin(s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, s.cfg.Abort, &s.work, func(err error, _ bool) { returned <- err })
+		w = begin(ctx, s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, s.cfg.Abort, &s.work, func(err error, _ bool) { returned <- err })
 		e.work.Store(w)
 		defer s.work.Wait()
 	}
@@ -102,7 +102,7 @@ func (s *solo) term(ctx context.Context) error {
 			}
 		case <-done:
 			done = nil
-			stop := Stop{Reason: string(stopReason(ctx)), By: s.cfg.Clock.Now().Add(timing.StopGrace)}
+			stop := Stop{Reason: string(stopReason(ctx)), By: s.cfg.Clock.Now().Add(timing.StopGrace), kept: true}
 			e.status.end(0, stop)
 			s.report(machine.Draining, stopReason(ctx))
 			if w == nil {

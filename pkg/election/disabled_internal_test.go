@@ -23,7 +23,7 @@ func TestLateExtensionOfDisabledWork(t *testing.T) {
 		var wg sync.WaitGroup
 		runner := RunnerFunc(func(ctx context.Context, _ Term) error { <-ctx.Done(); return nil })
 		aborted := false
-		w := begin(c, runner, Term{Election: "a"}, c.Now().Add(10*time.Second), time.Second, func(error) { aborted = true }, &wg, func(error, bool) {})
+		w := begin(t.Context(), c, runner, Term{Election: "a"}, c.Now().Add(10*time.Second), time.Second, func(error) { aborted = true }, &wg, func(error, bool) {})
 		time.Sleep(time.Minute)
 		w.mu.Lock()
 		if aborted || w.stop != nil || w.returned {

@@ -27,8 +27,6 @@ type entrant struct {
 	beyond *beyond
 	// withdraw ends the work of an election that is disabled; nil otherwise.
 	withdraw context.CancelCauseFunc
-	// unready: its runner could not work in a term, by its last report.
-	unready atomic.Bool
 	// work is that of the last term; nil before the first one, and without a runner.
 	work atomic.Pointer[work]
 }
@@ -60,7 +58,7 @@ type spec struct {
 // another with the same settings share one copy: there may be ten thousand.
 func (m *Manager) keptLocked(s *Spec) spec {
 	settings := member.Settings{
-		Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Foreign: s.Foreign, Range: s.Range, Outage: s.Outage, Renewal: s.Renewal,
+		Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Foreign: s.Foreign, Range: s.Range, Outage: s.Outage, OnDeath: s.OnDeath, Renewal: s.Renewal,
 	}
 	if m.settings == nil || !reflect.ValueOf(s.Policy).Comparable() || *m.settings != settings {
 		m.settings = &settings

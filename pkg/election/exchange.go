@@ -85,7 +85,7 @@ func (m *Manager) judgeLocked(c Change) ([]*entrant, error) {
 	goes := map[string]bool{}
 	for _, name := range c.Remove {
 		if e := m.elections[name]; m.heirs[name] == nil && (e == nil || e.removal != nil) {
-			errs = append(errs, fmt.Errorf("no election %s", name))
+			errs = append(errs, sorted{ErrUnknown, fmt.Errorf("no election %s", name)})
 		}
 		goes[name] = true
 	}
@@ -117,11 +117,11 @@ func (m *Manager) judgeLocked(c Change) ([]*entrant, error) {
 			continue
 		}
 		if names[e.spec.Name] {
-			errs = append(errs, fmt.Errorf("election %s is there twice", e.spec.Name))
+			errs = append(errs, sorted{ErrTaken, fmt.Errorf("election %s is there twice", e.spec.Name)})
 		}
 		for _, l := range e.spec.lockNames() {
 			if other := locks[l]; other != "" {
-				errs = append(errs, fmt.Errorf("election %s: lock %q is already used by election %s", e.spec.Name, l.name, other))
+				errs = append(errs, sorted{ErrTaken, fmt.Errorf("election %s: lock %q is already used by election %s", e.spec.Name, l.name, other)})
 			}
 		}
 		stay(&e.spec)

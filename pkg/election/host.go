@@ -30,14 +30,18 @@ type host struct {
 	// helpers joins the goroutines of requests, watches and runners.
 	helpers sync.WaitGroup
 	// stores are indexed by the member's numbers for them; watches cancel the watches.
-	stores   []lock.Store
-	watches  map[uint64]context.CancelFunc
+	stores  []lock.Store
+	watches map[uint64]context.CancelFunc
+	// own are the watches that show the sessions.
+	own      map[uint64]bool
 	entrants map[member.ID]*entrant
 	works    map[member.ID]*work
 	// reach is the deadline of the terms that our session keeps alive; nil before its first beat.
 	reach *reach
 	// unready are the elections whose runners the member believes not to be ready.
 	unready map[member.ID]bool
+	// stopping are the works that were told to stop, and when; nil for none.
+	stopping map[member.ID]record.Instant
 	// expected is the session that the parent was told of last.
 	expecting sync.Mutex
 	expected  string
@@ -57,9 +61,9 @@ func newHost(m *Manager, left member.Heritage) *host {
 			Chance:   mathrand.NewPCG(binary.BigEndian.Uint64(chance), binary.BigEndian.Uint64(chance[8:])),
 			Heritage: left, Proofs: cfg.proofs(), Container: cfg.Container,
 		}),
-		inbox:    make(chan member.Input, 256),
-		stores:   []lock.Store{cfg.Locks},
-		watches:  map[uint64]context.CancelFunc{},
+		inbox:   make(chan member.Input, 256),
+		stores:  []lock.Store{cfg.Locks},
+		watches: map[uint64]context.CancelFunc{}, own: map[uint64]bool{},
 		entrants: map[member.ID]*entrant{},
 		works:    map[member.ID]*work{},
 		unready:  map[member.ID]bool{},
@@ -81,9 +85,11 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 	in := h.news([]member.Input{member.Prefer{Preference: preference}}, h.m.all())
 	pulse := &h.m.pulse
 	pulse.preferred.Store(synced(preference))
+	h.m.tally.prefers(preference)
 	for {
 		now := h.cfg.Clock.Now()
 		pulse.turn(now)
+		h.count(in, now)
 		for _, effect := range h.member.Step(now, h.cfg.Clock.Wall(), in...) {
 			h.perform(effect)
 		}
@@ -105,6 +111,7 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 		case <-changed:
 			preference, changed = source.get()
 			pulse.preferred.Store(synced(preference))
+			h.m.tally.prefers(preference)
 			in = append(in, member.Prefer{Preference: preference})
 		case <-h.m.changed:
 			in = h.news(in, h.m.unread())
@@ -187,7 +194,7 @@ func (h *host) election(e *entrant) *member.Election {
 	s := &e.spec
 	election := &member.Election{
 		ID: e.id, Name: s.Name, Lock: s.Lock, Locks: h.store(s.Locks), Settings: s.Settings,
-		Works: e.runner != nil, Unready: e.unready.Load(), Before: e.status.Cycle(), Ranges: e.ranges,
+		Works: e.runner != nil, Unready: e.status.Unready() != nil, Before: e.status.Cycle(), Ranges: e.ranges,
 	}
 	if from := s.MigrateFrom; from != nil {
 		election.MigrateFrom = &member.LockRef{Lock: from.Lock, Locks: h.store(from.Locks)}
@@ -212,7 +219,7 @@ func (h *host) store(s lock.Store) member.Store {
 // readiness appends an input for each runner that became ready or unready.
 func (h *host) readiness(in []member.Input) []member.Input {
 	for id, e := range h.entrants {
-		unready := e.unready.Load()
+		unready := e.status.Unready() != nil
 		if unready == h.unready[id] {
 			continue
 		}
@@ -235,12 +242,14 @@ func (h *host) perform(effect member.Effect) {
 	case member.EndWatch:
 		h.watches[do.Watch]()
 		delete(h.watches, do.Watch)
+		delete(h.own, do.Watch)
 	case member.Log:
 		h.cfg.Log.Log(do.Level, do.Message, do.Fields...)
 	case member.Forgotten:
 		e := h.entrants[do.ID]
 		delete(h.entrants, do.ID)
 		delete(h.works, do.ID)
+		delete(h.stopping, do.ID)
 		delete(h.unready, do.ID)
 		h.m.forget(e)
 	default:
@@ -254,12 +263,14 @@ func (h *host) send(store lock.Store, do member.Send) member.Answered {
 	defer cancel()
 	answer := member.Answered{Request: do.Request}
 	if do.Write == nil {
-		answer.Entry, answer.Err = store.Get(ctx, do.Name)
+		answer.Entry, answer.Err = store.Get(withPriority(ctx, do), do.Name)
 	} else {
 		if do.Purpose == 0 {
 			h.expect(do.Name, do.Write.Holder)
 		}
-		answer.Entry.Version, answer.Err = store.Put(ctx, do.Name, *do.Write, do.Replaces)
+		began := h.cfg.Clock.Now()
+		answer.Entry.Version, answer.Err = store.Put(withPriority(ctx, do), do.Name, *do.Write, do.Replaces)
+		h.m.tally.wrote(do, h.cfg.Clock.Now().Sub(began), answer.Err)
 	}
 	return answer
 }
@@ -268,6 +279,9 @@ func (h *host) send(store lock.Store, do member.Send) member.Answered {
 func (h *host) watch(do member.Watch) {
 	ctx, cancel := context.WithCancel(h.ctx)
 	h.watches[do.Watch] = cancel
+	if do.Store.ID == member.Own.ID {
+		h.own[do.Watch] = true
+	}
 	store := h.stores[do.Store.ID]
 	watch := store.Watch
 	if by, is := store.(lock.NameWatcher); is {
@@ -298,17 +312,19 @@ func (h *host) publish(effect member.Effect) {
 		}
 	case member.Beat:
 		h.m.pulse.beat.Store(int64(do.Sent))
+		h.m.tally.beats.note(h.cfg.Clock.Now().Sub(do.Sent))
 		if h.reach == nil || h.reach.since != do.Since {
 			h.reach = newReach(h.cfg.Clock, do)
 		} else {
 			h.reach.extend(do)
 		}
 	case member.Stop:
-		stop := Stop{Reason: string(do.Reason), By: do.By}
+		stop := Stop{Reason: string(do.Reason), By: do.By, kept: givesUp[do.Reason]}
 		if e := h.entrants[do.ID]; e != nil {
 			e.status.end(e.status.Token(), stop)
 		}
 		if w := h.works[do.ID]; w != nil {
+			h.stops(do.ID, w)
 			w.end(stop)
 		}
 	case member.Leads:
@@ -321,9 +337,12 @@ func (h *host) publish(effect member.Effect) {
 		if e == nil {
 			return
 		}
+		t := Transition{At: h.cfg.Clock.Wall(), Event: EventRole, Role: do.Role, Reason: do.Reason, Token: do.Token, Cycle: do.Cycle}
+		if do.Role == Leading {
+			t.Leaderless, _ = h.m.tally.led(e.status, h.identity, h.cfg.Clock.Now())
+		}
 		e.status.see(Leader(do.Leader))
 		e.status.become(do.Role, do.Reason)
-		t := Transition{At: h.cfg.Clock.Wall(), Event: EventRole, Role: do.Role, Reason: do.Reason, Token: do.Token, Cycle: do.Cycle}
 		e.status.publish(t)
 		if do.Lost {
 			t.Event = EventLost
@@ -352,11 +371,12 @@ func (h *host) start(do member.Start) {
 	e := h.entrants[do.ID]
 	e.status.cycle.Store(int64(do.Cycle))
 	e.status.begin(do.Token, do.Deadline)
+	delete(h.stopping, do.ID)
 	if e.runner == nil {
 		return
 	}
 	term := Term{Election: e.spec.Name, Identity: h.identity, Revision: h.cfg.Member.Revision, Token: do.Token, Cycle: do.Cycle, status: e.status}
-	h.works[do.ID] = begin(h.cfg.Clock, e.runner, term, do.Deadline, e.spec.Timing.StopGrace, h.cfg.Abort, &h.helpers, func(err error, expired bool) {
+	h.works[do.ID] = begin(h.ctx, h.cfg.Clock, e.runner, term, do.Deadline, e.spec.Timing.StopGrace, h.cfg.Abort, &h.helpers, func(err error, expired bool) {
 		h.post(member.Returned{ID: do.ID, Token: do.Token, Err: err, Expired: expired})
 	})
 	e.work.Store(h.works[do.ID])

@@ -39,7 +39,8 @@ type Manager struct {
 	settled  []chan struct{}
 	running  bool
 	finished bool
-	// free is the context of disabled elections' work; Run makes it.
+	err      error // what Run returned
+	// free is the context of disabled elections' work; Run makes it. All runners have its values.
 	free context.Context
 	// news are the elections that were added or removed since the host last asked; changed has a
 	// value while there are some.
@@ -49,8 +50,9 @@ type Manager struct {
 	readiness chan struct{}
 	// pulse shows what the host does.
 	pulse pulse
-	// feed has the transitions of all elections.
-	feed feed
+	// shared is what the elections' Statuses share, and tally the counts.
+	shared *shared
+	tally  *tally
 	// background joins the Background and Readiness of runners, and the work of disabled elections.
 	background sync.WaitGroup
 }
@@ -58,13 +60,16 @@ type Manager struct {
 // ErrStopped: the Manager's Run has returned; it does not run twice.
 var ErrStopped = errors.New("manager has stopped")
 
-// NewManager checks the configuration and makes a Manager. It starts nothing.
+// NewManager checks the configuration and makes a Manager. It starts nothing. Its errors wrap ErrInvalid.
 func NewManager(cfg Config) (*Manager, error) {
 	if err := cfg.complete(); err != nil {
-		return nil, fmt.Errorf("election manager: %w", err)
+		return nil, fmt.Errorf("election manager: %w", sorted{ErrInvalid, err})
 	}
+	all := newShared(cfg.Clock)
 	return &Manager{
+		shared:    all,
 		cfg:       cfg,
+		tally:     all.feed.tally,
 		elections: map[string]*entrant{},
 		locks:     map[lockName]*entrant{},
 		heirs:     map[string]*entrant{},
@@ -79,7 +84,7 @@ func NewManager(cfg Config) (*Manager, error) {
 
 // Add makes this member take part in an election. The runner works during its terms; it is nil if the
 // election has no work, and only who leads matters. Add may be called before Run and during it. The error
-// names what is wrong with the Spec, or a name or lock that is taken, or wraps ErrStopped.
+// wraps ErrInvalid and says what is wrong with the Spec, or wraps ErrTaken for a name or lock, or ErrStopped.
 func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,11 +96,11 @@ func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 		return nil, fmt.Errorf("election %s: %w", e.spec.Name, ErrStopped)
 	}
 	if m.elections[e.spec.Name] != nil || m.heirs[e.spec.Name] != nil {
-		return nil, fmt.Errorf("election %s exists already", e.spec.Name)
+		return nil, sorted{ErrTaken, fmt.Errorf("election %s exists already", e.spec.Name)}
 	}
 	for _, l := range e.spec.lockNames() {
 		if other := m.ownerLocked(l); other != "" {
-			return nil, fmt.Errorf("election %s: lock %q is already used by election %s", e.spec.Name, l.name, other)
+			return nil, sorted{ErrTaken, fmt.Errorf("election %s: lock %q is already used by election %s", e.spec.Name, l.name, other)}
 		}
 	}
 	m.heirs[e.spec.Name] = e
@@ -120,17 +125,15 @@ func (m *Manager) ownerLocked(l lockName) string {
 func (m *Manager) newEntrantLocked(entry Entry) (*entrant, error) {
 	m.ids++
 	if err := entry.Spec.complete(&m.cfg); err != nil {
-		return nil, err
+		return nil, sorted{ErrInvalid, err}
 	}
 	e := &entrant{spec: m.keptLocked(&entry.Spec), runner: entry.Runner, id: m.ids}
-	e.status = newStatus(e.spec.Name, m.cfg.Clock)
-	e.status.feed = &m.feed
+	e.status = newStatus(e.spec.Name, m.shared)
 	if e.spec.Range {
 		e.ranges = &member.Ranges{}
 	}
 	if _, tells := e.runner.(Readiness); tells {
-		e.unready.Store(true) // until its runner says that it is ready
-		e.status.problem.Store(&errNotAsked)
+		e.status.problem.Store(&errNotAsked) // until its runner says that it is ready
 	}
 	return e, nil
 }
@@ -161,7 +164,7 @@ func (m *Manager) beginLocked(e *entrant) {
 	if !works && !tells || e.beyond != nil {
 		return
 	}
-	ctx, quit := context.WithCancel(context.Background())
+	ctx, quit := context.WithCancel(context.WithoutCancel(m.free))
 	e.beyond = &beyond{quit: quit}
 	rest := func() {
 		m.mu.Lock()
@@ -179,11 +182,22 @@ func (m *Manager) beginLocked(e *entrant) {
 		e.beyond.goroutines++
 		m.background.Go(func() {
 			defer rest()
-			if err := background.Background(ctx); err != nil {
+			if err := unlessEnded(ctx, background.Background(ctx)); err != nil {
 				m.cfg.Log.Warn("runner's work beyond its terms ended with an error", zap.String("election", e.spec.Name), zap.Error(err))
 			}
 		})
 	}
+}
+
+// Lock returns the lock of a present election; false if there is no such election, or it is disabled.
+func (m *Manager) Lock(election string) (LockRef, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.elections[election]
+	if e == nil || e.spec.Disabled {
+		return LockRef{}, false
+	}
+	return LockRef{Lock: e.spec.Lock, Locks: e.spec.Locks}, true
 }
 
 // Statuses returns the Status of each present election, in no order.
@@ -205,7 +219,7 @@ func (m *Manager) Remove(ctx context.Context, name string) error {
 	e := m.elections[name]
 	if e == nil && m.heirs[name] == nil {
 		m.mu.Unlock()
-		return fmt.Errorf("no election %s", name)
+		return sorted{ErrUnknown, fmt.Errorf("no election %s", name)}
 	}
 	m.giveUpLocked(name, machine.ReasonRemoved)
 	m.mu.Unlock()
@@ -264,6 +278,9 @@ func (m *Manager) Run(ctx context.Context) (err error) {
 		if err == nil && errors.Is(context.Cause(ctx), ErrOrphaned) {
 			err = ErrOrphaned
 		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.err = err
 	}()
 	var endFree context.CancelFunc
 	m.free, endFree = context.WithCancel(ctx)
@@ -271,7 +288,7 @@ func (m *Manager) Run(ctx context.Context) (err error) {
 		m.beginLocked(e)
 	}
 	m.mu.Unlock()
-	defer m.feed.receivers.close() // disabled elections tell of their ends until background is over
+	defer m.shared.feed.receivers.close() // disabled elections tell of their ends until background is over
 	defer m.background.Wait()
 	defer m.finish()
 	defer m.pulse.rest(0)

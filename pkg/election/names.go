@@ -1,6 +1,32 @@
 package election
 
-import "github.com/primacy-dev/primacy/pkg/election/internal/machine"
+import (
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// Timing is how long everything lasts. Zero fields get defaults, one by one.
+type Timing = record.Timing
+
+// Default is the timing for most elections: after a crash, another member leads within 15 s.
+func Default() Timing { return profile(record.DefaultProfile) }
+
+// Fast is for a quick failover, within 5 s, at more writes: a renewal every second.
+func Fast() Timing { return profile("fast") }
+
+// Relaxed is for clusters with a slow API server: a failover takes up to 137 s.
+func Relaxed() Timing { return profile("relaxed") }
+
+// SingleNode is for clusters whose API server restarts with its only node: a failover takes up to 270 s.
+func SingleNode() Timing { return profile("single-node") }
+
+func profile(name string) Timing {
+	t, err := record.Profile(name)
+	if err != nil {
+		panic(err) // each of them exists
+	}
+	return t
+}
 
 // Role is what a member does in an election.
 type Role = machine.Role
@@ -42,6 +68,16 @@ const (
 	OutageFailOpen = machine.OutageFailOpen
 	// OutageUnbounded, as Outage.For, lets a term outlast its validity until the store answers again.
 	OutageUnbounded = machine.OutageUnbounded
+)
+
+// OnDeath says when a lock is free whose holder was proved dead.
+type OnDeath = machine.OnDeath
+
+const (
+	// OnDeathProof: at once.
+	OnDeathProof = machine.OnDeathProof
+	// OnDeathLease: after a lease, as if nothing had been proved.
+	OnDeathLease = machine.OnDeathLease
 )
 
 // Foreigners describes electors that are not ours. Sharing says which electors they are. Wait is how long

@@ -16,7 +16,7 @@ func (s *Status) Range() (start, end time.Time, ok bool) {
 	}
 	start, end = r.Start, r.End
 	if s.FailingOpen() {
-		if wall := s.clock.Wall().UTC(); wall.After(end) {
+		if wall := s.shared.clock.Wall().UTC(); wall.After(end) {
 			end = wall
 		}
 	}

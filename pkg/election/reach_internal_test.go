@@ -35,7 +35,7 @@ func beginByBeats(t *testing.T, c bubbleClock, r *reach, grace time.Duration) by
 		return nil
 	})
 	abort := func(err error) { t.Error(err) }
-	b.work = begin(c, runner, Term{Election: "a", Token: 1}, r.deadline(), grace, abort, &wg, func(error, bool) {})
+	b.work = begin(t.Context(), c, runner, Term{Election: "a", Token: 1}, r.deadline(), grace, abort, &wg, func(error, bool) {})
 	t.Cleanup(wg.Wait)
 	b.goBy(r)
 	return b
@@ -199,7 +199,7 @@ func TestLeavesTheReach(t *testing.T) {
 func TestTermsOfBeforeAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
-		h := &host{m: &Manager{}, cfg: &Config{Clock: c}, works: map[member.ID]*work{}, entrants: map[member.ID]*entrant{}}
+		h := &host{m: &Manager{tally: newTally()}, cfg: &Config{Clock: c}, works: map[member.ID]*work{}, entrants: map[member.ID]*entrant{}}
 		h.publish(member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		w := beginByBeats(t, c, h.reach, 3*time.Second)
 		defer close(w.over)
@@ -215,7 +215,7 @@ func TestTermsOfBeforeAGap(t *testing.T) {
 func TestStatusByBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubbleClock{time.Now()}
-		s := newStatus("a", c)
+		s := newStatus("a", newShared(c))
 		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		s.begin(7, r.deadline())
 		s.goBy(r, 5*time.Second)

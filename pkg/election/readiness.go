@@ -43,7 +43,6 @@ func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readin
 		} else {
 			log.Info("runner is ready for a term")
 		}
-		e.unready.Store(problem != nil)
 		e.status.problem.Store(&problem)
 		select {
 		case m.readiness <- struct{}{}:

@@ -161,6 +161,9 @@ type Stop struct {
 	Reason string
 	// By is an instant on CLOCK_BOOTTIME.
 	By record.Instant
+
+	// kept: this member gives the term up, and holds the lock until the work has returned.
+	kept bool
 }
 
 func (s *Stop) Error() string { return fmt.Sprintf("stopped: %s", s.Reason) }

@@ -45,7 +45,7 @@ func (s *Status) ValidTerm() *ValidTerm {
 	if v != nil && v.until() != v.Deadline {
 		v = s.renewed()
 	}
-	if v == nil || s.clock.Now() >= v.Deadline {
+	if v == nil || s.shared.clock.Now() >= v.Deadline {
 		return nil
 	}
 	return v
@@ -141,7 +141,7 @@ func (l *life) keep() {
 		return // its end was reported
 	}
 	deadline := v.until()
-	if left := clock.Until(s.clock, deadline); left > 0 {
+	if left := clock.Until(s.shared.clock, deadline); left > 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.timer.Reset(left)

@@ -18,7 +18,7 @@ func (c *handClock) Wall() time.Time     { return time.Time{} }
 // way and nothing that begins after it. A term that was stopped is not extended.
 func TestExtendedAtTheVeryDeadline(t *testing.T) {
 	c := &handClock{}
-	s := newStatus("a", c)
+	s := newStatus("a", newShared(c))
 	if s.extend(50); s.ValidTerm() != nil {
 		t.Error("no term is valid")
 	}

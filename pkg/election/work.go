@@ -2,6 +2,7 @@ package election
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -54,10 +55,10 @@ type work struct {
 // or on a busy machine, the work may be dead before the runner knows it.
 const lateReturn = 2 * time.Second
 
-// begin starts the runner on a goroutine that wg joins. That goroutine calls returned once
+// begin starts the runner on a goroutine that wg joins. The runner's context has the values of ctx, and outlives it. That goroutine calls returned once
 // the runner has returned, with its error or what it panicked with, and with expired.
-func begin(c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort func(error), wg *sync.WaitGroup, returned func(err error, expired bool)) *work {
-	ctx, cancel := context.WithCancelCause(context.Background())
+func begin(ctx context.Context, c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort func(error), wg *sync.WaitGroup, returned func(err error, expired bool)) *work {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	w := &work{clock: c, grace: grace, validity: newValidity(deadline), cancel: cancel, abort: abort}
 	w.term = term
 	w.term.validity = w.validity
@@ -97,7 +98,15 @@ func (w *work) run(ctx context.Context, runner Runner) (err error) {
 			w.hasEnded(w.clock.Now())
 		}
 	}()
-	return runner.Run(ctx, w.term)
+	return unlessEnded(ctx, runner.Run(ctx, w.term))
+}
+
+// unlessEnded returns err, or nil if err says no more than that ctx has ended.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
+		return nil
+	}
+	return err
 }
 
 // tooLate says whether the guard's time has come before the runner was called; then the runner must not
@@ -187,7 +196,7 @@ func (w *work) giveUp(why string) {
 	if deadline, _ := w.validity.Deadline(); w.term.Fenced() {
 		by = min(deadline, by)
 	}
-	w.endLocked(Stop{Reason: why, By: by})
+	w.endLocked(Stop{Reason: why, By: by, kept: true})
 }
 
 // deadBy is until when the work may live without harm: until the end of its term, even if it was

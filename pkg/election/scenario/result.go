@@ -138,7 +138,7 @@ func (w *world) result() *Result {
 // electionResult sums up one election, and adds its moves and overlaps to r.
 func (w *world) electionResult(n int, r *Result) ElectionResult {
 	e, t := &w.s.Elections[n], &w.judge.elections[n]
-	out := ElectionResult{Name: e.Name, Renewal: string(e.Renewal), Leader: t.leader(), Tolerates: Seconds(e.Timing.Outage())}
+	out := ElectionResult{Name: e.Name, Renewal: string(e.Renewal.Of(false)), Leader: t.leader(), Tolerates: Seconds(e.Timing.Outage())}
 	if e.Outage.Mode == machine.OutageFailOpen {
 		out.FailsOpen = Seconds(e.Outage.For)
 	}

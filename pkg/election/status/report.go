@@ -74,6 +74,11 @@ type Election struct {
 // renewed by its own record, and members wait for its lease.
 func (e Election) EndsWithSession() bool { return e.bySession && len(e.Others) == 0 }
 
+// Publishes is what the member publishes of its configuration: a digest of the names of its elections, and the rest.
+func (m Member) Publishes() (elections string, setup record.Setup) {
+	return m.says.Config, m.says.Setup
+}
+
 // Member is what the realm shows of one member.
 type Member struct {
 	Identity string      `json:"identity"`
@@ -107,6 +112,8 @@ type Member struct {
 	// began, by its owner's clock.
 	Duration time.Duration `json:"-"`
 	Since    time.Time     `json:"-"`
+	// End is when the session ended, who ended it, and why; nil while it has not ended.
+	End *Transition `json:"-"`
 	// says is what it publishes about itself.
 	says record.Member
 }
@@ -321,6 +328,9 @@ func member(e lock.Entry, now time.Time) Member {
 	if r.Bound() {
 		out.Duration = r.Mark.Duration
 		out.LeaseSeconds = int(out.Duration / time.Second)
+	}
+	if all := historyOf(r); out.State == Ended && len(all) > 0 {
+		out.End = &all[len(all)-1]
 	}
 	if m := r.Member; m != nil {
 		out.says, out.Version, out.Drift = *m, clean(m.Version), m.Drift()

@@ -15,6 +15,11 @@ type Transition struct {
 	Why string    `json:"why"`
 }
 
+// Equal says whether two transitions are the same.
+func (t Transition) Equal(o Transition) bool {
+	return t.At.Equal(o.At) && t.Who == o.Who && t.Why == o.Why
+}
+
 func historyOf(r *record.Record) (all []Transition) {
 	for _, h := range r.History {
 		all = append(all, Transition{h.When, clean(h.Who), cleanText(h.Why)})

@@ -1,0 +1,129 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// ErrNotHandedBack is what errors of HandBack wrap.
+var ErrNotHandedBack = errors.New("lock not handed back")
+
+// ErrHolderLives says that the session of the lock's holder beats.
+var ErrHolderLives = errors.New("its holder lives")
+
+// HandBack releases a lock that a dead member left, so that an elector of client-go can take it at once. A lock whose
+// terms are renewed by a session states a duration of a year: such an elector would wait for it, and only members of
+// Primacy look at sessions (rule the-way-back-stays-open). HandBack does what any of them would do. If the session has
+// ended, the lock is free. Otherwise HandBack waits for as long as a member would, by c, and ends the session. An error
+// wraps ErrHolderLives if the session changes meanwhile. by names who asked, in the history of both.
+//
+// HandBack returns whose lock it was; empty if there was nothing to do: nobody holds the lock, or its record expires by
+// itself. Each read is a Get. HandBack tries until ctx ends.
+func HandBack(ctx context.Context, c clock.Clock, locks, sessions lock.Store, name, by string) (from string, err error) {
+	fail := func(err error) (string, error) { return from, fmt.Errorf("%w: %s: %w", ErrNotHandedBack, name, err) }
+	var was left
+	var since, answered record.Instant
+	var last error
+	pause := wordPause
+	for again := 0; ; again++ {
+		if again > 0 && !clock.Wait(ctx, pause) {
+			return fail(errors.Join(context.Cause(ctx), last))
+		}
+		sent := c.Now()
+		now, err := lookAtLeft(ctx, locks, sessions, name)
+		if err != nil {
+			last = err
+			continue
+		}
+		if now.lock.Record == nil || now.lock.Record.Holder == "" || !now.lock.Record.Bound() || !now.lock.Record.ThroughSession() {
+			return from, nil
+		}
+		from = now.lock.Record.Holder
+		wait, why := now.wait()
+		pause = wordPause
+		if wait > 0 {
+			pause = min(pause, wait/8)
+		}
+		switch {
+		case why != nil:
+			return fail(why)
+		case since == 0 || now.lock.Version != was.lock.Version:
+			since = c.Now() // a first look, or another term
+		case now.session.Version != was.session.Version && now.isHolders():
+			return fail(fmt.Errorf("%w: session %s has changed", ErrHolderLives, now.session.Name))
+		case now.session.Version != was.session.Version:
+			since = c.Now()
+		case sent.Sub(answered) > wait/4:
+			since = c.Now() // the store may have answered nobody until now, so the holder could not beat
+		}
+		was, answered = now, c.Now()
+		if wait > 0 && sent.Sub(since) < wait {
+			continue
+		}
+		if now.isHolders() { // one write frees all that it renewed
+			_, last = sessions.Put(ctx, now.session.Name, session.EndedRecord(now.session.Record, by, "its session lapsed"), now.session.Version)
+		} else if _, last = locks.Put(ctx, name, handedBack(now.lock.Record, by), now.lock.Version); last == nil {
+			return from, nil
+		}
+		if errors.Is(last, lock.ErrDenied) {
+			return fail(last)
+		}
+		if last == nil {
+			again = -1 // the session has ended, so the lock is free
+		}
+	}
+}
+
+// left is a lock with the session that it names.
+type left struct{ lock, session lock.Entry }
+
+func lookAtLeft(ctx context.Context, locks, sessions lock.Store, name string) (l left, err error) {
+	if l.lock, err = locks.Get(ctx, name); err != nil || l.lock.Record == nil || l.lock.Record.Mark == nil || l.lock.Record.Mark.Session == "" {
+		return l, err
+	}
+	l.session, err = sessions.Get(ctx, l.lock.Record.Mark.Session)
+	return l, err
+}
+
+// isHolders says whether the session is the one that the lock names, and has not ended.
+func (l left) isHolders() bool {
+	s := l.session.Record
+	return s != nil && l.session.Version.UID == l.lock.Record.Mark.SessionUID && s.Holder == l.lock.Record.Holder
+}
+
+// wait is for how long nothing may change before the lock is released.
+func (l left) wait() (time.Duration, error) {
+	r, s := l.lock.Record, l.session.Record
+	if r.Claim != nil {
+		return 0, errors.New("it is claimed from another elector, and expires by itself")
+	}
+	if s != nil && l.session.Version.UID == r.Mark.SessionUID && !l.isHolders() && (s.Released() || s.Bound()) {
+		return 0, nil // ended, or the slot was used again
+	}
+	t := record.Timing{Drift: record.DefaultDrift}
+	lease := r.Mark.Duration
+	if s != nil && s.Mark != nil {
+		lease = max(lease, s.Mark.Duration)
+	}
+	if s != nil && s.Member != nil {
+		t.Drift = max(t.Drift, s.Member.Drift())
+	}
+	return t.ObserverWait(max(lease, time.Second)), nil
+}
+
+// handedBack is the record as its holder would have released it.
+func handedBack(r *record.Record, by string) record.Record {
+	e := session.EndedRecord(r, by, "released: handed back")
+	e.HolderKey, e.HandoverTo = "", ""
+	e.Mark.Key, e.Mark.WasForeign = r.Mark.Key, true
+	e.History = slices.Clip(e.History)
+	return e
+}

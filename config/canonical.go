@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/primacy-dev/primacy/pkg/election/record"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -50,10 +52,11 @@ type canonicalElection struct {
 	Priority  map[string]any `yaml:"priority"`
 	Timing    map[string]any `yaml:"timing"`
 	Bootstrap string         `yaml:"bootstrap"`
-	// Range, Outage and FailopenFor are left out at their defaults.
+	// Range, Outage, FailopenFor and OnDeath are left out at their defaults.
 	Range       bool              `yaml:"range,omitempty"`
 	Outage      string            `yaml:"outage,omitempty"`
 	FailopenFor string            `yaml:"failopenFor,omitempty"`
+	OnDeath     string            `yaml:"onDeath,omitempty"`
 	Runners     []canonicalRunner `yaml:"runners"`
 }
 
@@ -73,7 +76,10 @@ func (m Member) canonical() memberDoc {
 }
 
 func (l Lock) canonical() lockDoc {
-	doc := lockDoc{Kind: l.Kind, Name: l.Name, Renewal: string(l.Renewal), SharedWith: string(l.SharedWith)}
+	doc := lockDoc{Kind: l.Kind, Name: l.Name, SharedWith: string(l.SharedWith)}
+	if l.Renewal != record.RenewalUnlessForeign {
+		doc.Renewal = string(l.Renewal)
+	}
 	if l.Foreign != (ForeignTimings{}) {
 		doc.Foreign = &foreignDoc{l.Foreign.RenewDeadline, l.Foreign.RetryPeriod}
 	}
@@ -106,6 +112,9 @@ func (e Election) canonical() canonicalElection {
 		out.Timing[f.name] = f.value
 	}
 	out.Range = e.Range
+	if e.OnDeath != OnDeathProof {
+		out.OnDeath = string(e.OnDeath)
+	}
 	if e.Outage == OutageFailopen {
 		out.Outage, out.FailopenFor = string(e.Outage), e.FailopenFor.String()
 		if e.FailopenFor == Unbounded {

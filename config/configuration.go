@@ -67,6 +67,8 @@ type Election struct {
 	// how long the term may outlast its validity with OutageFailopen, else zero.
 	Outage      Outage
 	FailopenFor time.Duration
+	// OnDeath is when the lock is free after its holder was proved dead (docs/death.md).
+	OnDeath OnDeath
 	// Runners is empty if the election only elects a leader.
 	Runners []Runner
 	// Field is the entry's path, such as elections[2].
@@ -81,7 +83,8 @@ type Lock struct {
 	Kind string
 	// Name is the object's name; it defaults to the election's.
 	Name string
-	// Renewal is never empty. The default is by session where that is possible.
+	// Renewal is never empty. The default is by session where that is possible, unless an elector of another kind
+	// ever held the lock.
 	Renewal record.Renewal
 	// SharedWith names the foreign electors that may hold the lock as well.
 	SharedWith SharedWith

@@ -91,6 +91,8 @@ type electionDoc struct {
 	Outage string `yaml:"outage" default:"stop" oneof:"stop failopen"`
 	// Only with `outage: failopen`: how long work goes on after the lock has expired. More than 0, or `unbounded`.
 	FailopenFor *boundDoc `yaml:"failopenFor" otherwise:"10 x leaseDuration" needs:"outage=failopen"` // nil if absent
+	// When the lock is free after its holder was [proved dead](death.md): at once (`proof`), or after a lease (`lease`), for work that goes on outside the member until `PRIMACY_DEADLINE`. All members need the same.
+	OnDeath string `yaml:"onDeath" default:"proof" oneof:"proof lease"`
 	// The [work](#runners). Without runners leadership itself is the product, and others read it from the lock.
 	Runners []runnerDoc `yaml:"runners" otherwise:"none"`
 }
@@ -102,7 +104,7 @@ type lockDoc struct {
 	// The object's name. Refused: the lock of another election; a name that a session or the ConfigMap of the rollout may have (`primacy-<group>-...`); and the ConfigMap that `defaultRevision` reads.
 	Name string `yaml:"name" form:"object" otherwise:"the election's name"`
 	// `session`: the member's session keeps the lock alive, with one write for all locks. `record`: each renewal writes the lock itself. A ConfigMap, a lock that is shared or migrates, `range: true`, `outage: failopen`, and a leaseDuration or renewInterval of the election's own need `record`; `session` is refused with them.
-	Renewal string `yaml:"renewal" oneof:"session record" otherwise:"session if possible"`
+	Renewal string `yaml:"renewal,omitempty" oneof:"session record" otherwise:"session if possible, record if an elector that is not Primacy's ever held the lock"`
 	// Whose electors may hold the lock, too: client-go's or Istio's ([interop.md](interop.md)).
 	SharedWith string `yaml:"sharedWith,omitempty" oneof:"client-go istio" otherwise:"nobody"`
 	// The timings of client-go's electors. Only with `sharedWith: client-go`.

@@ -132,8 +132,8 @@ func (r *resolver) noSession(field, lock string) {
 	}
 }
 
-// renewal resolves what keeps terms alive: by default the member's session if possible, else
-// the record itself.
+// renewal resolves what keeps terms alive: by default the member's session if possible, and if no elector of
+// another kind ever held the lock; else the record itself.
 func (r *resolver) renewal(at string, doc lockDoc, e *Election) record.Renewal {
 	field := at + ".lock.renewal"
 	obstacle := r.features(e).SessionObstacle()
@@ -141,7 +141,7 @@ func (r *resolver) renewal(at string, doc lockDoc, e *Election) record.Renewal {
 		if obstacle != "" {
 			return record.RenewalRecord
 		}
-		return record.RenewalSession
+		return record.RenewalUnlessForeign
 	}
 	renewal := record.Renewal(r.oneOf(field, doc.Renewal, string(record.RenewalSession), string(record.RenewalRecord)))
 	if renewal == record.RenewalSession && obstacle != "" {

@@ -23,6 +23,7 @@ var ofProcess = []struct {
 	{"http.tls.certFile", func(c *Configuration) any { return &c.HTTP.TLS.CertFile }},
 	{"http.tls.keyFile", func(c *Configuration) any { return &c.HTTP.TLS.KeyFile }},
 	{"http.access", func(c *Configuration) any { return &c.HTTP.Access }},
+	{"http.metrics", func(c *Configuration) any { return &c.HTTP.Metrics }},
 	{"member.proofs", func(c *Configuration) any { return &c.Member.Proofs }},
 	// The session uses these. The other timings belong to elections and change with them.
 	{"timing.leaseDuration", func(c *Configuration) any { return &c.Timing.LeaseDuration }},
@@ -62,6 +63,7 @@ var ofElection = []struct {
 	{"timing.drift", func(e *Election) any { return e.Timing.Drift }},
 	{"bootstrap", func(e *Election) any { return e.Bootstrap }},
 	{"range", func(e *Election) any { return e.Range }},
+	{"onDeath", func(e *Election) any { return e.OnDeath }},
 	{"outage", func(e *Election) any { return e.Outage }},
 	{"failopenFor", func(e *Election) any { return e.FailopenFor }},
 	{"runners", func(e *Election) any { return digestOf(e.Runners) }},

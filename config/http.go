@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"strconv"
@@ -13,6 +14,7 @@ type HTTP struct {
 	Address string
 	TLS     TLS
 	Access  Access
+	Metrics Series
 }
 
 // TLS names the files of a certificate and its key; both are empty without TLS.
@@ -26,6 +28,16 @@ const (
 	AccessOpen Access = "open"
 	// AccessToken: clients with a token that the API server knows, whose owner has the right to the path.
 	AccessToken Access = "token"
+)
+
+// Series says for what there are metrics.
+type Series string
+
+const (
+	// SeriesEach: for each election, and for all together.
+	SeriesEach Series = "each"
+	// SeriesTotals: for all elections together.
+	SeriesTotals Series = "totals"
 )
 
 // Served says whether there are endpoints.
@@ -53,6 +65,8 @@ type httpDoc struct {
 	// clients with a token that the API server knows, whose owner has the right to the path. On other addresses than loopback, `token` needs `tls`: without it, only `/livez`
 	// and `/readyz` are served.
 	Access string `yaml:"access,omitempty" oneof:"open token" otherwise:"open on a loopback address, else token"`
+	// `each`: `/metrics` has series for each election. `totals`: only for all of them together, for a member with very many ([metrics.md](metrics.md)).
+	Metrics string `yaml:"metrics,omitempty" otherwise:"each" oneof:"each totals"`
 }
 
 type tlsDoc struct {
@@ -83,7 +97,7 @@ func (r *resolver) metrics(doc *metricsDoc) {
 	case !at.Addr().IsLoopback():
 		r.fail(field, "write http, which asks for tokens there", "%s is not a loopback address, and metrics serves without authentication", at.Addr())
 	default:
-		r.cfg.HTTP = HTTP{Address: doc.Address, Access: AccessOpen}
+		r.cfg.HTTP = HTTP{Address: doc.Address, Access: AccessOpen, Metrics: SeriesEach}
 	}
 }
 
@@ -92,7 +106,10 @@ func (r *resolver) http(doc *httpDoc) {
 	if doc == nil {
 		return
 	}
-	h := HTTP{Address: doc.Address, Access: Access(doc.Access)}
+	h := HTTP{Address: doc.Address, Access: Access(doc.Access), Metrics: Series(cmp.Or(doc.Metrics, string(SeriesEach)))}
+	if problem, hint := notOneOf(string(h.Metrics), []string{string(SeriesEach), string(SeriesTotals)}); problem != "" {
+		r.fail("http.metrics", hint, "%s", problem)
+	}
 	r.httpAddress(doc.Address)
 	if doc.TLS != nil {
 		h.TLS = TLS{doc.TLS.CertFile, doc.TLS.KeyFile}
@@ -135,7 +152,7 @@ func (h HTTP) canonical() *httpDoc {
 	if !h.Served() {
 		return nil
 	}
-	doc := &httpDoc{Address: h.Address, Access: string(h.Access)}
+	doc := &httpDoc{Address: h.Address, Access: string(h.Access), Metrics: string(h.Metrics)}
 	if h.TLS != (TLS{}) {
 		doc.TLS = &tlsDoc{h.TLS.CertFile, h.TLS.KeyFile}
 	}

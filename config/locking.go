@@ -113,6 +113,9 @@ func mixed(before, after *Election) (notes []string) {
 	if before.Range != after.Range {
 		notes = append(notes, until+"ranges may share a moment")
 	}
+	if before.OnDeath != after.OnDeath {
+		notes = append(notes, until+"a member that has onDeath: proof takes the lock of the dead at once")
+	}
 	if before.Outage != after.Outage {
 		notes = append(notes, until+"two may work at once in an outage")
 	}

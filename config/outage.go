@@ -20,6 +20,16 @@ const (
 	OutageFailopen Outage = "failopen"
 )
 
+// OnDeath is when the lock of an election is free after its holder was proved dead.
+type OnDeath string
+
+const (
+	// OnDeathProof: at once.
+	OnDeathProof OnDeath = "proof"
+	// OnDeathLease: after a lease, as if nothing had been proved.
+	OnDeathLease OnDeath = "lease"
+)
+
 // Unbounded as FailopenFor: work goes on for as long as the outage lasts.
 const Unbounded time.Duration = math.MaxInt64
 
@@ -40,9 +50,10 @@ func (b *boundDoc) DecodeStrict(node *yaml.Node) error {
 	return strict.Decode(node, &b.Duration)
 }
 
-// outage resolves ranges and what happens in an outage.
+// outage resolves ranges and what happens in an outage, and after a death.
 func (r *resolver) outage(at string, doc *electionDoc, e *Election) {
 	e.Range = doc.Range
+	e.OnDeath = OnDeath(r.oneOf(at+".onDeath", doc.OnDeath, string(OnDeathProof), string(OnDeathLease)))
 	e.Outage = Outage(r.oneOf(at+".outage", doc.Outage, string(OutageStop), string(OutageFailopen)))
 	if e.Outage == OutageFailopen {
 		e.FailopenFor = failopenLeases * e.Timing.LeaseDuration

@@ -32,7 +32,7 @@ func TestOutage(t *testing.T) {
 			continue
 		}
 		for _, e := range []Election{c.Elections[0], again.Elections[0]} {
-			renewal := record.RenewalSession
+			renewal := record.RenewalUnlessForeign
 			if want.Range || want.Outage == OutageFailopen {
 				renewal = record.RenewalRecord // a session cannot renew these
 			}

@@ -23,7 +23,7 @@ func (c *Configuration) Overview(members int) string {
 			line(e.Name, "none", "any (enabled: false)")
 			continue
 		}
-		line(e.Name, string(e.Lock.Renewal), e.tolerated(), e.afterCrash(), e.planned())
+		line(e.Name, string(e.Lock.Renewal.Of(false)), e.tolerated(), e.afterCrash(), e.planned())
 	}
 	_ = w.Flush() // a strings.Builder never fails to write
 	if len(c.Elections) > 0 {

@@ -91,7 +91,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	e := c.Elections[0]
-	if e.Lock != (config.Lock{Kind: "Lease", Name: "a", Renewal: record.RenewalSession}) || e.Policy != config.DefaultPolicy ||
+	if e.Lock != (config.Lock{Kind: "Lease", Name: "a", Renewal: record.RenewalUnlessForeign}) || e.Policy != config.DefaultPolicy ||
 		e.Bootstrap != config.BootstrapWait || e.Timing != profile || len(e.Runners) != 0 {
 		t.Errorf("election: %+v", e)
 	}

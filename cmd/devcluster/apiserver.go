@@ -17,12 +17,13 @@ import (
 	kubeoptions "k8s.io/kubernetes/pkg/kubeapiserver/options"
 )
 
-// admissionPlugins are the admission plugins that stay on. The others serve pods, quotas and
-// volumes, or wait for controllers that do not run here.
+// admissionPlugins are the admission plugins that stay on. PodSecurity refuses only in namespaces with its labels. The
+// others serve quotas and volumes, or wait for controllers that do not run here.
 var admissionPlugins = []string{
 	"NamespaceLifecycle",
 	"MutatingAdmissionPolicy",
 	"MutatingAdmissionWebhook",
+	"PodSecurity",
 	"ValidatingAdmissionPolicy",
 	"ValidatingAdmissionWebhook",
 }

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/primacy-dev/primacy/pkg/election/metrics"
 )
 
 // cluster is an API server and the credentials for it.
@@ -15,6 +17,8 @@ type cluster struct {
 	config *rest.Config
 	// namespace is the namespace of the kubeconfig's context, or of the Pod.
 	namespace string
+	// requests counts those of a member; nil for other commands.
+	requests *metrics.Requests
 }
 
 // findCluster reads the kubeconfig, and takes its current context. With an empty path it follows client-go's

@@ -36,6 +36,8 @@ type movement struct {
 	Candidates []string `json:"candidates,omitempty"`
 	// Absent says that no ready member matches the preference.
 	Absent bool `json:"absent,omitempty"`
+	// lacked says that no ready member matched the earlier preference either.
+	lacked bool
 	// Ignores says that the election's policy does not look at revisions.
 	Ignores bool `json:"ignores,omitempty"`
 	// NotBefore is the earliest time of the move, delayed by minHold, by preemptDelay, by the range, or
@@ -52,13 +54,20 @@ func moved(r status.Report, e status.Election, was, is record.Preferred, x rules
 		m.NotBefore = x.notBefore(e, next[0], is.Blocked, r.At)
 	}
 	m.Ignores = is.Member == "" && !priority.FollowsRevision(x.policy)
-	switch {
-	case is.Member != "":
-		m.Absent = !x.has(r, e, func(m status.Member) bool { return is.Pins(m.Identity) })
-	case is.State == record.PreferredSet && !m.Ignores:
-		m.Absent = !x.has(r, e, func(m status.Member) bool { return m.Revision == is.Revision })
-	}
+	m.Absent, m.lacked = x.lacks(r, e, is), x.lacks(r, e, was)
 	return m
+}
+
+// lacks says whether no ready member matches what an election prefers. A drained member matches nothing.
+func (x rules) lacks(r status.Report, e status.Election, preferred record.Preferred) bool {
+	fits := func(m status.Member) bool { return m.Revision == preferred.Revision }
+	switch {
+	case preferred.Member != "":
+		fits = func(m status.Member) bool { return preferred.Pins(m.Identity) }
+	case preferred.State != record.PreferredSet || !priority.FollowsRevision(x.policy):
+		return false
+	}
+	return !x.has(r, e, func(m status.Member) bool { return fits(m) && !preferred.Drains(m.Identity) })
 }
 
 // moves says which leadership will move, as a question to a person; empty if none will move.

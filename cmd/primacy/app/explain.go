@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions"
@@ -81,7 +82,8 @@ func (g *groupCommand) explain(ctx context.Context, election string) (explanatio
 		f.planUnknown = true
 		f.notes = append(f.notes, "pins and the rollout are not known: "+oneLine(err))
 	default:
-		f.plan = stored.Plan
+		f.plan = stored.Plan.At(report.At)
+		f.notes = append(f.notes, view.Standing(f.plan)...)
 		if stored.Mistakes != nil {
 			f.notes = append(f.notes, "what is stored of pins and rollout cannot all be read: "+oneLine(stored.Mistakes))
 		}

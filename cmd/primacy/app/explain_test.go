@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -96,10 +97,18 @@ func (s *situation) agree() {
 	}
 }
 
+// drain drains members.
+func (s *situation) drain(members ...string) {
+	for _, m := range members {
+		s.plan.Drained = append(s.plan.Drained, rollout.Drain{Member: m, By: "eve", At: rollout.At(before(time.Hour))})
+	}
+}
+
 func (s *situation) explain(t *testing.T) explanation {
 	t.Helper()
 	f := s.facts
 	f.plan = s.plan
+	f.notes = view.Standing(f.plan)
 	var err error
 	f.report = status.Of(status.Selection{Group: "edge"}, []lock.Entry{s.lock, s.old, s.new}, explainedAt)
 	if f.election, err = electionNamed(f.report, "dns", "edge-system"); err != nil {
@@ -221,6 +230,35 @@ var situations = []struct {
 	}},
 	{"pinned-member-absent", verdictStuck, func(s *situation) {
 		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "ghost", By: "eve"}}
+		s.agree()
+	}},
+	{"drained", verdictStuck, func(s *situation) {
+		s.drain("new-0")
+		s.prefer("1-10-0")
+	}},
+	{"drained-holder", verdictSoon, func(s *situation) {
+		s.drain("old-0")
+		s.prefer("1-9-0")
+	}},
+	{"all-drained", verdictStuck, func(s *situation) {
+		s.drain("old-0", "new-0")
+		s.prefer("1-9-0")
+	}},
+	{"paused", verdictStuck, func(s *situation) {
+		s.plan.Standstill = &rollout.Standstill{By: "eve", At: rollout.At(before(time.Hour))}
+		s.prefer("1-10-0")
+	}},
+	{"paused-for-a-while", verdictSoon, func(s *situation) {
+		s.plan.Standstill = &rollout.Standstill{By: "eve", At: rollout.At(before(time.Hour)), Until: rollout.At(explainedAt.Add(time.Hour))}
+		s.drain("old-0")
+		s.prefer("1-9-0")
+	}},
+	{"paused-and-right", verdictRight, func(s *situation) {
+		s.plan.Standstill = &rollout.Standstill{By: "eve", At: rollout.At(before(time.Hour))}
+		s.agree()
+	}},
+	{"handed-over", verdictSoon, func(s *situation) {
+		s.plan.Handovers = []rollout.Handover{{Election: "dns", To: "new-0", By: "eve", Until: rollout.At(explainedAt.Add(time.Minute))}}
 		s.agree()
 	}},
 	{"nobody-sees", verdictStuck, func(s *situation) { s.byDefault = record.Preferred{State: record.PreferredNotSynced} }},

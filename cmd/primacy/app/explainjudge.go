@@ -101,6 +101,8 @@ func (x *explaining) judgeLeader() judgement {
 	case x.preferred.State == record.PreferredNotSynced:
 		return judgement{verdictStuck, fmt.Sprintf("%s leads. Nobody can tell who should lead, so the election does not move to a better member: %s.", who, x.from()),
 			[]whatIf{{What: "members can read it again: their logs, and primacy status, say what is wrong"}}}
+	case len(x.heldBack) > 0:
+		return x.judgeHeldBack()
 	case len(x.willing) > 0:
 		return x.judgeMove()
 	case len(x.better) > 0 && x.lags:
@@ -112,6 +114,8 @@ func (x *explaining) judgeLeader() judgement {
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s and %s sees %s. While they see different preferences, nothing moves between them.",
 			who, oneOf(x.better), who, quoted(x.holder), view.NameOf(better.Identity), quoted(&better)),
 			[]whatIf{{What: "the two see the same preference. After a change that takes about a second. If it lasts, one of them cannot read what the others read: see its log"}}}
+	case x.preferred.Drains(e.Holder):
+		return x.judgeDrained()
 	case !x.wanted(e.Holder, e.Revision):
 		return x.judgeUnmet()
 	}
@@ -154,7 +158,7 @@ func (x *explaining) lapse() []whatIf {
 func (x *explaining) judgeMove() judgement {
 	who, next := x.holderName(), x.willing[0]
 	waits := x.rules.delays(x.election, next, x.preferred.Blocked, x.report.At)
-	summary, changes := fmt.Sprintf("%s leads, and %s should.", who, oneOf(x.willing)), []whatIf(nil)
+	summary, changes := fmt.Sprintf("%s leads, and %s should%s.", who, oneOf(x.willing), x.sinceDrained()), []whatIf(nil)
 	at := x.report.At
 	longest, why := time.Duration(0), ""
 	for _, w := range waits {
@@ -185,7 +189,7 @@ func (x *explaining) judgeUnmet() judgement {
 	for _, m := range x.living(x.report.Members) {
 		if x.wanted(m.Identity, m.Revision) {
 			lives = append(lives, m)
-			if x.rules.mayLead(m, x.election) {
+			if !x.preferred.Drains(m.Identity) && x.rules.mayLead(m, x.election) {
 				ready = append(ready, m)
 			}
 		}
@@ -196,6 +200,11 @@ func (x *explaining) judgeUnmet() judgement {
 			append([]whatIf{{What: whom + " starts and is ready"}}, x.lapse()...)}
 	case len(ready) > 0:
 		return judgement{verdictRight, fmt.Sprintf("%s leads, as it should: by the policy %s, %s does not come before it.", who, x.rules.policy, oneOf(ready)), x.lapse()}
+	}
+	for _, m := range lives {
+		if x.preferred.Drains(m.Identity) {
+			return x.judgeDrainedPreferred(m)
+		}
 	}
 	for _, m := range lives {
 		if m.Ready && x.standsDown(m) {
@@ -262,11 +271,14 @@ func (x *explaining) judgeForeign() judgement {
 // from says where the election's preference comes from.
 func (x *explaining) from() string {
 	pin, pinned := x.plan.Pin(x.election.Name)
+	h, handed := x.plan.Handover(x.election.Name)
 	switch {
 	case x.byDefault.State == record.PreferredNotSynced:
 		return "no living member says which default it sees"
 	case x.preferred.State == record.PreferredNotSynced:
 		return "pins or the rollout cannot be read"
+	case handed:
+		return fmt.Sprintf("a handover to %s until %s", view.Printable(h.To), h.Until.UTC().Format(time.RFC3339))
 	case pinned:
 		by := ""
 		if pin.By != "" {
@@ -320,6 +332,10 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: its work in this election failed lately, or is not ready."
 	case !x.held():
 		return x.whyFree(m)
+	case x.preferred.Drains(m.Identity):
+		return "It does not lead: it is drained" + x.drain(m.Identity) + "."
+	case slices.ContainsFunc(x.heldBack, same):
+		return "It does not lead: the group is paused, so nothing moves to it."
 	case x.preferred.State == record.PreferredNotSynced:
 		return "It does not lead: nobody can tell who should, so " + holder + " stays."
 	case e.State == status.Foreign && !outranks:
@@ -370,12 +386,17 @@ func (x *explaining) whyHolder() string {
 		return "It holds the lock, but has not renewed it."
 	case e.State != status.Led:
 		return "The lock names it, but it does not lead: " + e.Reason + "."
+	case len(x.heldBack) > 0:
+		return "It leads, and keeps the lock while the group is paused."
 	case len(x.willing) > 0:
 		return "It leads, and will hand over to " + oneOf(x.willing) + "."
 	case len(x.better) > 0 && x.lags:
 		return "It leads, and does not see the stored preference yet."
 	case len(x.better) > 0:
 		return "It leads, since no member that outranks it sees the preference that it sees."
+	}
+	if x.preferred.Drains(x.election.Holder) {
+		return "It leads although it is drained: no other member that is ready takes part."
 	}
 	return "It leads, and no member that is ready outranks it."
 }

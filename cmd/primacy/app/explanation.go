@@ -110,6 +110,8 @@ type explaining struct {
 	// better are the first of the members that outrank the holder, by the stored preference. willing are
 	// those to which the holder hands over: the holder and they see that preference.
 	better, willing []status.Member
+	// heldBack are those that would be better if the group were not paused.
+	heldBack []status.Member
 	// next are the members of which one takes the lock once it is free.
 	next []status.Member
 }
@@ -124,7 +126,7 @@ func (f facts) explain() explanation {
 	}
 	if x.leads() || e.State == status.Foreign {
 		x.better = f.rules.next(r, e, x.preferred)
-		x.willing = x.better
+		x.willing, x.heldBack = x.better, x.afterPause()
 	}
 	x.lags = x.holder != nil && x.differs(*x.holder)
 	switch {
@@ -150,6 +152,8 @@ func (f facts) explain() explanation {
 		out.Should = []string{e.Holder}
 	case x.better != nil:
 		out.Should = identities(x.better)
+	case x.heldBack != nil:
+		out.Should = identities(x.heldBack)
 	case x.leads():
 	default:
 		out.Should = identities(x.next)

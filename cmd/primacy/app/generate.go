@@ -16,7 +16,7 @@ import (
 func newGenerate(a *additions) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "generate",
-		Short: "Print files to begin with: a configuration, its JSON schema, the rights of members",
+		Short: "Print files to begin with: a configuration, its JSON schema, the rights of members, alerts, policies",
 		Args:  noCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -50,7 +50,7 @@ program that does the work.`,
 			_, err := c.OutOrStdout().Write(examples.Start)
 			return err
 		},
-	}, newGenerateRBAC(a))
+	}, newGenerateRBAC(a), newGenerateAlerts(), newGenerateFencePolicy(a), newGenerateLockPolicy(a))
 	return c
 }
 

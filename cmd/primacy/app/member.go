@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -19,7 +18,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 	"github.com/primacy-dev/primacy/pkg/runners"
-	runnermetrics "github.com/primacy-dev/primacy/pkg/runners/metrics"
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
 	"github.com/primacy-dev/primacy/pkg/runners/parent/burial"
 )
@@ -27,10 +25,14 @@ import (
 // member is this process's part in a group.
 type member struct {
 	process *config.Process
+	// name is the Pod's or host's name.
+	name    string
 	manager *election.Manager
 	planner planner
-	// cluster reaches the API server that says who may read the endpoints; nil where nothing asks it.
+	// cluster reaches the API server, which says who may read the endpoints, and core is a client for it, which writes
+	// Events; nil in tests without an API server.
 	cluster *rest.Config
+	core    coreclient.EventsGetter
 	// source is the source of the default revision, which a reload may replace; steering combines it
 	// with pins and the rollout.
 	source   *revisions.Switch
@@ -39,6 +41,9 @@ type member struct {
 	figures figures
 	roster  *roster
 	grants  *grants
+	// reloads and requests count those of this member; requests is nil without a cluster.
+	reloads  reloads
+	requests *metrics.Requests
 	// listeners hear what others say of dead members.
 	listeners []listener
 	clock     clock.Clock
@@ -76,7 +81,8 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	if err != nil {
 		return nil, err
 	}
-	m.cluster = c.config
+	m.core, m.name = core, name
+	m.cluster, m.requests = c.config, c.requests
 	m.grants = &grants{cluster: c, process: p, name: name, log: log, known: required(needs(p, name, plan.source))}
 	return m, nil
 }
@@ -102,13 +108,13 @@ type wiring struct {
 // member assembles a member and its plan. It starts nothing.
 func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	p := w.process
-	m := &member{process: p, planner: w.planner, clock: w.clock, log: w.planner.log, roster: newRoster()}
+	m := &member{process: p, name: w.name, planner: w.planner, clock: w.clock, log: w.planner.log, roster: newRoster()}
 	plan, err := m.planner.plan(ctx, p.Configuration)
 	if err != nil {
 		return nil, nil, err
 	}
 	m.source = revisions.NewSwitch(plan.source)
-	m.steering = steering.New(w.maps, m.planner.namespace, p.Group, m.source, m.log)
+	m.steering = steering.New(w.maps, m.planner.namespace, p.Group, m.source, m.clock, m.log)
 	me := p.Configuration.Member
 	if w.hearing == nil {
 		w.hearing = &hearing{words: withoutPlace(me.Proofs)}
@@ -157,18 +163,8 @@ func (m *member) add(p *plan) error {
 // reloader makes the member follow its file.
 func (m *member) reloader() *reloader {
 	return &reloader{
-		planner: m.planner, elections: m.manager, source: m.source, roster: m.roster, figures: &m.figures, log: m.log,
+		planner: m.planner, elections: m.manager, source: m.source, roster: m.roster, figures: &m.figures, counts: &m.reloads, log: m.log,
 		inForce: m.process.Configuration,
-	}
-}
-
-// collectors are this member's metrics.
-func (m *member) collectors() []prometheus.Collector {
-	return []prometheus.Collector{
-		metrics.Of(m.manager),
-		runnermetrics.Of(&m.figures),
-		freshness("default", m.steering.Default),
-		freshness("plan", m.steering.Freshness),
 	}
 }
 
@@ -193,6 +189,7 @@ func (m *member) run(ctx context.Context) error {
 			m.log.Error("the configuration is not followed any more; restart to take up changes", zap.Error(err))
 		}
 	})
+	defer m.record()()
 	for _, l := range m.listeners {
 		wg.Go(func() { l.Run(following) })
 	}

@@ -52,12 +52,14 @@ const (
 	toDriveRollouts
 	toHearOfDeaths
 	toReviewTokens
+	toWriteEvents
 )
 
 // lacks says what a member cannot do without the permissions of a use, and what helps.
 var lacks = map[use]string{
 	toDriveRollouts: "this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it, or what primacy generate rbac prints)",
 	toHearOfDeaths:  "this member could not hear what member.proofs allows (grant what primacy generate rbac prints)",
+	toWriteEvents:   "this member could not write Kubernetes Events about its terms (grant what primacy generate rbac prints, or do without them)",
 	toReviewTokens:  "this member could not review tokens, so nobody but probes may read its endpoints (grant what primacy generate rbac prints)",
 }
 
@@ -101,6 +103,7 @@ func needs(p *config.Process, member string, source election.Preferences) []need
 	return slices.Concat(
 		locksNeed(p, member), preferenceNeeds(p, source), rolloutNeeds(p, source),
 		wordsNeed(p.Configuration.Member.Proofs), endpointsNeed(p.Configuration.HTTP),
+		eventsNeed(),
 	)
 }
 
@@ -215,4 +218,11 @@ func endpointsNeed(h config.HTTP) []need {
 	n.why = "Whether its owner may read the path (docs/endpoints.md)."
 	n.resource = schema.GroupResource{Group: authorizationv1.GroupName, Resource: "subjectaccessreviews"}
 	return append(all, n.with("create")...)
+}
+
+// eventsNeed: Events are on the locks, so in their namespace.
+func eventsNeed() []need {
+	n := need{resource: schema.GroupResource{Resource: "events"}, place: besideLocks, use: toWriteEvents,
+		why: "Events about the terms of members. Nobody knows their names beforehand."}
+	return n.with("create", "patch")
 }

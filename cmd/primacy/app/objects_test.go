@@ -9,16 +9,20 @@ import (
 	"os"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
+	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	policyclient "k8s.io/client-go/kubernetes/typed/policy/v1"
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -65,7 +69,21 @@ func (s *scripts) create(o runtime.Object) error {
 	if err != nil {
 		return err
 	}
+	policy, err := policyclient.NewForConfig(s.cluster.Config)
+	if err != nil {
+		return err
+	}
+	admission, err := admissionclient.NewForConfig(s.cluster.Config)
+	if err != nil {
+		return err
+	}
 	switch o := o.(type) {
+	case *policyv1.PodDisruptionBudget:
+		_, err = policy.PodDisruptionBudgets(o.Namespace).Create(ctx, o, once)
+	case *admissionv1.ValidatingAdmissionPolicy:
+		_, err = admission.ValidatingAdmissionPolicies().Create(ctx, o, once)
+	case *admissionv1.ValidatingAdmissionPolicyBinding:
+		_, err = admission.ValidatingAdmissionPolicyBindings().Create(ctx, o, once)
 	case *corev1.Namespace:
 		_, err = core.Namespaces().Create(ctx, o, once)
 	case *corev1.ServiceAccount:

@@ -12,7 +12,6 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
-	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
@@ -96,6 +95,11 @@ func oneElection(c *cobra.Command, args []string) error {
 
 // replan makes a change to the plan that concerns one election.
 func (s *steerCommand) replan(ctx context.Context, election, what string, change func(rollout.Plan) (rollout.Plan, error)) error {
+	return s.changePlan(ctx, what, s.warnings(election), change)
+}
+
+// changePlan makes a change to the plan.
+func (s *steerCommand) changePlan(ctx context.Context, what string, warnings []string, change func(rollout.Plan) (rollout.Plan, error)) error {
 	next, err := change(s.stored.Plan)
 	if err != nil {
 		return s.broken(err)
@@ -103,17 +107,14 @@ func (s *steerCommand) replan(ctx context.Context, election, what string, change
 	byDefault := s.defaultSeen()
 	effect := s.compare(s.stored.Plan, byDefault, next, byDefault)
 	effect.What = what
-	effect.Warnings = s.warnings(election)
+	effect.Warnings = warnings
 	for _, m := range effect.Elections {
-		if m.Absent {
+		if m.Absent && !m.lacked {
 			effect.Warnings = append(effect.Warnings, fmt.Sprintf("no ready member is what %s prefers then: %s", m.Election, m.After))
 		}
 	}
 	return s.carryOut(ctx, effect, func(ctx context.Context) error {
-		return s.broken(steering.Edit(ctx, s.maps(), s.group, func(p *rollout.Plan) (err error) {
-			*p, err = change(*p)
-			return err
-		}))
+		return s.broken(s.edit(ctx, change))
 	})
 }
 
@@ -144,6 +145,11 @@ func (s *steerCommand) warnings(election string) (all []string) {
 		}
 		all = append(all, w)
 	}
+	return append(all, s.divided()...)
+}
+
+// divided warns of living members that see different preferences.
+func (s *steerCommand) divided() []string {
 	var seen []string
 	for _, m := range s.report.Members {
 		if m.Group == s.group && m.State == status.Live && !slices.Contains(seen, m.Preference) {
@@ -151,9 +157,9 @@ func (s *steerCommand) warnings(election string) (all []string) {
 		}
 	}
 	if len(seen) > 1 {
-		all = append(all, fmt.Sprintf("members see different preferences (%s), and as long as they do nothing moves", strings.Join(seen, ", ")))
+		return []string{fmt.Sprintf("members see different preferences (%s), and as long as they do nothing moves", strings.Join(seen, ", "))}
 	}
-	return all
+	return nil
 }
 
 func pinsText(pins []rollout.Pin) string {

@@ -161,7 +161,7 @@ func (p planner) election(c *config.Configuration, e config.Election, probes *[]
 	made := planned{
 		spec: election.Spec{
 			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policyOf(c, e, note), Bootstrap: bootstraps[e.Bootstrap],
-			Foreign: foreigners(e.Lock), Renewal: e.Lock.Renewal, Range: e.Range, Outage: outage(e),
+			Foreign: foreigners(e.Lock), Renewal: e.Lock.Renewal, Range: e.Range, Outage: outage(e), OnDeath: election.OnDeath(e.OnDeath),
 		},
 		suffix:  e.Suffix,
 		figures: runners.NewFigures(e.Name),

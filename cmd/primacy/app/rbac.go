@@ -24,48 +24,69 @@ import (
 
 func newGenerateRBAC(a *additions) *cobra.Command {
 	var account grantee
+	var others people
 	c := &cobra.Command{
 		Use:   "rbac -f FILE",
 		Short: "Print the rights that members with a configuration need, and no others",
 		Long: `Print a service account, and the least rights that members with this configuration need:
 roles, cluster roles where a right belongs to no namespace, and their bindings. A right is limited
-to names where Kubernetes can do that; comments say where it cannot, and why.
+to names where Kubernetes can do that; comments say where it cannot, and why. With --operator and
+--viewer it also prints the roles of people, who use the commands, and binds them.
 
 Members ask for the same rights when they start. Generate them anew when the configuration gets
 another lock of kind ConfigMap, another source, other member.proofs or other endpoints. Members of
 several revisions need the rights of each of them only if a lock of kind ConfigMap has
 scope: revision.`,
-		Example: `  primacy generate rbac -f primacy.yaml | kubectl apply -f -`,
-		Args:    noArguments,
+		Example: `  primacy generate rbac -f primacy.yaml | kubectl apply -f -
+  primacy generate rbac -f primacy.yaml --operator group:edge-team --viewer user:jane`,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := config.LoadProcess(c.Flags())
 			if err != nil {
 				return hintMissing(err, "-f and PRIMACY_CONFIG")
 			}
-			return a.generateRBAC(c.Context(), c.OutOrStdout(), p, account)
+			return a.generateRBAC(c.Context(), c.OutOrStdout(), p, account, others)
 		},
 	}
-	addSettings(c.Flags(), "config", "namespace", "group", "revision")
-	c.Flags().StringVar(&account.name, "service-account", "primacy", "name of the members' service account")
-	c.Flags().StringVar(&account.namespace, "pod-namespace", "", "namespace of the members' Pods and their service account; by default that of the locks")
+	account.addFlags(c)
+	c.Flags().StringArrayVar(&others.operators, "operator", nil, "who may pin elections and drive rollouts: "+subjectForms+"; may be repeated")
+	c.Flags().StringArrayVar(&others.viewers, "viewer", nil, "who may look, in the same forms; may be repeated")
 	return c
 }
 
 // grantee is the service account of members.
 type grantee struct{ name, namespace string }
 
-func (a *additions) generateRBAC(ctx context.Context, out io.Writer, p *config.Process, to grantee) error {
+// addFlags adds the flags of the service account, and those that say which configuration its members have.
+func (g *grantee) addFlags(c *cobra.Command) {
+	addSettings(c.Flags(), "config", "namespace", "group", "revision")
+	c.Flags().StringVar(&g.name, "service-account", "primacy", "name of the members' service account")
+	c.Flags().StringVar(&g.namespace, "pod-namespace", "", "namespace of the members' Pods and their service account; by default that of the locks")
+}
+
+// complete checks the account of members of the process, and what it needs of the process.
+func (g *grantee) complete(p *config.Process) error {
 	if p.Configuration == nil {
 		return &usageError{errors.New("no configuration (give -f FILE, or set PRIMACY_CONFIG)")}
 	}
 	if p.Namespace == "" {
 		return &usageError{errors.New("no namespace of the locks (give --namespace, or set namespace in the configuration)")}
 	}
-	to.namespace = cmp.Or(to.namespace, p.Namespace)
-	for flag, name := range map[string]string{"--service-account": to.name, "--pod-namespace": to.namespace} {
+	g.namespace = cmp.Or(g.namespace, p.Namespace)
+	for flag, name := range map[string]string{"--service-account": g.name, "--pod-namespace": g.namespace} {
 		if wrong := namerules.IsDNS1123Subdomain(name); wrong != nil {
 			return &usageError{fmt.Errorf("%s %q: %s", flag, name, wrong[0])}
 		}
+	}
+	return nil
+}
+
+// user is the account's user name.
+func (g *grantee) user() string { return "system:serviceaccount:" + g.namespace + ":" + g.name }
+
+func (a *additions) generateRBAC(ctx context.Context, out io.Writer, p *config.Process, to grantee, others people) error {
+	if err := to.complete(p); err != nil {
+		return err
 	}
 	checker := a.checker()
 	checker.namespace = p.Namespace
@@ -73,7 +94,11 @@ func (a *additions) generateRBAC(ctx context.Context, out io.Writer, p *config.P
 	if err != nil {
 		return err
 	}
-	text, err := (&rights{process: p, to: to}).print(needs(p, "", plan.source))
+	roles, err := others.roles(p, plan.source)
+	if err != nil {
+		return err
+	}
+	text, err := (&rights{process: p, to: to}).print(needs(p, "", plan.source), roles)
 	if err != nil {
 		return fmt.Errorf("print the rights: %w", err)
 	}
@@ -99,9 +124,10 @@ var uses = []struct {
 	{toDriveRollouts, "rollout", "The member that drives a rollout writes its progress. Without these rights members still obey pins, rollouts and an abort."},
 	{toHearOfDeaths, "deaths", "For member.proofs: without these rights others wait for a leaseDuration after a death."},
 	{toReviewTokens, "endpoints", "For the endpoints: without these rights nobody but probes may read them."},
+	{toWriteEvents, "events", "For people: without these rights members write no Kubernetes Events, and all else is the same."},
 }
 
-func (r *rights) print(all []need) ([]byte, error) {
+func (r *rights) print(all []need, roles []person) ([]byte, error) {
 	p := r.process
 	r.out.WriteString(comment(fmt.Sprintf("What members of group %s need to run %s, by `primacy generate rbac`. Whoever may write a Lease in namespace %s "+
 		"can take or freeze an election, so run nothing else there.", p.Group, filepath.Base(p.Configuration.File), p.Namespace)))
@@ -121,6 +147,9 @@ func (r *rights) print(all []need) ([]byte, error) {
 				return nil, err
 			}
 		}
+	}
+	if err := r.grantPeople(roles); err != nil {
+		return nil, err
 	}
 	return r.out.Bytes(), nil
 }

@@ -14,7 +14,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/endpoints"
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/metrics"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/mapstest"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+	runnermetrics "github.com/primacy-dev/primacy/pkg/runners/metrics"
 	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
 
@@ -168,13 +177,30 @@ func profileTable(t *testing.T) string {
 	return b.String()
 }
 
+// distributions are the histograms that a metrics.Collector makes at each scrape.
+var distributions = []string{
+	"primacy_handover_seconds", "primacy_takeover_seconds", "primacy_stop_seconds", "primacy_beat_seconds", "primacy_write_seconds",
+}
+
+// someMember is a member that does not run, with series for each election.
+func someMember(t *testing.T) *member {
+	m, err := election.NewManager(election.Config{
+		Group: "edge", Host: "m", Member: election.Member{Revision: "stable"}, Locks: memory.New(clock.Boottime()).Store(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &member{manager: m, process: &config.Process{Configuration: &config.Configuration{}}, requests: metrics.NewRequests(),
+		steering: steering.New(mapstest.New(), "edge", "edge", revisions.NewSwitch(nil), clock.Boottime(), nil), roster: newRoster()}
+}
+
 var described = regexp.MustCompile(`^Desc\{fqName: "(\w+)", help: (".*?"), unit: ".*?", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
 
 // metricsTable has each metric that a member registers. A metric's type is that of its collector, or follows from
 // its name, as Prometheus has it: a counter ends with _total.
 func metricsTable(t *testing.T) string {
 	of := map[string][3]string{}
-	for _, c := range append((&member{}).collectors(), endpoints.Metrics()...) {
+	for _, c := range append(append(someMember(t).collectors(), runnermetrics.Totals(&figures{})), endpoints.Metrics()...) {
 		to := make(chan *prometheus.Desc)
 		go func() { // joined by the range below
 			defer close(to)
@@ -191,13 +217,17 @@ func metricsTable(t *testing.T) string {
 				kind = "histogram"
 			case *prometheus.SummaryVec:
 				kind = "summary"
+			case *metrics.Collector:
+				if slices.Contains(distributions, m[1]) {
+					kind = "histogram"
+				}
 			}
 			if strings.HasSuffix(m[1], "_total") {
 				kind = "counter"
 			}
 			var labels []string
 			for _, l := range append(strings.Split(m[3], ","), strings.Split(m[4], ",")...) {
-				if l != "" {
+				if l = strings.TrimSuffix(l, `="edge"`); l != "" {
 					labels = append(labels, "`"+strings.ReplaceAll(l, `"`, "")+"`")
 				}
 			}

@@ -66,6 +66,7 @@ type reloader struct {
 	source    *revisions.Switch
 	roster    *roster
 	figures   *figures
+	counts    *reloads
 	log       *zap.Logger
 	// inForce is the configuration in force.
 	inForce *config.Configuration
@@ -105,6 +106,7 @@ func (r *reloader) take(ctx context.Context, written *config.Configuration) erro
 	if next.DefaultRevision {
 		r.source.Use(next.made.source)
 	}
+	r.counts.took()
 	r.tell(next.Plan, r.elections.Settled())
 	return nil
 }
@@ -158,6 +160,7 @@ func (r *reloader) follow(ctx context.Context, p *config.Process) error {
 
 // refuse logs why a written configuration is not in force.
 func (r *reloader) refuse(err error) {
+	r.counts.refuse()
 	r.log.Error("the changed configuration is refused; the one before stays in force", zap.Error(err))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
@@ -65,8 +66,10 @@ type shownRevision struct {
 	InFront []string `json:"inFront,omitempty"`
 }
 
-// inFront lists the parts of a plan that override the default revision: a rollout in force, and pins.
+// inFront lists the parts of a plan that override the default revision: a pause, drains, handovers, a rollout in
+// force, and pins.
 func inFront(p rollout.Plan) (all []string) {
+	all = view.Standing(p)
 	if p.InForce() {
 		all = append(all, fmt.Sprintf("the rollout from %s to %s is in force (%s; primacy rollout status)", p.Rollout.Stable, p.Rollout.Canary, p.Phase()))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -74,6 +75,7 @@ func (r *rolloutCommand) load(ctx context.Context) (steering.Stored, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("configmap %s in namespace %s: no answer within %v (is the API server overloaded? try again)", rollout.ObjectName(r.group), r.namespace, statusPatience)
 	}
+	stored.Plan = stored.Plan.At(time.Now())
 	return stored, err
 }
 

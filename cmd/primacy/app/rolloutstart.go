@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
@@ -117,12 +118,12 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	analysis.AtOnce = atOnce
 	analysis.spread(func(election string) []string {
 		i := slices.IndexFunc(report.Elections, func(e status.Election) bool { return e.Name == election })
-		return identities(r.rulebook.rules(election).canarys(report, report.Elections[i], spec.Canary))
+		return identities(r.rulebook.rules(election).canarys(report, report.Elections[i], stored.Plan, spec.Canary))
 	})
 	if !r.rulebook.configured {
 		analysis.Notes = append(analysis.Notes, unseen)
 	}
-	analysis.Notes = append(analysis.Notes, report.Notes...)
+	analysis.Notes = append(append(analysis.Notes, view.Standing(stored.Plan)...), report.Notes...)
 	analysis.DryRun, analysis.Group = s.dry, r.group
 	if s.dry || s.format == outputText {
 		if err := s.format.write(r.out, analysis.text(), analysis); err != nil || s.dry {
@@ -213,7 +214,7 @@ func seenOf(group string, plan rollout.Plan, r status.Report, canary string, kno
 			one.Holder, one.Revision = e.Holder, e.Revision
 		}
 		_, one.Pinned = plan.Pin(e.Name)
-		if next := x.canarys(r, e, canary); next != nil {
+		if next := x.canarys(r, e, plan, canary); next != nil {
 			one.Canary = next[0].Identity
 		}
 		seen.Elections = append(seen.Elections, one)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check/all"
@@ -188,7 +189,7 @@ func (r *rolloutCommand) follow(ctx context.Context, deliver func(view.Rollout, 
 		})
 	})
 	// We need only the plan from the source, so its default may be empty.
-	source := steering.New(r.core, r.namespace, r.group, static.Revision(""), nil)
+	source := steering.New(r.core, r.namespace, r.group, static.Revision(""), clock.Boottime(), nil)
 	wg.Go(func() { _ = source.Watch(ctx, func(election.Preference) {}) }) // Watch ends with ctx only
 	var report *status.Report
 	sight, changed := source.Sight()

@@ -144,6 +144,9 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 	if err != nil {
 		return explainBroken(err, stored.Mistakes)
 	}
+	for _, line := range view.Standing(stored.Plan) {
+		fmt.Fprintf(r.notes, "note: %s\n", line)
+	}
 	if w.moves != nil {
 		what := "leadership will move"
 		if report, err := r.look(ctx); err == nil {

@@ -35,7 +35,12 @@ without a moment in which two members work at once.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())}
 	})
-	root.AddCommand(newRun(a), newStatus(), newExplain(), newRollout(), newPin(), newUnpin(), newPins(), newRevision(), newBury(), newValidate(a), newSimulate(a), newGenerate(a), newVersion(), newDev(a), newDemo())
+	root.AddCommand(
+		newRun(a), newStatus(), newExplain(), newHistory(), newEvents(),
+		newRollout(), newPin(), newUnpin(), newPins(), newDrain(), newHandover(), newPause(), newResume(), newRevision(),
+		newBury(), newHandback(), newUninstall(),
+		newCheck(a), newValidate(a), newSimulate(a), newGenerate(a), newVersion(), newDev(a), newDemo(),
+	)
 	root.AddCommand(a.commands...)
 	addCompletion(root)
 	if root.Annotations != nil {

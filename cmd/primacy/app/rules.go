@@ -12,6 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
 // rules are the parts of an election's configuration that the API does not show.
@@ -96,7 +97,7 @@ func (b rulebook) stays(election string) bool {
 // equally likely; nil if the holder stays. It follows the rule of package machine as far as we can see
 // from outside: among equals the holder chooses the member whose session it sees first.
 func (x rules) next(r status.Report, e status.Election, preferred record.Preferred) (next []status.Member) {
-	if preferred.State != record.PreferredSet && preferred.State != record.PreferredUnset || preferred.Pins(e.Holder) {
+	if preferred.State != record.PreferredSet && preferred.State != record.PreferredUnset || preferred.Pins(e.Holder) && !preferred.Drains(e.Holder) {
 		return nil // no member outranks the member to which the election is pinned
 	}
 	for _, m := range r.Members {
@@ -134,12 +135,14 @@ func (x rules) order(a, b status.Member, preferred record.Preferred, now time.Ti
 }
 
 // canarys are the members of the canary that would lead an election once a rollout has it in
-// reach; nil if none would.
-func (x rules) canarys(r status.Report, e status.Election, canary string) []status.Member {
+// reach; nil if none would. The plan says which members are drained.
+func (x rules) canarys(r status.Report, e status.Election, plan rollout.Plan, canary string) []status.Member {
 	if e.Revision == canary {
 		e.Holder = "" // the start itself may move the election to stable first
 	}
-	next := x.next(r, e, record.Prefer(canary))
+	preferred := record.Prefer(canary)
+	preferred.Drained = plan.DrainedHosts()
+	next := x.next(r, e, preferred)
 	if len(next) == 0 || next[0].Revision != canary {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
+	"github.com/primacy-dev/primacy/pkg/election/metrics"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
@@ -146,6 +147,8 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 		return unlessStopped(ctx, err)
 	}
 	cluster.config.Wrap(newAnswers(clock.Boottime(), p.Configuration.Timing.Outage()/2, log).over)
+	cluster.requests = metrics.NewRequests()
+	cluster.config.Wrap(cluster.requests.Over)
 	if g.line != nil {
 		if err := g.line.Note(map[string]string{
 			noteKubeconfig: p.Kubeconfig, noteNamespace: cluster.namespace,

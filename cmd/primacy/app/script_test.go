@@ -49,11 +49,14 @@ import (
 //	stored FILE                write the stored pins and rollout
 //	controller PHASE STEP ELECTION...  write the status of the rollout; the elections, in order, are in reach
 //	usurp LEASE                make an identity that is no member the holder, for so long that no member claims it
+//	befall LEASE               make an identity that is no member the holder of a lock that exists
+//	lapsed SESSION             wait until a session has lapsed, by the clock of this machine
 //	forge KEY OLD NEW          edit the stored rollout by hand
 //	agreed PREFERENCE          wait until all members publish that they see this preference
 //	identity SESSION VARIABLE  set a variable to the holder of a session
 //	pod NAME                   create a Pod, in which programs that are started then seem to run; see pod
 //	kubelet POD WORDS...       write its status as a kubelet would; see kubelet
+//	eventon KIND NAME REGEXP   wait until the object has an Event "TYPE REASON: MESSAGE" that matches
 //	taint                      mark the node of these Pods as out of service
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {
@@ -86,7 +89,7 @@ func TestScripts(t *testing.T) {
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "killboth": killBoth, "exits": exits, "scrape": scrape,
 			"answers": asks, "ready": ready, "probes": probes, "certify": certify,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights, "matrix": s.matrix, "token": s.token,
-			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "weather": s.weather, "unlocked": s.unlocked, "identity": s.identity, "pod": s.pod, "kubelet": s.kubelet, "taint": s.taint, "owners": s.owners,
+			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "befall": s.befall, "lapsed": s.lapsed, "weather": s.weather, "unlocked": s.unlocked, "identity": s.identity, "pod": s.pod, "kubelet": s.kubelet, "taint": s.taint, "owners": s.owners, "eventon": s.eventOn,
 		},
 		RequireExplicitExec: true,
 	})

@@ -210,7 +210,7 @@ func (s *statusCommand) show(ctx context.Context) error {
 		return err
 	}
 	if absent := s.absent(report); len(absent) > 0 {
-		return fmt.Errorf("there is no election %s in namespace %s (primacy status lists them)", strings.Join(absent, ", "), s.namespace)
+		return s.noSuch(absent)
 	}
 	if s.format == status.Table && report.Empty() {
 		return s.noteEmpty()
@@ -234,7 +234,7 @@ func (s *statusCommand) steered(ctx context.Context, r status.Report) (notes []s
 		if err != nil {
 			continue
 		}
-		for _, what := range inFront(stored.Plan) {
+		for _, what := range inFront(stored.Plan.At(r.At)) {
 			notes = append(notes, "group "+group+": "+what)
 		}
 	}

@@ -19,10 +19,10 @@ func (s *statusCommand) watch(ctx context.Context) error {
 		if err := s.noteDisabled(); err != nil {
 			return err
 		}
-		return inTurn(ctx, s.notes, s.follow, s.appendChanges())
+		return inTurn(ctx, s.notes, s.followSteered, s.appendChanges())
 	}
 	now := liveStatus(s.namespace)
-	if err := now.onScreen(ctx, s.out, "primacy status", s.follow); err != nil || now.state.Empty() {
+	if err := now.onScreen(ctx, s.out, "primacy status", s.followSteered); err != nil || now.state.Empty() {
 		return err
 	}
 	return now.state.Write(s.out, s.format)
@@ -30,6 +30,29 @@ func (s *statusCommand) watch(ctx context.Context) error {
 
 func (s *statusCommand) follow(ctx context.Context, deliver func(status.Report, error)) error {
 	return status.Follow(ctx, s.realm, s.selection, deliver)
+}
+
+// steeredAge is how old notes on what operators said may be while a status is watched, and steeredPatience how long
+// reading them may hold it up.
+const (
+	steeredAge      = 5 * time.Second
+	steeredPatience = 2 * time.Second
+)
+
+// followSteered is follow with notes on what operators said.
+func (s *statusCommand) followSteered(ctx context.Context, deliver func(status.Report, error)) error {
+	var notes []string
+	var read time.Time
+	return s.follow(ctx, func(r status.Report, trouble error) {
+		if trouble == nil && time.Since(read) >= steeredAge {
+			reading, cancel := context.WithTimeout(ctx, steeredPatience)
+			notes = s.steered(reading, r)
+			cancel()
+			read = time.Now()
+		}
+		r.Notes = append(slices.Clone(r.Notes), notes...)
+		deliver(r, trouble)
+	})
 }
 
 // liveStatus makes the screen of `primacy status -w`.

@@ -7,10 +7,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -63,11 +65,17 @@ func (s *steerCommand) see(ctx context.Context) (err error) {
 		}
 	}
 	s.stored, err = steering.Load(ctx, s.maps(), s.group)
+	s.stored.Plan = s.stored.Plan.At(s.report.At)
 	return err
 }
 
 // carryOut asks, if leadership will move or there are warnings, then makes the change and shows its effect.
 func (s *steerCommand) carryOut(ctx context.Context, effect effect, change func(context.Context) error) error {
+	return s.carryOutFor(ctx, statusPatience, effect, change)
+}
+
+// carryOutFor is carryOut for a change that may take a while.
+func (s *steerCommand) carryOutFor(ctx context.Context, patience time.Duration, effect effect, change func(context.Context) error) error {
 	effect.DryRun = bool(*s.ways.dry)
 	if effect.DryRun {
 		return s.ways.output.write(s.out, effect.text(), effect)
@@ -84,7 +92,7 @@ func (s *steerCommand) carryOut(ctx context.Context, effect effect, change func(
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := change(ctx); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -128,6 +136,9 @@ func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, ne
 	f := effect{Elections: changes(s.report, s.group, was, is, s.rulebook)}
 	if !s.rulebook.configured {
 		f.Notes = append(f.Notes, unseen)
+	}
+	if next.Standstill != nil {
+		f.Notes = append(f.Notes, view.Standing(rollout.Plan{Standstill: next.Standstill})...)
 	}
 	f.Notes = append(f.Notes, s.report.Notes...)
 	return f

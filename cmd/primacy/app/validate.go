@@ -17,7 +17,7 @@ import (
 func newValidate(a *additions) *cobra.Command {
 	var v validation
 	c := &cobra.Command{
-		Use:   "validate -f FILE [--against FILE]",
+		Use:   "validate -f FILE [--against FILE | --running]",
 		Short: "Check a configuration, and show what its timings add up to",
 		Long: `Check everything about a configuration that can be checked without a cluster, and show
 what its timings add up to: the outages that elections tolerate, how long takeovers take at
@@ -26,6 +26,11 @@ worst, and what members ask of the API.
 With --against, show instead what a member with that configuration in force would do with this
 one: which elections would stop, be exchanged or left alone, and what waits for a restart. Parts
 that the member would refuse are mistakes.
+
+With --running, show what the members that run would do with this file, as far as their sessions
+and locks tell: they publish digests of their elections, of the rules and of the timings, and no
+runners and no sources. It needs list and watch on leases, and on configmaps where locks are
+ConfigMaps.
 
 Mistakes are printed as file:line:column: field: problem (hint), all at once, and the exit
 status is 1. Some mistakes hide others until you correct them. Invalid YAML, another apiVersion
@@ -43,11 +48,19 @@ will run, such as in their image.`,
 			if v.members < 1 {
 				return &usageError{fmt.Errorf("--members %d (it must be 1 or more)", v.members)}
 			}
-			return a.validate(c.Context(), c.InOrStdin(), c.OutOrStdout(), v)
+			if v.running && (v.inForce != "" || v.file == "-") {
+				return &usageError{errors.New("--running needs a file, and goes without --against (give one of the two)")}
+			}
+			if err := a.validate(c.Context(), c.InOrStdin(), c.OutOrStdout(), v); err != nil || !v.running {
+				return err
+			}
+			return inGroup(c, func(ctx context.Context, g groupCommand) error { return a.validateRunning(ctx, g) })
 		},
 	}
 	c.Flags().IntVar(&v.members, "members", 3, "how many members there are, for the requests that they send")
 	c.Flags().StringVar(&v.inForce, "against", "", "the configuration in force")
+	c.Flags().BoolVar(&v.running, "running", false, "show what the members that run would do with it")
+	addSettings(c.Flags(), "kubeconfig", "context", "namespace", "group")
 	c.Flags().BoolVar(&v.here, "here", false, "members will run on this machine: what it lacks is a mistake")
 	c.Flags().StringVarP(&v.file, "config", "f", "", "the configuration; - is standard input")
 	return c
@@ -58,6 +71,8 @@ type validation struct {
 	// file is the configuration, and inForce the one that members run with; empty for none.
 	file, inForce string
 	members       int
+	// running: compare with the members that run.
+	running bool
 	// here: members will run on this machine.
 	here bool
 }
@@ -76,6 +91,10 @@ func (a *additions) validate(ctx context.Context, stdin io.Reader, out io.Writer
 	}
 	if v.inForce != "" {
 		return a.validateAgainst(ctx, out, c, v.inForce)
+	}
+	if v.running {
+		_, err = fmt.Fprintf(out, "%s: valid\n", c.File)
+		return err
 	}
 	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s\n%s\n%s", c.File, warnings(missing(made.elections)), summary(c), c.Arithmetic(), c.Overview(v.members))
 	return err

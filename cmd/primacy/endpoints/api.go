@@ -88,11 +88,13 @@ type transitionDoc struct {
 	Token    uint64     `json:"token"`
 	Cycle    int        `json:"cycle"`
 	Leader   *leaderDoc `json:"leader"`
+	// LeaderlessSeconds is how long nobody led before this member, as far as it saw that.
+	LeaderlessSeconds float64 `json:"leaderlessSeconds,omitempty"`
 }
 
 func transitionOf(member string, t election.ElectionTransition) transitionDoc {
 	return transitionDoc{
 		Number: t.Number, At: t.At.UTC(), Member: member, Election: t.Election, Event: t.Event.String(), Role: t.Role.String(),
-		Reason: string(t.Reason), Token: uint64(t.Token), Cycle: t.Cycle, Leader: leaderOf(t.Leader),
+		Reason: string(t.Reason), Token: uint64(t.Token), Cycle: t.Cycle, Leader: leaderOf(t.Leader), LeaderlessSeconds: t.Leaderless.Seconds(),
 	}
 }

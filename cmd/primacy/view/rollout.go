@@ -35,6 +35,8 @@ type Rollout struct {
 	Members   []status.Member `json:"members"`
 	// AsOf is when the API last showed who leads what; zero while it does.
 	AsOf time.Time `json:"asOf,omitzero"`
+	// Standing is what operators said that stands in the way of moves: a pause, drains and handovers.
+	Standing []string `json:"standing,omitempty"`
 	// Problems are mistakes in the stored plan.
 	Problems []string `json:"problems,omitempty"`
 }
@@ -102,6 +104,8 @@ type Failure struct {
 // names none. stays says whether no rollout moves an election.
 func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string, stays func(election string) bool) Rollout {
 	v := Rollout{At: r.At, AsOf: r.AsOf, Group: group, Phase: plan.Phase(), Members: r.Members, Elections: []Moved{}}
+	plan = plan.At(r.At)
+	v.Standing = Standing(plan)
 	for _, key := range plan.Unreadable {
 		v.Problems = append(v.Problems, "what is stored under "+key+" cannot be read; nothing follows from it")
 	}

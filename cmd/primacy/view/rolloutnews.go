@@ -59,6 +59,16 @@ func (v Rollout) news(last Rollout) (lines []string) {
 	if v.Message != last.Message && v.Message != "" {
 		say("%s", v.Message)
 	}
+	for _, line := range v.Standing {
+		if !slices.Contains(last.Standing, line) {
+			lines = append(lines, line)
+		}
+	}
+	for _, line := range last.Standing {
+		if !slices.Contains(v.Standing, line) {
+			lines = append(lines, "no longer: "+line)
+		}
+	}
 	for _, p := range v.Problems {
 		if !slices.Contains(last.Problems, p) {
 			say("%s", p)

@@ -101,6 +101,9 @@ func (v Rollout) parts() (parts []Part) {
 	for _, line := range OldBy(v.AsOf, v.At) {
 		notes.Lines = append(notes.Lines, "│  "+line)
 	}
+	for _, line := range v.Standing {
+		notes.Lines = append(notes.Lines, "│  "+Bad.Of(line))
+	}
 	for _, p := range v.Problems {
 		notes.Lines = append(notes.Lines, "│  "+Bad.Of(p))
 	}

@@ -36,12 +36,7 @@ renewIntervals, and refuses if a beat comes. It needs list, watch, get and updat
 Exit status: 0 when the session has ended, or with --dry-run could be; 1 when that failed; 2 for
 a mistake in the command line; 5 when it refuses: the member beats, does not allow it, or is
 another one. Nothing is changed then.`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return nil
-			}
-			return &usageError{fmt.Errorf("want one member, got %d arguments (%s --help says more)", len(args), c.CommandPath())}
-		},
+		Args: oneMember,
 	}
 	addSettings(c.Flags(), groupSettings...)
 	c.Flags().StringVar(&b.identity, "identity", "", "the exact identity of the dead member, in place of the question")

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+func newDrain() *cobra.Command {
+	undo := false
+	c := &cobra.Command{
+		Use:   "drain MEMBER",
+		Short: "Keep a member out of all elections until that is undone",
+		Long: `Keep a member out of all elections of its group: it hands over what it leads to other members, and
+no election prefers it, whatever its revision and whatever is pinned to it. MEMBER is the name of its
+Pod or host, and stands for all its incarnations: a restart changes nothing. --undo ends it.
+
+A drained member still takes a free lock that no other member takes. So if all members are drained,
+elections are led as if none were.
+` + steerNeeds,
+		Example: `  primacy drain edge-1
+  primacy drain edge-1 --undo`,
+		Args: oneMember,
+	}
+	ways := addSteerWays(c.Flags())
+	c.Flags().BoolVar(&undo, "undo", false, "let the member take part again")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		member := hostNamed(args[0])
+		drain := rollout.Drain{Member: member, By: operator(), At: rollout.At(time.Now())}
+		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
+			if undo {
+				return s.undrain(ctx, member)
+			}
+			return s.drain(ctx, drain)
+		})
+	}
+	return c
+}
+
+func (s *steerCommand) drain(ctx context.Context, d rollout.Drain) error {
+	what := "drain " + d.Member
+	if before, is := s.stored.Plan.DrainOf(d.Member + "_00000000"); is {
+		what += " (" + view.Drained(before) + " already)"
+	}
+	return s.changePlan(ctx, what, s.drainWarnings(d.Member), func(p rollout.Plan) (rollout.Plan, error) { return p.Drain(d) })
+}
+
+func (s *steerCommand) undrain(ctx context.Context, member string) error {
+	return s.changePlan(ctx, "undo the drain of "+member, s.divided(), func(p rollout.Plan) (rollout.Plan, error) { return p.Undrain(member) })
+}
+
+func oneMember(c *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("want one member, got %d arguments (%s --help says more)", len(args), c.CommandPath())}
+}
+
+// hostNamed is the host of a member, which a person names by its host or by an identity.
+func hostNamed(member string) string {
+	if record.OurForm(member) {
+		return record.HostOf(member)
+	}
+	return member
+}
+
+// drainWarnings lists what speaks against draining a member.
+func (s *steerCommand) drainWarnings(member string) (all []string) {
+	lives, left := false, false
+	for _, m := range s.report.Members {
+		if m.Group != s.group || m.State != status.Live {
+			continue
+		}
+		_, drained := s.stored.Plan.DrainOf(m.Identity)
+		switch {
+		case record.HostOf(m.Identity) == member:
+			lives = true
+		case !drained && m.Ready:
+			left = true
+		}
+	}
+	if before, is := s.stored.Plan.DrainOf(member + "_00000000"); is && before.Member == member {
+		return nil // nothing changes
+	}
+	if !lives {
+		all = append(all, fmt.Sprintf("no member %s of group %s lives; it will be kept out once it starts", member, s.group))
+	}
+	if !left {
+		all = append(all, "no other member is ready, so this one goes on to lead until another one is")
+	}
+	return append(all, s.divided()...)
+}

@@ -1,0 +1,171 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+)
+
+func newHandover() *cobra.Command {
+	var to string
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "handover ELECTION",
+		Short: "Move an election to another member, once",
+		Long: `Move an election to another member, once, and wait until that member leads. --to names the member by
+its Pod or host; without it the move goes to the member that would be next.
+
+Until then the election prefers that member, as if it were pinned to it. Afterwards, or after --timeout,
+it follows pins, the rollout and the default again; if the new holder is outranked then, the election
+moves back, and the output says so. What is stored ends by itself after --timeout, even if this command dies.
+` + steerNeeds + `
+
+Exit status: 0 when the member leads; 1 when that failed; 2 for a mistake in the command line, or if
+nobody could be asked; 3 if the member did not lead within --timeout.`,
+		Example: `  primacy handover ingress-status
+  primacy handover ingress-status --to edge-2 --timeout 30s --yes`,
+		Args: oneElection,
+	}
+	ways := addSteerWays(c.Flags())
+	c.Flags().StringVar(&to, "to", "", "the member that should lead: the name of its Pod or host")
+	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait until it leads")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if timeout <= 0 {
+			return &usageError{fmt.Errorf("--timeout %v (it must be more than 0)", timeout)}
+		}
+		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
+			return s.handover(ctx, args[0], hostNamed(to), timeout)
+		})
+	}
+	return c
+}
+
+// handover moves an election to a member of the host `to`; to the member that is next if `to` is empty.
+func (s *steerCommand) handover(ctx context.Context, election, to string, timeout time.Duration) error {
+	s.selection.Elections = []string{election}
+	e, err := electionNamed(s.report, election, s.namespace)
+	if err != nil {
+		return err
+	}
+	if to == "" {
+		if to, err = s.afterHolder(e); err != nil {
+			return err
+		}
+	}
+	if record.HostOf(e.Holder) == to && e.State == status.Led {
+		return s.carryOut(ctx, effect{What: fmt.Sprintf("hand %s over to %s, which leads it already", election, to)}, func(context.Context) error { return nil })
+	}
+	h := rollout.Handover{Election: election, To: to, By: operator()}
+	next, err := s.stored.Plan.HandOver(h)
+	if err != nil {
+		return s.broken(err)
+	}
+	byDefault := s.defaultSeen()
+	f := s.compare(s.stored.Plan, byDefault, next, byDefault)
+	f.What = fmt.Sprintf("hand %s over to %s", election, to)
+	f.Warnings = s.handoverWarnings(e, to, f)
+	if back := s.backFrom(e, to, byDefault); back != "" {
+		f.Notes = append(f.Notes, back)
+	}
+	return s.carryOutFor(ctx, timeout+statusPatience, f, func(ctx context.Context) error {
+		now := time.Now() // somebody may have taken a while to answer
+		h.At, h.Until = rollout.At(now), rollout.At(now.Add(timeout))
+		if err := s.broken(s.edit(ctx, func(p rollout.Plan) (rollout.Plan, error) { return p.HandOver(h) })); err != nil {
+			return err
+		}
+		err := s.untilLed(ctx, election, to, timeout)
+		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusPatience)
+		defer cancel()
+		if undone := s.edit(tidy, func(p rollout.Plan) (rollout.Plan, error) { return p.HandedOver(h) }); undone != nil {
+			fmt.Fprintf(s.notes, "warning: the handover stays stored until %s, when it ends by itself: %v\n", h.Until.Format(time.RFC3339), undone)
+		}
+		return err
+	})
+}
+
+// edit changes the stored plan.
+func (s *steerCommand) edit(ctx context.Context, change func(rollout.Plan) (rollout.Plan, error)) error {
+	return steering.Edit(ctx, s.maps(), s.group, func(p *rollout.Plan) (err error) {
+		*p, err = change(p.At(time.Now()))
+		return err
+	})
+}
+
+// untilLed waits until a member of the host leads the election.
+func (s *steerCommand) untilLed(ctx context.Context, election, host string, timeout time.Duration) error {
+	_, err := awaited(ctx, timeout, s.follow, func(r status.Report) (string, error) {
+		if !r.AsOf.IsZero() {
+			return view.Old(r.AsOf), nil
+		}
+		e, err := electionNamed(r, election, s.namespace)
+		switch {
+		case err != nil:
+			return err.Error(), nil
+		case e.State == status.Led && !e.Stale && record.HostOf(e.Holder) == host:
+			return "", nil
+		}
+		return fmt.Sprintf("%s is %s, by %s (primacy explain %s says why)", election, e.State, cmp.Or(view.NameOf(e.Holder), "nobody"), election), nil
+	})
+	return err
+}
+
+// afterHolder is the host of the member that would lead the election if its holder did not.
+func (s *steerCommand) afterHolder(e status.Election) (string, error) {
+	preferred := s.stored.Plan.Preferred(e.Name, s.defaultSeen())
+	preferred.Paused = false
+	hosts := []string{record.HostOf(e.Holder)}
+	for _, d := range s.stored.Plan.Drained {
+		hosts = append(hosts, d.Member)
+	}
+	preferred.Drained = record.HostsOf(hosts...)
+	next := slices.DeleteFunc(s.rulebook.rules(e.Name).next(s.report, e, preferred), func(m status.Member) bool { return preferred.Drains(m.Identity) })
+	if len(next) == 0 {
+		return "", errors.New("no other member is ready to lead " + e.Name + " (primacy explain " + e.Name + " says why)")
+	}
+	return record.HostOf(slices.MinFunc(next, func(a, b status.Member) int { return cmp.Compare(a.Identity, b.Identity) }).Identity), nil
+}
+
+// handoverWarnings lists what speaks against a handover.
+func (s *steerCommand) handoverWarnings(e status.Election, to string, f effect) []string {
+	all := s.warnings(e.Name)
+	if d, is := s.stored.Plan.DrainOf(to + "_00000000"); is {
+		all = append(all, view.Drained(d)+", so nothing moves to it")
+	}
+	for _, m := range f.Elections {
+		if m.Absent && !m.lacked {
+			all = append(all, fmt.Sprintf("member %s is not ready to lead %s", to, e.Name))
+		}
+	}
+	if s.stored.Plan.Standstill != nil {
+		all = append(all, "the group is paused, so nothing moves")
+	}
+	return all
+}
+
+// backFrom says to whom an election goes back once the handover to a host is over; empty if it stays.
+func (s *steerCommand) backFrom(e status.Election, to string, byDefault record.Preferred) string {
+	i := slices.IndexFunc(s.report.Members, func(m status.Member) bool {
+		return m.Group == s.group && m.State == status.Live && record.HostOf(m.Identity) == to
+	})
+	if i < 0 {
+		return ""
+	}
+	m := s.report.Members[i]
+	e.Holder, e.Revision, e.Location = m.Identity, m.Revision, m.Location
+	back := s.rulebook.rules(e.Name).next(s.report, e, s.stored.Plan.Preferred(e.Name, byDefault))
+	if len(back) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("after the handover %s moves on to %s, which outranks %s (primacy pin keeps it where it is)", e.Name, oneOf(back), to)
+}

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+func newPause() *cobra.Command {
+	var lasts time.Duration
+	c := &cobra.Command{
+		Use:   "pause",
+		Short: "Stop all planned moves of a group, for maintenance",
+		Long: `Pause a group: no election moves to a better member, whether for a revision, a pin, a drain, a
+weight, a location or a rollout. Takeovers go on: when a holder dies, stops, fails or leaves, another
+member takes over at once. A rollout of the group stands still, with its checks.
+
+The pause lasts until "resume", or with --for until that time has passed. All views say that the
+group is paused, by whom and until when.
+` + steerNeeds,
+		Example: `  primacy pause --for 2h
+  primacy resume`,
+		Args: noArguments,
+	}
+	ways := addSteerWays(c.Flags())
+	c.Flags().DurationVar(&lasts, "for", 0, "when the pause ends by itself (0: never)")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if lasts < 0 || c.Flags().Changed("for") && lasts == 0 {
+			return &usageError{errors.New("--for: it must be more than 0 (leave it out for a pause without an end)")}
+		}
+		stand, what := rollout.Standstill{By: operator(), At: rollout.At(time.Now())}, "pause the group"
+		if lasts > 0 {
+			stand.Until = rollout.At(stand.At.Add(lasts))
+			what += " until " + stand.Until.Format(time.RFC3339)
+		}
+		return ways.steer(c, func(ctx context.Context, s *steerCommand) error { return s.pause(ctx, what, stand) })
+	}
+	return c
+}
+
+func (s *steerCommand) pause(ctx context.Context, what string, stand rollout.Standstill) error {
+	return s.changePlan(ctx, what, nil, func(p rollout.Plan) (rollout.Plan, error) { return p.Stand(stand) })
+}
+
+func (s *steerCommand) resume(ctx context.Context) error {
+	return s.changePlan(ctx, "resume group "+s.group, s.divided(), rollout.Plan.GoOn)
+}
+
+func newResume() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "resume",
+		Short: "End the pause of a group",
+		Long:  "End the pause of a group: elections move to better members again.\n" + steerNeeds,
+		Args:  noArguments,
+	}
+	ways := addSteerWays(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return ways.steer(c, func(ctx context.Context, s *steerCommand) error { return s.resume(ctx) })
+	}
+	return c
+}

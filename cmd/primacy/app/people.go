@@ -1,0 +1,109 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// people are those who get the rights of operators and of viewers, as flags name them.
+type people struct{ operators, viewers []string }
+
+const subjectForms = "user:NAME, group:NAME or serviceaccount:NAMESPACE:NAME"
+
+// subjectsOf reads the values of a flag.
+func subjectsOf(flag string, values []string) (all []rbacv1.Subject, err error) {
+	for _, value := range values {
+		kind, name, _ := strings.Cut(value, ":")
+		s := rbacv1.Subject{Name: name}
+		switch kind {
+		case "user":
+			s.Kind, s.APIGroup = rbacv1.UserKind, rbacv1.GroupName
+		case "group":
+			s.Kind, s.APIGroup = rbacv1.GroupKind, rbacv1.GroupName
+		case "serviceaccount":
+			s.Kind = rbacv1.ServiceAccountKind
+			s.Namespace, s.Name, _ = strings.Cut(name, ":")
+		}
+		if s.Kind == "" || s.Name == "" || s.Kind == rbacv1.ServiceAccountKind && s.Namespace == "" {
+			return nil, &usageError{fmt.Errorf("--%s %q: want %s", flag, value, subjectForms)}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// person is a role for people, with those who have it.
+type person struct {
+	role, why string
+	subjects  []rbacv1.Subject
+	rules     []rbacv1.PolicyRule
+	whys      []string
+}
+
+// roles are those that somebody gets.
+func (p people) roles(of *config.Process, source election.Preferences) (roles []person, err error) {
+	operators, err := subjectsOf("operator", p.operators)
+	if err != nil {
+		return nil, err
+	}
+	viewers, err := subjectsOf("viewer", p.viewers)
+	if err != nil {
+		return nil, err
+	}
+	rule := func(resource, group string, names []string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: names, Verbs: verbs}
+	}
+	seen := []rbacv1.PolicyRule{
+		rule(leases.Resource, leases.Group, nil, "list", "watch"),
+		rule(configMaps.Resource, "", nil, "list", "watch"),
+	}
+	whys := []string{
+		"Locks and sessions.",
+		"Locks of kind ConfigMap. Commands find them by labels, to which Kubernetes limits no right: this shows every ConfigMap of the namespace. Without it they say that they do not see these locks.",
+	}
+	names := []string{rollout.ObjectName(of.Group)}
+	r, reads := source.(revisions.Reader)
+	if _, writes := source.(revisions.Writer); reads && writes {
+		names = append(names, r.Reads().Name)
+	}
+	roles = []person{
+		{role: "operator", why: "For people who pin elections, set the default revision, and begin, pause or abort rollouts.", subjects: operators,
+			rules: append([]rbacv1.PolicyRule{
+				rule(configMaps.Resource, "", names, "get", "update"),
+				rule(configMaps.Resource, "", nil, "create"),
+			}, seen...),
+			whys: append([]string{"Pins, the rollout and the default revision.",
+				"The right to create cannot be limited to names. Leave it out if these ConfigMaps exist."}, whys...)},
+		{role: "viewer", why: "For people and dashboards who look.", subjects: viewers, rules: seen, whys: whys},
+	}
+	return roles, nil
+}
+
+// grantPeople adds the roles that somebody gets, and their bindings.
+func (r *rights) grantPeople(roles []person) error {
+	const version = "rbac.authorization.k8s.io/v1"
+	for _, p := range roles {
+		if len(p.subjects) == 0 {
+			continue
+		}
+		meta := metav1.ObjectMeta{Name: strings.Join([]string{"primacy", r.process.Group, p.role}, ":"), Namespace: r.process.Namespace}
+		if err := r.add(p.why, &rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "Role"}, ObjectMeta: meta, Rules: p.rules}, p.whys); err != nil {
+			return err
+		}
+		if err := r.add("", &rbacv1.RoleBinding{
+			TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "RoleBinding"}, ObjectMeta: meta, Subjects: p.subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+		}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

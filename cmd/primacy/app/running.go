@@ -1,0 +1,172 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/controller"
+)
+
+// validateRunning shows what the members that run would do with the configuration, as far as the API shows it.
+func (a *additions) validateRunning(ctx context.Context, g groupCommand) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	report, err := status.Look(ctx, g.realm, g.selection)
+	if err != nil {
+		return g.failed(err)
+	}
+	locks, err := newStores(g.cluster.config, g.namespace)
+	if err != nil {
+		return err
+	}
+	p := a.checker()
+	p.locks = locks
+	written, err := publishedBy(ctx, p, g.process)
+	if err != nil {
+		return err
+	}
+	r := running{process: g.process, report: report, written: written}
+	if _, err := fmt.Fprint(g.out, r.text()); err != nil {
+		return err
+	}
+	if len(r.refusals) > 0 {
+		return errors.New(strings.Join(r.refusals, "\n"))
+	}
+	return nil
+}
+
+// publishedBy is what a member with the configuration publishes of it.
+func publishedBy(ctx context.Context, p planner, process *config.Process) (election.Published, error) {
+	c := process.Configuration
+	plan, err := p.plan(ctx, c)
+	if err != nil {
+		return election.Published{}, err
+	}
+	own := controller.ElectionName(process.Group)
+	var specs []election.Spec
+	if len(own) <= longestName {
+		specs = []election.Spec{{Name: own, Lock: own, Bootstrap: election.BootstrapImmediate}}
+	}
+	for _, e := range plan.elections {
+		specs = append(specs, e.spec)
+	}
+	return election.PublishedBy(election.Config{
+		Group: process.Group, Member: election.Member{Revision: c.Member.Revision, Location: c.Member.Location, Weight: c.Member.Weight},
+		Locks: p.locks.of(config.DefaultLockKind, config.SharedWithNobody), Host: "validate", Timing: c.Timing, Version: version,
+	}, specs)
+}
+
+// running compares a configuration with the members of its group that run.
+type running struct {
+	process *config.Process
+	report  status.Report
+	written election.Published
+	// refusals are the parts that members would refuse.
+	refusals []string
+}
+
+// text has a line for each change that can be seen, and one for each living member.
+func (r *running) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "what members of group %s that run would do with this file, as far as the API shows it:\n", r.process.Group)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	line := func(verb, what, text string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", verb, what, fmt.Sprintf(text, args...))
+	}
+	r.elections(line)
+	live := 0
+	for _, m := range r.report.Members {
+		if m.Group == r.process.Group && m.State == status.Live {
+			live++
+			r.member(m, line)
+		}
+	}
+	if live == 0 {
+		line("", "", "no member lives")
+	}
+	line("unseen", "", "members do not publish their runners, sources, weights of others and endpoints: validate --against compares these with a file")
+	_ = w.Flush() // a strings.Builder never fails to write
+	return trimmed(b.String())
+}
+
+// elections compares the locks that are held with those of the file.
+func (r *running) elections(line func(verb, what, text string, args ...any)) {
+	c := r.process.Configuration
+	for _, e := range c.Elections {
+		if e.Disabled {
+			continue
+		}
+		at := slices.IndexFunc(r.report.Elections, func(seen status.Election) bool { return seen.Name == e.Name && seen.State != status.Absent })
+		if at < 0 {
+			line("adds", e.Name, "no member has created its lock: members take part from now on")
+			continue
+		}
+		seen := r.report.Elections[at]
+		kept := string(seen.Kind) == e.Lock.Kind && seen.Lock == e.Lock.Name
+		if from := e.Lock.MigrateFrom; from != nil {
+			kept = kept || string(seen.Kind) == from.Kind && seen.Lock == from.Name
+		}
+		if !kept && seen.State == status.Led && seen.Group == r.process.Group {
+			line("refuses", e.Name, "%s leads it by %s %s", view.NameOf(seen.Holder), seen.Kind, seen.Lock)
+			r.refusals = append(r.refusals, fmt.Sprintf("%s: election %s: its lock would be %s %s, and %s leads it by %s %s (name the old lock in migrateFrom)",
+				c.File, e.Name, e.Lock.Kind, e.Lock.Name, view.NameOf(seen.Holder), seen.Kind, seen.Lock))
+		}
+	}
+	for _, seen := range r.report.Elections {
+		known := seen.Name == controller.ElectionName(r.process.Group) ||
+			slices.ContainsFunc(c.Elections, func(e config.Election) bool { return e.Name == seen.Name && !e.Disabled })
+		if !known && seen.Group == r.process.Group && seen.State == status.Led {
+			line("removes", seen.Name, "%s leads it: its work stops and its lock is released", view.NameOf(seen.Holder))
+		}
+	}
+}
+
+// member compares what a member publishes with what it would publish.
+func (r *running) member(m status.Member, line func(verb, what, text string, args ...any)) {
+	c := r.process.Configuration
+	names, setup := m.Publishes()
+	who := view.NameOf(m.Identity)
+	if m.Revision != c.Member.Revision && slices.ContainsFunc(c.Elections, func(e config.Election) bool { return e.Suffix != "" }) {
+		line("differs", who, "it is of revision %s, so elections of scope: revision have other names there: validate --against compares them", m.Revision)
+		return
+	}
+	var takes []string
+	switch {
+	case setup.Rules == "":
+		line("unknown", who, "it publishes nothing about its elections")
+		return
+	case names != r.written.Elections:
+		takes = append(takes, "elections come or go")
+	default:
+		if setup.Rules != r.written.Rules {
+			takes = append(takes, "the rules of some differ (lock, priority, bootstrap, sharedWith, range or outage)")
+		}
+		if setup.Timings != r.written.Timings {
+			takes = append(takes, "the timings of some differ")
+		}
+	}
+	if len(takes) > 0 {
+		line("reloads", who, "%s: what differs is exchanged, so work stops and locks are released", strings.Join(takes, ", and "))
+	}
+	var waits []string
+	if lease := int(c.Timing.LeaseDuration.Seconds()); m.LeaseSeconds != 0 && m.LeaseSeconds != lease {
+		waits = append(waits, fmt.Sprintf("timing.leaseDuration %ds (it has %ds)", lease, m.LeaseSeconds))
+	}
+	if setup.DriftPPM != r.written.DriftPPM {
+		waits = append(waits, fmt.Sprintf("timing.drift %v (it has %v)", r.written.Drift(), setup.Drift()))
+	}
+	if len(waits) > 0 {
+		line("waits", who, "%s: a restart takes it up", strings.Join(waits, ", "))
+	}
+	if len(takes)+len(waits) == 0 {
+		line("keeps", who, "it has the same elections, rules and timings")
+	}
+}

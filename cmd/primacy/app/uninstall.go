@@ -1,0 +1,363 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+func newUninstall() *cobra.Command {
+	u := uninstallCommand{clock: clock.Boottime(), confirm: atTerminal()}
+	c := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Delete what a group has left in the API, once no member lives",
+		Long: `Delete the objects that members and commands of a group have written: sessions, locks, and the
+ConfigMap with pins and the rollout. First remove the members and what you applied for them, with
+the tool by which you applied it (helm uninstall, kubectl delete -k).
+
+It refuses while a member lives. If a member has died without the end of its session, it waits
+until nothing of the group has changed for the longest lease, and deletes each object only as it
+was then. A member that cannot reach the API server is not seen: with outage: failopen its work may go on.
+It leaves locks that an elector that is not Primacy made, or holds.
+
+It needs list, watch, get and delete on leases and configmaps. Exit status: 0; 1 if it failed; 2
+for a mistake in the command line; 5 when it refuses.`,
+		Example: `  primacy uninstall -n edge-system --dry-run   list every object
+  primacy uninstall -n edge-system --yes       delete them`,
+		Args: noArguments,
+	}
+	addSettings(c.Flags(), groupSettings...)
+	c.Flags().BoolVarP(&u.confirm.yes, "yes", "y", false, "do not ask before objects are deleted")
+	u.dry, u.output = addDryRun(c.Flags()), addOutput(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return inGroup(c, func(ctx context.Context, g groupCommand) error {
+			u.groupCommand = g
+			return u.run(ctx)
+		})
+	}
+	return c
+}
+
+// uninstallCommand is one invocation of `primacy uninstall`.
+type uninstallCommand struct {
+	groupCommand
+	leases coordinationclient.LeaseInterface
+	// bySession are the Leases of elections that end with their holder's session: how long they say they last means nothing.
+	bySession map[string]bool
+	confirm   *confirmation
+	dry       *dryRun
+	output    *output
+	clock     clock.Clock
+}
+
+// uninstallation is what is deleted, in JSON and YAML. Fields are added, never renamed.
+type uninstallation struct {
+	Namespace string        `json:"namespace"`
+	Group     string        `json:"group"`
+	Objects   []ownedObject `json:"objects"`
+	// Kept are objects with our labels that are also a stranger's.
+	Kept []ownedObject `json:"kept"`
+	// Living are the members because of which nothing is deleted.
+	Living  []string `json:"living"`
+	DryRun  bool     `json:"dryRun,omitempty"`
+	Deleted int      `json:"deleted"`
+}
+
+// ownedObject is one object that a group has written.
+type ownedObject struct {
+	Kind status.Kind `json:"kind"`
+	Name string      `json:"name"`
+	// What is a session, the lock of an election, or pins and the rollout.
+	What string `json:"what"`
+	// Why it is kept.
+	Why string `json:"why,omitempty"`
+
+	version metav1.Preconditions
+	// lasts is how long its holder may be at work after the last renewal; zero without a holder.
+	lasts time.Duration
+}
+
+const whatSession = "session"
+
+func (u *uninstallCommand) run(ctx context.Context) error {
+	looking, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	report, err := status.Look(looking, u.realm, u.selection)
+	if err != nil {
+		return u.failed(err)
+	}
+	if u.group == "" {
+		if u.group, err = onlyGroup(report, u.namespace); err != nil {
+			return err
+		}
+	}
+	client, err := coordinationclient.NewForConfig(u.cluster.config)
+	if err != nil {
+		return err
+	}
+	u.leases, u.bySession = client.Leases(u.namespace), map[string]bool{}
+	for _, e := range report.Elections {
+		u.bySession[e.Lock] = u.bySession[e.Lock] || e.Kind == status.Lease && e.EndsWithSession()
+	}
+	found, err := u.find(looking)
+	if err != nil {
+		return u.failed(err)
+	}
+	for _, m := range report.Members {
+		if m.State == status.Live && m.Group == u.group {
+			found.Living = append(found.Living, m.Identity)
+		}
+	}
+	if found.DryRun = bool(*u.dry); found.DryRun {
+		return u.output.write(u.out, found.text(), found)
+	}
+	if len(found.Living) > 0 {
+		return refused(fmt.Errorf("%s; nothing was deleted (stop all members first; the session of one that has died lapses by itself)", found.living()))
+	}
+	if err := u.confirm.of(ctx, fmt.Sprintf("%s of group %s in namespace %s will be deleted", counted(len(found.Objects), "object"), u.group, u.namespace)); err != nil {
+		return err
+	}
+	if found, err = u.handBack(ctx, found); err != nil {
+		return err
+	}
+	if err := u.silence(ctx, found); err != nil {
+		return err
+	}
+	if err := u.delete(ctx, &found); err != nil {
+		return err
+	}
+	return u.output.write(u.out, found.text(), found)
+}
+
+// find lists everything with the labels of the group.
+func (u *uninstallCommand) find(ctx context.Context) (found uninstallation, err error) {
+	found = uninstallation{Namespace: u.namespace, Group: u.group, Objects: []ownedObject{}, Kept: []ownedObject{}, Living: []string{}}
+	of := metav1.ListOptions{LabelSelector: lock.GroupLabel + "=" + u.group}
+	leases, err := u.leases.List(ctx, of)
+	if err != nil {
+		return found, err
+	}
+	for _, l := range leases.Items {
+		o := ownedObject{Kind: status.Lease, What: whatSession}
+		holder := ""
+		if l.Spec.HolderIdentity != nil {
+			holder = *l.Spec.HolderIdentity
+		}
+		if l.Spec.LeaseDurationSeconds != nil && holder != "" && !u.bySession[l.Name] {
+			o.lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+		}
+		found.add(o, l.ObjectMeta, holder)
+	}
+	configMaps, err := u.maps().List(ctx, of)
+	if err != nil {
+		return found, err
+	}
+	for _, m := range configMaps.Items {
+		if err := u.findMap(ctx, &found, m); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+func (u *uninstallCommand) findMap(ctx context.Context, found *uninstallation, m corev1.ConfigMap) error {
+	o := ownedObject{Kind: status.ConfigMap, What: "with labels of the group"}
+	if m.Name == rollout.ObjectName(u.group) {
+		o.What = "pins and the rollout"
+	}
+	if m.Labels[lock.ElectionLabel] == "" {
+		found.add(o, m.ObjectMeta, "")
+		return nil
+	}
+	e, err := u.realm.ConfigMaps.Get(ctx, m.Name)
+	if err != nil || e.Record == nil {
+		return err // without a record: it was deleted meanwhile
+	}
+	if r := e.Record; r.Holder != "" {
+		o.lasts = r.Duration
+		if r.Mark != nil {
+			o.lasts = max(o.lasts, r.Mark.Duration)
+		}
+	}
+	found.add(o, m.ObjectMeta, e.Record.Holder)
+	return nil
+}
+
+// add notes an object among those to delete or to keep.
+func (f *uninstallation) add(o ownedObject, meta metav1.ObjectMeta, holder string) {
+	o.Name, o.version = meta.Name, metav1.Preconditions{UID: &meta.UID, ResourceVersion: &meta.ResourceVersion}
+	if election := meta.Labels[lock.ElectionLabel]; election != "" {
+		o.What = "lock of " + election
+	}
+	switch {
+	case meta.Labels[lock.ManagedByLabel] != lock.ManagedBy:
+		o.Why = "Primacy did not create it"
+	case holder != "" && !record.OurForm(holder):
+		o.Why = "an elector that is not Primacy holds it"
+	default:
+		f.Objects = append(f.Objects, o)
+		return
+	}
+	f.Kept = append(f.Kept, o)
+}
+
+// handBack releases the locks that are kept and that dead members hold: without sessions nobody would take them. It
+// returns what there is then.
+func (u *uninstallCommand) handBack(ctx context.Context, found uninstallation) (uninstallation, error) {
+	again := false
+	for _, o := range found.Kept {
+		if o.Kind != status.Lease || o.What == whatSession {
+			continue
+		}
+		from, err := u.release(ctx, u.clock, o.Name)
+		if errors.Is(err, election.ErrHolderLives) {
+			return found, refused(fmt.Errorf("%w; nothing was deleted (stop all members first)", err))
+		} else if err != nil {
+			return found, err
+		}
+		again = again || from != ""
+	}
+	if !again {
+		return found, nil
+	}
+	looking, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	now, err := u.find(looking)
+	if err != nil {
+		return found, u.failed(err)
+	}
+	return now, nil
+}
+
+// silencePause is the time between two looks.
+const silencePause = time.Second
+
+// silence waits until nothing of the group has changed for the longest lease: then no member is at work any more.
+func (u *uninstallCommand) silence(ctx context.Context, found uninstallation) error {
+	var longest time.Duration
+	for _, o := range found.Objects {
+		longest = max(longest, o.lasts)
+	}
+	if longest == 0 {
+		return nil
+	}
+	longest += longest/50 + silencePause // the clocks of members and ours differ
+	fmt.Fprintf(u.notes, "waiting until nothing has changed for %v\n", longest.Round(time.Second))
+	since, answered := u.clock.Now(), u.clock.Now()
+	for clock.Wait(ctx, silencePause) {
+		sent := u.clock.Now()
+		looking, cancel := context.WithTimeout(ctx, statusPatience)
+		now, err := u.find(looking)
+		cancel()
+		if err != nil || u.clock.Now().Sub(answered) > longest/2 {
+			since, answered = u.clock.Now(), u.clock.Now() // members may have been cut off as well
+			if err != nil && !apierrors.IsTimeout(err) && !errors.Is(err, context.DeadlineExceeded) {
+				return u.failed(err)
+			}
+			continue
+		}
+		answered = u.clock.Now()
+		if changed := changedSince(found.Objects, now.Objects); changed != "" {
+			return refused(fmt.Errorf("%s has changed, so a member lives; nothing was deleted (stop all members first)", changed))
+		}
+		if sent.Sub(since) >= longest {
+			return nil
+		}
+	}
+	return errDeclined
+}
+
+// changedSince names an object that is not as it was.
+func changedSince(before, now []ownedObject) string {
+	versions := func(all []ownedObject) map[string]string {
+		m := map[string]string{}
+		for _, o := range all {
+			m[string(o.Kind)+" "+o.Name] = string(*o.version.UID) + " " + *o.version.ResourceVersion
+		}
+		return m
+	}
+	was, is := versions(before), versions(now)
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if was[name] != is[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+// delete deletes the objects as they were found, sessions first: a member that comes back then loses nothing but its session.
+func (u *uninstallCommand) delete(ctx context.Context, found *uninstallation) error {
+	slices.SortStableFunc(found.Objects, func(a, b ownedObject) int {
+		return cmp.Compare(a.order(), b.order())
+	})
+	for _, o := range found.Objects {
+		remove := u.leases.Delete
+		if o.Kind == status.ConfigMap {
+			remove = u.maps().Delete
+		}
+		deleting, cancel := context.WithTimeout(ctx, statusPatience)
+		err := remove(deleting, o.Name, metav1.DeleteOptions{Preconditions: &o.version})
+		cancel()
+		switch {
+		case apierrors.IsConflict(err):
+			return refused(fmt.Errorf("%s %s has changed, so a member lives; %s deleted before that (stop all members first)",
+				o.Kind, o.Name, counted(found.Deleted, "object")))
+		case err != nil && !apierrors.IsNotFound(err):
+			return fmt.Errorf("delete %s %s: %w; %s deleted before that", o.Kind, o.Name, err, counted(found.Deleted, "object"))
+		}
+		found.Deleted++
+	}
+	return nil
+}
+
+// order is the place of an object among all that are deleted.
+func (o ownedObject) order() int {
+	if o.What == whatSession {
+		return 0
+	}
+	return 1
+}
+
+func (f uninstallation) living() string {
+	if len(f.Living) == 1 {
+		return "member " + f.Living[0] + " lives"
+	}
+	return fmt.Sprintf("members %s live", strings.Join(f.Living, ", "))
+}
+
+func (f uninstallation) text() string {
+	var t strings.Builder
+	for _, o := range f.Objects {
+		fmt.Fprintf(&t, "%s %s: %s\n", o.Kind, o.Name, o.What)
+	}
+	for _, o := range f.Kept {
+		fmt.Fprintf(&t, "kept: %s %s: %s, but %s\n", o.Kind, o.Name, o.What, o.Why)
+	}
+	switch {
+	case f.DryRun && len(f.Living) > 0:
+		fmt.Fprintf(&t, "%s: nothing would be deleted\n", f.living())
+	case f.DryRun:
+		fmt.Fprintf(&t, "%s would be deleted: --dry-run\n", counted(len(f.Objects), "object"))
+	default:
+		fmt.Fprintf(&t, "%s deleted\n", counted(f.Deleted, "object"))
+	}
+	return t.String()
+}

@@ -54,12 +54,18 @@ run: build ## start a cluster on this machine, with members that take part in el
 test: bin/devcluster ## vet and run all tests; nothing needs to be prepared
 	go vet ./...
 	go test -race ./...
-	go test -run '^Test(Chaos|Interleavings|OutagesInPart|OutagesOfAll|UnlikeMembers)$$' ./pkg/election
-	go test -run '^Test(RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens$$' ./cmd/primacy/app
+	go test -run '^Test(Chaos|CostsOfManyElections|Interleavings|OutagesInPart|OutagesOfAll|UnlikeMembers)$$' ./pkg/election
+	go test -run '^Test((RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens|Drains|Pauses)$$' ./cmd/primacy/app
 	PRIMACY_SEEDS=$(SEEDS) go test -timeout 25m ./pkg/election/internal/sim/...
 	$(MAKE) -C cmd/devcluster test
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/runners/plugin test
+	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test
 	$(MAKE) -C cmd/image test
+
+# A module of its own, so that nothing else needs what Helm and kustomize need. It needs Debian's promtool, and gets it.
+.PHONY: test-deploy
+test-deploy: bin/primacy bin/devcluster ## render the chart and the kustomizations, apply them to an API server, and fire the alerts
+	$(MAKE) -C manifests/deploytest test
 
 # The rows of the table to run: all, or part of a name.
 MUTANTS ?= all
@@ -75,17 +81,29 @@ lint: check gosec vulncheck ## check, and look for insecure code and known vulne
 check: ## the quick part of lint: gofmt, go vet, staticcheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
+	$(MAKE) vet-library
 	$(MAKE) -C cmd/devcluster vet
 	$(MAKE) -C pkg/runners/plugin vet
+	$(MAKE) -C pkg/election/ctrl vet
 	$(MAKE) -C cmd/image vet
+	$(MAKE) -C manifests/deploytest vet
 	$(STATICCHECK) ./...
 	cd pkg/runners/plugin && $(STATICCHECK) ./...
+	cd pkg/election/ctrl && $(STATICCHECK) ./...
 	cd cmd/image && $(STATICCHECK) ./...
+	cd manifests/deploytest && $(STATICCHECK) ./...
+
+# go vet type-checks each test, as the compiler would. Packages that are for Linux alone have no files here.
+.PHONY: vet-library
+vet-library: ## vet the library and its tests for macOS and Windows, where they never ran
+	GOOS=darwin go vet ./pkg/...
+	GOOS=windows go vet ./pkg/...
 
 .PHONY: gosec
 gosec:
 	$(GOSEC) $(GOSEC_FLAGS) ./...
 	cd pkg/runners/plugin && $(GOSEC) $(GOSEC_FLAGS) -exclude-generated ./...
+	cd pkg/election/ctrl && $(GOSEC) $(GOSEC_FLAGS) ./...
 	cd cmd/image && $(GOSEC) $(GOSEC_FLAGS) ./...
 
 # Without its database govulncheck can find nothing: then the target says that the check did not run.

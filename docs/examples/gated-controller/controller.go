@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,7 +54,7 @@ func (c *controller) lead(ctx context.Context, term election.Term) error {
 		if down || ctx.Err() != nil {
 			return nil
 		}
-		if err := c.greet(ctx, term, key); err != nil && ctx.Err() == nil {
+		if err := c.greet(ctx, key); err != nil && ctx.Err() == nil {
 			fmt.Printf("%s: %v\n", key, err)
 			q.AddRateLimited(key)
 		} else {
@@ -65,8 +64,8 @@ func (c *controller) lead(ctx context.Context, term election.Term) error {
 	}
 }
 
-// greet writes a missing greeting, with the token of the present term.
-func (c *controller) greet(ctx context.Context, term election.Term, key string) error {
+// greet writes a missing greeting. The gate stamps it with the token of the term.
+func (c *controller) greet(ctx context.Context, key string) error {
 	o, found, err := c.informer.GetStore().GetByKey(key)
 	if err != nil || !found {
 		return err
@@ -76,7 +75,6 @@ func (c *controller) greet(ctx context.Context, term election.Term, key string) 
 	if configMap.Data["greeting"] == greeting {
 		return nil
 	}
-	metav1.SetMetaDataAnnotation(&configMap.ObjectMeta, "primacy.dev/token", strconv.FormatUint(uint64(term.Token), 10))
 	if configMap.Data == nil {
 		configMap.Data = map[string]string{}
 	}

@@ -88,14 +88,15 @@ func run(ctx context.Context, kubeconfig, namespace, name, profile string, guard
 		return err
 	}
 
-	// Everything else goes through the gate: it always lets reads pass, and writes only while this
-	// member leads.
+	// Everything else goes through the gate: it always lets reads pass, and writes only while this member leads. It
+	// stamps them, for the policy of primacy generate fence-policy.
 	gate, err := fence.New(status)
 	if err != nil {
 		return err
 	}
 	gated := rest.CopyConfig(config)
-	gated.Wrap(gate.RoundTripper)
+	gated.ContentType = "application/json" // a body that the gate can stamp
+	gated.Wrap(gate.Stamping)
 	client, err := coreclient.NewForConfig(gated)
 	if err != nil {
 		return err

@@ -106,7 +106,7 @@ func TestTwoMembers(t *testing.T) {
 		defer w.Stop()
 		for e := range w.ResultChan() {
 			if c, ok := e.Object.(*corev1.ConfigMap); ok && c.Data["greeting"] == "hello "+name {
-				return c.Annotations["primacy.dev/token"]
+				return c.Labels["fence.primacy.dev/greeter"]
 			}
 		}
 		t.Fatalf("the watch ended before %s was greeted", name)

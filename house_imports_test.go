@@ -91,6 +91,11 @@ var lines = []line{
 		because: "who uses the library chooses how it is watched; metrics read a Status and Figures, as anybody can",
 	},
 	{
+		of: "./...", but: []string{"./pkg/election/primacytest"},
+		never:   []string{"./pkg/election/primacytest"},
+		because: "what is for tests is in no program",
+	},
+	{
 		of: "./pkg/election/metrics", never: append([]string{"./pkg/election/internal/session", "./pkg/runners/..."}, adapters...),
 		deep:    []string{k8s},
 		because: "what is shown is what every user of the library can ask for",

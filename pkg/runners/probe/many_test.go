@@ -1,0 +1,155 @@
+//go:build linux
+
+package probe
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// script makes a check that gives these answers, and the last one for ever.
+func script(answers string) check {
+	return func(context.Context) error {
+		answer := answers[0]
+		if len(answers) > 1 {
+			answers = answers[1:]
+		}
+		if answer == '+' {
+			return nil
+		}
+		return errors.New(string(answer))
+	}
+}
+
+func TestThresholds(t *testing.T) {
+	for _, tt := range []struct {
+		failures, successes int
+		answers             string
+		want                []string
+	}{
+		{1, 1, "+-+", []string{"+", "-", "+"}},
+		{1, 1, "abc+", []string{"a", "b", "c", "+"}},
+		{3, 1, "a+bc+bcd+", []string{"a", "+", "d", "+"}},
+		{3, 2, "++ab+abc+d++", []string{"+", "c", "d", "+"}},
+		{2, 3, "++a+++", []string{"a", "+"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var got []string
+			s := Spec{Period: time.Second, Timeout: time.Second, Failures: tt.failures, Successes: tt.successes}
+			p := &Probe{s, make(chan struct{}, 1), script(tt.answers)}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_ = p.Readiness(ctx, func(problem error) {
+				if problem == nil {
+					problem = errors.New("+")
+				}
+				got = append(got, problem.Error())
+			})
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%s, %d failures, %d successes: got %q, want %q", tt.answers, tt.failures, tt.successes, got, tt.want)
+			}
+		})
+	}
+}
+
+// TestManyTakeTurns runs the probes of 10,000 elections. As many run at a time as there are turns, and each gets its turn.
+func TestManyTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const elections, takes, room = 10_000, 10 * time.Millisecond, 4
+		var mu sync.Mutex
+		running, most, first := 0, 0, 0
+		turns := make(chan struct{}, room)
+		ctx, cancel := context.WithTimeout(t.Context(), elections*takes/room+time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		for range elections {
+			asked := false
+			p := &Probe{Default, turns, func(ctx context.Context) error {
+				mu.Lock()
+				running++
+				most = max(most, running)
+				if !asked {
+					asked = true
+					first++
+				}
+				mu.Unlock()
+				time.Sleep(takes)
+				mu.Lock()
+				running--
+				mu.Unlock()
+				return nil
+			}}
+			wg.Go(func() { _ = p.Readiness(ctx, func(error) {}) })
+		}
+		wg.Wait()
+		if most != room || first != elections {
+			t.Errorf("%d ran at a time, want %d; %d of %d had their turn", most, room, first, elections)
+		}
+	})
+}
+
+// TestHungCheck checks that a check that hangs in the kernel fails again and again, until a runner that was ready is not.
+func TestHungCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		letGo := make(chan struct{})
+		n := 0
+		p := &Probe{Default, make(chan struct{}, 1), func(context.Context) error {
+			if n++; n > 1 {
+				<-letGo
+			}
+			return nil
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		reports := make(chan error, 1000)
+		over := make(chan error)
+		began := time.Now()
+		go func() { over <- p.Readiness(ctx, func(problem error) { reports <- problem }) }()
+		if err := <-reports; err != nil {
+			t.Error(err)
+		}
+		err := <-reports
+		if want := "the probe hangs: no end of it 2s after its timeout of 5s"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if got, want := time.Since(began), Default.Period+Default.Timeout+hung+2*Default.Period; got != want {
+			t.Errorf("it took %v, want %v", got, want)
+		}
+		cancel()
+		close(letGo)
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNoTurn checks that a runner whose probe gets no turn for long does not stay ready.
+func TestNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := make(chan struct{}, 1)
+		p := &Probe{Spec{Period: time.Second, Timeout: time.Second, Failures: 1, Successes: 1}, turns, script("+")}
+		ctx, cancel := context.WithCancel(t.Context())
+		reports := make(chan error, 1000)
+		over := make(chan error)
+		go func() { over <- p.Readiness(ctx, func(problem error) { reports <- problem }) }()
+		if err := <-reports; err != nil {
+			t.Error(err)
+		}
+		turns <- struct{}{} // somebody else's, who hangs
+		if err := <-reports; !errors.Is(err, errNoTurn) {
+			t.Errorf("got %v", err)
+		}
+		<-turns
+		if err := <-reports; err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -94,6 +94,8 @@ type Member struct {
 	Preference string `json:"preference,omitempty"`
 	// Standing lists elections in which its runners failed lately or are not ready.
 	Standing []string `json:"standing,omitempty"`
+	// Lacks says for some of these elections what its runners lack to be ready.
+	Lacks map[string]string `json:"lacks,omitempty"`
 	// Fallen counts earlier sessions of its Pod or host that it did not end itself.
 	Fallen int `json:"fallen,omitempty"`
 	// Leads counts the elections that it holds.
@@ -339,6 +341,12 @@ func member(e lock.Entry, now time.Time) Member {
 		out.Ready, out.Preference, out.Fallen = m.Ready, clean(m.Preference), m.Fallen
 		for _, election := range m.Standing {
 			out.Standing = append(out.Standing, clean(election))
+		}
+		for _, l := range m.Lacks {
+			if out.Lacks == nil {
+				out.Lacks = map[string]string{}
+			}
+			out.Lacks[clean(l.Election)] = cleanText(l.Why)
 		}
 	}
 	return out

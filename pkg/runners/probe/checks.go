@@ -9,8 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -20,7 +22,10 @@ func fileCheck(s Spec, dir string) check {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	return func(ctx context.Context) error {
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	return func(context.Context) error {
 		began := time.Now()
 		_, err := os.Stat(path)
 		switch {
@@ -39,6 +44,7 @@ func httpCheck(s Spec) check {
 		Transport:     &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: mostHeader}, // and no proxy
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+	shown, _, _ := strings.Cut(s.HTTP, "?") // what follows may be a secret
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
@@ -49,17 +55,20 @@ func httpCheck(s Spec) check {
 		request.Header.Set("User-Agent", "primacy")
 		answer, err := client.Do(request)
 		if ctx.Err() != nil {
-			return fmt.Errorf("%s: no answer within %v", s.HTTP, s.Timeout)
+			return fmt.Errorf("%s: no answer within %v", shown, s.Timeout)
+		}
+		if failed, is := errors.AsType[*url.Error](err); is {
+			err = failed.Err
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", shown, err)
 		}
 		defer func() { _ = answer.Body.Close() }()
 		if answer.StatusCode/100 == 2 {
 			return nil
 		}
 		said, _ := io.ReadAll(io.LimitReader(answer.Body, mostSaid))
-		return failed(fmt.Sprintf("%s answered %s", s.HTTP, answer.Status), said)
+		return failed(fmt.Sprintf("%s answered %s", shown, answer.Status), said)
 	}
 }
 

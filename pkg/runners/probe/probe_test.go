@@ -203,7 +203,8 @@ func TestHTTP(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (<-answers)(w, r) }))
 	defer server.Close()
 	s := quick
-	s.HTTP, s.Timeout = server.URL+"/ready?deep", 2*time.Second
+	address := server.URL + "/ready"
+	s.HTTP, s.Timeout = address+"?deep", 2*time.Second
 	a := ask(t, s, probe.Program{})
 	for _, tt := range []struct {
 		answer http.HandlerFunc
@@ -211,7 +212,7 @@ func TestHTTP(t *testing.T) {
 	}{
 		{func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "no database", http.StatusServiceUnavailable)
-		}, s.HTTP + " answered 503 Service Unavailable: no database"},
+		}, address + " answered 503 Service Unavailable: no database"},
 		{func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.RawQuery != "deep" || r.Header.Get("User-Agent") != "primacy" {
 				w.WriteHeader(http.StatusTeapot)
@@ -221,8 +222,8 @@ func TestHTTP(t *testing.T) {
 		{func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "/elsewhere")
 			w.WriteHeader(http.StatusFound)
-		}, s.HTTP + " answered 302 Found"},
-		{func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, s.HTTP + ": no answer within 2s"},
+		}, address + " answered 302 Found"},
+		{func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, address + ": no answer within 2s"},
 		{func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(299) }, "ready"},
 	} {
 		answers <- tt.answer
@@ -232,7 +233,7 @@ func TestHTTP(t *testing.T) {
 	}
 	a.end()
 	server.Close()
-	if got := ask(t, s, probe.Program{}).next(); !strings.Contains(got, "connection refused") {
+	if got := ask(t, s, probe.Program{}).next(); !strings.HasPrefix(got, address+": ") || !strings.HasSuffix(got, "connection refused") {
 		t.Errorf("nobody there: %q", got)
 	}
 }

@@ -25,9 +25,9 @@ type Spec struct {
 	// An address beginning with `http://` or `https://` that must answer with a status of 200 to 299. Redirections are not followed, and no proxy is used.
 	HTTP string `yaml:"http" otherwise:"none"`
 	// The time between two probes. From `1s` to `1h`.
-	Period time.Duration `yaml:"period"`
+	Period time.Duration `yaml:"period" otherwise:"5s"`
 	// How long a probe may take before it has failed. A command is killed then. From `100ms` to `1m`.
-	Timeout time.Duration `yaml:"timeout"`
+	Timeout time.Duration `yaml:"timeout" otherwise:"5s"`
 	// How many probes in a row must fail until a runner that was ready is not. From 1 to 100.
 	Failures int `yaml:"failures" min:"1"`
 	// How many probes in a row must succeed until a runner that was not ready is. From 1 to 100.

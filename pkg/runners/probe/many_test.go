@@ -41,7 +41,7 @@ func TestThresholds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var got []string
 			s := Spec{Period: time.Second, Timeout: time.Second, Failures: tt.failures, Successes: tt.successes}
-			p := &Probe{s, make(chan struct{}, 1), script(tt.answers)}
+			p := &Probe{s, newTurns(1), script(tt.answers)}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			_ = p.Readiness(ctx, func(problem error) {
@@ -57,14 +57,15 @@ func TestThresholds(t *testing.T) {
 	}
 }
 
-// TestManyTakeTurns runs the probes of 10,000 elections. As many run at a time as there are turns, and each gets its turn.
+// TestManyTakeTurns runs the probes of 10,000 elections. As many run at a time as there are turns, each gets its turn, and a
+// long wait for it is no failure.
 func TestManyTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const elections, takes, room = 10_000, 10 * time.Millisecond, 4
+		const elections, takes, room = 10_000, time.Second, 4
 		var mu sync.Mutex
 		running, most, first := 0, 0, 0
-		turns := make(chan struct{}, room)
-		ctx, cancel := context.WithTimeout(t.Context(), elections*takes/room+time.Second)
+		turns := newTurns(room)
+		ctx, cancel := context.WithTimeout(t.Context(), elections*takes/room+time.Hour)
 		defer cancel()
 		var wg sync.WaitGroup
 		for range elections {
@@ -84,7 +85,13 @@ func TestManyTakeTurns(t *testing.T) {
 				mu.Unlock()
 				return nil
 			}}
-			wg.Go(func() { _ = p.Readiness(ctx, func(error) {}) })
+			wg.Go(func() {
+				_ = p.Readiness(ctx, func(problem error) {
+					if problem != nil {
+						t.Error(problem)
+					}
+				})
+			})
 		}
 		wg.Wait()
 		if most != room || first != elections {
@@ -98,7 +105,7 @@ func TestHungCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		letGo := make(chan struct{})
 		n := 0
-		p := &Probe{Default, make(chan struct{}, 1), func(context.Context) error {
+		p := &Probe{Default, newTurns(1), func(context.Context) error {
 			if n++; n > 1 {
 				<-letGo
 			}
@@ -127,10 +134,10 @@ func TestHungCheck(t *testing.T) {
 	})
 }
 
-// TestNoTurn checks that a runner whose probe gets no turn for long does not stay ready.
-func TestNoTurn(t *testing.T) {
+// TestStuck checks that a runner does not stay ready while all probes that have a turn hang.
+func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := make(chan struct{}, 1)
+		turns := newTurns(1)
 		p := &Probe{Spec{Period: time.Second, Timeout: time.Second, Failures: 1, Successes: 1}, turns, script("+")}
 		ctx, cancel := context.WithCancel(t.Context())
 		reports := make(chan error, 1000)
@@ -139,11 +146,15 @@ func TestNoTurn(t *testing.T) {
 		if err := <-reports; err != nil {
 			t.Error(err)
 		}
-		turns <- struct{}{} // somebody else's, who hangs
-		if err := <-reports; !errors.Is(err, errNoTurn) {
+		turns.wait(ctx, nil) // somebody else's, who hangs
+		began := time.Now()
+		if err := <-reports; !errors.Is(err, errStuck) {
 			t.Errorf("got %v", err)
 		}
-		<-turns
+		if got := time.Since(began); got < stuckAfter || got > stuckAfter+time.Second {
+			t.Errorf("it took %v, want %v", got, stuckAfter)
+		}
+		turns.end()
 		if err := <-reports; err != nil {
 			t.Error(err)
 		}

@@ -28,7 +28,7 @@ type Program struct {
 // Probe asks again and again whether a program could work.
 type Probe struct {
 	spec  Spec
-	turns chan struct{}
+	turns *turns
 	check check
 }
 
@@ -51,7 +51,7 @@ func New(s Spec, p Program, turns *Turns) *Probe {
 func (p *Probe) Readiness(ctx context.Context, report func(error)) error {
 	v := verdict{Spec: p.spec, report: report}
 	for {
-		if !wait(ctx, p.turns, func() { v.take(errNoTurn) }) {
+		if !p.turns.wait(ctx, func() { v.take(errStuck) }) {
 			return nil
 		}
 		p.once(ctx, v.take)
@@ -73,7 +73,7 @@ func (p *Probe) once(ctx context.Context, take func(error)) {
 	for {
 		select {
 		case problem := <-answer:
-			<-p.turns
+			p.turns.end()
 			if ctx.Err() == nil {
 				take(problem)
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // script makes a check that gives these answers, and the last one for ever.
@@ -104,6 +106,8 @@ func TestManyTakeTurns(t *testing.T) {
 func TestHungCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		letGo := make(chan struct{})
+		end := sync.OnceFunc(func() { close(letGo) })
+		defer end()
 		n := 0
 		p := &Probe{Default, newTurns(1), func(context.Context) error {
 			if n++; n > 1 {
@@ -112,14 +116,15 @@ func TestHungCheck(t *testing.T) {
 			return nil
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		reports := make(chan error, 1000)
-		over := make(chan error)
+		over := make(chan error, 1)
 		began := time.Now()
 		go func() { over <- p.Readiness(ctx, func(problem error) { reports <- problem }) }()
-		if err := <-reports; err != nil {
+		if err := await(t, reports); err != nil {
 			t.Error(err)
 		}
-		err := <-reports
+		err := await(t, reports)
 		if want := "the probe hangs: no end of it 2s after its timeout of 5s"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -127,7 +132,7 @@ func TestHungCheck(t *testing.T) {
 			t.Errorf("it took %v, want %v", got, want)
 		}
 		cancel()
-		close(letGo)
+		end()
 		if err := <-over; err != nil {
 			t.Error(err)
 		}
@@ -140,22 +145,23 @@ func TestStuck(t *testing.T) {
 		turns := newTurns(1)
 		p := &Probe{Spec{Period: time.Second, Timeout: time.Second, Failures: 1, Successes: 1}, turns, script("+")}
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		reports := make(chan error, 1000)
-		over := make(chan error)
+		over := make(chan error, 1)
 		go func() { over <- p.Readiness(ctx, func(problem error) { reports <- problem }) }()
-		if err := <-reports; err != nil {
+		if err := await(t, reports); err != nil {
 			t.Error(err)
 		}
 		turns.wait(ctx, nil) // somebody else's, who hangs
 		began := time.Now()
-		if err := <-reports; !errors.Is(err, errStuck) {
+		if err := await(t, reports); !errors.Is(err, errStuck) {
 			t.Errorf("got %v", err)
 		}
 		if got := time.Since(began); got < stuckAfter || got > stuckAfter+time.Second {
 			t.Errorf("it took %v, want %v", got, stuckAfter)
 		}
 		turns.end()
-		if err := <-reports; err != nil {
+		if err := await(t, reports); err != nil {
 			t.Error(err)
 		}
 		cancel()
@@ -163,4 +169,16 @@ func TestStuck(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// await waits for the next report.
+func await(t *testing.T, reports <-chan error) error {
+	t.Helper()
+	select {
+	case problem := <-reports:
+		return problem
+	case <-clock.NewTimer(time.Hour).C:
+		t.Fatal("no report")
+		return nil
+	}
 }

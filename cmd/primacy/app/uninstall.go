@@ -222,12 +222,12 @@ func (f *uninstallation) add(o ownedObject, meta metav1.ObjectMeta, holder strin
 // handBack releases the locks that are kept and that dead members hold: without sessions nobody would take them. It
 // returns what there is then.
 func (u *uninstallCommand) handBack(ctx context.Context, found uninstallation) (uninstallation, error) {
-	again := false
+	again, by := false, u.handback(u.clock)
 	for _, o := range found.Kept {
 		if o.Kind != status.Lease || o.What == whatSession {
 			continue
 		}
-		from, err := u.release(ctx, u.clock, o.Name)
+		from, err := by.Release(ctx, o.Name)
 		if errors.Is(err, election.ErrHolderLives) {
 			return found, refused(fmt.Errorf("%w; nothing was deleted (stop all members first)", err))
 		} else if err != nil {

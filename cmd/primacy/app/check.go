@@ -192,7 +192,7 @@ func (x *checking) checkForeign(r status.Report) {
 			continue
 		}
 		none = false
-		if x.rulebook.rules(e.Name).shared {
+		if x.rulebook.rules(e.Name).shared() {
 			x.say("foreign", gradeFine, "", "%s is held by %s, with which the configuration shares the lock", e.Name, e.Holder)
 			continue
 		}

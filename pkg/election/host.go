@@ -107,26 +107,29 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 		pulse.rest(next)
 		clear(in)
 		in = in[:0]
-		select {
-		case one := <-h.inbox:
-			in = h.gather(append(in, one))
-		case <-alarm.C():
-		case <-changed:
-			preference, changed = source.get()
-			pulse.preferred.Store(synced(preference))
-			h.m.tally.prefers(preference)
-			in = append(in, member.Prefer{Preference: preference})
-		case <-h.m.changed:
-			in = h.news(in, h.m.unread())
-		case <-readiness:
-			in = h.readiness(in)
-			readiness = nil
-			rest.Reset(readinessEvery)
-		case <-rest.C:
-			readiness = h.m.readiness
-		case <-done:
-			done = nil
-			in = append(in, member.Leave{})
+		for idle := true; idle; {
+			idle = false
+			select {
+			case one := <-h.inbox:
+				in = h.gather(append(in, one))
+			case <-alarm.C():
+			case <-changed:
+				preference, changed = source.get()
+				pulse.preferred.Store(synced(preference))
+				h.m.tally.prefers(preference)
+				in = append(in, member.Prefer{Preference: preference})
+			case <-h.m.changed:
+				in = h.news(in, h.m.unread())
+			case <-readiness:
+				in = h.readiness(in)
+				readiness = nil
+				rest.Reset(readinessEvery)
+			case <-rest.C:
+				readiness, idle = h.m.readiness, true
+			case <-done:
+				done = nil
+				in = append(in, member.Leave{})
+			}
 		}
 	}
 	h.ended()

@@ -12,12 +12,12 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/sweep"
 )
 
-const lease = 15 * time.Second
+const lasts = 15 * time.Second
 
 // live is the session of a member that lives, or has lapsed; ended is the same after its end.
 func live(name, identity string, revision uint64) lock.Entry {
 	return lock.Entry{Name: name, Version: record.Version{UID: "uid of " + name, Revision: revision}, Record: &record.Record{
-		Holder: identity, Duration: lease, Group: "edge", Mark: &record.Mark{Identity: identity, Beat: 7, Duration: lease, Renewal: record.RenewalRecord},
+		Holder: identity, Duration: lasts, Group: "edge", Mark: &record.Mark{Identity: identity, Beat: 7, Duration: lasts, Renewal: record.RenewalRecord},
 		Member: &record.Member{Identity: identity, Setup: record.Setup{LongestLease: 15, DriftPPM: 5000}},
 	}}
 }
@@ -32,7 +32,7 @@ func ended(name, identity string, revision uint64) lock.Entry {
 
 // locked is a lock that tells of nobody, unless the test adds that.
 func locked(name string, tells func(*record.Record)) lock.Entry {
-	r := &record.Record{Group: "edge", Election: name, Mark: &record.Mark{Duration: lease}}
+	r := &record.Record{Group: "edge", Election: name, Mark: &record.Mark{Duration: lasts}}
 	tells(r)
 	return lock.Entry{Name: name, Version: record.Version{UID: "uid of " + name, Revision: 1}, Record: r}
 }
@@ -64,7 +64,7 @@ func TestWhatMayGo(t *testing.T) {
 	}{
 		{what: "nothing speaks against it", leases: []lock.Entry{old}, want: []string{a}},
 		{what: "it lives, or has lapsed without an end", leases: []lock.Entry{live(a, "a_00000001", 10)}},
-		{what: "its end is a stranger's", leases: []lock.Entry{edited(func(e *lock.Entry) { e.Record.Mark = &record.Mark{Identity: "x", Duration: lease} })}},
+		{what: "its end is a stranger's", leases: []lock.Entry{edited(func(e *lock.Entry) { e.Record.Mark = &record.Mark{Identity: "x", Duration: lasts} })}},
 		{what: "it cannot be read", leases: []lock.Entry{edited(func(e *lock.Entry) { e.Record.Unreadable = "json" })}},
 		{what: "of another group", leases: []lock.Entry{edited(func(e *lock.Entry) { e.Record.Group = "other" })}},
 		{what: "of no group", leases: []lock.Entry{edited(func(e *lock.Entry) { e.Record.Group = "" })}},
@@ -136,11 +136,11 @@ func TestForHowLongItIsWatched(t *testing.T) {
 		least func(drift float64) time.Duration
 		drift float64
 	}{
-		{"as usual", func(*record.Record) {}, longer(2 * lease), 0.005},
+		{"as usual", func(*record.Record) {}, longer(2 * lasts), 0.005},
 		{"an election has a longer lease", func(r *record.Record) { r.Member.LongestLease = 600 }, longer(1200 * time.Second), 0.005},
 		{"the session was longer", func(r *record.Record) { r.Mark.Duration = 60 * time.Second }, longer(120 * time.Second), 0.005},
-		{"a larger drift", func(r *record.Record) { r.Member.DriftPPM = 100000 }, longer(2 * lease), 0.1},
-		{"of an earlier version", func(r *record.Record) { r.Member.Setup = record.Setup{} }, longer(2 * lease), 0.005},
+		{"a larger drift", func(r *record.Record) { r.Member.DriftPPM = 100000 }, longer(2 * lasts), 0.1},
+		{"of an earlier version", func(r *record.Record) { r.Member.Setup = record.Setup{} }, longer(2 * lasts), 0.005},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			e := ended("primacy-edge-a-0", "a_00000001", 10)

@@ -22,8 +22,22 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/sweep"
 )
 
-// restartsVariable sets how many restarts TestRestartsUnderNewNames makes.
+// restartsVariable sets how many restarts a test makes.
 const restartsVariable = "PRIMACY_RESTARTS"
+
+// restarts is how many that are.
+func restarts(t *testing.T, usually int) int {
+	t.Helper()
+	s := os.Getenv(restartsVariable)
+	if s == "" {
+		return usually
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
 
 // tally counts the requests of one user that delete something.
 type tally struct {
@@ -77,13 +91,7 @@ var elects = []string{"get", "list", "watch", "create", "update"}
 // TestRestartsUnderNewNames counts the Leases that members leave which come back under new names, beside one member that
 // stays: with a Sweeper that may delete Leases, and with one that may not. Every third of those members dies.
 func TestRestartsUnderNewNames(t *testing.T) {
-	restarts := 60
-	if s := os.Getenv(restartsVariable); s != "" {
-		var err error
-		if restarts, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	restarts := restarts(t, 60)
 	const most = 8
 	for _, tt := range []struct {
 		what          string

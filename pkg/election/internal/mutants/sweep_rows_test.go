@@ -66,6 +66,20 @@ var sweepRows = []row{
 		pkg:  "pkg/election/sweep", test: "TestWhatMayGo",
 	},
 	{
+		name: "sweep/unasked", rule: "members delete nothing unless their configuration asks for it",
+		file: "cmd/primacy/app/sweep.go",
+		old:  "!m.process.Configuration.Member.RemoveSessions || !can",
+		new:  "!can",
+		pkg:  "cmd/primacy/app", test: "TestMembersRemoveSessions",
+	},
+	{
+		name: "sweep/other-kinds", rule: "a member reads its locks of other kinds before it removes a session",
+		file: "cmd/primacy/app/sweep.go",
+		old:  "		if s == nil || s == sessions {\n",
+		new:  "		if s != nil {\n",
+		pkg:  "cmd/primacy/app", test: "TestMembersRemoveSessions",
+	},
+	{
 		name: "sweep/removes-what-changed", rule: "a session is removed only as it was seen",
 		file: "pkg/election/lock/memory/realm.go",
 		old:  "	case o.entry.Version != is:\n		return lock.ErrConflict\n	}\n	delete",

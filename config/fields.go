@@ -47,6 +47,7 @@ var ofElection = []struct {
 	{"enabled", func(e *Election) any { return !e.Disabled }},
 	{"lock.kind", func(e *Election) any { return e.Lock.Kind }},
 	{"lock.name", func(e *Election) any { return e.Lock.Name }},
+	{"lock.namespace", func(e *Election) any { return e.Lock.Namespace }},
 	{"lock.migrateFrom", func(e *Election) any { return e.Lock.from() }},
 	{"lock.renewal", func(e *Election) any { return e.Lock.Renewal }},
 	{"lock.sharedWith", func(e *Election) any { return e.Lock.SharedWith }},

@@ -60,6 +60,8 @@ type handedBack struct {
 	Election string `json:"election"`
 	Kind     string `json:"kind"`
 	Lock     string `json:"lock"`
+	// Namespace is where the lock is; empty for that of the sessions.
+	Namespace string `json:"namespace,omitempty"`
 	// From held the lock; empty if nothing had to be done.
 	From     string `json:"from,omitempty"`
 	Released bool   `json:"released"`
@@ -130,10 +132,10 @@ func (h *handbackCommand) choose(r status.Report) (chosen []status.Election, err
 }
 
 func (h *handbackCommand) handBack(ctx context.Context, e status.Election, errs *[]error) handedBack {
-	one := handedBack{Election: e.Name, Kind: string(e.Kind), Lock: e.Lock, DryRun: bool(*h.dry)}
+	one := handedBack{Election: e.Name, Kind: string(e.Kind), Lock: e.Lock, Namespace: e.Namespace, DryRun: bool(*h.dry)}
 	seen, err := lock.Entry{}, error(nil)
 	if e.Kind == status.Lease {
-		seen, err = h.realm.Leases.Get(ctx, e.Lock)
+		seen, err = h.leasesIn(e.Namespace).Get(ctx, e.Lock)
 	}
 	r := seen.Record
 	switch {
@@ -145,7 +147,7 @@ func (h *handbackCommand) handBack(ctx context.Context, e status.Election, errs 
 		return one
 	default:
 		fmt.Fprintf(h.notes, "%s: waiting until %s was silent for a lease\n", e.Name, r.Holder)
-		one.From, err = h.release(ctx, h.clock, e.Lock)
+		one.From, err = h.release(ctx, h.clock, e.Ref())
 		one.Released = err == nil && one.From != ""
 	}
 	if err != nil {
@@ -155,7 +157,15 @@ func (h *handbackCommand) handBack(ctx context.Context, e status.Election, errs 
 	return one
 }
 
-// release hands the named Lease back. It returns who held it; empty if nothing had to be done.
-func (g *groupCommand) release(ctx context.Context, c clock.Clock, name string) (from string, err error) {
-	return election.HandBack(ctx, c, g.realm.Leases, g.realm.Leases, name, strings.TrimSpace("operator "+operator()))
+// leasesIn is the store of Leases in a namespace; an empty one is that of the sessions.
+func (g *groupCommand) leasesIn(namespace string) lock.Store {
+	if namespace == "" {
+		return g.realm.Leases
+	}
+	return g.realm.In(namespace).Leases
+}
+
+// release hands a Lease back. It returns who held it; empty if nothing had to be done.
+func (g *groupCommand) release(ctx context.Context, c clock.Clock, of status.Ref) (from string, err error) {
+	return election.HandBack(ctx, c, g.realm.Leases, g.leasesIn(of.Namespace), of.Name, strings.TrimSpace("operator "+operator()))
 }

@@ -71,10 +71,10 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	if line != nil {
 		w.parent = line
 		burying, stop := context.WithTimeout(ctx, buryingLeft)
-		burial.EndLeft(burying, locks.of(config.DefaultLockKind, config.SharedWithNobody), line, log)
+		burial.EndLeft(burying, locks.sessions(), line, log)
 		stop()
 	}
-	if w.hearing, err = newHearing(ctx, p, c, name, locks.of(config.DefaultLockKind, config.SharedWithNobody), log); err != nil {
+	if w.hearing, err = newHearing(ctx, p, c, name, locks.sessions(), log); err != nil {
 		return nil, err
 	}
 	m, plan, err := w.member(ctx)
@@ -123,7 +123,7 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	m.manager, err = election.NewManager(election.Config{
 		Group:       p.Group,
 		Member:      election.Member{Revision: me.Revision, Location: me.Location, Weight: me.Weight},
-		Locks:       m.planner.locks.of(config.DefaultLockKind, config.SharedWithNobody),
+		Locks:       m.planner.locks.sessions(),
 		Host:        w.name,
 		Timing:      p.Configuration.Timing,
 		Version:     version,

@@ -120,7 +120,7 @@ func notControllers(c *config.Configuration, e config.Election) error {
 	case e.Name == own:
 		return c.ErrorAt(nil, e.Field+".name", problem, "choose another name")
 	case e.Disabled: // it takes no lock
-	case e.Lock.Kind == config.DefaultLockKind && e.Lock.Name == own:
+	case e.Lock.LockName() == config.LockName{Kind: config.DefaultLockKind, Name: own}:
 		return c.ErrorAt(nil, e.Field+".lock.name", problem, "choose another name for the lock")
 	case e.Lock.MigrateFrom != nil && *e.Lock.MigrateFrom == (config.LockName{Kind: config.DefaultLockKind, Name: own}):
 		return c.ErrorAt(nil, e.Field+".lock.migrateFrom", problem, "name the lock that this election had before")
@@ -145,7 +145,7 @@ func notDefaults(c *config.Configuration, e config.Election) error {
 		field = e.Field + ".name"
 	}
 	switch {
-	case e.Lock.Kind == read.Kind && e.Lock.Name == read.Name:
+	case e.Lock.LockName() == read:
 		return c.ErrorAt(nil, field, problem, "give the lock another name")
 	case e.Lock.MigrateFrom != nil && *e.Lock.MigrateFrom == read:
 		return c.ErrorAt(nil, e.Field+".lock.migrateFrom", problem, "name the lock that this election had before")

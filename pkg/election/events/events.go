@@ -243,7 +243,7 @@ func (r *Recorder) event(ctx context.Context, o Object, kind, reason string, t e
 
 // uid is the UID of a lock, by which `kubectl describe` finds its Events; empty if it cannot be read now.
 func (r *Recorder) uid(ctx context.Context, o Object) types.UID {
-	key := o.Kind + "/" + o.Name
+	key := o.Kind + "/" + o.Namespace + "/" + o.Name
 	if known, ok := r.uids[key]; ok {
 		return known
 	}

@@ -81,7 +81,7 @@ func (n need) what() string {
 	switch {
 	case n.place == inCluster:
 		return strings.TrimSpace(n.resource.String()+" "+names) + " of the cluster"
-	case n.resource == leases || n.names == nil:
+	case n.resource == leases && n.place == besideLocks || n.names == nil: // a Role gives members all Leases there
 		return n.resource.String()
 	}
 	return n.resource.String() + " " + names

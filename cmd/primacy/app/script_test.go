@@ -56,7 +56,7 @@ import (
 //	identity SESSION VARIABLE  set a variable to the holder of a session
 //	pod NAME                   create a Pod, in which programs that are started then seem to run; see pod
 //	kubelet POD WORDS...       write its status as a kubelet would; see kubelet
-//	eventon KIND NAME REGEXP   wait until the object has an Event "TYPE REASON: MESSAGE" that matches
+//	eventon KIND [NAMESPACE/]NAME REGEXP  wait until the object has an Event "TYPE REASON: MESSAGE" that matches
 //	taint                      mark the node of these Pods as out of service
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {

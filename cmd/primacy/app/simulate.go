@@ -75,7 +75,7 @@ scenario is wrong; 2 for a mistake in the command line.`,
 }
 
 func (s *simulation) run(ctx context.Context, a *additions, stdin io.Reader, out io.Writer) error {
-	c, err := survey(stdin, s.file)
+	c, err := survey(stdin, s.file, config.Outside{})
 	if err != nil {
 		return err
 	}

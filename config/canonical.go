@@ -53,11 +53,12 @@ type canonicalElection struct {
 	Priority  map[string]any `yaml:"priority"`
 	Timing    map[string]any `yaml:"timing"`
 	Bootstrap string         `yaml:"bootstrap"`
-	// Range, Outage, FailopenFor and OnDeath are left out at their defaults.
+	// Range, Outage, FailopenFor, OnDeath and LeaderLabel are left out at their defaults.
 	Range       bool              `yaml:"range,omitempty"`
 	Outage      string            `yaml:"outage,omitempty"`
 	FailopenFor string            `yaml:"failopenFor,omitempty"`
 	OnDeath     string            `yaml:"onDeath,omitempty"`
+	LeaderLabel bool              `yaml:"leaderLabel,omitempty"`
 	Runners     []canonicalRunner `yaml:"runners"`
 }
 
@@ -116,7 +117,7 @@ func (e Election) canonical(sessions string) canonicalElection {
 	for _, f := range durationsOf(e.Timing) {
 		out.Timing[f.name] = f.value
 	}
-	out.Range = e.Range
+	out.Range, out.LeaderLabel = e.Range, e.LeaderLabel
 	if e.OnDeath != OnDeathProof {
 		out.OnDeath = string(e.OnDeath)
 	}

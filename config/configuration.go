@@ -71,6 +71,8 @@ type Election struct {
 	FailopenFor time.Duration
 	// OnDeath is when the lock is free after its holder was proved dead (docs/death.md).
 	OnDeath OnDeath
+	// LeaderLabel: the Pod of the leader has a label.
+	LeaderLabel bool
 	// Runners is empty if the election only elects a leader.
 	Runners []Runner
 	// Field is the entry's path, such as elections[2].

@@ -93,6 +93,8 @@ type electionDoc struct {
 	FailopenFor *boundDoc `yaml:"failopenFor" otherwise:"10 x leaseDuration" needs:"outage=failopen"` // nil if absent
 	// When the lock is free after its holder was [proved dead](death.md): at once (`proof`), or after a lease (`lease`), for work that goes on outside the member until `PRIMACY_DEADLINE`. All members need the same.
 	OnDeath string `yaml:"onDeath" default:"proof" oneof:"proof lease"`
+	// `true`: while a member in a Pod leads, its Pod has the label `leads.primacy.dev/<election>: <group>`, so that a Service can follow it ([more](deploy.md#a-service-that-follows-the-leader)). Refused with `enabled: false`.
+	LeaderLabel bool `yaml:"leaderLabel" default:"false"`
 	// The [work](#runners). Without runners leadership itself is the product, and others read it from the lock.
 	Runners []runnerDoc `yaml:"runners" otherwise:"none"`
 }

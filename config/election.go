@@ -70,6 +70,10 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	r.outage(at, doc, &e)
 	e.Lock.Renewal = r.renewal(at, doc.Lock, &e)
 	e.Disabled = doc.Enabled != nil && !*doc.Enabled
+	e.LeaderLabel = doc.LeaderLabel
+	if e.Disabled && e.LeaderLabel {
+		r.clash(at+".leaderLabel", "leave out one of the two", "with enabled: false there is no leader")
+	}
 	for _, clash := range r.features(&e).Clashes() {
 		r.clash(at+"."+clash.Field, clash.Hint, "%s", clash.Problem)
 	}

@@ -97,6 +97,6 @@ func same(a, b *Configuration) bool {
 	}
 	return a.DefaultRevision.digest() == b.DefaultRevision.digest() &&
 		slices.EqualFunc(a.Elections, b.Elections, func(x, y Election) bool {
-			return x.Name == y.Name && x.Suffix == y.Suffix && len(differences(&x, &y)) == 0
+			return x.Name == y.Name && x.Suffix == y.Suffix && x.LeaderLabel == y.LeaderLabel && len(differences(&x, &y)) == 0
 		})
 }

@@ -89,6 +89,7 @@ var changes = []struct{ field, before, after, want string }{
 	{"elections[0].outage", "", "outage: failopen", exchanges},
 	{"elections[0].onDeath", "", "onDeath: lease", exchanges},
 	{"elections[0].failopenFor", "outage: failopen", "outage: failopen, failopenFor: 1h", exchanges},
+	{"elections[0].leaderLabel", "", "leaderLabel: true", "relabel e"},
 	{"elections[0].runners", "", "runners: [{name: w, exec: {}}]", exchanges},
 	{"elections[0].runners[0]", "runners: [{name: w, exec: {a: b}}]", "runners: [{name: w, exec: {a: c}}]", exchanges},
 }

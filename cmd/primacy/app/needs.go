@@ -59,6 +59,7 @@ const (
 	toHearOfDeaths
 	toReviewTokens
 	toWriteEvents
+	toLabelPods
 )
 
 // lacks says what a member cannot do without the permissions of a use, and what helps.
@@ -66,6 +67,7 @@ var lacks = map[use]string{
 	toDriveRollouts: "this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it, or what primacy generate rbac prints)",
 	toHearOfDeaths:  "this member could not hear what member.proofs allows (grant what primacy generate rbac prints)",
 	toWriteEvents:   "this member could not write Kubernetes Events about its terms (grant what primacy generate rbac prints, or do without them)",
+	toLabelPods:     "this member could not label its Pod, so no Service follows its leadership (grant what primacy generate rbac prints)",
 	toReviewTokens:  "this member could not review tokens, so nobody but probes may read its endpoints (grant what primacy generate rbac prints)",
 }
 
@@ -109,7 +111,7 @@ func needs(p *config.Process, member string, source election.Preferences) []need
 	return slices.Concat(
 		locksNeed(p, member), preferenceNeeds(p, source), rolloutNeeds(p, source),
 		wordsNeed(p.Configuration.Member.Proofs), endpointsNeed(p.Configuration.HTTP),
-		eventsNeed(p),
+		eventsNeed(p), labelsNeed(p),
 	)
 }
 
@@ -263,4 +265,14 @@ func eventsNeed(p *config.Process) []need {
 		all = append(all, n.with("create", "patch")...)
 	}
 	return all
+}
+
+// labelsNeed is for elections whose leader's Pod has a label.
+func labelsNeed(p *config.Process) []need {
+	if !slices.ContainsFunc(p.Configuration.Elections, func(e config.Election) bool { return e.LeaderLabel }) {
+		return nil
+	}
+	n := need{resource: pods, place: besidePods, use: toLabelPods,
+		why: "Labels of leaders' Pods (leaderLabel). Nobody knows the names of Pods beforehand. Whoever may patch a Pod may also change its image."}
+	return n.with("get", "list", "patch")
 }

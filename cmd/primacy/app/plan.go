@@ -34,6 +34,8 @@ type planned struct {
 	spec election.Spec
 	// runner is nil if the election only elects a leader.
 	runner election.Runner
+	// labelled: the Pod of its leader has a label.
+	labelled bool
 	// suffix is set if each revision has its own such election; no rollout moves them.
 	suffix string
 	// figures count what the runners do.
@@ -163,7 +165,7 @@ func (p planner) election(c *config.Configuration, e config.Election, probes *[]
 			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policyOf(c, e, note), Bootstrap: bootstraps[e.Bootstrap],
 			Foreign: foreigners(e.Lock), Renewal: e.Lock.Renewal, Range: e.Range, Outage: outage(e), OnDeath: election.OnDeath(e.OnDeath),
 		},
-		suffix:  e.Suffix,
+		suffix: e.Suffix, labelled: e.LeaderLabel,
 		figures: runners.NewFigures(e.Name),
 	}
 	if e.Suffix != "" && made.spec.Policy != nil {

@@ -124,6 +124,7 @@ var uses = []struct {
 	{toDriveRollouts, "rollout", "The member that drives a rollout writes its progress. Without these rights members still obey pins, rollouts and an abort."},
 	{toHearOfDeaths, "deaths", "For member.proofs: without these rights others wait for a leaseDuration after a death."},
 	{toReviewTokens, "endpoints", "For the endpoints: without these rights nobody but probes may read them."},
+	{toLabelPods, "labels", "For leaderLabel: without these rights no Service follows a leader, and all else is the same."},
 	{toWriteEvents, "events", "For people: without these rights members write no Kubernetes Events, and all else is the same."},
 }
 

@@ -186,12 +186,15 @@ func (l *Labeller) bring(ctx context.Context, wish Wish) error {
 	if err := l.label(ctx, wish.Leads); err != nil {
 		return err
 	}
-	l.told = false // a denial is news from now on
 	maps.DeleteFunc(l.sole, func(e string, t instant.Token) bool { return wish.Leads[e] != t })
 	if len(wish.Leads) == 0 || len(l.sole) == len(wish.Leads) && l.cfg.Clock.Now().Sub(l.looked) < lookEvery {
 		return nil
 	}
-	return l.clear(ctx)
+	if err := l.clear(ctx, wish.Leads); err != nil {
+		return err
+	}
+	l.told = false // a denial is news from now on
+	return nil
 }
 
 // read finds out which labels our Pod has.
@@ -245,7 +248,7 @@ func (l *Labeller) label(ctx context.Context, of map[string]instant.Token) error
 }
 
 // clear takes the labels of the elections that we lead from all other Pods, and looks whether our own has them.
-func (l *Labeller) clear(ctx context.Context) error {
+func (l *Labeller) clear(ctx context.Context, led map[string]instant.Token) error {
 	var pods *corev1.PodList
 	err := l.request(ctx, func(ctx context.Context) (err error) {
 		pods, err = l.pods().List(ctx, metav1.ListOptions{LabelSelector: GroupPrefix + l.cfg.Group + "=" + leads})
@@ -254,7 +257,8 @@ func (l *Labeller) clear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := l.cfg.Wish().Leads // what we have lost meanwhile belongs to somebody else
+	now := maps.Clone(l.cfg.Wish().Leads)
+	maps.DeleteFunc(now, func(e string, t instant.Token) bool { return led[e] != t }) // lost meanwhile, or newly begun
 	own := map[string]instant.Token{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
@@ -271,7 +275,7 @@ func (l *Labeller) clear(ctx context.Context) error {
 	for e := range l.on {
 		if _, still := own[e]; !still {
 			l.on = own // somebody else took it away
-			return l.label(ctx, now)
+			return l.label(ctx, l.cfg.Wish().Leads)
 		}
 	}
 	return nil
@@ -281,15 +285,17 @@ func (l *Labeller) clear(ctx context.Context) error {
 // lead since then.
 func (l *Labeller) strip(ctx context.Context, pod *corev1.Pod, has, ours map[string]instant.Token) error {
 	labels := map[string]any{}
+	var stale []string
 	for e := range has {
 		if _, lead := ours[e]; lead {
 			labels[LeadsPrefix+e] = nil
+			stale = append(stale, e)
 		}
 	}
-	if len(labels) == 0 {
+	if stale == nil {
 		return nil
 	}
-	if len(labels) == len(has) {
+	if len(stale) == len(has) {
 		labels[GroupPrefix+l.cfg.Group] = nil
 	}
 	err := l.patch(ctx, pod.Name, map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion, "labels": labels})
@@ -299,7 +305,8 @@ func (l *Labeller) strip(ctx context.Context, pod *corev1.Pod, has, ours map[str
 	if err != nil {
 		return fmt.Errorf("pod %s: %w", pod.Name, err)
 	}
-	l.cfg.Log.Info("took the label of a leader from another Pod", zap.String("pod", pod.Name), zap.Strings("elections", slices.Sorted(maps.Keys(ours))))
+	slices.Sort(stale)
+	l.cfg.Log.Info("took the label of a leader from another Pod", zap.String("pod", pod.Name), zap.Strings("elections", stale))
 	return nil
 }
 

@@ -93,6 +93,9 @@ func (r *running) text() string {
 		line("", "", "no member lives")
 	}
 	line("unseen", "", "members do not publish their runners, sources, weights of others and endpoints: validate --against compares these with a file")
+	for _, note := range r.report.Notes {
+		line("unseen", "", "%s", note)
+	}
 	_ = w.Flush() // a strings.Builder never fails to write
 	return trimmed(b.String())
 }

@@ -124,6 +124,7 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 	if err != nil {
 		return u.failed(err)
 	}
+	u.noteLeft(report)
 	for _, m := range report.Members {
 		if m.State == status.Live && m.Group == u.group {
 			found.Living = append(found.Living, m.Identity)
@@ -148,6 +149,23 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 		return err
 	}
 	return u.output.write(u.out, found.text(), found)
+}
+
+// noteLeft notes the namespaces in which locks of the group stay, since the configuration does not name them.
+func (u *uninstallCommand) noteLeft(r status.Report) {
+	named := map[string]bool{"": true}
+	for _, e := range u.selection.Expected {
+		named[e.Namespace], named[e.MigrateFrom.Namespace] = true, true
+	}
+	for _, m := range r.Members {
+		_, setup := m.Publishes()
+		for place := range strings.SplitSeq(setup.Places, ",") {
+			if m.Group == u.group && !named[place] {
+				named[place] = true
+				fmt.Fprintf(u.notes, "note: locks of the group in namespace %q stay: only the configuration of its members names them (give --config)\n", place)
+			}
+		}
+	}
 }
 
 // find lists everything with the labels of the group.

@@ -2,6 +2,8 @@ package status
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -218,6 +220,7 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 			})
 		}
 	}
+	r.notLooked(s)
 	r.living()
 	r.sort()
 	r.compare()
@@ -225,6 +228,26 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 		r.Elections = slices.DeleteFunc(r.Elections, func(e Election) bool { return !slices.Contains(s.Elections, e.Name) })
 	}
 	return r
+}
+
+// notLooked notes where members that have not ended keep locks that the selection does not name. Nobody finds these by their
+// labels: in another namespace they may be those of another group with the same name.
+func (r *Report) notLooked(s Selection) {
+	named, missed := map[string]bool{"": true}, map[string][]string{}
+	for at := range s.locks() {
+		named[at.namespace] = true
+	}
+	for _, m := range r.Members {
+		for place := range strings.SplitSeq(m.says.Places, ",") {
+			if m.State != Ended && !named[place] && !slices.Contains(missed[m.Group], place) {
+				missed[m.Group] = append(missed[m.Group], clean(place))
+			}
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(missed)) {
+		slices.Sort(missed[group])
+		r.Notes = append(r.Notes, fmt.Sprintf("elections whose locks are in namespace %s are not shown: the members of group %s have such, and only their configuration names them (give --config)", strings.Join(missed[group], ", "), group))
+	}
 }
 
 // living finds locks that look expired though their holders live: members keep a lock without

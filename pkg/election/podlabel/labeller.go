@@ -74,9 +74,9 @@ type Labeller struct {
 
 	// The goroutine of Run owns the rest.
 
-	// on are the labels that the Pod has, with the tokens of the terms for which we set them; nil if that is not known.
-	on map[string]instant.Token
-	// sole are the terms for which we have taken the label from all other Pods.
+	// on are the elections whose labels the Pod has; nil if that is not known.
+	on map[string]bool
+	// sole are the terms for which we have taken the label from all other Pods, and seen our own.
 	sole map[string]instant.Token
 	// looked is when we last listed the Pods of the group.
 	looked instant.Instant
@@ -213,12 +213,12 @@ func (l *Labeller) read(ctx context.Context) error {
 	return err
 }
 
-// labelsOf are the elections of the group that a Pod's labels name. What set them is not known, so they have no tokens.
-func (l *Labeller) labelsOf(pod *corev1.Pod) map[string]instant.Token {
-	on := map[string]instant.Token{}
+// labelsOf are the elections of the group that a Pod's labels name.
+func (l *Labeller) labelsOf(pod *corev1.Pod) map[string]bool {
+	on := map[string]bool{}
 	for key, group := range pod.Labels {
 		if e, ours := strings.CutPrefix(key, LeadsPrefix); ours && group == l.cfg.Group {
-			on[e] = 0
+			on[e] = true
 		}
 	}
 	return on
@@ -226,14 +226,18 @@ func (l *Labeller) labelsOf(pod *corev1.Pod) map[string]instant.Token {
 
 // label makes our own Pod have the labels of these elections, and no others of the group.
 func (l *Labeller) label(ctx context.Context, of map[string]instant.Token) error {
-	if maps.Equal(l.on, of) {
+	wanted := map[string]bool{}
+	for e := range of {
+		wanted[e] = true
+	}
+	if maps.Equal(l.on, wanted) {
 		return nil
 	}
 	labels := map[string]any{GroupPrefix + l.cfg.Group: nil}
 	for e := range l.on {
 		labels[LeadsPrefix+e] = nil
 	}
-	for e := range of {
+	for e := range wanted {
 		labels[LeadsPrefix+e], labels[GroupPrefix+l.cfg.Group] = l.cfg.Group, leads
 	}
 	l.on = nil // until we know that it was done
@@ -242,7 +246,7 @@ func (l *Labeller) label(ctx context.Context, of map[string]instant.Token) error
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // the uid is another
 		return errNotOurs
 	case err == nil:
-		l.on = maps.Clone(of)
+		l.on = wanted
 	}
 	return err
 }
@@ -259,7 +263,7 @@ func (l *Labeller) clear(ctx context.Context, led map[string]instant.Token) erro
 	}
 	now := maps.Clone(l.cfg.Wish().Leads)
 	maps.DeleteFunc(now, func(e string, t instant.Token) bool { return led[e] != t }) // lost meanwhile, or newly begun
-	own := map[string]instant.Token{}
+	own := map[string]bool{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		has := l.labelsOf(pod)
@@ -272,18 +276,13 @@ func (l *Labeller) clear(ctx context.Context, led map[string]instant.Token) erro
 		}
 	}
 	l.sole, l.looked = now, l.cfg.Clock.Now()
-	for e := range l.on {
-		if _, still := own[e]; !still {
-			l.on = own // somebody else took it away
-			return l.label(ctx, l.cfg.Wish().Leads)
-		}
-	}
-	return nil
+	l.on = own // somebody else may have taken some away
+	return l.label(ctx, l.cfg.Wish().Leads)
 }
 
 // strip takes the labels of elections that we lead from another Pod, as it was when we listed it: it may have begun to
 // lead since then.
-func (l *Labeller) strip(ctx context.Context, pod *corev1.Pod, has, ours map[string]instant.Token) error {
+func (l *Labeller) strip(ctx context.Context, pod *corev1.Pod, has map[string]bool, ours map[string]instant.Token) error {
 	labels := map[string]any{}
 	var stale []string
 	for e := range has {

@@ -164,8 +164,9 @@ type desk struct {
 	done        chan struct{}
 	stop        context.CancelFunc
 
-	mu   sync.Mutex
-	wish podlabel.Wish
+	mu     sync.Mutex
+	wish   podlabel.Wish
+	wished int // calls
 }
 
 func newDesk(t *testing.T, configure func(*podlabel.Config)) *desk {
@@ -181,6 +182,7 @@ func newDesk(t *testing.T, configure func(*podlabel.Config)) *desk {
 		Wish: func() podlabel.Wish {
 			d.mu.Lock()
 			defer d.mu.Unlock()
+			d.wished++
 			return podlabel.Wish{Asked: d.wish.Asked, Leads: maps.Clone(d.wish.Leads)}
 		},
 	}
@@ -278,8 +280,8 @@ func TestOnePatch(t *testing.T) {
 			d.lead(e, 5)
 		}
 		synctest.Wait()
-		if sent := d.requests(); len(sent) > 6 {
-			t.Errorf("%d requests: %v", len(sent), sent)
+		if sent := d.requests(); len(sent) > 6 || d.wished > 20 {
+			t.Errorf("%d requests: %v; looked %d times", len(sent), sent, d.wished)
 		}
 		d.expect(t, "dead", none)
 		if n := strings.Count(d.has("own"), "=edge"); n != 101 {

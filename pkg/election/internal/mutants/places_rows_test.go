@@ -27,6 +27,18 @@ var placesRows = []row{
 		pkg: "config", test: "TestPlanOfLocks",
 	},
 	{
+		name: "places/a-stream-each", rule: "many locks in one other namespace share one watch",
+		file: "pkg/election/lock/lease/shared.go",
+		old:  "	if len(names) > MostStreams {", new: "	if len(names) > 1<<20 {",
+		pkg: "pkg/election/lock/lease", test: "TestStreamsOfManyNames",
+	},
+	{
+		name: "places/sessions-elsewhere", rule: "a policy for a namespace of locks alone guards no session of a group that has the same name",
+		file: "pkg/election/fence/policy/guard.go",
+		old:  `func (g Guard) atHome() bool { return g.Home == "" || g.Home == g.Namespace }`, new: "func (g Guard) atHome() bool { return true }",
+		pkg: "pkg/election/fence/policy", test: "TestGuardElsewhere",
+	},
+	{
 		name: "labels/whatever-the-version", rule: "a Pod that has begun to lead since it was listed keeps its label",
 		file: "pkg/election/podlabel/labeller.go",
 		old:  `"uid": pod.UID, "resourceVersion": pod.ResourceVersion,`, new: `"uid": pod.UID,`,

@@ -25,7 +25,7 @@ func TestPublishedPlaces(t *testing.T) {
 	}
 	published := func(specs ...election.Spec) string {
 		t.Helper()
-		p, err := election.PublishedBy(election.Config{Group: "edge", Locks: lease.In(leases, "home"), Host: "a"}, specs)
+		p, err := election.PublishedBy(election.Config{Group: "edge", Member: election.Member{Revision: "1"}, Locks: lease.In(leases, "home"), Host: "a"}, specs)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,7 +95,7 @@ func (a *additions) generateFencePolicy(ctx context.Context, out io.Writer, p *c
 	if len(f.resources) == 0 {
 		return &usageError{errors.New("no resource (give --resource configmaps, for example)")}
 	}
-	fence := policy.Fence{Group: p.Group, Writers: []string{f.to.user()}}
+	fence := policy.Fence{Group: p.Group, Namespace: p.Namespace, Writers: []string{f.to.user()}}
 	for _, r := range f.resources {
 		resource := schema.ParseGroupResource(r)
 		if resource.Resource == "" || strings.ToLower(r) != r || strings.ContainsAny(r, "/* ") {
@@ -129,7 +130,7 @@ func (a *additions) generateFencePolicy(ctx context.Context, out io.Writer, p *c
 			continue
 		}
 		fence.Election = e.Name
-		fence.Lock = policy.LockRef{Kind: policy.Kind(e.Lock.Kind), Namespace: p.Namespace, Name: e.Lock.Name}
+		fence.Lock = policy.LockRef{Kind: policy.Kind(e.Lock.Kind), Namespace: cmp.Or(e.Lock.Namespace, p.Namespace), Name: e.Lock.Name}
 		if err := w.addPolicy("Election "+e.Name+".", fence.Policy(), fence.Binding()); err != nil {
 			return err
 		}
@@ -142,33 +143,26 @@ func (a *additions) generateLockPolicy(ctx context.Context, out io.Writer, p *co
 	if err := a.policed(ctx, p, &to); err != nil {
 		return err
 	}
-	g := policy.Guard{
-		Group: p.Group, Namespace: p.Namespace, Writers: []string{to.user()},
-		Leases: []string{controller.ElectionName(p.Group)},
-	}
-	note := func(kind, name string) {
-		if kind == kindOfConfigMaps {
-			g.ConfigMaps = append(g.ConfigMaps, name)
-		} else {
-			g.Leases = append(g.Leases, name)
-		}
-	}
 	for _, e := range p.Configuration.Elections {
-		if e.Disabled {
-			continue
-		}
-		if e.Lock.SharedWith != config.SharedWithNobody {
+		if !e.Disabled && e.Lock.SharedWith != config.SharedWithNobody {
 			return fmt.Errorf("election %s: no policy: its lock is shared with %s, which must write it", e.Name, e.Lock.SharedWith)
-		}
-		note(e.Lock.Kind, e.Lock.Name)
-		if from := e.Lock.MigrateFrom; from != nil {
-			note(from.Kind, from.Name)
 		}
 	}
 	w := &rights{process: p, to: to}
-	if err := w.addPolicy(fmt.Sprintf("Nobody but %s writes the locks and sessions of group %s in namespace %s, by `primacy generate lock-policy`.",
-		to.user(), p.Group, p.Namespace), g.Policy(), g.Binding()); err != nil {
-		return err
+	for _, namespace := range append([]string{""}, p.Configuration.Namespaces()...) {
+		g := policy.Guard{
+			Group: p.Group, Home: p.Namespace, Namespace: cmp.Or(namespace, p.Namespace), Writers: []string{to.user()},
+			Leases: lockNames(p.Configuration, config.DefaultLockKind, namespace), ConfigMaps: lockNames(p.Configuration, kindOfConfigMaps, namespace),
+		}
+		what := "locks"
+		if namespace == "" {
+			what = "locks and sessions"
+			g.Leases = append(g.Leases, controller.ElectionName(p.Group))
+		}
+		if err := w.addPolicy(fmt.Sprintf("Nobody but %s writes the %s of group %s in namespace %s, by `primacy generate lock-policy`.",
+			to.user(), what, p.Group, g.Namespace), g.Policy(), g.Binding()); err != nil {
+			return err
+		}
 	}
 	_, err := out.Write(w.out.Bytes())
 	return err

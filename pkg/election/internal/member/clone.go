@@ -44,6 +44,7 @@ func (m *Member) Clone() *Member {
 	}
 	c.setup.leases = maps.Clone(m.setup.leases)
 	c.created.elections = slices.Clone(m.created.elections)
+	c.setup.places = maps.Clone(m.setup.places)
 	c.unlike.known = slices.Clone(m.unlike.known)
 	c.gone, c.disowned = maps.Clone(m.gone), maps.Clone(m.disowned)
 	c.untold, c.heard, c.handed = slices.Clone(m.untold), maps.Clone(m.heard), maps.Clone(m.handed)

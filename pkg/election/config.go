@@ -32,7 +32,7 @@ type Config struct {
 	// election whose Spec names no other store.
 	Locks lock.Store
 	// Host is the name of the Pod or host. Identities and names of sessions contain it, so no
-	// two members may share one at a time. Default: the host's name.
+	// two members may share one at a time: set it for several members on one machine. Default: the host's name.
 	Host string
 	// Timing applies to the session and to elections that state none. Without any field it is Default(). Else zero fields get
 	// defaults, one by one (Timing.Filled), except PreemptDelay and MinHold, in which zero is a value: to change one field and

@@ -53,7 +53,7 @@ func (s *steerCommand) heard(ctx context.Context, plan rollout.Plan) {
 		names = unhearing(r, s.group, plan)
 		return strings.Join(names, ", "), nil
 	})
-	if err == nil || len(names) == 0 {
+	if err == nil || len(names) == 0 || ctx.Err() != nil {
 		return
 	}
 	now, err := steering.Load(ctx, s.maps(), s.group)

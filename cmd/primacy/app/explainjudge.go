@@ -116,12 +116,12 @@ func (x *explaining) judgeLeader() judgement {
 	case len(x.better) > 0 && x.lags:
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s, and %s is stored. Until it sees that, it does not hand over.",
 			who, oneOf(x.better), who, quoted(x.holder), view.Printable(x.plan.Digest(x.byDefault))),
-			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read: see its log"}}}
+			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read (see its log), or " + deaf}}}
 	case len(x.better) > 0:
 		better := x.better[0]
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s and %s sees %s. While they see different preferences, nothing moves between them.",
 			who, oneOf(x.better), who, quoted(x.holder), view.NameOf(better.Identity), quoted(&better)),
-			[]whatIf{{What: "the two see the same preference. After a change that takes about a second. If it lasts, one of them cannot read what the others read: see its log"}}}
+			[]whatIf{{What: "the two see the same preference. After a change that takes about a second. If it lasts, one of them cannot read what the others read (see its log), or " + deaf}}}
 	case x.preferred.Drains(e.Holder):
 		return x.judgeDrained()
 	case !x.wanted(e.Holder, e.Revision):

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/fence/policy"
@@ -33,7 +32,9 @@ func newGenerateFencePolicy(a *additions) *cobra.Command {
 		Short: "Print policies with which the API server refuses writes of a former leader",
 		Long: `Print a ValidatingAdmissionPolicy and its binding for each election. With them the API server compares
 the token that a write carries with that of the lock, and refuses a lower one and a missing one.
-It does so for writes of the members' service account to objects that carry the election's stamp.
+It does so for writes of the members' service account to objects that carry the election's stamp,
+and for no other account: --service-account and --pod-namespace name it, and a note on standard error
+says which one it is.
 
 A member stamps its writes with fence.Gate.Stamping (docs/fencing.md). Generate the policies anew
 when an election gets another lock.`,
@@ -44,11 +45,15 @@ when an election gets another lock.`,
 			if err != nil {
 				return hintMissing(err, "-f and PRIMACY_CONFIG")
 			}
-			return a.generateFencePolicy(c.Context(), c.OutOrStdout(), p, f)
+			if err := a.generateFencePolicy(c.Context(), c.OutOrStdout(), p, &f); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "note: these policies are for writes of %s and of nobody else (--service-account and --pod-namespace name another account)\n", f.to.user())
+			return nil
 		},
 	}
 	f.to.addFlags(c)
-	c.Flags().StringSliceVar(&f.resources, "resource", nil, "kind of objects that leaders write, as in kubectl api-resources: configmaps, deployments.apps; may be repeated")
+	c.Flags().StringSliceVar(&f.resources, "resource", nil, "kind of objects that leaders write, as kubectl api-resources -o name prints them: configmaps, deployments.apps; may be repeated")
 	c.Flags().StringSliceVar(&f.elections, "election", nil, "election whose leader writes them; may be repeated (default: all)")
 	return c
 }
@@ -88,7 +93,7 @@ func (a *additions) policed(ctx context.Context, p *config.Process, to *grantee)
 	return err
 }
 
-func (a *additions) generateFencePolicy(ctx context.Context, out io.Writer, p *config.Process, f fencing) error {
+func (a *additions) generateFencePolicy(ctx context.Context, out io.Writer, p *config.Process, f *fencing) error {
 	if err := a.policed(ctx, p, &f.to); err != nil {
 		return err
 	}
@@ -97,9 +102,9 @@ func (a *additions) generateFencePolicy(ctx context.Context, out io.Writer, p *c
 	}
 	fence := policy.Fence{Group: p.Group, Namespace: p.Namespace, Writers: []string{f.to.user()}}
 	for _, r := range f.resources {
-		resource := schema.ParseGroupResource(r)
-		if resource.Resource == "" || strings.ToLower(r) != r || strings.ContainsAny(r, "/* ") {
-			return &usageError{fmt.Errorf("--resource %q is no resource (write configmaps or deployments.apps, as kubectl api-resources does)", r)}
+		resource, err := policy.ParseResource(r)
+		if err != nil {
+			return &usageError{fmt.Errorf("--resource %w", err)}
 		}
 		fence.Resources = append(fence.Resources, resource)
 	}
@@ -110,7 +115,8 @@ func (a *additions) generateFencePolicy(ctx context.Context, out io.Writer, p *c
 	}
 	w := &rights{process: p, to: f.to}
 	w.out.WriteString(comment(fmt.Sprintf("The API server refuses writes of %s to %s unless they carry the token of the present term, by `primacy generate fence-policy`. "+
-		"It does so for objects with the stamp of an election. The members' service account must not change these policies.", f.to.user(), strings.Join(f.resources, ", "))))
+		"It does so for objects with the stamp of an election, and lets writes of all other users pass: if your members have another service account, give --service-account and --pod-namespace. "+
+		"The members' service account must not change these policies.", f.to.user(), strings.Join(f.resources, ", "))))
 	for _, e := range p.Configuration.Elections {
 		if len(f.elections) > 0 && !slices.Contains(f.elections, e.Name) {
 			continue

@@ -41,7 +41,7 @@ type Fence struct {
 	Lock      LockRef
 	// Writers are the user names of members. The policy leaves the writes of others alone.
 	Writers []string
-	// Resources are the kinds of objects. Their status belongs to them.
+	// Resources are the kinds of objects, by names as ParseResource reads them. Their status belongs to them.
 	Resources []schema.GroupResource
 }
 

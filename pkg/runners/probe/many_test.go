@@ -78,7 +78,9 @@ func TestManyTakeTurns(t *testing.T) {
 				most = max(most, running)
 				if !asked {
 					asked = true
-					first++
+					if first++; first == elections {
+						cancel()
+					}
 				}
 				mu.Unlock()
 				time.Sleep(takes)

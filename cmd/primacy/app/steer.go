@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -52,16 +53,28 @@ func (w *steerWays) steer(c *cobra.Command, run func(context.Context, *steerComm
 	})
 }
 
+// Members see a change and publish that within settlingLooks times settlingPause, where nothing is wrong.
+const (
+	settlingLooks = 8
+	settlingPause = 250 * time.Millisecond
+)
+
 // see reads who leads what, and the stored plan.
 func (s *steerCommand) see(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
-	if s.report, err = status.Look(ctx, s.realm, s.selection); err != nil {
-		return s.failed(err)
-	}
-	if s.group == "" {
-		if s.group, err = onlyGroup(s.report, s.namespace); err != nil {
-			return err
+	for looks := 1; ; looks++ {
+		if s.report, err = status.Look(ctx, s.realm, s.selection); err != nil {
+			return s.failed(err)
+		}
+		if s.group == "" {
+			if s.group, err = onlyGroup(s.report, s.namespace); err != nil {
+				return err
+			}
+		}
+		// Members need a moment to see what the command before this one changed.
+		if looks > settlingLooks || s.divided() == nil || !clock.Wait(ctx, settlingPause) {
+			break
 		}
 	}
 	s.stored, err = steering.Load(ctx, s.maps(), s.group)
@@ -82,12 +95,15 @@ func (s *steerCommand) carryOutFor(ctx context.Context, patience time.Duration, 
 	}
 	told := effect
 	if question := effect.question(); question != "" && !s.ways.confirm.yes {
-		if effect.moves() != "" { // otherwise the question has the warnings
-			for _, w := range effect.Warnings {
-				fmt.Fprintf(s.notes, "warning: %s\n", w)
-			}
+		before := effect
+		if !s.ways.confirm.ask { // nobody answers, so the warnings are enough
+			before.Elections, before.Notes = nil, nil
 		}
-		told.Warnings = nil // shown above, or in the question
+		if effect.moves() == "" { // the question has the warnings
+			before.Warnings = nil
+		}
+		fmt.Fprint(s.notes, before.details())
+		told.Elections, told.Warnings, told.Notes = nil, nil, nil // shown above, or in the question
 		if err := s.ways.confirm.of(ctx, question); err != nil {
 			return err
 		}

@@ -47,6 +47,8 @@ type memberDoc struct {
 	// in its place find [its control group](death.md#killed-together-with-its-parent) empty, `operator` lets [`primacy bury`](death.md#when-a-person-knows) do that,
 	// `kubelet` the [kubelet](death.md#when-the-kubelet-knows) of its node, and `out-of-service` a [taint](death.md#when-a-node-is-out-of-service) of its node.
 	Proofs []string `yaml:"proofs,omitempty" oneof:"cgroup operator kubelet out-of-service" unique:"true" otherwise:"none"`
+	// Whether this member removes [sessions that ended long ago](operating.md#sessions-that-ended). It needs the right to delete Leases.
+	RemoveSessions bool `yaml:"removeSessions,omitempty" default:"false"`
 }
 
 type timingDoc struct {

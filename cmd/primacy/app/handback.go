@@ -25,7 +25,8 @@ func newHandback() *cobra.Command {
 		Long: `Release the locks of elections that no member of Primacy leads any more, so that electors of
 client-go can take them at once. A Lease that a session renews says that it lasts for a year, and
 only members of Primacy look at sessions. primacy waits for as long as a member would, a lease at
-most, for all holders at the same time, and releases no lock whose holder lives: stop that member first.
+most, and for a lease if the holder was proved dead: with onDeath: lease its work may go on outside.
+It waits for all holders at the same time, and releases no lock whose holder lives: stop that member first.
 
 Locks that expire by themselves, and those that nobody holds, are left as they are. It needs list,
 watch, get and update on leases. Where a policy of primacy generate lock-policy is applied, it needs a
@@ -142,9 +143,10 @@ func (h *handbackCommand) handBack(ctx context.Context, chosen []status.Election
 	for _, holder := range slices.Sorted(maps.Keys(of)) {
 		held := of[holder]
 		fmt.Fprintf(h.notes, "%s: waiting until %s was silent for a lease\n", electionsOf(all, held), holder)
+		by := h.handback(h.clock)
 		holders.Go(func() {
 			for n, i := range held {
-				all[i].From, errs[i] = h.release(ctx, h.clock, all[i].Lock)
+				all[i].From, errs[i] = by.Release(ctx, all[i].Lock)
 				all[i].Released = errs[i] == nil && all[i].From != ""
 				if errors.Is(errs[i], lock.ErrDenied) || errors.Is(errs[i], election.ErrHolderLives) {
 					for _, rest := range held[n+1:] { // the same holder's: the answer would be the same
@@ -216,7 +218,7 @@ func electionsOf(all []handedBack, which []int) string {
 	return strings.Join(names, ", ")
 }
 
-// release hands the named Lease back. It returns who held it; empty if nothing had to be done.
-func (g *groupCommand) release(ctx context.Context, c clock.Clock, name string) (from string, err error) {
-	return election.HandBack(ctx, c, g.realm.Leases, g.realm.Leases, name, strings.TrimSpace("operator "+operator()))
+// handback releases Leases in the name of the operator.
+func (g *groupCommand) handback(c clock.Clock) *election.Handback {
+	return &election.Handback{Clock: c, Locks: g.realm.Leases, Sessions: g.realm.Leases, By: strings.TrimSpace("operator " + operator())}
 }

@@ -46,7 +46,11 @@ func addSteerWays(flags *pflag.FlagSet) *steerWays {
 func (w *steerWays) steer(c *cobra.Command, run func(context.Context, *steerCommand) error) error {
 	return inGroup(c, func(ctx context.Context, g groupCommand) error {
 		s := &steerCommand{groupCommand: g, ways: w}
-		if err := s.see(ctx); err != nil {
+		see := s.seeSettled
+		if w.confirm == nil { // it changes nothing
+			see = s.see
+		}
+		if err := see(ctx); err != nil {
 			return err
 		}
 		return run(ctx, s) // without a timeout: a person may take any time to answer
@@ -59,22 +63,29 @@ const (
 	settlingPause = 250 * time.Millisecond
 )
 
+// seeSettled is see, once members see the same preference, or after a while: they need a moment to see what the command
+// before this one changed.
+func (s *steerCommand) seeSettled(ctx context.Context) error {
+	for looks := 1; ; looks++ {
+		if err := s.see(ctx); err != nil || looks > settlingLooks || s.divided() == nil {
+			return err
+		}
+		if !clock.Wait(ctx, settlingPause) {
+			return errDeclined
+		}
+	}
+}
+
 // see reads who leads what, and the stored plan.
 func (s *steerCommand) see(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
-	for looks := 1; ; looks++ {
-		if s.report, err = status.Look(ctx, s.realm, s.selection); err != nil {
-			return s.failed(err)
-		}
-		if s.group == "" {
-			if s.group, err = onlyGroup(s.report, s.namespace); err != nil {
-				return err
-			}
-		}
-		// Members need a moment to see what the command before this one changed.
-		if looks > settlingLooks || s.divided() == nil || !clock.Wait(ctx, settlingPause) {
-			break
+	if s.report, err = status.Look(ctx, s.realm, s.selection); err != nil {
+		return s.failed(err)
+	}
+	if s.group == "" {
+		if s.group, err = onlyGroup(s.report, s.namespace); err != nil {
+			return err
 		}
 	}
 	s.stored, err = steering.Load(ctx, s.maps(), s.group)

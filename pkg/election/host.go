@@ -213,7 +213,21 @@ func (h *host) store(s lock.Store) member.Store {
 		h.stores = append(h.stores, s)
 	}
 	_, byName := s.(lock.NameWatcher)
-	return member.Store{ID: at, ByName: byName}
+	return member.Store{ID: at, ByName: byName, Place: h.m.placeOf(s)}
+}
+
+// placeOf is the namespace of a store that is not that of the sessions; empty if it is in none.
+func (m *Manager) placeOf(s lock.Store) string {
+	of := func(s lock.Store) string {
+		if in, is := s.(interface{ Namespace() string }); is {
+			return in.Namespace()
+		}
+		return ""
+	}
+	if place := of(s); place != of(m.cfg.Locks) {
+		return place
+	}
+	return ""
 }
 
 // readiness appends an input for each runner that became ready or unready.

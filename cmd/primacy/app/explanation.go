@@ -138,7 +138,7 @@ func (f facts) explain() explanation {
 	}
 	x.next = x.successors()
 	out := explanation{
-		At: r.At, Election: e.Name, Group: e.Group, Lock: status.Ref{Kind: e.Kind, Name: e.Lock}, State: e.State,
+		At: r.At, Election: e.Name, Group: e.Group, Lock: e.Ref(), State: e.State,
 		Prefers: view.Printable(x.preferred.String()), From: x.from(), Members: x.members(), Notes: f.notes,
 	}
 	if e.Holder != "" && e.State != status.Released {

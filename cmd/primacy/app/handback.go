@@ -65,6 +65,8 @@ type handedBack struct {
 	Election string `json:"election"`
 	Kind     string `json:"kind"`
 	Lock     string `json:"lock"`
+	// Namespace is where the lock is; empty for that of the sessions.
+	Namespace string `json:"namespace,omitempty"`
 	// From held the lock; empty if nothing had to be done.
 	From     string `json:"from,omitempty"`
 	Released bool   `json:"released"`
@@ -146,13 +148,16 @@ func (h *handbackCommand) handBack(ctx context.Context, chosen []status.Election
 		by := h.handback(h.clock)
 		holders.Go(func() {
 			for n, i := range held {
+				if errs[i] != nil {
+					continue
+				}
+				by.Locks = h.leasesIn(all[i].Namespace)
 				all[i].From, errs[i] = by.Release(ctx, all[i].Lock)
 				all[i].Released = errs[i] == nil && all[i].From != ""
-				if errors.Is(errs[i], lock.ErrDenied) || errors.Is(errs[i], election.ErrHolderLives) {
-					for _, rest := range held[n+1:] { // the same holder's: the answer would be the same
+				for _, rest := range held[n+1:] { // of the others of this holder, those for which the answer would be the same
+					if errors.Is(errs[i], election.ErrHolderLives) || errors.Is(errs[i], lock.ErrDenied) && all[rest].Namespace == all[i].Namespace {
 						errs[rest] = errs[i]
 					}
-					return
 				}
 			}
 		})
@@ -163,11 +168,11 @@ func (h *handbackCommand) handBack(ctx context.Context, chosen []status.Election
 
 // holding says who holds a lock that does not expire by itself.
 func (h *handbackCommand) holding(ctx context.Context, e status.Election) (handedBack, error) {
-	one := handedBack{Election: e.Name, Kind: string(e.Kind), Lock: e.Lock, DryRun: bool(*h.dry)}
+	one := handedBack{Election: e.Name, Kind: string(e.Kind), Lock: e.Lock, Namespace: e.Namespace, DryRun: bool(*h.dry)}
 	if e.Kind != status.Lease {
 		return one, nil
 	}
-	seen, err := h.realm.Leases.Get(ctx, e.Lock)
+	seen, err := h.leasesIn(e.Namespace).Get(ctx, e.Lock)
 	if r := seen.Record; err == nil && r != nil && r.Bound() && r.ThroughSession() {
 		one.From = r.Holder
 	}
@@ -216,6 +221,14 @@ func electionsOf(all []handedBack, which []int) string {
 		names[n] = all[i].Election
 	}
 	return strings.Join(names, ", ")
+}
+
+// leasesIn is the store of Leases in a namespace; an empty one is that of the sessions.
+func (g *groupCommand) leasesIn(namespace string) lock.Store {
+	if namespace == "" {
+		return g.realm.Leases
+	}
+	return g.realm.In(namespace).Leases
 }
 
 // handback releases Leases in the name of the operator.

@@ -212,6 +212,9 @@ type Setup struct {
 	// Rules is a digest of how the member's elections are decided, Timings a digest of their
 	// durations. Compare them only between members with equal Config.
 	Rules, Timings string
+	// Places are the namespaces, with commas between them, that hold locks of the member's elections and are not that of
+	// the sessions. The list may be cut short. It is for people: it says where commands do not look by themselves.
+	Places string
 }
 
 // Drift is DriftPPM as a fraction, as in a Timing.

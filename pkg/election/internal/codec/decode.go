@@ -262,6 +262,7 @@ func (p *decoder) member(s string) *record.Member {
 		Config:     p.text(what+": config", w.Config),
 		Fallen:     w.Fallen,
 		Setup: record.Setup{
+			Places:  p.text(what+": places", w.Places),
 			Version: p.text(what+": version", w.Version), Rules: p.text(what+": rules", w.Rules), Timings: p.text(what+": timings", w.Timings),
 			// Clamp a stranger's numbers to what a member may publish.
 			DriftPPM: min(max(w.DriftPPM, 0), maxDrift), LongestLease: min(max(w.Longest, 0), longestLease),

@@ -201,6 +201,7 @@ func (e *encoder) member(m record.Member) {
 	e.check("member: longest lease", checkCount(m.LongestLease, longestLease))
 	e.check("member: rules", checkText(m.Rules, MaxIdentity))
 	e.check("member: timings", checkText(m.Timings, MaxIdentity))
+	e.check("member: places", checkText(m.Places, MaxIdentity))
 	for _, s := range m.Standing {
 		e.check("member: standing", checkText(s, MaxIdentity))
 	}
@@ -229,7 +230,7 @@ func (e *encoder) member(m record.Member) {
 	e.annotateJSON(MemberAnnotation, wireMember{
 		Identity: m.Identity, Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, Ready: m.Ready,
 		Preference: m.Preference, Config: m.Config, Fallen: m.Fallen, Standing: m.Standing, Open: m.Open,
-		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings,
+		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings, Places: m.Places,
 		Protocol: m.Protocol, Disowned: disowned, Proofs: m.Proofs, Container: container, RenewMillis: m.RenewInterval.Milliseconds(),
 	})
 }

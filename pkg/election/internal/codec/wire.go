@@ -46,6 +46,7 @@ type wireMember struct {
 	Longest     int            `json:"longestLeaseSeconds,omitempty"`
 	Rules       string         `json:"rules,omitempty"`
 	Timings     string         `json:"timings,omitempty"`
+	Places      string         `json:"places,omitempty"`
 	Standing    []string       `json:"standing,omitempty"`
 	Open        []string       `json:"open,omitempty"`
 	Protocol    int            `json:"protocol,omitempty"`

@@ -14,6 +14,8 @@ type Store struct {
 	ID int
 	// ByName: a watch of this store must name the objects, and shows no others.
 	ByName bool
+	// Place is the namespace that it is in; empty for the realm's own, and for a store that is in none.
+	Place string
 }
 
 // Own is the realm's own store, which holds the sessions.

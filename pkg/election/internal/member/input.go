@@ -1,6 +1,8 @@
 package member
 
 import (
+	"fmt"
+
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -49,6 +51,15 @@ type Answered struct {
 	Entry   lock.Entry // after a write, only its Version is set
 	Err     error
 }
+
+// PanicError is what a runner panicked with, as the error of a Returned.
+type PanicError struct {
+	Value any
+	// Stack is the stack of the goroutine that panicked.
+	Stack string
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("runner panicked: %v", e.Value) }
 
 // Returned: the work of a term is over.
 type Returned struct {

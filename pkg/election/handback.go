@@ -32,7 +32,7 @@ func HandBack(ctx context.Context, c clock.Clock, locks, sessions lock.Store, na
 	var was left
 	var since, answered record.Instant
 	var last error
-	pause := wordPause
+	pause := handbackPause
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, pause) {
 			return fail(errors.Join(context.Cause(ctx), last))
@@ -48,7 +48,7 @@ func HandBack(ctx context.Context, c clock.Clock, locks, sessions lock.Store, na
 		}
 		from = now.lock.Record.Holder
 		wait, why := now.wait()
-		pause = wordPause
+		pause = handbackPause
 		if wait > 0 {
 			pause = min(pause, wait/8)
 		}
@@ -98,6 +98,9 @@ func (l left) isHolders() bool {
 	s := l.session.Record
 	return s != nil && l.session.Version.UID == l.lock.Record.Mark.SessionUID && s.Holder == l.lock.Record.Holder
 }
+
+// handbackPause is the longest pause between two reads.
+const handbackPause = 250 * time.Millisecond
 
 // wait is for how long nothing may change before the lock is released.
 func (l left) wait() (time.Duration, error) {

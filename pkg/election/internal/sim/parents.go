@@ -32,9 +32,9 @@ func (w *world) pickParents(rng *rand.Rand) {
 // proofs are the proofs that the host's members accept.
 func (h *host) proofs() []record.Proof {
 	if h.guarded {
-		return []record.Proof{record.ProofParent}
+		return append([]record.Proof{record.ProofParent}, h.accepts...)
 	}
-	return nil
+	return h.accepts
 }
 
 // hears has the parent note a session before the write that creates it.
@@ -46,16 +46,7 @@ func (p *proc) hears(name string, r *record.Record) {
 }
 
 // works says whether work of the process, of any of its incarnations, goes on.
-func (p *proc) works() bool {
-	for _, working := range p.h.w.judge.working {
-		for _, k := range working {
-			if k.m.i.p == p {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (p *proc) works() bool { return len(p.working()) > 0 }
 
 // mourn is called when the process has died, and whenever work of a dead process has ended.
 func (p *proc) mourn() {
@@ -114,7 +105,8 @@ func (j *judge) buried(p *proc, identity, uid string) {
 	if !p.dead || p.works() {
 		j.w.violate("rule proof-not-patience", "the parent of %s ends its session although it is not dead with all its work", identity)
 	}
-	if f := j.members[identity]; f != nil && f.sessionUID == uid {
-		f.sessionEnded = true
+	if f := j.members[identity]; f != nil {
+		f.proved = true
+		f.sessionEnded = f.sessionEnded || f.sessionUID == uid
 	}
 }

@@ -218,6 +218,7 @@ func (p *proc) pause(d time.Duration) {
 	w := p.h.w
 	p.paused, p.pausedAt = true, w.now
 	w.logf(p.h.name, "stopped for %v", d)
+	w.words.troubled(p)
 	w.after(d, p.resume)
 }
 
@@ -270,4 +271,5 @@ func (p *proc) kill(why string) {
 	}
 	p.reap()
 	p.mourn()
+	p.h.w.words.troubled(p)
 }

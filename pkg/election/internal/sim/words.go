@@ -74,10 +74,26 @@ func (s *words) speak() {
 		s.taint()
 		return
 	}
-	identity := s.subject()
-	if identity == "" {
+	if identity := s.subject(); identity != "" {
+		s.speakOf(identity)
+	}
+}
+
+// troubled is called when a process has just died or is frozen. Often somebody notices, and speaks soon.
+func (s *words) troubled(p *proc) {
+	if s == nil || s.rng.IntN(2) == 0 {
 		return
 	}
+	identity := p.inc.identity
+	s.w.after(s.upTo(s.w.timing.RenewInterval), func() {
+		if !s.w.calm {
+			s.speakOf(identity)
+		}
+	})
+}
+
+// speakOf has somebody say that the identity is dead.
+func (s *words) speakOf(identity string) {
 	d := record.Death{Proof: wordKinds[s.rng.IntN(2)], Identity: identity, By: "somebody", How: "said to be dead"}
 	of := identity
 	if s.rng.IntN(12) == 0 { // the speaker takes one member for another

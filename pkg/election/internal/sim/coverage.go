@@ -73,6 +73,7 @@ const (
 	SessionLost
 	SessionEnded
 	Buried
+	RelicLeft
 	RecordFreed
 	RelicFreed
 	LeftForALease
@@ -130,7 +131,7 @@ var faultNames = [faults]string{
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
 	"session relabelled", "session duration edited", "session put back",
-	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "session buried", "record freed by a proof", "same, once another elector's", "left alone for a lease",
+	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "session buried", "lock that another elector left", "record freed by a proof", "same, once another elector's", "left alone for a lease",
 	"word said", "word refused", "word refuted", "buried on a word", "same, half-dead", "same, alive", "overlap by a false word", "left to recover", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",

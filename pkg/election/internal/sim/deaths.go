@@ -14,7 +14,7 @@ import (
 // pickDeaths has a random source of its own, so other choices are unaffected.
 func (w *world) pickDeaths(rng *rand.Rand) {
 	w.onDeath = make([]machine.OnDeath, len(w.elections))
-	w.relics = make([]relic, len(w.elections))
+	w.relics, w.relicUIDs = make([]relic, len(w.elections)), map[string]string{}
 	for e := range w.elections {
 		w.onDeath[e] = machine.OnDeathProof
 		lease, unless, old := rng.IntN(4) == 0, rng.IntN(2) == 0, relic(rng.IntN(4))
@@ -65,10 +65,18 @@ func (w *world) leaveRelics() {
 		default:
 			continue
 		}
-		if _, err := w.store.put(w.now, w.locks[e].own.Name, &r, record.Version{}); err != nil {
+		stored, err := w.store.put(w.now, w.locks[e].own.Name, &r, record.Version{})
+		if err != nil {
 			panic(err)
 		}
+		w.relicUIDs[stored.Name] = stored.Version.UID
+		w.cov.saw(RelicLeft)
 	}
+}
+
+// relicIn says whether the lock is still the object in which another elector left something.
+func (w *world) relicIn(name string) bool {
+	return w.relicUIDs[name] != "" && w.store.read(name).Version.UID == w.relicUIDs[name]
 }
 
 // reap has the parent kill what its member left behind.

@@ -58,6 +58,9 @@ func (j *judge) waited(m *contest) {
 	if j.restored() {
 		return
 	}
+	if is := j.beats[m.name]; w.relics[m.election] != noRelic && w.relicIn(m.name) && !is.byRecord {
+		w.violate("rule the-way-back-stays-open", "%s: %s takes it through its session, although an elector of another kind once held it", m.name, m.i.identity)
+	}
 	was := j.beats[m.name].was
 	if !was.byRecord || was.identity == m.i.identity || w.now-was.at >= int64(was.duration) {
 		return

@@ -76,6 +76,8 @@ type world struct {
 	// onDeath says of each election what a proof means for it, and relics what another elector left in its lock.
 	onDeath []machine.OnDeath
 	relics  []relic
+	// relicUIDs are the uids of the objects that have them.
+	relicUIDs map[string]string
 	// meddler edits sessions; it is nil in most runs.
 	meddler *meddler
 	// steering holds the plan of a rollout; it is nil except in the class Rollouts.

@@ -82,7 +82,7 @@ func (w *world) relicIn(name string) bool {
 // reap has the parent kill what its member left behind.
 func (p *proc) reap() {
 	w := p.h.w
-	if !p.h.guarded {
+	if !p.h.guarded || w.parents.hasty {
 		return
 	}
 	rng := w.parents.rng

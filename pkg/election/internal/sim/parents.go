@@ -15,6 +15,9 @@ type parents struct {
 	rng *rand.Rand
 	// late is how often a parent is starved: then its proof comes at any time, even after a lease.
 	late float64
+	// hasty parents neither kill nor await what their members leave: a test plants them. unseen: the judge does not look
+	// at what parents do, only at what follows from it.
+	hasty, unseen bool
 }
 
 // announced is a session that a process is about to create.
@@ -51,7 +54,7 @@ func (p *proc) works() bool { return len(p.working()) > 0 }
 // mourn is called when the process has died, and whenever work of a dead process has ended.
 func (p *proc) mourn() {
 	w := p.h.w
-	if !p.h.guarded || !p.dead || p.mourned || p.works() {
+	if !p.h.guarded || !p.dead || p.mourned || p.works() && !w.parents.hasty {
 		return
 	}
 	p.mourned = true
@@ -102,7 +105,7 @@ func (j *judge) buried(p *proc, identity, uid string) {
 	if j.restored() {
 		return
 	}
-	if !p.dead || p.works() {
+	if (!p.dead || p.works()) && !j.w.parents.unseen {
 		j.w.violate("rule proof-not-patience", "the parent of %s ends its session although it is not dead with all its work", identity)
 	}
 	if f := j.members[identity]; f != nil {

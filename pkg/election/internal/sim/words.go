@@ -223,6 +223,13 @@ func (p *speaker) hear() {
 			return
 		}
 		p.seen, p.saidAt = session.Shown(p.s.w.store.read(p.name)), p.s.w.now
+		switch r := p.seen.Record; {
+		case r == nil || r.Member == nil:
+		case r.Holder != "" && r.Holder != p.death.Identity:
+			p.s.w.cov.saw(WordOfAnother)
+		case !slices.Contains(r.Member.Proofs, p.death.Proof):
+			p.s.w.cov.saw(WordUnlisted)
+		}
 		thought := time.Duration(0)
 		if p.s.rng.IntN(3) == 0 {
 			thought = p.s.upTo(p.s.w.timing.LeaseDuration)

@@ -24,7 +24,7 @@ func (s *slotOf) heardOf(identity string) (*Word, Shown) {
 func TestAWordIsStepped(t *testing.T) {
 	for _, tt := range []struct {
 		what string
-		// act happens half-way. after is how long after the word the last read goes out, in terms of the silence.
+		// act happens after a third of the reads. after is how long after the word the last read goes out, in terms of the silence.
 		act   func(*slotOf, *Word)
 		after float64
 		want  Heard
@@ -51,7 +51,7 @@ func TestAWordIsStepped(t *testing.T) {
 			var end record.Record
 			const reads = 100
 			for n := 0; n <= reads && heard != PutEnd && heard != Over && err == nil; n++ {
-				if tt.act != nil && n == reads/2 {
+				if tt.act != nil && n == reads/3 {
 					tt.act(s, w)
 				}
 				s.now = began.Add(time.Duration(float64(quiet) * tt.after * float64(n) / reads))

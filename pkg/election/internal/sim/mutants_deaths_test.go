@@ -58,9 +58,9 @@ var deathRows = []mutant{
 		new: "	return proved && death.Proof != \"\" && ",
 	},
 	{
-		name: "on-death-lease-frees-a-record", rule: "proof-not-patience", file: "internal/machine/death.go",
-		old: " && s.cfg.OnDeath != OnDeathLease &&\n",
-		new: " &&\n",
+		name: "on-death-lease-is-ignored", rule: "proof-not-patience", file: "internal/member/contest.go",
+		old: "		OnDeath:     e.OnDeath,\n",
+		new: "",
 	},
 	{
 		name: "on-death-lease-is-not-waited", rule: "proof-not-patience", file: "internal/machine/observe.go",

@@ -30,7 +30,7 @@ func (w *world) pickWords(rng *rand.Rand) {
 	if rng.IntN(3) > 0 {
 		return
 	}
-	s := &words{w: w, rng: rng, noise: []float64{0, 0.05, 0.2}[rng.IntN(3)], frozen: []float64{0, 0.05}[rng.IntN(2)]}
+	s := &words{w: w, rng: rng, noise: []float64{0, 0.02, 0.08}[rng.IntN(3)], frozen: []float64{0, 0.02}[rng.IntN(2)]}
 	s.every = time.Duration(float64(w.timing.LeaseDuration) * []float64{0.2, 0.5, 1.5}[rng.IntN(3)])
 	for _, h := range w.hosts {
 		for _, kind := range wordKinds {
@@ -81,7 +81,7 @@ func (s *words) speak() {
 
 // troubled is called when a process has just died or is frozen. Often somebody notices, and speaks soon.
 func (s *words) troubled(p *proc) {
-	if s == nil || s.rng.IntN(2) == 0 {
+	if s == nil || s.rng.IntN(4) == 0 {
 		return
 	}
 	identity := p.inc.identity

@@ -85,7 +85,7 @@ func TestAFalseWordIsSeen(t *testing.T) {
 			p := &speaker{s: &words{w: w}, name: "s", death: record.Death{Proof: record.ProofOperator, Identity: i.identity}, saidAt: 1, begunAt: 1}
 			was := &record.Record{Holder: i.identity}
 			tt.spoil(p, was, w.judge.members[i.identity])
-			w.judge.spoken(p, was, "uid")
+			w.judge.spoken(p, p.decides(), was, "uid")
 			if got := w.violation; tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) {
 				t.Errorf("the judge says %q, want %q", got, tt.want)
 			}

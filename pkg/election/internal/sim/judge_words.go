@@ -11,7 +11,7 @@ import (
 // spoken judges the end of a session on somebody's word (rule words-need-silence). was is the record that the end
 // replaced. Nobody proves a word, so a word about a member whose work goes on is the speaker's error, and the judge
 // excuses what follows from it: what the member's session renewed has two at work. Nothing else does.
-func (j *judge) spoken(p *speaker, was *record.Record, uid string) {
+func (j *judge) spoken(p *speaker, how decision, was *record.Record, uid string) {
 	w, said := j.w, p.death
 	if j.restored() {
 		return
@@ -22,11 +22,7 @@ func (j *judge) spoken(p *speaker, was *record.Record, uid string) {
 		return
 	}
 	h := f.i.p.h
-	since := max(p.begunAt, p.failedAt)
-	if away := time.Duration(p.s.awayUntil - p.s.awayFrom); away > noticedAway(h.timing) { // a shorter one may fall between two reads
-		since = max(since, min(p.s.awayUntil, w.now))
-	}
-	silent := time.Duration(w.now - since)
+	silent := how.silence(h.timing)
 	switch {
 	case !slices.Contains(h.accepts, said.Proof):
 		w.violate("rule proof-not-patience", "%s: %s does not accept the word of %s", p.name, said.Identity, said.Proof)
@@ -48,6 +44,25 @@ func (j *judge) spoken(p *speaker, was *record.Record, uid string) {
 	default:
 		w.cov.saw(BuriedOnWord)
 	}
+}
+
+// decision is what a speaker could know when it sent the end of a session. The store may carry the write out later.
+type decision struct {
+	at, since           int64
+	awayFrom, awayUntil int64
+}
+
+func (p *speaker) decides() decision {
+	return decision{p.s.w.now, max(p.begunAt, p.failedAt), p.s.awayFrom, p.s.awayUntil}
+}
+
+// silence is for how long the session was silent, as anybody could know.
+func (d decision) silence(t record.Timing) time.Duration {
+	since := d.since
+	if time.Duration(d.awayUntil-d.awayFrom) > noticedAway(t) { // a shorter one may fall between two reads
+		since = max(since, min(d.awayUntil, d.at))
+	}
+	return time.Duration(d.at - since)
 }
 
 // noticedAway is how long the store may answer nobody such that a speaker does not notice.

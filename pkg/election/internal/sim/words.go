@@ -304,6 +304,7 @@ func (p *speaker) answered(sent record.Instant, e session.Shown) {
 // put writes the end of the session. The write may be lost or late, and its reply as well.
 func (p *speaker) put(end record.Record) {
 	w, s := p.s.w, p.s
+	how := p.decides()
 	lost, late, silent := s.chance(s.noise), s.chance(s.noise), s.chance(s.noise)
 	delay := s.latency()
 	if late {
@@ -324,7 +325,7 @@ func (p *speaker) put(end record.Record) {
 		switch {
 		case err == nil:
 			w.logf("world", "%s: the session of %s is ended on a word", p.name, before.Record.Holder)
-			w.judge.spoken(p, before.Record, stored.Version.UID)
+			w.judge.spoken(p, how, before.Record, stored.Version.UID)
 			p.over = p.over || !late && !silent
 		case !late && !silent:
 			p.later(p.word.Pause(), p.look)

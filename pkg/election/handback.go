@@ -13,21 +13,40 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// ErrNotHandedBack is what errors of HandBack wrap.
+// ErrNotHandedBack is what errors of Handback wrap.
 var ErrNotHandedBack = errors.New("lock not handed back")
 
 // ErrHolderLives says that the session of the lock's holder beats.
 var ErrHolderLives = errors.New("its holder lives")
 
-// HandBack releases a lock that a dead member left, so that an elector of client-go can take it at once. A lock whose
+// Handback releases locks that dead members left, so that an elector of client-go can take them at once. A lock whose
 // terms are renewed by a session states a duration of a year: such an elector would wait for it, and only members of
-// Primacy look at sessions (rule the-way-back-stays-open). HandBack does what any of them would do. If the session has
-// ended, the lock is free. Otherwise HandBack waits for as long as a member would, by c, and ends the session. An error
-// wraps ErrHolderLives if the session changes meanwhile. by names who asked, in the history of both.
+// Primacy look at sessions (rule the-way-back-stays-open). Only one goroutine may use it.
+type Handback struct {
+	Clock           clock.Clock
+	Locks, Sessions lock.Store
+	// By names who asked, in the history of locks and sessions.
+	By string
+
+	// waited are the ends of sessions after which we waited already, by the sessions' names.
+	waited map[string]waitedOut
+}
+
+// waitedOut is the end of a session after which nothing was released for so long.
+type waitedOut struct {
+	end record.Version
+	out time.Duration
+}
+
+// Release does what any member would do. If the session of the lock's holder was ended by its own member, or by others
+// since it lapsed, the lock is free. If the holder was proved dead, Release waits for a lease, since the election may
+// have OnDeathLease, which no object shows. Otherwise it waits for as long as a member would, and ends the session. An
+// error wraps ErrHolderLives if the session changes meanwhile.
 //
-// HandBack returns whose lock it was; empty if there was nothing to do: nobody holds the lock, or its record expires by
-// itself. Each read is a Get. HandBack tries until ctx ends.
-func HandBack(ctx context.Context, c clock.Clock, locks, sessions lock.Store, name, by string) (from string, err error) {
+// It returns whose lock it was; empty if there was nothing to do: nobody holds the lock, or its record expires by
+// itself. Each read is a Get. Release tries until ctx ends.
+func (h *Handback) Release(ctx context.Context, name string) (from string, err error) {
+	c, locks, sessions := h.Clock, h.Locks, h.Sessions
 	fail := func(err error) (string, error) { return from, fmt.Errorf("%w: %s: %w", ErrNotHandedBack, name, err) }
 	var was left
 	var since, answered record.Instant
@@ -48,6 +67,9 @@ func HandBack(ctx context.Context, c clock.Clock, locks, sessions lock.Store, na
 		}
 		from = now.lock.Record.Holder
 		wait, why := now.wait()
+		if h.waitedFor(now, wait) {
+			wait = 0
+		}
 		pause = handbackPause
 		if wait > 0 {
 			pause = min(pause, wait/8)
@@ -69,9 +91,12 @@ func HandBack(ctx context.Context, c clock.Clock, locks, sessions lock.Store, na
 			continue
 		}
 		if now.isHolders() { // one write frees all that it renewed
-			_, last = sessions.Put(ctx, now.session.Name, session.EndedRecord(now.session.Record, by, "its session lapsed"), now.session.Version)
-		} else if _, last = locks.Put(ctx, name, handedBack(now.lock.Record, by), now.lock.Version); last == nil {
-			return from, nil
+			_, last = sessions.Put(ctx, now.session.Name, session.EndedRecord(now.session.Record, h.By, "its session lapsed"), now.session.Version)
+		} else {
+			h.hasWaited(now, wait)
+			if _, last = locks.Put(ctx, name, handedBack(now.lock.Record, h.By), now.lock.Version); last == nil {
+				return from, nil
+			}
 		}
 		if errors.Is(last, lock.ErrDenied) {
 			return fail(last)
@@ -80,6 +105,22 @@ func HandBack(ctx context.Context, c clock.Clock, locks, sessions lock.Store, na
 			again = -1 // the session has ended, so the lock is free
 		}
 	}
+}
+
+// hasWaited notes that nothing was released for so long after the end of a session: one wait is for all its locks.
+func (h *Handback) hasWaited(l left, out time.Duration) {
+	if h.waited == nil {
+		h.waited = map[string]waitedOut{}
+	}
+	if out > 0 {
+		h.waited[l.session.Name] = waitedOut{l.session.Version, out}
+	}
+}
+
+// waitedFor says whether nothing was released for so long after the end of the lock's session.
+func (h *Handback) waitedFor(l left, out time.Duration) bool {
+	w := h.waited[l.session.Name]
+	return w.end == l.session.Version && w.out >= out && !l.isHolders()
 }
 
 // left is a lock with the session that it names.
@@ -108,7 +149,8 @@ func (l left) wait() (time.Duration, error) {
 	if r.Claim != nil {
 		return 0, errors.New("it is claimed from another elector, and expires by itself")
 	}
-	if s != nil && l.session.Version.UID == r.Mark.SessionUID && !l.isHolders() && (s.Released() || s.Bound()) {
+	over := s != nil && l.session.Version.UID == r.Mark.SessionUID && !l.isHolders() && (s.Released() || s.Bound())
+	if over && !l.mayBeProvedDead() {
 		return 0, nil // ended, or the slot was used again
 	}
 	t := record.Timing{Drift: record.DefaultDrift}
@@ -120,6 +162,14 @@ func (l left) wait() (time.Duration, error) {
 		t.Drift = max(t.Drift, s.Member.Drift())
 	}
 	return t.ObserverWait(max(lease, time.Second)), nil
+}
+
+// mayBeProvedDead says whether the lock's holder was proved dead, or may have been: a slot tells of its last few dead
+// only.
+func (l left) mayBeProvedDead() bool {
+	dead := session.Proven(l.session.Record, l.session.Version.UID)
+	return len(dead) >= record.MostDeaths ||
+		slices.ContainsFunc(dead, func(d record.Death) bool { return d.Identity == l.lock.Record.Holder })
 }
 
 // handedBack is the record as its holder would have released it.

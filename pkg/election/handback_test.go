@@ -16,6 +16,11 @@ import (
 // aLease is how long members wait for the session that leaveBehind stores, by a clock that is fast.
 const aLease = 15 * time.Second * 1005 / 1000
 
+// handback makes the Handback of an operator.
+func handback(g *group, s lock.Store) *election.Handback {
+	return &election.Handback{Clock: g.clock, Locks: s, Sessions: s, By: "operator"}
+}
+
 // TestHandBackWaitsForALease checks that a lock is released once its holder was silent for a lease, and not earlier;
 // all else that the same session renewed then needs no wait.
 func TestHandBackWaitsForALease(t *testing.T) {
@@ -28,7 +33,7 @@ func TestHandBackWaitsForALease(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() {
-			from, err := election.HandBack(aMinute(t), g.clock, g.realm.Store(), g.realm.Store(), "a", "operator")
+			from, err := handback(g, g.realm.Store()).Release(aMinute(t), "a")
 			if err == nil && from != "m1_00000001" {
 				err = errors.New("it was held by " + from)
 			}
@@ -45,13 +50,65 @@ func TestHandBackWaitsForALease(t *testing.T) {
 			t.Errorf("it says %+v, %+v", r, r.Mark)
 		}
 		at := g.clock.Now()
-		if _, err := election.HandBack(aMinute(t), g.clock, g.realm.Store(), g.realm.Store(), "b", "operator"); err != nil || g.clock.Now() != at {
+		if _, err := handback(g, g.realm.Store()).Release(aMinute(t), "b"); err != nil || g.clock.Now() != at {
 			t.Errorf("the second one: %v, after %v", err, g.clock.Now().Sub(at))
 		}
-		if from, err := election.HandBack(aMinute(t), g.clock, g.realm.Store(), g.realm.Store(), "b", "operator"); from != "" || err != nil {
+		if from, err := handback(g, g.realm.Store()).Release(aMinute(t), "b"); from != "" || err != nil {
 			t.Errorf("a free lock: from %q: %v", from, err)
 		}
 	})
+}
+
+// TestHandBackAfterAProof checks that a lock is left alone for a lease after its holder was proved dead, also where the
+// slot of the session has forgotten that: with onDeath: lease the work of the dead may go on outside. A session that
+// its member ended needs no wait.
+func TestHandBackAfterAProof(t *testing.T) {
+	end := func(deaths ...election.Death) func(*record.Record) {
+		return func(r *record.Record) {
+			member := *r.Member
+			member.Deaths = deaths
+			mark := record.Mark{Transitions: r.Transitions, Beat: r.Mark.Beat + 1, Duration: r.Mark.Duration, Renewal: record.RenewalRecord}
+			r.Holder, r.Mark, r.Member = "", &mark, &member
+		}
+	}
+	another := election.Death{Proof: election.ProofParent, Identity: "m1_00000002", By: "parent of m1"}
+	for name, c := range map[string]struct {
+		ended func(election.Death) func(*record.Record)
+		wait  time.Duration
+	}{
+		"proved":    {func(d election.Death) func(*record.Record) { return end(d) }, aLease},
+		"forgotten": {func(election.Death) func(*record.Record) { return end(another, another, another, another) }, aLease},
+		"left":      {func(election.Death) func(*record.Record) { return end(another, another, another) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				another.At = g.clock.Wall()
+				death := leaveBehind(t, g, election.ProofParent)
+				s := g.realm.Read(sessionOfM1)
+				death.UID, death.Beat = s.Version.UID, s.Record.Mark.Beat
+				another.UID = s.Version.UID
+				ended := *s.Record
+				c.ended(death)(&ended)
+				if _, err := g.realm.Write(sessionOfM1, ended, s.Version); err != nil {
+					t.Fatal(err)
+				}
+				b := g.realm.Read("a")
+				if _, err := g.realm.Write("b", *b.Record, record.Version{}); err != nil {
+					t.Fatal(err)
+				}
+				at, by := g.clock.Now(), handback(g, g.realm.Store())
+				for _, name := range []string{"a", "b"} { // one wait is for both
+					if from, err := by.Release(aMinute(t), name); err != nil || from != death.Identity {
+						t.Fatalf("%s: held by %q: %v", name, from, err)
+					}
+				}
+				if took := g.clock.Now().Sub(at); took < c.wait || took > c.wait+2*time.Second {
+					t.Errorf("it was released after %v, want %v", took, c.wait)
+				}
+			})
+		})
+	}
 }
 
 // deaf is a store that answers no reads while it is deaf.
@@ -76,7 +133,7 @@ func TestHandBackTakesNothingFromTheLiving(t *testing.T) {
 			leaveBehind(t, g)
 			done := make(chan error, 1)
 			go func() {
-				_, err := election.HandBack(aMinute(t), g.clock, g.realm.Store(), g.realm.Store(), "a", "operator")
+				_, err := handback(g, g.realm.Store()).Release(aMinute(t), "a")
 				done <- err
 			}()
 			after(at)
@@ -93,7 +150,7 @@ func TestHandBackTakesNothingFromTheLiving(t *testing.T) {
 		g := newGroup(t, "a")
 		leaveBehind(t, g)
 		store := &between{Store: g.realm.Store(), first: func() { beats(t, g) }}
-		if _, err := election.HandBack(aMinute(t), g.clock, store, store, "a", "operator"); !errors.Is(err, election.ErrHolderLives) {
+		if _, err := handback(g, store).Release(aMinute(t), "a"); !errors.Is(err, election.ErrHolderLives) {
 			t.Errorf("a beat before the write: %v", err)
 		}
 	})
@@ -103,7 +160,7 @@ func TestHandBackTakesNothingFromTheLiving(t *testing.T) {
 		store := &deaf{Store: g.realm.Store()}
 		done := make(chan error, 1)
 		go func() {
-			_, err := election.HandBack(aMinute(t), g.clock, store, store, "a", "operator")
+			_, err := handback(g, store).Release(aMinute(t), "a")
 			done <- err
 		}()
 		after(5 * time.Second)
@@ -128,7 +185,7 @@ func TestHandBackThatIsRefused(t *testing.T) {
 			g := newGroup(t, "a")
 			leaveBehind(t, g)
 			store := &refusing{Store: g.realm.Store(), err: err}
-			if _, got := election.HandBack(aMinute(t), g.clock, store, store, "a", "operator"); !errors.Is(got, err) {
+			if _, got := handback(g, store).Release(aMinute(t), "a"); !errors.Is(got, err) {
 				t.Errorf("%v: got %v", err, got)
 			}
 			if n := int(store.puts.Load()); n == 0 || n > want.most {

@@ -91,11 +91,9 @@ func (x *checking) say(check string, g grade, hint, what string, args ...any) {
 func (x *checking) here(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	server, err := askTimes(ctx, x.cluster.config)
-	if err != nil {
+	if err := x.checkServer(ctx); err != nil {
 		return err
 	}
-	x.checkServer(server)
 	if err := x.checkMemberRights(ctx); err != nil {
 		return err
 	}
@@ -115,11 +113,9 @@ func (x *checking) here(ctx context.Context) error {
 func (x *checking) everything(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	server, err := askTimes(ctx, x.cluster.config)
-	if err != nil {
+	if err := x.checkServer(ctx); err != nil {
 		return err
 	}
-	x.checkServer(server)
 	report, err := status.Look(ctx, x.realm, x.selection)
 	if err != nil {
 		return x.failed(err)
@@ -196,7 +192,7 @@ func (x *checking) checkForeign(r status.Report) {
 			continue
 		}
 		none = false
-		if x.rulebook.rules(e.Name).shared {
+		if x.rulebook.rules(e.Name).shared() {
 			x.say("foreign", gradeFine, "", "%s is held by %s, with which the configuration shares the lock", e.Name, e.Holder)
 			continue
 		}

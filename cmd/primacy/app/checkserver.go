@@ -65,8 +65,19 @@ func (t *answerTimes) bound(least, most time.Duration) {
 	t.least, t.most = max(t.least, least), min(t.most, most)
 }
 
-// checkServer compares the answers with the timings of the configuration.
-func (x *checking) checkServer(t answerTimes) {
+// checkServer asks the API server, and compares its answers with the timings of the configuration. The error says that
+// it does not answer.
+func (x *checking) checkServer(ctx context.Context) error {
+	t, err := askTimes(ctx, x.cluster.config)
+	if err != nil {
+		return err
+	}
+	x.checkTimes(t)
+	return nil
+}
+
+// checkTimes compares the answers of an API server with the timings of the configuration.
+func (x *checking) checkTimes(t answerTimes) {
 	took := t.took.Round(time.Millisecond)
 	x.say("reach", gradeFine, "", "API server %s answers within %v", x.cluster.config.Host, took)
 	switch {

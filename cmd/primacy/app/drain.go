@@ -46,7 +46,7 @@ elections are led as if none were.
 
 func (s *steerCommand) drain(ctx context.Context, d rollout.Drain) error {
 	what := "drain " + d.Member
-	if before, is := s.stored.Plan.DrainOf(d.Member + "_00000000"); is {
+	if before, is := s.stored.Plan.DrainOfHost(d.Member); is {
 		what += " (" + view.Drained(before) + " already)"
 	}
 	return s.changePlan(ctx, what, s.drainWarnings(d.Member), func(p rollout.Plan) (rollout.Plan, error) { return p.Drain(d) })
@@ -86,7 +86,7 @@ func (s *steerCommand) drainWarnings(member string) (all []string) {
 			left = true
 		}
 	}
-	if before, is := s.stored.Plan.DrainOf(member + "_00000000"); is && before.Member == member {
+	if _, is := s.stored.Plan.DrainOfHost(member); is {
 		return nil // nothing changes
 	}
 	if !lives {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -221,7 +222,7 @@ var situations = []struct {
 	}},
 	{"shared", verdictRight, func(s *situation) {
 		s.foreign("kube-scheduler", time.Second)
-		s.rules.shared = true
+		s.rules.sharedWith = config.SharedWithClientGo
 	}},
 	{"foreign-silent", verdictSoon, func(s *situation) { s.foreign("kube-scheduler", 16*time.Second) }},
 	{"foreign-outranked", verdictSoon, func(s *situation) {

@@ -251,7 +251,7 @@ func (x *explaining) judgeForeign() judgement {
 		return x.report.FreeBy(claimed, x.rules.waits()).Truncate(time.Second)
 	}
 	switch {
-	case x.rules.shared && !x.election.Stale && len(x.better) == 0:
+	case x.rules.shared() && !x.election.Stale && len(x.better) == 0:
 		return judgement{verdictRight, fmt.Sprintf("%s leads, which is not Primacy. The configuration shares the lock with such electors, and no member outranks it.", who),
 			[]whatIf{{who + " stops renewing the lock. If it has just stopped, members claim the lock", by}}}
 	case by.IsZero():

@@ -22,7 +22,8 @@ func newHandback() *cobra.Command {
 		Long: `Release the locks of elections that no member of Primacy leads any more, so that electors of
 client-go can take them at once. A Lease that a session renews says that it lasts for a year, and
 only members of Primacy look at sessions. primacy waits for as long as a member would, a lease at
-most, and releases no lock whose holder lives: stop that member first.
+most, and for a lease if the holder was proved dead: with onDeath: lease its work may go on outside.
+It releases no lock whose holder lives: stop that member first.
 
 Locks that expire by themselves, and those that nobody holds, are left as they are. It needs list,
 watch, get and update on leases.
@@ -86,8 +87,9 @@ func (h *handbackCommand) run(ctx context.Context) error {
 	done := []handedBack{}
 	var errs []error
 	var text strings.Builder
+	by := h.handback(h.clock)
 	for _, e := range chosen {
-		one := h.handBack(ctx, e, &errs)
+		one := h.handBack(ctx, by, e, &errs)
 		done = append(done, one)
 		switch {
 		case one.Error != "":
@@ -129,7 +131,7 @@ func (h *handbackCommand) choose(r status.Report) (chosen []status.Election, err
 	return chosen, nil
 }
 
-func (h *handbackCommand) handBack(ctx context.Context, e status.Election, errs *[]error) handedBack {
+func (h *handbackCommand) handBack(ctx context.Context, by *election.Handback, e status.Election, errs *[]error) handedBack {
 	one := handedBack{Election: e.Name, Kind: string(e.Kind), Lock: e.Lock, DryRun: bool(*h.dry)}
 	seen, err := lock.Entry{}, error(nil)
 	if e.Kind == status.Lease {
@@ -145,7 +147,7 @@ func (h *handbackCommand) handBack(ctx context.Context, e status.Election, errs 
 		return one
 	default:
 		fmt.Fprintf(h.notes, "%s: waiting until %s was silent for a lease\n", e.Name, r.Holder)
-		one.From, err = h.release(ctx, h.clock, e.Lock)
+		one.From, err = by.Release(ctx, e.Lock)
 		one.Released = err == nil && one.From != ""
 	}
 	if err != nil {
@@ -155,7 +157,7 @@ func (h *handbackCommand) handBack(ctx context.Context, e status.Election, errs 
 	return one
 }
 
-// release hands the named Lease back. It returns who held it; empty if nothing had to be done.
-func (g *groupCommand) release(ctx context.Context, c clock.Clock, name string) (from string, err error) {
-	return election.HandBack(ctx, c, g.realm.Leases, g.realm.Leases, name, strings.TrimSpace("operator "+operator()))
+// handback releases Leases in the name of the operator.
+func (g *groupCommand) handback(c clock.Clock) *election.Handback {
+	return &election.Handback{Clock: c, Locks: g.realm.Leases, Sessions: g.realm.Leases, By: strings.TrimSpace("operator " + operator())}
 }

@@ -139,7 +139,7 @@ func (s *steerCommand) afterHolder(e status.Election) (string, error) {
 // handoverWarnings lists what speaks against a handover.
 func (s *steerCommand) handoverWarnings(e status.Election, to string, f effect) []string {
 	all := s.warnings(e.Name)
-	if d, is := s.stored.Plan.DrainOf(to + "_00000000"); is {
+	if d, is := s.stored.Plan.DrainOfHost(to); is {
 		all = append(all, view.Drained(d)+", so nothing moves to it")
 	}
 	for _, m := range f.Elections {

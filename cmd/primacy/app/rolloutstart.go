@@ -90,6 +90,9 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	if err != nil {
 		return err
 	}
+	if names := r.rulebook.stolen(stored.Plan); len(names) > 0 {
+		return fmt.Errorf("cannot start a rollout: Istio's electors share the lock of %s, and would take it back at each step (pin it to the revision that Istio prefers: primacy pin %s --revision REVISION)", strings.Join(names[:min(3, len(names))], ", "), names[0])
+	}
 	spec := s.spec
 	if spec.Stable == "" {
 		if spec.Stable, err = stableOf(report, spec.Canary); err != nil {

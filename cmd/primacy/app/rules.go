@@ -26,8 +26,8 @@ type rules struct {
 	ranged bool
 	// foreign is how long members wait for an elector that is not Primacy; zero if the configuration does not say.
 	foreign time.Duration
-	// shared: electors that are not Primacy may hold the lock, too.
-	shared bool
+	// sharedWith are the electors that are not Primacy and may hold the lock, too.
+	sharedWith config.SharedWith
 	// only is the revision whose members take part; empty for all.
 	only string
 }
@@ -54,7 +54,7 @@ func rulebookOf(p *config.Process) rulebook {
 	usual := p.Configuration.Timing
 	b.of[controller.ElectionName(p.Configuration.Group)] = rules{timing: usual, standDown: usual.StandDown}
 	for _, e := range p.Configuration.Elections {
-		r := rules{policy: policyOf(p.Configuration, e, func(error) {}), timing: e.Timing, standDown: usual.StandDown, ranged: e.Range, foreign: e.Lock.Foreign.Wait(), shared: e.Lock.SharedWith != config.SharedWithNobody}
+		r := rules{policy: policyOf(p.Configuration, e, func(error) {}), timing: e.Timing, standDown: usual.StandDown, ranged: e.Range, foreign: e.Lock.Foreign.Wait(), sharedWith: e.Lock.SharedWith}
 		if e.Suffix != "" {
 			b.scoped[strings.TrimSuffix(e.Name, e.Suffix)] = r
 		} else {
@@ -85,6 +85,24 @@ func (b rulebook) rules(election string) rules {
 // movable are the elections that a rollout moves; see the controller.
 func (b rulebook) movable(elections []status.Election) []status.Election {
 	return slices.DeleteFunc(slices.Clone(elections), func(e status.Election) bool { return b.stays(e.Name) })
+}
+
+// shared says whether electors that are not Primacy may hold the lock, too.
+func (x rules) shared() bool {
+	return x.sharedWith == config.SharedWithClientGo || x.sharedWith == config.SharedWithIstio
+}
+
+// stolen are the elections that a rollout would move although Istio's electors share their locks, sorted. Those know
+// nothing of rollouts, and steal the lock back for their own default revision at each step.
+func (b rulebook) stolen(p rollout.Plan) []string {
+	var names []string
+	for name, r := range b.of {
+		if pin, pinned := p.Pin(name); r.sharedWith == config.SharedWithIstio && !b.stays(name) && (!pinned || pin.Revision == "") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // stays says whether no rollout moves the election.
@@ -163,7 +181,7 @@ func (x rules) mayLead(m status.Member, e status.Election) bool {
 
 // waits are the settings that say how long members wait for each other, and for others.
 func (x rules) waits() status.Waits {
-	return status.Waits{Timing: x.timing, Shared: x.shared, Foreign: x.foreign}
+	return status.Waits{Timing: x.timing, Shared: x.shared(), Foreign: x.foreign}
 }
 
 // takesPart says whether an election is open to a member's revision.

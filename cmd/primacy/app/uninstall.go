@@ -222,12 +222,12 @@ func (f *uninstallation) add(o ownedObject, meta metav1.ObjectMeta, holder strin
 // handBack releases the locks that are kept and that dead members hold: without sessions nobody would take them. It
 // returns what there is then.
 func (u *uninstallCommand) handBack(ctx context.Context, found uninstallation) (uninstallation, error) {
-	again := false
+	again, by := false, u.handback(u.clock)
 	for _, o := range found.Kept {
 		if o.Kind != status.Lease || o.What == whatSession {
 			continue
 		}
-		from, err := u.release(ctx, u.clock, o.Name)
+		from, err := by.Release(ctx, o.Name)
 		if errors.Is(err, election.ErrHolderLives) {
 			return found, refused(fmt.Errorf("%w; nothing was deleted (stop all members first)", err))
 		} else if err != nil {
@@ -250,14 +250,15 @@ func (u *uninstallCommand) handBack(ctx context.Context, found uninstallation) (
 // silencePause is the time between two looks.
 const silencePause = time.Second
 
-// silence waits until nothing of the group has changed for the longest lease: then no member is at work any more.
+// silence waits until nothing of the group has changed for the longest lease: then no member is at work any more. It looks
+// once in any case, since members may have started while a person was asked.
 func (u *uninstallCommand) silence(ctx context.Context, found uninstallation) error {
 	var longest time.Duration
 	for _, o := range found.Objects {
 		longest = max(longest, o.lasts)
 	}
 	if longest == 0 {
-		return nil
+		return u.unchanged(ctx, found)
 	}
 	longest += longest/50 + silencePause // the clocks of members and ours differ
 	fmt.Fprintf(u.notes, "waiting until nothing has changed for %v\n", longest.Round(time.Second))
@@ -275,14 +276,32 @@ func (u *uninstallCommand) silence(ctx context.Context, found uninstallation) er
 			continue
 		}
 		answered = u.clock.Now()
-		if changed := changedSince(found.Objects, now.Objects); changed != "" {
-			return refused(fmt.Errorf("%s has changed, so a member lives; nothing was deleted (stop all members first)", changed))
+		if err := refusedIfChanged(found, now); err != nil {
+			return err
 		}
 		if sent.Sub(since) >= longest {
 			return nil
 		}
 	}
 	return errDeclined
+}
+
+// unchanged refuses if anything is not as it was found.
+func (u *uninstallCommand) unchanged(ctx context.Context, found uninstallation) error {
+	looking, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	now, err := u.find(looking)
+	if err != nil {
+		return u.failed(err)
+	}
+	return refusedIfChanged(found, now)
+}
+
+func refusedIfChanged(found, now uninstallation) error {
+	if changed := changedSince(found.Objects, now.Objects); changed != "" {
+		return refused(fmt.Errorf("%s has changed, so a member lives; nothing was deleted (stop all members first)", changed))
+	}
+	return nil
 }
 
 // changedSince names an object that is not as it was.

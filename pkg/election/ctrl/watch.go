@@ -2,6 +2,7 @@ package ctrl
 
 import (
 	"context"
+	"sync"
 
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -57,17 +58,28 @@ type informed struct {
 type subscription struct {
 	informed
 
+	mu           sync.Mutex
 	registration toolscache.ResourceEventHandlerRegistration
+	// ended: the term is over. A controller that is told to stop does not wait for Start.
+	ended bool
 }
 
 // Start implements source.Source.
 func (s *subscription) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return ctx.Err()
+	}
 	s.registration, err = s.informer.AddEventHandler((&feeder{ctx, queue, s.handler, s.predicates}).functions())
 	return err
 }
 
-// end removes the handler from the informer.
+// end removes the handler from the informer, which gets none after that.
 func (s *subscription) end() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
 	if s.registration == nil {
 		return nil
 	}

@@ -61,6 +61,8 @@ type Object struct {
 	Store lock.Store
 }
 
+func (o Object) key() string { return o.Kind + "/" + o.Name }
+
 // Config is what a Recorder needs to know.
 type Config struct {
 	// Events writes to all namespaces.
@@ -159,6 +161,9 @@ func (r *Recorder) note(ctx context.Context, t election.ElectionTransition) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	if reason == Leading || reason == Claiming { // somebody may have made the lock anew since the last term
+		delete(r.uids, object.key())
+	}
 	err := r.write(ctx, r.event(ctx, object, kind, reason, t))
 	switch {
 	case apierrors.IsForbidden(err):
@@ -243,7 +248,7 @@ func (r *Recorder) event(ctx context.Context, o Object, kind, reason string, t e
 
 // uid is the UID of a lock, by which `kubectl describe` finds its Events; empty if it cannot be read now.
 func (r *Recorder) uid(ctx context.Context, o Object) types.UID {
-	key := o.Kind + "/" + o.Name
+	key := o.key()
 	if known, ok := r.uids[key]; ok {
 		return known
 	}

@@ -88,6 +88,7 @@ func (b *book) lines() (all []string) {
 type desk struct {
 	t           *testing.T
 	book        *book
+	realm       *memory.Realm
 	logs        *observer.ObservedLogs
 	transitions chan election.ElectionTransition
 	told        uint64
@@ -97,12 +98,13 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	now := bubble{time.Now()}
-	store := memory.New(now).Store()
+	realm := memory.New(now)
+	store := realm.Store()
 	if _, err := store.Put(t.Context(), "the-lock", record.Record{Group: "edge", Election: "e"}, record.Version{}); err != nil {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zap.InfoLevel)
-	d := &desk{t: t, book: &book{known: map[string]bool{}}, logs: logs, transitions: make(chan election.ElectionTransition, 100000), done: make(chan struct{})}
+	d := &desk{t: t, book: &book{known: map[string]bool{}}, realm: realm, logs: logs, transitions: make(chan election.ElectionTransition, 100000), done: make(chan struct{})}
 	r := events.New(events.Config{
 		Events: d.book, Host: "h1", Identity: func() string { return "h1_01234567" }, Clock: now, Log: zap.New(core),
 		Object: func(name string) (events.Object, bool) {
@@ -170,6 +172,31 @@ func TestWords(t *testing.T) {
 		}
 		if got := d.book.lines(); !slices.Equal(got, want) {
 			t.Errorf("got\n%s", strings.Join(got, "\n"))
+		}
+	})
+}
+
+// TestLockMadeAnew checks that Events of a term are on the present lock: its UID is new if somebody deleted the lock.
+func TestLockMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		lead := election.Transition{Event: election.EventRole, Role: election.Leading, Reason: "lock taken"}
+		d.tell("e", lead)
+		synctest.Wait()
+		if !d.realm.Delete("the-lock") {
+			t.Fatal("there was no lock")
+		}
+		if _, err := d.realm.Write("the-lock", record.Record{Group: "edge", Election: "e"}, record.Version{}); err != nil {
+			t.Fatal(err)
+		}
+		d.tell("e", lead)
+		d.tell("e", election.Transition{Event: election.EventJeopardy, Role: election.Leading})
+		d.end()
+		present := d.realm.Read("the-lock").Version.UID
+		for i, e := range d.book.created[1:] {
+			if string(e.InvolvedObject.UID) != present {
+				t.Errorf("Event %d of the second term is on %s, and the lock is %s", i, e.InvolvedObject.UID, present)
+			}
 		}
 	})
 }

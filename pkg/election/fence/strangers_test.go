@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
@@ -123,12 +122,7 @@ func TestStrangersAreRefused(t *testing.T) {
 func editorOf(t *testing.T, config *rest.Config, namespace string) coordinationclient.LeaseInterface {
 	t.Helper()
 	const user = "mallory"
-	h, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(h.Transport) })
-	admin, err := rbacclient.NewForConfigAndClient(config, h)
+	admin, err := rbacclient.NewForConfigAndClient(config, connected(t, config))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,12 +136,7 @@ func editorOf(t *testing.T, config *rest.Config, namespace string) coordinationc
 	}
 	config = rest.CopyConfig(config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}
-	as, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(as.Transport) })
-	c, err := coordinationclient.NewForConfigAndClient(config, as)
+	c, err := coordinationclient.NewForConfigAndClient(config, connected(t, config))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -333,14 +333,20 @@ func coreOf(t *testing.T, config *rest.Config, with func(*rest.Config)) *corecli
 	if with != nil {
 		with(config)
 	}
+	c, err := coreclient.NewForConfigAndClient(config, connected(t, config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// connected is a client for HTTP whose idle connections are closed after the test.
+func connected(t *testing.T, config *rest.Config) *http.Client {
+	t.Helper()
 	h, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(h.Transport) })
-	c, err := coreclient.NewForConfigAndClient(config, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return h
 }

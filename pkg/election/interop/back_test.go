@@ -51,8 +51,8 @@ func undeclared(e *entry) {
 	e.Foreign, e.Sessions = machine.Foreigners{}, e.Space
 }
 
-// TestHandBack checks that an elector of client-go leads at once what HandBack has released, after a member that
-// insisted on sessions was killed. Without HandBack it would wait for a year.
+// TestHandBack checks that an elector of client-go leads at once what Handback has released, after a member that
+// insisted on sessions was killed. Without that it would wait for a year.
 func TestHandBack(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, count(3))
@@ -68,13 +68,14 @@ func TestHandBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := lease.In(client, a.space)
-	if _, err := election.HandBack(t.Context(), clock.Boottime(), store, store, a.locks[0], "test"); !errors.Is(err, election.ErrHolderLives) {
+	by := election.Handback{Clock: clock.Boottime(), Locks: store, Sessions: store, By: "test"}
+	if _, err := by.Release(t.Context(), a.locks[0]); !errors.Is(err, election.ErrHolderLives) {
 		t.Errorf("beside a living holder: %v", err)
 	}
 	at := now()
 	we.kill()
 	for _, l := range a.locks {
-		if from, err := election.HandBack(t.Context(), clock.Boottime(), store, store, l, "test"); err != nil || record.HostOf(from) != "primacy" {
+		if from, err := by.Release(t.Context(), l); err != nil || record.HostOf(from) != "primacy" {
 			t.Errorf("%s: from %q: %v", l, from, err)
 		}
 	}

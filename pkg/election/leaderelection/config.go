@@ -27,8 +27,8 @@ type LeaderElectionConfig struct {
 	// WatchDog is told of the elector by RunOrDie; nil for none.
 	WatchDog *HealthzAdaptor
 	// ReleaseOnCancel says that no work goes on once OnStartedLeading has returned, even if it returned before its
-	// context ended. Without it, work that may go on elsewhere gets LeaseDuration - RenewDeadline to end before the
-	// lock is released. If OnStartedLeading returned after its context ended, the lock is released in any case.
+	// context ended. Without it, work that may go on elsewhere gets three quarters of LeaseDuration - RenewDeadline to
+	// end before the lock is released. If OnStartedLeading returned after its context ended, the lock is released in any case.
 	ReleaseOnCancel bool
 	// Name is for metrics.
 	Name string

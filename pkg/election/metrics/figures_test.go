@@ -206,6 +206,15 @@ func TestPlannedMove(t *testing.T) {
 	})
 }
 
+// end makes a member leave that is cut off, and then another one.
+func (w *world) end(cutOff, other *player) {
+	cutOff.quit()
+	w.after(time.Minute)
+	cutOff.store.Heal()
+	cutOff.leave()
+	other.leave()
+}
+
 // TestLapse checks that a takeover counts from the last sign of life, and which elections nobody leads meanwhile.
 func TestLapse(t *testing.T) {
 	inWorld(t, func(w *world) {
@@ -220,11 +229,7 @@ func TestLapse(t *testing.T) {
 		b.is(1, "primacy_sessions_ended_total", "how=lapsed")
 		a.is(1, "primacy_transitions_total", "role=draining", "reason=not renewed in time")
 		a.is(1, "primacy_stop_seconds")
-		a.quit()
-		w.after(time.Minute)
-		a.store.Heal()
-		a.leave()
-		b.leave()
+		w.end(a, b)
 	})
 }
 
@@ -245,11 +250,7 @@ func TestProof(t *testing.T) {
 		b.is(0, "primacy_sessions_ended_total", "how=lapsed")
 		b.is(1, "primacy_takeover_seconds")
 		b.mean(0.2, 1, "primacy_takeover_seconds")
-		a.quit()
-		w.after(time.Minute)
-		a.store.Heal()
-		a.leave()
-		b.leave()
+		w.end(a, b)
 	})
 }
 

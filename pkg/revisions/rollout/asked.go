@@ -81,7 +81,11 @@ func (p Plan) DrainedHosts() record.Hosts {
 
 // DrainOf returns the drain of the member with an identity.
 func (p Plan) DrainOf(identity string) (d Drain, ok bool) {
-	host := record.HostOf(identity)
+	return p.DrainOfHost(record.HostOf(identity))
+}
+
+// DrainOfHost returns the drain of the members of a host.
+func (p Plan) DrainOfHost(host string) (d Drain, ok bool) {
 	i := slices.IndexFunc(p.Drained, func(d Drain) bool { return d.Member == host })
 	if host == "" || i < 0 {
 		return Drain{}, false
@@ -216,6 +220,7 @@ func (p Plan) HandedOver(h Handover) (Plan, error) {
 	if err := p.mayChange(KeyHandovers); err != nil {
 		return p, err
 	}
+	h.By = clean(h.By) // as it is stored
 	if now, asked := p.Handover(h.Election); asked && now == h {
 		p.Handovers = p.withoutHandover(h.Election)
 	}

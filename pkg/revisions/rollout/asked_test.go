@@ -112,6 +112,25 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
+// TestHandedOverAsStored checks that a handover is found again by who asked for it, although a name is stored on one line.
+func TestHandedOverAsStored(t *testing.T) {
+	h := Handover{Election: "web", To: "web-1", By: "DOMAIN\teve ", At: At(start), Until: At(start.Add(time.Minute))}
+	p, err := Plan{}.HandOver(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := p.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = Read(data, Plan{}); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = p.HandedOver(h); err != nil || len(p.Handovers) != 0 {
+		t.Errorf("%v: %+v is left", err, p.Handovers)
+	}
+}
+
 // TestUnreadableWords checks that a broken key keeps its last good document, and that nothing moves where there is none.
 func TestUnreadableWords(t *testing.T) {
 	good := full()

@@ -16,6 +16,7 @@ import (
 //	            renewal=session|unlessForeign sight=apart othersLease=DURATION othersPercent=N]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	session NAME [uid= holder= ended died=TIME proof= disowned=N lock=] [later]   session NAME gone   the directory shows a session object
+//	session NAME others=N     the same; N later members of its slot died, too
 //	beat [calm] [sent=]       the stream shows a beat of our own session; calm, the next one is not late yet
 //	quiet [sent=]             the same, and nothing is told
 //	late                      the next beat of our session is late

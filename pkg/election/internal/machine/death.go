@@ -63,10 +63,17 @@ func (s *step) spared(r *record.Record) record.Instant {
 	if s.cfg.OnDeath != OnDeathLease {
 		return 0
 	}
-	if _, proved := s.deathOf(r); !proved {
+	if _, proved := s.deathOf(r); !proved && !s.deathForgotten(r) {
 		return 0
 	}
 	return s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, s.beside(r).Duration)))
+}
+
+// deathForgotten says whether the holder of a record may have been proved dead although its slot does not tell: later
+// members used the slot, and it tells of its last few dead only.
+func (s *step) deathForgotten(r *record.Record) bool {
+	o := s.View.Sessions[s.beside(r).Session]
+	return o.Holder != r.Holder && len(o.Deaths) >= record.MostDeaths
 }
 
 // deathOf is the proved death of the holder of a record.

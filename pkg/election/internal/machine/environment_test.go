@@ -259,6 +259,11 @@ func session(e *environment, name string, a arguments) {
 		}
 		shown[name] = o
 	}
+	for i := range a.number("others", 0) {
+		o := shown[name]
+		o.Deaths = append(o.Deaths, record.Death{Proof: record.ProofParent, Identity: identity(fmt.Sprintf("q%d", i)), At: dawn})
+		shown[name] = o
+	}
 	if a["gone"] == "true" {
 		delete(shown, name)
 	}

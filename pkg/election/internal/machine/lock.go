@@ -53,7 +53,8 @@ const (
 	Mine
 	// Other: a member of ours holds it, or held it until it died.
 	Other
-	// Orphaned: a member of ours held it through its session, which has ended.
+	// Orphaned: a member of ours held it through its session, which has ended, or a proof of its death freed it
+	// (freedByProof).
 	Orphaned
 	// Foreign: an elector that is not ours holds it.
 	Foreign

@@ -373,4 +373,18 @@ var deathRows = []row{
 		new:  "",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
+	{
+		name: "death/forgotten", rule: "proof-not-patience: with onDeath lease a lease passes after a death that the slot no longer tells of",
+		file: "pkg/election/internal/machine/death.go",
+		old:  "!proved && !s.deathForgotten(r)",
+		new:  "!proved",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
+		name: "death/forgotten-by-all", rule: "proof-not-patience: with onDeath lease the end of a session without a death frees its locks at once",
+		file: "pkg/election/internal/machine/death.go",
+		old:  " && len(o.Deaths) >= record.MostDeaths",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
 }

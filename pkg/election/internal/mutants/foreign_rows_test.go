@@ -107,4 +107,18 @@ var foreignRows = []row{
 		new:  "		if last == nil || len(name) > 0 {\n			again = -1 ",
 		pkg:  "pkg/election", test: "TestHandBackThatIsRefused",
 	},
+	{
+		name: "foreign/handback-after-a-proof", rule: "proof-not-patience: with onDeath lease who hands a lock back waits for a lease",
+		file: "pkg/election/handback.go",
+		old:  "	if over && !l.mayBeProvedDead() {\n",
+		new:  "	if over {\n",
+		pkg:  "pkg/election", test: "TestHandBackAfterAProof",
+	},
+	{
+		name: "foreign/handback-one-by-one", rule: "one wait is for all locks of a session",
+		file: "pkg/election/handback.go",
+		old:  "			h.hasWaited(now, wait)\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestHandBackAfterAProof",
+	},
 }

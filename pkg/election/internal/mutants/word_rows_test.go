@@ -293,7 +293,7 @@ var wordRows = []row{
 		name: "word/taint-unlisted", rule: "words-need-silence: a taint ends only sessions that list it",
 		file: "pkg/election/internal/session/word.go",
 		old:  " || !slices.Contains(r.Member.Proofs, record.ProofOutOfService) {",
-		new:  " || record.MostDeaths == 0 {",
+		new:  " || slices.Contains(r.Member.Proofs, record.Proof(\"\")) {",
 		pkg:  "pkg/election/kubelet", test: "TestATaintSpeaksOfWhatWasBefore",
 	},
 	{

@@ -239,7 +239,7 @@ func (x *checking) checkMembers(r status.Report) {
 			x.say("members", gradeWarning, "its log says what it lacks", "%s is not ready", m.Identity)
 		}
 		if len(m.Differs) > 0 {
-			x.say("members", gradeWarning, "give all members of the group the same settings", "%s differs from most members in %s", m.Identity, strings.Join(m.Differs, ", "))
+			x.say("members", gradeWarning, "give all members of the group the same settings", "%s differs from others in %s", m.Identity, strings.Join(m.Differs, ", "))
 		}
 	}
 	if live == 0 {
@@ -247,6 +247,7 @@ func (x *checking) checkMembers(r status.Report) {
 		return
 	}
 	x.say("members", gradeFine, "", "%s live", counted(live, "member"))
+	x.checkSets(r)
 }
 
 // checkPreferences looks for members that see no preference, or different ones.

@@ -1,9 +1,8 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 )
 
 // traits are settings that should be equal in the members of a group. Each returns a member's value,
@@ -34,6 +33,7 @@ func (r *Report) compare() {
 	for _, t := range traits {
 		type place struct{ group, beside string }
 		counts := map[place]map[string]int{}
+		inGroup := map[[2]string]int{} // by group and value
 		for i := range r.Members {
 			m := &r.Members[i]
 			value, beside := t.of(m)
@@ -45,6 +45,7 @@ func (r *Report) compare() {
 				counts[at] = map[string]int{}
 			}
 			counts[at][value]++
+			inGroup[[2]string{m.Group, value}]++
 		}
 		for i := range r.Members {
 			m := &r.Members[i]
@@ -53,16 +54,23 @@ func (r *Report) compare() {
 			if m.State != Live || value == "" || len(of) < 2 {
 				continue
 			}
-			most := slices.Max(slices.Collect(maps.Values(of)))
-			usual := 0 // how many values are the most frequent; with several it is unknown which is right
-			for _, n := range of {
-				if n == most {
-					usual++
-				}
-			}
-			if of[value] != most || usual > 1 {
+			if !usual(of, func(value string) int { return inGroup[[2]string{m.Group, value}] }, value) {
 				m.Differs = append(m.Differs, t.what)
 			}
 		}
 	}
+}
+
+// usual says whether a value is the single most frequent one. Among values that are equally frequent, the one counts that
+// is the most frequent in the whole group; if several are, it is unknown which is right.
+func usual(counts map[string]int, inGroup func(string) int, value string) bool {
+	more := func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(inGroup(a), inGroup(b)))
+	}
+	for other := range counts {
+		if other != value && more(other, value) >= 0 {
+			return false
+		}
+	}
+	return true
 }

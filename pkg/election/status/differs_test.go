@@ -68,3 +68,23 @@ func TestTwoDiffer(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherRevisionsDecide checks that if two members of one revision differ in their elections, the group shows which of
+// them is unlike most.
+func TestOtherRevisionsDecide(t *testing.T) {
+	var all []lock.Entry
+	for host, config := range map[string]string{"a": "c", "b": "other", "c": "c", "d": "c"} {
+		revision := "canary"
+		if host < "c" {
+			revision = "stable"
+		}
+		e := session(host, host+"_00000001", revision, time.Second)
+		e.Record.Member.Config = config
+		all = append(all, e)
+	}
+	for _, m := range status.Of(status.Selection{}, all, now).Members {
+		if differs := len(m.Differs) > 0; differs != (m.Identity == "b_00000001") {
+			t.Errorf("%s differs in %v", m.Identity, m.Differs)
+		}
+	}
+}

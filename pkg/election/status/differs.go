@@ -3,6 +3,8 @@ package status
 import (
 	"cmp"
 	"fmt"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // traits are settings that should be equal in the members of a group. Each returns a member's value,
@@ -73,4 +75,23 @@ func usual(counts map[string]int, inGroup func(string) int, value string) bool {
 		}
 	}
 	return true
+}
+
+// findNamesakes notes for each living member which others live that have its name. A member that crashed and came back has
+// left a session that looks alive for a while, but that was never renewed after the next one began.
+func (r *Report) findNamesakes() {
+	for i := range r.Members {
+		for j := range r.Members {
+			if m, o := &r.Members[i], &r.Members[j]; i != j && m.isBeside(o) {
+				m.Namesakes = append(m.Namesakes, o.Identity)
+			}
+		}
+	}
+}
+
+// isBeside says whether both members live and have one name.
+func (m *Member) isBeside(o *Member) bool {
+	host := record.HostOf(m.Identity)
+	return m.State == Live && o.State == Live && m.Group == o.Group && m.Identity != o.Identity && host != "" && host == record.HostOf(o.Identity) &&
+		m.Renewed.After(o.Since) && o.Renewed.After(m.Since)
 }

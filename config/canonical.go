@@ -68,7 +68,7 @@ type canonicalRunner struct {
 }
 
 func (m Member) canonical() memberDoc {
-	doc := memberDoc{Revision: m.Revision, Location: string(m.Location), Weight: m.Weight}
+	doc := memberDoc{Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, RemoveSessions: m.RemoveSessions}
 	for _, p := range m.Proofs {
 		doc.Proofs = append(doc.Proofs, string(p))
 	}

@@ -43,6 +43,8 @@ type Member struct {
 	Weight   int
 	// Proofs says by which proofs, beside the parent's, others may end the session early; nil for none.
 	Proofs []record.Proof
+	// RemoveSessions: the member removes sessions that ended long ago.
+	RemoveSessions bool
 }
 
 // Election is one entry of elections.

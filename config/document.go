@@ -47,6 +47,8 @@ type memberDoc struct {
 	// in its place find [its control group](death.md#killed-together-with-its-parent) empty, `operator` lets [`primacy bury`](death.md#when-a-person-knows) do that,
 	// `kubelet` the [kubelet](death.md#when-the-kubelet-knows) of its node, and `out-of-service` a [taint](death.md#when-a-node-is-out-of-service) of its node.
 	Proofs []string `yaml:"proofs,omitempty" oneof:"cgroup operator kubelet out-of-service" unique:"true" otherwise:"none"`
+	// Whether this member removes [sessions that ended long ago](operating.md#sessions-that-ended). It needs the right to delete Leases.
+	RemoveSessions bool `yaml:"removeSessions,omitempty" default:"false"`
 }
 
 type timingDoc struct {
@@ -83,7 +85,7 @@ type electionDoc struct {
 	Priority priorityDoc `yaml:"priority"`
 	// The [timings](#timings) of this election, except `drift`.
 	Timing timingDoc `yaml:"timing" without:"drift" otherwise:"the document's"`
-	// For a lock that does not exist: `wait` one leaseDuration before anybody leads, or lead at once (`immediate`), which is only for locks that nobody deletes.
+	// For a lock that does not exist: `wait` until it has been absent for one leaseDuration, or lead at once (`immediate`), which is only for locks that nobody deletes. A member whose watch has shown for that long that there is no such lock does not wait.
 	Bootstrap string `yaml:"bootstrap" default:"wait" oneof:"wait immediate"`
 	// `true`: terms have ranges of wall-clock time ([ranges.md](ranges.md)). Refused with `sharedWith` and `migrateFrom`.
 	Range bool `yaml:"range" default:"false"`

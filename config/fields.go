@@ -25,6 +25,7 @@ var ofProcess = []struct {
 	{"http.access", func(c *Configuration) any { return &c.HTTP.Access }},
 	{"http.metrics", func(c *Configuration) any { return &c.HTTP.Metrics }},
 	{"member.proofs", func(c *Configuration) any { return &c.Member.Proofs }},
+	{"member.removeSessions", func(c *Configuration) any { return &c.Member.RemoveSessions }},
 	// The session uses these. The other timings belong to elections and change with them.
 	{"timing.leaseDuration", func(c *Configuration) any { return &c.Timing.LeaseDuration }},
 	{"timing.renewInterval", func(c *Configuration) any { return &c.Timing.RenewInterval }},

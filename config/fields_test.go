@@ -33,6 +33,8 @@ var wrongs = []struct{ field, text, want string }{
 		"f:4:18: member.weight: -1 must not be negative (the default is 100)"},
 	{"member.proofs", "group: edge\nmember: {proofs: operator}\nelections: []",
 		`f:4:18: member.proofs: want a list, got "operator" (write [a, b], or an entry a line, each after "- ")`},
+	{"member.removeSessions", "group: edge\nmember: {removeSessions: perhaps}\nelections: []",
+		`f:4:26: member.removeSessions: want true or false, got "perhaps" (write true or false)`},
 	{"member.proofs[0]", "group: edge\nmember: {proofs: [operater]}\nelections: []",
 		`f:4:19: member.proofs[0]: want cgroup or operator or kubelet or out-of-service, got "operater" (did you mean operator?)`},
 	{"member.proofs[0]", "group: edge\nmember: {proofs: [parent]}\nelections: []",

@@ -32,6 +32,7 @@ var changes = []struct{ field, before, after, want string }{
 	{"member.location", "", "member: {location: remote}", restarts},
 	{"member.weight", "", "member: {weight: 1}", restarts},
 	{"member.proofs", "", "member: {proofs: [operator]}", restarts},
+	{"member.removeSessions", "", "member: {removeSessions: true}", restarts},
 	{"defaultRevision", "defaultRevision: a", "defaultRevision: b", atOnce},
 	{"metrics", "", "metrics: {address: '127.0.0.1:1'}", restarts},
 	{"metrics.address", "metrics: {address: '127.0.0.1:2'}", "metrics: {address: '127.0.0.1:1'}", restarts},

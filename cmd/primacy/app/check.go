@@ -14,6 +14,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/election/sweep"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
@@ -97,6 +98,7 @@ func (x *checking) here(ctx context.Context) error {
 	if err := x.checkMemberRights(ctx); err != nil {
 		return err
 	}
+	x.checkRemoval()
 	if err := checkNamespace(ctx, x.cluster, x.insists()); err != nil {
 		x.say("namespace", gradeProblem, "", "%s", oneLine(err))
 	}
@@ -220,12 +222,15 @@ func (x *checking) checkElections(r status.Report) {
 
 // checkMembers looks for sessions left behind, members that are not ready, and settings that differ.
 func (x *checking) checkMembers(r status.Report) {
-	live := 0
+	live, over := 0, 0
 	for _, m := range r.Members {
-		if m.Group != x.group || m.State == status.Ended {
+		if m.Group != x.group {
 			continue
 		}
 		switch m.State {
+		case status.Ended:
+			over++
+			continue
 		case status.Live:
 			live++
 		case status.Stale:
@@ -245,12 +250,24 @@ func (x *checking) checkMembers(r status.Report) {
 			x.say("members", gradeWarning, "give all members of the group the same settings", "%s differs from others in %s", m.Identity, strings.Join(m.Differs, ", "))
 		}
 	}
+	if over > sweep.Most {
+		x.say("sessions", gradeWarning, "primacy gc removes those that ended long ago; with member.removeSessions members do", "%d sessions have ended and are still there", over)
+	}
 	if live == 0 {
 		x.say("members", gradeProblem, "start one: primacy run", "no member of group %s lives", x.group)
 		return
 	}
 	x.say("members", gradeFine, "", "%s live", counted(live, "member"))
 	x.checkSets(r)
+}
+
+// checkRemoval says who removes sessions that have ended. Whether members have the right is among the rights.
+func (x *checking) checkRemoval() {
+	if x.process.Configuration.Member.RemoveSessions {
+		x.say("sessions", gradeFine, "", "members remove sessions that ended long ago, if they have the right to delete leases (member.removeSessions)")
+		return
+	}
+	x.say("sessions", gradeFine, "", "members remove no sessions: Kubernetes removes those of Pods in the same namespace, and primacy gc the others")
 }
 
 // checkPreferences looks for members that see no preference, or different ones.

@@ -65,10 +65,14 @@ func (x *explaining) judge() judgement {
 		}
 		return judgement{verdictSoon, "Nobody leads: the lock is free" + why + ".", []whatIf{{What: x.takers() + " takes the lock, usually within nominateDelay"}}}
 	case status.Absent:
-		return judgement{verdictSoon, "Nobody leads: no member has created the lock yet.", []whatIf{{What: "a member creates the lock, waits one leaseDuration, and takes it"}}}
+		return judgement{verdictSoon, "Nobody leads: no member has created the lock yet.",
+			[]whatIf{{What: "a member creates the lock, waits until its watch has shown for one leaseDuration that nobody holds it, and takes it"}, immediate}}
 	}
 	return x.judgeUnknown()
 }
+
+// immediate is what makes members take a new lock without a wait.
+var immediate = whatIf{What: "the election has bootstrap: immediate: then members take a new lock at once. It is only for locks that nobody deletes"}
 
 // judgeUnknown judges a lock that names no owner.
 func (x *explaining) judgeUnknown() judgement {
@@ -76,11 +80,15 @@ func (x *explaining) judgeUnknown() judgement {
 	summary := "Nobody is known to lead: the lock names no owner that can be believed (" + e.Reason + "). Somebody unknown may be at work, so members wait that out."
 	switch e.State {
 	case status.Waiting:
-		summary = "Nobody leads yet: the lock is new. Another one may have been deleted a moment ago, so members wait before they take it."
+		summary = "Nobody leads yet: the lock is new. Another one may have been deleted a moment ago while somebody led by it, so members wait until that has certainly ended. A member that has watched for longer, and saw no such lock, need not wait."
 	case status.Corrupt:
 		summary = "Nobody is known to lead: the lock cannot be read (" + e.Reason + "). Somebody unknown may be at work, so members wait that out, and then repair the lock."
 	}
-	return judgement{verdictSoon, summary, []whatIf{{x.takers() + " takes the lock, if nobody writes to it meanwhile", x.freeBy()}}}
+	changes := []whatIf{{x.takers() + " takes the lock, if nobody writes to it meanwhile", x.freeBy()}}
+	if e.State == status.Waiting {
+		changes = append(changes, immediate)
+	}
+	return judgement{verdictSoon, summary, changes}
 }
 
 // takers are the members of which one takes the lock once it is free.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ type member struct {
 	// reloads and requests count those of this member; requests is nil without a cluster.
 	reloads  reloads
 	requests *metrics.Requests
-	// listeners hear what others say of dead members.
+	// listeners run beside the manager: they hear what others say of dead members, or remove sessions that ended.
 	listeners []listener
 	clock     clock.Clock
 	log       *zap.Logger
@@ -119,7 +120,10 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	if w.hearing == nil {
 		w.hearing = &hearing{words: withoutPlace(me.Proofs)}
 	}
-	m.listeners = w.hearing.listeners
+	m.listeners = slices.Clone(w.hearing.listeners)
+	if s := m.sweeper(); s != nil {
+		m.listeners = append(m.listeners, s)
+	}
 	m.manager, err = election.NewManager(election.Config{
 		Group:       p.Group,
 		Member:      election.Member{Revision: me.Revision, Location: me.Location, Weight: me.Weight},

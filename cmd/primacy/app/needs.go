@@ -53,14 +53,16 @@ const (
 	toHearOfDeaths
 	toReviewTokens
 	toWriteEvents
+	toRemoveSessions
 )
 
 // lacks says what a member cannot do without the permissions of a use, and what helps.
 var lacks = map[use]string{
-	toDriveRollouts: "this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it, or what primacy generate rbac prints)",
-	toHearOfDeaths:  "this member could not hear what member.proofs allows (grant what primacy generate rbac prints)",
-	toWriteEvents:   "this member could not write Kubernetes Events about its terms (grant what primacy generate rbac prints, or do without them)",
-	toReviewTokens:  "this member could not review tokens, so nobody but probes may read its endpoints (grant what primacy generate rbac prints)",
+	toDriveRollouts:  "this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it, or what primacy generate rbac prints)",
+	toHearOfDeaths:   "this member could not hear what member.proofs allows (grant what primacy generate rbac prints)",
+	toWriteEvents:    "this member could not write Kubernetes Events about its terms (grant what primacy generate rbac prints, or do without them)",
+	toRemoveSessions: "this member could not remove sessions that ended long ago (grant what primacy generate rbac prints, or leave member.removeSessions out)",
+	toReviewTokens:   "this member could not review tokens, so nobody but probes may read its endpoints (grant what primacy generate rbac prints)",
 }
 
 // shownNames limits how many names an error lists.
@@ -103,7 +105,7 @@ func needs(p *config.Process, member string, source election.Preferences) []need
 	return slices.Concat(
 		locksNeed(p, member), preferenceNeeds(p, source), rolloutNeeds(p, source),
 		wordsNeed(p.Configuration.Member.Proofs), endpointsNeed(p.Configuration.HTTP),
-		eventsNeed(),
+		eventsNeed(), sweepNeeds(p.Configuration.Member),
 	)
 }
 
@@ -225,4 +227,14 @@ func eventsNeed() []need {
 	n := need{resource: schema.GroupResource{Resource: "events"}, place: besideLocks, use: toWriteEvents,
 		why: "Events about the terms of members. Nobody knows their names beforehand."}
 	return n.with("create", "patch")
+}
+
+// sweepNeeds: members delete nothing unless they are asked to remove sessions.
+func sweepNeeds(m config.Member) []need {
+	if !m.RemoveSessions {
+		return nil
+	}
+	n := need{resource: leases, place: besideLocks, use: toRemoveSessions,
+		why: "Sessions that ended long ago. Kubernetes cannot limit this right to sessions: nobody knows their names beforehand. Members delete no lock."}
+	return n.with("delete")
 }

@@ -120,10 +120,11 @@ var uses = []struct {
 	use       use
 	name, why string
 }{
-	{toElect, "member", "No member starts without these rights. Members never delete anything."},
+	{toElect, "member", "No member starts without these rights."},
 	{toDriveRollouts, "rollout", "The member that drives a rollout writes its progress. Without these rights members still obey pins, rollouts and an abort."},
 	{toHearOfDeaths, "deaths", "For member.proofs: without these rights others wait for a leaseDuration after a death."},
 	{toReviewTokens, "endpoints", "For the endpoints: without these rights nobody but probes may read them."},
+	{toRemoveSessions, "sessions", "For member.removeSessions: without this right the sessions of members that come back under new names stay, until somebody runs primacy gc."},
 	{toWriteEvents, "events", "For people: without these rights members write no Kubernetes Events, and all else is the same."},
 }
 
@@ -143,7 +144,11 @@ func (r *rights) print(all []need, roles []person) ([]byte, error) {
 			if len(rules) == 0 {
 				continue
 			}
-			if err := r.grant(u.name, u.why, at, rules, whys); err != nil {
+			why := u.why
+			if u.use == toElect && len(usedTo(toRemoveSessions, all)) == 0 {
+				why += " Members never delete anything."
+			}
+			if err := r.grant(u.name, why, at, rules, whys); err != nil {
 				return nil, err
 			}
 		}

@@ -51,6 +51,14 @@ type Store interface {
 	Watch(ctx context.Context, deliver func(Event)) error
 }
 
+// Remover is a Store that can remove objects. Members remove no lock.
+type Remover interface {
+	Store
+	// Remove removes the object if it still has the uid and the revision of `is`, which are not zero. Errors
+	// are those of a Put that updates.
+	Remove(ctx context.Context, name string, is record.Version) error
+}
+
 // NameWatcher is a Store whose realm is shared with others, so members watch it by name.
 type NameWatcher interface {
 	Store

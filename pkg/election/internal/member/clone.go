@@ -43,6 +43,7 @@ func (m *Member) Clone() *Member {
 		c.postponed = append(c.postponed, e.clone())
 	}
 	c.setup.leases = maps.Clone(m.setup.leases)
+	c.created.elections = slices.Clone(m.created.elections)
 	c.unlike.known = slices.Clone(m.unlike.known)
 	c.gone, c.disowned = maps.Clone(m.gone), maps.Clone(m.disowned)
 	c.untold, c.heard, c.handed = slices.Clone(m.untold), maps.Clone(m.heard), maps.Clone(m.handed)
@@ -139,6 +140,7 @@ func (l *lane) clone(c copied) *lane {
 
 func (s *stream) clone(c copied) *stream {
 	to := *s
+	to.absences = s.absences.clone()
 	to.byLock = make(map[string]*contest, len(s.byLock))
 	for name, one := range s.byLock {
 		to.byLock[name] = c.of[one]

@@ -84,6 +84,8 @@ type Member struct {
 	disowned map[lockName]disowned
 	// sendings are the writes to locks whose answers have not come.
 	sendings map[*contest][]sending
+	// created are the new locks whose wait was not logged yet.
+	created created
 	// untold are the names of disowned locks that were not logged yet.
 	untold []string
 	// heard is when the owner of each session last gave a sign of life, by the session's name. It is
@@ -266,6 +268,7 @@ func (m *Member) attendOnce() (again bool) {
 	}
 	m.tendBeats()
 	m.tendDisowned()
+	m.tendCreated()
 	if m.ending != "" {
 		m.leave(m.ending)
 	}

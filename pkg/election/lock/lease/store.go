@@ -32,7 +32,7 @@ type Store struct {
 	labels  map[string]string      // see Labels
 }
 
-var _ lock.Store = (*Store)(nil)
+var _ lock.Remover = (*Store)(nil)
 
 // Option changes a Store. See In.
 type Option func(*Store)
@@ -63,6 +63,11 @@ func (s *Store) Put(ctx context.Context, name string, r record.Record, replaces 
 		return record.Version{}, err
 	}
 	return s.objects.Put(ctx, l, replaces)
+}
+
+// Remove implements lock.Remover.
+func (s *Store) Remove(ctx context.Context, name string, is record.Version) error {
+	return s.objects.Remove(ctx, name, is)
 }
 
 func (s *Store) encode(name string, r record.Record, replaces record.Version) (*coordinationv1.Lease, error) {

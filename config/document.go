@@ -95,17 +95,21 @@ type electionDoc struct {
 	FailopenFor *boundDoc `yaml:"failopenFor" otherwise:"10 x leaseDuration" needs:"outage=failopen"` // nil if absent
 	// When the lock is free after its holder was [proved dead](death.md): at once (`proof`), or after a lease (`lease`), for work that goes on outside the member until `PRIMACY_DEADLINE`. All members need the same.
 	OnDeath string `yaml:"onDeath" default:"proof" oneof:"proof lease"`
+	// `true`: while a member in a Pod leads, its Pod has the label `leads.primacy.dev/<election>: <group>`, so that a Service can follow it ([more](deploy.md#a-service-that-follows-the-leader)). Refused with `enabled: false`.
+	LeaderLabel bool `yaml:"leaderLabel" default:"false"`
 	// The [work](#runners). Without runners leadership itself is the product, and others read it from the lock.
 	Runners []runnerDoc `yaml:"runners" otherwise:"none"`
 }
 
-// The canonical form leaves the last three out if they are empty.
+// The canonical form leaves out what may be empty.
 type lockDoc struct {
 	// Where the lock is kept.
 	Kind string `yaml:"kind" default:"Lease" oneof:"@locks"`
 	// The object's name. Refused: the lock of another election; a name that a session or the ConfigMap of the rollout may have (`primacy-<group>-...`); and the ConfigMap that `defaultRevision` reads.
 	Name string `yaml:"name" form:"object" otherwise:"the election's name"`
-	// `session`: the member's session keeps the lock alive, with one write for all locks. `record`: each renewal writes the lock itself. A ConfigMap, a lock that is shared or migrates, `range: true`, `outage: failopen`, and a leaseDuration or renewInterval of the election's own need `record`; `session` is refused with them.
+	// The namespace that holds it, such as `kube-system` ([more](moving.md#a-lock-in-another-namespace)). With it the configuration must say the `namespace` of the sessions, too.
+	Namespace string `yaml:"namespace,omitempty" form:"label" otherwise:"that of the sessions"`
+	// `session`: the member's session keeps the lock alive, with one write for all locks. `record`: each renewal writes the lock itself. A ConfigMap, a lock in another namespace, one that is shared or migrates, `range: true`, `outage: failopen`, and a leaseDuration or renewInterval of the election's own need `record`; `session` is refused with them.
 	Renewal string `yaml:"renewal,omitempty" oneof:"session record" otherwise:"session if possible, record if an elector that is not Primacy's ever held the lock"`
 	// Whose electors may hold the lock, too: client-go's or Istio's ([interop.md](interop.md)).
 	SharedWith string `yaml:"sharedWith,omitempty" oneof:"client-go istio" otherwise:"nobody"`
@@ -120,6 +124,8 @@ type migrationDoc struct {
 	Kind string `yaml:"kind" oneof:"@locks" otherwise:"that of the lock"`
 	// The object's name.
 	Name string `yaml:"name" form:"object" otherwise:"that of the lock, without a revision"`
+	// The namespace that holds it.
+	Namespace string `yaml:"namespace,omitempty" form:"label" otherwise:"that of the lock"`
 }
 
 type foreignDoc struct {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -95,11 +94,15 @@ func (x *checking) here(ctx context.Context) error {
 	if err := x.checkServer(ctx); err != nil {
 		return err
 	}
-	if err := x.checkMemberRights(ctx); err != nil {
+	needed, err := x.memberNeeds(ctx)
+	if err != nil {
+		return err
+	}
+	if err := x.checkMemberRights(ctx, needed); err != nil {
 		return err
 	}
 	x.checkRemoval()
-	if err := checkNamespace(ctx, x.cluster, x.insists()); err != nil {
+	if err := checkNamespaces(ctx, x.cluster, x.insists(), needed); err != nil {
 		x.say("namespace", gradeProblem, "", "%s", oneLine(err))
 	}
 	report, err := status.Look(ctx, x.realm, x.selection)
@@ -145,13 +148,16 @@ func (x *checking) insists() *insistence {
 	return &insistence{waiting: waiting{server: x.cluster.config.Host, atMost: patience}, say: func(waiting) {}}
 }
 
-// checkMemberRights asks for the rights of a member.
-func (x *checking) checkMemberRights(ctx context.Context) error {
+func (x *checking) memberNeeds(ctx context.Context) ([]need, error) {
 	plan, err := x.additions.checker().plan(ctx, x.process.Configuration)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	all := needs(x.process, "", plan.source)
+	return needs(x.process, "", plan.source), nil
+}
+
+// checkMemberRights asks for the rights of a member.
+func (x *checking) checkMemberRights(ctx context.Context, all []need) error {
 	if err := x.checkRights(ctx, gradeProblem, "apply what primacy generate rbac prints", required(all)); err != nil {
 		return err
 	}
@@ -174,12 +180,12 @@ func (x *checking) checkRights(ctx context.Context, g grade, hint string, of []n
 	if err != nil {
 		return err
 	}
-	ask := reviewer{client, map[place]string{besideLocks: x.namespace, besidePods: cmp.Or(os.Getenv("POD_NAMESPACE"), x.namespace)}, x.insists()}
+	ask := reviewer{client, namespacesOf(x.namespace), x.insists()}
 	switch denied, err := ask.denied(ctx, of); {
 	case err != nil:
 		x.say("rights", gradeWarning, "", "the API server does not say what these credentials may do: %s", oneLine(err))
 	case denied != "":
-		x.say("rights", g, hint, "%s may not %s in namespace %s", whoAmI(ctx, x.cluster), denied, x.namespace)
+		x.say("rights", g, hint, "%s may not %s", whoAmI(ctx, x.cluster), denied)
 	default:
 		x.say("rights", gradeFine, "", "%s granted", counted(len(of), "right"))
 	}

@@ -116,12 +116,12 @@ func (x *explaining) judgeLeader() judgement {
 	case len(x.better) > 0 && x.lags:
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s, and %s is stored. Until it sees that, it does not hand over.",
 			who, oneOf(x.better), who, quoted(x.holder), view.Printable(x.plan.Digest(x.byDefault))),
-			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read: see its log"}}}
+			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read (see its log), or " + deaf}}}
 	case len(x.better) > 0:
 		better := x.better[0]
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s and %s sees %s. While they see different preferences, nothing moves between them.",
 			who, oneOf(x.better), who, quoted(x.holder), view.NameOf(better.Identity), quoted(&better)),
-			[]whatIf{{What: "the two see the same preference. After a change that takes about a second. If it lasts, one of them cannot read what the others read: see its log"}}}
+			[]whatIf{{What: "the two see the same preference. After a change that takes about a second. If it lasts, one of them cannot read what the others read (see its log), or " + deaf}}}
 	case x.preferred.Drains(e.Holder):
 		return x.judgeDrained()
 	case !x.wanted(e.Holder, e.Revision):
@@ -221,7 +221,17 @@ func (x *explaining) judgeUnmet() judgement {
 		}
 	}
 	return judgement{verdictStuck, fmt.Sprintf("%s leads. It should be led by %s, but %s is not ready.", who, whom, oneOf(lives)),
-		append([]whatIf{{What: oneOf(lives) + " becomes ready (its log says what it lacks)"}}, x.lapse()...)}
+		append([]whatIf{{What: oneOf(lives) + " becomes ready (" + x.lack(lives) + ")"}}, x.lapse()...)}
+}
+
+// lack says what the first of the members lacks that says so.
+func (x *explaining) lack(members []status.Member) string {
+	for _, m := range members {
+		if lacks := m.Lacks[x.election.Name]; lacks != "" {
+			return "it says that it lacks: " + lacks
+		}
+	}
+	return "its log says what it lacks"
 }
 
 // standDown is how long a member stands down after its first failure.
@@ -336,6 +346,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: it says that it is not ready."
 	case x.standsDown(m):
 		return fmt.Sprintf("It does not lead: its work failed at %s, and it stands down since then.", e.FailedAt(m.Identity).UTC().Format(time.RFC3339))
+	case m.Lacks[e.Name] != "":
+		return "It does not lead: its work is not ready: " + m.Lacks[e.Name] + "."
 	case !stands(m, e):
 		return "It does not lead: its work in this election failed lately, or is not ready."
 	case !x.held():

@@ -61,6 +61,8 @@ type handedBack struct {
 	Election string `json:"election"`
 	Kind     string `json:"kind"`
 	Lock     string `json:"lock"`
+	// Namespace is where the lock is; empty for that of the sessions.
+	Namespace string `json:"namespace,omitempty"`
 	// From held the lock; empty if nothing had to be done.
 	From     string `json:"from,omitempty"`
 	Released bool   `json:"released"`
@@ -132,10 +134,10 @@ func (h *handbackCommand) choose(r status.Report) (chosen []status.Election, err
 }
 
 func (h *handbackCommand) handBack(ctx context.Context, by *election.Handback, e status.Election, errs *[]error) handedBack {
-	one := handedBack{Election: e.Name, Kind: string(e.Kind), Lock: e.Lock, DryRun: bool(*h.dry)}
+	one := handedBack{Election: e.Name, Kind: string(e.Kind), Lock: e.Lock, Namespace: e.Namespace, DryRun: bool(*h.dry)}
 	seen, err := lock.Entry{}, error(nil)
 	if e.Kind == status.Lease {
-		seen, err = h.realm.Leases.Get(ctx, e.Lock)
+		seen, err = h.leasesIn(e.Namespace).Get(ctx, e.Lock)
 	}
 	r := seen.Record
 	switch {
@@ -147,6 +149,7 @@ func (h *handbackCommand) handBack(ctx context.Context, by *election.Handback, e
 		return one
 	default:
 		fmt.Fprintf(h.notes, "%s: waiting until %s was silent for a lease\n", e.Name, r.Holder)
+		by.Locks = h.leasesIn(e.Namespace)
 		one.From, err = by.Release(ctx, e.Lock)
 		one.Released = err == nil && one.From != ""
 	}
@@ -155,6 +158,14 @@ func (h *handbackCommand) handBack(ctx context.Context, by *election.Handback, e
 		*errs = append(*errs, fmt.Errorf("election %s: %w", e.Name, err))
 	}
 	return one
+}
+
+// leasesIn is the store of Leases in a namespace; an empty one is that of the sessions.
+func (g *groupCommand) leasesIn(namespace string) lock.Store {
+	if namespace == "" {
+		return g.realm.Leases
+	}
+	return g.realm.In(namespace).Leases
 }
 
 // handback releases Leases in the name of the operator.

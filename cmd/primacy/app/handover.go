@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,10 +82,14 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 	return s.carryOutFor(ctx, timeout+statusPatience, f, func(ctx context.Context) error {
 		now := time.Now() // somebody may have taken a while to answer
 		h.At, h.Until = rollout.At(now), rollout.At(now.Add(timeout))
-		if err := s.broken(s.edit(ctx, func(p rollout.Plan) (rollout.Plan, error) { return p.HandOver(h) })); err != nil {
+		var stored rollout.Plan
+		if err := s.broken(s.edit(ctx, func(p rollout.Plan) (_ rollout.Plan, err error) {
+			stored, err = p.HandOver(h)
+			return stored, err
+		})); err != nil {
 			return err
 		}
-		err := s.untilLed(ctx, election, to, timeout)
+		err := s.untilLed(ctx, election, to, stored, timeout)
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusPatience)
 		defer cancel()
 		if undone := s.edit(tidy, func(p rollout.Plan) (rollout.Plan, error) { return p.HandedOver(h) }); undone != nil {
@@ -102,8 +107,8 @@ func (s *steerCommand) edit(ctx context.Context, change func(rollout.Plan) (roll
 	})
 }
 
-// untilLed waits until a member of the host leads the election.
-func (s *steerCommand) untilLed(ctx context.Context, election, host string, timeout time.Duration) error {
+// untilLed waits until a member of the host leads the election. On a failure it names the members that do not see the plan.
+func (s *steerCommand) untilLed(ctx context.Context, election, host string, plan rollout.Plan, timeout time.Duration) error {
 	_, err := awaited(ctx, timeout, s.follow, func(r status.Report) (string, error) {
 		if !r.AsOf.IsZero() {
 			return view.Old(r.AsOf), nil
@@ -115,7 +120,11 @@ func (s *steerCommand) untilLed(ctx context.Context, election, host string, time
 		case e.State == status.Led && !e.Stale && record.HostOf(e.Holder) == host:
 			return "", nil
 		}
-		return fmt.Sprintf("%s is %s, by %s (primacy explain %s says why)", election, e.State, cmp.Or(view.NameOf(e.Holder), "nobody"), election), nil
+		missing := fmt.Sprintf("%s is %s, by %s (primacy explain %s says why)", election, e.State, cmp.Or(view.NameOf(e.Holder), "nobody"), election)
+		if names := unhearing(r, s.group, plan); len(names) > 0 {
+			missing += fmt.Sprintf("; not seen by %s: %s", strings.Join(names, ", "), deaf)
+		}
+		return missing, nil
 	})
 	return err
 }

@@ -114,8 +114,16 @@ func (s *steerCommand) changePlan(ctx context.Context, what string, warnings []s
 			effect.Warnings = append(effect.Warnings, fmt.Sprintf("no ready member is what %s prefers then: %s", m.Election, m.After))
 		}
 	}
-	return s.carryOut(ctx, effect, func(ctx context.Context) error {
-		return s.broken(s.edit(ctx, change))
+	return s.carryOutFor(ctx, statusPatience+hearsWithin, effect, func(ctx context.Context) error {
+		var stored rollout.Plan
+		if err := s.broken(s.edit(ctx, func(p rollout.Plan) (_ rollout.Plan, err error) {
+			stored, err = change(p)
+			return stored, err
+		})); err != nil {
+			return err
+		}
+		s.heard(ctx, stored)
+		return nil
 	})
 }
 

@@ -34,6 +34,8 @@ type planned struct {
 	spec election.Spec
 	// runner is nil if the election only elects a leader.
 	runner election.Runner
+	// labelled: the Pod of its leader has a label.
+	labelled bool
 	// suffix is set if each revision has its own such election; no rollout moves them.
 	suffix string
 	// figures count what the runners do.
@@ -120,7 +122,7 @@ func notControllers(c *config.Configuration, e config.Election) error {
 	case e.Name == own:
 		return c.ErrorAt(nil, e.Field+".name", problem, "choose another name")
 	case e.Disabled: // it takes no lock
-	case e.Lock.Kind == config.DefaultLockKind && e.Lock.Name == own:
+	case e.Lock.LockName() == config.LockName{Kind: config.DefaultLockKind, Name: own}:
 		return c.ErrorAt(nil, e.Field+".lock.name", problem, "choose another name for the lock")
 	case e.Lock.MigrateFrom != nil && *e.Lock.MigrateFrom == (config.LockName{Kind: config.DefaultLockKind, Name: own}):
 		return c.ErrorAt(nil, e.Field+".lock.migrateFrom", problem, "name the lock that this election had before")
@@ -145,7 +147,7 @@ func notDefaults(c *config.Configuration, e config.Election) error {
 		field = e.Field + ".name"
 	}
 	switch {
-	case e.Lock.Kind == read.Kind && e.Lock.Name == read.Name:
+	case e.Lock.LockName() == read:
 		return c.ErrorAt(nil, field, problem, "give the lock another name")
 	case e.Lock.MigrateFrom != nil && *e.Lock.MigrateFrom == read:
 		return c.ErrorAt(nil, e.Field+".lock.migrateFrom", problem, "name the lock that this election had before")
@@ -163,7 +165,7 @@ func (p planner) election(c *config.Configuration, e config.Election, probes *[]
 			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policyOf(c, e, note), Bootstrap: bootstraps[e.Bootstrap],
 			Foreign: foreigners(e.Lock), Renewal: e.Lock.Renewal, Range: e.Range, Outage: outage(e), OnDeath: election.OnDeath(e.OnDeath),
 		},
-		suffix:  e.Suffix,
+		suffix: e.Suffix, labelled: e.LeaderLabel,
 		figures: runners.NewFigures(e.Name),
 	}
 	if e.Suffix != "" && made.spec.Policy != nil {

@@ -60,7 +60,7 @@ func publishedBy(ctx context.Context, p planner, process *config.Process) (elect
 	}
 	return election.PublishedBy(election.Config{
 		Group: process.Group, Member: election.Member{Revision: c.Member.Revision, Location: c.Member.Location, Weight: c.Member.Weight},
-		Locks: p.locks.of(config.DefaultLockKind, config.SharedWithNobody), Host: "validate", Timing: c.Timing, Version: version,
+		Locks: p.locks.sessions(), Host: "validate", Timing: c.Timing, Version: version,
 	}, specs)
 }
 
@@ -93,6 +93,9 @@ func (r *running) text() string {
 		line("", "", "no member lives")
 	}
 	line("unseen", "", "members do not publish their runners, sources, weights of others and endpoints: validate --against compares these with a file")
+	for _, note := range r.report.Notes {
+		line("unseen", "", "%s", note)
+	}
 	_ = w.Flush() // a strings.Builder never fails to write
 	return trimmed(b.String())
 }
@@ -110,14 +113,11 @@ func (r *running) elections(line func(verb, what, text string, args ...any)) {
 			continue
 		}
 		seen := r.report.Elections[at]
-		kept := string(seen.Kind) == e.Lock.Kind && seen.Lock == e.Lock.Name
-		if from := e.Lock.MigrateFrom; from != nil {
-			kept = kept || string(seen.Kind) == from.Kind && seen.Lock == from.Name
-		}
+		kept := slices.ContainsFunc(e.LockNames(), func(l config.LockName) bool { return refOf(l) == seen.Ref() })
 		if !kept && seen.State == status.Led && seen.Group == r.process.Group {
-			line("refuses", e.Name, "%s leads it by %s %s", view.NameOf(seen.Holder), seen.Kind, seen.Lock)
-			r.refusals = append(r.refusals, fmt.Sprintf("%s: election %s: its lock would be %s %s, and %s leads it by %s %s (name the old lock in migrateFrom)",
-				c.File, e.Name, e.Lock.Kind, e.Lock.Name, view.NameOf(seen.Holder), seen.Kind, seen.Lock))
+			line("refuses", e.Name, "%s leads it by %s", view.NameOf(seen.Holder), seen.Ref())
+			r.refusals = append(r.refusals, fmt.Sprintf("%s: election %s: its lock would be %s, and %s leads it by %s (name the old lock in migrateFrom)",
+				c.File, e.Name, refOf(e.Lock.LockName()), view.NameOf(seen.Holder), seen.Ref()))
 		}
 	}
 	for _, seen := range r.report.Elections {

@@ -135,6 +135,9 @@ func (s *statusCommand) connect(ctx context.Context, p *config.Process) error {
 	s.realm = status.Realm{
 		Leases:     lease.In(client, cluster.namespace),
 		ConfigMaps: configmap.In(maps, cluster.namespace, configmap.OfGroup(p.Group)),
+		In: func(namespace string) status.Place {
+			return status.Place{Leases: lease.Shared(client, namespace), ConfigMaps: configmap.In(maps, namespace)}
+		},
 	}
 	s.selection, s.disabled = selectionOf(p)
 	s.rulebook = rulebookOf(p)
@@ -150,16 +153,20 @@ func selectionOf(p *config.Process) (s status.Selection, disabled []string) {
 	for _, e := range p.Configuration.Elections {
 		if e.Disabled {
 			disabled = append(disabled, e.Name)
-			s.Without = append(s.Without, status.Ref{Kind: status.Kind(e.Lock.Kind), Name: e.Lock.Name})
+			s.Without = append(s.Without, refOf(e.Lock.LockName()))
 			continue
 		}
-		expected := status.Expected{Election: e.Name, Lock: e.Lock.Name, Kind: status.Kind(e.Lock.Kind)}
+		expected := status.Expected{Election: e.Name, Lock: e.Lock.Name, Kind: status.Kind(e.Lock.Kind), Namespace: e.Lock.Namespace}
 		if from := e.Lock.MigrateFrom; from != nil {
-			expected.MigrateFrom = status.Ref{Kind: status.Kind(from.Kind), Name: from.Name}
+			expected.MigrateFrom = refOf(*from)
 		}
 		s.Expected = append(s.Expected, expected)
 	}
 	return s, disabled
+}
+
+func refOf(l config.LockName) status.Ref {
+	return status.Ref{Kind: status.Kind(l.Kind), Namespace: l.Namespace, Name: l.Name}
 }
 
 // unseen are the configured elections that a report lacks because this user may not see their locks.

@@ -122,13 +122,7 @@ func defaultSeen(r status.Report, group string) record.Preferred {
 			most = seen
 		}
 	}
-	switch unset := record.Prefer(""); {
-	case most == unset.String():
-		return unset
-	case record.CheckRevision(most) == nil:
-		return record.Prefer(most)
-	}
-	return record.Preferred{State: record.PreferredNotSynced}
+	return preferredAs(most)
 }
 
 func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, next rollout.Plan, nextDefault record.Preferred) effect {

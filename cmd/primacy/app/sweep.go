@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/sweep"
@@ -13,7 +12,7 @@ import (
 
 // sweeper removes sessions that ended long ago; nil unless the configuration asks for that.
 func (m *member) sweeper() listener {
-	sessions := m.planner.locks.of(config.DefaultLockKind, config.SharedWithNobody)
+	sessions := m.planner.locks.sessions()
 	remover, can := sessions.(lock.Remover)
 	if !m.process.Configuration.Member.RemoveSessions || !can {
 		return nil

@@ -311,7 +311,7 @@ func (x *explaining) from() string {
 		what := "the election is not in its reach yet"
 		switch {
 		case phase.Blocks():
-			what = fmt.Sprintf("revision %s is blocked until \"primacy rollout retry\"", view.Printable(s.Canary))
+			what = fmt.Sprintf("revision %s is blocked until \"primacy rollout retry\", and the default revision counts again after \"primacy rollout end\"", view.Printable(s.Canary))
 		case phase == rollout.Pending:
 			what = "no controller has begun it yet"
 		case x.preferred.Revision == s.Canary:

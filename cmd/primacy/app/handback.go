@@ -89,7 +89,7 @@ func (h *handbackCommand) run(ctx context.Context) error {
 	done := []handedBack{}
 	var errs []error
 	var text strings.Builder
-	by := h.handback(h.clock)
+	by := h.handback(ctx, h.clock)
 	for _, e := range chosen {
 		one := h.handBack(ctx, by, e, &errs)
 		done = append(done, one)
@@ -169,6 +169,6 @@ func (g *groupCommand) leasesIn(namespace string) lock.Store {
 }
 
 // handback releases Leases in the name of the operator.
-func (g *groupCommand) handback(c clock.Clock) *election.Handback {
-	return &election.Handback{Clock: c, Locks: g.realm.Leases, Sessions: g.realm.Leases, By: strings.TrimSpace("operator " + operator())}
+func (g *groupCommand) handback(ctx context.Context, c clock.Clock) *election.Handback {
+	return &election.Handback{Clock: c, Locks: g.realm.Leases, Sessions: g.realm.Leases, By: strings.TrimSpace("operator " + operator(ctx, g.cluster))}
 }

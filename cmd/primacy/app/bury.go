@@ -108,7 +108,7 @@ func (b *buryCommand) run(ctx context.Context) error {
 		return err
 	}
 	death := election.Death{
-		Proof: election.ProofOperator, Identity: shown.Identity, By: strings.TrimSpace("operator " + operator()),
+		Proof: election.ProofOperator, Identity: shown.Identity, By: strings.TrimSpace("operator " + operator(ctx, b.cluster)),
 		How: "an operator said so", At: b.clock.Wall(),
 	}
 	if b.reason != "" {

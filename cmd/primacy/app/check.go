@@ -257,8 +257,11 @@ func (x *checking) checkMembers(r status.Report) {
 		if !m.Ready {
 			x.say("members", gradeWarning, "its log says what it lacks", "%s is not ready", m.Identity)
 		}
+		if len(m.Namesakes) > 0 {
+			x.say("members", gradeProblem, "give each member a name of its own: --name, or POD_NAME", "%s lives, and so does %s, which has the same name: pins, drains and handovers mean both", m.Identity, strings.Join(m.Namesakes, ", "))
+		}
 		if len(m.Differs) > 0 {
-			x.say("members", gradeWarning, "give all members of the group the same settings", "%s differs from most members in %s", m.Identity, strings.Join(m.Differs, ", "))
+			x.say("members", gradeWarning, "give all members of the group the same settings", "%s differs from others in %s", m.Identity, strings.Join(m.Differs, ", "))
 		}
 	}
 	if over > sweep.Most {
@@ -269,6 +272,7 @@ func (x *checking) checkMembers(r status.Report) {
 		return
 	}
 	x.say("members", gradeFine, "", "%s live", counted(live, "member"))
+	x.checkSets(r)
 }
 
 // checkRemoval says who removes sessions that have ended. Whether members have the right is among the rights.

@@ -135,6 +135,15 @@ var situations = []struct {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Ready = false
 	}},
+	{"preferred-lacks", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Standing = []string{"dns"}
+		s.new.Record.Member.Lacks = []record.Lack{{Election: "web", Why: "runner a: b"}, {Election: "dns", Why: "runner writer: ./can-write exited with status 3: no key\u009b"}}
+	}},
+	{"leader-lacks", verdictRight, func(s *situation) {
+		s.old.Record.Member.Standing = []string{"dns"}
+		s.old.Record.Member.Lacks = []record.Lack{{Election: "dns", Why: "runner writer: /run/ready is not there"}}
+	}},
 	{"standing-down", verdictSoon, func(s *situation) {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Standing = []string{"dns"}

@@ -221,7 +221,17 @@ func (x *explaining) judgeUnmet() judgement {
 		}
 	}
 	return judgement{verdictStuck, fmt.Sprintf("%s leads. It should be led by %s, but %s is not ready.", who, whom, oneOf(lives)),
-		append([]whatIf{{What: oneOf(lives) + " becomes ready (its log says what it lacks)"}}, x.lapse()...)}
+		append([]whatIf{{What: oneOf(lives) + " becomes ready (" + x.lack(lives) + ")"}}, x.lapse()...)}
+}
+
+// lack says what the first of the members lacks that says so.
+func (x *explaining) lack(members []status.Member) string {
+	for _, m := range members {
+		if lacks := m.Lacks[x.election.Name]; lacks != "" {
+			return "it says that it lacks: " + lacks
+		}
+	}
+	return "its log says what it lacks"
 }
 
 // standDown is how long a member stands down after its first failure.
@@ -301,7 +311,7 @@ func (x *explaining) from() string {
 		what := "the election is not in its reach yet"
 		switch {
 		case phase.Blocks():
-			what = fmt.Sprintf("revision %s is blocked until \"primacy rollout retry\"", view.Printable(s.Canary))
+			what = fmt.Sprintf("revision %s is blocked until \"primacy rollout retry\", and the default revision counts again after \"primacy rollout end\"", view.Printable(s.Canary))
 		case phase == rollout.Pending:
 			what = "no controller has begun it yet"
 		case x.preferred.Revision == s.Canary:
@@ -336,6 +346,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: it says that it is not ready."
 	case x.standsDown(m):
 		return fmt.Sprintf("It does not lead: its work failed at %s, and it stands down since then.", e.FailedAt(m.Identity).UTC().Format(time.RFC3339))
+	case m.Lacks[e.Name] != "":
+		return "It does not lead: its work is not ready: " + m.Lacks[e.Name] + "."
 	case !stands(m, e):
 		return "It does not lead: its work in this election failed lately, or is not ready."
 	case !x.held():

@@ -90,7 +90,7 @@ func (h *handbackCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := h.handBack(ctx, chosen)
+	done, err := h.handBack(ctx, *h.handback(ctx, h.clock), chosen)
 	var text strings.Builder
 	for _, one := range done {
 		switch {
@@ -132,7 +132,7 @@ func (h *handbackCommand) choose(r status.Report) (chosen []status.Election, err
 }
 
 // handBack releases the locks. It waits for all holders at the same time, and for each of them once.
-func (h *handbackCommand) handBack(ctx context.Context, chosen []status.Election) (all []handedBack, err error) {
+func (h *handbackCommand) handBack(ctx context.Context, with election.Handback, chosen []status.Election) (all []handedBack, err error) {
 	all = make([]handedBack, len(chosen))
 	errs := make([]error, len(chosen))
 	of := map[string][]int{}
@@ -145,7 +145,7 @@ func (h *handbackCommand) handBack(ctx context.Context, chosen []status.Election
 	for _, holder := range slices.Sorted(maps.Keys(of)) {
 		held := of[holder]
 		fmt.Fprintf(h.notes, "%s: waiting until %s was silent for a lease\n", electionsOf(all, held), holder)
-		by := h.handback(h.clock)
+		by := with // each holder's goroutine has its own
 		holders.Go(func() {
 			for n, i := range held {
 				if errs[i] != nil {
@@ -232,6 +232,6 @@ func (g *groupCommand) leasesIn(namespace string) lock.Store {
 }
 
 // handback releases Leases in the name of the operator.
-func (g *groupCommand) handback(c clock.Clock) *election.Handback {
-	return &election.Handback{Clock: c, Locks: g.realm.Leases, Sessions: g.realm.Leases, By: strings.TrimSpace("operator " + operator())}
+func (g *groupCommand) handback(ctx context.Context, c clock.Clock) *election.Handback {
+	return &election.Handback{Clock: c, Locks: g.realm.Leases, Sessions: g.realm.Leases, By: strings.TrimSpace("operator " + operator(ctx, g.cluster))}
 }

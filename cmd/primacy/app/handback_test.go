@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -63,7 +64,7 @@ func TestHandbackWaitsForAllHoldersAtOnce(t *testing.T) {
 		h := handbackCommand{clock: bubbleClock{}, dry: &dry}
 		h.notes, h.realm = io.Discard, status.Realm{Leases: realm.Store()}
 		begun := time.Now()
-		all, err := h.handBack(t.Context(), chosen)
+		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Locks: h.realm.Leases, Sessions: h.realm.Leases, By: "operator"}, chosen)
 		if took := time.Since(begun); err != nil || took > 16*time.Second {
 			t.Errorf("it took %v: %v", took, err)
 		}
@@ -82,7 +83,7 @@ func TestHandbackThatIsDenied(t *testing.T) {
 		var dry dryRun
 		h := handbackCommand{clock: bubbleClock{}, dry: &dry}
 		h.notes, h.realm = io.Discard, status.Realm{Leases: deniedWrites{realm.Store()}}
-		all, err := h.handBack(t.Context(), chosen)
+		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Locks: h.realm.Leases, Sessions: h.realm.Leases, By: "operator"}, chosen)
 		if !errors.Is(err, lock.ErrDenied) || strings.Count(err.Error(), "denied") != 1 ||
 			!strings.HasPrefix(err.Error(), "elections e0, e1, e2, e3: ") || !strings.HasSuffix(err.Error(), "("+asMembers+")") {
 			t.Errorf("got %v", err)

@@ -68,7 +68,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 	if record.HostOf(e.Holder) == to && e.State == status.Led {
 		return s.carryOut(ctx, effect{What: fmt.Sprintf("hand %s over to %s, which leads it already", election, to)}, func(context.Context) error { return nil })
 	}
-	h := rollout.Handover{Election: election, To: to, By: operator()}
+	h := rollout.Handover{Election: election, To: to, By: operator(ctx, s.cluster)}
 	next, err := s.stored.Plan.HandOver(h)
 	if err != nil {
 		return s.broken(err)

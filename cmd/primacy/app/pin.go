@@ -39,8 +39,9 @@ without the pin.
 		if (revision == "") == (member == "") {
 			return &usageError{errors.New("pin to what? (give either --revision or --member)")}
 		}
-		pin := rollout.Pin{Election: args[0], Revision: revision, Member: member, By: operator(), At: rollout.At(time.Now())}
+		pin := rollout.Pin{Election: args[0], Revision: revision, Member: member, At: rollout.At(time.Now())}
 		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
+			pin.By = operator(ctx, s.cluster)
 			to := "revision " + revision
 			if member != "" {
 				to = "member " + member

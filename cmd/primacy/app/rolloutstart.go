@@ -105,7 +105,7 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	if spec.AcquireTimeout == 0 {
 		spec.AcquireTimeout = rollout.LeaseDurationsToAcquire * leaseDuration(report)
 	}
-	spec.UID, spec.By = newUID(), operator()
+	spec.UID, spec.By = newUID(), operator(ctx, r.cluster)
 	now := time.Now()
 	next, err := stored.Plan.Start(spec, now) // fills in defaults
 	if err != nil {

@@ -101,6 +101,8 @@ type Member struct {
 	Preference string `json:"preference,omitempty"`
 	// Standing lists elections in which its runners failed lately or are not ready.
 	Standing []string `json:"standing,omitempty"`
+	// Lacks says for some of these elections what its runners lack to be ready.
+	Lacks map[string]string `json:"lacks,omitempty"`
 	// Fallen counts earlier sessions of its Pod or host that it did not end itself.
 	Fallen int `json:"fallen,omitempty"`
 	// Leads counts the elections that it holds.
@@ -115,6 +117,9 @@ type Member struct {
 	LeaseSeconds int     `json:"leaseSeconds,omitempty"`
 	// Differs names the settings in which it differs from most living members of its group.
 	Differs []string `json:"differs,omitempty"`
+	// Namesakes are the identities of other living members of its group that have its name. They are not of earlier
+	// sessions of this member: both renewed their sessions since both have begun.
+	Namesakes []string `json:"namesakes,omitempty"`
 	// Duration is how long the session lasts without a renewal; zero if unknown. Since is when it
 	// began, by its owner's clock.
 	Duration time.Duration `json:"-"`
@@ -224,6 +229,7 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 	r.living()
 	r.sort()
 	r.compare()
+	r.findNamesakes()
 	if len(s.Elections) > 0 {
 		r.Elections = slices.DeleteFunc(r.Elections, func(e Election) bool { return !slices.Contains(s.Elections, e.Name) })
 	}
@@ -378,6 +384,12 @@ func member(e lock.Entry, now time.Time) Member {
 		out.Ready, out.Preference, out.Fallen = m.Ready, clean(m.Preference), m.Fallen
 		for _, election := range m.Standing {
 			out.Standing = append(out.Standing, clean(election))
+		}
+		for _, l := range m.Lacks {
+			if out.Lacks == nil {
+				out.Lacks = map[string]string{}
+			}
+			out.Lacks[clean(l.Election)] = cleanText(l.Why)
 		}
 	}
 	return out

@@ -54,6 +54,12 @@ type wireMember struct {
 	Proofs      []record.Proof `json:"proofs,omitempty"`
 	Container   *wireContainer `json:"container,omitempty"`
 	RenewMillis int64          `json:"renewMillis,omitempty"`
+	Lacks       []wireLack     `json:"lacks,omitempty"`
+}
+
+type wireLack struct {
+	Election string `json:"election"`
+	Why      string `json:"why"`
 }
 
 type wireContainer struct {

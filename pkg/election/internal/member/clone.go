@@ -30,6 +30,10 @@ func (m *Member) Clone() *Member {
 	c.going, c.lowered = copies.set(&m.going), copies.set(&m.lowered)
 	c.heedful = copies.set(&m.heedful)
 	c.unready, c.dimmed = copies.set(&m.unready), copies.set(&m.dimmed)
+	c.lacks = make(map[*contest]string, len(m.lacks))
+	for one, why := range m.lacks {
+		c.lacks[copies.of[one]] = why
+	}
 	c.open = make(map[*contest]bool, len(m.open))
 	for one, on := range m.open {
 		c.open[copies.of[one]] = on

@@ -40,8 +40,9 @@ type Election struct {
 
 	// Works: there is work to do during its terms.
 	Works bool
-	// Unready: the runner is not ready, as far as the host knows.
+	// Unready: the runner is not ready, as far as the host knows. Lacks says why.
 	Unready bool
+	Lacks   string
 	// Before is how many terms earlier incarnations had.
 	Before int
 	// Ranges is what earlier incarnations knew of the election's ranges. The present incarnation keeps it

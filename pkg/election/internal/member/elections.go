@@ -55,6 +55,7 @@ func (m *Member) add(election *Election) []*stream {
 	}
 	if election.Unready {
 		m.unready.add(c)
+		m.lacks[c] = election.Lacks
 	}
 	var streams []*stream
 	c.each(func(c *contest) {
@@ -127,6 +128,7 @@ func (m *Member) drop(c *contest) {
 	if m.leaving == "" { // a leaving member must not look like a candidate again
 		m.lowered.remove(c)
 		m.unready.remove(c)
+		delete(m.lacks, c)
 	}
 	s := m.streamOf(c.lock.store)
 	delete(s.byLock, c.lock.name)

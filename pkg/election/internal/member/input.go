@@ -24,10 +24,11 @@ type Removed struct {
 // Prefer says which revisions are preferred from now on.
 type Prefer struct{ Preference Preference }
 
-// Ready says whether the runner of an election would be able to work.
+// Ready says whether the runner of an election would be able to work, and if not, why.
 type Ready struct {
 	ID    ID
 	Ready bool
+	Lacks string
 }
 
 // Shown is an event of a watch, which came out of the store at the instant At.

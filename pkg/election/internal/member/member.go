@@ -61,6 +61,8 @@ type Member struct {
 	byBeats int
 	// longestGrace is the longest stopGrace so far among elections with `renewal: session`.
 	longestGrace time.Duration
+	// lacks says why the runners of the contests in unready are not ready.
+	lacks map[*contest]string
 	// crowded: lowered and unready are too many for the session to list.
 	crowded bool
 	// open has the contests whose terms fail open (of a migration the inner one); the value is true while
@@ -151,6 +153,7 @@ func New(cfg Config) *Member {
 		contests:   contests{of: map[ID]*contest{}},
 		sendings:   map[*contest][]sending{},
 		open:       map[*contest]bool{},
+		lacks:      map[*contest]string{},
 		handed:     map[lockName]bool{},
 		gone:       map[lockName]gone{},
 		disowned:   map[lockName]disowned{},

@@ -35,6 +35,7 @@ var driverFields = map[string]string{
 	"Member.going":        "", // told by leavingSince
 	"Member.lowered":      "", // looked through before each use
 	"Member.unready":      "", // runners are always ready
+	"Member.lacks":        "",
 	"Member.crowded":      "",
 	"Member.heedful":      "", // follows from the state
 	"Member.byBeats":      "",

@@ -47,7 +47,7 @@ func newRevisionShow() *cobra.Command {
 			shown := shownRevision{key.Name, key.Key, stored, s.defaultSeen().String(), inFront(s.stored.Plan)}
 			text := fmt.Sprintf("stored   %s (ConfigMap %s, key %s)\nseen by members   %s\n", record.Prefer(stored), key.Name, key.Key, shown.Seen)
 			for _, what := range shown.InFront {
-				text += "before it counts   " + what + "\n"
+				text += "comes before it   " + what + "\n"
 			}
 			return ways.output.write(s.out, text, shown)
 		})

@@ -51,7 +51,7 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 	var was left
 	var since, answered record.Instant
 	var last error
-	pause := wordPause
+	pause := handbackPause
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, pause) {
 			return fail(errors.Join(context.Cause(ctx), last))
@@ -70,7 +70,7 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 		if h.waitedFor(now, wait) {
 			wait = 0
 		}
-		pause = wordPause
+		pause = handbackPause
 		if wait > 0 {
 			pause = min(pause, wait/8)
 		}
@@ -139,6 +139,9 @@ func (l left) isHolders() bool {
 	s := l.session.Record
 	return s != nil && l.session.Version.UID == l.lock.Record.Mark.SessionUID && s.Holder == l.lock.Record.Holder
 }
+
+// handbackPause is the longest pause between two reads.
+const handbackPause = 250 * time.Millisecond
 
 // wait is for how long nothing may change before the lock is released.
 func (l left) wait() (time.Duration, error) {

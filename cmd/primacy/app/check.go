@@ -158,27 +158,34 @@ func (x *checking) memberNeeds(ctx context.Context) ([]need, error) {
 
 // checkMemberRights asks for the rights of a member.
 func (x *checking) checkMemberRights(ctx context.Context, all []need) error {
-	if err := x.checkRights(ctx, gradeProblem, "apply what primacy generate rbac prints", required(all)); err != nil {
+	must := required(all)
+	granted, err := x.checkRights(ctx, gradeProblem, "apply what primacy generate rbac prints", "without which no member starts", must)
+	if err != nil {
 		return err
 	}
-	others := slices.DeleteFunc(slices.Clone(all), func(n need) bool { return n.use == toElect })
-	return x.checkRights(ctx, gradeWarning, "members start without it; apply what primacy generate rbac prints", others)
+	others := slices.DeleteFunc(slices.Clone(all), func(n need) bool {
+		return n.use == toElect || !granted && slices.ContainsFunc(must, n.isLike) // it may be among those that are denied above
+	})
+	_, err = x.checkRights(ctx, gradeWarning, "members start without it; apply what primacy generate rbac prints", "without which members start, too", others)
+	return err
 }
 
 // checkOperatorRights asks for the rights that commands need.
 func (x *checking) checkOperatorRights(ctx context.Context) error {
 	plan := need{resource: configMaps, names: []string{rollout.ObjectName(x.group)}, place: besideLocks}
 	const hint = "without it pin, drain, pause, handover and rollout cannot change anything (role primacy-operator of manifests/rbac.yaml)"
-	if err := x.checkRights(ctx, gradeProblem, "without it pins, drains and rollouts are not known", plan.with("get")); err != nil {
+	if _, err := x.checkRights(ctx, gradeProblem, "without it pins, drains and rollouts are not known", "to see pins, drains and rollouts", plan.with("get")); err != nil {
 		return err
 	}
-	return x.checkRights(ctx, gradeWarning, hint, plan.with("update"))
+	_, err := x.checkRights(ctx, gradeWarning, hint, "to change pins, drains and rollouts", plan.with("update"))
+	return err
 }
 
-func (x *checking) checkRights(ctx context.Context, g grade, hint string, of []need) error {
+// checkRights asks for rights, and says whether all are granted. what describes them.
+func (x *checking) checkRights(ctx context.Context, g grade, hint, what string, of []need) (granted bool, err error) {
 	client, err := authorizationclient.NewForConfig(x.cluster.config)
 	if err != nil {
-		return err
+		return false, err
 	}
 	ask := reviewer{client, namespacesOf(x.namespace), x.insists()}
 	switch denied, err := ask.denied(ctx, of); {
@@ -187,9 +194,10 @@ func (x *checking) checkRights(ctx context.Context, g grade, hint string, of []n
 	case denied != "":
 		x.say("rights", g, hint, "%s may not %s", whoAmI(ctx, x.cluster), denied)
 	default:
-		x.say("rights", gradeFine, "", "%s granted", counted(len(of), "right"))
+		x.say("rights", gradeFine, "", "%s granted, %s", counted(len(of), "right"), what)
+		return true, nil
 	}
-	return nil
+	return false, nil
 }
 
 // checkForeign looks for electors that are not Primacy on the locks.
@@ -249,8 +257,11 @@ func (x *checking) checkMembers(r status.Report) {
 		if !m.Ready {
 			x.say("members", gradeWarning, "its log says what it lacks", "%s is not ready", m.Identity)
 		}
+		if len(m.Namesakes) > 0 {
+			x.say("members", gradeProblem, "give each member a name of its own: --name, or POD_NAME", "%s lives, and so does %s, which has the same name: pins, drains and handovers mean both", m.Identity, strings.Join(m.Namesakes, ", "))
+		}
 		if len(m.Differs) > 0 {
-			x.say("members", gradeWarning, "give all members of the group the same settings", "%s differs from most members in %s", m.Identity, strings.Join(m.Differs, ", "))
+			x.say("members", gradeWarning, "give all members of the group the same settings", "%s differs from others in %s", m.Identity, strings.Join(m.Differs, ", "))
 		}
 	}
 	if over > sweep.Most {
@@ -261,6 +272,7 @@ func (x *checking) checkMembers(r status.Report) {
 		return
 	}
 	x.say("members", gradeFine, "", "%s live", counted(live, "member"))
+	x.checkSets(r)
 }
 
 // checkRemoval says who removes sessions that have ended. Whether members have the right is among the rights.

@@ -226,6 +226,10 @@ var situations = []struct {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Fallen, s.new.Record.Acquired = 1, before(10*time.Second)
 	}},
+	{"fell-and-outranked", verdictRight, func(s *situation) {
+		s.prefer("1-9-0")
+		s.new.Record.Member.Fallen, s.new.Record.Acquired = 1, before(10*time.Second)
+	}},
 	{"dead-holder", verdictSoon, func(s *situation) {
 		s.old.Record.Holder, s.old.Record.Mark.Identity = "", "" // its parent ended its session
 	}},

@@ -311,7 +311,7 @@ func (x *explaining) from() string {
 		what := "the election is not in its reach yet"
 		switch {
 		case phase.Blocks():
-			what = fmt.Sprintf("revision %s is blocked until \"primacy rollout retry\"", view.Printable(s.Canary))
+			what = fmt.Sprintf("revision %s is blocked until \"primacy rollout retry\", and the default revision counts again after \"primacy rollout end\"", view.Printable(s.Canary))
 		case phase == rollout.Pending:
 			what = "no controller has begun it yet"
 		case x.preferred.Revision == s.Canary:
@@ -364,6 +364,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: the election is pinned to " + holder + "."
 	case !outranks && x.holder != nil && x.rules.order(m, *x.holder, x.preferred, x.report.At) == 0:
 		return "It does not lead: it is as good as " + holder + ", and equals never take the lock from each other."
+	case !outranks && !x.rules.proven(m, x.report.At).IsZero():
+		return fmt.Sprintf("It does not lead: it does not outrank %s. It crashed before, or lost the API server, so until %s it comes after all others.", holder, x.rules.proven(m, x.report.At).UTC().Format(time.RFC3339))
 	case !outranks:
 		return "It does not lead: it does not outrank " + holder + "."
 	case e.State == status.Foreign && slices.ContainsFunc(x.better, same):

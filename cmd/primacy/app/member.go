@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -202,5 +203,9 @@ func (m *member) run(ctx context.Context) error {
 	for _, l := range m.listeners {
 		wg.Go(func() { l.Run(following) })
 	}
-	return m.manager.Run(ctx)
+	err := m.manager.Run(ctx)
+	if errors.Is(err, election.ErrOrphaned) {
+		return fmt.Errorf("%w, so this member has left (somebody or the kernel killed the parent; start the member again)", err)
+	}
+	return err
 }

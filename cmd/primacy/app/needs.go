@@ -98,6 +98,11 @@ var (
 	nodes      = schema.GroupResource{Resource: "nodes"}
 )
 
+// isLike says whether two needs are for the same verb on the same resource.
+func (n need) isLike(o need) bool {
+	return n.resource == o.resource && n.verb == o.verb && n.place == o.place && n.namespace == o.namespace
+}
+
 // with lists one need for each verb.
 func (n need) with(verbs ...string) (all []need) {
 	for _, verb := range verbs {

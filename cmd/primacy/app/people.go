@@ -75,15 +75,18 @@ func (p people) roles(of *config.Process, source election.Preferences) (roles []
 	if _, writes := source.(revisions.Writer); reads && writes {
 		names = append(names, r.Reads().Name)
 	}
+	const whyPlan = "Pins, the rollout and the default revision."
 	roles = []person{
-		{role: "operator", why: "For people who pin elections, set the default revision, and begin, pause or abort rollouts.", subjects: operators,
+		{role: "operator", why: "For people who pin elections, set the default revision, begin, pause or abort rollouts, and end sessions of the dead.", subjects: operators,
 			rules: append([]rbacv1.PolicyRule{
 				rule(configMaps.Resource, "", names, "get", "update"),
 				rule(configMaps.Resource, "", nil, "create"),
+				rule(leases.Resource, leases.Group, nil, "get", "update"),
 			}, seen...),
-			whys: append([]string{"Pins, the rollout and the default revision.",
-				"The right to create cannot be limited to names. Leave it out if these ConfigMaps exist."}, whys...)},
-		{role: "viewer", why: "For people and dashboards who look.", subjects: viewers, rules: seen, whys: whys},
+			whys: append([]string{whyPlan, "The right to create cannot be limited to names. Leave it out if these ConfigMaps exist.",
+				"For bury and handback. Nobody knows the names of sessions beforehand, so it is a right to write every lock. Leave it out if others do that."}, whys...)},
+		{role: "viewer", why: "For people and dashboards who look.", subjects: viewers,
+			rules: append([]rbacv1.PolicyRule{rule(configMaps.Resource, "", names, "get")}, seen...), whys: append([]string{whyPlan}, whys...)},
 	}
 	return roles, nil
 }

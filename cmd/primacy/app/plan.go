@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -50,7 +51,42 @@ func missing(of []planned) error {
 	for _, e := range of {
 		all = append(all, e.missing...)
 	}
-	return all.OrNil()
+	return alikeOnce(all).OrNil()
+}
+
+// alikeOnce keeps the first of mistakes that say the same, and says in which lines the others are.
+func alikeOnce(all strict.Errors) (once strict.Errors) {
+	lines := map[*strict.Error][]string{}
+	for _, e := range all {
+		i := slices.IndexFunc(once, func(first *strict.Error) bool {
+			return first.File == e.File && first.Problem == e.Problem && first.Hint == e.Hint
+		})
+		if i < 0 || e.Line == 0 {
+			once = append(once, e)
+			continue
+		}
+		lines[once[i]] = append(lines[once[i]], strconv.Itoa(e.Line))
+	}
+	for i, e := range once {
+		if same := lines[e]; same != nil {
+			noted := *e
+			noted.Problem += "; so in " + inLines(same)
+			once[i] = &noted
+		}
+	}
+	return once
+}
+
+// inLines names a few lines of a file.
+func inLines(lines []string) string {
+	const shown = 5
+	switch n := len(lines); {
+	case n == 1:
+		return "line " + lines[0]
+	case n > shown:
+		return fmt.Sprintf("%d other lines", n)
+	}
+	return "lines " + strings.Join(lines, ", ")
 }
 
 // planner decodes the blocks that package config leaves to the registries.

@@ -213,13 +213,23 @@ func (r reviewer) ask(ctx context.Context, n need, name string) (allowed bool, e
 
 // whoAmI is the name under which the API server knows this process.
 func whoAmI(ctx context.Context, c *cluster) string {
-	client, err := authenticationclient.NewForConfig(c.config)
-	if err == nil {
-		var me *authenticationv1.SelfSubjectReview
-		me, err = client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
-		if err == nil {
-			return me.Status.UserInfo.Username
-		}
+	if name, err := userOf(ctx, c); err == nil {
+		return name
 	}
 	return "this process" // the name only makes messages clearer
+}
+
+// userOf asks the API server for the name of the user whose credentials we have.
+func userOf(ctx context.Context, c *cluster) (string, error) {
+	client, err := authenticationclient.NewForConfig(c.config)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	me, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("who am I: %w", err)
+	}
+	return me.Status.UserInfo.Username, nil
 }

@@ -166,7 +166,18 @@ func (r *reloader) follow(ctx context.Context, p *config.Process) error {
 // refuse logs why a written configuration is not in force.
 func (r *reloader) refuse(err error) {
 	r.counts.refuse()
-	r.log.Error("the changed configuration is refused; the one before stays in force", zap.Error(err))
+	var more []string
+	if mistakes := mistakesIn(err); len(mistakes) > 1 {
+		err = mistakes[0]
+		for _, m := range mistakes[1:] {
+			more = append(more, m.Error())
+		}
+	}
+	log := r.log
+	if more != nil {
+		log = log.With(zap.Strings("more", more))
+	}
+	log.Error("the changed configuration is refused; the one before stays in force", zap.Error(err))
 }
 
 // moved are the elections that a rollout may move. It leaves out elections of scope: revision.

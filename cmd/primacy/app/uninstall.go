@@ -283,7 +283,7 @@ func (f *uninstallation) add(o ownedObject, meta metav1.ObjectMeta, holder strin
 // handBack releases the locks that are kept and that dead members hold: without sessions nobody would take them. It
 // returns what there is then.
 func (u *uninstallCommand) handBack(ctx context.Context, found uninstallation) (uninstallation, error) {
-	again, by := false, u.handback(u.clock)
+	again, by := false, u.handback(ctx, u.clock)
 	for _, o := range found.Kept {
 		if o.Kind != status.Lease || o.What == whatSession {
 			continue

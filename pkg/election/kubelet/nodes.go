@@ -18,8 +18,8 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // NodeListener ends the sessions of members on nodes that an operator marks as switched off, by the taint
@@ -121,8 +121,9 @@ func (l *NodeListener) bury(ctx context.Context, name string, node nodeState, at
 		l.Log.Warn("a node is out of service, but the sessions cannot be read: they lapse", zap.String("node", name), zap.Error(err))
 		return
 	}
+	taint := session.Taint{NodeUID: string(node.uid), BootID: node.boot, At: at}
 	for _, e := range sessions {
-		if !l.speaksOf(node, at, e) {
+		if !taint.SpeaksOf(l.Group, session.Shown(e)) {
 			continue
 		}
 		d := election.Death{
@@ -133,16 +134,6 @@ func (l *NodeListener) bury(ctx context.Context, name string, node nodeState, at
 			carryOut(ctx, l.Clock, l.Sessions, e, d, l.Log.With(zap.String("identity", d.Identity), zap.String("node", name)))
 		})
 	}
-}
-
-// speaksOf says whether the taint of a node, stored in the version at, speaks of a session.
-func (l *NodeListener) speaksOf(node nodeState, at uint64, e lock.Entry) bool {
-	r := e.Record
-	if r == nil || !r.Bound() || r.Holder == "" || r.Member == nil || r.Group != l.Group || !slices.Contains(r.Member.Proofs, record.ProofOutOfService) {
-		return false
-	}
-	of := r.Member.Container
-	return of.NodeUID == string(node.uid) && of.BootID == node.boot && e.Version.Revision < at
 }
 
 // list lists the objects of the realm, as they are now.

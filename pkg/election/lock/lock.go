@@ -135,6 +135,8 @@ var (
 	// ErrAltered: the store answered that the write is done, but it keeps another record than was
 	// sent, or its old one. Only a read shows what is stored.
 	ErrAltered = fmt.Errorf("%w: stored otherwise than sent", ErrUnknown)
+	// ErrEnded: the store ended a stream after the time for which the stream was asked. That is no failure.
+	ErrEnded = errors.New("the watch lasted as long as it was to")
 )
 
 // Outcome is the outcome of a Put.

@@ -117,6 +117,9 @@ type Member struct {
 	LeaseSeconds int     `json:"leaseSeconds,omitempty"`
 	// Differs names the settings in which it differs from most living members of its group.
 	Differs []string `json:"differs,omitempty"`
+	// Namesakes are the identities of other living members of its group that have its name. They are not of earlier
+	// sessions of this member: both renewed their sessions since both have begun.
+	Namesakes []string `json:"namesakes,omitempty"`
 	// Duration is how long the session lasts without a renewal; zero if unknown. Since is when it
 	// began, by its owner's clock.
 	Duration time.Duration `json:"-"`
@@ -226,6 +229,7 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 	r.living()
 	r.sort()
 	r.compare()
+	r.findNamesakes()
 	if len(s.Elections) > 0 {
 		r.Elections = slices.DeleteFunc(r.Elections, func(e Election) bool { return !slices.Contains(s.Elections, e.Name) })
 	}

@@ -111,6 +111,9 @@ func (m Member) cells(now time.Time) []string {
 		differs := "differs from others in " + strings.Join(m.Differs, ", ")
 		note = strings.TrimPrefix(note+"; "+differs, "; ")
 	}
+	if len(m.Namesakes) > 0 {
+		note = strings.TrimPrefix(note+"; another living member has its name: "+strings.Join(m.Namesakes, ", "), "; ")
+	}
 	return []string{m.Identity, m.Revision, m.Location, ready, state, m.Preference, strconv.Itoa(m.Leads), since(m.Renewed, now), note}
 }
 

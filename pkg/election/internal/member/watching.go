@@ -1,6 +1,7 @@
 package member
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -225,7 +226,9 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		m.trouble.note("watch", "", nil)
 		m.whole(s)
 	case lock.Broken:
-		m.trouble.note("watch", "", e.Err)
+		if !errors.Is(e.Err, lock.ErrEnded) {
+			m.trouble.note("watch", "", e.Err)
+		}
 		m.broken(s)
 	case lock.Progressed:
 	}

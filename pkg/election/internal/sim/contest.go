@@ -75,7 +75,7 @@ func (m *contest) spec() *member.Election {
 	s := &member.Election{
 		ID: m.id, Name: h.w.elections[e], Works: true, Unready: !h.ready, Before: h.terms[e],
 		Settings: &member.Settings{
-			Timing: h.timing, Policy: h.policy, Bootstrap: h.w.bootstrap[e], Foreign: h.w.foreign[e], Renewal: h.renewal[e], Outage: h.w.outages[e],
+			Timing: h.timing, Policy: h.policy, Bootstrap: h.w.bootstrap[e], Foreign: h.w.foreign[e], Renewal: h.renewal[e], Outage: h.w.outages[e], OnDeath: h.w.onDeath[e],
 		},
 	}
 	m.give(s)

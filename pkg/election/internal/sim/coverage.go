@@ -73,6 +73,19 @@ const (
 	SessionLost
 	SessionEnded
 	Buried
+	RelicLeft
+	RecordFreed
+	RelicFreed
+	LeftForALease
+	WordSaid
+	WordRefused
+	WordOfAnother
+	WordUnlisted
+	WordRefuted
+	BuriedOnWord
+	BuriedHalfDead
+	BuriedAlive
+	OverlapByWord
 	LeftToRecover
 	Rejoined
 	Left
@@ -124,7 +137,8 @@ var faultNames = [faults]string{
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
 	"session relabelled", "session duration edited", "session put back",
-	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "session buried", "left to recover", "rejoined", "left",
+	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "session buried", "lock that another elector left", "record freed by a proof", "same, once another elector's", "left alone for a lease",
+	"word said", "word refused", "word beside another member", "word that is not accepted", "word refuted", "buried on a word", "same, half-dead", "same, alive", "overlap by a false word", "left to recover", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",
 	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",

@@ -100,11 +100,29 @@
 //
 // # Parents
 //
-// In half of the seeds all or some processes have a parent. When a process has died, and all its work has
-// ended, the parent ends its session by the product's session.Bury: mostly within a moment, in some seeds
+// In half of the seeds all or some processes have a parent. When a process has died, its parent kills what it left
+// behind. Once all its work has ended, the parent ends its session by the product's session.Bury: mostly within a moment, in some seeds
 // after any delay, when the slot may have another member already. It may stand still between its read and its
 // write, and it knows of a session before that is created. The judge objects to an end while anything of the process's work
-// goes on; TestAProofWhileWorkGoesOnIsSeen plants that.
+// goes on; TestAProofWhileWorkGoesOnIsSeen and TestHalfDeadMembersAreSeen plant that.
+//
+// A quarter of the elections that foreign electors do not share and that do not fail open have OnDeathLease. A member of
+// such an election hands work on when it dies, and that work goes on until its deadline. Some elections whose terms sessions
+// renew are renewed by their records once an elector of another kind held the lock; some of their locks begin with what such
+// an elector left. The judge objects to a take of a record within a lease of its holder's last beat, unless a parent proved that holder
+// dead and a proof frees such locks.
+//
+// # Words
+//
+// In a third of the seeds kubelets and operators say that members are dead. They speak of members that live, are frozen, cut off,
+// dead, or dead but for their work; of members whose slot has another one by now; and of one member as if it were another. Not all members accept
+// all words. Each speaker decides by the product's session.Word and session.Taint. Its reads and writes get lost or come late,
+// its clock is as far off as those of members, it may stand still between any two steps, and it may repeat a word that was refuted.
+//
+// The judge objects to a word that ends the session of another member, or of one that does not accept the word or has beaten since;
+// and to one that did not wait for two renewIntervals in which the store answered. Nobody proves a word. So if the work of the
+// member goes on, that is the speaker's error, and the judge excuses an overlap with what the member's session renewed. It excuses
+// nothing else: no overlap with what records renew, and none if the member was dead with all its work.
 //
 // # Faults
 //
@@ -138,7 +156,7 @@
 // paired, with nothing granted after a stop; a term starts on a committed take of its own
 // and is never granted more than its last committed write allows; a lock is released
 // only after the work; a live term is not overwritten; beats rise; another member ends a
-// session only once it has lapsed, a parent only when nothing of its process lives, and an ended session never beats again; a stop comes early
+// session only once it has lapsed, a parent only when nothing of its process lives, a word only after a silence, and an ended session never beats again; a stop comes early
 // enough for the grace. Every run first plants an overlap, which the judge must see.
 //
 // Where foreign electors share the lock, work of ours never overlaps with work of theirs, except where:

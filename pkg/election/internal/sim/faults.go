@@ -266,6 +266,7 @@ func (w *world) outage() bool {
 	for _, e := range w.electors {
 		e.link.out(writes, requestLost, d)
 	}
+	w.words.away(d)
 	return true
 }
 

@@ -40,6 +40,11 @@ type host struct {
 	terms []int
 	// guarded: its processes have a parent that proves their deaths.
 	guarded bool
+	// accepts are the words that its members accept. booted counts the boots of its kernel; reboots: each process is of
+	// a boot of its own.
+	accepts []record.Proof
+	booted  int
+	reboots bool
 	// proc is the process that runs; nil while none does.
 	proc *proc
 	// gone: the host never comes back.
@@ -114,6 +119,9 @@ func (h *host) see(preferred []record.Preferred) {
 func (h *host) boot() {
 	if h.proc != nil || h.gone {
 		return
+	}
+	if h.reboots {
+		h.booted++
 	}
 	h.proc = &proc{h: h}
 	h.proc.bursts = newBursts(h.proc)
@@ -210,6 +218,7 @@ func (p *proc) pause(d time.Duration) {
 	w := p.h.w
 	p.paused, p.pausedAt = true, w.now
 	w.logf(p.h.name, "stopped for %v", d)
+	w.words.troubled(p)
 	w.after(d, p.resume)
 }
 
@@ -256,8 +265,11 @@ func (p *proc) kill(why string) {
 	p.h.w.logf(p.h.name, "killed: %s", why)
 	for _, m := range p.inc.contests {
 		if m != nil && m.work != nil {
+			p.h.w.judge.bequeath(m.work)
 			m.work.orphan()
 		}
 	}
+	p.reap()
 	p.mourn()
+	p.h.w.words.troubled(p)
 }

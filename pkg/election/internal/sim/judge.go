@@ -27,7 +27,10 @@ type judge struct {
 	// identities are all identities that were ever used.
 	identities []string
 	members    map[string]*memberFile
-	liveness   liveness
+	// beats is the last beat of each lock's holder, and handedOn what the dead handed on, by election.
+	beats    map[string]*lastBeat
+	handedOn [][]handedOn
+	liveness liveness
 	// sees says whether the judge objects to overlaps in this run; a test replaces it.
 	sees func(*judge) bool
 }
@@ -40,6 +43,11 @@ type memberFile struct {
 	sessionUID   string // a late create may make another object of it
 	sessionBeat  uint64
 	sessionEnded bool
+	// sessionName is the session's object, and beatAt when its last beat was stored. proved: a parent proved the
+	// member dead. wronged: somebody said that it was dead while it was not, and the session ended.
+	sessionName     string
+	beatAt          int64
+	proved, wronged bool
 	// putBack: a stranger put the session back after its end. A member that did not see the end cannot know
 	// that its session has ended.
 	putBack bool
@@ -54,7 +62,7 @@ func newJudge(w *world) *judge {
 	n := len(w.elections)
 	return &judge{
 		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: map[string]record.Token{}, spans: make([][]span, n), taker: map[string]*contest{},
-		members: map[string]*memberFile{}, liveness: newLiveness(n),
+		members: map[string]*memberFile{}, liveness: newLiveness(n), beats: map[string]*lastBeat{}, handedOn: make([][]handedOn, n),
 		sees: func(j *judge) bool { return !j.restored() },
 	}
 }
@@ -105,10 +113,12 @@ func (j *judge) started(m *contest, a member.Start) {
 		w.violate(rule, "%s: %s starts with more than its take allows, by %v", m.name, m.i.identity, a.Deadline.Sub(until))
 	case a.Deadline <= m.i.now():
 		w.violate("rule sending-counts", "%s: %s starts after its deadline", m.name, m.i.identity)
-	case a.Token <= j.startedToken[m.election] && !j.restored() && !m.besideTheMove():
+	case a.Token <= j.startedToken[m.election] && !j.restored() && !m.besideTheMove() && !j.wronged(m):
 		w.violate("rule tokens-rise", "%s: %s starts with token %d after %d", m.name, m.i.identity, a.Token, j.startedToken[m.election])
 	}
-	j.startedToken[m.election] = a.Token
+	if !j.wronged(m) || a.Token > j.startedToken[m.election] {
+		j.startedToken[m.election] = a.Token
+	}
 }
 
 // extended judges a member's extension of its work.
@@ -184,6 +194,7 @@ var losses = []machine.Reason{machine.ReasonLost, machine.ReasonCorrupt, machine
 // changed is called when anybody has just written an object. A term that the lock no longer records counts
 // as disturbed.
 func (j *judge) changed(e lock.Entry) {
+	j.noteBeat(e)
 	if m, r := j.taker[e.Name], e.Record; m != nil && (r == nil || !r.Bound() || r.Holder != m.i.identity || r.Token != m.takenToken) {
 		m.undisturbed = false
 	}
@@ -247,11 +258,12 @@ func (j *judge) outlived(k *work) {
 func (j *judge) atWork(k *work) {
 	e := k.m.election
 	for _, other := range j.working[e] {
-		if j.sees(j) && !j.w.excused(other) {
+		if j.sees(j) && !j.w.excused(other) && !j.excusedByWord(other, k) {
 			j.w.violate("overlap", "%s: %s (token %d) and %s (token %d) are at work at once", j.w.elections[e], other.m.i.identity, other.token, k.m.i.identity, k.token)
 		}
 	}
 	j.besideElectors(k)
+	j.besideHandedOn(k)
 	j.working[e] = append(j.working[e], k)
 }
 
@@ -277,6 +289,7 @@ func (j *judge) stored(m *contest, q *request) {
 		}
 		j.tokenStored(m, r)
 		w.claimed(m.election)
+		j.waited(m)
 	case machine.Take:
 		if s := m.state(); s != nil && s.Lock.Owner == machine.Orphaned {
 			w.cov.saw(TakenFromEnded)
@@ -294,6 +307,7 @@ func (j *judge) stored(m *contest, q *request) {
 		}
 		j.tokenStored(m, r)
 		j.taken(m)
+		j.waited(m)
 		w.moved(m, p)
 	case machine.Renew:
 		if r.ThroughSession() {
@@ -331,7 +345,7 @@ func (j *judge) taken(m *contest) {
 		return
 	}
 	for _, k := range j.working[m.election] {
-		if !k.m.needs(m.name) || w.excused(k) {
+		if !k.m.needs(m.name) || w.excused(k) || j.wronged(k.m) {
 			continue
 		}
 		w.violate("rule living-terms-stay", "%s: %s takes it while %s is at work", m.name, m.i.identity, k.m.i.identity)
@@ -341,7 +355,7 @@ func (j *judge) taken(m *contest) {
 			continue
 		}
 		o := h.proc.inc.contests[m.election]
-		if o != nil && o.outer == nil && o.needs(m.name) && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline && !w.excused(o.work) {
+		if o != nil && o.outer == nil && o.needs(m.name) && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline && !w.excused(o.work) && !j.wronged(o) {
 			w.violate("rule living-terms-stay", "%s: %s takes it during the term of %s", m.name, m.i.identity, o.i.identity)
 		}
 	}
@@ -368,6 +382,7 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 			w.violate("rule newer-by-version", "%s: %s stores beat %d after %d", e.Name, i.identity, r.Mark.Beat, f.sessionBeat)
 		}
 		f.sessionBeat, f.sessionSent = r.Mark.Beat, sent
+		f.sessionName, f.beatAt = e.Name, w.now
 		return
 	}
 	if r.Holder != "" || r.Member == nil {

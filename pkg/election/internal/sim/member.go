@@ -45,6 +45,7 @@ func (p *proc) join() {
 	i.member = member.New(member.Config{
 		Group: group, Host: h.name, Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
 		Timing: h.timing, WritesPerSecond: h.perSecond, Chance: rand.NewPCG(w.rng.Uint64(), w.rng.Uint64()), Heritage: p.left, Proofs: h.proofs(),
+		Container: record.Container{NodeUID: h.name, BootID: h.boots()},
 	})
 	i.stream = newStream(i, member.Watch{})
 	i.streams[0] = i.stream

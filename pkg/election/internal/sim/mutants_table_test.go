@@ -345,7 +345,7 @@ var rows = []mutant{
 		new: "answer{sent: m.now, entry: in.Entry",
 	},
 	{
-		name: "unknown-is-refused", rule: "sending-counts", file: "internal/member/requests.go", from: 1600,
+		name: "unknown-is-refused", rule: "sending-counts", file: "internal/member/requests.go",
 		old: "return machine.Unknown\n",
 		new: "return machine.Refused\n",
 	},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,6 +48,7 @@ func TestMutantsDie(t *testing.T) {
 		violation string
 		err       error
 	}
+	rows := slices.Concat(rows, deathRows)
 	outcomes := make([]outcome, len(rows))
 	next := make(chan int)
 	var workers sync.WaitGroup
@@ -143,7 +145,7 @@ func TestRowsFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range rows {
+	for _, m := range slices.Concat(rows, deathRows) {
 		if _, err := m.edit().Apply(root); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}

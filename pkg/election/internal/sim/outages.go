@@ -57,6 +57,7 @@ func (w *world) silence() bool {
 	} else {
 		w.silences = append(w.silences, silence{from: w.now, to: w.now + int64(d)})
 	}
+	w.words.away(d)
 	for _, h := range w.hosts {
 		h.link.out(requestLost, requestLost, d)
 		h.link.deafUntil = w.now + int64(d)

@@ -71,6 +71,13 @@ type world struct {
 	outages  []machine.Outage
 	silences []silence
 	parents  parents
+	// words is nil if nobody speaks in this run.
+	words *words
+	// onDeath says of each election what a proof means for it, and relics what another elector left in its lock.
+	onDeath []machine.OnDeath
+	relics  []relic
+	// relicUIDs are the uids of the objects that have them.
+	relicUIDs map[string]string
 	// meddler edits sessions; it is nil in most runs.
 	meddler *meddler
 	// late is the plan for elections whose configuration comes late; nil in most runs.
@@ -138,9 +145,11 @@ func newWorld(seed uint64, o Options) *world {
 	w.pickRenewals(rand.New(rand.NewPCG(seed, 0x8bb84b93962eacc9)))
 	w.pickLocks(rand.New(rand.NewPCG(seed, 0xa0761d6478bd642f)))
 	w.pickOutages(rand.New(rand.NewPCG(seed, 0x9fb21c651e98df25)))
+	w.pickDeaths(rand.New(rand.NewPCG(seed, 0x6c62272e07bb0142)))
 	w.pickPace(rand.New(rand.NewPCG(seed, 0x589965cc75374cc3)))
 	w.pickParents(rand.New(rand.NewPCG(seed, 0x2545f4914f6cdd1d)))
 	w.pickLate(rand.New(rand.NewPCG(seed, 0x94d049bb133111eb)))
+	w.pickWords(rand.New(rand.NewPCG(seed, 0x27d4eb2f165667c5)))
 	w.meddler = w.pickMeddler(rand.New(rand.NewPCG(seed, 0xe7037ed1a0b428db)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
 	if o.Class == Rollouts {
@@ -198,8 +207,10 @@ func (w *world) begin() {
 		w.logf(e.name, "elector of %s: key %q, lease %v, clock %+d ppm", w.elections[e.election], e.key, e.lease, e.clock.ppm)
 		w.after(w.upTo(2*time.Second), e.boot)
 	}
+	w.leaveRelics()
 	w.planFaults()
 	w.at(w.calmAt, w.becalm)
+	w.words.begin()
 	if w.meddler != nil {
 		w.meddler.begin()
 	}

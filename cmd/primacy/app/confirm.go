@@ -159,10 +159,12 @@ func (o output) write(w io.Writer, text string, document any) error {
 }
 
 // operator is who runs the command, for the record: the user as which the API server knows it, else the user of this
-// machine; empty if neither is known.
+// machine; empty if neither is known. A played group has no cluster.
 func operator(ctx context.Context, c *cluster) string {
-	if name, err := userOf(ctx, c); err == nil && name != "" {
-		return name
+	if c != nil {
+		if name, err := userOf(ctx, c); err == nil && name != "" {
+			return name
+		}
 	}
 	u, err := user.Current()
 	if err != nil {

@@ -125,7 +125,7 @@ func (s *step) take() {
 	if s.waits(s.writableAt()) {
 		return
 	}
-	if s.throughSession() && !s.sessionHolds() {
+	if s.throughSession() && !s.sessionHolds() || s.cfg.Unpublished {
 		s.sightless = true // we try again with the next beat that we see
 		return
 	}

@@ -94,8 +94,16 @@ func (c *contest) config() machine.Config {
 		Preferred:   c.preferred.revision,
 		Digest:      c.preferred.digest,
 		LongestEver: m.dir.LongestEver(),
+		Unpublished: c.unpublished(),
 		Newest:      c.newest(),
 	}
+}
+
+// unpublished says whether others cannot know yet how long our terms of this election may last (rule
+// published-before-held). All members know the leaseDuration of the sessions.
+func (c *contest) unpublished() bool {
+	lease := c.election.Timing.LeaseDuration
+	return lease > c.m.cfg.Timing.LeaseDuration && lease > c.m.dir.Published(c.m.own.Name(), c.m.identity)
 }
 
 // sight says whether one stream shows both the lock and the sessions.

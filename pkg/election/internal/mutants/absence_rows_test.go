@@ -1,7 +1,21 @@
 package mutants_test
 
-// absenceRows break the rule absence-counts.
+// absenceRows break the rules absence-counts and published-before-held.
 var absenceRows = []row{
+	{
+		name: "published/not-awaited", rule: "published-before-held: a longer lease is published before a lock is taken with it",
+		file: "pkg/election/internal/machine/follow.go",
+		old:  "!s.sessionHolds() || s.cfg.Unpublished {",
+		new:  "!s.sessionHolds() {",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/unpublished_lease",
+	},
+	{
+		name: "published/not-looked-up", rule: "published-before-held: what the store has shown of our session counts",
+		file: "pkg/election/internal/member/contest.go",
+		old:  " && lease > c.m.dir.Published(c.m.own.Name(), c.m.identity)",
+		new:  " && lease > c.m.dir.LongestEver()",
+		pkg:  "pkg/election/internal/member", test: "TestALongerLeaseIsPublishedFirst",
+	},
 	{
 		name: "absence/from-the-creation", rule: "absence-counts: the wait runs from the absence",
 		file: "pkg/election/internal/machine/lock.go",

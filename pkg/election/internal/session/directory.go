@@ -247,6 +247,16 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 // LongestEver is the longest leaseDuration that any session ever published, even if it is gone.
 func (d *Directory) LongestEver() time.Duration { return d.longest }
 
+// Published is the longest leaseDuration that the named session says its member has, as the store has shown it; zero
+// if it is not that member's.
+func (d *Directory) Published(name, identity string) time.Duration {
+	s := d.slot(name)
+	if s == nil || s.owner != identity {
+		return 0
+	}
+	return s.setup.Longest()
+}
+
 // durationOf is how long a session lasts. The record of a live session says that in two fields. A third field
 // has the member's longest lease, which is no shorter. If a stranger edited one of the three, the middle value
 // is still long enough, and no longer than the longest lease. Members of an earlier version publish no longest

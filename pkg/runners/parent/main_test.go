@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -64,13 +65,32 @@ func run(role string) int {
 		d.Exit(ctx)
 	}
 	write("first", os.Getpid())
-	line, err := parent.Start(parent.Options{Cgroup: cgroup.Mode(os.Getenv(cgroupVariable))})
+	var line *parent.Line
+	var err error
+	start := func() { line, err = parent.Start(parent.Options{Cgroup: cgroup.Mode(os.Getenv(cgroupVariable))}) }
+	if role == "strays" {
+		onAnotherThread(start)
+	} else {
+		start()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
 	}
 	write("member", os.Getpid())
 	return roles[role](line)
+}
+
+// onAnotherThread runs f on another thread than that of the caller.
+func onAnotherThread(f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
 }
 
 // mourn writes what is left of the member at the moment of the proof.
@@ -115,23 +135,8 @@ var roles = map[string]func(*parent.Line) int{
 		die()
 		return 0
 	},
-	"waits": func(l *parent.Line) int {
-		signals := make(chan os.Signal, 8)
-		signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGUSR1, syscall.SIGHUP)
-		write("ready", "")
-		for {
-			select {
-			case s := <-signals:
-				write("got", s)
-				if s == syscall.SIGTERM {
-					return 0
-				}
-			case <-l.Broken():
-				write("orphaned", "")
-				return 0
-			}
-		}
-	},
+	"waits":  waits,
+	"strays": waits,
 	"begets": begets,
 	"works":  works,
 	"leaks":  leaks,
@@ -324,4 +329,23 @@ func pids(name string) (all []int) {
 		all = append(all, pid)
 	}
 	return all
+}
+
+// waits writes which signals come, until SIGTERM or the end of the parent.
+func waits(l *parent.Line) int {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGUSR1, syscall.SIGHUP)
+	write("ready", "")
+	for {
+		select {
+		case s := <-signals:
+			write("got", s)
+			if s == syscall.SIGTERM {
+				return 0
+			}
+		case <-l.Broken():
+			write("orphaned", "")
+			return 0
+		}
+	}
 }

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -85,9 +87,23 @@ func Start(o Options) (*Line, error) {
 	case len(children) > 0:
 		return nil, fmt.Errorf("%w: %d", ErrChildren, len(children))
 	}
+	runtime.LockOSThread() // only the thread that executes the program goes on in it
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(deathSignal), 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("be told of the end of whoever started this process: %w", err)
+	}
 	err := syscall.Exec(executable, os.Args, append(os.Environ(), fmt.Sprintf("%s=%d,%s", parentVariable, os.Getpid(), o.Cgroup)))
 	return nil, fmt.Errorf("execute this program again: %w", err)
 }
+
+// deathSignal is the signal that the kernel sends when whoever started this process ends, as he has asked it to; zero for
+// none. The kernel keeps that for each thread: packages are initialized on the thread with which the process began.
+var deathSignal = func() (signal int32) {
+	if err := unix.Prctl(unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0, 0, 0); err != nil { // #nosec G103 -- the kernel writes a C int
+		return 0
+	}
+	return signal
+}()
 
 // executable is this very program, even if its file was replaced meanwhile.
 const executable = "/proc/self/exe"

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -275,6 +276,22 @@ func TestAMemberHearsOfItsParentsDeath(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.await("orphaned", "")
+}
+
+// TestAStarterThatDies checks that a program is told of the end of its starter, if that asked the kernel for it
+// (PR_SET_PDEATHSIG): the kernel tells the thread that began the program, and executes it on another one.
+func TestAStarterThatDies(t *testing.T) {
+	p := newProgram(t, "strays")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	leave := make(chan struct{})
+	go func() { // for the kernel the end of its thread is that of the starter
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
+		p.start()
+		<-leave
+	}()
+	p.await("ready", "")
+	close(leave)
+	p.await("got", "terminated")
 }
 
 // TestAFrozenMemberIsNotDead checks that a parent proves nothing of a member that only stands still.

@@ -367,6 +367,13 @@ var deathRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
+		name: "death/starters-signal-is-lost", rule: "a program that executes itself again is still told of the end of its starter",
+		file: "pkg/runners/parent/parent.go",
+		old:  "uintptr(deathSignal)",
+		new:  "0",
+		pkg:  "pkg/runners/parent", test: "TestAStarterThatDies",
+	},
+	{
 		name: "death/lease-is-not-waited", rule: "proof-not-patience: with onDeath lease a lease passes after a proof",
 		file: "pkg/election/internal/machine/observe.go",
 		old:  "				k.since = max(k.since, s.spared(r))\n",

@@ -37,7 +37,7 @@ const (
 var adapters = []string{"./pkg/election/lock/*/...", "./pkg/runners/*/...", "./pkg/revisions/*/..."}
 
 // shared are packages that adapters of one kind have in common; they do not stand for one technology.
-var shared = []string{"./pkg/election/lock/apiserver", "./pkg/runners/cgroup", "./pkg/runners/child", "./pkg/runners/deadman", "./pkg/revisions/object", "./pkg/revisions/rollout/...", "./pkg/revisions/steering"}
+var shared = []string{"./pkg/election/lock/apiserver", "./pkg/runners/cgroup", "./pkg/runners/child", "./pkg/runners/deadman", "./pkg/runners/probe", "./pkg/revisions/object", "./pkg/revisions/rollout/...", "./pkg/revisions/steering"}
 
 var lines = []line{
 	{

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -35,7 +36,7 @@ func (c *Configuration) Canonical() string {
 	}
 	out.Elections = make([]canonicalElection, len(c.Elections))
 	for i, e := range c.Elections {
-		out.Elections[i] = e.canonical()
+		out.Elections[i] = e.canonical(c.Namespace)
 	}
 	text, err := yaml.Marshal(out)
 	if err != nil {
@@ -52,11 +53,12 @@ type canonicalElection struct {
 	Priority  map[string]any `yaml:"priority"`
 	Timing    map[string]any `yaml:"timing"`
 	Bootstrap string         `yaml:"bootstrap"`
-	// Range, Outage, FailopenFor and OnDeath are left out at their defaults.
+	// Range, Outage, FailopenFor, OnDeath and LeaderLabel are left out at their defaults.
 	Range       bool              `yaml:"range,omitempty"`
 	Outage      string            `yaml:"outage,omitempty"`
 	FailopenFor string            `yaml:"failopenFor,omitempty"`
 	OnDeath     string            `yaml:"onDeath,omitempty"`
+	LeaderLabel bool              `yaml:"leaderLabel,omitempty"`
 	Runners     []canonicalRunner `yaml:"runners"`
 }
 
@@ -68,15 +70,16 @@ type canonicalRunner struct {
 }
 
 func (m Member) canonical() memberDoc {
-	doc := memberDoc{Revision: m.Revision, Location: string(m.Location), Weight: m.Weight}
+	doc := memberDoc{Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, RemoveSessions: m.RemoveSessions}
 	for _, p := range m.Proofs {
 		doc.Proofs = append(doc.Proofs, string(p))
 	}
 	return doc
 }
 
-func (l Lock) canonical() lockDoc {
-	doc := lockDoc{Kind: l.Kind, Name: l.Name, SharedWith: string(l.SharedWith)}
+// canonical writes the lock; sessions is the namespace of the sessions.
+func (l Lock) canonical(sessions string) lockDoc {
+	doc := lockDoc{Kind: l.Kind, Name: l.Name, Namespace: l.Namespace, SharedWith: string(l.SharedWith)}
 	if l.Renewal != record.RenewalUnlessForeign {
 		doc.Renewal = string(l.Renewal)
 	}
@@ -84,15 +87,18 @@ func (l Lock) canonical() lockDoc {
 		doc.Foreign = &foreignDoc{l.Foreign.RenewDeadline, l.Foreign.RetryPeriod}
 	}
 	if l.MigrateFrom != nil {
-		doc.MigrateFrom = &migrationDoc{l.MigrateFrom.Kind, l.MigrateFrom.Name}
+		doc.MigrateFrom = &migrationDoc{Kind: l.MigrateFrom.Kind, Name: l.MigrateFrom.Name}
+		if l.MigrateFrom.Namespace != l.Namespace {
+			doc.MigrateFrom.Namespace = cmp.Or(l.MigrateFrom.Namespace, sessions)
+		}
 	}
 	return doc
 }
 
-func (e Election) canonical() canonicalElection {
+func (e Election) canonical(sessions string) canonicalElection {
 	out := canonicalElection{
 		Name:      e.Name,
-		Lock:      e.Lock.canonical(),
+		Lock:      e.Lock.canonical(sessions),
 		Priority:  map[string]any{"policy": string(e.Policy)},
 		Timing:    make(map[string]any),
 		Bootstrap: string(e.Bootstrap),
@@ -111,7 +117,7 @@ func (e Election) canonical() canonicalElection {
 	for _, f := range durationsOf(e.Timing) {
 		out.Timing[f.name] = f.value
 	}
-	out.Range = e.Range
+	out.Range, out.LeaderLabel = e.Range, e.LeaderLabel
 	if e.OnDeath != OnDeathProof {
 		out.OnDeath = string(e.OnDeath)
 	}

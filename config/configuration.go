@@ -1,6 +1,8 @@
 package config
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -43,6 +45,8 @@ type Member struct {
 	Weight   int
 	// Proofs says by which proofs, beside the parent's, others may end the session early; nil for none.
 	Proofs []record.Proof
+	// RemoveSessions: the member removes sessions that ended long ago.
+	RemoveSessions bool
 }
 
 // Election is one entry of elections.
@@ -69,6 +73,8 @@ type Election struct {
 	FailopenFor time.Duration
 	// OnDeath is when the lock is free after its holder was proved dead (docs/death.md).
 	OnDeath OnDeath
+	// LeaderLabel: the Pod of the leader has a label.
+	LeaderLabel bool
 	// Runners is empty if the election only elects a leader.
 	Runners []Runner
 	// Field is the entry's path, such as elections[2].
@@ -83,6 +89,8 @@ type Lock struct {
 	Kind string
 	// Name is the object's name; it defaults to the election's.
 	Name string
+	// Namespace holds the object; empty for that of the sessions.
+	Namespace string
 	// Renewal is never empty. The default is by session where that is possible, unless an elector of another kind
 	// ever held the lock.
 	Renewal record.Renewal
@@ -96,8 +104,35 @@ type Lock struct {
 	Node *yaml.Node
 }
 
-// LockName identifies a lock by its kind and name.
-type LockName struct{ Kind, Name string }
+// LockName identifies a lock by its kind, namespace and name. The namespace is empty for that of the sessions.
+type LockName struct{ Kind, Namespace, Name string }
+
+// LockName identifies the lock.
+func (l Lock) LockName() LockName { return LockName{l.Kind, l.Namespace, l.Name} }
+
+// LockNames are all locks that an election's leader holds, in the order in which it takes them; nil for a disabled
+// election.
+func (e *Election) LockNames() []LockName {
+	switch {
+	case e.Disabled: // all members with this configuration work at once
+		return nil
+	case e.Lock.MigrateFrom == nil:
+		return []LockName{e.Lock.LockName()}
+	}
+	return []LockName{*e.Lock.MigrateFrom, e.Lock.LockName()}
+}
+
+// Namespaces are those of the locks that are not kept beside the sessions, sorted.
+func (c *Configuration) Namespaces() []string {
+	seen := map[string]bool{}
+	for i := range c.Elections {
+		for _, l := range c.Elections[i].LockNames() {
+			seen[l.Namespace] = true
+		}
+	}
+	delete(seen, "")
+	return slices.Sorted(maps.Keys(seen))
+}
 
 // SharedWith says whose electors share a lock.
 type SharedWith string

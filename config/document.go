@@ -47,6 +47,8 @@ type memberDoc struct {
 	// in its place find [its control group](death.md#killed-together-with-its-parent) empty, `operator` lets [`primacy bury`](death.md#when-a-person-knows) do that,
 	// `kubelet` the [kubelet](death.md#when-the-kubelet-knows) of its node, and `out-of-service` a [taint](death.md#when-a-node-is-out-of-service) of its node.
 	Proofs []string `yaml:"proofs,omitempty" oneof:"cgroup operator kubelet out-of-service" unique:"true" otherwise:"none"`
+	// Whether this member removes [sessions that ended long ago](operating.md#sessions-that-ended). It needs the right to delete Leases.
+	RemoveSessions bool `yaml:"removeSessions,omitempty" default:"false"`
 }
 
 type timingDoc struct {
@@ -83,7 +85,7 @@ type electionDoc struct {
 	Priority priorityDoc `yaml:"priority"`
 	// The [timings](#timings) of this election, except `drift`.
 	Timing timingDoc `yaml:"timing" without:"drift" otherwise:"the document's"`
-	// For a lock that does not exist: `wait` one leaseDuration before anybody leads, or lead at once (`immediate`), which is only for locks that nobody deletes.
+	// For a lock that does not exist: `wait` until it has been absent for one leaseDuration, or lead at once (`immediate`), which is only for locks that nobody deletes. A member whose watch has shown for that long that there is no such lock does not wait.
 	Bootstrap string `yaml:"bootstrap" default:"wait" oneof:"wait immediate"`
 	// `true`: terms have ranges of wall-clock time ([ranges.md](ranges.md)). Refused with `sharedWith` and `migrateFrom`.
 	Range bool `yaml:"range" default:"false"`
@@ -93,17 +95,21 @@ type electionDoc struct {
 	FailopenFor *boundDoc `yaml:"failopenFor" otherwise:"10 x leaseDuration" needs:"outage=failopen"` // nil if absent
 	// When the lock is free after its holder was [proved dead](death.md): at once (`proof`), or after a lease (`lease`), for work that goes on outside the member until `PRIMACY_DEADLINE`. All members need the same.
 	OnDeath string `yaml:"onDeath" default:"proof" oneof:"proof lease"`
+	// `true`: while a member in a Pod leads, its Pod has the label `leads.primacy.dev/<election>: <group>`, so that a Service can follow it ([more](deploy.md#a-service-that-follows-the-leader)). Refused with `enabled: false`.
+	LeaderLabel bool `yaml:"leaderLabel" default:"false"`
 	// The [work](#runners). Without runners leadership itself is the product, and others read it from the lock.
 	Runners []runnerDoc `yaml:"runners" otherwise:"none"`
 }
 
-// The canonical form leaves the last three out if they are empty.
+// The canonical form leaves out what may be empty.
 type lockDoc struct {
 	// Where the lock is kept.
 	Kind string `yaml:"kind" default:"Lease" oneof:"@locks"`
 	// The object's name. Refused: the lock of another election; a name that a session or the ConfigMap of the rollout may have (`primacy-<group>-...`); and the ConfigMap that `defaultRevision` reads.
 	Name string `yaml:"name" form:"object" otherwise:"the election's name"`
-	// `session`: the member's session keeps the lock alive, with one write for all locks. `record`: each renewal writes the lock itself. A ConfigMap, a lock that is shared or migrates, `range: true`, `outage: failopen`, and a leaseDuration or renewInterval of the election's own need `record`; `session` is refused with them.
+	// The namespace that holds it, such as `kube-system` ([more](moving.md#a-lock-in-another-namespace)). With it the configuration must say the `namespace` of the sessions, too.
+	Namespace string `yaml:"namespace,omitempty" form:"label" otherwise:"that of the sessions"`
+	// `session`: the member's session keeps the lock alive, with one write for all locks. `record`: each renewal writes the lock itself. A ConfigMap, a lock in another namespace, one that is shared or migrates, `range: true`, `outage: failopen`, and a leaseDuration or renewInterval of the election's own need `record`; `session` is refused with them.
 	Renewal string `yaml:"renewal,omitempty" oneof:"session record" otherwise:"session if possible, record if an elector that is not Primacy's ever held the lock"`
 	// Whose electors may hold the lock, too: client-go's or Istio's ([interop.md](interop.md)).
 	SharedWith string `yaml:"sharedWith,omitempty" oneof:"client-go istio" otherwise:"nobody"`
@@ -118,6 +124,8 @@ type migrationDoc struct {
 	Kind string `yaml:"kind" oneof:"@locks" otherwise:"that of the lock"`
 	// The object's name.
 	Name string `yaml:"name" form:"object" otherwise:"that of the lock, without a revision"`
+	// The namespace that holds it.
+	Namespace string `yaml:"namespace,omitempty" form:"label" otherwise:"that of the lock"`
 }
 
 type foreignDoc struct {

@@ -17,9 +17,9 @@ func (r *resolver) elections(docs []*electionDoc) {
 		at := fmt.Sprintf("elections[%d]", i)
 		e := r.election(at, doc)
 		if r.unique(names, e.Name, at+".name", "%q is the name of %s in line %d too", "names must differ") && !r.obscure(at) {
-			r.unique(locks, e.Lock.Kind+"/"+e.Lock.Name, r.lockField(at), "the lock %q belongs to %s in line %d too", "give one of them another lock.name")
+			r.unique(locks, e.Lock.LockName().String(), r.lockField(at), "the lock %q belongs to %s in line %d too", "give one of them another lock.name")
 			if from := e.Lock.MigrateFrom; from != nil {
-				r.unique(locks, from.Kind+"/"+from.Name, at+".lock.migrateFrom", "the lock %q belongs to %s in line %d too", "name the lock that this election had before")
+				r.unique(locks, from.String(), at+".lock.migrateFrom", "the lock %q belongs to %s in line %d too", "name the lock that this election had before")
 			}
 		}
 		r.cfg.Elections = append(r.cfg.Elections, e)
@@ -56,7 +56,7 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 		r.scoped(scope, "election", e.Name, labelledName)
 		r.scoped(scope, "lock", e.Lock.Name, objectName)
 	}
-	if from := e.Lock.MigrateFrom; from != nil && *from == (LockName{e.Lock.Kind, e.Lock.Name}) {
+	if from := e.Lock.MigrateFrom; from != nil && *from == e.Lock.LockName() {
 		other := "ConfigMap"
 		if e.Lock.Kind == other {
 			other = DefaultLockKind
@@ -70,6 +70,10 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	r.outage(at, doc, &e)
 	e.Lock.Renewal = r.renewal(at, doc.Lock, &e)
 	e.Disabled = doc.Enabled != nil && !*doc.Enabled
+	e.LeaderLabel = doc.LeaderLabel
+	if e.Disabled && e.LeaderLabel {
+		r.clash(at+".leaderLabel", "leave out one of the two", "with enabled: false there is no leader")
+	}
 	for _, clash := range r.features(&e).Clashes() {
 		r.clash(at+"."+clash.Field, clash.Hint, "%s", clash.Problem)
 	}
@@ -120,6 +124,7 @@ func (r *resolver) lock(at string, doc *electionDoc) Lock {
 		r.name(field, lock.Name, objectName)
 	}
 	r.noSession(field, lock.Name)
+	lock.Namespace = r.place(at+".lock.namespace", doc.Lock.Namespace, "")
 	r.sharing(at, doc.Lock, &lock)
 	r.migration(at+".lock.migrateFrom", doc.Lock.MigrateFrom, &lock)
 	return lock
@@ -130,6 +135,24 @@ func (r *resolver) noSession(field, lock string) {
 	if prefix := "primacy-" + r.cfg.Group + "-"; r.cfg.Group != "" && strings.HasPrefix(lock, prefix) {
 		r.fail(field, "give the lock another name", "%q may be the name of a session: those of this group begin with %s", lock, prefix)
 	}
+}
+
+// place resolves the namespace of a lock: empty if it is that of the sessions. It decides what renews the lock and which
+// rights members need, so it must not depend on where a member happens to run.
+func (r *resolver) place(field, namespace, otherwise string) string {
+	if !r.given(field) {
+		return otherwise
+	}
+	good := r.name(field, namespace, dnsLabel)
+	switch {
+	case good && r.cfg.Namespace == "" && r.process != nil && r.given(fieldNamespace):
+		r.fail(field, "restart it: sessions stay where they are while it runs", "this process began with a configuration that does not say where its sessions are")
+	case good && r.cfg.Namespace == "" && !r.obscure(fieldNamespace):
+		r.fail(field, "write namespace: ... at the top of the file, or give --namespace or PRIMACY_NAMESPACE", "the configuration says where this lock is, but not where the sessions are")
+	case namespace == r.cfg.Namespace:
+		return ""
+	}
+	return namespace
 }
 
 // renewal resolves what keeps terms alive: by default the member's session if possible, and if no elector of
@@ -154,7 +177,7 @@ func (r *resolver) renewal(at string, doc lockDoc, e *Election) record.Renewal {
 func (r *resolver) features(e *Election) record.Features {
 	return record.Features{
 		Disabled: e.Disabled, Ranges: e.Range, FailsOpen: e.Outage == OutageFailopen, Migrates: e.Lock.MigrateFrom != nil,
-		SharedWith: string(e.Lock.SharedWith), Apart: e.Lock.Kind != DefaultLockKind, Timing: e.Timing, Session: r.cfg.Timing,
+		SharedWith: string(e.Lock.SharedWith), Apart: e.Lock.Kind != DefaultLockKind || e.Lock.Namespace != "", Timing: e.Timing, Session: r.cfg.Timing,
 	}
 }
 
@@ -163,7 +186,7 @@ func (r *resolver) migration(at string, doc *migrationDoc, lock *Lock) {
 	if doc == nil {
 		return
 	}
-	from := LockName{r.word(at+".kind", doc.Kind, lock.Kind), lock.Name}
+	from := LockName{r.word(at+".kind", doc.Kind, lock.Kind), r.place(at+".namespace", doc.Namespace, lock.Namespace), lock.Name}
 	if r.given(at + ".name") {
 		from.Name = doc.Name
 		r.name(at+".name", from.Name, objectName)

@@ -25,6 +25,7 @@ var ofProcess = []struct {
 	{"http.access", func(c *Configuration) any { return &c.HTTP.Access }},
 	{"http.metrics", func(c *Configuration) any { return &c.HTTP.Metrics }},
 	{"member.proofs", func(c *Configuration) any { return &c.Member.Proofs }},
+	{"member.removeSessions", func(c *Configuration) any { return &c.Member.RemoveSessions }},
 	// The session uses these. The other timings belong to elections and change with them.
 	{"timing.leaseDuration", func(c *Configuration) any { return &c.Timing.LeaseDuration }},
 	{"timing.renewInterval", func(c *Configuration) any { return &c.Timing.RenewInterval }},
@@ -47,6 +48,7 @@ var ofElection = []struct {
 	{"enabled", func(e *Election) any { return !e.Disabled }},
 	{"lock.kind", func(e *Election) any { return e.Lock.Kind }},
 	{"lock.name", func(e *Election) any { return e.Lock.Name }},
+	{"lock.namespace", func(e *Election) any { return e.Lock.Namespace }},
 	{"lock.migrateFrom", func(e *Election) any { return e.Lock.from() }},
 	{"lock.renewal", func(e *Election) any { return e.Lock.Renewal }},
 	{"lock.sharedWith", func(e *Election) any { return e.Lock.SharedWith }},
@@ -96,6 +98,6 @@ func same(a, b *Configuration) bool {
 	}
 	return a.DefaultRevision.digest() == b.DefaultRevision.digest() &&
 		slices.EqualFunc(a.Elections, b.Elections, func(x, y Election) bool {
-			return x.Name == y.Name && x.Suffix == y.Suffix && len(differences(&x, &y)) == 0
+			return x.Name == y.Name && x.Suffix == y.Suffix && x.LeaderLabel == y.LeaderLabel && len(differences(&x, &y)) == 0
 		})
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,30 +13,23 @@ import (
 // lock that both hold while they lead. Members take a change up one after
 // the other, so we refuse a change after which the old and the new configuration have no lock in common.
 
-// names are all locks that an election's leader holds, in the order in which it takes them; nil
-// for a disabled election.
-func (e *Election) names() []LockName {
-	own := LockName{e.Lock.Kind, e.Lock.Name}
-	switch {
-	case e.Disabled: // all members with this configuration work at once
-		return nil
-	case e.Lock.MigrateFrom == nil:
-		return []LockName{own}
+// String is kind/name, or kind/namespace/name where the lock is not kept beside the sessions.
+func (l LockName) String() string {
+	if l.Namespace != "" {
+		return l.Kind + "/" + l.Namespace + "/" + l.Name
 	}
-	return []LockName{*e.Lock.MigrateFrom, own}
+	return l.Kind + "/" + l.Name
 }
-
-func (l LockName) String() string { return l.Kind + "/" + l.Name }
 
 // refuseLock says why an election must not replace its earlier form: the two have no lock in
 // common, or reverse a migration.
 func (c *Configuration) refuseLock(before, after *Election) strict.Errors {
-	was, is := before.names(), after.names()
+	was, is := before.LockNames(), after.LockNames()
 	if was == nil || is == nil {
 		return nil
 	}
 	field := after.Field + ".lock"
-	for _, f := range []string{".lock.name", ".lock.kind"} {
+	for _, f := range []string{".lock.name", ".lock.kind", ".lock.namespace"} {
 		if node, written := strict.Lookup(c.root, after.Field+f); written && node != nil {
 			field = after.Field + f
 		}
@@ -51,12 +45,15 @@ func (c *Configuration) refuseLock(before, after *Election) strict.Errors {
 	last := was[len(was)-1]
 	return strict.Errors{c.errorAt(nil, field,
 		fmt.Sprintf("the lock of election %s would change from %v to %v: this member would work at the same time as members that have not taken the change up yet", after.Name, last, is[len(is)-1]),
-		fmt.Sprintf("add %s until every member has taken it up; or take the election out, and put it back when no member has it any more", migration(last, after)))}
+		fmt.Sprintf("add %s until every member has taken it up; or take the election out, and put it back when no member has it any more", c.migration(last, after)))}
 }
 
 // migration is the setting that makes an election move from a lock; it goes into a hint.
-func migration(from LockName, e *Election) string {
+func (c *Configuration) migration(from LockName, e *Election) string {
 	var fields []string
+	if from.Namespace != e.Lock.Namespace {
+		fields = append(fields, "namespace: "+cmp.Or(from.Namespace, c.Namespace))
+	}
 	if from.Kind != e.Lock.Kind {
 		fields = append(fields, "kind: "+from.Kind)
 	}
@@ -74,7 +71,7 @@ func (c *Configuration) refuseScope(before *Configuration, e *Election) strict.E
 		if old.written() != e.written() || slices.ContainsFunc(c.Elections, func(n Election) bool { return n.Name == old.Name }) {
 			continue
 		}
-		was, is := old.names(), e.names()
+		was, is := old.LockNames(), e.LockNames()
 		if was == nil || is == nil || slices.ContainsFunc(was, func(l LockName) bool { return slices.Contains(is, l) }) {
 			continue
 		}
@@ -92,8 +89,8 @@ func (e *Election) written() string { return strings.TrimSuffix(e.Name, e.Suffix
 func renamed(e *Election, inForce *Configuration, removed map[string]*Election) (notes []string) {
 	for i := range inForce.Elections {
 		old := &inForce.Elections[i]
-		for _, l := range old.names() {
-			if removed[old.Name] != nil && slices.Contains(e.names(), l) {
+		for _, l := range old.LockNames() {
+			if removed[old.Name] != nil && slices.Contains(e.LockNames(), l) {
 				notes = append(notes, fmt.Sprintf("it has the lock %v of %s, which is removed: until every member has taken this up, one of the two is led, the other by nobody", l, old.Name))
 			}
 		}

@@ -26,6 +26,15 @@ func Load(path string) (*Configuration, error) {
 	return Parse(path, data)
 }
 
+// LoadFrom is Load where flags replace parts of the document.
+func LoadFrom(path string, o Outside) (*Configuration, error) {
+	data, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, data, o.overrides())
+}
+
 // Parse reads one YAML (or JSON) document. Mistakes come as a strict.Errors with the
 // place of each in the named file.
 func Parse(filename string, data []byte) (*Configuration, error) {
@@ -69,12 +78,25 @@ func readAll(f *os.File) ([]byte, error) {
 // Survey reads a document as Parse does. Along with the mistakes it returns as much as it could read.
 // The caller can decode the blocks in there to find more mistakes; see Independent. The result is nil if the
 // document is not a PrimacyConfiguration. If there are mistakes, it is good for nothing else.
-func Survey(filename string, data []byte) (*Configuration, error) {
+func Survey(filename string, data []byte, o Outside) (*Configuration, error) {
 	root, err := open(filename, data)
 	if err != nil {
 		return nil, err
 	}
-	return survey(filename, root, nil, nil)
+	return survey(filename, root, o.overrides(), nil)
+}
+
+// Outside is what flags say in place of the document; empty for what they leave to it.
+type Outside struct{ Group, Namespace string }
+
+func (o Outside) overrides() overrides {
+	over := overrides{}
+	for field, value := range map[string]string{fieldGroup: o.Group, fieldNamespace: o.Namespace} {
+		if value != "" {
+			over[field] = setting{value, "flag --" + field}
+		}
+	}
+	return over
 }
 
 func parse(filename string, data []byte, over overrides) (*Configuration, error) {

@@ -35,6 +35,8 @@ const (
 	Exchange
 	// Remove: the election's work stops and the member releases the lock.
 	Remove
+	// Relabel: the label of the leader's Pod comes or goes; no work stops.
+	Relabel
 )
 
 func (v Verb) String() string {
@@ -47,6 +49,8 @@ func (v Verb) String() string {
 		return "exchange"
 	case Remove:
 		return "remove"
+	case Relabel:
+		return "relabel"
 	}
 	return "invalid"
 }
@@ -55,7 +59,7 @@ func (v Verb) String() string {
 type Step struct {
 	Election string
 	Verb     Verb
-	// Fields are the fields that differ, if the Verb is Exchange.
+	// Fields are the fields that differ, if the Verb is Exchange or Relabel.
 	Fields []string
 	// Notes say what to expect until every member has taken the document up.
 	Notes []string
@@ -81,7 +85,7 @@ func (r Restart) Text() string {
 
 // None says that nothing is different.
 func (p *Plan) None() bool {
-	return !p.DefaultRevision && len(p.Restarts) == 0 && len(p.Named(Add))+len(p.Named(Exchange))+len(p.Named(Remove)) == 0
+	return !p.DefaultRevision && len(p.Restarts) == 0 && len(p.Named(Add))+len(p.Named(Exchange))+len(p.Named(Remove))+len(p.Named(Relabel)) == 0
 }
 
 // Named lists the elections whose steps have the given verb.
@@ -127,6 +131,9 @@ func NewPlan(inForce, written *Configuration) (*Plan, error) {
 			step.Verb, step.Fields, step.Notes = Exchange, differences(old, e), mixed(old, e)
 			if step.Fields == nil {
 				step.Verb = Keep
+			}
+			if step.Verb == Keep && old.LeaderLabel != e.LeaderLabel {
+				step.Verb, step.Fields = Relabel, []string{"leaderLabel"}
 			}
 		}
 		p.Steps = append(p.Steps, step)

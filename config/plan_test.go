@@ -32,6 +32,7 @@ var changes = []struct{ field, before, after, want string }{
 	{"member.location", "", "member: {location: remote}", restarts},
 	{"member.weight", "", "member: {weight: 1}", restarts},
 	{"member.proofs", "", "member: {proofs: [operator]}", restarts},
+	{"member.removeSessions", "", "member: {removeSessions: true}", restarts},
 	{"defaultRevision", "defaultRevision: a", "defaultRevision: b", atOnce},
 	{"metrics", "", "metrics: {address: '127.0.0.1:1'}", restarts},
 	{"metrics.address", "metrics: {address: '127.0.0.1:2'}", "metrics: {address: '127.0.0.1:1'}", restarts},
@@ -59,6 +60,8 @@ var changes = []struct{ field, before, after, want string }{
 	{"elections[0].lock", "", "lock: {kind: ConfigMap}", refused},
 	{"elections[0].lock.kind", "lock: {kind: ConfigMap}", "lock: {kind: Lease}", refused},
 	{"elections[0].lock.name", "lock: {name: x}", "lock: {name: z}", refused},
+	{"elections[0].lock.namespace", "", "lock: {namespace: kube-system}", refused},
+	{"elections[0].lock.migrateFrom.namespace", "lock: {migrateFrom: {namespace: nn}}", "lock: {migrateFrom: {namespace: oo}}", exchanges},
 	{"elections[0].lock.renewal", "", "lock: {renewal: record}", exchanges},
 	{"elections[0].lock.sharedWith", "", "lock: {sharedWith: client-go}", exchanges},
 	{"elections[0].lock.foreign", "lock: {sharedWith: client-go}", "lock: {sharedWith: client-go, foreign: {renewDeadline: 10s, retryPeriod: 2s}}", exchanges},
@@ -87,6 +90,7 @@ var changes = []struct{ field, before, after, want string }{
 	{"elections[0].outage", "", "outage: failopen", exchanges},
 	{"elections[0].onDeath", "", "onDeath: lease", exchanges},
 	{"elections[0].failopenFor", "outage: failopen", "outage: failopen, failopenFor: 1h", exchanges},
+	{"elections[0].leaderLabel", "", "leaderLabel: true", "relabel e"},
 	{"elections[0].runners", "", "runners: [{name: w, exec: {}}]", exchanges},
 	{"elections[0].runners[0]", "runners: [{name: w, exec: {a: b}}]", "runners: [{name: w, exec: {a: c}}]", exchanges},
 }
@@ -100,7 +104,7 @@ func documentOf(field, line string) []byte {
 	case strings.HasPrefix(line, "elections"):
 		of = ""
 	case strings.HasPrefix(field, "elections[0]."):
-		of, line = "elections: [{name: e, "+line+"}]\n", ""
+		of, line = "elections: [{name: e, "+line+"}]\n", "namespace: m"
 	}
 	return []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\n" + group + line + "\n" + of)
 }
@@ -266,8 +270,8 @@ func other(t *testing.T, path string, v reflect.Value) {
 // the new document have no lock in common. The error has the place and a way that works.
 func TestPlanOfLocks(t *testing.T) {
 	for _, tt := range []struct{ before, after, want string }{
-		{"{name: e}", "{name: e, lock: {name: x}}", "after:4:36: elections[0].lock.name: the lock of election e would change from Lease/e to Lease/x: this member would work at the same time as members that have not taken the change up yet (add migrateFrom: {name: e} until every member has taken it up; or take the election out, and put it back when no member has it any more)"},
-		{"{name: e, lock: {kind: ConfigMap, name: x}}", "{name: e}", "after:4:13: elections[0].lock: the lock of election e would change from ConfigMap/x to Lease/e: this member would work at the same time as members that have not taken the change up yet (add migrateFrom: {kind: ConfigMap, name: x} until"},
+		{"{name: e}", "{name: e, lock: {name: x}}", "after:5:36: elections[0].lock.name: the lock of election e would change from Lease/e to Lease/x: this member would work at the same time as members that have not taken the change up yet (add migrateFrom: {name: e} until every member has taken it up; or take the election out, and put it back when no member has it any more)"},
+		{"{name: e, lock: {kind: ConfigMap, name: x}}", "{name: e}", "after:5:13: elections[0].lock: the lock of election e would change from ConfigMap/x to Lease/e: this member would work at the same time as members that have not taken the change up yet (add migrateFrom: {kind: ConfigMap, name: x} until"},
 		{"{name: e, lock: {name: x}}", "{name: e, lock: {migrateFrom: {name: x}}}", ""},
 		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e}", ""},
 		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e, lock: {name: x}}", ""}, // the migration is given up
@@ -283,11 +287,20 @@ func TestPlanOfLocks(t *testing.T) {
 		{"{name: e, scope: revision, lock: {kind: ConfigMap}}", "{name: e, scope: revision, lock: {migrateFrom: {kind: ConfigMap, name: e-default}}}", ""},
 		{"{name: e}, {name: f}", "{name: f, lock: {name: e}}", "the lock of election f would change from Lease/f to Lease/e"},
 		{"{name: e}", "{name: f, lock: {name: e}}", ""},
+		{"{name: e}", "{name: e, lock: {namespace: home}}", ""},
+		{"{name: e}", "{name: e, lock: {namespace: nn}}", "elections[0].lock.namespace: the lock of election e would change from Lease/e to Lease/nn/e: this member would work at the same time as members that have not taken the change up yet (add migrateFrom: {namespace: home} until"},
+		{"{name: e, lock: {namespace: nn}}", "{name: e}", "the lock of election e would change from Lease/nn/e to Lease/e: this member would work at the same time as members that have not taken the change up yet (add migrateFrom: {namespace: nn} until"},
+		{"{name: e, lock: {namespace: nn}}", "{name: e, lock: {namespace: oo}}", "from Lease/nn/e to Lease/oo/e"},
+		{"{name: e}", "{name: e, lock: {namespace: nn, migrateFrom: {namespace: home}}}", ""},
+		{"{name: e, lock: {namespace: nn, migrateFrom: {namespace: home}}}", "{name: e, lock: {namespace: nn}}", ""},
+		{"{name: e, lock: {namespace: nn, migrateFrom: {namespace: home}}}", "{name: e, lock: {migrateFrom: {namespace: nn}}}", "this reverses the move from Lease/e to Lease/nn/e"},
+		{"{name: e, lock: {namespace: nn}}", "{name: e, lock: {migrateFrom: {namespace: nn}}}", ""},
+		{"{name: e, lock: {namespace: nn}}", "{name: f, lock: {name: e}}", ""},
 	} {
 		var docs [2]*Configuration
 		for i, text := range []string{tt.before, tt.after} {
 			var err error
-			docs[i], err = Parse([]string{"before", "after"}[i], []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: g\nelections: ["+text+"]\n"))
+			docs[i], err = Parse([]string{"before", "after"}[i], []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: g\nnamespace: home\nelections: ["+text+"]\n"))
 			if err != nil {
 				t.Fatal(err)
 			}

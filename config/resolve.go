@@ -134,7 +134,7 @@ func (r *resolver) member(doc memberDoc) {
 	if m.Weight < 0 {
 		r.fail("member.weight", "the default is 100", "%d must not be negative", m.Weight)
 	}
-	m.Proofs = r.proofs(doc.Proofs)
+	m.Proofs, m.RemoveSessions = r.proofs(doc.Proofs), doc.RemoveSessions
 	r.cfg.Member = m
 }
 

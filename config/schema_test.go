@@ -93,6 +93,8 @@ var beyond = []struct{ problem, because string }{
 	{"aliases", "an editor reads what they stand for"}, {"anchors", "an editor reads what they stand for"},
 	{"merge keys", "an editor reads what they stand for"}, {"tags", "an editor reads what they stand for"},
 	{"a second document begins here", "an editor judges each by itself"},
+	{"with enabled: false there is no leader", "it is about two fields"},
+	{"but not where the sessions are", "a flag may name it"},
 	{"renewal: session needs", "it is about two blocks"},
 }
 

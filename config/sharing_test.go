@@ -21,7 +21,7 @@ func TestSharedLocks(t *testing.T) {
 	if b.SharedWith != SharedWithIstio || b.Foreign.Wait() != 0 || c.Elections[2].Lock.SharedWith != SharedWithNobody {
 		t.Errorf("%+v", b)
 	}
-	if from := c.Elections[3].Lock.MigrateFrom; from == nil || *from != (LockName{"ConfigMap", "d"}) {
+	if from := c.Elections[3].Lock.MigrateFrom; from == nil || *from != (LockName{Kind: "ConfigMap", Name: "d"}) {
 		t.Errorf("%+v", from)
 	}
 	again, err := Parse("f", []byte(c.Canonical()))

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -120,15 +119,8 @@ func timingHint(t record.Timing, e record.TimingError) string {
 	switch {
 	case e.Field == "preemptDelay" && t.PreemptDelay < 0, e.Field == "minHold" && t.MinHold < 0:
 		return "write 0s to not wait"
-	case e.Field != "renewInterval" || t.RenewInterval <= 0:
-		return ""
 	}
-	need := float64(2*t.RenewInterval+t.StopGrace) / (1 - t.Drift)
-	hint := fmt.Sprintf("leaseDuration: %v or more would do", time.Duration(math.Ceil(need/float64(time.Second)))*time.Second)
-	if room := (t.Validity() - 2*t.RenewInterval).Truncate(100 * time.Millisecond); room > 0 {
-		hint += fmt.Sprintf(", or stopGrace: %v or less", room)
-	}
-	return hint
+	return e.Hint
 }
 
 // impossible lists the parts of a timing that no member can keep.

@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.mortal, "mortal", "bin/mortal", "the program of members that must die by themselves")
 	flags.StringVar(&o.profile, "profile", record.DefaultProfile, "timing profile of the members")
 	flags.BoolVar(&o.fsync, "fsync", true, "let the API server's store sync every write to disk")
-	flags.StringVar(&o.scenario, "scenario", "table", "what to measure: table, or move (from ConfigMaps to Leases and back, under load), or rollout (10, 50, 100 %; one that fails; one that is aborted)")
+	flags.StringVar(&o.scenario, "scenario", "table", "what to measure: table, or move (from ConfigMaps to Leases and back, under load), or places (the same to another namespace and back), or rollout (10, 50, 100 %; one that fails; one that is aborted)")
 	flags.BoolVar(&o.full, "full", false, "table: measure more, for up to 30 minutes rather than 4")
 	flags.StringVar(&o.json, "json", "", "table: file to write the results to")
 	flags.StringVar(&o.svg, "svg", "", "table: file to draw what grows to")
@@ -99,7 +99,7 @@ func run(ctx context.Context, args []string) error {
 		o.json = ""
 		return r.deliver(o)
 	}
-	play, found := map[string]func(*bench, context.Context) error{"table": (*bench).table, "move": (*bench).move, "rollout": (*bench).rollout}[o.scenario]
+	play, found := map[string]func(*bench, context.Context) error{"table": (*bench).table, "move": (*bench).moveKinds, "places": (*bench).movePlaces, "rollout": (*bench).rollout}[o.scenario]
 	if !found {
 		return fmt.Errorf("unknown scenario %q (-h lists them)", o.scenario)
 	}

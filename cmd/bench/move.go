@@ -41,9 +41,27 @@ func stages() []*stage {
 	}
 }
 
+// otherPlace is a namespace that every API server makes.
+const otherPlace = "kube-system"
+
+// placeStages are all stages of a move to another namespace, and back.
+func placeStages() []*stage {
+	const here, there = "namespace: " + namespace, "namespace: " + otherPlace
+	return []*stage{
+		{name: "beside the sessions", lock: "{}", kill: -1},
+		{name: "both: to kube-system", lock: "{" + there + ", migrateFrom: {" + here + "}}", kill: 1},
+		{name: "kube-system only", lock: "{" + there + "}", kill: 1},
+		{name: "both: from kube-system", lock: "{migrateFrom: {" + there + "}}", kill: -1},
+		{name: "beside the sessions again", lock: "{}", kill: 1},
+	}
+}
+
+func (b *bench) moveKinds(ctx context.Context) error  { return b.move(ctx, stages()) }
+func (b *bench) movePlaces(ctx context.Context) error { return b.move(ctx, placeStages()) }
+
 // move restarts the members stage by stage under load, and judges the stopwatches'
 // records.
-func (b *bench) move(ctx context.Context) (err error) {
+func (b *bench) move(ctx context.Context, all []*stage) (err error) {
 	if v := judge(planted()); v.overlapping() != time.Millisecond {
 		return fmt.Errorf("the judge does not see a planted overlap of 1 ms: %+v", v)
 	}
@@ -51,7 +69,6 @@ func (b *bench) move(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Println("load before:", loadavg())
-	all := stages()
 	if err := b.first(ctx, all[0]); err != nil {
 		return err
 	}

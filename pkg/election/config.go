@@ -32,12 +32,14 @@ type Config struct {
 	// election whose Spec names no other store.
 	Locks lock.Store
 	// Host is the name of the Pod or host. Identities and names of sessions contain it, so no
-	// two members may share one at a time. Default: the host's name.
+	// two members may share one at a time: set it for several members on one machine. Default: the host's name.
 	Host string
-	// Timing applies to the session and to elections that state none. Zero fields get defaults, one by one
-	// (Timing.Filled); without any field it is Default().
+	// Timing applies to the session and to elections that state none. Without any field it is Default(). Else zero fields get
+	// defaults, one by one (Timing.Filled), except PreemptDelay and MinHold, in which zero is a value: to change one field and
+	// keep the others, change a copy of Default().
 	Timing Timing
-	// Preferences says which revision should lead. Default: none.
+	// Preferences says which revision should lead. Default: none; then the member ignores pins, drains, pauses and
+	// handovers. A steering.Source (pkg/revisions/steering) obeys them.
 	Preferences Preferences
 	// WritesPerSecond bounds the requests to the store, except beats and renewals. It keeps a
 	// fast API server from an endless burst; a slow one is spared because at most 24 such
@@ -110,7 +112,8 @@ type Spec struct {
 	// holds both locks. Set it in every member that has the new lock, until no member is left
 	// that has only the old one: two members without a common lock would work at once.
 	MigrateFrom *LockRef
-	// Timing defaults to the Manager's. Zero fields get defaults, one by one (Timing.Filled).
+	// Timing defaults to the Manager's, as a whole. If any field is set, zero fields get defaults, one by one
+	// (Timing.Filled), except PreemptDelay and MinHold, in which zero is a value.
 	Timing Timing
 	// Policy defaults to priority.RevisionLocation.
 	Policy priority.Policy

@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -64,6 +66,9 @@ func (s *solo) run(ctx context.Context) {
 		// Wait as long as a member that stands down and is alone in its election.
 		pause := min(record.Doubled(t.StandDown, s.failures), record.Doubled(max(2*t.NominateDelay, time.Second), s.failures))
 		s.failures++
+		if panicked, is := errors.AsType[*member.PanicError](err); is {
+			s.log.Error("runner panicked", zap.String("panic", fmt.Sprint(panicked.Value)), zap.String("stack", panicked.Stack))
+		}
 		s.log.Warn("runner returned though its election is disabled; it is started again", zap.Error(err), zap.Duration("wait", pause))
 		if !clock.Wait(ctx, pause) {
 			return

@@ -139,7 +139,7 @@ func (m *Manager) staying() error {
 func (m *Manager) session() error {
 	beat := record.Instant(m.pulse.beat.Load())
 	if why := m.pulse.givenUp.Load(); why != "" {
-		return fmt.Errorf("it is given up: %s", why)
+		return fmt.Errorf("this member ends it, and leaves its elections: %s", why)
 	}
 	if beat == 0 {
 		return errors.New("no beat has come back yet")

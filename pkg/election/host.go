@@ -8,6 +8,7 @@ import (
 	mathrand "math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
@@ -39,7 +40,7 @@ type host struct {
 	// reach is the deadline of the terms that our session keeps alive; nil before its first beat.
 	reach *reach
 	// unready are the elections whose runners the member believes not to be ready.
-	unready map[member.ID]bool
+	unready map[member.ID]error
 	// stopping are the works that were told to stop, and when; nil for none.
 	stopping map[member.ID]record.Instant
 	// expected is the session that the parent was told of last.
@@ -66,7 +67,7 @@ func newHost(m *Manager, left member.Heritage) *host {
 		watches: map[uint64]context.CancelFunc{}, own: map[uint64]bool{},
 		entrants: map[member.ID]*entrant{},
 		works:    map[member.ID]*work{},
-		unready:  map[member.ID]bool{},
+		unready:  map[member.ID]error{},
 	}
 }
 
@@ -83,6 +84,8 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 	done := ctx.Done()
 	preference, changed := source.get()
 	in := h.news([]member.Input{member.Prefer{Preference: preference}}, h.m.all())
+	readiness, rest := h.m.readiness, clock.NewTimer(readinessEvery)
+	defer rest.Stop()
 	pulse := &h.m.pulse
 	pulse.preferred.Store(synced(preference))
 	h.m.tally.prefers(preference)
@@ -104,22 +107,29 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 		pulse.rest(next)
 		clear(in)
 		in = in[:0]
-		select {
-		case one := <-h.inbox:
-			in = h.gather(append(in, one))
-		case <-alarm.C():
-		case <-changed:
-			preference, changed = source.get()
-			pulse.preferred.Store(synced(preference))
-			h.m.tally.prefers(preference)
-			in = append(in, member.Prefer{Preference: preference})
-		case <-h.m.changed:
-			in = h.news(in, h.m.unread())
-		case <-h.m.readiness:
-			in = h.readiness(in)
-		case <-done:
-			done = nil
-			in = append(in, member.Leave{})
+		for idle := true; idle; {
+			idle = false
+			select {
+			case one := <-h.inbox:
+				in = h.gather(append(in, one))
+			case <-alarm.C():
+			case <-changed:
+				preference, changed = source.get()
+				pulse.preferred.Store(synced(preference))
+				h.m.tally.prefers(preference)
+				in = append(in, member.Prefer{Preference: preference})
+			case <-h.m.changed:
+				in = h.news(in, h.m.unread())
+			case <-readiness:
+				in = h.readiness(in)
+				readiness = nil
+				rest.Reset(readinessEvery)
+			case <-rest.C:
+				readiness, idle = h.m.readiness, true
+			case <-done:
+				done = nil
+				in = append(in, member.Leave{})
+			}
 		}
 	}
 	h.ended()
@@ -129,6 +139,10 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 	}
 	return again && ctx.Err() == nil, err
 }
+
+// readinessEvery bounds how often the member learns which runners became ready, or unready. Each time it writes its
+// session, and all members look at all elections, of which many may be asked one after the other.
+const readinessEvery = 250 * time.Millisecond
 
 // synced says whether the source of the preferred revision has answered.
 func synced(p Preference) bool { return p.For("").State != record.PreferredNotSynced }
@@ -192,15 +206,16 @@ func (h *host) news(in []member.Input, changed []news) []member.Input {
 // election makes, from an entrant (an election that we take part in), what the member must know of it.
 func (h *host) election(e *entrant) *member.Election {
 	s := &e.spec
+	problem := e.status.Unready()
 	election := &member.Election{
 		ID: e.id, Name: s.Name, Lock: s.Lock, Locks: h.store(s.Locks), Settings: s.Settings,
-		Works: e.runner != nil, Unready: e.status.Unready() != nil, Before: e.status.Cycle(), Ranges: e.ranges,
+		Works: e.runner != nil, Unready: problem != nil, Before: e.status.Cycle(), Ranges: e.ranges,
 	}
 	if from := s.MigrateFrom; from != nil {
 		election.MigrateFrom = &member.LockRef{Lock: from.Lock, Locks: h.store(from.Locks)}
 	}
 	if election.Unready {
-		h.unready[e.id] = true
+		h.unready[e.id], election.Lacks = problem, problem.Error()
 	}
 	return election
 }
@@ -213,20 +228,34 @@ func (h *host) store(s lock.Store) member.Store {
 		h.stores = append(h.stores, s)
 	}
 	_, byName := s.(lock.NameWatcher)
-	return member.Store{ID: at, ByName: byName}
+	return member.Store{ID: at, ByName: byName, Place: h.m.placeOf(s)}
 }
 
-// readiness appends an input for each runner that became ready or unready.
+// placeOf is the namespace of a store that is not that of the sessions; empty if it is in none.
+func (m *Manager) placeOf(s lock.Store) string {
+	of := func(s lock.Store) string {
+		if in, is := s.(interface{ Namespace() string }); is {
+			return in.Namespace()
+		}
+		return ""
+	}
+	if place := of(s); place != of(m.cfg.Locks) {
+		return place
+	}
+	return ""
+}
+
+// readiness appends an input for each runner that became ready or unready, or that lacks something else now.
 func (h *host) readiness(in []member.Input) []member.Input {
 	for id, e := range h.entrants {
-		unready := e.status.Unready() != nil
-		if unready == h.unready[id] {
+		problem := e.status.Unready()
+		if told, is := h.unready[id]; is == (problem != nil) && text(problem) == text(told) {
 			continue
 		}
-		if delete(h.unready, id); unready {
-			h.unready[id] = true
+		if delete(h.unready, id); problem != nil {
+			h.unready[id] = problem
 		}
-		in = append(in, member.Ready{ID: id, Ready: !unready})
+		in = append(in, member.Ready{ID: id, Ready: problem == nil, Lacks: text(problem)})
 	}
 	return in
 }

@@ -3,10 +3,13 @@ package election_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
@@ -153,6 +156,7 @@ func TestNotSyncedMovesNothing(t *testing.T) {
 func TestPanicGivesTheTermUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a", "b")
+		logs := logged(g)
 		m1 := g.join("m1", "stable", stable)
 		after(20 * time.Second)
 		m2 := g.join("m2", "stable", stable)
@@ -161,6 +165,7 @@ func TestPanicGivesTheTermUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		after(16 * time.Second) // m1 has taken the lock by now
 		good, err := m2.manager.Add(election.Spec{Name: "bad"}, g.judge.runner("m2", 0))
 		if err != nil {
 			t.Fatal(err)
@@ -168,6 +173,15 @@ func TestPanicGivesTheTermUp(t *testing.T) {
 		after(40 * time.Second)
 		if !good.IsLeader() || status.IsLeader() {
 			t.Errorf("m1 leads %v, m2 leads %v; want m2 alone", status.IsLeader(), good.IsLeader())
+		}
+		said := logs.FilterMessage("runner panicked; its term is over").All()
+		if len(said) == 0 || said[0].Level != zapcore.ErrorLevel || said[0].ContextMap()["panic"] != "boom" || !strings.Contains(fmt.Sprint(said[0].ContextMap()["stack"]), "TestPanicGivesTheTermUp") {
+			t.Errorf("the log says of the panic: %v", said)
+		}
+		for _, e := range logs.All() {
+			if err := fmt.Sprint(e.ContextMap()["error"]); strings.Contains(err, "goroutine") {
+				t.Errorf("%s: a stack stands in the error: %s", e.Message, err)
+			}
 		}
 		g.wantLeader("a", m1, m1, m2)
 		m1.leave(t)

@@ -5,7 +5,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Timing is how long everything lasts. Zero fields get defaults, one by one.
+// Timing is how long everything lasts. Zero fields get defaults, one by one, except PreemptDelay and MinHold: there zero means that nobody
+// waits. To keep theirs, change a copy of Default().
 type Timing = record.Timing
 
 // Default is the timing for most elections: after a crash, another member leads within 15 s.

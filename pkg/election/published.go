@@ -25,7 +25,11 @@ func PublishedBy(cfg Config, specs []Spec) (Published, error) {
 			return Published{}, err
 		}
 		if !s.Disabled {
-			elections = append(elections, &member.Election{Name: s.Name, Lock: s.Lock, Settings: m.keptLocked(&s).Settings})
+			e := &member.Election{Name: s.Name, Lock: s.Lock, Locks: member.Store{Place: m.placeOf(s.Locks)}, Settings: m.keptLocked(&s).Settings}
+			if from := s.MigrateFrom; from != nil {
+				e.MigrateFrom = &member.LockRef{Lock: from.Lock, Locks: member.Store{Place: m.placeOf(from.Locks)}}
+			}
+			elections = append(elections, e)
 		}
 	}
 	config, setup := member.Published(&member.Config{Version: m.cfg.Version, Timing: m.cfg.Timing}, elections)

@@ -38,10 +38,15 @@ func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readin
 		if ctx.Err() != nil || text(problem) == text(last) {
 			return
 		}
-		if last = problem; problem != nil {
-			log.Warn("runner is not ready for a term", zap.Error(problem))
-		} else {
+		was := last
+		last = problem
+		switch {
+		case problem == nil:
 			log.Info("runner is ready for a term")
+		case was == nil || was == errNotAsked:
+			log.Warn("runner is not ready for a term", zap.Error(problem))
+		default:
+			log.Debug("runner is still not ready for a term", zap.Error(problem))
 		}
 		e.status.problem.Store(&problem)
 		select {

@@ -14,7 +14,9 @@ type Runner interface {
 	// Run does the work until ctx is cancelled, and returns only when all of it has
 	// stopped: the lock is released as soon as Run returns. It is called once for each
 	// term, never twice at a time. A return before ctx is cancelled gives the term up,
-	// and the member stands down for a while.
+	// and the member stands down for a while. So does a panic of Run: it is recovered and
+	// logged with its stack, and the process goes on. A panic in a goroutine that Run started
+	// cannot be recovered, and ends the process.
 	//
 	// When ctx is cancelled, StopOf(ctx) says why, and by when the work must be dead.
 	Run(ctx context.Context, term Term) error
@@ -32,7 +34,7 @@ type Contained interface {
 	Contained() bool
 }
 
-// RunnerFunc is a function as a Runner.
+// RunnerFunc is a function as a Runner. A panic in it gives the term up, as an error does.
 type RunnerFunc func(ctx context.Context, term Term) error
 
 // Run calls f.

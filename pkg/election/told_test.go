@@ -144,3 +144,35 @@ func TestFallenIsTold(t *testing.T) {
 		g.end(m1, m2)
 	})
 }
+
+// TestTwinsAreTold checks that a member logs that another living member has its host name, and not that one crashed. A member whose
+// predecessor did crash says nothing of the kind.
+func TestTwinsAreTold(t *testing.T) {
+	const twin = "another living member has the same host name"
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		logs := logged(g)
+		first := g.join("m1", "stable", stable)
+		after(20 * time.Second)
+		second := g.join("m1", "stable", stable)
+		after(20 * time.Second)
+		if told := logs.FilterMessageSnippet(twin).All(); len(told) != 1 || told[0].Level != zapcore.WarnLevel || told[0].ContextMap()["host"] != "m1" {
+			t.Errorf("told: %v", told)
+		}
+		g.end(first, second)
+	})
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		logs := logged(g)
+		m1, m2 := g.join("m1", "stable", stable), g.join("m2", "stable", stable)
+		after(60 * time.Second)
+		away(m1)
+		after(55 * time.Second)
+		m1.store.Heal()
+		after(10 * time.Minute)
+		if told := logs.FilterMessageSnippet(twin).All(); len(told) != 0 {
+			t.Errorf("told: %v", told)
+		}
+		g.end(m1, m2)
+	})
+}

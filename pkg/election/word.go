@@ -42,8 +42,8 @@ func CheckWord(seen lock.Entry, d Death) (quiet time.Duration, err error) {
 // session as a Get showed it, before the word or with it. BuryOnWord waits until the session was silent for two of its
 // renewIntervals, by c. Then it ends the session, if that is still as it was seen. Each of its reads is a Get, so a
 // session that has not changed has not beaten either. The silence begins anew when a read fails, or when the store
-// answers none for a renewInterval. BuryOnWord tries until ctx ends. It returns nil once the session of d.Identity has
-// ended, whoever ended it.
+// answers none for a renewInterval. BuryOnWord tries until ctx ends, or the store denies the write. It returns nil once
+// the session of d.Identity has ended, whoever ended it.
 //
 // An error that wraps ErrRefuted says that the session has changed: its member lives, or somebody edited it. Do not call
 // BuryOnWord again for the same word.
@@ -71,8 +71,11 @@ func BuryOnWord(ctx context.Context, c clock.Clock, locks lock.Store, seen lock.
 		case heard == session.Over:
 			return nil
 		case heard == session.PutEnd:
-			if _, last = locks.Put(ctx, seen.Name, end, word.Seen()); last == nil {
+			switch _, last = locks.Put(ctx, seen.Name, end, word.Seen()); {
+			case last == nil:
 				return nil
+			case errors.Is(last, lock.ErrDenied): // it would be denied again, and the caller must hear of that
+				return fail(last)
 			}
 		}
 	}

@@ -361,3 +361,17 @@ func TestAnIdentityIsAnnouncedFirst(t *testing.T) {
 		}
 	})
 }
+
+// TestAWordThatIsDenied checks that BuryOnWord gives up at once where it may not write: it must not pass for the one who
+// ended the session when another member does.
+func TestAWordThatIsDenied(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		seen, word := spoken(t, g, election.ProofOperator)
+		store := &refusing{Store: g.realm.Store(), err: lock.ErrDenied}
+		err := election.BuryOnWord(aMinute(t), g.clock, store, seen, word)
+		if n := store.puts.Load(); !errors.Is(err, lock.ErrDenied) || !errors.Is(err, election.ErrNotBuried) || n != 1 {
+			t.Errorf("got %v after %d writes, want a denial after one", err, n)
+		}
+	})
+}

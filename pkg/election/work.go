@@ -13,6 +13,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -92,7 +93,7 @@ func (w *work) run(ctx context.Context, runner Runner) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("runner panicked: %v\n%s", p, debug.Stack())
+			err = &member.PanicError{Value: p, Stack: string(debug.Stack())}
 		}
 		if !w.contained {
 			w.hasEnded(w.clock.Now())

@@ -21,6 +21,8 @@ func against(p *config.Plan, file string) string {
 			line("adds", s.Election, "it takes part from now on")
 		case config.Exchange:
 			line("exchanges", s.Election, "for "+strings.Join(s.Fields, ", ")+": if it leads, its work stops and its lock is released; then it takes part anew")
+		case config.Relabel:
+			line("relabels", s.Election, "its leader's Pod gets its label, or loses it; nothing stops")
 		case config.Remove:
 			line("removes", s.Election, "if it leads, its work stops and its lock is released")
 		}

@@ -195,7 +195,7 @@ func (b *bubble) start(name, document string, flags ...string) *follower {
 	leases, maps := b.leases.Store(), b.maps.Store()
 	f.stores = []*memory.Store{leases, maps}
 	locks := &stores{made: map[storeName]lock.Store{
-		{"Lease", config.SharedWithNobody}: leases, {"ConfigMap", config.SharedWithNobody}: maps,
+		{kind: "Lease"}: leases, {kind: "ConfigMap"}: maps,
 	}}
 	f.member, _, err = wiring{
 		process: p, name: name, maps: b.configMaps, clock: bubbleClock{}, abort: func(err error) { b.t.Errorf("%s: aborted: %v", name, err) },

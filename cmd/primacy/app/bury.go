@@ -31,7 +31,9 @@ member lives, two members may then work at once.
 MEMBER is the name of its Pod or host, its identity, or its session, as primacy status shows
 them. The member must allow it, by member: {proofs: [operator]} in its configuration. You type
 its exact identity, or give --identity. Then primacy waits until the session was silent for two
-renewIntervals, and refuses if a beat comes. It needs list, watch, get and update on leases.
+renewIntervals, and refuses if a beat comes; so does --dry-run. It needs list, watch, get and update on leases. Where
+a policy of primacy generate lock-policy is applied, it needs a kubeconfig whose user acts as the
+service account of the members, with as.
 
 Exit status: 0 when the session has ended, or with --dry-run could be; 1 when that failed; 2 for
 a mistake in the command line; 5 when it refuses: the member beats, does not allow it, or is
@@ -106,7 +108,7 @@ func (b *buryCommand) run(ctx context.Context) error {
 		return err
 	}
 	death := election.Death{
-		Proof: election.ProofOperator, Identity: shown.Identity, By: strings.TrimSpace("operator " + operator()),
+		Proof: election.ProofOperator, Identity: shown.Identity, By: strings.TrimSpace("operator " + operator(ctx, b.cluster)),
 		How: "an operator said so", At: b.clock.Wall(),
 	}
 	if b.reason != "" {
@@ -119,16 +121,19 @@ func (b *buryCommand) run(ctx context.Context) error {
 	if b.identity != "" && b.identity != shown.Identity {
 		return refused(fmt.Errorf("session %s is that of %s, not of %s; nothing was changed (primacy status shows who lives)", shown.Session, shown.Identity, b.identity))
 	}
+	sessions := b.realm.Leases
 	if shown.DryRun = bool(*b.dry); shown.DryRun {
-		return b.output.write(b.out, shown.text(), shown)
-	}
-	if err := b.ask(ctx, shown); err != nil {
+		sessions = unwritten{sessions}
+		if err := b.output.write(b.out, shown.text(), shown); err != nil {
+			return err
+		}
+	} else if err := b.ask(ctx, shown); err != nil {
 		return err
 	}
 	fmt.Fprintf(b.notes, "waiting for %v of silence\n", quiet.Round(time.Millisecond))
 	ctx, cancel := context.WithTimeout(ctx, quiet+statusPatience)
 	defer cancel()
-	if err := election.BuryOnWord(ctx, b.clock, b.realm.Leases, seen, death); err != nil {
+	if err := election.BuryOnWord(ctx, b.clock, sessions, seen, death); err != nil || shown.DryRun {
 		return b.refuse(err, seen.Record)
 	}
 	shown.Ended = true
@@ -139,14 +144,28 @@ func (b *buryCommand) run(ctx context.Context) error {
 	return b.output.write(b.out, text, shown)
 }
 
+// unwritten is a store for --dry-run: it takes every write for done, and does none.
+type unwritten struct{ lock.Store }
+
+func (unwritten) Put(_ context.Context, _ string, _ record.Record, replaces record.Version) (record.Version, error) {
+	return replaces, nil
+}
+
+// asMembers is what to do if the API server denies writes of sessions and locks.
+const asMembers = "where a lock policy is applied, use a kubeconfig whose user acts as the service account of the members, with as"
+
 // refuse says why a session was not ended, with a hint.
 func (b *buryCommand) refuse(err error, session *record.Record) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, election.ErrRefuted):
 		return refused(fmt.Errorf("%w; seen at %s by this machine's clock; nothing was changed (do not bury a member that beats: stop it, or switch its machine off first)",
 			err, b.clock.Wall().Format(time.RFC3339)))
 	case session.Member != nil && !slices.Contains(session.Member.Proofs, election.ProofOperator):
 		return refused(fmt.Errorf("%w; nothing was changed (to allow it, write member: {proofs: [operator]} into the configuration of the members, and restart them; this session lapses by itself)", err))
+	case errors.Is(err, lock.ErrDenied):
+		return fmt.Errorf("%w; nothing was changed (%s)", err, asMembers)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w (is the API server overloaded? try again)", err)
 	}

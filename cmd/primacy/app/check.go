@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/election/sweep"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
@@ -94,10 +94,15 @@ func (x *checking) here(ctx context.Context) error {
 	if err := x.checkServer(ctx); err != nil {
 		return err
 	}
-	if err := x.checkMemberRights(ctx); err != nil {
+	needed, err := x.memberNeeds(ctx)
+	if err != nil {
 		return err
 	}
-	if err := checkNamespace(ctx, x.cluster, x.insists()); err != nil {
+	if err := x.checkMemberRights(ctx, needed); err != nil {
+		return err
+	}
+	x.checkRemoval()
+	if err := checkNamespaces(ctx, x.cluster, x.insists(), needed); err != nil {
 		x.say("namespace", gradeProblem, "", "%s", oneLine(err))
 	}
 	report, err := status.Look(ctx, x.realm, x.selection)
@@ -143,45 +148,56 @@ func (x *checking) insists() *insistence {
 	return &insistence{waiting: waiting{server: x.cluster.config.Host, atMost: patience}, say: func(waiting) {}}
 }
 
-// checkMemberRights asks for the rights of a member.
-func (x *checking) checkMemberRights(ctx context.Context) error {
+func (x *checking) memberNeeds(ctx context.Context) ([]need, error) {
 	plan, err := x.additions.checker().plan(ctx, x.process.Configuration)
+	if err != nil {
+		return nil, err
+	}
+	return needs(x.process, "", plan.source), nil
+}
+
+// checkMemberRights asks for the rights of a member.
+func (x *checking) checkMemberRights(ctx context.Context, all []need) error {
+	must := required(all)
+	granted, err := x.checkRights(ctx, gradeProblem, "apply what primacy generate rbac prints", "without which no member starts", must)
 	if err != nil {
 		return err
 	}
-	all := needs(x.process, "", plan.source)
-	if err := x.checkRights(ctx, gradeProblem, "apply what primacy generate rbac prints", required(all)); err != nil {
-		return err
-	}
-	others := slices.DeleteFunc(slices.Clone(all), func(n need) bool { return n.use == toElect })
-	return x.checkRights(ctx, gradeWarning, "members start without it; apply what primacy generate rbac prints", others)
+	others := slices.DeleteFunc(slices.Clone(all), func(n need) bool {
+		return n.use == toElect || !granted && slices.ContainsFunc(must, n.isLike) // it may be among those that are denied above
+	})
+	_, err = x.checkRights(ctx, gradeWarning, "members start without it; apply what primacy generate rbac prints", "without which members start, too", others)
+	return err
 }
 
 // checkOperatorRights asks for the rights that commands need.
 func (x *checking) checkOperatorRights(ctx context.Context) error {
 	plan := need{resource: configMaps, names: []string{rollout.ObjectName(x.group)}, place: besideLocks}
 	const hint = "without it pin, drain, pause, handover and rollout cannot change anything (role primacy-operator of manifests/rbac.yaml)"
-	if err := x.checkRights(ctx, gradeProblem, "without it pins, drains and rollouts are not known", plan.with("get")); err != nil {
+	if _, err := x.checkRights(ctx, gradeProblem, "without it pins, drains and rollouts are not known", "to see pins, drains and rollouts", plan.with("get")); err != nil {
 		return err
 	}
-	return x.checkRights(ctx, gradeWarning, hint, plan.with("update"))
+	_, err := x.checkRights(ctx, gradeWarning, hint, "to change pins, drains and rollouts", plan.with("update"))
+	return err
 }
 
-func (x *checking) checkRights(ctx context.Context, g grade, hint string, of []need) error {
+// checkRights asks for rights, and says whether all are granted. what describes them.
+func (x *checking) checkRights(ctx context.Context, g grade, hint, what string, of []need) (granted bool, err error) {
 	client, err := authorizationclient.NewForConfig(x.cluster.config)
 	if err != nil {
-		return err
+		return false, err
 	}
-	ask := reviewer{client, map[place]string{besideLocks: x.namespace, besidePods: cmp.Or(os.Getenv("POD_NAMESPACE"), x.namespace)}, x.insists()}
+	ask := reviewer{client, namespacesOf(x.namespace), x.insists()}
 	switch denied, err := ask.denied(ctx, of); {
 	case err != nil:
 		x.say("rights", gradeWarning, "", "the API server does not say what these credentials may do: %s", oneLine(err))
 	case denied != "":
-		x.say("rights", g, hint, "%s may not %s in namespace %s", whoAmI(ctx, x.cluster), denied, x.namespace)
+		x.say("rights", g, hint, "%s may not %s", whoAmI(ctx, x.cluster), denied)
 	default:
-		x.say("rights", gradeFine, "", "%s granted", counted(len(of), "right"))
+		x.say("rights", gradeFine, "", "%s granted, %s", counted(len(of), "right"), what)
+		return true, nil
 	}
-	return nil
+	return false, nil
 }
 
 // checkForeign looks for electors that are not Primacy on the locks.
@@ -220,12 +236,15 @@ func (x *checking) checkElections(r status.Report) {
 
 // checkMembers looks for sessions left behind, members that are not ready, and settings that differ.
 func (x *checking) checkMembers(r status.Report) {
-	live := 0
+	live, over := 0, 0
 	for _, m := range r.Members {
-		if m.Group != x.group || m.State == status.Ended {
+		if m.Group != x.group {
 			continue
 		}
 		switch m.State {
+		case status.Ended:
+			over++
+			continue
 		case status.Live:
 			live++
 		case status.Stale:
@@ -238,15 +257,31 @@ func (x *checking) checkMembers(r status.Report) {
 		if !m.Ready {
 			x.say("members", gradeWarning, "its log says what it lacks", "%s is not ready", m.Identity)
 		}
-		if len(m.Differs) > 0 {
-			x.say("members", gradeWarning, "give all members of the group the same settings", "%s differs from most members in %s", m.Identity, strings.Join(m.Differs, ", "))
+		if len(m.Namesakes) > 0 {
+			x.say("members", gradeProblem, "give each member a name of its own: --name, or POD_NAME", "%s lives, and so does %s, which has the same name: pins, drains and handovers mean both", m.Identity, strings.Join(m.Namesakes, ", "))
 		}
+		if len(m.Differs) > 0 {
+			x.say("members", gradeWarning, "give all members of the group the same settings", "%s differs from others in %s", m.Identity, strings.Join(m.Differs, ", "))
+		}
+	}
+	if over > sweep.Most {
+		x.say("sessions", gradeWarning, "primacy gc removes those that ended long ago; with member.removeSessions members do", "%d sessions have ended and are still there", over)
 	}
 	if live == 0 {
 		x.say("members", gradeProblem, "start one: primacy run", "no member of group %s lives", x.group)
 		return
 	}
 	x.say("members", gradeFine, "", "%s live", counted(live, "member"))
+	x.checkSets(r)
+}
+
+// checkRemoval says who removes sessions that have ended. Whether members have the right is among the rights.
+func (x *checking) checkRemoval() {
+	if x.process.Configuration.Member.RemoveSessions {
+		x.say("sessions", gradeFine, "", "members remove sessions that ended long ago, if they have the right to delete leases (member.removeSessions)")
+		return
+	}
+	x.say("sessions", gradeFine, "", "members remove no sessions: Kubernetes removes those of Pods in the same namespace, and primacy gc the others")
 }
 
 // checkPreferences looks for members that see no preference, or different ones.

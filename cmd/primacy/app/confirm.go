@@ -158,8 +158,12 @@ func (o output) write(w io.Writer, text string, document any) error {
 	return err
 }
 
-// operator is the name of the user who runs the command, for the record; empty if unknown.
-func operator() string {
+// operator is who runs the command, for the record: the user as which the API server knows it, else the user of this
+// machine; empty if neither is known.
+func operator(ctx context.Context, c *cluster) string {
+	if name, err := userOf(ctx, c); err == nil && name != "" {
+		return name
+	}
 	u, err := user.Current()
 	if err != nil {
 		return ""

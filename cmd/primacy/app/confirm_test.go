@@ -106,7 +106,4 @@ func TestOutput(t *testing.T) {
 			t.Errorf("%s: %q, %v", format, &out, err)
 		}
 	}
-	if operator() == "" {
-		t.Log("this machine's user has no name")
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"go.uber.org/zap"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check/all"
@@ -26,7 +25,7 @@ func (m *member) controller(maps coreclient.ConfigMapsGetter) *planned {
 		m.log.Warn("the name of the group is too long for an election in which rollouts are driven (55 characters are allowed)", zap.String("election", name))
 		return nil
 	}
-	locks := m.planner.locks.of(config.DefaultLockKind, config.SharedWithNobody)
+	locks := m.planner.locks.sessions()
 	driver := controller.New(controller.Config{
 		Group: group, Sessions: locks, Timing: m.process.Configuration.Timing, Elections: m.roster.all,
 		Plans: m.steering, Maps: maps.ConfigMaps(m.planner.namespace), Checks: all.Registry(), Default: m.source, Clock: m.clock, Log: m.log,

@@ -33,11 +33,12 @@ elections are led as if none were.
 	c.Flags().BoolVar(&undo, "undo", false, "let the member take part again")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		member := hostNamed(args[0])
-		drain := rollout.Drain{Member: member, By: operator(), At: rollout.At(time.Now())}
+		drain := rollout.Drain{Member: member, At: rollout.At(time.Now())}
 		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
 			if undo {
 				return s.undrain(ctx, member)
 			}
+			drain.By = operator(ctx, s.cluster)
 			return s.drain(ctx, drain)
 		})
 	}

@@ -114,8 +114,28 @@ func (f effect) text() string {
 	default:
 		fmt.Fprintln(&b, f.What)
 	}
+	return b.String() + f.details()
+}
+
+// mostStaying is how many elections that stay with their holders the text lists. It only counts more of them.
+const mostStaying = 5
+
+// details are the elections, the warnings and the notes.
+func (f effect) details() string {
+	var b strings.Builder
+	staying := 0
 	for _, m := range f.Elections {
-		fmt.Fprintln(&b, m.text())
+		if m.Stays {
+			staying++
+		}
+	}
+	for _, m := range f.Elections {
+		if !m.Stays || staying <= mostStaying {
+			fmt.Fprintln(&b, m.text())
+		}
+	}
+	if staying > mostStaying {
+		fmt.Fprintf(&b, "%d elections stay with their holders (-o json lists them)\n", staying)
 	}
 	for _, w := range f.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)

@@ -98,3 +98,20 @@ func TestWarningsOfWhatIsNotSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestManyThatStayAreCounted checks that the text lists every election that moves, and counts those that stay if they are
+// many.
+func TestManyThatStayAreCounted(t *testing.T) {
+	f := effect{What: "pause the group", DryRun: true, Elections: []movement{{Election: "moves", Candidates: []string{"b_00000001"}}}}
+	for range mostStaying {
+		f.Elections = append(f.Elections, movement{Election: "stays", Stays: true})
+	}
+	if got := f.text(); strings.Count(got, "stays prefers") != mostStaying || strings.Contains(got, "-o json") {
+		t.Errorf("few stay:\n%s", got)
+	}
+	f.Elections = append(f.Elections, movement{Election: "stays", Stays: true})
+	if got := f.text(); strings.Contains(got, "stays prefers") || !strings.Contains(got, "moves prefers") ||
+		!strings.Contains(got, "\n6 elections stay with their holders (-o json lists them)\n") {
+		t.Errorf("many stay:\n%s", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/events"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -44,17 +45,21 @@ func (m *member) lockOf(name string) (events.Object, bool) {
 	if !ok {
 		return events.Object{}, false
 	}
-	api, kind := objectKind(ref.Locks)
-	return events.Object{APIVersion: api, Kind: kind, Namespace: m.planner.namespace, Name: ref.Lock, Store: ref.Locks}, kind != ""
+	o := objectOf(ref.Locks)
+	o.Name, o.Store = ref.Lock, ref.Locks
+	return o, o.Kind != ""
 }
 
-// objectKind is the kind of the objects of a store; empty if Kubernetes does not keep them.
-func objectKind(s lock.Store) (apiVersion, kind string) {
-	switch s.(type) {
+// objectOf is an object of a store without its name; it has no kind if Kubernetes does not keep such objects.
+func objectOf(s lock.Store) events.Object {
+	const leases = "coordination.k8s.io/v1"
+	switch s := s.(type) {
 	case *lease.Store:
-		return "coordination.k8s.io/v1", "Lease"
+		return events.Object{APIVersion: leases, Kind: config.DefaultLockKind, Namespace: s.Namespace()}
+	case *lease.SharedStore:
+		return events.Object{APIVersion: leases, Kind: config.DefaultLockKind, Namespace: s.Namespace()}
 	case *cmlock.Store:
-		return "v1", "ConfigMap"
+		return events.Object{APIVersion: "v1", Kind: kindOfConfigMaps, Namespace: s.Namespace()}
 	}
-	return "", ""
+	return events.Object{}
 }

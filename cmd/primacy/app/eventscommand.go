@@ -160,7 +160,7 @@ func (k *pastSeen) since(s status.Selection, r status.Report) (news []pastEvent)
 	}
 	k.missed = nil
 	for _, e := range r.Elections {
-		key := e.Group + "/" + string(e.Kind) + "/" + e.Lock
+		key := e.Group + "/" + e.Ref().String()
 		before := k.histories[key]
 		fresh := after(before, e.History)
 		if len(before) > 0 && len(e.History) > 0 && len(fresh) == len(e.History) {

@@ -65,7 +65,7 @@ func (e *exitError) Unwrap() error { return e.err }
 // that editors and terminals find them.
 func printError(to io.Writer, err error) {
 	var mistakes strict.Errors
-	if errors.As(err, &mistakes) {
+	if errors.As(err, &mistakes) && mistakes[0].File != "" {
 		fmt.Fprintln(to, err)
 		return
 	}

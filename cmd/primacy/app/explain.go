@@ -130,6 +130,9 @@ func electionNamed(r status.Report, name, namespace string) (status.Election, er
 	if near := strict.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
+	if len(r.Notes) > 0 {
+		hint += "; " + strings.Join(r.Notes, "; ")
+	}
 	return status.Election{}, fmt.Errorf("there is no election %s in namespace %s (%s)", name, namespace, hint)
 }
 

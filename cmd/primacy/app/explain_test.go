@@ -135,6 +135,15 @@ var situations = []struct {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Ready = false
 	}},
+	{"preferred-lacks", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Standing = []string{"dns"}
+		s.new.Record.Member.Lacks = []record.Lack{{Election: "web", Why: "runner a: b"}, {Election: "dns", Why: "runner writer: ./can-write exited with status 3: no key\u009b"}}
+	}},
+	{"leader-lacks", verdictRight, func(s *situation) {
+		s.old.Record.Member.Standing = []string{"dns"}
+		s.old.Record.Member.Lacks = []record.Lack{{Election: "dns", Why: "runner writer: /run/ready is not there"}}
+	}},
 	{"standing-down", verdictSoon, func(s *situation) {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Standing = []string{"dns"}
@@ -215,6 +224,10 @@ var situations = []struct {
 	}},
 	{"fell-lately", verdictSoon, func(s *situation) {
 		s.prefer("1-10-0")
+		s.new.Record.Member.Fallen, s.new.Record.Acquired = 1, before(10*time.Second)
+	}},
+	{"fell-and-outranked", verdictRight, func(s *situation) {
+		s.prefer("1-9-0")
 		s.new.Record.Member.Fallen, s.new.Record.Acquired = 1, before(10*time.Second)
 	}},
 	{"dead-holder", verdictSoon, func(s *situation) {

@@ -65,10 +65,14 @@ func (x *explaining) judge() judgement {
 		}
 		return judgement{verdictSoon, "Nobody leads: the lock is free" + why + ".", []whatIf{{What: x.takers() + " takes the lock, usually within nominateDelay"}}}
 	case status.Absent:
-		return judgement{verdictSoon, "Nobody leads: no member has created the lock yet.", []whatIf{{What: "a member creates the lock, waits one leaseDuration, and takes it"}}}
+		return judgement{verdictSoon, "Nobody leads: no member has created the lock yet.",
+			[]whatIf{{What: "a member creates the lock, waits until its watch has shown for one leaseDuration that nobody holds it, and takes it"}, immediate}}
 	}
 	return x.judgeUnknown()
 }
+
+// immediate is what makes members take a new lock without a wait.
+var immediate = whatIf{What: "the election has bootstrap: immediate: then members take a new lock at once. It is only for locks that nobody deletes"}
 
 // judgeUnknown judges a lock that names no owner.
 func (x *explaining) judgeUnknown() judgement {
@@ -76,11 +80,15 @@ func (x *explaining) judgeUnknown() judgement {
 	summary := "Nobody is known to lead: the lock names no owner that can be believed (" + e.Reason + "). Somebody unknown may be at work, so members wait that out."
 	switch e.State {
 	case status.Waiting:
-		summary = "Nobody leads yet: the lock is new. Another one may have been deleted a moment ago, so members wait before they take it."
+		summary = "Nobody leads yet: the lock is new. Another one may have been deleted a moment ago while somebody led by it, so members wait until that has certainly ended. A member that has watched for longer, and saw no such lock, need not wait."
 	case status.Corrupt:
 		summary = "Nobody is known to lead: the lock cannot be read (" + e.Reason + "). Somebody unknown may be at work, so members wait that out, and then repair the lock."
 	}
-	return judgement{verdictSoon, summary, []whatIf{{x.takers() + " takes the lock, if nobody writes to it meanwhile", x.freeBy()}}}
+	changes := []whatIf{{x.takers() + " takes the lock, if nobody writes to it meanwhile", x.freeBy()}}
+	if e.State == status.Waiting {
+		changes = append(changes, immediate)
+	}
+	return judgement{verdictSoon, summary, changes}
 }
 
 // takers are the members of which one takes the lock once it is free.
@@ -108,12 +116,12 @@ func (x *explaining) judgeLeader() judgement {
 	case len(x.better) > 0 && x.lags:
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s, and %s is stored. Until it sees that, it does not hand over.",
 			who, oneOf(x.better), who, quoted(x.holder), view.Printable(x.plan.Digest(x.byDefault))),
-			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read: see its log"}}}
+			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read (see its log), or " + deaf}}}
 	case len(x.better) > 0:
 		better := x.better[0]
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s and %s sees %s. While they see different preferences, nothing moves between them.",
 			who, oneOf(x.better), who, quoted(x.holder), view.NameOf(better.Identity), quoted(&better)),
-			[]whatIf{{What: "the two see the same preference. After a change that takes about a second. If it lasts, one of them cannot read what the others read: see its log"}}}
+			[]whatIf{{What: "the two see the same preference. After a change that takes about a second. If it lasts, one of them cannot read what the others read (see its log), or " + deaf}}}
 	case x.preferred.Drains(e.Holder):
 		return x.judgeDrained()
 	case !x.wanted(e.Holder, e.Revision):
@@ -213,7 +221,17 @@ func (x *explaining) judgeUnmet() judgement {
 		}
 	}
 	return judgement{verdictStuck, fmt.Sprintf("%s leads. It should be led by %s, but %s is not ready.", who, whom, oneOf(lives)),
-		append([]whatIf{{What: oneOf(lives) + " becomes ready (its log says what it lacks)"}}, x.lapse()...)}
+		append([]whatIf{{What: oneOf(lives) + " becomes ready (" + x.lack(lives) + ")"}}, x.lapse()...)}
+}
+
+// lack says what the first of the members lacks that says so.
+func (x *explaining) lack(members []status.Member) string {
+	for _, m := range members {
+		if lacks := m.Lacks[x.election.Name]; lacks != "" {
+			return "it says that it lacks: " + lacks
+		}
+	}
+	return "its log says what it lacks"
 }
 
 // standDown is how long a member stands down after its first failure.
@@ -293,7 +311,7 @@ func (x *explaining) from() string {
 		what := "the election is not in its reach yet"
 		switch {
 		case phase.Blocks():
-			what = fmt.Sprintf("revision %s is blocked until \"primacy rollout retry\"", view.Printable(s.Canary))
+			what = fmt.Sprintf("revision %s is blocked until \"primacy rollout retry\", and the default revision counts again after \"primacy rollout end\"", view.Printable(s.Canary))
 		case phase == rollout.Pending:
 			what = "no controller has begun it yet"
 		case x.preferred.Revision == s.Canary:
@@ -328,6 +346,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: it says that it is not ready."
 	case x.standsDown(m):
 		return fmt.Sprintf("It does not lead: its work failed at %s, and it stands down since then.", e.FailedAt(m.Identity).UTC().Format(time.RFC3339))
+	case m.Lacks[e.Name] != "":
+		return "It does not lead: its work is not ready: " + m.Lacks[e.Name] + "."
 	case !stands(m, e):
 		return "It does not lead: its work in this election failed lately, or is not ready."
 	case !x.held():
@@ -344,6 +364,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: the election is pinned to " + holder + "."
 	case !outranks && x.holder != nil && x.rules.order(m, *x.holder, x.preferred, x.report.At) == 0:
 		return "It does not lead: it is as good as " + holder + ", and equals never take the lock from each other."
+	case !outranks && !x.rules.proven(m, x.report.At).IsZero():
+		return fmt.Sprintf("It does not lead: it does not outrank %s. It crashed before, or lost the API server, so until %s it comes after all others.", holder, x.rules.proven(m, x.report.At).UTC().Format(time.RFC3339))
 	case !outranks:
 		return "It does not lead: it does not outrank " + holder + "."
 	case e.State == status.Foreign && slices.ContainsFunc(x.better, same):

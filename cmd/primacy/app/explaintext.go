@@ -20,7 +20,7 @@ var verdictWords = map[verdict]string{
 // text is the explanation for people.
 func (e explanation) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (group %s, %s %s): %s\n", e.Election, e.Group, e.Lock.Kind, e.Lock.Name, verdictWords[e.Verdict])
+	fmt.Fprintf(&b, "%s (group %s, %s): %s\n", e.Election, e.Group, e.Lock, verdictWords[e.Verdict])
 	fmt.Fprintf(&b, "\n%s\n", e.Summary)
 	fmt.Fprintf(&b, "\nholder        %s\n", e.holder())
 	for i, t := range e.Last {

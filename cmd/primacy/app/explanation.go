@@ -70,6 +70,8 @@ type memberReasons struct {
 	Ready    bool               `json:"ready"`
 	// Standing: its work in this election did not fail lately, and is ready.
 	Standing bool `json:"standing"`
+	// Lacks is what its work in this election lacks to be ready, as it said last; empty if it is ready or does not say.
+	Lacks string `json:"lacks,omitempty"`
 	// Sees is the preference that it sees. Differs: another one is stored.
 	Sees    string `json:"sees,omitempty"`
 	Differs bool   `json:"differs,omitempty"`
@@ -138,7 +140,7 @@ func (f facts) explain() explanation {
 	}
 	x.next = x.successors()
 	out := explanation{
-		At: r.At, Election: e.Name, Group: e.Group, Lock: status.Ref{Kind: e.Kind, Name: e.Lock}, State: e.State,
+		At: r.At, Election: e.Name, Group: e.Group, Lock: e.Ref(), State: e.State,
 		Prefers: view.Printable(x.preferred.String()), From: x.from(), Members: x.members(), Notes: f.notes,
 	}
 	if e.Holder != "" && e.State != status.Released {
@@ -248,8 +250,11 @@ func (x *explaining) members() []memberReasons {
 	for i, m := range all {
 		shown[i] = memberReasons{
 			Rank: i + 1, Identity: m.Identity, Revision: m.Revision, Location: m.Location, Weight: m.Weight, State: m.State,
-			Ready: m.Ready, Standing: stands(m, x.election), Sees: m.Preference, Differs: x.differs(m),
+			Ready: m.Ready, Standing: stands(m, x.election), Lacks: m.Lacks[x.election.Name], Sees: m.Preference, Differs: x.differs(m),
 			Leads: x.leads() && m.Identity == x.election.Holder, Why: x.why(m),
+		}
+		if s := &shown[i]; s.Leads && s.Lacks != "" {
+			s.Why += " Its work is not ready for another term: " + s.Lacks + "."
 		}
 		if i > 0 && order(all[i-1], m) == 0 {
 			shown[i].Rank = shown[i-1].Rank

@@ -38,7 +38,11 @@ func (g *grants) check(ctx context.Context, next *reload) error {
 	if len(fresh) > 0 {
 		ctx, cancel := context.WithTimeout(ctx, grantTime)
 		defer cancel()
-		if err := checkPermissions(ctx, g.cluster, insist(g.cluster, grantTime, g.log), fresh, g.log); err != nil {
+		i := insist(g.cluster, grantTime, g.log)
+		if err := checkPermissions(ctx, g.cluster, i, fresh, g.log); err != nil {
+			return err
+		}
+		if err := checkElsewhere(ctx, g.cluster, i, fresh); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +26,11 @@ func newHandback() *cobra.Command {
 client-go can take them at once. A Lease that a session renews says that it lasts for a year, and
 only members of Primacy look at sessions. primacy waits for as long as a member would, a lease at
 most, and for a lease if the holder was proved dead: with onDeath: lease its work may go on outside.
-It releases no lock whose holder lives: stop that member first.
+It waits for all holders at the same time, and releases no lock whose holder lives: stop that member first.
 
 Locks that expire by themselves, and those that nobody holds, are left as they are. It needs list,
-watch, get and update on leases.
+watch, get and update on leases. Where a policy of primacy generate lock-policy is applied, it needs a
+kubeconfig whose user acts as the service account of the members, with as.
 
 Exit status: 0 when every lock can be taken, or with --dry-run when it was looked at; 1 when that
 failed; 2 for a mistake in the command line; 5 when a holder lives. Its lock is left as it is.`,
@@ -61,6 +65,8 @@ type handedBack struct {
 	Election string `json:"election"`
 	Kind     string `json:"kind"`
 	Lock     string `json:"lock"`
+	// Namespace is where the lock is; empty for that of the sessions.
+	Namespace string `json:"namespace,omitempty"`
 	// From held the lock; empty if nothing had to be done.
 	From     string `json:"from,omitempty"`
 	Released bool   `json:"released"`
@@ -84,13 +90,9 @@ func (h *handbackCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done := []handedBack{}
-	var errs []error
+	done, err := h.handBack(ctx, *h.handback(ctx, h.clock), chosen)
 	var text strings.Builder
-	by := h.handback(h.clock)
-	for _, e := range chosen {
-		one := h.handBack(ctx, by, e, &errs)
-		done = append(done, one)
+	for _, one := range done {
 		switch {
 		case one.Error != "":
 		case one.From == "":
@@ -104,12 +106,10 @@ func (h *handbackCommand) run(ctx context.Context) error {
 	if err := h.output.write(h.out, text.String(), done); err != nil {
 		return err
 	}
-	if err := errors.Join(errs...); errors.Is(err, election.ErrHolderLives) {
+	if errors.Is(err, election.ErrHolderLives) {
 		return refused(fmt.Errorf("%w (stop that member first)", err))
-	} else if err != nil {
-		return err
 	}
-	return nil
+	return err
 }
 
 // choose are the elections that were asked for.
@@ -131,33 +131,107 @@ func (h *handbackCommand) choose(r status.Report) (chosen []status.Election, err
 	return chosen, nil
 }
 
-func (h *handbackCommand) handBack(ctx context.Context, by *election.Handback, e status.Election, errs *[]error) handedBack {
-	one := handedBack{Election: e.Name, Kind: string(e.Kind), Lock: e.Lock, DryRun: bool(*h.dry)}
-	seen, err := lock.Entry{}, error(nil)
-	if e.Kind == status.Lease {
-		seen, err = h.realm.Leases.Get(ctx, e.Lock)
+// handBack releases the locks. It waits for all holders at the same time, and for each of them once.
+func (h *handbackCommand) handBack(ctx context.Context, with election.Handback, chosen []status.Election) (all []handedBack, err error) {
+	all = make([]handedBack, len(chosen))
+	errs := make([]error, len(chosen))
+	of := map[string][]int{}
+	for i, e := range chosen {
+		if all[i], errs[i] = h.holding(ctx, e); errs[i] == nil && all[i].From != "" && !all[i].DryRun {
+			of[all[i].From] = append(of[all[i].From], i)
+		}
 	}
-	r := seen.Record
-	switch {
-	case err != nil:
-	case r == nil || r.Holder == "" || !r.Bound() || !r.ThroughSession():
-		return one
-	case one.DryRun:
+	var holders sync.WaitGroup
+	for _, holder := range slices.Sorted(maps.Keys(of)) {
+		held := of[holder]
+		fmt.Fprintf(h.notes, "%s: waiting until %s was silent for a lease\n", electionsOf(all, held), holder)
+		by := with // each holder's goroutine has its own
+		holders.Go(func() {
+			for n, i := range held {
+				if errs[i] != nil {
+					continue
+				}
+				by.Locks = h.leasesIn(all[i].Namespace)
+				all[i].From, errs[i] = by.Release(ctx, all[i].Lock)
+				all[i].Released = errs[i] == nil && all[i].From != ""
+				for _, rest := range held[n+1:] { // of the others of this holder, those for which the answer would be the same
+					if errors.Is(errs[i], election.ErrHolderLives) || errors.Is(errs[i], lock.ErrDenied) && all[rest].Namespace == all[i].Namespace {
+						errs[rest] = errs[i]
+					}
+				}
+			}
+		})
+	}
+	holders.Wait()
+	return all, handbackErrors(all, errs)
+}
+
+// holding says who holds a lock that does not expire by itself.
+func (h *handbackCommand) holding(ctx context.Context, e status.Election) (handedBack, error) {
+	one := handedBack{Election: e.Name, Kind: string(e.Kind), Lock: e.Lock, Namespace: e.Namespace, DryRun: bool(*h.dry)}
+	if e.Kind != status.Lease {
+		return one, nil
+	}
+	seen, err := h.leasesIn(e.Namespace).Get(ctx, e.Lock)
+	if r := seen.Record; err == nil && r != nil && r.Bound() && r.ThroughSession() {
 		one.From = r.Holder
-		return one
-	default:
-		fmt.Fprintf(h.notes, "%s: waiting until %s was silent for a lease\n", e.Name, r.Holder)
-		one.From, err = by.Release(ctx, e.Lock)
-		one.Released = err == nil && one.From != ""
 	}
-	if err != nil {
-		one.Error = err.Error()
-		*errs = append(*errs, fmt.Errorf("election %s: %w", e.Name, err))
+	return one, err
+}
+
+// handbackErrors notes each election's error, and joins those that differ.
+func handbackErrors(all []handedBack, errs []error) error {
+	type failure struct {
+		err error
+		of  []int
 	}
-	return one
+	var failures []failure
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		all[i].Error = err.Error()
+		at := slices.IndexFunc(failures, func(f failure) bool { // one denial explains the others
+			return f.err == err || errors.Is(f.err, lock.ErrDenied) && errors.Is(err, lock.ErrDenied)
+		})
+		if at < 0 {
+			at = len(failures)
+			failures = append(failures, failure{err: err})
+		}
+		failures[at].of = append(failures[at].of, i)
+	}
+	var joined []error
+	for _, f := range failures {
+		hint, which := "", "election"
+		if len(f.of) > 1 {
+			which = "elections"
+		}
+		if errors.Is(f.err, lock.ErrDenied) {
+			hint = " (" + asMembers + ")"
+		}
+		joined = append(joined, fmt.Errorf("%s %s: %w%s", which, electionsOf(all, f.of), f.err, hint))
+	}
+	return errors.Join(joined...)
+}
+
+// electionsOf names some of the elections.
+func electionsOf(all []handedBack, which []int) string {
+	names := make([]string, len(which))
+	for n, i := range which {
+		names[n] = all[i].Election
+	}
+	return strings.Join(names, ", ")
+}
+
+// leasesIn is the store of Leases in a namespace; an empty one is that of the sessions.
+func (g *groupCommand) leasesIn(namespace string) lock.Store {
+	if namespace == "" {
+		return g.realm.Leases
+	}
+	return g.realm.In(namespace).Leases
 }
 
 // handback releases Leases in the name of the operator.
-func (g *groupCommand) handback(c clock.Clock) *election.Handback {
-	return &election.Handback{Clock: c, Locks: g.realm.Leases, Sessions: g.realm.Leases, By: strings.TrimSpace("operator " + operator())}
+func (g *groupCommand) handback(ctx context.Context, c clock.Clock) *election.Handback {
+	return &election.Handback{Clock: c, Locks: g.realm.Leases, Sessions: g.realm.Leases, By: strings.TrimSpace("operator " + operator(ctx, g.cluster))}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,8 @@ moves back, and the output says so. What is stored ends by itself after --timeou
 ` + steerNeeds + `
 
 Exit status: 0 when the member leads; 1 when that failed; 2 for a mistake in the command line, or if
-nobody could be asked; 3 if the member did not lead within --timeout.`,
+nobody could be asked; 3 if the member did not lead within --timeout; 4 if it cannot: it is drained
+or does not live, or the group is paused. Nothing is changed then.`,
 		Example: `  primacy handover ingress-status
   primacy handover ingress-status --to edge-2 --timeout 30s --yes`,
 		Args: oneElection,
@@ -66,7 +68,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 	if record.HostOf(e.Holder) == to && e.State == status.Led {
 		return s.carryOut(ctx, effect{What: fmt.Sprintf("hand %s over to %s, which leads it already", election, to)}, func(context.Context) error { return nil })
 	}
-	h := rollout.Handover{Election: election, To: to, By: operator()}
+	h := rollout.Handover{Election: election, To: to, By: operator(ctx, s.cluster)}
 	next, err := s.stored.Plan.HandOver(h)
 	if err != nil {
 		return s.broken(err)
@@ -78,13 +80,25 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 	if back := s.backFrom(e, to, byDefault); back != "" {
 		f.Notes = append(f.Notes, back)
 	}
+	if never := s.neverHandedOver(to, timeout); never != "" && !bool(*s.ways.dry) {
+		return &exitError{exitNever, fmt.Errorf("%s: %s; nothing was changed", f.What, never)}
+	}
 	return s.carryOutFor(ctx, timeout+statusPatience, f, func(ctx context.Context) error {
+		if s.ways.confirm.yes { // nobody has seen them yet
+			for _, w := range f.Warnings {
+				fmt.Fprintf(s.notes, "warning: %s\n", w)
+			}
+		}
 		now := time.Now() // somebody may have taken a while to answer
 		h.At, h.Until = rollout.At(now), rollout.At(now.Add(timeout))
-		if err := s.broken(s.edit(ctx, func(p rollout.Plan) (rollout.Plan, error) { return p.HandOver(h) })); err != nil {
+		var stored rollout.Plan
+		if err := s.broken(s.edit(ctx, func(p rollout.Plan) (_ rollout.Plan, err error) {
+			stored, err = p.HandOver(h)
+			return stored, err
+		})); err != nil {
 			return err
 		}
-		err := s.untilLed(ctx, election, to, timeout)
+		err := s.untilLed(ctx, election, to, stored, timeout)
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusPatience)
 		defer cancel()
 		if undone := s.edit(tidy, func(p rollout.Plan) (rollout.Plan, error) { return p.HandedOver(h) }); undone != nil {
@@ -102,8 +116,8 @@ func (s *steerCommand) edit(ctx context.Context, change func(rollout.Plan) (roll
 	})
 }
 
-// untilLed waits until a member of the host leads the election.
-func (s *steerCommand) untilLed(ctx context.Context, election, host string, timeout time.Duration) error {
+// untilLed waits until a member of the host leads the election. On a failure it names the members that do not see the plan.
+func (s *steerCommand) untilLed(ctx context.Context, election, host string, plan rollout.Plan, timeout time.Duration) error {
 	_, err := awaited(ctx, timeout, s.follow, func(r status.Report) (string, error) {
 		if !r.AsOf.IsZero() {
 			return view.Old(r.AsOf), nil
@@ -115,7 +129,11 @@ func (s *steerCommand) untilLed(ctx context.Context, election, host string, time
 		case e.State == status.Led && !e.Stale && record.HostOf(e.Holder) == host:
 			return "", nil
 		}
-		return fmt.Sprintf("%s is %s, by %s (primacy explain %s says why)", election, e.State, cmp.Or(view.NameOf(e.Holder), "nobody"), election), nil
+		missing := fmt.Sprintf("%s is %s, by %s (primacy explain %s says why)", election, e.State, cmp.Or(view.NameOf(e.Holder), "nobody"), election)
+		if names := unhearing(r, s.group, plan); len(names) > 0 {
+			missing += fmt.Sprintf("; not seen by %s: %s", strings.Join(names, ", "), deaf)
+		}
+		return missing, nil
 	})
 	return err
 }
@@ -134,6 +152,22 @@ func (s *steerCommand) afterHolder(e status.Election) (string, error) {
 		return "", errors.New("no other member is ready to lead " + e.Name + " (primacy explain " + e.Name + " says why)")
 	}
 	return record.HostOf(slices.MinFunc(next, func(a, b status.Member) int { return cmp.Compare(a.Identity, b.Identity) }).Identity), nil
+}
+
+// neverHandedOver says why a handover to a host cannot come about within the timeout, whatever members do; empty if it can.
+func (s *steerCommand) neverHandedOver(to string, timeout time.Duration) string {
+	if stand := s.stored.Plan.Standstill; stand != nil && (stand.Until.IsZero() || stand.Until.After(time.Now().Add(timeout))) {
+		return "the group is paused, so nothing moves (primacy resume first)"
+	}
+	if d, is := s.stored.Plan.DrainOf(to + "_00000000"); is {
+		return view.Drained(d) + ", so nothing moves to it (primacy drain " + to + " --undo first)"
+	}
+	if !slices.ContainsFunc(s.report.Members, func(m status.Member) bool {
+		return m.Group == s.group && m.State == status.Live && record.HostOf(m.Identity) == to
+	}) {
+		return fmt.Sprintf("no member %s of group %s lives (primacy status lists the members)", to, s.group)
+	}
+	return ""
 }
 
 // handoverWarnings lists what speaks against a handover.

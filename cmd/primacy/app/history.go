@@ -78,7 +78,7 @@ func (g *groupCommand) history(ctx context.Context, election string) (electionHi
 	if err != nil {
 		return electionHistory{}, err
 	}
-	h := electionHistory{Election: e.Name, Group: e.Group, Lock: status.Ref{Kind: e.Kind, Name: e.Lock}, Notes: report.Notes}
+	h := electionHistory{Election: e.Name, Group: e.Group, Lock: e.Ref(), Notes: report.Notes}
 	stored, err := steering.Load(ctx, g.maps(), e.Group)
 	if err != nil {
 		h.Notes = append(h.Notes, "pins and rollouts are not known: "+oneLine(err))

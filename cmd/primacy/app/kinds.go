@@ -63,12 +63,14 @@ const (
 var lockKinds = map[string]lockKind{
 	"Lease": {
 		store: func(c *clients, namespace string) lock.Store { return lease.In(c.leases, namespace, c.sessions...) },
+		apart: func(c *clients, namespace string) lock.Store { return lease.Shared(c.leases, namespace) },
 		withIstio: func(c *clients, namespace string) lock.Store {
 			return lease.Shared(c.leases, namespace, lease.HolderKeys())
 		},
 	},
 	kindOfConfigMaps: {
 		store:     func(c *clients, namespace string) lock.Store { return cmlock.In(c.configMaps, namespace) },
+		apart:     func(c *clients, namespace string) lock.Store { return cmlock.In(c.configMaps, namespace) },
 		withIstio: func(c *clients, namespace string) lock.Store { return cmlock.In(c.configMaps, namespace) },
 	},
 }

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/config"
@@ -21,20 +23,24 @@ type clients struct {
 // lockKind makes the stores of one kind of lock in a namespace.
 type lockKind struct {
 	store func(*clients, string) lock.Store
+	// apart makes the store of locks in a namespace that is not that of the sessions.
+	apart func(*clients, string) lock.Store
 	// withIstio makes the store for locks shared with Istio's electors, which read the holder's key.
 	withIstio func(*clients, string) lock.Store
 }
 
-// stores are the lock stores of one namespace. Each store is made only once, so that it has one watch.
+// stores are the lock stores. Each is made only once, so that it has one watch.
 type stores struct {
-	clients   *clients
+	clients *clients
+	// namespace is that of the sessions.
 	namespace string
 	made      map[storeName]lock.Store
 }
 
+// storeName is one store. The namespace is empty for that of the sessions.
 type storeName struct {
-	kind   string
-	shared config.SharedWith
+	kind, namespace string
+	shared          config.SharedWith
 }
 
 // newStores makes the connections. The options are for the store that keeps the sessions.
@@ -50,17 +56,27 @@ func newStores(c *rest.Config, namespace string, sessions ...lease.Option) (*sto
 	return s, nil
 }
 
-// of is the store for locks of a kind, which must exist.
-func (s *stores) of(kind string, shared config.SharedWith) lock.Store {
+// sessions is the store of the sessions, and of the locks beside them.
+func (s *stores) sessions() lock.Store {
+	return s.of(config.DefaultLockKind, "", config.SharedWithNobody)
+}
+
+// of is the store for locks of a kind, which must exist, in a namespace.
+func (s *stores) of(kind, namespace string, shared config.SharedWith) lock.Store {
+	if namespace == s.namespace {
+		namespace = ""
+	}
 	if shared == config.SharedWithClientGo {
 		shared = config.SharedWithNobody // client-go reads nothing that we would not write anyway
 	}
-	name := storeName{kind, shared}
+	name := storeName{kind, namespace, shared}
 	if s.made[name] == nil {
-		k := lockKinds[kind]
-		if shared == config.SharedWithIstio {
-			s.made[name] = k.withIstio(s.clients, s.namespace)
-		} else {
+		switch k := lockKinds[kind]; {
+		case shared == config.SharedWithIstio:
+			s.made[name] = k.withIstio(s.clients, cmp.Or(namespace, s.namespace))
+		case namespace != "":
+			s.made[name] = k.apart(s.clients, namespace)
+		default:
 			s.made[name] = k.store(s.clients, s.namespace)
 		}
 	}
@@ -69,9 +85,9 @@ func (s *stores) of(kind string, shared config.SharedWith) lock.Store {
 
 // lock fills in the election's lock and the electors that share it.
 func (s *stores) lock(l config.Lock, spec *election.Spec) {
-	spec.Locks = s.of(l.Kind, l.SharedWith)
+	spec.Locks = s.of(l.Kind, l.Namespace, l.SharedWith)
 	if from := l.MigrateFrom; from != nil {
-		spec.MigrateFrom = &election.LockRef{Lock: from.Name, Locks: s.of(from.Kind, l.SharedWith)}
+		spec.MigrateFrom = &election.LockRef{Lock: from.Name, Locks: s.of(from.Kind, from.Namespace, l.SharedWith)}
 	}
 }
 

@@ -19,6 +19,7 @@ func TestMain(m *testing.M) {
 		"primacy":         program,
 		"kubectl-primacy": program,
 		completer:         program,
+		"library":         library,
 	})
 }
 

@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +35,9 @@ type member struct {
 	// Events; nil in tests without an API server.
 	cluster *rest.Config
 	core    coreclient.EventsGetter
+	// pods has the Pod of this process; nil in tests without an API server. labels are the elections with a label.
+	pods   coreclient.PodsGetter
+	labels *labelled
 	// source is the source of the default revision, which a reload may replace; steering combines it
 	// with pins and the rollout.
 	source   *revisions.Switch
@@ -44,7 +49,7 @@ type member struct {
 	// reloads and requests count those of this member; requests is nil without a cluster.
 	reloads  reloads
 	requests *metrics.Requests
-	// listeners hear what others say of dead members.
+	// listeners run beside the manager: they hear what others say of dead members, or remove sessions that ended.
 	listeners []listener
 	clock     clock.Clock
 	log       *zap.Logger
@@ -71,17 +76,17 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	if line != nil {
 		w.parent = line
 		burying, stop := context.WithTimeout(ctx, buryingLeft)
-		burial.EndLeft(burying, locks.of(config.DefaultLockKind, config.SharedWithNobody), line, log)
+		burial.EndLeft(burying, locks.sessions(), line, log)
 		stop()
 	}
-	if w.hearing, err = newHearing(ctx, p, c, name, locks.of(config.DefaultLockKind, config.SharedWithNobody), log); err != nil {
+	if w.hearing, err = newHearing(ctx, p, c, name, locks.sessions(), log); err != nil {
 		return nil, err
 	}
 	m, plan, err := w.member(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m.core, m.name = core, name
+	m.core, m.pods, m.name = core, core, name
 	m.cluster, m.requests = c.config, c.requests
 	m.grants = &grants{cluster: c, process: p, name: name, log: log, known: required(needs(p, name, plan.source))}
 	return m, nil
@@ -108,7 +113,7 @@ type wiring struct {
 // member assembles a member and its plan. It starts nothing.
 func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	p := w.process
-	m := &member{process: p, name: w.name, planner: w.planner, clock: w.clock, log: w.planner.log, roster: newRoster()}
+	m := &member{process: p, name: w.name, planner: w.planner, clock: w.clock, log: w.planner.log, roster: newRoster(), labels: newLabelled()}
 	plan, err := m.planner.plan(ctx, p.Configuration)
 	if err != nil {
 		return nil, nil, err
@@ -119,11 +124,14 @@ func (w wiring) member(ctx context.Context) (*member, *plan, error) {
 	if w.hearing == nil {
 		w.hearing = &hearing{words: withoutPlace(me.Proofs)}
 	}
-	m.listeners = w.hearing.listeners
+	m.listeners = slices.Clone(w.hearing.listeners)
+	if s := m.sweeper(); s != nil {
+		m.listeners = append(m.listeners, s)
+	}
 	m.manager, err = election.NewManager(election.Config{
 		Group:       p.Group,
 		Member:      election.Member{Revision: me.Revision, Location: me.Location, Weight: me.Weight},
-		Locks:       m.planner.locks.of(config.DefaultLockKind, config.SharedWithNobody),
+		Locks:       m.planner.locks.sessions(),
 		Host:        w.name,
 		Timing:      p.Configuration.Timing,
 		Version:     version,
@@ -157,13 +165,14 @@ func (m *member) add(p *plan) error {
 		m.figures.add(e.spec.Name, e.figures)
 	}
 	m.roster.set(p.moved())
+	m.labels.set(p)
 	return nil
 }
 
 // reloader makes the member follow its file.
 func (m *member) reloader() *reloader {
 	return &reloader{
-		planner: m.planner, elections: m.manager, source: m.source, roster: m.roster, figures: &m.figures, counts: &m.reloads, log: m.log,
+		planner: m.planner, elections: m.manager, source: m.source, roster: m.roster, labels: m.labels, figures: &m.figures, counts: &m.reloads, log: m.log,
 		inForce: m.process.Configuration,
 	}
 }
@@ -190,8 +199,13 @@ func (m *member) run(ctx context.Context) error {
 		}
 	})
 	defer m.record()()
+	defer m.label(os.Getenv)()
 	for _, l := range m.listeners {
 		wg.Go(func() { l.Run(following) })
 	}
-	return m.manager.Run(ctx)
+	err := m.manager.Run(ctx)
+	if errors.Is(err, election.ErrOrphaned) {
+		return fmt.Errorf("%w, so this member has left (somebody or the kernel killed the parent; start the member again)", err)
+	}
+	return err
 }

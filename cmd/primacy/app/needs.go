@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/members"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
@@ -26,7 +28,9 @@ type need struct {
 	// open: there are more objects than names, which nobody can name beforehand.
 	open  bool
 	place place
-	use   use
+	// namespace is where the objects are, with elsewhere.
+	namespace string
+	use       use
 	// why is for people who read the rights.
 	why string
 }
@@ -41,6 +45,8 @@ const (
 	besidePods
 	// inCluster is no namespace.
 	inCluster
+	// elsewhere is another namespace, of locks alone.
+	elsewhere
 )
 
 // use is what a member does with a permission.
@@ -53,14 +59,18 @@ const (
 	toHearOfDeaths
 	toReviewTokens
 	toWriteEvents
+	toLabelPods
+	toRemoveSessions
 )
 
 // lacks says what a member cannot do without the permissions of a use, and what helps.
 var lacks = map[use]string{
-	toDriveRollouts: "this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it, or what primacy generate rbac prints)",
-	toHearOfDeaths:  "this member could not hear what member.proofs allows (grant what primacy generate rbac prints)",
-	toWriteEvents:   "this member could not write Kubernetes Events about its terms (grant what primacy generate rbac prints, or do without them)",
-	toReviewTokens:  "this member could not review tokens, so nobody but probes may read its endpoints (grant what primacy generate rbac prints)",
+	toDriveRollouts:  "this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it, or what primacy generate rbac prints)",
+	toHearOfDeaths:   "this member could not hear what member.proofs allows (grant what primacy generate rbac prints)",
+	toWriteEvents:    "this member could not write Kubernetes Events about its terms (grant what primacy generate rbac prints, or do without them)",
+	toLabelPods:      "this member could not label its Pod, so no Service follows its leadership (grant what primacy generate rbac prints)",
+	toRemoveSessions: "this member could not remove sessions that ended long ago (grant what primacy generate rbac prints, or leave member.removeSessions out)",
+	toReviewTokens:   "this member could not review tokens, so nobody but probes may read its endpoints (grant what primacy generate rbac prints)",
 }
 
 // shownNames limits how many names an error lists.
@@ -75,7 +85,7 @@ func (n need) what() string {
 	switch {
 	case n.place == inCluster:
 		return strings.TrimSpace(n.resource.String()+" "+names) + " of the cluster"
-	case n.resource == leases || n.names == nil:
+	case n.resource == leases && n.place == besideLocks || n.names == nil: // a Role gives members all Leases there
 		return n.resource.String()
 	}
 	return n.resource.String() + " " + names
@@ -87,6 +97,11 @@ var (
 	pods       = schema.GroupResource{Resource: "pods"}
 	nodes      = schema.GroupResource{Resource: "nodes"}
 )
+
+// isLike says whether two needs are for the same verb on the same resource.
+func (n need) isLike(o need) bool {
+	return n.resource == o.resource && n.verb == o.verb && n.place == o.place && n.namespace == o.namespace
+}
 
 // with lists one need for each verb.
 func (n need) with(verbs ...string) (all []need) {
@@ -103,7 +118,7 @@ func needs(p *config.Process, member string, source election.Preferences) []need
 	return slices.Concat(
 		locksNeed(p, member), preferenceNeeds(p, source), rolloutNeeds(p, source),
 		wordsNeed(p.Configuration.Member.Proofs), endpointsNeed(p.Configuration.HTTP),
-		eventsNeed(),
+		eventsNeed(p), labelsNeed(p), sweepNeeds(p.Configuration.Member),
 	)
 }
 
@@ -116,38 +131,65 @@ func usedTo(u use, all []need) []need {
 
 func locksNeed(p *config.Process, member string) []need {
 	inLeases := []string{}
-	var inConfigMaps []string
 	if member != "" {
 		inLeases = append(inLeases, members.SessionName(p.Group, member))
 	}
-	of := map[string]*[]string{config.DefaultLockKind: &inLeases, kindOfConfigMaps: &inConfigMaps}
-	note := func(kind, name string) {
-		if names := of[kind]; names != nil {
-			*names = append(*names, name)
-		}
-	}
-	for _, e := range p.Configuration.Elections {
-		if e.Disabled {
-			continue
-		}
-		note(e.Lock.Kind, e.Lock.Name)
-		if from := e.Lock.MigrateFrom; from != nil {
-			note(from.Kind, from.Name)
-		}
-	}
+	inLeases = append(inLeases, lockNames(p.Configuration, config.DefaultLockKind, "")...)
 	const whyAll = "Locks and sessions. Kubernetes cannot limit the right to create to names, nor that to list and watch to the labels " +
 		"of a group. Members also read and end the sessions of the dead, whose names nobody knows beforehand."
 	every := need{resource: leases, place: besideLocks, use: toElect, why: whyAll}
 	known := every
 	known.names, known.open = inLeases, true
 	all := slices.Concat(known.with("get"), every.with("list", "watch", "create"), known.with("update"))
-	if len(inConfigMaps) > 0 { // members watch ConfigMap locks by name
-		locks := need{resource: configMaps, names: inConfigMaps, place: besideLocks, use: toElect, why: "Locks of kind ConfigMap."}
-		made := need{resource: configMaps, place: besideLocks, use: toElect,
-			why: "Members create locks of kind ConfigMap. Kubernetes cannot limit this right to names."}
-		all = slices.Concat(all, locks.with("get", "list", "watch", "update"), made.with("create"))
+	all = append(all, mapsNeed(p, need{place: besideLocks})...)
+	for _, namespace := range p.Configuration.Namespaces() {
+		at := need{place: elsewhere, namespace: namespace}
+		all = slices.Concat(all, leasesNeed(p, at), mapsNeed(p, at))
 	}
 	return all
+}
+
+// lockNames are the names of the locks of a kind in a namespace; nil if there are none.
+func lockNames(c *config.Configuration, kind, namespace string) (names []string) {
+	for i := range c.Elections {
+		for _, l := range c.Elections[i].LockNames() {
+			if l.Kind == kind && l.Namespace == namespace {
+				names = append(names, l.Name)
+			}
+		}
+	}
+	return names
+}
+
+// leasesNeed is for locks of kind Lease in another namespace, which members watch by name if they are few.
+func leasesNeed(p *config.Process, at need) []need {
+	names := lockNames(p.Configuration, config.DefaultLockKind, at.namespace)
+	if names == nil {
+		return nil
+	}
+	at.resource, at.use = leases, toElect
+	locks, watched, made := at, at, at
+	locks.names, locks.why = names, "Locks of kind Lease."
+	watched.names, watched.why = names, locks.why
+	if len(names) > lease.MostStreams {
+		watched.names = nil
+		watched.why = fmt.Sprintf("Locks of kind Lease. More than %d of them are watched together, which Kubernetes cannot limit to names.", lease.MostStreams)
+	}
+	made.why = "Members create locks of kind Lease. Kubernetes cannot limit this right to names."
+	return slices.Concat(locks.with("get"), watched.with("list", "watch"), locks.with("update"), made.with("create"))
+}
+
+// mapsNeed is for locks of kind ConfigMap, which members watch by name.
+func mapsNeed(p *config.Process, at need) []need {
+	names := lockNames(p.Configuration, kindOfConfigMaps, at.namespace)
+	if names == nil {
+		return nil
+	}
+	at.resource, at.use = configMaps, toElect
+	locks, made := at, at
+	locks.names, locks.why = names, "Locks of kind ConfigMap."
+	made.why = "Members create locks of kind ConfigMap. Kubernetes cannot limit this right to names."
+	return append(locks.with("get", "list", "watch", "update"), made.with("create")...)
 }
 
 // preferenceNeeds: a member moves no election before it has read all sources of preferred revisions.
@@ -221,8 +263,33 @@ func endpointsNeed(h config.HTTP) []need {
 }
 
 // eventsNeed: Events are on the locks, so in their namespace.
-func eventsNeed() []need {
+func eventsNeed(p *config.Process) []need {
 	n := need{resource: schema.GroupResource{Resource: "events"}, place: besideLocks, use: toWriteEvents,
 		why: "Events about the terms of members. Nobody knows their names beforehand."}
-	return n.with("create", "patch")
+	all := n.with("create", "patch")
+	for _, namespace := range p.Configuration.Namespaces() {
+		n.place, n.namespace = elsewhere, namespace
+		all = append(all, n.with("create", "patch")...)
+	}
+	return all
+}
+
+// labelsNeed is for elections whose leader's Pod has a label.
+func labelsNeed(p *config.Process) []need {
+	if !slices.ContainsFunc(p.Configuration.Elections, func(e config.Election) bool { return e.LeaderLabel }) {
+		return nil
+	}
+	n := need{resource: pods, place: besidePods, use: toLabelPods,
+		why: "Labels of leaders' Pods (leaderLabel). Nobody knows the names of Pods beforehand. Whoever may patch a Pod may also change its image."}
+	return n.with("get", "list", "patch")
+}
+
+// sweepNeeds: members delete nothing unless they are asked to remove sessions.
+func sweepNeeds(m config.Member) []need {
+	if !m.RemoveSessions {
+		return nil
+	}
+	n := need{resource: leases, place: besideLocks, use: toRemoveSessions,
+		why: "Sessions that ended long ago. Kubernetes cannot limit this right to sessions: nobody knows their names beforehand. Members delete no lock."}
+	return n.with("delete")
 }

@@ -101,10 +101,20 @@ func ofMembers(r status.Report) (all []pastEvent) {
 	return all
 }
 
-// inOrder sorts by time. What happened in the same second keeps its order.
+// inOrder sorts by time. What happened in the same second keeps its order, but causes come before their effects.
 func inOrder(all []pastEvent) []pastEvent {
 	slices.SortStableFunc(all, func(a, b pastEvent) int { return a.At.Compare(b.At) })
+	for i := range all {
+		for n := i; n > 0 && all[n].causes(all[n-1]); n-- {
+			all[n-1], all[n] = all[n], all[n-1]
+		}
+	}
 	return all
+}
+
+// causes says whether an event of the same second may be the cause of another that is listed before it: the end of a holder.
+func (h pastEvent) causes(before pastEvent) bool {
+	return (h.Event == eventDied || h.Event == eventLapsed) && before.Event == eventTook && before.Who != h.Who && h.At.Equal(before.At)
 }
 
 // pastColumns are those of tables of pastEvents.

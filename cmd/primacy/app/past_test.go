@@ -123,3 +123,18 @@ func TestEventsOneByOne(t *testing.T) {
 		t.Errorf("an election that does not exist: %v", err)
 	}
 }
+
+// TestCausesComeFirst checks that the end of a holder is listed before the takeover of the same second, and after the
+// holder's own one.
+func TestCausesComeFirst(t *testing.T) {
+	var got []string
+	for _, h := range inOrder([]pastEvent{
+		{At: noon, Event: eventTook, Who: "a"}, {At: noon, Event: eventTook, Who: "b"}, {At: noon, Event: eventTook, Who: "c"},
+		{At: noon, Event: eventDied, Who: "a"}, {At: noon, Event: eventPinned, Who: "ann"},
+	}) {
+		got = append(got, string(h.Event)+" "+h.Who)
+	}
+	if want := []string{"Took a", "Died a", "Took b", "Took c", "Pinned ann"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

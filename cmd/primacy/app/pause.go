@@ -32,12 +32,15 @@ group is paused, by whom and until when.
 		if lasts < 0 || c.Flags().Changed("for") && lasts == 0 {
 			return &usageError{errors.New("--for: it must be more than 0 (leave it out for a pause without an end)")}
 		}
-		stand, what := rollout.Standstill{By: operator(), At: rollout.At(time.Now())}, "pause the group"
+		stand, what := rollout.Standstill{At: rollout.At(time.Now())}, "pause the group"
 		if lasts > 0 {
 			stand.Until = rollout.At(stand.At.Add(lasts))
 			what += " until " + stand.Until.Format(time.RFC3339)
 		}
-		return ways.steer(c, func(ctx context.Context, s *steerCommand) error { return s.pause(ctx, what, stand) })
+		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
+			stand.By = operator(ctx, s.cluster)
+			return s.pause(ctx, what, stand)
+		})
 	}
 	return c
 }

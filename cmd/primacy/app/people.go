@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -74,15 +75,18 @@ func (p people) roles(of *config.Process, source election.Preferences) (roles []
 	if _, writes := source.(revisions.Writer); reads && writes {
 		names = append(names, r.Reads().Name)
 	}
+	const whyPlan = "Pins, the rollout and the default revision."
 	roles = []person{
-		{role: "operator", why: "For people who pin elections, set the default revision, and begin, pause or abort rollouts.", subjects: operators,
+		{role: "operator", why: "For people who pin elections, set the default revision, begin, pause or abort rollouts, and end sessions of the dead.", subjects: operators,
 			rules: append([]rbacv1.PolicyRule{
 				rule(configMaps.Resource, "", names, "get", "update"),
 				rule(configMaps.Resource, "", nil, "create"),
+				rule(leases.Resource, leases.Group, nil, "get", "update"),
 			}, seen...),
-			whys: append([]string{"Pins, the rollout and the default revision.",
-				"The right to create cannot be limited to names. Leave it out if these ConfigMaps exist."}, whys...)},
-		{role: "viewer", why: "For people and dashboards who look.", subjects: viewers, rules: seen, whys: whys},
+			whys: append([]string{whyPlan, "The right to create cannot be limited to names. Leave it out if these ConfigMaps exist.",
+				"For bury and handback. Nobody knows the names of sessions beforehand, so it is a right to write every lock. Leave it out if others do that."}, whys...)},
+		{role: "viewer", why: "For people and dashboards who look.", subjects: viewers,
+			rules: append([]rbacv1.PolicyRule{rule(configMaps.Resource, "", names, "get")}, seen...), whys: append([]string{whyPlan}, whys...)},
 	}
 	return roles, nil
 }
@@ -94,15 +98,27 @@ func (r *rights) grantPeople(roles []person) error {
 		if len(p.subjects) == 0 {
 			continue
 		}
-		meta := metav1.ObjectMeta{Name: strings.Join([]string{"primacy", r.process.Group, p.role}, ":"), Namespace: r.process.Namespace}
-		if err := r.add(p.why, &rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "Role"}, ObjectMeta: meta, Rules: p.rules}, p.whys); err != nil {
+		grant := func(meta metav1.ObjectMeta, rules []rbacv1.PolicyRule, whys []string) error {
+			if err := r.add(p.why, &rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "Role"}, ObjectMeta: meta, Rules: rules}, whys); err != nil {
+				return err
+			}
+			return r.add("", &rbacv1.RoleBinding{
+				TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "RoleBinding"}, ObjectMeta: meta, Subjects: p.subjects,
+				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+			}, nil)
+		}
+		if err := grant(metav1.ObjectMeta{Name: strings.Join([]string{"primacy", r.process.Group, p.role}, ":"), Namespace: r.process.Namespace}, p.rules, p.whys); err != nil {
 			return err
 		}
-		if err := r.add("", &rbacv1.RoleBinding{
-			TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "RoleBinding"}, ObjectMeta: meta, Subjects: p.subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-		}, nil); err != nil {
-			return err
+		for _, namespace := range r.process.Configuration.Namespaces() {
+			at := need{place: elsewhere, namespace: namespace}
+			rules, whys := rulesOf(slices.DeleteFunc(append(leasesNeed(r.process, at), mapsNeed(r.process, at)...), func(n need) bool {
+				return n.verb != "list" && n.verb != "watch"
+			}))
+			meta := metav1.ObjectMeta{Name: strings.Join([]string{"primacy", r.process.Namespace, r.process.Group, p.role}, ":"), Namespace: namespace}
+			if err := grant(meta, rules, whys); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -39,8 +39,9 @@ without the pin.
 		if (revision == "") == (member == "") {
 			return &usageError{errors.New("pin to what? (give either --revision or --member)")}
 		}
-		pin := rollout.Pin{Election: args[0], Revision: revision, Member: member, By: operator(), At: rollout.At(time.Now())}
+		pin := rollout.Pin{Election: args[0], Revision: revision, Member: member, At: rollout.At(time.Now())}
 		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
+			pin.By = operator(ctx, s.cluster)
 			to := "revision " + revision
 			if member != "" {
 				to = "member " + member
@@ -53,16 +54,19 @@ without the pin.
 
 func newUnpin() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "unpin ELECTION",
-		Short: "Let an election follow the rollout and the default again",
-		Long:  "Take the pin of an election away, so that it follows the rollout and the default revision again.\n" + steerNeeds,
-		Args:  oneElection,
+		Use:   "unpin ELECTION...",
+		Short: "Let elections follow the rollout and the default again",
+		Long:  "Take the pins of elections away, so that they follow the rollout and the default revision again.\n" + steerNeeds,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return nil
+			}
+			return &usageError{fmt.Errorf("want the names of elections, got none (%s --help says more)", c.CommandPath())}
+		},
 	}
 	ways := addSteerWays(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
-			return s.replan(ctx, args[0], "unpin "+args[0], func(p rollout.Plan) (rollout.Plan, error) { return p.Unpin(args[0]) })
-		})
+		return ways.steer(c, func(ctx context.Context, s *steerCommand) error { return s.unpin(ctx, args) })
 	}
 	return c
 }
@@ -98,6 +102,25 @@ func (s *steerCommand) replan(ctx context.Context, election, what string, change
 	return s.changePlan(ctx, what, s.warnings(election), change)
 }
 
+// unpin takes the pins of elections away. An election that no lock shows may have one, too.
+func (s *steerCommand) unpin(ctx context.Context, elections []string) error {
+	var warnings []string
+	for _, e := range elections {
+		if slices.Contains(s.unseen(s.report), e) {
+			warnings = append(warnings, fmt.Sprintf("who leads %s is not seen: leadership may move", e))
+		}
+	}
+	return s.changePlan(ctx, "unpin "+strings.Join(elections, ", "), append(warnings, s.divided()...), func(p rollout.Plan) (rollout.Plan, error) {
+		var err error
+		for _, e := range elections {
+			if p, err = p.Unpin(e); err != nil {
+				return p, err
+			}
+		}
+		return p, nil
+	})
+}
+
 // changePlan makes a change to the plan.
 func (s *steerCommand) changePlan(ctx context.Context, what string, warnings []string, change func(rollout.Plan) (rollout.Plan, error)) error {
 	next, err := change(s.stored.Plan)
@@ -113,8 +136,16 @@ func (s *steerCommand) changePlan(ctx context.Context, what string, warnings []s
 			effect.Warnings = append(effect.Warnings, fmt.Sprintf("no ready member is what %s prefers then: %s", m.Election, m.After))
 		}
 	}
-	return s.carryOut(ctx, effect, func(ctx context.Context) error {
-		return s.broken(s.edit(ctx, change))
+	return s.carryOutFor(ctx, statusPatience+hearsWithin, effect, func(ctx context.Context) error {
+		var stored rollout.Plan
+		if err := s.broken(s.edit(ctx, func(p rollout.Plan) (_ rollout.Plan, err error) {
+			stored, err = change(p)
+			return stored, err
+		})); err != nil {
+			return err
+		}
+		s.heard(ctx, stored)
+		return nil
 	})
 }
 

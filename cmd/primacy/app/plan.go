@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -34,6 +35,8 @@ type planned struct {
 	spec election.Spec
 	// runner is nil if the election only elects a leader.
 	runner election.Runner
+	// labelled: the Pod of its leader has a label.
+	labelled bool
 	// suffix is set if each revision has its own such election; no rollout moves them.
 	suffix string
 	// figures count what the runners do.
@@ -48,7 +51,42 @@ func missing(of []planned) error {
 	for _, e := range of {
 		all = append(all, e.missing...)
 	}
-	return all.OrNil()
+	return alikeOnce(all).OrNil()
+}
+
+// alikeOnce keeps the first of mistakes that say the same, and says in which lines the others are.
+func alikeOnce(all strict.Errors) (once strict.Errors) {
+	lines := map[*strict.Error][]string{}
+	for _, e := range all {
+		i := slices.IndexFunc(once, func(first *strict.Error) bool {
+			return first.File == e.File && first.Problem == e.Problem && first.Hint == e.Hint
+		})
+		if i < 0 || e.Line == 0 {
+			once = append(once, e)
+			continue
+		}
+		lines[once[i]] = append(lines[once[i]], strconv.Itoa(e.Line))
+	}
+	for i, e := range once {
+		if same := lines[e]; same != nil {
+			noted := *e
+			noted.Problem += "; so in " + inLines(same)
+			once[i] = &noted
+		}
+	}
+	return once
+}
+
+// inLines names a few lines of a file.
+func inLines(lines []string) string {
+	const shown = 5
+	switch n := len(lines); {
+	case n == 1:
+		return "line " + lines[0]
+	case n > shown:
+		return fmt.Sprintf("%d other lines", n)
+	}
+	return "lines " + strings.Join(lines, ", ")
 }
 
 // planner decodes the blocks that package config leaves to the registries.
@@ -120,7 +158,7 @@ func notControllers(c *config.Configuration, e config.Election) error {
 	case e.Name == own:
 		return c.ErrorAt(nil, e.Field+".name", problem, "choose another name")
 	case e.Disabled: // it takes no lock
-	case e.Lock.Kind == config.DefaultLockKind && e.Lock.Name == own:
+	case e.Lock.LockName() == config.LockName{Kind: config.DefaultLockKind, Name: own}:
 		return c.ErrorAt(nil, e.Field+".lock.name", problem, "choose another name for the lock")
 	case e.Lock.MigrateFrom != nil && *e.Lock.MigrateFrom == (config.LockName{Kind: config.DefaultLockKind, Name: own}):
 		return c.ErrorAt(nil, e.Field+".lock.migrateFrom", problem, "name the lock that this election had before")
@@ -145,7 +183,7 @@ func notDefaults(c *config.Configuration, e config.Election) error {
 		field = e.Field + ".name"
 	}
 	switch {
-	case e.Lock.Kind == read.Kind && e.Lock.Name == read.Name:
+	case e.Lock.LockName() == read:
 		return c.ErrorAt(nil, field, problem, "give the lock another name")
 	case e.Lock.MigrateFrom != nil && *e.Lock.MigrateFrom == read:
 		return c.ErrorAt(nil, e.Field+".lock.migrateFrom", problem, "name the lock that this election had before")
@@ -163,7 +201,7 @@ func (p planner) election(c *config.Configuration, e config.Election, probes *[]
 			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policyOf(c, e, note), Bootstrap: bootstraps[e.Bootstrap],
 			Foreign: foreigners(e.Lock), Renewal: e.Lock.Renewal, Range: e.Range, Outage: outage(e), OnDeath: election.OnDeath(e.OnDeath),
 		},
-		suffix:  e.Suffix,
+		suffix: e.Suffix, labelled: e.LeaderLabel,
 		figures: runners.NewFigures(e.Name),
 	}
 	if e.Suffix != "" && made.spec.Policy != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // TestManagerTakesWhatIsValid checks that the manager accepts what validate accepts, up to the longest names.
@@ -106,5 +107,23 @@ func TestAConfigMapThatIsRead(t *testing.T) {
 		if got := message(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.entry, got, tt.want)
 		}
+	}
+}
+
+// TestAlikeOnce checks that a program that many runners lack is one mistake, which names their lines.
+func TestAlikeOnce(t *testing.T) {
+	at := func(line int, problem string) *strict.Error {
+		return &strict.Error{File: "f", Line: line, Problem: problem}
+	}
+	got := alikeOnce(strict.Errors{at(1, "no a"), at(2, "no b"), at(3, "no a"), at(4, "no a")}).Error()
+	if want := "f:1: no a; so in lines 3, 4\nf:2: no b"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	var many strict.Errors
+	for line := range 8 {
+		many = append(many, at(line+1, "no a"))
+	}
+	if got, want := alikeOnce(many).Error(), "f:1: no a; so in 7 other lines"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

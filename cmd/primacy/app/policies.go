@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/fence/policy"
@@ -32,7 +32,9 @@ func newGenerateFencePolicy(a *additions) *cobra.Command {
 		Short: "Print policies with which the API server refuses writes of a former leader",
 		Long: `Print a ValidatingAdmissionPolicy and its binding for each election. With them the API server compares
 the token that a write carries with that of the lock, and refuses a lower one and a missing one.
-It does so for writes of the members' service account to objects that carry the election's stamp.
+It does so for writes of the members' service account to objects that carry the election's stamp,
+and for no other account: --service-account and --pod-namespace name it, and a note on standard error
+says which one it is.
 
 A member stamps its writes with fence.Gate.Stamping (docs/fencing.md). Generate the policies anew
 when an election gets another lock.`,
@@ -43,11 +45,15 @@ when an election gets another lock.`,
 			if err != nil {
 				return hintMissing(err, "-f and PRIMACY_CONFIG")
 			}
-			return a.generateFencePolicy(c.Context(), c.OutOrStdout(), p, f)
+			if err := a.generateFencePolicy(c.Context(), c.OutOrStdout(), p, &f); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "note: these policies are for writes of %s and of nobody else (--service-account and --pod-namespace name another account)\n", f.to.user())
+			return nil
 		},
 	}
 	f.to.addFlags(c)
-	c.Flags().StringSliceVar(&f.resources, "resource", nil, "kind of objects that leaders write, as in kubectl api-resources: configmaps, deployments.apps; may be repeated")
+	c.Flags().StringSliceVar(&f.resources, "resource", nil, "kind of objects that leaders write, as kubectl api-resources -o name prints them: configmaps, deployments.apps; may be repeated")
 	c.Flags().StringSliceVar(&f.elections, "election", nil, "election whose leader writes them; may be repeated (default: all)")
 	return c
 }
@@ -87,18 +93,18 @@ func (a *additions) policed(ctx context.Context, p *config.Process, to *grantee)
 	return err
 }
 
-func (a *additions) generateFencePolicy(ctx context.Context, out io.Writer, p *config.Process, f fencing) error {
+func (a *additions) generateFencePolicy(ctx context.Context, out io.Writer, p *config.Process, f *fencing) error {
 	if err := a.policed(ctx, p, &f.to); err != nil {
 		return err
 	}
 	if len(f.resources) == 0 {
 		return &usageError{errors.New("no resource (give --resource configmaps, for example)")}
 	}
-	fence := policy.Fence{Group: p.Group, Writers: []string{f.to.user()}}
+	fence := policy.Fence{Group: p.Group, Namespace: p.Namespace, Writers: []string{f.to.user()}}
 	for _, r := range f.resources {
-		resource := schema.ParseGroupResource(r)
-		if resource.Resource == "" || strings.ToLower(r) != r || strings.ContainsAny(r, "/* ") {
-			return &usageError{fmt.Errorf("--resource %q is no resource (write configmaps or deployments.apps, as kubectl api-resources does)", r)}
+		resource, err := policy.ParseResource(r)
+		if err != nil {
+			return &usageError{fmt.Errorf("--resource %w", err)}
 		}
 		fence.Resources = append(fence.Resources, resource)
 	}
@@ -109,7 +115,8 @@ func (a *additions) generateFencePolicy(ctx context.Context, out io.Writer, p *c
 	}
 	w := &rights{process: p, to: f.to}
 	w.out.WriteString(comment(fmt.Sprintf("The API server refuses writes of %s to %s unless they carry the token of the present term, by `primacy generate fence-policy`. "+
-		"It does so for objects with the stamp of an election. The members' service account must not change these policies.", f.to.user(), strings.Join(f.resources, ", "))))
+		"It does so for objects with the stamp of an election, and lets writes of all other users pass: if your members have another service account, give --service-account and --pod-namespace. "+
+		"The members' service account must not change these policies.", f.to.user(), strings.Join(f.resources, ", "))))
 	for _, e := range p.Configuration.Elections {
 		if len(f.elections) > 0 && !slices.Contains(f.elections, e.Name) {
 			continue
@@ -129,7 +136,7 @@ func (a *additions) generateFencePolicy(ctx context.Context, out io.Writer, p *c
 			continue
 		}
 		fence.Election = e.Name
-		fence.Lock = policy.LockRef{Kind: policy.Kind(e.Lock.Kind), Namespace: p.Namespace, Name: e.Lock.Name}
+		fence.Lock = policy.LockRef{Kind: policy.Kind(e.Lock.Kind), Namespace: cmp.Or(e.Lock.Namespace, p.Namespace), Name: e.Lock.Name}
 		if err := w.addPolicy("Election "+e.Name+".", fence.Policy(), fence.Binding()); err != nil {
 			return err
 		}
@@ -142,33 +149,26 @@ func (a *additions) generateLockPolicy(ctx context.Context, out io.Writer, p *co
 	if err := a.policed(ctx, p, &to); err != nil {
 		return err
 	}
-	g := policy.Guard{
-		Group: p.Group, Namespace: p.Namespace, Writers: []string{to.user()},
-		Leases: []string{controller.ElectionName(p.Group)},
-	}
-	note := func(kind, name string) {
-		if kind == kindOfConfigMaps {
-			g.ConfigMaps = append(g.ConfigMaps, name)
-		} else {
-			g.Leases = append(g.Leases, name)
-		}
-	}
 	for _, e := range p.Configuration.Elections {
-		if e.Disabled {
-			continue
-		}
-		if e.Lock.SharedWith != config.SharedWithNobody {
+		if !e.Disabled && e.Lock.SharedWith != config.SharedWithNobody {
 			return fmt.Errorf("election %s: no policy: its lock is shared with %s, which must write it", e.Name, e.Lock.SharedWith)
-		}
-		note(e.Lock.Kind, e.Lock.Name)
-		if from := e.Lock.MigrateFrom; from != nil {
-			note(from.Kind, from.Name)
 		}
 	}
 	w := &rights{process: p, to: to}
-	if err := w.addPolicy(fmt.Sprintf("Nobody but %s writes the locks and sessions of group %s in namespace %s, by `primacy generate lock-policy`.",
-		to.user(), p.Group, p.Namespace), g.Policy(), g.Binding()); err != nil {
-		return err
+	for _, namespace := range append([]string{""}, p.Configuration.Namespaces()...) {
+		g := policy.Guard{
+			Group: p.Group, Home: p.Namespace, Namespace: cmp.Or(namespace, p.Namespace), Writers: []string{to.user()},
+			Leases: lockNames(p.Configuration, config.DefaultLockKind, namespace), ConfigMaps: lockNames(p.Configuration, kindOfConfigMaps, namespace),
+		}
+		what := "locks"
+		if namespace == "" {
+			what = "locks and sessions"
+			g.Leases = append(g.Leases, controller.ElectionName(p.Group))
+		}
+		if err := w.addPolicy(fmt.Sprintf("Nobody but %s writes the %s of group %s in namespace %s, by `primacy generate lock-policy`.",
+			to.user(), what, p.Group, g.Namespace), g.Policy(), g.Binding()); err != nil {
+			return err
+		}
 	}
 	_, err := out.Write(w.out.Bytes())
 	return err

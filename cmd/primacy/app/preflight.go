@@ -17,9 +17,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/primacy-dev/primacy/config"
 )
 
 // mostNames limits how many objects of one kind we ask about by name.
@@ -38,7 +42,7 @@ func preflight(ctx context.Context, c *cluster, needs []need, log *zap.Logger) e
 	if err := checkPermissions(ctx, c, i, needs, log); err != nil {
 		return err
 	}
-	return checkNamespace(ctx, c, i)
+	return checkNamespaces(ctx, c, i, needs)
 }
 
 // insist makes an insistence for the cluster. The caller's context must end after atMost.
@@ -48,27 +52,58 @@ func insist(c *cluster, atMost time.Duration, log *zap.Logger) *insistence {
 	}}
 }
 
-// checkNamespace creates a Lease without storing it. This shows a missing namespace without
-// the permission to read namespaces.
-func checkNamespace(ctx context.Context, c *cluster, i *insistence) error {
-	client, err := coordinationclient.NewForConfig(c.config)
+// checkNamespaces creates an object in each namespace of sessions and locks, without storing it. This shows a missing
+// namespace without the permission to read namespaces.
+func checkNamespaces(ctx context.Context, c *cluster, i *insistence, needs []need) error {
+	if err := checkNamespace(ctx, c, i, leases, c.namespace, "choose another with --namespace"); err != nil {
+		return err
+	}
+	return checkElsewhere(ctx, c, i, needs)
+}
+
+// checkElsewhere is checkNamespaces for those of locks alone.
+func checkElsewhere(ctx context.Context, c *cluster, i *insistence, needs []need) error {
+	for _, n := range needs {
+		if n.place == elsewhere && n.use == toElect && n.verb == "create" {
+			if err := checkNamespace(ctx, c, i, n.resource, n.namespace, "correct lock.namespace"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkNamespace(ctx context.Context, c *cluster, i *insistence, of schema.GroupResource, namespace, or string) error {
+	coordination, err := coordinationclient.NewForConfig(c.config)
 	if err != nil {
 		return err
 	}
-	trial := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{GenerateName: "primacy-preflight-"}}
-	err = i.on(ctx, func(ctx context.Context) error {
-		_, err := client.Leases(c.namespace).Create(ctx, trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	core, err := coreclient.NewForConfig(c.config)
+	if err != nil {
 		return err
-	})
-	switch {
+	}
+	trial, dry, kind := metav1.ObjectMeta{GenerateName: "primacy-preflight-"}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}, config.DefaultLockKind
+	create := func(ctx context.Context) error {
+		_, err := coordination.Leases(namespace).Create(ctx, &coordinationv1.Lease{ObjectMeta: trial}, dry)
+		return err
+	}
+	if of == configMaps {
+		kind = kindOfConfigMaps
+		create = func(ctx context.Context) error {
+			_, err := core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: trial}, dry)
+			return err
+		}
+	}
+	switch err := i.on(ctx, create); {
 	case err == nil:
 		return nil
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("namespace %s does not exist (create it: kubectl create namespace %s; or choose another with --namespace)", c.namespace, c.namespace)
+		return fmt.Errorf("namespace %s does not exist (create it: kubectl create namespace %s; or %s)", namespace, namespace, or)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return fmt.Errorf("namespace %s is being deleted (wait until it is gone and create it again, or choose another with --namespace)", c.namespace)
+		return fmt.Errorf("namespace %s is being deleted (wait until it is gone and create it again, or %s)", namespace, or)
+	default:
+		return fmt.Errorf("a %s cannot be created in namespace %s: %w", kind, namespace, err)
 	}
-	return fmt.Errorf("a Lease cannot be created in namespace %s: %w", c.namespace, err)
 }
 
 // checkPermissions asks the API server what this process may do. A missing permission is an error if no member starts
@@ -78,7 +113,7 @@ func checkPermissions(ctx context.Context, c *cluster, i *insistence, needs []ne
 	if err != nil {
 		return err
 	}
-	ask := reviewer{client, map[place]string{besideLocks: c.namespace, besidePods: cmp.Or(os.Getenv("POD_NAMESPACE"), c.namespace)}, i}
+	ask := reviewer{client, namespacesOf(c.namespace), i}
 	denied, err := ask.denied(ctx, required(needs))
 	for _, u := range slices.Sorted(maps.Keys(lacks)) {
 		if err != nil || denied != "" {
@@ -98,8 +133,8 @@ func checkPermissions(ctx context.Context, c *cluster, i *insistence, needs []ne
 	case denied == "":
 		return nil
 	}
-	return fmt.Errorf("%s may not %s in namespace %s (grant it with a Role and a RoleBinding, see manifests/rbac.yaml, or apply what primacy generate rbac prints; for cluster-wide objects with a ClusterRole, see docs/revisions.md)",
-		whoAmI(ctx, c), denied, c.namespace)
+	return fmt.Errorf("%s may not %s (grant it with a Role and a RoleBinding, see manifests/rbac.yaml, or apply what primacy generate rbac prints; for cluster-wide objects with a ClusterRole, see docs/revisions.md)",
+		whoAmI(ctx, c), denied)
 }
 
 // reviewer asks what this process may do.
@@ -110,26 +145,39 @@ type reviewer struct {
 	insists    *insistence
 }
 
-// denied lists which of the needs are denied, for people; empty if none is.
+// namespacesOf are the namespaces of the places, where the sessions are in the given one.
+func namespacesOf(sessions string) map[place]string {
+	return map[place]string{besideLocks: sessions, besidePods: cmp.Or(os.Getenv("POD_NAMESPACE"), sessions)}
+}
+
+// namespace is where the objects of a need are; empty for those of the cluster.
+func (r reviewer) namespace(n need) string { return cmp.Or(n.namespace, r.namespaces[n.place]) }
+
+// denied lists which of the needs are denied, and where, for people; empty if none is.
 func (r reviewer) denied(ctx context.Context, needs []need) (string, error) {
-	missing := map[string][]string{}
-	var order []string
+	type object struct{ what, namespace string }
+	missing := map[object][]string{}
+	var order []object
 	for _, n := range needs {
 		ok, err := r.permitted(ctx, n)
 		if err != nil {
 			return "", err
 		}
-		if what := n.what(); !ok {
-			if missing[what] == nil {
-				order = append(order, what)
+		if o := (object{n.what(), r.namespace(n)}); !ok {
+			if missing[o] == nil {
+				order = append(order, o)
 			}
-			missing[what] = append(missing[what], n.verb)
+			missing[o] = append(missing[o], n.verb)
 		}
 	}
-	for i, what := range order {
-		order[i] = strings.Join(missing[what], ", ") + " " + what
+	texts := make([]string, len(order))
+	for i, o := range order {
+		texts[i] = strings.Join(missing[o], ", ") + " " + o.what
+		if last := i == len(order)-1 || order[i+1].namespace != o.namespace; last && o.namespace != "" {
+			texts[i] += " in namespace " + o.namespace
+		}
 	}
-	return strings.Join(order, ", nor "), nil
+	return strings.Join(texts, ", nor "), nil
 }
 
 // permitted asks about the whole namespace first; if that is denied, about each object by name.
@@ -150,7 +198,7 @@ func (r reviewer) permitted(ctx context.Context, n need) (bool, error) {
 func (r reviewer) ask(ctx context.Context, n need, name string) (allowed bool, err error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: r.namespaces[n.place], Verb: n.verb, Group: n.resource.Group, Resource: n.resource.Resource, Name: name,
+			Namespace: r.namespace(n), Verb: n.verb, Group: n.resource.Group, Resource: n.resource.Resource, Name: name,
 		},
 	}}
 	err = r.insists.on(ctx, func(ctx context.Context) error {
@@ -165,13 +213,23 @@ func (r reviewer) ask(ctx context.Context, n need, name string) (allowed bool, e
 
 // whoAmI is the name under which the API server knows this process.
 func whoAmI(ctx context.Context, c *cluster) string {
-	client, err := authenticationclient.NewForConfig(c.config)
-	if err == nil {
-		var me *authenticationv1.SelfSubjectReview
-		me, err = client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
-		if err == nil {
-			return me.Status.UserInfo.Username
-		}
+	if name, err := userOf(ctx, c); err == nil {
+		return name
 	}
 	return "this process" // the name only makes messages clearer
+}
+
+// userOf asks the API server for the name of the user whose credentials we have.
+func userOf(ctx context.Context, c *cluster) (string, error) {
+	client, err := authenticationclient.NewForConfig(c.config)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	me, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("who am I: %w", err)
+	}
+	return me.Status.UserInfo.Username, nil
 }

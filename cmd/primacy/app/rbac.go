@@ -34,9 +34,9 @@ to names where Kubernetes can do that; comments say where it cannot, and why. Wi
 --viewer it also prints the roles of people, who use the commands, and binds them.
 
 Members ask for the same rights when they start. Generate them anew when the configuration gets
-another lock of kind ConfigMap, another source, other member.proofs or other endpoints. Members of
-several revisions need the rights of each of them only if a lock of kind ConfigMap has
-scope: revision.`,
+another lock of kind ConfigMap or in another namespace, another source, other member.proofs or other endpoints. Members of
+several revisions need the rights of each of them only if a lock of kind ConfigMap, or one in
+another namespace, has scope: revision.`,
 		Example: `  primacy generate rbac -f primacy.yaml | kubectl apply -f -
   primacy generate rbac -f primacy.yaml --operator group:edge-team --viewer user:jane`,
 		Args: noArguments,
@@ -120,10 +120,12 @@ var uses = []struct {
 	use       use
 	name, why string
 }{
-	{toElect, "member", "No member starts without these rights. Members never delete anything."},
+	{toElect, "member", "No member starts without these rights."},
 	{toDriveRollouts, "rollout", "The member that drives a rollout writes its progress. Without these rights members still obey pins, rollouts and an abort."},
 	{toHearOfDeaths, "deaths", "For member.proofs: without these rights others wait for a leaseDuration after a death."},
 	{toReviewTokens, "endpoints", "For the endpoints: without these rights nobody but probes may read them."},
+	{toLabelPods, "labels", "For leaderLabel: without these rights no Service follows a leader, and all else is the same."},
+	{toRemoveSessions, "sessions", "For member.removeSessions: without this right the sessions of members that come back under new names stay, until somebody runs primacy gc."},
 	{toWriteEvents, "events", "For people: without these rights members write no Kubernetes Events, and all else is the same."},
 }
 
@@ -138,12 +140,16 @@ func (r *rights) print(all []need, roles []person) ([]byte, error) {
 		return nil, err
 	}
 	for _, u := range uses {
-		for _, at := range []place{besideLocks, besidePods, inCluster} {
-			rules, whys := rulesOf(slices.DeleteFunc(usedTo(u.use, all), func(n need) bool { return n.place != at || granted(n, all) }))
+		for _, at := range r.sites() {
+			rules, whys := rulesOf(slices.DeleteFunc(usedTo(u.use, all), func(n need) bool { return n.place != at.place || n.namespace != at.namespace || granted(n, all) }))
 			if len(rules) == 0 {
 				continue
 			}
-			if err := r.grant(u.name, u.why, at, rules, whys); err != nil {
+			why := u.why
+			if u.use == toElect && len(usedTo(toRemoveSessions, all)) == 0 {
+				why += " Members never delete anything."
+			}
+			if err := r.grant(u.name, why, at, rules, whys); err != nil {
 				return nil, err
 			}
 		}
@@ -154,10 +160,26 @@ func (r *rights) print(all []need, roles []person) ([]byte, error) {
 	return r.out.Bytes(), nil
 }
 
+// site is where rights are granted.
+type site struct {
+	place place
+	// namespace is set for elsewhere.
+	namespace string
+}
+
+// sites are all places in which members may need rights.
+func (r *rights) sites() []site {
+	all := []site{{place: besideLocks}}
+	for _, namespace := range r.process.Configuration.Namespaces() {
+		all = append(all, site{elsewhere, namespace})
+	}
+	return append(all, site{place: besidePods}, site{place: inCluster})
+}
+
 // granted says whether members that start at all have the permission anyhow.
 func granted(n need, all []need) bool {
 	return n.use != toElect && slices.ContainsFunc(required(all), func(o need) bool {
-		if o.place != n.place || o.resource != n.resource || o.verb != n.verb {
+		if o.place != n.place || o.namespace != n.namespace || o.resource != n.resource || o.verb != n.verb {
 			return false
 		}
 		without := func(name string) bool { return !slices.Contains(o.limits(), name) }
@@ -196,11 +218,13 @@ func rulesOf(all []need) (rules []rbacv1.PolicyRule, whys []string) {
 }
 
 // grant adds a role and its binding.
-func (r *rights) grant(name, why string, at place, rules []rbacv1.PolicyRule, whys []string) error {
+func (r *rights) grant(name, why string, at site, rules []rbacv1.PolicyRule, whys []string) error {
 	const version = "rbac.authorization.k8s.io/v1"
 	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Name: r.to.name, Namespace: r.to.namespace}}
-	if at == inCluster { // names without a namespace must differ between all groups of the cluster
-		meta := metav1.ObjectMeta{Name: strings.Join([]string{"primacy", r.process.Namespace, r.process.Group, r.to.name, name}, ":")}
+	// Roles of several groups may stand in one place, where their names must differ.
+	distinct := strings.Join([]string{"primacy", r.process.Namespace, r.process.Group, r.to.name, name}, ":")
+	if at.place == inCluster {
+		meta := metav1.ObjectMeta{Name: distinct}
 		if err := r.add(why, &rbacv1.ClusterRole{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ClusterRole"}, ObjectMeta: meta, Rules: rules}, whys); err != nil {
 			return err
 		}
@@ -210,8 +234,11 @@ func (r *rights) grant(name, why string, at place, rules []rbacv1.PolicyRule, wh
 		}, nil)
 	}
 	meta := metav1.ObjectMeta{Name: strings.Join([]string{"primacy", r.process.Group, r.to.name, name}, ":"), Namespace: r.process.Namespace}
-	if at == besidePods {
+	switch at.place {
+	case besidePods:
 		meta.Namespace = r.to.namespace
+	case elsewhere:
+		meta.Namespace, meta.Name = at.namespace, distinct
 	}
 	if err := r.add(why, &rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "Role"}, ObjectMeta: meta, Rules: rules}, whys); err != nil {
 		return err

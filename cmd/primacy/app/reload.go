@@ -65,6 +65,7 @@ type reloader struct {
 	elections elections
 	source    *revisions.Switch
 	roster    *roster
+	labels    *labelled
 	figures   *figures
 	counts    *reloads
 	log       *zap.Logger
@@ -95,6 +96,7 @@ func (r *reloader) take(ctx context.Context, written *config.Configuration) erro
 	}
 	r.inForce = next.Next
 	r.roster.set(next.made.moved())
+	r.labels.set(next.made)
 	for i, s := range next.Steps {
 		switch s.Verb {
 		case config.Add, config.Exchange:
@@ -116,6 +118,9 @@ func (r *reloader) take(ctx context.Context, written *config.Configuration) erro
 func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
 	log, changed := r.log, []zap.Field{zap.Strings("added", p.Named(config.Add)),
 		zap.Strings("removed", p.Named(config.Remove)), zap.Strings("changed", p.Named(config.Exchange))}
+	if labels := p.Named(config.Relabel); labels != nil {
+		changed = append(changed, zap.Strings("relabelled", labels))
+	}
 	waiting := restarts(p.Restarts)
 	if waiting == r.waits {
 		waiting = ""
@@ -161,7 +166,18 @@ func (r *reloader) follow(ctx context.Context, p *config.Process) error {
 // refuse logs why a written configuration is not in force.
 func (r *reloader) refuse(err error) {
 	r.counts.refuse()
-	r.log.Error("the changed configuration is refused; the one before stays in force", zap.Error(err))
+	var more []string
+	if mistakes := mistakesIn(err); len(mistakes) > 1 {
+		err = mistakes[0]
+		for _, m := range mistakes[1:] {
+			more = append(more, m.Error())
+		}
+	}
+	log := r.log
+	if more != nil {
+		log = log.With(zap.Strings("more", more))
+	}
+	log.Error("the changed configuration is refused; the one before stays in force", zap.Error(err))
 }
 
 // moved are the elections that a rollout may move. It leaves out elections of scope: revision.

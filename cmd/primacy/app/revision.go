@@ -47,7 +47,7 @@ func newRevisionShow() *cobra.Command {
 			shown := shownRevision{key.Name, key.Key, stored, s.defaultSeen().String(), inFront(s.stored.Plan)}
 			text := fmt.Sprintf("stored   %s (ConfigMap %s, key %s)\nseen by members   %s\n", record.Prefer(stored), key.Name, key.Key, shown.Seen)
 			for _, what := range shown.InFront {
-				text += "before it counts   " + what + "\n"
+				text += "comes before it   " + what + "\n"
 			}
 			return ways.output.write(s.out, text, shown)
 		})
@@ -71,7 +71,7 @@ type shownRevision struct {
 func inFront(p rollout.Plan) (all []string) {
 	all = view.Standing(p)
 	if p.InForce() {
-		all = append(all, fmt.Sprintf("the rollout from %s to %s is in force (%s; primacy rollout status)", p.Rollout.Stable, p.Rollout.Canary, p.Phase()))
+		all = append(all, fmt.Sprintf("the rollout from %s to %s is in force (%s; %s)", p.Rollout.Stable, p.Rollout.Canary, p.Phase(), wayOut(p)))
 	}
 	var names []string
 	for _, pin := range p.Pins {
@@ -81,6 +81,14 @@ func inFront(p rollout.Plan) (all []string) {
 		all = append(all, fmt.Sprintf("pinned: %s (primacy pins)", strings.Join(names, ", ")))
 	}
 	return all
+}
+
+// wayOut is the command that helps where a rollout in force overrides the default revision.
+func wayOut(p rollout.Plan) string {
+	if p.Phase().Blocks() {
+		return "primacy rollout end lets elections follow the default again"
+	}
+	return "primacy rollout status"
 }
 
 func newRevisionSet() *cobra.Command {
@@ -120,7 +128,7 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 	effect := s.compare(plan, record.Prefer(before), plan, record.Prefer(revision))
 	effect.What = fmt.Sprintf("set the default revision to %s (it is %s)", revision, record.Prefer(before))
 	if plan.InForce() {
-		effect.Warnings = append(effect.Warnings, fmt.Sprintf("the rollout from %s to %s is in force (%s), so elections follow that and not the default", plan.Rollout.Stable, plan.Rollout.Canary, plan.Phase()))
+		effect.Warnings = append(effect.Warnings, fmt.Sprintf("the rollout from %s to %s is in force (%s), so elections follow that and not the default (%s)", plan.Rollout.Stable, plan.Rollout.Canary, plan.Phase(), wayOut(plan)))
 	}
 	if s.stored.Mistakes != nil {
 		effect.Warnings = append(effect.Warnings, "what is stored of pins and rollout cannot all be read, so what moves is not known: "+oneLine(s.stored.Mistakes))

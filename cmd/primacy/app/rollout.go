@@ -26,7 +26,8 @@ Before leadership moves they ask; without a terminal they want --yes.`,
 		Example: `  primacy rollout start --canary 1-10-0 --weights 10,50,100 --pause 5m
   primacy rollout status -w
   primacy rollout promote              go on without waiting
-  primacy rollout abort                take everything back, at once`,
+  primacy rollout abort                take everything back, at once
+  primacy rollout end                  afterwards: follow the default revision again`,
 		Args: noCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -27,7 +27,8 @@ func newRolloutHistory() *cobra.Command {
 		Use:   "history",
 		Short: "List the rollouts of a group, the latest last",
 		Long: `List the rollouts of a group, the latest last: the present one, if there is one, and up to
-10 that others took the place of, each with the phase in which it was left.`,
+10 that others took the place of or that were ended, each with the phase in which it was left.
+ENDED is when it was complete, rolled back or aborted.`,
 		Args: noArguments,
 	}
 	addSettings(c.Flags(), groupSettings...)
@@ -54,7 +55,7 @@ func rolloutsOf(p rollout.Plan) []pastRollout {
 		past = append(past, pastRollout{e.UID, e.Stable, e.Canary, e.Started.Time, e.Ended.Time, e.How, view.Printable(e.By)})
 	}
 	if s := p.Rollout; s != nil {
-		past = append(past, pastRollout{s.UID, s.Stable, s.Canary, s.StartedAt.Time, time.Time{}, p.Phase(), view.Printable(s.By)})
+		past = append(past, pastRollout{s.UID, s.Stable, s.Canary, s.StartedAt.Time, p.Ended().Time, p.Phase(), view.Printable(s.By)})
 	}
 	return past
 }

@@ -95,6 +95,9 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	}
 	spec := s.spec
 	if spec.Stable == "" {
+		if !slices.ContainsFunc(report.Members, func(m status.Member) bool { return m.State == status.Live }) {
+			return fmt.Errorf("cannot start a rollout: no member of group %s lives (start members of both revisions first; primacy status tells more)", r.group)
+		}
 		if spec.Stable, err = stableOf(report, spec.Canary); err != nil {
 			return err
 		}
@@ -102,7 +105,7 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	if spec.AcquireTimeout == 0 {
 		spec.AcquireTimeout = rollout.LeaseDurationsToAcquire * leaseDuration(report)
 	}
-	spec.UID, spec.By = newUID(), operator()
+	spec.UID, spec.By = newUID(), operator(ctx, r.cluster)
 	now := time.Now()
 	next, err := stored.Plan.Start(spec, now) // fills in defaults
 	if err != nil {

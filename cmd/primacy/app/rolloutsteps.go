@@ -58,11 +58,16 @@ func (s *stepFlags) into(spec *rollout.Spec, stdin io.Reader) error {
 	case s.weights == "":
 		return &usageError{errors.New("no steps (give --weights, such as --weights 10,50,100 --pause 5m, or --steps FILE)")}
 	}
+	before := 0
 	for i, text := range strings.Split(s.weights, ",") {
 		weight, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(text), "%"))
 		if err != nil || weight < 1 || weight > 100 {
 			return &usageError{fmt.Errorf("--weights: %q is not between 1 and 100 (such as 10,50,100)", text)}
 		}
+		if weight < before {
+			return &usageError{fmt.Errorf("--weights %s: %d is less than the weight before, %d (weights only grow, such as 10,50,100)", s.weights, weight, before)}
+		}
+		before = weight
 		if i > 0 && pauses {
 			spec.Steps = append(spec.Steps, rollout.Step{Pause: &rollout.Pause{Duration: s.pause}})
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,8 @@ type word struct {
 	// moves says what happens to leadership, such as "2 elections go back to 1-9-0"; nil if nothing
 	// moves.
 	moves func(prospect) string
+	// forbids says why the word must not be carried out while members see what they see; nil if nothing forbids it.
+	forbids func(prospect) error
 	// holds says whether the word still applies to the plan now, if the operator decided on the plan shown.
 	holds func(shown, now rollout.Plan) bool
 	// obey applies the word to the plan now, and returns the result.
@@ -60,7 +63,8 @@ analysis, or for elections that are on their way. With --full, skip to the last 
 			use: "abort", short: "Take every election back to the stable revision, at once",
 			long: `Take every election back to the stable revision, at once. An abort is one field that each
 member obeys by itself. It works without a live controller, and with an unreadable rollout
-status. The canary is blocked from then on, until "retry".`,
+status. From then on the canary is blocked and elections prefer the stable revision, whatever
+the default is, until "retry", "end" or another "start".`,
 			moves: goBack, holds: sameRollout, obey: alike(rollout.Plan.Abort), done: "is aborted: every election goes back",
 		},
 		{
@@ -68,6 +72,17 @@ status. The canary is blocked from then on, until "retry".`,
 			long: `Begin the rollout anew at its first step, after it was aborted or rolled back, or where its
 status cannot be read. Where failures paused it (Degraded), go on in spite of them.`,
 			moves: goesOn, holds: unchanged, obey: alike(rollout.Plan.Retry), done: "is tried again",
+		},
+		{
+			use: "end", short: "End what was aborted or rolled back: elections follow the default revision again",
+			long: `End a rollout that was aborted or rolled back. Until then it stays in force: every election
+prefers the stable revision, whatever the default revision is. Afterwards elections follow
+the default revision again, and the canary is no longer blocked.
+
+It refuses while a member sees the canary as the default revision, since every election
+would move to the canary at once. Name another default first, with "primacy revision set".`,
+			moves: followsAgain, forbids: wouldReturn, holds: unchanged, done: "is ended: elections follow the default revision",
+			obey: alike(func(p rollout.Plan) (rollout.Plan, error) { return p.End(time.Now()) }),
 		},
 	}
 }
@@ -149,15 +164,25 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 	}
 	if w.moves != nil {
 		what := "leadership will move"
-		if report, err := r.look(ctx); err == nil {
-			what = w.moves(prospect{stored.Plan, next, report, r.group, r.rulebook})
+		report, err := r.look(ctx)
+		switch {
+		case err == nil:
+			p := prospect{stored.Plan, next, report, r.group, r.rulebook}
+			if w.forbids != nil {
+				if err := w.forbids(p); err != nil {
+					return err
+				}
+			}
+			what = w.moves(p)
 			if !r.rulebook.configured {
 				fmt.Fprintf(r.notes, "note: %s\n", unseen)
 			}
 			for _, note := range report.Notes {
 				fmt.Fprintf(r.notes, "note: %s\n", note)
 			}
-		} else { // only information for people: its lack must not prevent an abort
+		case w.forbids != nil:
+			return err
+		default: // only information for people: its lack must not prevent an abort
 			fmt.Fprintf(r.notes, "who leads what is not known: %v\n", err)
 		}
 		if dry {
@@ -167,7 +192,7 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 			return err
 		}
 	}
-	name := fmt.Sprintf("the rollout of %s from %s to %s", r.group, next.Rollout.Stable, next.Rollout.Canary)
+	name := fmt.Sprintf("the rollout of %s from %s to %s", r.group, stored.Plan.Rollout.Stable, stored.Plan.Rollout.Canary)
 	if dry {
 		return r.say("%s %s; nothing was changed (--dry-run)", name, w.done)
 	}
@@ -222,13 +247,46 @@ func passes(p prospect) string {
 	return fmt.Sprintf("step %d of %d is passed; %s", p.shown.Status.Step, len(p.shown.Rollout.Steps), goesOn(p))
 }
 
-// goBack says what an abort moves.
-func goBack(p prospect) string {
-	moved, byDefault := 0, defaultSeen(p.report, p.group)
-	for _, m := range changes(p.report, p.group, preference{p.shown, byDefault}, preference{p.next, byDefault}, p.rulebook) {
-		if !m.Stays {
-			moved++
+// followsAgain says what moves once elections follow the default revision again.
+func followsAgain(p prospect) string {
+	byDefault := defaultSeen(p.report, p.group)
+	return fmt.Sprintf("elections follow the default revision again, %s: %d of %d move", byDefault, p.moving(), p.movable())
+}
+
+// wouldReturn forbids to end a rollout while some member sees its canary as the default, or if no member lives that
+// would show what the default is.
+func wouldReturn(p prospect) error {
+	stable, canary, lives := p.shown.Rollout.Stable, p.shown.Rollout.Canary, false
+	for _, m := range p.report.Members {
+		if m.Group != p.group || m.State != status.Live {
+			continue
+		}
+		lives = true
+		if seen, _, _ := strings.Cut(m.Preference, " +"); seen == canary {
+			return &rollout.Refused{
+				Word: "end", Problem: fmt.Sprintf("%s sees %s as the default revision, so elections would move to %s at once", m.Identity, canary, canary),
+				Hint: fmt.Sprintf("set another one first: primacy revision set %s; primacy rollout retry tries %s again", stable, canary),
+			}
 		}
 	}
-	return fmt.Sprintf("%d of %d elections go back from %s to %s, at once", moved, p.movable(), p.shown.Rollout.Canary, p.shown.Rollout.Stable)
+	if !lives {
+		return &rollout.Refused{Word: "end", Problem: "no member lives that shows what the default revision is", Hint: "start one: primacy run"}
+	}
+	return nil
+}
+
+// moving counts the elections that move at once.
+func (p prospect) moving() (n int) {
+	byDefault := defaultSeen(p.report, p.group)
+	for _, m := range changes(p.report, p.group, preference{p.shown, byDefault}, preference{p.next, byDefault}, p.rulebook) {
+		if !m.Stays {
+			n++
+		}
+	}
+	return n
+}
+
+// goBack says what an abort moves.
+func goBack(p prospect) string {
+	return fmt.Sprintf("%d of %d elections go back from %s to %s, at once", p.moving(), p.movable(), p.shown.Rollout.Canary, p.shown.Rollout.Stable)
 }

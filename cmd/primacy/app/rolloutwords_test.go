@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
@@ -62,6 +63,29 @@ func TestWordsHoldForWhatWasShown(t *testing.T) {
 		}
 		if got := message(err); tt.want == "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s of %s at %s: %q, want %q; %+v", tt.word, tt.shown.Phase(), tt.now.Phase(), got, tt.want, next.Rollout)
+		}
+	}
+}
+
+// TestEndDoesNotBringTheCanaryBack checks that no rollout is ended while a living member of its group sees its canary as
+// the default, or while nobody shows a default.
+func TestEndDoesNotBringTheCanaryBack(t *testing.T) {
+	live := func(preference string) status.Member {
+		return status.Member{Identity: "m_1", Group: "edge", State: status.Live, Preference: preference}
+	}
+	other, dead := live("b"), live("b")
+	other.Group, dead.State = "other", status.Stale
+	for what, tt := range map[string]struct {
+		members []status.Member
+		want    string // part of the error; empty for none
+	}{
+		"the default is another": {[]status.Member{live("c +digest"), live("c"), other, dead}, ""},
+		"one sees the canary":    {[]status.Member{live("c +digest"), live("b +digest")}, "primacy revision set a"},
+		"nobody lives":           {[]status.Member{other, dead}, "no member lives"},
+	} {
+		err := wouldReturn(prospect{shown: planAt(rollout.Aborted, 1), group: "edge", report: status.Report{Members: tt.members}})
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", what, err, tt.want)
 		}
 	}
 }

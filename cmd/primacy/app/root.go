@@ -38,7 +38,7 @@ without a moment in which two members work at once.`,
 	root.AddCommand(
 		newRun(a), newStatus(), newExplain(), newHistory(), newEvents(),
 		newRollout(), newPin(), newUnpin(), newPins(), newDrain(), newHandover(), newPause(), newResume(), newRevision(),
-		newBury(), newHandback(), newUninstall(),
+		newBury(), newHandback(), newGC(), newUninstall(),
 		newCheck(a), newValidate(a), newSimulate(a), newGenerate(a), newVersion(), newDev(a), newDemo(),
 	)
 	root.AddCommand(a.commands...)

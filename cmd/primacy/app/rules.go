@@ -82,6 +82,15 @@ func (b rulebook) rules(election string) rules {
 	return r
 }
 
+// has says whether the configuration has the election, for some revision.
+func (b rulebook) has(election string) bool {
+	_, has := b.of[election]
+	for name := range b.scoped {
+		has = has || strings.HasPrefix(election, name+"-")
+	}
+	return has
+}
+
 // movable are the elections that a rollout moves; see the controller.
 func (b rulebook) movable(elections []status.Election) []status.Election {
 	return slices.DeleteFunc(slices.Clone(elections), func(e status.Election) bool { return b.stays(e.Name) })

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/config"
@@ -29,11 +30,16 @@ func (a *additions) validateRunning(ctx context.Context, g groupCommand) error {
 	}
 	p := a.checker()
 	p.locks = locks
-	written, err := publishedBy(ctx, p, g.process)
+	written, err := publishedBy(ctx, p, g.process, g.process.Configuration)
 	if err != nil {
 		return err
 	}
 	r := running{process: g.process, report: report, written: written}
+	without := *g.process.Configuration
+	without.Elections = slices.DeleteFunc(slices.Clone(without.Elections), func(e config.Election) bool { return !e.Disabled && r.seen(e) < 0 })
+	if r.known, err = publishedBy(ctx, p, g.process, &without); err != nil {
+		return err
+	}
 	if _, err := fmt.Fprint(g.out, r.text()); err != nil {
 		return err
 	}
@@ -43,9 +49,8 @@ func (a *additions) validateRunning(ctx context.Context, g groupCommand) error {
 	return nil
 }
 
-// publishedBy is what a member with the configuration publishes of it.
-func publishedBy(ctx context.Context, p planner, process *config.Process) (election.Published, error) {
-	c := process.Configuration
+// publishedBy is what a member of the process with the configuration publishes of it.
+func publishedBy(ctx context.Context, p planner, process *config.Process, c *config.Configuration) (election.Published, error) {
 	plan, err := p.plan(ctx, c)
 	if err != nil {
 		return election.Published{}, err
@@ -60,7 +65,7 @@ func publishedBy(ctx context.Context, p planner, process *config.Process) (elect
 	}
 	return election.PublishedBy(election.Config{
 		Group: process.Group, Member: election.Member{Revision: c.Member.Revision, Location: c.Member.Location, Weight: c.Member.Weight},
-		Locks: p.locks.of(config.DefaultLockKind, config.SharedWithNobody), Host: "validate", Timing: c.Timing, Version: version,
+		Locks: p.locks.sessions(), Host: "validate", Timing: c.Timing, Version: version,
 	}, specs)
 }
 
@@ -69,8 +74,12 @@ type running struct {
 	process *config.Process
 	report  status.Report
 	written election.Published
+	// known is what a member publishes of the elections that have locks.
+	known election.Published
 	// refusals are the parts that members would refuse.
 	refusals []string
+	// byLock: the lock of an election is one of them.
+	byLock bool
 }
 
 // text has a line for each change that can be seen, and one for each living member.
@@ -82,6 +91,7 @@ func (r *running) text() string {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", verb, what, fmt.Sprintf(text, args...))
 	}
 	r.elections(line)
+	r.byLock = len(r.refusals) > 0
 	live := 0
 	for _, m := range r.report.Members {
 		if m.Group == r.process.Group && m.State == status.Live {
@@ -93,8 +103,16 @@ func (r *running) text() string {
 		line("", "", "no member lives")
 	}
 	line("unseen", "", "members do not publish their runners, sources, weights of others and endpoints: validate --against compares these with a file")
+	for _, note := range r.report.Notes {
+		line("unseen", "", "%s", note)
+	}
 	_ = w.Flush() // a strings.Builder never fails to write
 	return trimmed(b.String())
+}
+
+// seen is the index of an election of the file among those that have locks; negative if no member has created its lock.
+func (r *running) seen(e config.Election) int {
+	return slices.IndexFunc(r.report.Elections, func(seen status.Election) bool { return seen.Name == e.Name && seen.State != status.Absent })
 }
 
 // elections compares the locks that are held with those of the file.
@@ -104,20 +122,17 @@ func (r *running) elections(line func(verb, what, text string, args ...any)) {
 		if e.Disabled {
 			continue
 		}
-		at := slices.IndexFunc(r.report.Elections, func(seen status.Election) bool { return seen.Name == e.Name && seen.State != status.Absent })
+		at := r.seen(e)
 		if at < 0 {
 			line("adds", e.Name, "no member has created its lock: members take part from now on")
 			continue
 		}
 		seen := r.report.Elections[at]
-		kept := string(seen.Kind) == e.Lock.Kind && seen.Lock == e.Lock.Name
-		if from := e.Lock.MigrateFrom; from != nil {
-			kept = kept || string(seen.Kind) == from.Kind && seen.Lock == from.Name
-		}
+		kept := slices.ContainsFunc(e.LockNames(), func(l config.LockName) bool { return refOf(l) == seen.Ref() })
 		if !kept && seen.State == status.Led && seen.Group == r.process.Group {
-			line("refuses", e.Name, "%s leads it by %s %s", view.NameOf(seen.Holder), seen.Kind, seen.Lock)
-			r.refusals = append(r.refusals, fmt.Sprintf("%s: election %s: its lock would be %s %s, and %s leads it by %s %s (name the old lock in migrateFrom)",
-				c.File, e.Name, e.Lock.Kind, e.Lock.Name, view.NameOf(seen.Holder), seen.Kind, seen.Lock))
+			line("refuses", e.Name, "%s leads it by %s", view.NameOf(seen.Holder), seen.Ref())
+			r.refusals = append(r.refusals, fmt.Sprintf("%s: election %s: its lock would be %s, and %s leads it by %s (name the old lock in migrateFrom)",
+				c.File, e.Name, refOf(e.Lock.LockName()), view.NameOf(seen.Holder), seen.Ref()))
 		}
 	}
 	for _, seen := range r.report.Elections {
@@ -138,13 +153,20 @@ func (r *running) member(m status.Member, line func(verb, what, text string, arg
 		line("differs", who, "it is of revision %s, so elections of scope: revision have other names there: validate --against compares them", m.Revision)
 		return
 	}
+	if refused := r.refused(m); refused != "" {
+		line("refuses", who, "%s", refused)
+		return
+	}
 	var takes []string
+	adds := names == r.known.Elections && names != r.written.Elections && setup.Rules == r.known.Rules && setup.Timings == r.known.Timings
 	switch {
 	case setup.Rules == "":
 		line("unknown", who, "it publishes nothing about its elections")
 		return
+	case adds:
+		line("reloads", who, "it takes part in the elections that are added; it has all others so, and nothing stops")
 	case names != r.written.Elections:
-		takes = append(takes, "elections come or go")
+		line("reloads", who, "elections come or go: those that go stop and release their locks; whether others differ does not show")
 	default:
 		if setup.Rules != r.written.Rules {
 			takes = append(takes, "the rules of some differ (lock, priority, bootstrap, sharedWith, range or outage)")
@@ -166,7 +188,36 @@ func (r *running) member(m status.Member, line func(verb, what, text string, arg
 	if len(waits) > 0 {
 		line("waits", who, "%s: a restart takes it up", strings.Join(waits, ", "))
 	}
-	if len(takes)+len(waits) == 0 {
+	if len(takes)+len(waits) == 0 && names == r.written.Elections {
 		line("keeps", who, "it has the same elections, rules and timings")
 	}
+}
+
+// refused says why a member would refuse the file; empty if it would not, as far as the API shows it. It takes up all of a
+// file or none.
+func (r *running) refused(m status.Member) string {
+	if r.byLock {
+		return "all of it, since a member takes up all of a file or none"
+	}
+	written := r.process.Configuration
+	kept := *written
+	if m.LeaseSeconds != 0 {
+		kept.Timing.LeaseDuration = time.Duration(m.LeaseSeconds) * time.Second
+	}
+	if m.Drift != 0 {
+		kept.Timing.Drift = m.Drift
+	}
+	if kept.Timing == written.Timing {
+		return ""
+	}
+	if kept.Timing.LeaseDuration != written.Timing.LeaseDuration { // members do not publish it; profiles are near this ratio
+		kept.Timing.RenewInterval = kept.Timing.LeaseDuration / 5
+	}
+	if _, err := config.NewPlan(&kept, written); err != nil {
+		if text := err.Error(); !slices.Contains(r.refusals, text) {
+			r.refusals = append(r.refusals, text)
+		}
+		return "its timings do not go with those that it keeps until a restart"
+	}
+	return ""
 }

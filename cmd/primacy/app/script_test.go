@@ -56,7 +56,8 @@ import (
 //	identity SESSION VARIABLE  set a variable to the holder of a session
 //	pod NAME                   create a Pod, in which programs that are started then seem to run; see pod
 //	kubelet POD WORDS...       write its status as a kubelet would; see kubelet
-//	eventon KIND NAME REGEXP   wait until the object has an Event "TYPE REASON: MESSAGE" that matches
+//	eventon KIND [NAMESPACE/]NAME REGEXP  wait until the object has an Event "TYPE REASON: MESSAGE" that matches
+//	bears POD REGEXP           wait until the labels of the Pod, as "a=b c=d", match
 //	taint                      mark the node of these Pods as out of service
 //	configuration MANIFEST FILE  take the configuration out of a manifest
 func TestScripts(t *testing.T) {
@@ -89,7 +90,7 @@ func TestScripts(t *testing.T) {
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "killboth": killBoth, "exits": exits, "scrape": scrape,
 			"answers": asks, "ready": ready, "probes": probes, "certify": certify,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights, "matrix": s.matrix, "token": s.token,
-			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "befall": s.befall, "lapsed": s.lapsed, "weather": s.weather, "unlocked": s.unlocked, "identity": s.identity, "pod": s.pod, "kubelet": s.kubelet, "taint": s.taint, "owners": s.owners, "eventon": s.eventOn,
+			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "usurp": s.usurp, "befall": s.befall, "lapsed": s.lapsed, "weather": s.weather, "unlocked": s.unlocked, "identity": s.identity, "pod": s.pod, "kubelet": s.kubelet, "taint": s.taint, "owners": s.owners, "eventon": s.eventOn, "bears": s.bears,
 		},
 		RequireExplicitExec: true,
 	})

@@ -75,7 +75,7 @@ scenario is wrong; 2 for a mistake in the command line.`,
 }
 
 func (s *simulation) run(ctx context.Context, a *additions, stdin io.Reader, out io.Writer) error {
-	c, err := survey(stdin, s.file)
+	c, err := survey(stdin, s.file, config.Outside{})
 	if err != nil {
 		return err
 	}
@@ -136,11 +136,11 @@ func playable(c *config.Configuration, p *plan, members []scenario.Member) []sce
 		}
 		l := c.Elections[i].Lock
 		played := scenario.Election{
-			Name: s.Name, Lock: playedLock(l, s.Lock, l.Kind), Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Renewal: l.Renewal,
+			Name: s.Name, Lock: playedLock(l, config.LockName{Kind: l.Kind, Namespace: l.Namespace, Name: s.Lock}), Timing: s.Timing, Policy: s.Policy, Bootstrap: s.Bootstrap, Renewal: l.Renewal,
 			Range: s.Range, Outage: s.Outage, Foreign: s.Foreign, Runners: scenario.WithRunners,
 		}
 		if from := l.MigrateFrom; from != nil {
-			old := playedLock(l, from.Name, from.Kind)
+			old := playedLock(l, *from)
 			played.MigrateFrom = &old
 		}
 		if e.runner == nil {
@@ -161,16 +161,16 @@ func playable(c *config.Configuration, p *plan, members []scenario.Member) []sce
 	return all
 }
 
-// playedLock is a lock of an election. A lock shared with Istio has a store of its own.
-func playedLock(l config.Lock, name, kind string) scenario.Lock {
-	store := kind
+// playedLock is a lock of an election. Locks shared with Istio have stores of their own, and so has each namespace.
+func playedLock(l config.Lock, of config.LockName) scenario.Lock {
+	store := strings.TrimPrefix(of.Namespace+"/"+of.Kind, "/")
 	if l.SharedWith == config.SharedWithIstio {
 		store += " " + string(l.SharedWith)
 	}
 	if store == config.DefaultLockKind {
 		store = "" // the store of the sessions
 	}
-	return scenario.Lock{Store: store, Name: name}
+	return scenario.Lock{Store: store, Name: of.Name}
 }
 
 func revisionsOf(members []scenario.Member) (all []string) {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/config"
@@ -44,9 +46,10 @@ created their locks yet. A "stale?" holder or member was not renewed for as long
 lease lasts, by the clock of this machine; only members, who watch it, know for sure.
 
 With --wait it waits until all elections, or those that are named, are led, are free, or are
-led by a revision, and shows them then.
+led by a revision, and shows them then. With --config it does not wait for a revision where the
+policy of an election does not look at revisions, unless that election is named.
 
-Exit status: 0; 1 if the API or a named election cannot be read; 2 for a mistake in the
+Exit status: 0; 1 if the API or a named election cannot be read, or if the namespace does not exist; 2 for a mistake in the
 command line; 3 if --wait waited in vain.`,
 		Example: `  primacy status
   primacy status ingress-status --wait led --timeout 30s
@@ -135,6 +138,9 @@ func (s *statusCommand) connect(ctx context.Context, p *config.Process) error {
 	s.realm = status.Realm{
 		Leases:     lease.In(client, cluster.namespace),
 		ConfigMaps: configmap.In(maps, cluster.namespace, configmap.OfGroup(p.Group)),
+		In: func(namespace string) status.Place {
+			return status.Place{Leases: lease.Shared(client, namespace), ConfigMaps: configmap.In(maps, namespace)}
+		},
 	}
 	s.selection, s.disabled = selectionOf(p)
 	s.rulebook = rulebookOf(p)
@@ -150,16 +156,20 @@ func selectionOf(p *config.Process) (s status.Selection, disabled []string) {
 	for _, e := range p.Configuration.Elections {
 		if e.Disabled {
 			disabled = append(disabled, e.Name)
-			s.Without = append(s.Without, status.Ref{Kind: status.Kind(e.Lock.Kind), Name: e.Lock.Name})
+			s.Without = append(s.Without, refOf(e.Lock.LockName()))
 			continue
 		}
-		expected := status.Expected{Election: e.Name, Lock: e.Lock.Name, Kind: status.Kind(e.Lock.Kind)}
+		expected := status.Expected{Election: e.Name, Lock: e.Lock.Name, Kind: status.Kind(e.Lock.Kind), Namespace: e.Lock.Namespace}
 		if from := e.Lock.MigrateFrom; from != nil {
-			expected.MigrateFrom = status.Ref{Kind: status.Kind(from.Kind), Name: from.Name}
+			expected.MigrateFrom = refOf(*from)
 		}
 		s.Expected = append(s.Expected, expected)
 	}
 	return s, disabled
+}
+
+func refOf(l config.LockName) status.Ref {
+	return status.Ref{Kind: status.Kind(l.Kind), Namespace: l.Namespace, Name: l.Name}
 }
 
 // unseen are the configured elections that a report lacks because this user may not see their locks.
@@ -212,10 +222,51 @@ func (s *statusCommand) show(ctx context.Context) error {
 	if absent := s.absent(report); len(absent) > 0 {
 		return s.noSuch(absent)
 	}
-	if s.format == status.Table && report.Empty() {
-		return s.noteEmpty()
+	if err := s.checkGroup(report); err != nil {
+		return err
+	}
+	if report.Empty() {
+		if err := s.checkNamespace(ctx); err != nil {
+			return err
+		}
+		if s.format == status.Table {
+			return s.noteEmpty()
+		}
 	}
 	return report.Write(s.out, s.format)
+}
+
+// checkGroup refuses a group that has nothing here while others have the elections of its configuration.
+func (s *statusCommand) checkGroup(r status.Report) error {
+	if s.selection.Group == "" || slices.ContainsFunc(r.Members, func(m status.Member) bool { return m.Group == s.selection.Group }) {
+		return nil
+	}
+	var others []string
+	for _, e := range r.Elections {
+		if e.Group == s.selection.Group {
+			return nil
+		}
+		if e.Group != "" && !slices.Contains(others, e.Group) {
+			others = append(others, e.Group)
+		}
+	}
+	if others == nil {
+		return nil
+	}
+	return fmt.Errorf("group %s has no members and no elections in namespace %s; these elections are of group %s (check --group and PRIMACY_GROUP)",
+		s.selection.Group, s.namespace, strings.Join(others, ", "))
+}
+
+// checkNamespace says whether the namespace exists, as far as this user may know.
+func (s *statusCommand) checkNamespace(ctx context.Context) error {
+	core, err := coreclient.NewForConfig(s.cluster.config)
+	if err != nil {
+		return err
+	}
+	if _, err := core.Namespaces().Get(ctx, s.namespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		return fmt.Errorf("namespace %s does not exist (check --namespace)", s.namespace)
+	}
+	return nil // who may not read namespaces is told that there are no elections
 }
 
 // steered are the pins and rollouts of the groups, as far as this user may read them.

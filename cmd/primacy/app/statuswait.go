@@ -12,6 +12,7 @@ import (
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
@@ -122,6 +123,10 @@ func (s *statusCommand) wait(ctx context.Context, g goal, timeout time.Duration)
 			missing = append(missing, "there is no election "+name)
 		}
 		for _, e := range r.Elections {
+			if _, byRevision := strings.CutPrefix(string(g), goalRevision); byRevision && !priority.FollowsRevision(s.rulebook.rules(e.Name).policy) &&
+				!slices.Contains(s.selection.Elections, e.Name) {
+				continue // no revision moves it
+			}
 			if why := g.unmet(e); why != "" {
 				missing = append(missing, why)
 			}

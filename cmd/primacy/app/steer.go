@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -45,11 +46,34 @@ func addSteerWays(flags *pflag.FlagSet) *steerWays {
 func (w *steerWays) steer(c *cobra.Command, run func(context.Context, *steerCommand) error) error {
 	return inGroup(c, func(ctx context.Context, g groupCommand) error {
 		s := &steerCommand{groupCommand: g, ways: w}
-		if err := s.see(ctx); err != nil {
+		see := s.seeSettled
+		if w.confirm == nil { // it changes nothing
+			see = s.see
+		}
+		if err := see(ctx); err != nil {
 			return err
 		}
 		return run(ctx, s) // without a timeout: a person may take any time to answer
 	})
+}
+
+// Members see a change and publish that within settlingLooks times settlingPause, where nothing is wrong.
+const (
+	settlingLooks = 8
+	settlingPause = 250 * time.Millisecond
+)
+
+// seeSettled is see, once members see the same preference, or after a while: they need a moment to see what the command
+// before this one changed.
+func (s *steerCommand) seeSettled(ctx context.Context) error {
+	for looks := 1; ; looks++ {
+		if err := s.see(ctx); err != nil || looks > settlingLooks || s.divided() == nil {
+			return err
+		}
+		if !clock.Wait(ctx, settlingPause) {
+			return errDeclined
+		}
+	}
 }
 
 // see reads who leads what, and the stored plan.
@@ -82,12 +106,15 @@ func (s *steerCommand) carryOutFor(ctx context.Context, patience time.Duration, 
 	}
 	told := effect
 	if question := effect.question(); question != "" && !s.ways.confirm.yes {
-		if effect.moves() != "" { // otherwise the question has the warnings
-			for _, w := range effect.Warnings {
-				fmt.Fprintf(s.notes, "warning: %s\n", w)
-			}
+		before := effect
+		if !s.ways.confirm.ask { // nobody answers, so the warnings are enough
+			before.Elections, before.Notes = nil, nil
 		}
-		told.Warnings = nil // shown above, or in the question
+		if effect.moves() == "" { // the question has the warnings
+			before.Warnings = nil
+		}
+		fmt.Fprint(s.notes, before.details())
+		told.Elections, told.Warnings, told.Notes = nil, nil, nil // shown above, or in the question
 		if err := s.ways.confirm.of(ctx, question); err != nil {
 			return err
 		}
@@ -122,13 +149,7 @@ func defaultSeen(r status.Report, group string) record.Preferred {
 			most = seen
 		}
 	}
-	switch unset := record.Prefer(""); {
-	case most == unset.String():
-		return unset
-	case record.CheckRevision(most) == nil:
-		return record.Prefer(most)
-	}
-	return record.Preferred{State: record.PreferredNotSynced}
+	return preferredAs(most)
 }
 
 func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, next rollout.Plan, nextDefault record.Preferred) effect {

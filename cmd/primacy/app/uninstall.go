@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,9 +60,9 @@ for a mistake in the command line; 5 when it refuses.`,
 // uninstallCommand is one invocation of `primacy uninstall`.
 type uninstallCommand struct {
 	groupCommand
-	leases coordinationclient.LeaseInterface
+	api coordinationclient.LeasesGetter
 	// bySession are the Leases of elections that end with their holder's session: how long they say they last means nothing.
-	bySession map[string]bool
+	bySession map[status.Ref]bool
 	confirm   *confirmation
 	dry       *dryRun
 	output    *output
@@ -85,6 +86,8 @@ type uninstallation struct {
 type ownedObject struct {
 	Kind status.Kind `json:"kind"`
 	Name string      `json:"name"`
+	// Namespace is where it is; empty for that of the sessions.
+	Namespace string `json:"namespace,omitempty"`
 	// What is a session, the lock of an election, or pins and the rollout.
 	What string `json:"what"`
 	// Why it is kept.
@@ -113,14 +116,15 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u.leases, u.bySession = client.Leases(u.namespace), map[string]bool{}
+	u.api, u.bySession = client, map[status.Ref]bool{}
 	for _, e := range report.Elections {
-		u.bySession[e.Lock] = u.bySession[e.Lock] || e.Kind == status.Lease && e.EndsWithSession()
+		u.bySession[e.Ref()] = u.bySession[e.Ref()] || e.Kind == status.Lease && e.EndsWithSession()
 	}
 	found, err := u.find(looking)
 	if err != nil {
 		return u.failed(err)
 	}
+	u.noteLeft(report)
 	for _, m := range report.Members {
 		if m.State == status.Live && m.Group == u.group {
 			found.Living = append(found.Living, m.Identity)
@@ -147,47 +151,104 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 	return u.output.write(u.out, found.text(), found)
 }
 
+// noteLeft notes the namespaces in which locks of the group stay, since the configuration does not name them.
+func (u *uninstallCommand) noteLeft(r status.Report) {
+	named := map[string]bool{"": true}
+	for _, e := range u.selection.Expected {
+		named[e.Namespace], named[e.MigrateFrom.Namespace] = true, true
+	}
+	for _, m := range r.Members {
+		_, setup := m.Publishes()
+		for place := range strings.SplitSeq(setup.Places, ",") {
+			if m.Group == u.group && !named[place] {
+				named[place] = true
+				fmt.Fprintf(u.notes, "note: locks of the group in namespace %q stay: only the configuration of its members names them (give --config)\n", place)
+			}
+		}
+	}
+}
+
 // find lists everything with the labels of the group.
 func (u *uninstallCommand) find(ctx context.Context) (found uninstallation, err error) {
 	found = uninstallation{Namespace: u.namespace, Group: u.group, Objects: []ownedObject{}, Kept: []ownedObject{}, Living: []string{}}
 	of := metav1.ListOptions{LabelSelector: lock.GroupLabel + "=" + u.group}
-	leases, err := u.leases.List(ctx, of)
+	leases, err := u.api.Leases(u.namespace).List(ctx, of)
 	if err != nil {
 		return found, err
 	}
 	for _, l := range leases.Items {
-		o := ownedObject{Kind: status.Lease, What: whatSession}
-		holder := ""
-		if l.Spec.HolderIdentity != nil {
-			holder = *l.Spec.HolderIdentity
-		}
-		if l.Spec.LeaseDurationSeconds != nil && holder != "" && !u.bySession[l.Name] {
-			o.lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
-		}
-		found.add(o, l.ObjectMeta, holder)
+		u.addLease(&found, ownedObject{Kind: status.Lease, What: whatSession}, l)
 	}
 	configMaps, err := u.maps().List(ctx, of)
 	if err != nil {
 		return found, err
 	}
 	for _, m := range configMaps.Items {
-		if err := u.findMap(ctx, &found, m); err != nil {
+		if err := u.findMap(ctx, &found, "", m); err != nil {
 			return found, err
 		}
 	}
-	return found, nil
+	return found, u.findElsewhere(ctx, &found)
 }
 
-func (u *uninstallCommand) findMap(ctx context.Context, found *uninstallation, m corev1.ConfigMap) error {
-	o := ownedObject{Kind: status.ConfigMap, What: "with labels of the group"}
-	if m.Name == rollout.ObjectName(u.group) {
+func (u *uninstallCommand) addLease(found *uninstallation, o ownedObject, l coordinationv1.Lease) {
+	holder := ""
+	if l.Spec.HolderIdentity != nil {
+		holder = *l.Spec.HolderIdentity
+	}
+	if l.Spec.LeaseDurationSeconds != nil && holder != "" && !u.bySession[status.Ref{Kind: status.Lease, Namespace: o.Namespace, Name: l.Name}] {
+		o.lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+	}
+	found.add(o, l.ObjectMeta, holder)
+}
+
+// findElsewhere lists the locks in other namespaces. The configuration names them: the labels there may be those of a
+// group of the same name, with its sessions in yet another namespace.
+func (u *uninstallCommand) findElsewhere(ctx context.Context, found *uninstallation) error {
+	seen := map[status.Ref]bool{}
+	for _, e := range u.selection.Expected {
+		for _, ref := range []status.Ref{{Kind: e.Kind, Namespace: e.Namespace, Name: e.Lock}, e.MigrateFrom} {
+			if ref.Namespace == "" || seen[ref] {
+				continue
+			}
+			seen[ref] = true
+			if err := u.findNamed(ctx, found, ref); err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("%s: %w", ref, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (u *uninstallCommand) findNamed(ctx context.Context, found *uninstallation, ref status.Ref) error {
+	if ref.Kind == status.ConfigMap {
+		m, err := u.core.ConfigMaps(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		if err != nil || m.Labels[lock.GroupLabel] != u.group {
+			return err
+		}
+		return u.findMap(ctx, found, ref.Namespace, *m)
+	}
+	l, err := u.api.Leases(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if err == nil && l.Labels[lock.GroupLabel] == u.group {
+		u.addLease(found, ownedObject{Kind: status.Lease, Namespace: ref.Namespace}, *l)
+	}
+	return err
+}
+
+func (u *uninstallCommand) findMap(ctx context.Context, found *uninstallation, namespace string, m corev1.ConfigMap) error {
+	o := ownedObject{Kind: status.ConfigMap, Namespace: namespace, What: "with labels of the group"}
+	if namespace == "" && m.Name == rollout.ObjectName(u.group) {
 		o.What = "pins and the rollout"
 	}
 	if m.Labels[lock.ElectionLabel] == "" {
 		found.add(o, m.ObjectMeta, "")
 		return nil
 	}
-	e, err := u.realm.ConfigMaps.Get(ctx, m.Name)
+	store := u.realm.ConfigMaps
+	if namespace != "" {
+		store = u.realm.In(namespace).ConfigMaps
+	}
+	e, err := store.Get(ctx, m.Name)
 	if err != nil || e.Record == nil {
 		return err // without a record: it was deleted meanwhile
 	}
@@ -222,11 +283,12 @@ func (f *uninstallation) add(o ownedObject, meta metav1.ObjectMeta, holder strin
 // handBack releases the locks that are kept and that dead members hold: without sessions nobody would take them. It
 // returns what there is then.
 func (u *uninstallCommand) handBack(ctx context.Context, found uninstallation) (uninstallation, error) {
-	again, by := false, u.handback(u.clock)
+	again, by := false, u.handback(ctx, u.clock)
 	for _, o := range found.Kept {
 		if o.Kind != status.Lease || o.What == whatSession {
 			continue
 		}
+		by.Locks = u.leasesIn(o.Namespace)
 		from, err := by.Release(ctx, o.Name)
 		if errors.Is(err, election.ErrHolderLives) {
 			return found, refused(fmt.Errorf("%w; nothing was deleted (stop all members first)", err))
@@ -309,7 +371,7 @@ func changedSince(before, now []ownedObject) string {
 	versions := func(all []ownedObject) map[string]string {
 		m := map[string]string{}
 		for _, o := range all {
-			m[string(o.Kind)+" "+o.Name] = string(*o.version.UID) + " " + *o.version.ResourceVersion
+			m[o.ref().String()] = string(*o.version.UID) + " " + *o.version.ResourceVersion
 		}
 		return m
 	}
@@ -328,23 +390,27 @@ func (u *uninstallCommand) delete(ctx context.Context, found *uninstallation) er
 		return cmp.Compare(a.order(), b.order())
 	})
 	for _, o := range found.Objects {
-		remove := u.leases.Delete
+		remove := u.api.Leases(cmp.Or(o.Namespace, u.namespace)).Delete
 		if o.Kind == status.ConfigMap {
-			remove = u.maps().Delete
+			remove = u.core.ConfigMaps(cmp.Or(o.Namespace, u.namespace)).Delete
 		}
 		deleting, cancel := context.WithTimeout(ctx, statusPatience)
 		err := remove(deleting, o.Name, metav1.DeleteOptions{Preconditions: &o.version})
 		cancel()
 		switch {
 		case apierrors.IsConflict(err):
-			return refused(fmt.Errorf("%s %s has changed, so a member lives; %s deleted before that (stop all members first)",
-				o.Kind, o.Name, counted(found.Deleted, "object")))
+			return refused(fmt.Errorf("%s has changed, so a member lives; %s deleted before that (stop all members first)",
+				o.ref(), counted(found.Deleted, "object")))
 		case err != nil && !apierrors.IsNotFound(err):
-			return fmt.Errorf("delete %s %s: %w; %s deleted before that", o.Kind, o.Name, err, counted(found.Deleted, "object"))
+			return fmt.Errorf("delete %s: %w; %s deleted before that", o.ref(), err, counted(found.Deleted, "object"))
 		}
 		found.Deleted++
 	}
 	return nil
+}
+
+func (o ownedObject) ref() status.Ref {
+	return status.Ref{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
 // order is the place of an object among all that are deleted.
@@ -365,10 +431,10 @@ func (f uninstallation) living() string {
 func (f uninstallation) text() string {
 	var t strings.Builder
 	for _, o := range f.Objects {
-		fmt.Fprintf(&t, "%s %s: %s\n", o.Kind, o.Name, o.What)
+		fmt.Fprintf(&t, "%s: %s\n", o.ref(), o.What)
 	}
 	for _, o := range f.Kept {
-		fmt.Fprintf(&t, "kept: %s %s: %s, but %s\n", o.Kind, o.Name, o.What, o.Why)
+		fmt.Fprintf(&t, "kept: %s: %s, but %s\n", o.ref(), o.What, o.Why)
 	}
 	switch {
 	case f.DryRun && len(f.Living) > 0:

@@ -51,6 +51,7 @@ will run, such as in their image.`,
 			if v.running && (v.inForce != "" || v.file == "-") {
 				return &usageError{errors.New("--running needs a file, and goes without --against (give one of the two)")}
 			}
+			v.outside = config.Outside{Group: c.Flags().Lookup("group").Value.String(), Namespace: c.Flags().Lookup("namespace").Value.String()}
 			if err := a.validate(c.Context(), c.InOrStdin(), c.OutOrStdout(), v); err != nil || !v.running {
 				return err
 			}
@@ -73,12 +74,14 @@ type validation struct {
 	members       int
 	// running: compare with the members that run.
 	running bool
+	// outside is what flags say in place of the files.
+	outside config.Outside
 	// here: members will run on this machine.
 	here bool
 }
 
 func (a *additions) validate(ctx context.Context, stdin io.Reader, out io.Writer, v validation) error {
-	c, err := survey(stdin, v.file)
+	c, err := survey(stdin, v.file, v.outside)
 	if c == nil {
 		return err
 	}
@@ -90,7 +93,7 @@ func (a *additions) validate(ctx context.Context, stdin io.Reader, out io.Writer
 		return err
 	}
 	if v.inForce != "" {
-		return a.validateAgainst(ctx, out, c, v.inForce)
+		return a.validateAgainst(ctx, out, c, v)
 	}
 	if v.running {
 		_, err = fmt.Fprintf(out, "%s: valid\n", c.File)
@@ -113,9 +116,9 @@ func warnings(err error) string {
 	return b.String() + "         members on this machine would refuse to work so; on others it may be there\n"
 }
 
-// validateAgainst shows what a member with the configuration inForce does when it takes up c.
-func (a *additions) validateAgainst(ctx context.Context, out io.Writer, c *config.Configuration, inForce string) error {
-	before, err := config.Load(inForce)
+// validateAgainst shows what a member with the configuration in force does when it takes up c.
+func (a *additions) validateAgainst(ctx context.Context, out io.Writer, c *config.Configuration, v validation) error {
+	before, err := config.LoadFrom(v.inForce, v.outside)
 	if err != nil {
 		return hintMissing(err, "--against")
 	}
@@ -123,7 +126,7 @@ func (a *additions) validateAgainst(ctx context.Context, out io.Writer, c *confi
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s", c.File, warnings(missing(r.begun())), against(r.Plan, inForce))
+	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s", c.File, warnings(missing(r.begun())), against(r.Plan, v.inForce))
 	return err
 }
 
@@ -147,19 +150,19 @@ func together(errs ...error) error {
 
 // survey reads a configuration from a file, or from standard input. Along with mistakes it may return
 // the parts without any.
-func survey(stdin io.Reader, file string) (*config.Configuration, error) {
+func survey(stdin io.Reader, file string, o config.Outside) (*config.Configuration, error) {
 	if file != "-" {
 		data, err := config.Read(file)
 		if err != nil {
 			return nil, hintMissing(err, "-f")
 		}
-		return config.Survey(file, data)
+		return config.Survey(file, data, o)
 	}
 	data, err := io.ReadAll(stdin)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	return config.Survey("standard input", data)
+	return config.Survey("standard input", data, o)
 }
 
 // hintMissing adds, to the error for a missing file, the place that names the file.

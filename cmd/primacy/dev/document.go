@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -43,6 +44,9 @@ func openDocument(path string, dir *folder, check func(*config.Configuration) er
 	}
 	if c.HTTP.Served() && c.HTTP.Port() != 0 {
 		return nil, c.ErrorAt(nil, "http.address", fmt.Sprintf("%v is for one member, and all of them run on this machine", c.HTTP.Address), "write 127.0.0.1:0, for any free port")
+	}
+	if elsewhere := c.Namespaces(); len(elsewhere) > 0 {
+		return nil, fmt.Errorf("%s: there are locks in namespace %s, and a cluster on this machine has one namespace (leave lock.namespace out here)", path, strings.Join(elsewhere, ", "))
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)

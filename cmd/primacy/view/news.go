@@ -20,7 +20,7 @@ type News struct {
 func (n *News) Since(r status.Report) (lines []string) {
 	elections, begun := map[string]status.Election{}, n.elections != nil
 	for _, e := range r.Elections {
-		key := e.Group + "/" + e.Lock
+		key := e.Group + "/" + e.Ref().String()
 		elections[key] = e
 		before, known := n.elections[key]
 		if line := electionNews(before, e); line != "" && begun && (known || e.State != status.Absent) {

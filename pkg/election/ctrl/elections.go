@@ -20,7 +20,8 @@ type Elections struct {
 	elections *election.Manager
 }
 
-// New makes the elections of the manager's controllers. The client of cfg.Locks must not be gated.
+// New makes the elections of the manager's controllers. The client of cfg.Locks must not be gated: nobody would ever lead. The manager's
+// configuration should be Gated or Stamped: New warns in the manager's log if it is neither, since a write then passes whoever leads.
 func New(mgr manager.Manager, cfg election.Config) (*Elections, error) {
 	m, err := election.NewManager(cfg)
 	if err != nil {
@@ -28,6 +29,9 @@ func New(mgr manager.Manager, cfg election.Config) (*Elections, error) {
 	}
 	if err := mgr.Add(runnable{m}); err != nil {
 		return nil, fmt.Errorf("add the elections to the manager: %w", err)
+	}
+	if ungated(mgr.GetHTTPClient().Transport) {
+		mgr.GetLogger().Info("the manager's client is not gated: its writes pass although their term is over, and without any term (make the manager with ctrl.Gated(config))", "level", "warning")
 	}
 	return &Elections{mgr, m}, nil
 }

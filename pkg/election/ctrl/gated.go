@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/fence"
@@ -39,6 +40,22 @@ func (b *besides) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // WrappedRoundTripper lets client-go find the transport beneath.
 func (b *besides) WrappedRoundTripper() http.RoundTripper { return b.next }
+
+// ungated says whether no part of a client's transport is a gate of this package. It says no of a transport that it cannot see through.
+func ungated(t http.RoundTripper) bool {
+	for {
+		switch now := t.(type) {
+		case *besides:
+			return false
+		case utilnet.RoundTripperWrapper:
+			t = now.WrappedRoundTripper()
+		case *http.Transport, nil:
+			return true
+		default:
+			return false
+		}
+	}
+}
 
 // needsNoLeader says whether the path is that of events, or of reviews.
 func needsNoLeader(path string) bool {

@@ -61,7 +61,7 @@ type Object struct {
 	Store lock.Store
 }
 
-func (o Object) key() string { return o.Kind + "/" + o.Name }
+func (o Object) key() string { return o.Kind + "/" + o.Namespace + "/" + o.Name }
 
 // Config is what a Recorder needs to know.
 type Config struct {

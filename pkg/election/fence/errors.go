@@ -11,7 +11,8 @@ var ErrNotLeading = errors.New("not leading")
 
 // NotLeadingError says that a write was held back, or cut.
 type NotLeadingError struct {
-	// Election is the election that this member does not lead.
+	// Election is the election that this member does not lead; empty if the write's context belongs to no term
+	// (WithinDo, and package ctrl).
 	Election string
 	// Progress says how far the write had come.
 	Progress Progress
@@ -44,7 +45,10 @@ func (e *NotLeadingError) Error() string {
 	if e.Progress == Cut {
 		return fmt.Sprintf("election %s: %v any more, so a write under way was cut: %v (it may have been carried out: look before you write again)", e.Election, ErrNotLeading, e.Cause)
 	}
-	return fmt.Sprintf("election %s: %v, so the write was not sent (leave it to the leader, and try again only in a term of your own; fence.Ungated is for requests that need no leader)", e.Election, ErrNotLeading)
+	if e.Election == "" {
+		return fmt.Sprintf("no election: %v: the write's context is not that of a function under Gate.Do (in package ctrl: not within a Reconcile), so it was not sent (pass that context on; fence.Ungated is for requests that need no leader; the client of the locks must not be gated)", ErrNotLeading)
+	}
+	return fmt.Sprintf("election %s: %v, so the write was not sent (leave it to the leader, and try again only in a term of your own; fence.Ungated is for requests that need no leader; the client of the locks must not be gated)", e.Election, ErrNotLeading)
 }
 
 // Unwrap returns ErrNotLeading and the cause.

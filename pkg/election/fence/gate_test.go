@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -225,4 +226,18 @@ func TestWithinDo(t *testing.T) {
 		}
 		m1.done <- nil
 	}, "a")
+}
+
+// TestRefusalsSayWhatToDo checks that a refusal warns of a gate before the locks' client, which may be where people see it first, and that
+// one of a write outside every term says so.
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	for _, e := range []*fence.NotLeadingError{{Election: "a", Progress: fence.NotSent}, {Progress: fence.NotSent}} {
+		if !strings.Contains(e.Error(), "the client of the locks must not be gated") || !errors.Is(e, fence.ErrNotLeading) {
+			t.Error(e)
+		}
+	}
+	_, err := fence.WithinDo(http.DefaultTransport).RoundTrip(httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1/api", nil))
+	if err == nil || !strings.Contains(err.Error(), "not within a Reconcile") {
+		t.Error(err)
+	}
 }

@@ -31,7 +31,7 @@ func newTransport(enter func(before *pass) (*pass, error), next http.RoundTrippe
 }
 
 // outside is the refusal of a write that belongs to no term.
-var outside = &NotLeadingError{Election: "(none)", Progress: NotSent}
+var outside = &NotLeadingError{Progress: NotSent}
 
 // again lets a write pass under the terms of p, if they all are valid still.
 func (p *pass) again() (*pass, error) {

@@ -24,6 +24,10 @@
 //
 //   - The Lease shows the identity with a suffix, such as web-0_1a2b3c4d: no identity of a process is used twice. Others
 //     read the name without suffix from an annotation. An elector of client-go in the group shows the suffix.
+//   - The part before the suffix is the identity itself if that is a DNS name of at most 63 characters in lower case, such as a Pod's.
+//     Any other, such as hostname + "_" + uuid, is made similar to it: in lower case, with '-' in place of other characters,
+//     shortened, and with a hash of the whole identity at the end, so that two that differ stay different. GetLeader,
+//     OnNewLeader and the annotation give the identity as the user gave it.
 //   - A process that starts again under its old identity waits, as any other. client-go's takes its old lock back at once.
 //   - OnStoppedLeading is not called for an elector that never led.
 //   - The program may also list and watch its Lease, besides get, create and update.

@@ -51,6 +51,14 @@ type Store interface {
 	Watch(ctx context.Context, deliver func(Event)) error
 }
 
+// Remover is a Store that can remove objects. Members remove no lock.
+type Remover interface {
+	Store
+	// Remove removes the object if it still has the uid and the revision of `is`, which are not zero. Errors
+	// are those of a Put that updates.
+	Remove(ctx context.Context, name string, is record.Version) error
+}
+
 // NameWatcher is a Store whose realm is shared with others, so members watch it by name.
 type NameWatcher interface {
 	Store
@@ -127,6 +135,8 @@ var (
 	// ErrAltered: the store answered that the write is done, but it keeps another record than was
 	// sent, or its old one. Only a read shows what is stored.
 	ErrAltered = fmt.Errorf("%w: stored otherwise than sent", ErrUnknown)
+	// ErrEnded: the store ended a stream after the time for which the stream was asked. That is no failure.
+	ErrEnded = errors.New("the watch lasted as long as it was to")
 )
 
 // Outcome is the outcome of a Put.

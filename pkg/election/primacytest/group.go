@@ -1,6 +1,7 @@
 package primacytest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -68,15 +69,35 @@ type Member struct {
 	status map[string]*election.Status
 }
 
+// Options say what a member is like. Zero fields have defaults.
+type Options struct {
+	// Revision is the member's revision. Default: test.
+	Revision string
+	// Weight is the member's weight.
+	Weight int
+	// Preferences says which revision should lead. Default: what Lead says. Give all members of a group the same: nothing moves
+	// between members that see different preferences. Lead does not move a member that has its own.
+	Preferences election.Preferences
+}
+
 // Join starts a member with one election. The name is its host's name. If its work has to be killed, or Run returns an
 // error, the test fails.
 func (g *Group) Join(name string, spec election.Spec, runner election.Runner) *Member {
 	g.t.Helper()
+	return g.JoinAs(name, Options{}, spec, runner)
+}
+
+// JoinAs is Join for a member with Options.
+func (g *Group) JoinAs(name string, o Options, spec election.Spec, runner election.Runner) *Member {
+	g.t.Helper()
+	if o.Preferences == nil {
+		o.Preferences = g.pins
+	}
 	m := &Member{g: g, name: name, store: g.realm.Store(), gone: make(chan struct{}), status: map[string]*election.Status{}}
 	var err error
 	m.Manager, err = election.NewManager(election.Config{
-		Group: "primacytest", Host: name, Member: election.Member{Revision: "test"},
-		Locks: m.store, Clock: g.clock, Preferences: g.pins, Log: zaptest.NewLogger(g.t),
+		Group: "primacytest", Host: name, Member: election.Member{Revision: cmp.Or(o.Revision, "test"), Weight: o.Weight},
+		Locks: m.store, Clock: g.clock, Preferences: o.Preferences, Log: zaptest.NewLogger(g.t),
 		Abort: func(err error) { g.t.Errorf("%s: its process would end now: %v", name, err) },
 	})
 	if err != nil {
@@ -113,6 +134,15 @@ func (m *Member) Status(name string) *election.Status { return m.status[name] }
 func (m *Member) Leave() {
 	m.stop()
 	<-m.gone
+}
+
+// Kill makes the member die: from now on it writes nothing, so the others find its lock held and its session without beats, and take over
+// when that has lapsed. Its work cannot be killed within the process of the test. Its context ends at once, and the member is gone when it has
+// returned.
+func (m *Member) Kill() {
+	m.Cut()
+	m.stop()
+	synctest.Wait()
 }
 
 func (g *Group) leave() {

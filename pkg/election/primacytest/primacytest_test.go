@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,17 +15,27 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/fence"
 	"github.com/primacy-dev/primacy/pkg/election/primacytest"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // journal is work that notes when it begins and ends.
-type journal struct{ lines []string }
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) note(line string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, line)
+}
 
 func (j *journal) of(name string) election.Runner {
 	return election.RunnerFunc(func(ctx context.Context, _ election.Term) error {
-		j.lines = append(j.lines, name+" works")
+		j.note(name + " works")
 		<-ctx.Done()
 		stop, _ := election.StopOf(ctx)
-		j.lines = append(j.lines, name+" stops")
+		j.note(name + " stops")
 		if stop.Reason == "" {
 			return errors.New("stopped for no reason")
 		}
@@ -56,6 +68,55 @@ func TestTransitions(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
+}
+
+// TestKill is the test of the package's doc: a member dies, and another one takes over, not before its session has lapsed.
+func TestKill(t *testing.T) {
+	var terms atomic.Int32
+	work := election.RunnerFunc(func(ctx context.Context, _ election.Term) error {
+		terms.Add(1)
+		<-ctx.Done()
+		return nil
+	})
+	primacytest.Run(t, func(t *testing.T, g *primacytest.Group) {
+		a := g.Join("a", election.Spec{Name: "sync"}, work)
+		b := g.Join("b", election.Spec{Name: "sync"}, work)
+		g.Lead("sync", a)
+		g.Lead("sync", b)
+		before, died := terms.Load(), time.Now()
+		b.Kill()
+		if b.Status("sync").IsLeader() {
+			t.Error("a dead member leads")
+		}
+		g.Until(a.Status("sync").IsLeader, "a takes over")
+		if waited := time.Since(died); terms.Load() != before+1 || waited < 10*time.Second || waited > 20*time.Second {
+			t.Errorf("%d terms more, after %v", terms.Load()-before, waited)
+		}
+	})
+}
+
+// always prefers one revision.
+type always struct{ election.Preference }
+
+func (a always) Watch(ctx context.Context, deliver func(election.Preference)) error {
+	deliver(a.Preference)
+	<-ctx.Done()
+	return nil
+}
+
+func TestJoinAs(t *testing.T) {
+	var j journal
+	spec := election.Spec{Name: "sync"}
+	primacytest.Run(t, func(t *testing.T, g *primacytest.Group) {
+		canary := always{record.Prefer("canary")}
+		a := g.JoinAs("a", primacytest.Options{Revision: "stable", Preferences: canary}, spec, j.of("a"))
+		g.Until(a.Status("sync").IsLeader, "a leads while it is alone")
+		b := g.JoinAs("b", primacytest.Options{Revision: "canary", Weight: 1, Preferences: canary}, spec, j.of("b"))
+		g.Until(b.Status("sync").IsLeader, "b leads, whose revision is preferred")
+		c := g.JoinAs("c", primacytest.Options{Revision: "canary", Weight: 2, Preferences: canary}, spec, j.of("c"))
+		b.Leave()
+		g.Until(c.Status("sync").IsLeader, "c leads")
+	})
 }
 
 func TestStage(t *testing.T) {

@@ -147,6 +147,9 @@ type Member struct {
 	// Standing lists elections in which the member's runners failed lately, or are not ready for a term.
 	// EveryElection alone means more elections than fit into the list.
 	Standing []string
+	// Lacks says why runners are not ready, for some of the elections in Standing. It is for people only: no member
+	// goes by it, so Equal does not look at it, and a beat carries what has changed.
+	Lacks []Lack
 	// Open lists elections in which the member has a term that fails open once its renewals no longer come
 	// through. While this session lives the lock of such an election is not free, however old its renewal
 	// is. EveryElection alone means more elections than fit into the list.
@@ -166,6 +169,12 @@ type Member struct {
 	// by a proof, the last one is its own member's. The session sets them itself.
 	Deaths []Death
 }
+
+// Lack is why the runners of an election are not ready.
+type Lack struct{ Election, Why string }
+
+// MostLacks is how many Lacks a session has room for.
+const MostLacks = 16
 
 // Disowned says that a member's writes to a lock, up to a beat, make nobody the lock's holder.
 type Disowned struct {
@@ -212,6 +221,9 @@ type Setup struct {
 	// Rules is a digest of how the member's elections are decided, Timings a digest of their
 	// durations. Compare them only between members with equal Config.
 	Rules, Timings string
+	// Places are the namespaces, with commas between them, that hold locks of the member's elections and are not that of
+	// the sessions. The list may be cut short. It is for people: it says where commands do not look by themselves.
+	Places string
 }
 
 // Drift is DriftPPM as a fraction, as in a Timing.
@@ -220,7 +232,7 @@ func (s Setup) Drift() float64 { return float64(s.DriftPPM) / 1e6 }
 // Longest is LongestLease as a duration.
 func (s Setup) Longest() time.Duration { return time.Duration(s.LongestLease) * time.Second }
 
-// Equal says whether m and o publish the same.
+// Equal says whether m and o publish the same, apart from Lacks.
 func (m *Member) Equal(o *Member) bool {
 	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&
 		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.Setup == o.Setup &&

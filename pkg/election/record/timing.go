@@ -3,12 +3,17 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
 
-// Timing holds the durations of one election. PreemptDelay and MinHold may be zero. In the other
-// fields zero means that the value is missing, and Filled fills it in.
+// Timing holds the durations of one election. In PreemptDelay and MinHold zero is a value: nobody waits. In the other fields zero means
+// that the value is missing, and Filled fills it in. So a Timing with only some fields has no PreemptDelay and no MinHold. To change
+// one field and keep the rest, change a copy of a profile:
+//
+//	t := election.Default()
+//	t.StopGrace = 2 * time.Second
 type Timing struct {
 	// LeaseDuration is the validity of one renewal; whole seconds.
 	LeaseDuration time.Duration
@@ -180,14 +185,36 @@ func (t Timing) Check() []TimingError {
 	if t.Outage() < t.RenewInterval {
 		bad("renewInterval", "no renewal may fail: leaseDuration %v x (1 - drift %v) - stopGrace %v = %v, which must be at least 2 x renewInterval %v = %v",
 			t.LeaseDuration, t.Drift, t.StopGrace, (t.Validity() - t.StopGrace).Round(time.Millisecond), t.RenewInterval, 2*t.RenewInterval)
+		errs[0].Hint = t.fitting()
 	}
 	return errs
+}
+
+// fitting suggests values with which a renewal may fail.
+func (t Timing) fitting() string {
+	const step = 100 * time.Millisecond
+	need := float64(2*t.RenewInterval+t.StopGrace) / (1 - t.Drift)
+	hint := fmt.Sprintf("leaseDuration: %v or more would do", time.Duration(math.Ceil(need/float64(time.Second)))*time.Second)
+	if room := (t.Validity() - 2*t.RenewInterval).Truncate(step); room > 0 {
+		return hint + fmt.Sprintf(", or stopGrace: %v or less", room)
+	}
+	if part := (t.Validity() / 4).Truncate(step); part > 0 {
+		hint += fmt.Sprintf(", or renewInterval and stopGrace: %v or less each", part)
+	}
+	return hint
 }
 
 // TimingError names one timing that cannot be kept.
 type TimingError struct {
 	Field   string
 	Problem string
+	// Hint says which values would do; empty if Problem does.
+	Hint string
 }
 
-func (e TimingError) Error() string { return e.Field + ": " + e.Problem }
+func (e TimingError) Error() string {
+	if e.Hint != "" {
+		return e.Field + ": " + e.Problem + " (" + e.Hint + ")"
+	}
+	return e.Field + ": " + e.Problem
+}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -58,5 +59,40 @@ func TestCheckRefuses(t *testing.T) {
 	longest.LeaseDuration = MaxLeaseDuration
 	if errs := longest.Check(); len(errs) > 0 {
 		t.Errorf("%v: %v", MaxLeaseDuration, errs)
+	}
+}
+
+// TestAHintHelps checks that what the hint says would do.
+func TestAHintHelps(t *testing.T) {
+	fast := profile(t, "fast")
+	for lease := time.Second; lease < 4*time.Second; lease += time.Second {
+		short := Timing{LeaseDuration: lease}.Filled(fast)
+		errs := short.Check()
+		if len(errs) != 1 || errs[0].Hint == "" || !strings.HasSuffix(errs[0].Error(), "("+errs[0].Hint+")") {
+			t.Fatalf("lease %v: %v", lease, errs)
+		}
+		var longer, less time.Duration
+		for _, word := range strings.Fields(errs[0].Hint) {
+			d, err := time.ParseDuration(word)
+			switch {
+			case err != nil:
+			case longer == 0:
+				longer = d
+			default:
+				less = d
+			}
+		}
+		changed := short
+		changed.LeaseDuration = longer
+		if errs := changed.Check(); errs != nil || longer == 0 {
+			t.Errorf("lease %v, as the hint says: %v", longer, errs)
+		}
+		changed = short
+		if changed.StopGrace = less; strings.Contains(short.Check()[0].Hint, "renewInterval") {
+			changed.RenewInterval = less
+		}
+		if errs := changed.Check(); errs != nil || less == 0 {
+			t.Errorf("lease %v and %v, as the hint says: %v", lease, less, errs)
+		}
 	}
 }

@@ -18,7 +18,7 @@ func (c *Changes) Since(r Report) Report {
 	elections, members := map[string]Election{}, map[string]Member{}
 	news := Report{At: r.At, Elections: []Election{}, Members: []Member{}, Notes: r.Notes, severalGroups: r.severalGroups, severalKinds: r.severalKinds}
 	for _, e := range r.Elections {
-		key, still := e.Group+"/"+string(e.Kind)+"/"+e.Lock, e
+		key, still := e.Group+"/"+e.Ref().String(), e
 		still.Renewed = time.Time{}
 		elections[key] = still
 		if before, known := c.elections[key]; !known || !reflect.DeepEqual(before, still) {

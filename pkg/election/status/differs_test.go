@@ -68,3 +68,50 @@ func TestTwoDiffer(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherRevisionsDecide checks that if two members of one revision differ in their elections, the group shows which of
+// them is unlike most.
+func TestOtherRevisionsDecide(t *testing.T) {
+	var all []lock.Entry
+	for host, config := range map[string]string{"a": "c", "b": "other", "c": "c", "d": "c"} {
+		revision := "canary"
+		if host < "c" {
+			revision = "stable"
+		}
+		e := session(host, host+"_00000001", revision, time.Second)
+		e.Record.Member.Config = config
+		all = append(all, e)
+	}
+	for _, m := range status.Of(status.Selection{}, all, now).Members {
+		if differs := len(m.Differs) > 0; differs != (m.Identity == "b_00000001") {
+			t.Errorf("%s differs in %v", m.Identity, m.Differs)
+		}
+	}
+}
+
+// TestNamesakes checks that two living members of one name stand out, and that a member does not that crashed and came back.
+func TestNamesakes(t *testing.T) {
+	for what, tt := range map[string]struct {
+		change func(second *record.Record)
+		want   bool
+	}{
+		"both live":     {func(*record.Record) {}, true},
+		"came back":     {func(r *record.Record) { r.Acquired = ago(time.Second / 2) }, false},
+		"one is silent": {func(r *record.Record) { r.Renewed = ago(time.Minute) }, false},
+		"another group": {func(r *record.Record) { r.Group = "other" }, false},
+		"another name":  {func(r *record.Record) { r.Holder, r.Mark.Identity, r.Member.Identity = bob, bob, bob }, false},
+	} {
+		first, second := session("alice", alice, "1-9-0", time.Second), session("alice-1", "alice_00000009", "1-9-0", time.Second)
+		tt.change(second.Record)
+		r := status.Of(status.Selection{}, []lock.Entry{first, second}, now)
+		for _, m := range r.Members {
+			if (len(m.Namesakes) > 0) != tt.want {
+				t.Errorf("%s: %s has the namesakes %v", what, m.Identity, m.Namesakes)
+			}
+		}
+		var table bytes.Buffer
+		if err := r.Write(&table, status.Table); err != nil || strings.Contains(table.String(), "another living member has its name: alice_00000009") != tt.want {
+			t.Errorf("%s: %v\n%s", what, err, table.String())
+		}
+	}
+}

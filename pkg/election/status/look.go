@@ -168,18 +168,38 @@ func (f *follower) complete() bool {
 // in its newest version.
 func (f *follower) seen() (all Seen) {
 	maps := map[string]lock.Entry{}
+	all.Elsewhere, all.blind = map[string]Seen{}, map[site]bool{}
+	noted := false // one note for the ConfigMaps beside the sessions is enough
 	for _, p := range f.parts {
-		if p.refused {
-			all.notes = []string{p.denied}
-			all.blind = all.blind || p.denied == deniedAll
-			break
+		switch {
+		case p.refused && p.namespace != "":
+			all.notes, all.blind[site{p.kind, p.namespace}] = append(all.notes, p.denied), true
+			continue
+		case p.refused && !noted:
+			noted = true
+			all.notes = append(all.notes, p.denied)
+			all.blind[site{ConfigMap, ""}] = p.denied == deniedAll
+			continue
+		case p.refused:
+			continue
 		}
+		there := all.Elsewhere[p.namespace]
 		for name, e := range p.known {
-			if p.kind == Lease {
+			switch {
+			case p.kind == Lease && p.namespace == "":
 				all.Leases = append(all.Leases, e)
-			} else if known, found := maps[name]; !found || known.Version.Revision < e.Version.Revision {
-				maps[name] = e
+			case p.kind == Lease:
+				there.Leases = append(there.Leases, e)
+			case p.namespace != "":
+				there.ConfigMaps = append(there.ConfigMaps, e)
+			default:
+				if known, found := maps[name]; !found || known.Version.Revision < e.Version.Revision {
+					maps[name] = e
+				}
 			}
+		}
+		if p.namespace != "" {
+			all.Elsewhere[p.namespace] = there
 		}
 	}
 	for _, e := range maps {

@@ -2,6 +2,8 @@ package status
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,9 +37,11 @@ type Election struct {
 	Name  string `json:"name"`
 	Group string `json:"group,omitempty"`
 	// Lock is the name of the lock object, and Kind its kind.
-	Lock  string `json:"lock"`
-	Kind  Kind   `json:"kind"`
-	State State  `json:"state"`
+	Lock string `json:"lock"`
+	Kind Kind   `json:"kind"`
+	// Namespace is where the lock is; empty for that of the sessions.
+	Namespace string `json:"namespace,omitempty"`
+	State     State  `json:"state"`
 	// Reason explains a bad state.
 	Reason string `json:"reason,omitempty"`
 	// Stale says that the lock is held but looks expired; see the package.
@@ -70,6 +74,9 @@ type Election struct {
 	bySession bool
 }
 
+// Ref names the lock.
+func (e Election) Ref() Ref { return Ref{e.Kind, e.Namespace, e.Lock} }
+
 // EndsWithSession says whether the election is free as soon as its holder's session has ended. Otherwise its lock is
 // renewed by its own record, and members wait for its lease.
 func (e Election) EndsWithSession() bool { return e.bySession && len(e.Others) == 0 }
@@ -94,6 +101,8 @@ type Member struct {
 	Preference string `json:"preference,omitempty"`
 	// Standing lists elections in which its runners failed lately or are not ready.
 	Standing []string `json:"standing,omitempty"`
+	// Lacks says for some of these elections what its runners lack to be ready.
+	Lacks map[string]string `json:"lacks,omitempty"`
 	// Fallen counts earlier sessions of its Pod or host that it did not end itself.
 	Fallen int `json:"fallen,omitempty"`
 	// Leads counts the elections that it holds.
@@ -108,6 +117,9 @@ type Member struct {
 	LeaseSeconds int     `json:"leaseSeconds,omitempty"`
 	// Differs names the settings in which it differs from most living members of its group.
 	Differs []string `json:"differs,omitempty"`
+	// Namesakes are the identities of other living members of its group that have its name. They are not of earlier
+	// sessions of this member: both renewed their sessions since both have begun.
+	Namesakes []string `json:"namesakes,omitempty"`
 	// Duration is how long the session lasts without a renewal; zero if unknown. Since is when it
 	// began, by its owner's clock.
 	Duration time.Duration `json:"-"`
@@ -136,19 +148,24 @@ type Expected struct {
 	Election, Lock string
 	// Kind is the kind of the lock; empty for a Lease.
 	Kind Kind
+	// Namespace is where the lock is; empty for that of the sessions.
+	Namespace string
 	// MigrateFrom is the lock from which the election migrates.
 	MigrateFrom Ref
 }
 
-func (e Expected) lock() Ref { return Ref{cmp.Or(e.Kind, Lease), e.Lock} }
+func (e Expected) lock() Ref { return Ref{cmp.Or(e.Kind, Lease), e.Namespace, e.Lock} }
 
 // Seen holds all objects of each kind.
 type Seen struct {
 	Leases, ConfigMaps []lock.Entry
 
-	// notes say what is missing; blind: all ConfigMaps are missing.
+	// Elsewhere are the locks in other namespaces, by namespace.
+	Elsewhere map[string]Seen
+
+	// notes say what is missing, and blind where everything is.
 	notes []string
-	blind bool
+	blind map[site]bool
 }
 
 // Of reports what a list of all Leases shows, by the wall-clock time now.
@@ -175,7 +192,7 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 		}
 		of, wanted := expected[e.Ref]
 		switch {
-		case !wanted && e.Kind == Lease && isSession(e.Entry, s.Group):
+		case !wanted && e.Kind == Lease && e.Ref.Namespace == "" && isSession(e.Entry, s.Group):
 			sessions[e.Entry.Name] = e.Entry
 			if s.picks(e.Record) {
 				r.Members = append(r.Members, member(e.Entry, now))
@@ -190,7 +207,7 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 	found := map[any][]seenLock{}
 	for _, l := range locks {
 		l.row = electionOf(l.Entry, l.election, sessions, now)
-		l.row.Kind, l.row.Group = l.Kind, cmp.Or(l.row.Group, s.Group)
+		l.row.Kind, l.row.Namespace, l.row.Group = l.Kind, l.Ref.Namespace, cmp.Or(l.row.Group, s.Group)
 		l.row.migrates = expected[l.Ref].MigrateFrom != (Ref{})
 		found[l.key()] = append(found[l.key()], l)
 	}
@@ -202,19 +219,41 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 		}
 	}
 	for _, e := range s.Expected {
-		if !rowed[e.Election] && (e.lock().Kind == Lease || !all.blind) {
+		if !rowed[e.Election] && !all.blind[site{e.lock().Kind, e.Namespace}] {
 			r.Elections = append(r.Elections, Election{
-				Name: e.Election, Group: s.Group, Lock: e.Lock, Kind: e.lock().Kind, State: Absent, Reason: "no member has created it yet",
+				Name: e.Election, Group: s.Group, Lock: e.Lock, Kind: e.lock().Kind, Namespace: e.Namespace, State: Absent, Reason: "no member has created it yet",
 			})
 		}
 	}
+	r.notLooked(s)
 	r.living()
 	r.sort()
 	r.compare()
+	r.findNamesakes()
 	if len(s.Elections) > 0 {
 		r.Elections = slices.DeleteFunc(r.Elections, func(e Election) bool { return !slices.Contains(s.Elections, e.Name) })
 	}
 	return r
+}
+
+// notLooked notes where members that have not ended keep locks that the selection does not name. Nobody finds these by their
+// labels: in another namespace they may be those of another group with the same name.
+func (r *Report) notLooked(s Selection) {
+	named, missed := map[string]bool{"": true}, map[string][]string{}
+	for at := range s.locks() {
+		named[at.namespace] = true
+	}
+	for _, m := range r.Members {
+		for place := range strings.SplitSeq(m.says.Places, ",") {
+			if m.State != Ended && !named[place] && !slices.Contains(missed[m.Group], place) {
+				missed[m.Group] = append(missed[m.Group], clean(place))
+			}
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(missed)) {
+		slices.Sort(missed[group])
+		r.Notes = append(r.Notes, fmt.Sprintf("elections whose locks are in namespace %s are not shown: the members of group %s have such, and only their configuration names them (give --config)", strings.Join(missed[group], ", "), group))
+	}
 }
 
 // living finds locks that look expired though their holders live: members keep a lock without
@@ -231,11 +270,17 @@ func (r *Report) living() {
 
 // entries returns all objects with their kinds.
 func (all Seen) entries() (entries []seenLock) {
-	for _, e := range all.Leases {
-		entries = append(entries, seenLock{Ref: Ref{Lease, e.Name}, Entry: e})
+	add := func(namespace string, in Seen) {
+		for _, e := range in.Leases {
+			entries = append(entries, seenLock{Ref: Ref{Lease, namespace, e.Name}, Entry: e})
+		}
+		for _, e := range in.ConfigMaps {
+			entries = append(entries, seenLock{Ref: Ref{ConfigMap, namespace, e.Name}, Entry: e})
+		}
 	}
-	for _, e := range all.ConfigMaps {
-		entries = append(entries, seenLock{Ref: Ref{ConfigMap, e.Name}, Entry: e})
+	add("", all)
+	for namespace, in := range all.Elsewhere {
+		add(namespace, in)
 	}
 	return entries
 }
@@ -340,6 +385,12 @@ func member(e lock.Entry, now time.Time) Member {
 		for _, election := range m.Standing {
 			out.Standing = append(out.Standing, clean(election))
 		}
+		for _, l := range m.Lacks {
+			if out.Lacks == nil {
+				out.Lacks = map[string]string{}
+			}
+			out.Lacks[clean(l.Election)] = cleanText(l.Why)
+		}
 	}
 	return out
 }
@@ -347,7 +398,7 @@ func member(e lock.Entry, now time.Time) Member {
 // sort puts everything into a fixed order, and counts the elections of each member.
 func (r *Report) sort() {
 	slices.SortFunc(r.Elections, func(a, b Election) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace))
 	})
 	slices.SortFunc(r.Members, func(a, b Member) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Identity, b.Identity), cmp.Compare(a.Session, b.Session))
@@ -357,7 +408,7 @@ func (r *Report) sort() {
 	leads := map[string]int{}
 	for _, e := range r.Elections {
 		groups[e.Group] = true
-		r.severalKinds = r.severalKinds || e.Kind == ConfigMap
+		r.severalKinds = r.severalKinds || e.Kind == ConfigMap || e.Namespace != ""
 		if e.State == Led {
 			leads[e.Holder]++
 		}

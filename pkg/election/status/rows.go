@@ -40,12 +40,12 @@ func (l seenLock) key() any {
 func one(locks []seenLock) Election {
 	slices.SortFunc(locks, func(a, b seenLock) int {
 		return cmp.Or(
-			cmp.Compare(a.rank(), b.rank()), b.row.Acquired.Compare(a.row.Acquired), cmp.Compare(a.Ref.Name, b.Ref.Name),
+			cmp.Compare(a.rank(), b.rank()), b.row.Acquired.Compare(a.row.Acquired), cmp.Compare(a.Ref.String(), b.Ref.String()),
 		)
 	})
 	row := locks[0].row
 	for _, l := range locks[1:] {
-		row.Others = append(row.Others, OtherLock{Ref{l.Kind, clean(l.Ref.Name)}, l.row.State, l.row.Holder})
+		row.Others = append(row.Others, OtherLock{Ref{l.Kind, l.Ref.Namespace, clean(l.Ref.Name)}, l.row.State, l.row.Holder})
 	}
 	return row
 }
@@ -67,7 +67,7 @@ func (l seenLock) rank() (rank int) {
 // besides returns notes on an election's other locks.
 func (e Election) besides() (notes []string) {
 	for _, o := range e.Others {
-		name := string(o.Kind) + " " + o.Name
+		name := o.Ref.String()
 		switch {
 		case o.State == Led && e.State == Led && o.Holder == e.Holder:
 			notes = append(notes, "migrates: holds "+name+" as well")

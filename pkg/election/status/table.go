@@ -14,7 +14,8 @@ import (
 )
 
 // Columns of the tables. Their order is stable. With several groups a column with the group
-// comes first; if not all locks are Leases, one with the lock's kind comes before the note.
+// comes first; if not all locks are Leases beside the sessions, one with the lock's kind, and its namespace if that is another
+// one, comes before the note.
 var (
 	electionColumns = []string{"ELECTION", "HOLDER", "REVISION", "LOCATION", "STATE", "TOKEN", "AGE", "NOTE"}
 	memberColumns   = []string{"MEMBER", "REVISION", "LOCATION", "READY", "STATE", "PREFERS", "LEADS", "RENEWED", "NOTE"}
@@ -63,7 +64,7 @@ func (r Report) Rows() (elections, members [][]string) {
 	}
 	elections = append(elections, row("GROUP", kind("LOCK", slices.Clone(electionColumns))))
 	for _, e := range r.Elections {
-		elections = append(elections, row(e.Group, kind(string(e.Kind), e.cells(r.At))))
+		elections = append(elections, row(e.Group, kind(strings.TrimSuffix(string(e.Kind)+"/"+e.Namespace, "/"), e.cells(r.At))))
 	}
 	members = append(members, row("GROUP", append([]string{}, memberColumns...)))
 	for _, m := range r.Members {
@@ -109,6 +110,9 @@ func (m Member) cells(now time.Time) []string {
 	if len(m.Differs) > 0 {
 		differs := "differs from others in " + strings.Join(m.Differs, ", ")
 		note = strings.TrimPrefix(note+"; "+differs, "; ")
+	}
+	if len(m.Namesakes) > 0 {
+		note = strings.TrimPrefix(note+"; another living member has its name: "+strings.Join(m.Namesakes, ", "), "; ")
 	}
 	return []string{m.Identity, m.Revision, m.Location, ready, state, m.Preference, strconv.Itoa(m.Leads), since(m.Renewed, now), note}
 }

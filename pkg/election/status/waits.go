@@ -43,7 +43,7 @@ type Waits struct {
 // may take the lock now, or nobody can tell.
 //
 // Members count these waits from their own sight of the lock, on clocks of their own (rules observers-clock,
-// unknown-is-waited-out and claim-and-wait). FreeBy counts from times in the records, so it is exact only
+// unknown-is-waited-out and claim-and-wait), or from an earlier sight of its absence (rule absence-counts). FreeBy counts from times in the records, so it is exact only
 // as far as the clocks of writer and reader agree. A wait whose beginning no record shows counts from the report.
 func (r Report) FreeBy(e Election, w Waits) time.Time {
 	t := r.observer(e.Group, w.Timing)
@@ -66,9 +66,27 @@ func (r Report) FreeBy(e Election, w Waits) time.Time {
 		if w.Shared {
 			wait = max(twice(e.lasts), w.Foreign)
 		}
-		return r.At.Add(t.ObserverWait(wait))
+		return r.waitsSince(e).Add(t.ObserverWait(wait))
 	}
 	return time.Time{}
+}
+
+// waitsSince is since when members wait for a lock without an owner, at the latest. For a new lock that is its
+// creation; a member that began later waits from then. No record shows when any other lock lost its owner.
+func (r Report) waitsSince(e Election) time.Time {
+	if e.State != Waiting || e.Acquired.IsZero() {
+		return r.At
+	}
+	first := r.At
+	for _, m := range r.Members {
+		if m.Group == e.Group && m.State == Live && !m.Since.IsZero() && m.Since.Before(first) {
+			first = m.Since
+		}
+	}
+	if e.Acquired.Before(r.At) && e.Acquired.After(first) {
+		return e.Acquired
+	}
+	return first
 }
 
 // observer is the timing by which the members of a group wait for each other: with the longest lease and the largest

@@ -22,6 +22,10 @@ func TestFreeBy(t *testing.T) {
 			r.Claim = &record.Claim{Identity: "somebody", Duration: 25 * time.Second}
 			r.Acquired = ago(10 * time.Second)
 		}))
+	young := func(name string, age time.Duration) lock.Entry {
+		return lock.Entry{Name: name, Record: &record.Record{Group: "edge", Election: name, Acquired: ago(age)}}
+	}
+	entries = append(entries, young("young", 3*time.Second), young("older-than-all", 24*time.Hour))
 	report := status.Of(status.Selection{Group: "edge"}, entries, now)
 	for _, tt := range []struct {
 		election string
@@ -35,6 +39,8 @@ func TestFreeBy(t *testing.T) {
 		{"claimed", status.Waits{}, 55*time.Second - 10*time.Second},
 		{"claimed", status.Waits{Foreign: 10 * time.Second}, 11*time.Second - 10*time.Second},
 		{"waiting", status.Waits{}, 22 * time.Second},
+		{"young", status.Waits{}, 22*time.Second - 3*time.Second},
+		{"older-than-all", status.Waits{}, 22*time.Second - time.Hour},
 		{"blanked", status.Waits{Shared: true}, 44 * time.Second},
 		{"corrupt", status.Waits{Shared: true, Foreign: time.Minute}, 66 * time.Second},
 	} {

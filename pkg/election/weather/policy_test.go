@@ -211,7 +211,7 @@ func TestALockThatNobodyMayRelease(t *testing.T) {
 			t.Errorf("%s: %d terms, want 1", e, n)
 		}
 	}
-	if !m1.warned("can neither release nor use") {
+	if !m1.warned("could neither release nor use") {
 		t.Error("m1 released the lock: this shows nothing")
 	}
 }

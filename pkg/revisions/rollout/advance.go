@@ -232,14 +232,23 @@ func (l *look) complete() {
 	case len(l.seen.Divided) > 0:
 		l.st.Message = "promoted; waiting for " + firstOf(l.seen.Divided) + " to see the same preference"
 	default:
-		l.st.Phase, l.st.Message = Complete, "complete: the default source says "+l.spec.Canary
+		l.over(Complete)
+		l.st.Message = "complete: the default source says " + l.spec.Canary
 		l.st.Reach, l.st.Moving, l.st.Absent = Reach{}, nil, nil
+	}
+}
+
+// over notes that the rollout goes no further, and since when.
+func (l *look) over(phase Phase) {
+	if l.st.Phase != phase {
+		l.st.Phase, l.st.StepStarted = phase, l.now
 	}
 }
 
 // takeBack gives every election back to stable.
 func (l *look) takeBack(phase Phase, why string) {
-	l.st.Phase, l.st.Message = phase, why
+	l.over(phase)
+	l.st.Message = why
 	l.st.Reach, l.st.Moving, l.st.Absent, l.st.Moved = Reach{}, nil, nil, 0
 }
 

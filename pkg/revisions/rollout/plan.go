@@ -91,6 +91,15 @@ func (p Plan) Phase() Phase {
 	return p.Status.Phase
 }
 
+// Ended returns when the rollout was completed, rolled back or aborted; zero if it goes on, or if no controller has noted
+// its end.
+func (p Plan) Ended() Time {
+	if phase := p.Phase(); phase.over() && p.Status.Of(p.Rollout) && p.Status.Phase == phase {
+		return p.Status.StepStarted
+	}
+	return Time{}
+}
+
 // InForce says whether the rollout decides what elections prefer.
 func (p Plan) InForce() bool { return p.Rollout != nil && p.Phase() != Complete }
 

@@ -40,6 +40,9 @@ var phases = []Phase{Progressing, Paused, Analysing, Degraded, RolledBack, Abort
 // Blocks says whether no member of the canary may lead until an operator retries the rollout.
 func (p Phase) Blocks() bool { return p == RolledBack || p == Aborted }
 
+// over says whether a rollout in this phase goes no further without an operator.
+func (p Phase) over() bool { return p.Blocks() || p == Complete }
+
 // Status says how far a rollout is. Its controller writes it.
 type Status struct {
 	// UID, Stable and Canary name the rollout that the status belongs to.
@@ -59,7 +62,9 @@ type Status struct {
 	// Step is the present step, the first being 1.
 	Step int `yaml:"step" strict:"required"`
 	// Began is when this attempt's first step began.
-	Began       Time  `yaml:"began" strict:"required"`
+	Began Time `yaml:"began" strict:"required"`
+	// StepStarted is when the present step began. Once the rollout is over, it is when that happened: a new field would
+	// keep members of earlier versions from reading the status.
 	StepStarted Time  `yaml:"stepStarted" strict:"required"`
 	Reach       Reach `yaml:"reach,omitempty"`
 	// Elections counts the group's elections. Moved counts the ones in reach that the canary leads.

@@ -45,13 +45,41 @@ func (p Plan) Start(spec Spec, now time.Time) (Plan, error) {
 	if err := spec.Validate(); err != nil {
 		return p, fmt.Errorf("start a rollout: %w", err)
 	}
+	p = p.shelved(now)
+	p.Rollout = &spec
+	return p, nil
+}
+
+// shelved moves the rollout into the history.
+func (p Plan) shelved(now time.Time) Plan {
 	if old := p.Rollout; old != nil {
-		ended := Ended{UID: old.UID, Stable: old.Stable, Canary: old.Canary, Started: old.StartedAt, Ended: At(now), By: old.By, How: p.Phase()}
-		p.History = append(slices.Clone(p.History), ended)
+		ended := p.Ended()
+		if ended.IsZero() {
+			ended = At(now)
+		}
+		p.History = append(slices.Clone(p.History), Ended{
+			UID: old.UID, Stable: old.Stable, Canary: old.Canary, Started: old.StartedAt, Ended: ended, By: old.By, How: p.Phase(),
+		})
 		p.History = p.History[max(0, len(p.History)-HistoryLength):]
 	}
-	p.Rollout, p.Status = &spec, nil
-	return p, nil
+	p.Rollout, p.Status = nil, nil
+	return p
+}
+
+// End removes a rollout that was aborted or rolled back, so that elections follow the default source again. Its canary is
+// no longer blocked. See that no member's default names the canary: else every election moves to it at once.
+func (p Plan) End(now time.Time) (Plan, error) {
+	switch phase := p.Phase(); {
+	case p.Rollout == nil || p.unreadable(KeyRollout):
+		return p, ErrNoRollout
+	case phase == Complete:
+		return p, &Refused{"end", "the rollout is Complete", "elections follow the default revision already"}
+	case phase == Promoted:
+		return p, &Refused{"end", "the rollout is Promoted", "it is complete once the default source names its canary; primacy rollout abort takes it back"}
+	case !phase.Blocks():
+		return p, &Refused{"end", fmt.Sprintf("the rollout is %s", phase), "abort it first: primacy rollout abort"}
+	}
+	return p.shelved(now), nil
 }
 
 // Abort takes every election back to stable. It works in every phase, without a controller, and
@@ -107,6 +135,9 @@ func (p Plan) PromoteFull() (Plan, error) {
 	return p.promote(func() (Promote, error) { return Promote{Full: true}, nil })
 }
 
+// tookBack is what an operator can do with a rollout that was aborted or rolled back.
+const tookBack = "primacy rollout retry begins it again; primacy rollout end lets elections follow the default revision"
+
 func (p Plan) promote(what func() (Promote, error)) (Plan, error) {
 	return p.say(func(s *Spec) error {
 		switch phase := p.Phase(); {
@@ -116,7 +147,9 @@ func (p Plan) promote(what func() (Promote, error)) (Plan, error) {
 			return &Refused{"promote", "no controller has begun the rollout", "see that members run: primacy status"}
 		case phase == Degraded:
 			return &Refused{"promote", "failures paused the rollout", "primacy rollout retry goes on in spite of them"}
-		case phase.Blocks(), phase == Promoted, phase == Complete:
+		case phase.Blocks():
+			return &Refused{"promote", fmt.Sprintf("the rollout is %s", phase), tookBack}
+		case phase == Promoted, phase == Complete:
 			return &Refused{"promote", fmt.Sprintf("the rollout is %s", phase), "primacy rollout status tells more"}
 		}
 		word, err := what()

@@ -8,6 +8,10 @@
 // Source.Default say how old that value is. Until both have said something, nothing is preferred
 // and nothing moves. A missing ConfigMap means neither pins nor a rollout.
 //
+// A program that uses the library and should obey pins, drains, pauses and handovers has a Source as its
+// election.Config.Preferences; without one it obeys none of them. Rollouts also need a driver (package controller), as
+// `primacy run` has.
+//
 // Edit changes the stored plan, by compare-and-swap. Following needs list and watch on the
 // ConfigMap; Edit needs get, update and, if there is no ConfigMap yet, create.
 //

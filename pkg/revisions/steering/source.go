@@ -48,11 +48,17 @@ type Sight struct {
 	Default election.Preference
 }
 
-// New makes the source of a group whose locks are in the namespace. The clock says when parts of the plan end. A nil
-// log means that nothing is logged.
+// New makes the source of a group whose locks are in the namespace. A nil byDefault prefers no revision. The clock says when parts of the
+// plan end; nil is clock.Boottime(). A nil log means that nothing is logged.
 func New(client coreclient.ConfigMapsGetter, namespace, group string, byDefault election.Preferences, clk clock.Clock, log *zap.Logger) *Source {
 	maps, name := client.ConfigMaps(namespace), rollout.ObjectName(group)
 	env := revisions.Env{Log: log}.Defaults()
+	if byDefault == nil {
+		byDefault = revisions.NewSwitch(nil)
+	}
+	if clk == nil {
+		clk = clock.Boottime()
+	}
 	return &Source{
 		maps: maps, byDefault: byDefault, changed: make(chan struct{}), clock: clk,
 		log: env.Log.With(zap.String("configMap", namespace+"/"+name)),

@@ -1,5 +1,3 @@
-//go:build linux
-
 // Package cgroup gives a process tree a control group of its own, so that it can be killed and counted as a whole.
 //
 // The kernel forgets from whom a process descends when the process enters another process namespace and its starter dies.

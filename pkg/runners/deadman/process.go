@@ -65,6 +65,9 @@ func (s Status) String() string {
 	return fmt.Sprintf("exited with status %d", s.wait.ExitStatus())
 }
 
+// Success says whether the program exited by itself, with status 0.
+func (s Status) Success() bool { return !s.lost && s.wait.Exited() && s.wait.ExitStatus() == 0 }
+
 // Pid returns the process id of the program and its group.
 func (p *Process) Pid() int { return p.pid }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/child"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
+	"github.com/primacy-dev/primacy/pkg/runners/probe"
 )
 
 // Command says which program to run, and how.
@@ -35,6 +36,13 @@ type Command struct {
 	Output child.Rate
 	// StopGrace is the time between SIGTERM and SIGKILL, at most.
 	StopGrace time.Duration
+	// Ready asks, before any term, whether the program could work. The zero Spec asks nothing: the program is
+	// always ready.
+	Ready probe.Spec
+	// Turns bounds the probes that run at a time, together with others that have the same Turns. Nil: no others.
+	Turns *probe.Turns
+	// Election is the name of the election, for the probe.
+	Election string
 	// Clock reads CLOCK_BOOTTIME; nil means the real one.
 	Clock clock.Clock
 	// Log takes the program's output; nil for none.
@@ -46,12 +54,35 @@ type Command struct {
 // Run returns nil if the program was stopped because its context was cancelled, whatever its exit
 // status; no process of the program lives then. Otherwise it returns a *StartError, an *ExitError, or
 // runners.ErrDeadline.
+//
+// If Ready asks anything, the runner implements election.Readiness.
 func New(c Command) election.Runner {
 	env := runners.Env{Clock: c.Clock, Log: c.Log}.Defaults()
 	c.Clock, c.Log = env.Clock, env.Log
 	c.Args, c.Env = slices.Clone(c.Args), slices.Clone(c.Env)
-	return &runner{c, child.NewBudgets(c.Output, c.Clock)}
+	r := &runner{c, child.NewBudgets(c.Output, c.Clock)}
+	if !c.Ready.Set() {
+		return r
+	}
+	turns := c.Turns
+	if turns == nil {
+		turns = probe.NewTurns()
+	}
+	asking := c
+	asking.Args = c.Ready.Command
+	return probed{r, probe.New(c.Ready, probe.Program{
+		Election: c.Election, Dir: c.Dir, Env: c.Env, Confinement: c.Confinement,
+		Locate: func() (string, error) { return locate(asking) },
+	}, turns)}
 }
+
+// probed is a runner whose readiness a probe knows.
+type probed struct {
+	*runner
+	*probe.Probe
+}
+
+var _ election.Readiness = probed{}
 
 type runner struct {
 	Command

@@ -49,6 +49,7 @@ func (e *StartError) in(node *yaml.Node) error {
 const (
 	fieldProgram = "command[0]"
 	fieldDir     = "dir"
+	fieldProbe   = "ready.command[0]"
 )
 
 // ExitError says that a program ended before its term did.

@@ -14,6 +14,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/child"
+	"github.com/primacy-dev/primacy/pkg/runners/probe"
 	"github.com/primacy-dev/primacy/pkg/strict"
 	"github.com/primacy-dev/primacy/pkg/strict/schema"
 )
@@ -34,6 +35,8 @@ type block struct {
 	User *child.User `yaml:"user" otherwise:"Primacy's own"`
 	// What it may use ([more](runners.md#user-and-limits)).
 	Limits child.Limits `yaml:"limits" otherwise:"Primacy's own, no core dumps"`
+	// How a member learns, before a term, whether the program could work ([more](supervision.md#ready-for-a-term)). It has one of `command`, `file` and `http`.
+	Ready probe.Spec `yaml:"ready" otherwise:"the program is always ready"`
 }
 
 //go:embed kind.go
@@ -42,14 +45,15 @@ var comments embed.FS
 // Block describes `exec:` blocks.
 func Block() schema.Block {
 	return schema.Block{
-		Value: block{Output: child.DefaultRate}, Source: schema.Source{comments, child.Comments()}, Description: "A program.",
+		Value: block{Output: child.DefaultRate, Ready: probe.Default}, Source: schema.Source{comments, child.Comments(), probe.Comments()}, Description: "A program.",
 	}
 }
 
-// Kind decodes `exec:` blocks.
+// Kind decodes `exec:` blocks. The probes of all runners that it makes share one probe.Turns.
 func Kind() runners.Decoder {
+	turns := probe.NewTurns()
 	return func(node *yaml.Node, env runners.Env) (election.Runner, error) {
-		b := block{StopGrace: env.StopGrace, Output: child.DefaultRate}
+		b := block{StopGrace: env.StopGrace, Output: child.DefaultRate, Ready: probe.Default}
 		if err := strict.Decode(node, &b); err != nil {
 			return nil, err
 		}
@@ -58,9 +62,19 @@ func Kind() runners.Decoder {
 		}
 		c := Command{Name: env.Runner, Args: b.Command, Dir: b.Dir, Output: b.Output, StopGrace: b.StopGrace, Clock: env.Clock, Log: env.Log}
 		c.Env, c.Confinement = b.Env.List(), child.Confine(b.User, b.Limits)
+		c.Ready, c.Turns, c.Election = b.Ready, turns, env.Election
+		lacks := env.Defaults().Missing
 		var missing *StartError
 		if _, err := locate(c); errors.As(err, &missing) {
-			env.Defaults().Missing(missing.in(node))
+			lacks(missing.in(node))
+		}
+		if len(b.Ready.Command) > 0 {
+			asking := c
+			asking.Args = b.Ready.Command
+			if _, err := locate(asking); errors.As(err, &missing) && missing.Field == fieldProgram {
+				missing.Field = fieldProbe
+				lacks(missing.in(node))
+			}
 		}
 		return New(c), nil
 	}
@@ -92,5 +106,6 @@ func (b *block) check(node *yaml.Node, stopGrace time.Duration) error {
 	errs = append(errs, b.Env.Check(node)...)
 	errs = append(errs, b.Output.Check(node)...)
 	errs = append(errs, child.CheckConfinement(node, b.User, b.Limits)...)
+	errs = append(errs, b.Ready.Check(node)...)
 	return errs.OrNil()
 }

@@ -22,9 +22,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
-// Session is a session that a dead member had told of.
-type Session struct{ Name, Identity string }
-
 // Dead is what a parent knows of its member. Its methods are for the goroutine that called Bereaved.
 type Dead struct {
 	line *os.File
@@ -151,9 +148,6 @@ func (d *Dead) hangUp() {
 		_ = line.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RD) }) // #nosec G115 -- a descriptor
 	}
 }
-
-// ErrNotProved says that something of the member lives on, or may.
-var ErrNotProved = errors.New("processes of the dead member live on")
 
 // Proved waits until nothing is left of the member: neither the member nor anything that it had started. The
 // error wraps ErrNotProved, and nobody may end the member's session then.

@@ -1,5 +1,3 @@
-//go:build linux
-
 // Package parent gives a process a small parent that outlives it, and can prove its death.
 //
 // A lease exists because nobody can know whether a silent member is dead. Its parent process can: the kernel
@@ -20,6 +18,8 @@
 // Processes that others start on the member's behalf (a service manager, a container runtime) are no
 // descendants, and neither is a process that enters another process namespace and starts children there. What
 // such processes do is not proved to be over.
+//
+// All this needs Linux. Elsewhere the package compiles, Start returns ErrUnsupported, and Bereaved is nil.
 //
 // # Goroutines
 //

@@ -4,7 +4,6 @@ package parent
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -68,17 +67,11 @@ func rename() { _ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args
 // program that calls Start must ask it first.
 func Bereaved() *Dead { return part.dead }
 
-// Options say how a parent looks after its member.
-type Options struct {
-	// Cgroup says whether the member gets a control group of its own. The parent then also kills, and waits for, what
-	// does not descend from the member any more. Default: cgroup.Auto.
-	Cgroup cgroup.Mode
-}
-
 // Start gives this process a parent, and returns in the member. It executes the program from its beginning, once
 // for the parent and once for the member, so call it before anything that must not happen twice, such as reading
 // a pipe. In the parent main begins when the member has died, and Bereaved says so. An error means that there is
-// no parent; it wraps ErrChildren if this process has children already, or cgroup.ErrIndivisible.
+// no parent; it wraps ErrChildren if this process has children already, or cgroup.ErrIndivisible; beside Linux it is
+// ErrUnsupported.
 func Start(o Options) (*Line, error) {
 	switch {
 	case part.err != nil:
@@ -95,10 +88,6 @@ func Start(o Options) (*Line, error) {
 	err := syscall.Exec(executable, os.Args, append(os.Environ(), fmt.Sprintf("%s=%d,%s", parentVariable, os.Getpid(), o.Cgroup)))
 	return nil, fmt.Errorf("execute this program again: %w", err)
 }
-
-// ErrChildren says that a process cannot be a parent: it has children that are not its member's. A shell leaves such
-// children if it executes a program in its own place.
-var ErrChildren = errors.New("this process has children from before it was executed")
 
 // executable is this very program, even if its file was replaced meanwhile.
 const executable = "/proc/self/exe"

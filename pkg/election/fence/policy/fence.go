@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,16 +36,18 @@ type LockRef struct {
 // write such an object.
 type Fence struct {
 	Group, Election string
-	Lock            LockRef
+	// Namespace is that of the sessions; empty for that of the lock.
+	Namespace string
+	Lock      LockRef
 	// Writers are the user names of members. The policy leaves the writes of others alone.
 	Writers []string
-	// Resources are the kinds of objects. Their status belongs to them.
+	// Resources are the kinds of objects, by names as ParseResource reads them. Their status belongs to them.
 	Resources []schema.GroupResource
 }
 
 // Name is the name of the policy and of its binding, which differs between all elections of a cluster.
 func (f Fence) Name() string {
-	return strings.Join([]string{f.Election, f.Group, f.Lock.Namespace, "fence.primacy.dev"}, ".")
+	return strings.Join([]string{f.Election, f.Group, cmp.Or(f.Namespace, f.Lock.Namespace), "fence.primacy.dev"}, ".")
 }
 
 // Policy makes the policy.

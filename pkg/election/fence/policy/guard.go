@@ -17,6 +17,8 @@ import (
 // Guard lets nobody but members write the locks and sessions of a group.
 type Guard struct {
 	Group, Namespace string
+	// Home is the namespace of the sessions; empty for Namespace. In another namespace a Guard is for locks alone.
+	Home string
 	// Writers are the user names of members.
 	Writers []string
 	// Leases and ConfigMaps are the names of locks.
@@ -31,8 +33,13 @@ var cleaners = []string{
 
 // Name is the name of the policy and of its binding.
 func (g Guard) Name() string {
+	if !g.atHome() {
+		return strings.Join([]string{g.Group, g.Home, g.Namespace, "locks.primacy.dev"}, ".")
+	}
 	return strings.Join([]string{g.Group, g.Namespace, "locks.primacy.dev"}, ".")
 }
+
+func (g Guard) atHome() bool { return g.Home == "" || g.Home == g.Namespace }
 
 // Policy makes the policy.
 func (g Guard) Policy() *admissionv1.ValidatingAdmissionPolicy {
@@ -43,8 +50,11 @@ func (g Guard) Policy() *admissionv1.ValidatingAdmissionPolicy {
 	}
 	p.Spec.MatchConstraints = matches(resources)
 	p.Spec.Variables = []admissionv1.Variable{{Name: "name", Expression: "(object == null ? oldObject : object).metadata.name"}}
-	ours := fmt.Sprintf("request.resource.resource == 'leases' ? (variables.name in %s || variables.name.startsWith(%s)) : variables.name in %s",
-		list(sorted(g.Leases)), quote(session.Prefix(g.Group)), list(sorted(g.ConfigMaps)))
+	ofLeases := "variables.name in " + list(sorted(g.Leases))
+	if g.atHome() {
+		ofLeases += " || variables.name.startsWith(" + quote(session.Prefix(g.Group)) + ")"
+	}
+	ours := fmt.Sprintf("request.resource.resource == 'leases' ? (%s) : variables.name in %s", ofLeases, list(sorted(g.ConfigMaps)))
 	by := fmt.Sprintf("request.userInfo.username in %s || request.operation == 'DELETE' && request.userInfo.username in %s", list(g.Writers), list(cleaners))
 	p.Spec.Validations = []admissionv1.Validation{
 		refuse(fmt.Sprintf("!(%s) || %s", ours, by),

@@ -262,6 +262,7 @@ func (p *decoder) member(s string) *record.Member {
 		Config:     p.text(what+": config", w.Config),
 		Fallen:     w.Fallen,
 		Setup: record.Setup{
+			Places:  p.text(what+": places", w.Places),
 			Version: p.text(what+": version", w.Version), Rules: p.text(what+": rules", w.Rules), Timings: p.text(what+": timings", w.Timings),
 			// Clamp a stranger's numbers to what a member may publish.
 			DriftPPM: min(max(w.DriftPPM, 0), maxDrift), LongestLease: min(max(w.Longest, 0), longestLease),
@@ -284,6 +285,9 @@ func (p *decoder) member(s string) *record.Member {
 	}
 	for _, one := range w.Proofs {
 		m.Proofs = append(m.Proofs, record.Proof(p.text(what+": proofs", string(one))))
+	}
+	for _, l := range w.Lacks[:min(len(w.Lacks), record.MostLacks)] {
+		m.Lacks = append(m.Lacks, record.Lack{Election: p.text(what+": lacks", l.Election), Why: strings.Clone(cut(l.Why, MaxWhy))})
 	}
 	for _, d := range w.Disowned {
 		if p.check(what+": disowned", checkBeat(d.Beat)) {

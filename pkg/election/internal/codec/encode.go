@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -201,6 +202,7 @@ func (e *encoder) member(m record.Member) {
 	e.check("member: longest lease", checkCount(m.LongestLease, longestLease))
 	e.check("member: rules", checkText(m.Rules, MaxIdentity))
 	e.check("member: timings", checkText(m.Timings, MaxIdentity))
+	e.check("member: places", checkText(m.Places, MaxIdentity))
 	for _, s := range m.Standing {
 		e.check("member: standing", checkText(s, MaxIdentity))
 	}
@@ -226,11 +228,17 @@ func (e *encoder) member(m record.Member) {
 		e.check("member: disowned", checkBeat(d.Beat))
 		disowned = append(disowned, wireDisowned(d))
 	}
+	var lacks []wireLack
+	for _, l := range m.Lacks[:min(len(m.Lacks), record.MostLacks)] {
+		e.check("member: lacks", checkText(l.Election, MaxIdentity))
+		lacks = append(lacks, wireLack{l.Election, cut(strings.ToValidUTF8(l.Why, "\ufffd"), MaxWhy)})
+	}
 	e.annotateJSON(MemberAnnotation, wireMember{
 		Identity: m.Identity, Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, Ready: m.Ready,
 		Preference: m.Preference, Config: m.Config, Fallen: m.Fallen, Standing: m.Standing, Open: m.Open,
-		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings,
+		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings, Places: m.Places,
 		Protocol: m.Protocol, Disowned: disowned, Proofs: m.Proofs, Container: container, RenewMillis: m.RenewInterval.Milliseconds(),
+		Lacks: lacks,
 	})
 }
 

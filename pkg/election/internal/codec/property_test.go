@@ -55,6 +55,9 @@ func members(t *rapid.T) *record.Member {
 	if rapid.Bool().Draw(t, "fails open") {
 		m.Open = rapid.SliceOfN(words, 1, 5).Draw(t, "open")
 	}
+	if rapid.Bool().Draw(t, "lacks something") {
+		m.Lacks = []record.Lack{{Election: words.Draw(t, "election"), Why: words.Draw(t, "why")}}
+	}
 	if rapid.Bool().Draw(t, "lists proofs") {
 		m.Proofs = []record.Proof{record.ProofParent, "one of later versions"}
 		m.Container = rapid.Make[record.Container]().Draw(t, "container")

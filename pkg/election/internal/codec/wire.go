@@ -46,6 +46,7 @@ type wireMember struct {
 	Longest     int            `json:"longestLeaseSeconds,omitempty"`
 	Rules       string         `json:"rules,omitempty"`
 	Timings     string         `json:"timings,omitempty"`
+	Places      string         `json:"places,omitempty"`
 	Standing    []string       `json:"standing,omitempty"`
 	Open        []string       `json:"open,omitempty"`
 	Protocol    int            `json:"protocol,omitempty"`
@@ -53,6 +54,12 @@ type wireMember struct {
 	Proofs      []record.Proof `json:"proofs,omitempty"`
 	Container   *wireContainer `json:"container,omitempty"`
 	RenewMillis int64          `json:"renewMillis,omitempty"`
+	Lacks       []wireLack     `json:"lacks,omitempty"`
+}
+
+type wireLack struct {
+	Election string `json:"election"`
+	Why      string `json:"why"`
 }
 
 type wireContainer struct {

@@ -89,6 +89,8 @@ type Report struct {
 	Token  record.Token
 	// Detail names a member or a cause where there is one.
 	Detail string
+	// Until is when a lock without an owner will have been waited out; zero for other reports.
+	Until record.Instant
 }
 
 // ReportKind is what a Report tells.

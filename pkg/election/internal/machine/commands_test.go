@@ -13,7 +13,8 @@ import (
 //
 //	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=
 //	            sharing=client-go|istio foreignWait= policy=none|weight|chain beat= range failopen=DURATION
-//	            renewal=session|unlessForeign sight=apart othersLease=DURATION othersPercent=N]
+//	            renewal=session|unlessForeign sight=apart othersLease=DURATION othersPercent=N
+//	            longestEver=DURATION]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	session NAME [uid= holder= ended died=TIME proof= disowned=N lock=] [later]   session NAME gone   the directory shows a session object
 //	session NAME others=N     the same; N later members of its slot died, too
@@ -29,7 +30,7 @@ import (
 //	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest
 //	delete   restore REV      restored REV: to what was stored then
-//	stream [REV]   list [now sessions] [sent= rev=]   get [absent] [sent=]   getfailed
+//	stream [REV]   list [now sessions] [sent= rev= since=]   get [absent] [sent=]   getfailed
 //	commit [late]             the write in flight is stored, or a given-up one; nobody sees it
 //	reply committed|rejected|refused|unknown [sent= retryAfter=]
 //	stopped   failed   expired   resign [reason=]
@@ -37,7 +38,7 @@ import (
 //	run DURATION              the same with a store that answers at once; shows terms only
 //	jitter N   pass DURATION   settled   standing   needsbeats   panics COMMAND
 //
-// Instants and sent= are seconds since boot; a transcript begins at 100s.
+// Instants, sent= and since= are seconds since boot; a transcript begins at 100s.
 func (e *environment) run(line string) {
 	words := strings.Fields(line)
 	name, rest := words[0], words[1:]
@@ -108,6 +109,7 @@ func init() {
 		},
 		"list": func(e *environment, _ string, a arguments) {
 			o := Observed{Source: List, Record: e.object, Version: e.version, Sent: e.sent(a, e.now), Jitter: e.jitter}
+			o.AbsentSince = record.Instant(a.duration("since", 0))
 			if was, found := e.history[uint64(a.number("rev", 0))]; found {
 				o.Record, o.Version = was.record, was.version
 			}

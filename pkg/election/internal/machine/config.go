@@ -51,6 +51,9 @@ type Config struct {
 	// this member sees them. Members with the same digest see the same preferences.
 	Preferred record.Preferred
 	Digest    string
+	// LongestEver is the longest leaseDuration that any session ever published to this member, even if the
+	// session is gone (rule absence-counts).
+	LongestEver time.Duration
 	// Newest is the newest revision that the lock's store has shown, if that was after this
 	// member began to take part; else zero.
 	Newest uint64

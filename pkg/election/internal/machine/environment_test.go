@@ -208,6 +208,7 @@ func (e *environment) configure(name string, a arguments) {
 		e.cfg.Sight = ApartFromSessions
 	}
 	e.cfg.Others = record.Bounds{LeaseDuration: a.duration("othersLease", 0), Drift: float64(a.number("othersPercent", 0)) / 100}
+	e.cfg.LongestEver = a.duration("longestEver", 0)
 	e.cfg.ProvenAt = record.Instant(a.duration("provenAt", 0))
 	e.state = Initial()
 	e.cfg.Preferred, e.cfg.Digest = record.Preferred{State: record.PreferredNotSynced}, "d"

@@ -21,6 +21,9 @@ type Observed struct {
 	Version record.Version
 	// Sent is when a List or a Read was sent; unused for a Stream.
 	Sent record.Instant
+	// AbsentSince is since when the stream has shown, without a break, that there is no such lock; zero for
+	// since now. It counts with the first observation only (rule absence-counts).
+	AbsentSince record.Instant
 	// View is what the list that showed the lock says of the directory; nil if that is nothing new. From
 	// View, or from an earlier DirectoryChanged, the machine must know at least the sessions that the stream
 	// showed before the lock.

@@ -96,8 +96,10 @@ func (s *step) noteOwner() {
 	case l.Owner == Foreign:
 		s.alarm(ForeignHolder, l.Record.Holder)
 		s.noteOutranked()
-	case l.Owner == Unowned && s.waitedOut() && !s.seemsOrphaned():
-		s.alarm(Ownerless, ownerless(l.Record))
+	case l.Owner == Unowned && s.waitedOut() && !s.seemsOrphaned() && s.alarmed != Ownerless:
+		s.alarmed = Ownerless
+		until, _ := s.freeAt()
+		s.act(Report{Kind: Ownerless, Role: s.Role, Detail: ownerless(l.Record), Until: until})
 	}
 }
 

@@ -33,6 +33,9 @@ type Lock struct {
 	// since is when we first saw the present condition: this release, the end of this holder's session, or
 	// this lack of an owner. With OnDeathLease it is a lease later than that (spared).
 	since record.Instant
+	// absentSince is since when the stream has shown, without a break, that the lock is absent, or is as a
+	// create leaves it; zero if it has not (rule absence-counts).
+	absentSince record.Instant
 	// beaten is the record as it was when we first saw its present beat: the fields that say what keeps it
 	// alive count only as written together with a beat (rule observers-clock).
 	beaten *record.Record
@@ -64,6 +67,10 @@ const (
 
 // Duration is the last duration that a bound record, or a foreign holder, showed together with a new beat.
 func (l *Lock) Duration() time.Duration { return l.duration }
+
+// AbsentSince is since when the stream has shown, without a break, that the lock is absent or that nobody has
+// held it since it was created; zero if it has not.
+func (l *Lock) AbsentSince() record.Instant { return l.absentSince }
 
 // ThroughSession says whether the session of the lock's holder keeps the lock alive, by the record as it was
 // when we first saw the holder's beat (rule observers-clock).
@@ -158,8 +165,24 @@ func (s *step) freeAt() (record.Instant, bool) {
 		if s.mayBeForeign() {
 			wait = max(2*max(s.leastForeign(), min(l.duration, foreignMaxDuration)), s.cfg.Foreign.Wait)
 		}
-		return l.since.Add(s.observer().ObserverWait(wait)), true
+		free := l.since.Add(s.observer().ObserverWait(wait))
+		if at, proven := s.absentLongEnough(); proven {
+			free = min(free, at)
+		}
+		return free, true
 	}
+}
+
+// absentLongEnough is when nobody can hold a lock any more that the stream has shown absent without a break,
+// and nobody has held since; false if we have no such proof (rule absence-counts). An elector of another kind
+// has a duration that nobody knows once the lock is gone. A term that fails open has none.
+func (s *step) absentLongEnough() (record.Instant, bool) {
+	l := s.Lock
+	if l.absentSince == 0 || s.mayBeForeign() || s.cfg.Outage.Mode == OutageFailOpen {
+		return 0, false
+	}
+	wait := max(s.observer().LeaseDuration, l.duration, s.cfg.LongestEver)
+	return l.absentSince.Add(s.observer().ObserverWait(wait)), true
 }
 
 // waitedOut says whether we wait out a lock without an owner, rather than take it at once.

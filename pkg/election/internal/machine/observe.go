@@ -14,6 +14,9 @@ func (s *step) observe(e Observed) {
 	if !s.Lock.Seen {
 		s.Lock.Seen = true
 		s.sight(e.Record, e.Version)
+		if e.Record == nil && e.AbsentSince != 0 {
+			s.Lock.absentSince = e.AbsentSince
+		}
 		s.streamed(e)
 		return
 	}
@@ -88,7 +91,8 @@ func (s *step) missed(e Observed) {
 		s.Lock.since = s.now
 	}
 	if e.Source == List && e.Version != s.Lock.streamed {
-		s.unheard() // a claim may be a new one from the same elector
+		s.Lock.absentSince = 0 // somebody may have created, taken and deleted the lock meanwhile
+		s.unheard()            // a claim may be a new one from the same elector
 		s.missedForeign(e)
 	}
 }
@@ -163,6 +167,9 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if before.Owner != Nobody {
 			k.since = s.now
 		}
+		if k.absentSince == 0 {
+			k.absentSince = s.now
+		}
 	case Unowned:
 		// Rule unknown-is-waited-out: another uid or an owner in between starts the wait anew; strangers'
 		// edits do not.
@@ -172,6 +179,9 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if s.ofUnknownSession(r) {
 			k.duration, k.beaten = s.beside(r).Duration, k.firstSeen(r)
 		}
+	}
+	if r != nil && !r.Untouched() {
+		k.absentSince = 0 // somebody has held it since it was created
 	}
 	if owner == Other {
 		s.succession.forgive(r.Holder)
@@ -198,6 +208,9 @@ func (s *step) skipped(e Observed) {
 		return
 	}
 	defer s.streamed(e)
+	if e.Record != nil && !e.Record.Untouched() {
+		k.absentSince = 0
+	}
 	duration := time.Duration(0)
 	switch s.ownerOf(e.Record, e.Version.UID) {
 	case Other, Free:

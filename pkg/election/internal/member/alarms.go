@@ -35,7 +35,8 @@ func (c *contest) patience(kind machine.ReportKind) time.Duration {
 // raise logs a condition that a machine reported, or sets an alarm for it.
 func (m *Member) raise(c *contest, a machine.Report) {
 	if a.Kind == machine.Ownerless && c.state.Lock.Record.Untouched() {
-		return // every new lock is ownerless at first
+		m.waitsFor(c, a.Until) // every new lock is ownerless at first
+		return
 	}
 	if wait := c.patience(a.Kind); wait > 0 {
 		c.alarm = &alarm{a, m.now.Add(wait)}

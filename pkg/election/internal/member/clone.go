@@ -30,6 +30,10 @@ func (m *Member) Clone() *Member {
 	c.going, c.lowered = copies.set(&m.going), copies.set(&m.lowered)
 	c.heedful = copies.set(&m.heedful)
 	c.unready, c.dimmed = copies.set(&m.unready), copies.set(&m.dimmed)
+	c.lacks = make(map[*contest]string, len(m.lacks))
+	for one, why := range m.lacks {
+		c.lacks[copies.of[one]] = why
+	}
 	c.open = make(map[*contest]bool, len(m.open))
 	for one, on := range m.open {
 		c.open[copies.of[one]] = on
@@ -43,6 +47,8 @@ func (m *Member) Clone() *Member {
 		c.postponed = append(c.postponed, e.clone())
 	}
 	c.setup.leases = maps.Clone(m.setup.leases)
+	c.created.elections = slices.Clone(m.created.elections)
+	c.setup.places = maps.Clone(m.setup.places)
 	c.unlike.known = slices.Clone(m.unlike.known)
 	c.gone, c.disowned = maps.Clone(m.gone), maps.Clone(m.disowned)
 	c.untold, c.heard, c.handed = slices.Clone(m.untold), maps.Clone(m.heard), maps.Clone(m.handed)
@@ -139,6 +145,7 @@ func (l *lane) clone(c copied) *lane {
 
 func (s *stream) clone(c copied) *stream {
 	to := *s
+	to.absences = s.absences.clone()
 	to.byLock = make(map[string]*contest, len(s.byLock))
 	for name, one := range s.byLock {
 		to.byLock[name] = c.of[one]

@@ -53,6 +53,7 @@ func everything() *Member {
 		m.sendings[one] = []sending{{beat: 1}, {beat: 2}}
 		s := m.streamOf(one.lock.store)
 		s.byLock[one.lock.name] = one
+		s.absences.listed(1, 1)
 		m.timers.set(one, 5)
 	}
 	m.contests.add(c)
@@ -70,6 +71,7 @@ func everything() *Member {
 	m.setup.add(e)
 	m.unlike.known = []noted{{Difference: session.Difference{What: "x"}}}
 	m.gone[c.lock], m.disowned[c.lock] = gone{beat: 1}, disowned{over: true}
+	m.created.elections = []string{"a"}
 	m.untold, m.room = []string{"a"}, make([]machine.Action, 1)
 	m.heard["x"], m.handed[c.lock] = sign{of: "y"}, true
 	m.trouble.note("write", "a", errors.New("x"))

@@ -93,6 +93,7 @@ func (c *contest) config() machine.Config {
 		Beat:        c.present(),
 		Preferred:   c.preferred.revision,
 		Digest:      c.preferred.digest,
+		LongestEver: m.dir.LongestEver(),
 		Newest:      c.newest(),
 	}
 }

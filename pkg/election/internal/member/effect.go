@@ -167,7 +167,9 @@ const (
 	// Stray: we release a lock that a late write took after its election had been given up.
 	Stray = "releasing a lock that a late write took after its election had been removed"
 	// Disowns: we leave locks to others because we can neither release nor use them.
-	Disowns = "this member can neither release nor use some of its locks; it leaves them to members that can write them (does a policy block writes to these objects?)"
+	Disowns = "this member could neither release nor use some of its locks in time; it leaves them to members that can write them (failing writes that were logged before say why: the API server did not answer them, or a policy refuses them)"
+	// WaitsForNew: locks were created, and nobody leads yet.
+	WaitsForNew = "nobody leads these elections yet: their locks are new, and may have been deleted while somebody led by them, so members wait until that has certainly ended (bootstrap: immediate in an election takes a new lock at once; it is only for locks that nobody deletes)"
 	// Silent: we begin the realm's own watch anew.
 	Silent = "the watch is silent although it should show our own beats; restarting it until it shows changes again"
 )

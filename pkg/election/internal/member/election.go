@@ -14,6 +14,8 @@ type Store struct {
 	ID int
 	// ByName: a watch of this store must name the objects, and shows no others.
 	ByName bool
+	// Place is the namespace that it is in; empty for the realm's own, and for a store that is in none.
+	Place string
 }
 
 // Own is the realm's own store, which holds the sessions.
@@ -38,8 +40,9 @@ type Election struct {
 
 	// Works: there is work to do during its terms.
 	Works bool
-	// Unready: the runner is not ready, as far as the host knows.
+	// Unready: the runner is not ready, as far as the host knows. Lacks says why.
 	Unready bool
+	Lacks   string
 	// Before is how many terms earlier incarnations had.
 	Before int
 	// Ranges is what earlier incarnations knew of the election's ranges. The present incarnation keeps it

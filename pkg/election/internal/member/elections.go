@@ -39,7 +39,7 @@ func (m *Member) remove(id ID, why machine.Reason) {
 	m.resign(c, why)
 }
 
-// add takes part in an election, and returns the streams that must show its locks.
+// add takes part in an election, and returns the streams that must list its locks.
 func (m *Member) add(election *Election) []*stream {
 	c := newContest(m, election, election.lockName())
 	m.contests.add(c)
@@ -55,15 +55,18 @@ func (m *Member) add(election *Election) []*stream {
 	}
 	if election.Unready {
 		m.unready.add(c)
+		m.lacks[c] = election.Lacks
 	}
 	var streams []*stream
 	c.each(func(c *contest) {
 		s := m.streamOf(c.lock.store)
 		s.byLock[c.lock.name] = c
-		streams = append(streams, s)
 		c.preferred = m.preferenceOf(c)
 		m.handle(c, machine.PreferenceChanged{})
 		m.handle(c, machine.DirectoryChanged{View: m.view})
+		if !m.showAbsent(s, c) {
+			streams = append(streams, s)
+		}
 	})
 	return streams
 }
@@ -125,7 +128,10 @@ func (m *Member) drop(c *contest) {
 	if m.leaving == "" { // a leaving member must not look like a candidate again
 		m.lowered.remove(c)
 		m.unready.remove(c)
+		delete(m.lacks, c)
 	}
-	delete(m.streamOf(c.lock.store).byLock, c.lock.name)
+	s := m.streamOf(c.lock.store)
+	delete(s.byLock, c.lock.name)
+	s.absences.notes(c.lock.name, c.name())
 	m.gone[c.lock] = gone{c.state.LastBeat(), c.election}
 }

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -195,6 +196,9 @@ func (m *Member) returned(in Returned) {
 		m.handle(c, machine.WorkExpired{})
 	}
 	c.working = false
+	if panicked, is := errors.AsType[*PanicError](in.Err); is {
+		log.Log(zap.ErrorLevel, "runner panicked; its term is over", zap.String("panic", fmt.Sprint(panicked.Value)), zap.String("stack", panicked.Stack))
+	}
 	if c.state.Role == machine.Leading {
 		// The runner stopped by itself. The machine gives the term up; its Stop finds no work any more.
 		log.Warn("runner returned during its term; giving up the term", zap.Error(in.Err))

@@ -1,6 +1,8 @@
 package member
 
 import (
+	"fmt"
+
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -22,10 +24,11 @@ type Removed struct {
 // Prefer says which revisions are preferred from now on.
 type Prefer struct{ Preference Preference }
 
-// Ready says whether the runner of an election would be able to work.
+// Ready says whether the runner of an election would be able to work, and if not, why.
 type Ready struct {
 	ID    ID
 	Ready bool
+	Lacks string
 }
 
 // Shown is an event of a watch, which came out of the store at the instant At.
@@ -49,6 +52,15 @@ type Answered struct {
 	Entry   lock.Entry // after a write, only its Version is set
 	Err     error
 }
+
+// PanicError is what a runner panicked with, as the error of a Returned.
+type PanicError struct {
+	Value any
+	// Stack is the stack of the goroutine that panicked.
+	Stack string
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("runner panicked: %v", e.Value) }
 
 // Returned: the work of a term is over.
 type Returned struct {

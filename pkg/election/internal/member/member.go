@@ -61,6 +61,8 @@ type Member struct {
 	byBeats int
 	// longestGrace is the longest stopGrace so far among elections with `renewal: session`.
 	longestGrace time.Duration
+	// lacks says why the runners of the contests in unready are not ready.
+	lacks map[*contest]string
 	// crowded: lowered and unready are too many for the session to list.
 	crowded bool
 	// open has the contests whose terms fail open (of a migration the inner one); the value is true while
@@ -84,6 +86,8 @@ type Member struct {
 	disowned map[lockName]disowned
 	// sendings are the writes to locks whose answers have not come.
 	sendings map[*contest][]sending
+	// created are the new locks whose wait was not logged yet.
+	created created
 	// untold are the names of disowned locks that were not logged yet.
 	untold []string
 	// heard is when the owner of each session last gave a sign of life, by the session's name. It is
@@ -149,6 +153,7 @@ func New(cfg Config) *Member {
 		contests:   contests{of: map[ID]*contest{}},
 		sendings:   map[*contest][]sending{},
 		open:       map[*contest]bool{},
+		lacks:      map[*contest]string{},
 		handed:     map[lockName]bool{},
 		gone:       map[lockName]gone{},
 		disowned:   map[lockName]disowned{},
@@ -266,6 +271,7 @@ func (m *Member) attendOnce() (again bool) {
 	}
 	m.tendBeats()
 	m.tendDisowned()
+	m.tendCreated()
 	if m.ending != "" {
 		m.leave(m.ending)
 	}

@@ -11,10 +11,15 @@ import (
 func (m *Member) tendReadiness(in Ready) {
 	if i := slices.IndexFunc(m.postponed, func(e *Election) bool { return e.ID == in.ID }); i >= 0 {
 		known := *m.postponed[i] // a copy: the host's own must not change
-		known.Unready = !in.Ready
+		known.Unready, known.Lacks = !in.Ready, in.Lacks
 		m.postponed[i] = &known
 	}
 	c := m.contests.of[in.ID]
+	if c != nil && !c.over {
+		if delete(m.lacks, c); !in.Ready {
+			m.lacks[c] = in.Lacks
+		}
+	}
 	switch {
 	case c == nil || c.over || m.unready.has(c) == !in.Ready:
 		return

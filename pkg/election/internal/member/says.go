@@ -24,6 +24,9 @@ func (m *Member) says() record.Member {
 	if says.Standing, m.crowded = m.standing(); m.crowded {
 		says.Ready = false
 	}
+	for _, c := range m.unready.list[:min(len(m.unready.list), record.MostLacks)] {
+		says.Lacks = append(says.Lacks, record.Lack{Election: c.name(), Why: m.lacks[c]})
+	}
 	return says
 }
 

@@ -17,9 +17,14 @@ func (m *Member) tendSession() {
 	actions, next := m.own.Step(m.now)
 	m.sessionNext = next
 	if at := m.own.ProvenAt(); at != m.provenAt {
+		if _, lost := m.own.Lost(); at < m.provenAt && m.now < m.provenAt && m.leaving == "" && !lost {
+			// Only a beat of the earlier session forgives before its time.
+			m.log.Warn("another living member has the same host name: its session, which seemed left behind, is renewed; give each member a name of its own (--name, or Host in the library's Config)",
+				zap.String("host", m.cfg.Host))
+		}
 		m.provenAt = at
 		if at > m.now {
-			m.log.Info("an earlier session of this host was not ended by its own member, which crashed, or lost the API server for a leaseDuration; until this member has run for long enough, no leadership moves to it because of its rank",
+			m.log.Info("an earlier session of this host was not ended by its own member, which crashed, or lost the API server for a leaseDuration (or lives, if two members have the same host name); until this member has run for long enough, no leadership moves to it because of its rank",
 				zap.Duration("for", at.Sub(m.now)))
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // takeover says, for the log, from whom we took a lock, and why we could.
 type takeover struct {
 	from, why string
-	// seen is when the former holder last gave a sign of life, or released; zero for never.
+	// seen is when the former holder last gave a sign of life, or released, or since when there certainly was
+	// none; zero for never.
 	seen record.Instant
 }
 
@@ -48,6 +49,9 @@ func (m *Member) takeover(c *contest) *takeover {
 	case machine.Foreign:
 		t.from, t.why = rec.Holder, "claimed from a foreign elector"
 	case machine.Unowned:
+		if created, is := c.newLock(); is {
+			return created
+		}
 		t.from, t.why = rec.Holder, "the lock had no known owner, and the wait is over"
 	}
 	if t.from == "" {
@@ -61,7 +65,10 @@ func (t *takeover) fields(now record.Instant) []zap.Field {
 	if t == nil {
 		return nil
 	}
-	fields := []zap.Field{zap.String("from", t.from), zap.String("because", t.why)}
+	fields := []zap.Field{zap.String("because", t.why)}
+	if t.from != "" {
+		fields = append([]zap.Field{zap.String("from", t.from)}, fields...)
+	}
 	if t.seen != 0 {
 		fields = append(fields, zap.Duration("after", now.Sub(t.seen)))
 	}

@@ -3,9 +3,11 @@ package member
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,6 +27,8 @@ type setup struct {
 	names, rules, timings uint64
 	// leases counts the elections of each leaseDuration.
 	leases map[time.Duration]int
+	// places counts the locks in each namespace that is not the realm's own.
+	places map[string]int
 	// config and said are what the session publishes, cached because each step reads them; stale once an
 	// election is added or removed.
 	config string
@@ -34,7 +38,10 @@ type setup struct {
 
 func (s *setup) add(e *Election) {
 	if s.leases == nil {
-		s.leases = map[time.Duration]int{}
+		s.leases, s.places = map[time.Duration]int{}, map[string]int{}
+	}
+	for _, place := range placesOf(e) {
+		s.places[place]++
 	}
 	s.names += hash(e.Name)
 	s.rules += hash(e.Name, rulesOf(e))
@@ -43,7 +50,41 @@ func (s *setup) add(e *Election) {
 	s.stale = true
 }
 
+// placesOf are the namespaces of an election's locks that are not the realm's own.
+func placesOf(e *Election) (places []string) {
+	stores := []Store{e.Locks}
+	if e.MigrateFrom != nil {
+		stores = append(stores, e.MigrateFrom.Locks)
+	}
+	for _, s := range stores {
+		if s.Place != "" {
+			places = append(places, s.Place)
+		}
+	}
+	return places
+}
+
+// longestPlaces is the longest list of namespaces that a session publishes, in bytes.
+const longestPlaces = 250
+
+// listed joins the namespaces, as many as there is room for.
+func listed(places map[string]int) string {
+	text := ""
+	for _, place := range slices.Sorted(maps.Keys(places)) {
+		if len(text)+1+len(place) > longestPlaces {
+			break
+		}
+		text += "," + place
+	}
+	return strings.TrimPrefix(text, ",")
+}
+
 func (s *setup) remove(e *Election) {
+	for _, place := range placesOf(e) {
+		if s.places[place]--; s.places[place] == 0 {
+			delete(s.places, place)
+		}
+	}
 	s.names -= hash(e.Name)
 	s.rules -= hash(e.Name, rulesOf(e))
 	s.timings -= hash(e.Name, timingsOf(e))
@@ -65,7 +106,7 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 	s.config, s.stale = digest(s.names), false
 	s.said = record.Setup{
 		Version: c.Version, DriftPPM: int(math.Ceil(c.Timing.Drift * 1e6)), LongestLease: int(longest / time.Second),
-		Rules: digest(s.rules), Timings: digest(s.timings), Protocol: record.Protocol,
+		Rules: digest(s.rules), Timings: digest(s.timings), Protocol: record.Protocol, Places: listed(s.places),
 	}
 	return s.config, s.said
 }

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -40,6 +41,8 @@ type stream struct {
 	listPatience time.Duration
 	// cut: the watch broke, and has not shown anything since.
 	cut bool
+	// absences says which locks the stream has shown absent all the time.
+	absences absences
 	// newest is the newest revision of the store that this member saw, in the stream or in an answer.
 	newest uint64
 }
@@ -214,6 +217,7 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		s.listing = false
 		m.trouble.note("watch", "", nil)
 		m.whole(s)
+		s.absences.listed(m.now, e.Revision)
 		m.listed(s, e)
 		if s.late() && !s.restart && s.beginAt == 0 {
 			s.beginAt = s.begunAt.Add(leastBetweenLists)
@@ -222,7 +226,9 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		m.trouble.note("watch", "", nil)
 		m.whole(s)
 	case lock.Broken:
-		m.trouble.note("watch", "", e.Err)
+		if !errors.Is(e.Err, lock.ErrEnded) {
+			m.trouble.note("watch", "", e.Err)
+		}
 		m.broken(s)
 	case lock.Progressed:
 	}
@@ -287,6 +293,7 @@ func (m *Member) listedSessions(s *stream, e lock.Event) {
 
 // shown passes one object on to the directory, or to the contest for the lock.
 func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
+	m.notesAbsence(s, e)
 	if m.isSession(s, e) {
 		m.viewStale = true
 		m.dir.Observe(m.now, e.Name, e.Record, e.Version)

@@ -30,3 +30,21 @@ func TestOneCopyOfWhatIsTheSame(t *testing.T) {
 		}
 	}
 }
+
+// TestRoutineEndOfAWatchIsNotLogged checks that a watch that ends as it was asked to is no failure, and that any other
+// end is.
+func TestRoutineEndOfAWatchIsNotLogged(t *testing.T) {
+	for err, want := range map[error]int{lock.ErrEnded: 0, lock.ErrUnknown: 1} {
+		m := New(Config{Group: "edge", Identity: "m1_01234567", Host: "m1"})
+		m.watched(m.streamOf(Own), lock.Event{Kind: lock.Broken, Err: err}, 1)
+		logged := 0
+		for _, e := range m.out.list {
+			if _, is := e.(Log); is {
+				logged++
+			}
+		}
+		if logged != want || !m.streamOf(Own).cut {
+			t.Errorf("%v: %d lines are logged, want %d; the stream counts as cut: %v", err, logged, want, m.streamOf(Own).cut)
+		}
+	}
+}

@@ -193,7 +193,7 @@ var driverRows = []row{
 	{
 		name: "member/readiness-of-the-postponed-unheard", rule: "an election that waits for a stray lock begins with its runner's present readiness",
 		file: "pkg/election/internal/member/readiness.go",
-		old:  "		known.Unready = !in.Ready\n",
+		old:  "		known.Unready, known.Lacks = !in.Ready, in.Lacks\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestReadinessIsHeardWhileAStrayIsReleased",
 	},

@@ -79,4 +79,11 @@ var operatorsRows = []row{
 		new:  "asked && now.Election == h.Election {\n",
 		pkg:  "pkg/revisions/rollout", test: "TestHandedOver",
 	},
+	{
+		name: "operators/end-brings-the-canary-back", rule: "no rollout is ended while a member sees its canary as the default",
+		file: "cmd/primacy/app/rolloutwords.go",
+		old:  "; seen == canary {",
+		new:  `; seen == "" {`,
+		pkg:  "cmd/primacy/app", test: "TestEndDoesNotBringTheCanaryBack",
+	},
 }

@@ -37,6 +37,8 @@ type Directory struct {
 	// shows an older session that we do not know, that session was deleted since.
 	goneTo uint64
 	goneAt record.Instant
+	// longest is the longest leaseDuration that any session has published, of whatever group.
+	longest time.Duration
 	// others is what Bounds returned last.
 	others record.Bounds
 	// view is what View returned last.
@@ -212,6 +214,7 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 		}
 		s.deaths = Proven(r, v.UID)
 	}
+	d.longest = max(d.longest, s.duration, s.setup.Longest())
 	if before == nil || before.version.UID != v.UID {
 		return s
 	}
@@ -240,6 +243,9 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 	}
 	return s
 }
+
+// LongestEver is the longest leaseDuration that any session ever published, even if it is gone.
+func (d *Directory) LongestEver() time.Duration { return d.longest }
 
 // durationOf is how long a session lasts. The record of a live session says that in two fields. A third field
 // has the member's longest lease, which is no shorter. If a stranger edited one of the three, the middle value

@@ -122,6 +122,10 @@ const (
 	TurnedAround
 	MovedBack
 	RangeGiven
+	GivenLate
+	DeletedForNewcomer
+	ListSkipped
+	TakenFresh
 	faults
 )
 
@@ -141,6 +145,7 @@ var faultNames = [faults]string{
 	"taken through session", "taken from an ended session", "left blind", "stray released", "held on",
 	"operator's word on a rollout", "rollout step", "late write of a controller refused", "rollout done", "rollout taken back",
 	"burst taken in at once", "process held up", "timer behind a burst", "silent stream begun anew", "locks given", "move taken back", "moved back", "range given",
+	"election given late", "deleted for a newcomer", "absence known without a list", "fresh lock taken at once",
 }
 
 func (f Fault) String() string {

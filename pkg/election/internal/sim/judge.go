@@ -297,6 +297,9 @@ func (j *judge) stored(m *contest, q *request) {
 		if r.Mark.Falls > 1 {
 			w.cov.saw(LeftToRecover)
 		}
+		if m.fresh(q.sent) {
+			w.cov.saw(TakenFresh)
+		}
 		m.takenToken, m.takenRevision, m.undisturbed, j.taker[m.name] = r.Token, e.Version.Revision, true, m
 		m.takenThroughSession = r.ThroughSession()
 		if m.takenThroughSession {

@@ -76,6 +76,7 @@ func (i *incarnation) step(in ...member.Input) {
 		i.taken(one)
 	}
 	effects := i.member.Step(i.now(), w.wall().Add(i.p.h.wallOffset), in...)
+	i.noteKnown(in)
 	for _, m := range i.contests {
 		if m != nil {
 			w.judge.knows(m)

@@ -205,8 +205,8 @@ var rows = []mutant{
 	},
 	{
 		name: "no-wait-for-the-ownerless", rule: "unknown-is-waited-out", file: "internal/machine/lock.go",
-		old: "return l.since.Add(s.observer().ObserverWait(wait)), true",
-		new: "return l.since.Add(0 * wait), true",
+		old: "free := l.since.Add(s.observer().ObserverWait(wait))",
+		new: "free := l.since.Add(0 * wait)",
 	},
 	{
 		name: "created-is-taken-at-once", rule: "unknown-is-waited-out", file: "internal/machine/lock.go",
@@ -214,7 +214,37 @@ var rows = []mutant{
 		new: "!s.Lock.Record.Untouched()",
 	},
 	{
-		name: "last-holder-after-release", rule: "unknown-is-waited-out", file: "internal/machine/lead.go", from: 2700,
+		name: "absence-over-a-break", rule: "absence-counts", file: "internal/machine/observe.go",
+		old: "		s.Lock.absentSince = 0 // somebody may have created, taken and deleted the lock meanwhile\n",
+		new: "",
+	},
+	{
+		name: "absence-needs-no-time", rule: "absence-counts", file: "internal/machine/lock.go",
+		old: "	return l.absentSince.Add(s.observer().ObserverWait(wait)), true\n",
+		new: "	return l.absentSince.Add(0 * wait), true\n",
+	},
+	{
+		name: "absence-of-before-an-owner", rule: "absence-counts", file: "internal/machine/observe.go",
+		old: "		k.absentSince = 0 // somebody has held it since it was created\n",
+		new: "",
+	},
+	{
+		name: "absent-though-deleted", rule: "absence-counts", file: "internal/member/absent.go",
+		old: "return a.since, !was && (!moved || c.outer != nil)",
+		new: "return a.since, (was || !was) && (!moved || moved)",
+	},
+	{
+		name: "absent-though-it-was-ours", rule: "absence-counts", file: "internal/member/elections.go",
+		old: "	s.absences.notes(c.lock.name, c.name())\n",
+		new: "	_ = s\n",
+	},
+	{
+		name: "absences-outlast-a-list", rule: "absence-counts", file: "internal/member/absent.go",
+		old: "*a = absences{since: now, ",
+		new: "*a = absences{since: min(now, max(a.since, 1)), ",
+	},
+	{
+		name: "last-holder-after-release", rule: "unknown-is-waited-out", file: "internal/machine/lead.go", from: 2100,
 		old: "	s.validity.until = 0 // from here on another may hold it, seen by us or not\n",
 		new: "",
 	},

@@ -80,6 +80,8 @@ type world struct {
 	relicUIDs map[string]string
 	// meddler edits sessions; it is nil in most runs.
 	meddler *meddler
+	// late is the plan for elections whose configuration comes late; nil in most runs.
+	late *late
 	// steering holds the plan of a rollout; it is nil except in the class Rollouts.
 	steering *steering
 
@@ -146,6 +148,7 @@ func newWorld(seed uint64, o Options) *world {
 	w.pickDeaths(rand.New(rand.NewPCG(seed, 0x6c62272e07bb0142)))
 	w.pickPace(rand.New(rand.NewPCG(seed, 0x589965cc75374cc3)))
 	w.pickParents(rand.New(rand.NewPCG(seed, 0x2545f4914f6cdd1d)))
+	w.pickLate(rand.New(rand.NewPCG(seed, 0x94d049bb133111eb)))
 	w.pickWords(rand.New(rand.NewPCG(seed, 0x27d4eb2f165667c5)))
 	w.meddler = w.pickMeddler(rand.New(rand.NewPCG(seed, 0xe7037ed1a0b428db)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
@@ -211,6 +214,7 @@ func (w *world) begin() {
 	if w.meddler != nil {
 		w.meddler.begin()
 	}
+	w.beginLate()
 }
 
 func (w *world) run() {

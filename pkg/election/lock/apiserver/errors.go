@@ -92,6 +92,9 @@ func (s *Objects[O]) commonError(err error) error {
 	case http.StatusUnauthorized:
 		return fmt.Errorf("%w: %w (are the credentials valid, and for this cluster?)", lock.ErrDenied, err)
 	case http.StatusForbidden:
+		if strings.Contains(status.Message, "ValidatingAdmissionPolicy") { // more rights would not help
+			return fmt.Errorf("%w: %w (a policy of the cluster refuses it, whatever rights one has)", lock.ErrDenied, err)
+		}
 		return fmt.Errorf("%w: %w (needed on %s in namespace %s: get, list, watch, create, update)", lock.ErrDenied, err, s.Resource, s.Namespace)
 	case http.StatusNotFound:
 		if status.Details != nil && status.Details.Kind == "namespaces" {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
@@ -100,6 +102,26 @@ func (s *Objects[O]) Put(ctx context.Context, o O, replaces record.Version) (rec
 			lock.ErrAltered, s.Name, name, changed, s.Resource, s.Namespace)
 	}
 	return v, nil
+}
+
+// Remove implements lock.Remover.Remove: a DELETE with the uid and the revision as preconditions.
+func (s *Objects[O]) Remove(ctx context.Context, name string, is record.Version) error {
+	if err := CheckWrite(name, is); err != nil {
+		return err
+	}
+	if is.UID == "" {
+		return fmt.Errorf("%w: a removal needs the version that it removes", lock.ErrInvalid)
+	}
+	uid, revision := types.UID(is.UID), strconv.FormatUint(is.Revision, 10)
+	only := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}}
+	err := s.request(s.Client.RESTClient().Delete()).Name(name).Body(only).Do(ctx).Error()
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%w: %w (needed on %s in namespace %s: delete)", lock.ErrDenied, err, s.Resource, s.Namespace)
+	}
+	return s.writeError(err, is)
 }
 
 // CheckWrite says why a record must not be written under the name in place of the version replaces; nil

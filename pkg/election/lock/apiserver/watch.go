@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -170,6 +171,7 @@ func named(req *rest.Request, name string) *rest.Request {
 }
 
 func (s source[O]) open(ctx context.Context, req *rest.Request, after uint64) (follow.Stream, error) {
+	opened := time.Now()
 	w, err := req.
 		Param("watch", "true").
 		Param("allowWatchBookmarks", "true").
@@ -179,7 +181,7 @@ func (s source[O]) open(ctx context.Context, req *rest.Request, after uint64) (f
 	if err != nil {
 		return nil, s.streamError(err)
 	}
-	st := &stream[O]{source: s, events: w}
+	st := &stream[O]{source: s, events: w, over: opened.Add(time.Duration(s.seconds) * time.Second)}
 	if err := st.peek(); err != nil {
 		st.Close()
 		return nil, err
@@ -200,6 +202,8 @@ type stream[O Object] struct {
 	source[O]
 	events watch.Interface
 	first  *lock.Event
+	// over is when the server ends the stream because we asked it to.
+	over time.Time
 }
 
 // peek checks whether the stream has failed already: client-go turns some failed requests into
@@ -246,6 +250,9 @@ type received struct {
 }
 
 func (st *stream[O]) event(e received) (lock.Event, error) {
+	if !e.open && !time.Now().Before(st.over) {
+		return lock.Event{}, lock.ErrEnded
+	}
 	if !e.open {
 		return lock.Event{}, wrap(lock.ErrUnknown, fmt.Errorf("watch closed: %w", io.EOF))
 	}

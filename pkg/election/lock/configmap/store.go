@@ -62,6 +62,9 @@ func In(client Client, namespace string, options ...Option) *Store {
 	return s
 }
 
+// Namespace is where the ConfigMaps are.
+func (s *Store) Namespace() string { return s.objects.Namespace }
+
 // Get implements lock.Store.
 func (s *Store) Get(ctx context.Context, name string) (lock.Entry, error) {
 	return s.objects.Get(ctx, name)

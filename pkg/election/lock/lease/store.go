@@ -32,7 +32,7 @@ type Store struct {
 	labels  map[string]string      // see Labels
 }
 
-var _ lock.Store = (*Store)(nil)
+var _ lock.Remover = (*Store)(nil)
 
 // Option changes a Store. See In.
 type Option func(*Store)
@@ -51,6 +51,9 @@ func In(client Client, namespace string, options ...Option) *Store {
 	return s
 }
 
+// Namespace is where the Leases are.
+func (s *Store) Namespace() string { return s.objects.Namespace }
+
 // Get implements lock.Store.
 func (s *Store) Get(ctx context.Context, name string) (lock.Entry, error) {
 	return s.objects.Get(ctx, name)
@@ -63,6 +66,11 @@ func (s *Store) Put(ctx context.Context, name string, r record.Record, replaces 
 		return record.Version{}, err
 	}
 	return s.objects.Put(ctx, l, replaces)
+}
+
+// Remove implements lock.Remover.
+func (s *Store) Remove(ctx context.Context, name string, is record.Version) error {
+	return s.objects.Remove(ctx, name, is)
 }
 
 func (s *Store) encode(name string, r record.Record, replaces record.Version) (*coordinationv1.Lease, error) {

@@ -61,6 +61,7 @@ func Run(t *testing.T, realm func(*testing.T) Realm) {
 		{"UpdateDeleted", testUpdateDeleted},
 		{"UpdateRecreated", testUpdateRecreated},
 		{"UpdateIdentical", testUpdateIdentical},
+		{"Remove", testRemove},
 		{"ConcurrentCreates", testConcurrentCreates},
 		{"ConcurrentUpdates", testConcurrentUpdates},
 		{"RevisionsRise", testRevisionsRise},

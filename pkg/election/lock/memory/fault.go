@@ -17,6 +17,8 @@ const (
 	Get  Op = "get"
 	Put  Op = "put"
 	List Op = "list"
+	// Remove removes an object.
+	Remove Op = "remove"
 	// Watch opens a stream.
 	Watch Op = "watch"
 	// Deliver shows one event on an open stream; a hook that blocks stalls the stream.

@@ -175,6 +175,24 @@ func (r *Realm) Delete(name string) bool {
 	return true
 }
 
+// remove removes an object that still has the version.
+func (r *Realm) remove(name string, is record.Version) error {
+	if is.UID == "" || is.Revision == 0 {
+		return fmt.Errorf("%w: a removal needs the version that it removes", lock.ErrInvalid)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch o, exists := r.objects[name]; {
+	case !exists:
+		return lock.ErrVanished
+	case o.entry.Version != is:
+		return lock.ErrConflict
+	}
+	delete(r.objects, name)
+	r.publishLocked(lock.Entry{Name: name, Version: record.Version{Revision: r.revision.Add(1)}})
+	return nil
+}
+
 // Revision returns the present revision of the realm's store.
 func (r *Realm) Revision() uint64 {
 	r.mu.Lock()

@@ -22,7 +22,7 @@ type Store struct {
 	cut   chan struct{} // closed and replaced when the open streams are cut
 }
 
-var _ lock.Store = (*Store)(nil)
+var _ lock.Remover = (*Store)(nil)
 
 // Store makes a new access to the realm, without faults.
 func (r *Realm) Store() *Store {
@@ -64,6 +64,11 @@ func (s *Store) Put(ctx context.Context, name string, r record.Record, replaces 
 	default:
 		return record.Version{}, fmt.Errorf("%w: nothing was written yet", lock.ErrUnknown)
 	}
+}
+
+// Remove implements lock.Remover.
+func (s *Store) Remove(ctx context.Context, name string, is record.Version) error {
+	return s.do(ctx, Call{Op: Remove, Name: name}, func() error { return s.realm.remove(name, is) })
 }
 
 // Watch implements lock.Store. It paces its retries as on the API server, but without jitter.

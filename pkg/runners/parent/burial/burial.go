@@ -1,5 +1,3 @@
-//go:build linux
-
 // Package burial gives a program a parent process that ends the program's session as soon as the program has died.
 //
 // Call Start at the head of main, and put what it returns into election.Config:
@@ -13,6 +11,9 @@
 // If the program then panics, calls os.Exit or is killed, its parent kills what is left of it, ends its session, and
 // ends as the program did. Others lead its elections at once. This holds for functions as for programs: a function
 // dies with its process. Package parent says how, and what is not proved.
+//
+// The package works on Linux only. Elsewhere it compiles, and Start returns an error that wraps parent.ErrUnsupported, so
+// the program above logs it and goes on.
 package burial
 
 import (

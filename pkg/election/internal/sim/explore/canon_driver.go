@@ -35,6 +35,7 @@ var driverFields = map[string]string{
 	"Member.going":        "", // told by leavingSince
 	"Member.lowered":      "", // looked through before each use
 	"Member.unready":      "", // runners are always ready
+	"Member.lacks":        "",
 	"Member.crowded":      "",
 	"Member.heedful":      "", // follows from the state
 	"Member.byBeats":      "",
@@ -52,6 +53,7 @@ var driverFields = map[string]string{
 	"Member.unlike":       "", // and so none differs
 	"Member.gone":         "", // no election is removed here
 	"Member.disowned":     "all",
+	"Member.created":      "", // for the log
 	"Member.untold":       "", // for the log
 	"Member.heard":        "", // for the log
 	"Member.dir":          "see sessionFields",
@@ -117,6 +119,7 @@ var driverFields = map[string]string{
 	"stream.heardAt":      "by when it must be heard of: streamNext",
 	"stream.listPatience": "plain",
 	"stream.cut":          "", // for terms that fail open
+	"stream.absences":     "", // no election is added later
 	"stream.newest":       "order, of the lock's",
 
 	"queue.timeout":   "",

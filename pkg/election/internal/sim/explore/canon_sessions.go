@@ -45,6 +45,7 @@ var sessionFields = map[string]string{
 	"Directory.provenAt": "instant",
 	"Directory.goneTo":   "whether a request shows what is older, and was deleted",
 	"Directory.goneAt":   "no store is restored here",
+	"Directory.longest":  "all members have one timing",
 	"Directory.others":   "all members have one timing",
 	"Directory.view":     "it is the last one that the machine was told; who of the sessions is in it",
 

@@ -85,10 +85,11 @@ var fields = map[string]field{
 	}},
 	"Term.Deadline": {class: until, when: leading},
 
-	"Lock.changedAt": {class: since, when: owned, reach: func(t record.Timing) int { return ticks(t.ObserverWait(t.LeaseDuration) + 2*t.NominateDelay) }},
-	"Lock.at":        {class: since, reach: lease, as: lastSight},
-	"Lock.since":     {when: ownerless},
-	"Lock.beatAt":    {class: leftOut}, // for locks that another stream shows than that of the sessions
+	"Lock.changedAt":   {class: since, when: owned, reach: func(t record.Timing) int { return ticks(t.ObserverWait(t.LeaseDuration) + 2*t.NominateDelay) }},
+	"Lock.at":          {class: since, reach: lease, as: lastSight},
+	"Lock.since":       {when: ownerless},
+	"Lock.absentSince": {class: since, reach: func(t record.Timing) int { return ticks(t.ObserverWait(t.LeaseDuration) + 2*t.NominateDelay) }},
+	"Lock.beatAt":      {class: leftOut}, // for locks that another stream shows than that of the sessions
 
 	"write.asked":      {class: since, reach: lease},
 	"write.beat":       {class: beat},

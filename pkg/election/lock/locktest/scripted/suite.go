@@ -184,8 +184,9 @@ func (k Kind) hints(t *testing.T) {
 	for want, answer := range map[string]http.HandlerFunc{
 		"namespace edge-system does not exist":                                             Says(404, metav1.StatusReasonNotFound, "", &metav1.StatusDetails{Kind: "namespaces"}),
 		"on " + k.Resource + " in namespace edge-system: get, list, watch, create, update": Says(403, metav1.StatusReasonForbidden, "the server's words", nil),
-		"the server's words":        Says(403, metav1.StatusReasonForbidden, "the server's words", nil),
-		"are the credentials valid": Says(401, metav1.StatusReasonUnauthorized, "", nil),
+		"a policy of the cluster":                                                          Says(403, metav1.StatusReasonForbidden, "leases is forbidden: ValidatingAdmissionPolicy 'locks' denied request", nil),
+		"the server's words":                                                               Says(403, metav1.StatusReasonForbidden, "the server's words", nil),
+		"are the credentials valid":                                                        Says(401, metav1.StatusReasonUnauthorized, "", nil),
 	} {
 		s, _ := k.store(t, answer)
 		_, err := s.Put(t.Context(), "a", record.Record{}, record.Version{})

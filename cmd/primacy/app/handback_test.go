@@ -1,0 +1,97 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+)
+
+// deniedWrites is a store that denies all writes.
+type deniedWrites struct{ lock.Store }
+
+func (deniedWrites) Put(_ context.Context, name string, _ record.Record, _ record.Version) (record.Version, error) {
+	return record.Version{}, fmt.Errorf("%w: %s", lock.ErrDenied, name)
+}
+
+// leftBehind is a realm with the locks and sessions of two dead members, and its elections.
+func leftBehind(t *testing.T) (*memory.Realm, []status.Election) {
+	t.Helper()
+	const lease = 15 * time.Second
+	realm := memory.New(bubbleClock{})
+	write := func(name string, r record.Record) {
+		if _, err := realm.Write(name, r, record.Version{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all []status.Election
+	for i := range 4 {
+		member, name := fmt.Sprintf("m%d", i%2), fmt.Sprintf("e%d", i)
+		identity, session := member+"_00000001", "primacy-edge-"+member+"-0"
+		if i < 2 {
+			write(session, record.Record{
+				Holder: identity, Duration: lease, Group: "edge", Mark: &record.Mark{Identity: identity, Beat: 7, Duration: lease, Renewal: record.RenewalRecord},
+				Member: &record.Member{Identity: identity, Revision: "stable", Location: record.Local, Ready: true},
+			})
+		}
+		write(name, record.Record{
+			Holder: identity, Duration: 365 * 24 * time.Hour, Transitions: 1, Token: 1, Group: "edge", Election: name,
+			Mark: &record.Mark{
+				Identity: identity, Transitions: 1, Beat: 1, Duration: lease,
+				Renewal: record.RenewalSession, Session: session, SessionUID: realm.Read(session).Version.UID,
+			},
+		})
+		all = append(all, status.Election{Name: name, Lock: name, Kind: status.Lease, Group: "edge"})
+	}
+	return realm, all
+}
+
+// TestHandbackWaitsForAllHoldersAtOnce checks that `primacy handback` waits for one lease, however many members died.
+func TestHandbackWaitsForAllHoldersAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		realm, chosen := leftBehind(t)
+		var dry dryRun
+		h := handbackCommand{clock: bubbleClock{}, dry: &dry}
+		h.notes, h.realm = io.Discard, status.Realm{Leases: realm.Store()}
+		begun := time.Now()
+		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Locks: h.realm.Leases, Sessions: h.realm.Leases, By: "operator"}, chosen)
+		if took := time.Since(begun); err != nil || took > 16*time.Second {
+			t.Errorf("it took %v: %v", took, err)
+		}
+		for _, one := range all {
+			if !one.Released || realm.Read(one.Lock).Record.Holder != "" {
+				t.Errorf("not released: %+v", one)
+			}
+		}
+	})
+}
+
+// TestHandbackThatIsDenied checks that a denial is said once for all elections, with what helps.
+func TestHandbackThatIsDenied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		realm, chosen := leftBehind(t)
+		var dry dryRun
+		h := handbackCommand{clock: bubbleClock{}, dry: &dry}
+		h.notes, h.realm = io.Discard, status.Realm{Leases: deniedWrites{realm.Store()}}
+		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Locks: h.realm.Leases, Sessions: h.realm.Leases, By: "operator"}, chosen)
+		if !errors.Is(err, lock.ErrDenied) || strings.Count(err.Error(), "denied") != 1 ||
+			!strings.HasPrefix(err.Error(), "elections e0, e1, e2, e3: ") || !strings.HasSuffix(err.Error(), "("+asMembers+")") {
+			t.Errorf("got %v", err)
+		}
+		for _, one := range all {
+			if one.Released || one.Error == "" {
+				t.Errorf("got %+v", one)
+			}
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
+)
+
+// hearsWithin is how long a command waits until all members have seen what it stored. They usually do within a second.
+const hearsWithin = 5 * time.Second
+
+// deaf is why a member may never see what is stored, apart from trouble.
+const deaf = "it may be a program that does not follow what operators say (docs/operating.md)"
+
+// unhearing are the living members of a group that publish no preference with the plan in it. Each may see another default.
+func unhearing(r status.Report, group string, plan rollout.Plan) (names []string) {
+	for _, m := range r.Members {
+		if m.Group != group || m.State != status.Live {
+			continue
+		}
+		seen, _, _ := strings.Cut(m.Preference, " +")
+		if m.Preference != plan.Digest(preferredAs(seen)) {
+			names = append(names, view.NameOf(m.Identity))
+		}
+	}
+	return names
+}
+
+// preferredAs is the preference that has this text; not synced if none has.
+func preferredAs(text string) record.Preferred {
+	switch unset := record.Prefer(""); {
+	case text == unset.String():
+		return unset
+	case record.CheckRevision(text) == nil:
+		return record.Prefer(text)
+	}
+	return record.Preferred{State: record.PreferredNotSynced}
+}
+
+// heard waits until all living members have seen the plan, and notes those that do not see it. It says nothing if somebody has stored another
+// plan meanwhile.
+func (s *steerCommand) heard(ctx context.Context, plan rollout.Plan) {
+	var names []string
+	_, err := awaited(ctx, hearsWithin, s.follow, func(r status.Report) (string, error) {
+		names = unhearing(r, s.group, plan)
+		return strings.Join(names, ", "), nil
+	})
+	if err == nil || len(names) == 0 || ctx.Err() != nil {
+		return
+	}
+	now, err := steering.Load(ctx, s.maps(), s.group)
+	if unset := record.Prefer(""); err != nil || now.Plan.At(time.Now()).Digest(unset) != plan.Digest(unset) {
+		return
+	}
+	slices.Sort(names)
+	fmt.Fprintf(s.notes, "warning: %s: this is stored, and not seen after %v. A member that does not see it does not obey: it cannot read what is stored (see its log), or %s\n",
+		strings.Join(names, ", "), hearsWithin, deaf)
+}

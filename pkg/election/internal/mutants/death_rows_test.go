@@ -108,6 +108,13 @@ var deathRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestWhatASessionProves",
 	},
 	{
+		name: "death/unseen-life", rule: "proof-not-patience: the end of a member that was never seen in its slot is no edit of an earlier end",
+		file: "pkg/election/internal/session/directory.go",
+		old:  "before.Member.Identity != r.Member.Identity\n",
+		new:  "before.Member.Identity != r.Member.Identity && false\n",
+		pkg:  "pkg/election/internal/session", test: "TestAnUnseenMemberOfASlotIsProvedDead",
+	},
+	{
 		name: "death/added-later", rule: "proof-not-patience: later edits of an end prove nothing",
 		file: "pkg/election/internal/session/directory.go",
 		old:  "		if before.ended { // later edits of the end prove nothing\n			s.deaths = before.deaths\n		}\n",

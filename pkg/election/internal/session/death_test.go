@@ -227,3 +227,30 @@ func TestAWordNamesTheBeatThatItSaw(t *testing.T) {
 		t.Errorf("the directory shows the deaths of %q", got)
 	}
 }
+
+// TestAnUnseenMemberOfASlotIsProvedDead checks that a directory that saw one member's end and then, after a gap, the
+// end of the next one in the same slot knows that this one is dead, too. It is no later edit of the first end.
+func TestAnUnseenMemberOfASlotIsProvedDead(t *testing.T) {
+	for _, first := range []string{"died", "left"} {
+		t.Run(first, func(t *testing.T) {
+			s, gap := newSlot(t), newSlot(t)
+			s.joins("a_00000001", record.ProofParent)
+			want := "a_00000002"
+			if first == "died" {
+				s.dies("a_00000001")
+				want = "a_00000001 " + want
+			} else {
+				s.show(EndedRecord(s.stored, "a_00000001", left))
+			}
+			gap.version = record.Version{UID: "u", Revision: s.version.Revision - 1}
+			gap.show(*s.stored)
+			s.joins("a_00000002", record.ProofParent)
+			s.dies("a_00000002")
+			gap.version.Revision = s.version.Revision - 1
+			gap.show(*s.stored)
+			if got := gap.proved(); got != want {
+				t.Errorf("after the gap it shows the deaths of %q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -219,6 +219,7 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 		return s
 	}
 	switch bound := r.Bound(); {
+	case bound && r.Holder == "" && before.ended && endsAnother(before.record, r): // we missed all of its life
 	case bound && r.Holder == "":
 		s.owner, s.beat, s.ended = before.owner, before.beat, s.ended || before.ended
 		if before.duration != 0 { // an end does not change how long others wait for the owner's terms
@@ -255,6 +256,11 @@ func (d *Directory) Published(name, identity string) time.Duration {
 		return 0
 	}
 	return s.setup.Longest()
+}
+
+// endsAnother says whether the record of an ended session is that of another member than the one before.
+func endsAnother(before, r *record.Record) bool {
+	return before.Member != nil && r.Member != nil && before.Member.Identity != r.Member.Identity
 }
 
 // durationOf is how long a session lasts. The record of a live session says that in two fields. A third field

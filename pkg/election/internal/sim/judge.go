@@ -365,7 +365,8 @@ func (j *judge) taken(m *contest) {
 func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant) {
 	w, r := j.w, e.Record
 	if r.Holder == i.identity {
-		j.members[i.identity].sent[r.Mark.Beat] = sent
+		f := j.members[i.identity]
+		f.sent[r.Mark.Beat], f.sessionName, f.beatAt = sent, e.Name, w.now
 	}
 	if j.restored() {
 		return
@@ -382,7 +383,6 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 			w.violate("rule newer-by-version", "%s: %s stores beat %d after %d", e.Name, i.identity, r.Mark.Beat, f.sessionBeat)
 		}
 		f.sessionBeat, f.sessionSent = r.Mark.Beat, sent
-		f.sessionName, f.beatAt = e.Name, w.now
 		return
 	}
 	if r.Holder != "" || r.Member == nil {

@@ -29,7 +29,7 @@ type mutant struct {
 	from uint64
 }
 
-// seedsPerMutant bounds the search for a seed that kills a mutant.
+// seedsPerMutant bounds the search for a seed that kills a mutant, from the first seed that its row names.
 const seedsPerMutant = 5000
 
 // TestMutantsDie compiles the simulator with each mutant, without touching the source, and looks for a
@@ -121,7 +121,7 @@ func (m mutant) hunt(ctx context.Context, dir string) (seed uint64, violation st
 	}
 	defer os.Remove(binary)
 	hunt := exec.Command(binary, "-test.run", "^TestHunt$")
-	hunt.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprintf("PRIMACY_SIM_HUNT=%s:%d:%d", m.seeds(), max(1, m.from), seedsPerMutant))
+	hunt.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprintf("PRIMACY_SIM_HUNT=%s:%d:%d", m.seeds(), max(1, m.from), max(1, m.from)+seedsPerMutant-1))
 	out, err := hunt.Output()
 	if err != nil {
 		return 0, "", fmt.Errorf("hunt: %w\n%s", err, out)

@@ -1,8 +1,11 @@
 package app
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -41,6 +44,12 @@ type leakChecked struct{ *testing.M }
 
 func (m leakChecked) Run() int {
 	defer cgrouptest.Private()()
+	// Scripts wait for leases most of the time, so twice as many run at a time as usual.
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code := m.M.Run()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {

@@ -61,8 +61,11 @@ for a mistake in the command line; 5 when it refuses.`,
 type uninstallCommand struct {
 	groupCommand
 	api coordinationclient.LeasesGetter
-	// bySession are the Leases of elections that end with their holder's session: how long they say they last means nothing.
-	bySession map[status.Ref]bool
+	// bySession is how long the terms of those Leases last that their holders' sessions renew: these Leases themselves
+	// state a year. The session may be gone, or have ended by a proof, while what it renewed is at work.
+	bySession map[status.Ref]time.Duration
+	// published is the longest lease of any member that did not end its session.
+	published time.Duration
 	confirm   *confirmation
 	dry       *dryRun
 	output    *output
@@ -116,9 +119,16 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u.api, u.bySession = client, map[status.Ref]bool{}
+	u.api, u.bySession = client, map[status.Ref]time.Duration{}
 	for _, e := range report.Elections {
-		u.bySession[e.Ref()] = u.bySession[e.Ref()] || e.Kind == status.Lease && e.EndsWithSession()
+		if e.Kind == status.Lease && e.EndsWithSession() {
+			u.bySession[e.Ref()] = e.Lasts()
+		}
+	}
+	for _, m := range report.Members {
+		if _, setup := m.Publishes(); m.Group == u.group && m.State != status.Ended {
+			u.published = max(u.published, setup.Longest())
+		}
 	}
 	found, err := u.find(looking)
 	if err != nil {
@@ -196,8 +206,11 @@ func (u *uninstallCommand) addLease(found *uninstallation, o ownedObject, l coor
 	if l.Spec.HolderIdentity != nil {
 		holder = *l.Spec.HolderIdentity
 	}
-	if l.Spec.LeaseDurationSeconds != nil && holder != "" && !u.bySession[status.Ref{Kind: status.Lease, Namespace: o.Namespace, Name: l.Name}] {
+	if l.Spec.LeaseDurationSeconds != nil && holder != "" {
 		o.lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+		if lasts, renewed := u.bySession[status.Ref{Kind: status.Lease, Namespace: o.Namespace, Name: l.Name}]; renewed {
+			o.lasts = lasts
+		}
 	}
 	found.add(o, l.ObjectMeta, holder)
 }
@@ -315,7 +328,7 @@ const silencePause = time.Second
 // silence waits until nothing of the group has changed for the longest lease: then no member is at work any more. It looks
 // once in any case, since members may have started while a person was asked.
 func (u *uninstallCommand) silence(ctx context.Context, found uninstallation) error {
-	var longest time.Duration
+	longest := u.published
 	for _, o := range found.Objects {
 		longest = max(longest, o.lasts)
 	}

@@ -31,6 +31,13 @@ func (s *scripts) befall(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
+// collect deletes a Lease, as a garbage collector does.
+func (s *scripts) collect(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1)
+	l, leases := s.lease(ts, args[0])
+	ts.Check(leases.Delete(context.Background(), l.Name, metav1.DeleteOptions{}))
+}
+
 // lapsed waits until a session was not renewed for as long as it lasts.
 func (s *scripts) lapsed(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)

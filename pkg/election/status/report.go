@@ -77,6 +77,10 @@ type Election struct {
 // Ref names the lock.
 func (e Election) Ref() Ref { return Ref{e.Kind, e.Namespace, e.Lock} }
 
+// Lasts is how long the holder may be at work after it renewed the lock for the last time, if nothing proves that it is
+// not. It means nothing without a holder.
+func (e Election) Lasts() time.Duration { return e.lasts }
+
 // EndsWithSession says whether the election is free as soon as its holder's session has ended. Otherwise its lock is
 // renewed by its own record, and members wait for its lease.
 func (e Election) EndsWithSession() bool { return e.bySession && len(e.Others) == 0 }

@@ -86,4 +86,11 @@ var operatorsRows = []row{
 		new:  `; seen == "" {`,
 		pkg:  "cmd/primacy/app", test: "TestEndDoesNotBringTheCanaryBack",
 	},
+	{
+		name: "operators/uninstall-goes-by-sessions", rule: "uninstall waits for what a session renewed that is gone",
+		file: "cmd/primacy/app/uninstall.go",
+		old:  "			o.lasts = lasts\n",
+		new:  "			o.lasts = 0 * lasts\n",
+		pkg:  "cmd/primacy/app", test: "TestScripts/uninstall_gone",
+	},
 }

@@ -29,14 +29,11 @@ func TestTheWayBack(t *testing.T) {
 	a.sees(last, first)
 	first.leave()
 	a.works(last)
-	a.mu.Lock()
-	for _, l := range a.locks {
+	a.each("an elector could take it from the last of us", func(l string) bool { // work begins before the watch shows the take
 		lease := a.newest(l).lease
-		if d := time.Duration(*lease.Spec.LeaseDurationSeconds) * time.Second; d != ours().LeaseDuration || !strings.Contains(lease.Annotations["primacy.dev/holder"], `"wasForeign":true`) {
-			t.Errorf("%s: it lasts for %v: %v", l, d, lease.Annotations)
-		}
-	}
-	a.mu.Unlock()
+		return time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second == ours().LeaseDuration &&
+			strings.Contains(lease.Annotations["primacy.dev/holder"], `"wasForeign":true`)
+	})
 
 	back := a.electorProcess("client-go-again", "", nil)
 	a.sees(back, last)

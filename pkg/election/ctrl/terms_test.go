@@ -58,8 +58,9 @@ func TestManyTerms(t *testing.T) {
 		}
 	}
 	t.Logf("goroutines after the terms 1, 2, %d, %d: %v", terms-1, terms, after)
+	// A connection or a timer may be there at one count and not at another. A goroutine for each term would show.
 	for i := range 2 {
-		if more := after[i+2] - after[i]; more > 0 {
+		if more := after[i+2] - after[i]; more > 5 {
 			t.Errorf("%d goroutines more after %d terms: %v", more, terms-1+i, after)
 		}
 	}

@@ -53,15 +53,14 @@ func TestManyTerms(t *testing.T) {
 				seen[n.election] = true
 			}
 		}
-		if i <= 1 || i >= terms-2 {
+		if i == 2 || i == 3 || i >= terms-2 { // each manager's first term may leave something that stays
 			after = append(after, goroutines(t))
 		}
 	}
-	t.Logf("goroutines after the terms 1, 2, %d, %d: %v", terms-1, terms, after)
-	// A connection or a timer may be there at one count and not at another. A goroutine for each term would show.
+	t.Logf("goroutines after the terms 3, 4, %d, %d: %v", terms-1, terms, after)
 	for i := range 2 {
-		if more := after[i+2] - after[i]; more > 5 {
-			t.Errorf("%d goroutines more after %d terms: %v", more, terms-1+i, after)
+		if more := after[i+2] - after[i]; more > 0 {
+			t.Errorf("%d goroutines more after %d terms: %v", more, terms-4, after)
 		}
 	}
 	for e := range kinds {

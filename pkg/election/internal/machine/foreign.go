@@ -200,6 +200,9 @@ func (s *step) missedForeign(e Observed) {
 	if s.mayBeForeign() && s.ownerOf(e.Record, e.Version.UID) != Mine {
 		s.validity.until = 0
 	}
+	if (s.Role == Leading || s.Role == Draining) && e.Version.Revision < s.Lock.Version.Revision {
+		return // a term begins only once the stream has shown all that came before it
+	}
 	if s.ownerOf(e.Record, e.Version.UID) != Foreign || shown != nil && s.Lock.streamed.UID == e.Version.UID &&
 		shown.Holder == e.Record.Holder && shown.Transitions == e.Record.Transitions {
 		return

@@ -32,7 +32,7 @@ func (s *step) observe(e Observed) {
 		}
 		s.wonder()
 		return
-	case e.Version.Revision < known.Revision, e.Version.Revision == known.Revision && e.Version != known:
+	case e.Version.Revision < known.Revision, e.Version.Revision == known.Revision && !s.isKnown(e):
 		switch {
 		case e.Source == Stream:
 			s.skipped(e)
@@ -261,6 +261,21 @@ func sameBeat(a, b *record.Record) bool {
 func sameForeignBeat(a, b *record.Record) bool {
 	return a.Holder == b.Holder && a.Transitions == b.Transitions &&
 		a.Renewed.Equal(b.Renewed) && a.Acquired.Equal(b.Acquired)
+}
+
+// isKnown says whether the observation, of the revision that we know, shows what we know. A restored store
+// gives its revisions a second time: another write may then have the very version of one that we saw.
+func (s *step) isKnown(e Observed) bool {
+	a, b := s.Lock.Record, e.Record
+	switch {
+	case e.Version != s.Lock.Version || (a == nil) != (b == nil):
+		return false
+	case a == nil || a == b:
+		return true
+	case a.Mark != nil && b.Mark != nil && !sameBeat(a, b):
+		return false
+	}
+	return a.Holder == b.Holder && a.Token == b.Token && a.Transitions == b.Transitions && (a.Mark == nil) == (b.Mark == nil)
 }
 
 // restored: a consistent read shows an earlier state than we knew. So the store was reset to a backup, and

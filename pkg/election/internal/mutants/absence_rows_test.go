@@ -128,4 +128,11 @@ var absenceRows = []row{
 		new:  "		clear(a.locks)\n",
 		pkg:  "pkg/election/internal/member", test: "TestAbsences/too_many_names",
 	},
+	{
+		name: "absence/version-given-twice", rule: "newer-by-version: a restored store may give a known version to another write",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "e.Version.Revision == known.Revision && !s.isKnown(e):",
+		new:  "e.Version.Revision == known.Revision && e.Version != known:",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/restored_to_the_same_version",
+	},
 }

@@ -123,8 +123,8 @@ func (s *step) drain() {
 			// Not renewed (range.go): the work is dead by the deadline, before others may take the lock.
 		case !s.Drain.Lost:
 			s.renew()
-		case s.lastHolder() && s.mayBeForeign():
-			s.reassert()
+		case s.lastHolder() && s.mayBeForeign() && s.Lock.Version == s.Lock.streamed:
+			s.reassert() // a read does not tell who has held the lock since the stream showed it
 		}
 	case s.Lock.Owner == Free:
 		s.become(Following, ReasonReleased)

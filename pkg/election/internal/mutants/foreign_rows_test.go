@@ -128,4 +128,11 @@ var foreignRows = []row{
 		new:  "false",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/older_list_in_a_term",
 	},
+	{
+		name: "foreign/written-back-by-a-read", rule: "stop-before-release: our name is written back only where the stream shows that nobody held the lock since",
+		file: "pkg/election/internal/machine/lead.go",
+		old:  "s.lastHolder() && s.mayBeForeign() && s.Lock.Version == s.Lock.streamed:",
+		new:  "s.lastHolder() && s.mayBeForeign():",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/written_back_after_a_break",
+	},
 }

@@ -200,7 +200,7 @@ func (s *step) missedForeign(e Observed) {
 	if s.mayBeForeign() && s.ownerOf(e.Record, e.Version.UID) != Mine {
 		s.validity.until = 0
 	}
-	if (s.Role == Leading || s.Role == Draining) && e.Version.Revision < s.Lock.Version.Revision {
+	if (s.Role == Leading || s.Role == Draining) && e.Version.Revision <= s.Lock.Version.Revision {
 		return // a term begins only once the stream has shown all that came before it
 	}
 	if s.ownerOf(e.Record, e.Version.UID) != Foreign || shown != nil && s.Lock.streamed.UID == e.Version.UID &&

@@ -124,7 +124,7 @@ var foreignRows = []row{
 	{
 		name: "foreign/older-than-the-term", rule: "claim-and-wait: a term begins only once the stream has shown all that came before it",
 		file: "pkg/election/internal/machine/foreign.go",
-		old:  "(s.Role == Leading || s.Role == Draining) && e.Version.Revision < s.Lock.Version.Revision",
+		old:  "(s.Role == Leading || s.Role == Draining) && e.Version.Revision <= s.Lock.Version.Revision",
 		new:  "false",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/older_list_in_a_term",
 	},

@@ -209,7 +209,7 @@ func (h *host) election(e *entrant) *member.Election {
 	problem := e.status.Unready()
 	election := &member.Election{
 		ID: e.id, Name: s.Name, Lock: s.Lock, Locks: h.store(s.Locks), Settings: s.Settings,
-		Works: e.runner != nil, Unready: problem != nil, Before: e.status.Cycle(), Ranges: e.ranges,
+		Works: e.runner != nil, Unready: problem != nil, Before: int32(e.status.Cycle()), Ranges: e.ranges, // #nosec G115 -- a count of terms
 	}
 	if from := s.MigrateFrom; from != nil {
 		election.MigrateFrom = &member.LockRef{Lock: from.Lock, Locks: h.store(from.Locks)}
@@ -228,7 +228,7 @@ func (h *host) store(s lock.Store) member.Store {
 		h.stores = append(h.stores, s)
 	}
 	_, byName := s.(lock.NameWatcher)
-	return member.Store{ID: at, ByName: byName, Place: h.m.placeOf(s)}
+	return member.Store{ID: int32(at), ByName: byName, Place: h.m.placeOf(s)} // #nosec G115 -- a few stores
 }
 
 // placeOf is the namespace of a store that is not that of the sessions; empty if it is in none.

@@ -110,7 +110,10 @@ type Mark struct {
 	Weight      int32
 	// Falls counts the terms in a row, up to this one, that a proved death ended within minHold of their
 	// start (rule no-flapping).
-	Falls int32
+	Falls int16
+	// WasForeign says that an elector that is not Primacy's once held the lock, and may come back. Members of
+	// earlier versions do not carry it on.
+	WasForeign bool
 	// Session and SessionUID name the holder's session object.
 	Session, SessionUID string
 	// Beat numbers the writes of one incarnation to one record. No number is used twice.
@@ -118,9 +121,6 @@ type Mark struct {
 	// Duration is how long the record lasts after a beat.
 	Duration time.Duration
 	Renewal  Renewal
-	// WasForeign says that an elector that is not Primacy's once held the lock, and may come back. Members of
-	// earlier versions do not carry it on.
-	WasForeign bool
 }
 
 // Claim names the foreign holder from which a lock was taken, and which may still be at work.

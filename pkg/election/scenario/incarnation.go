@@ -50,7 +50,7 @@ func (p *process) join() {
 				Timing: e.Timing, Policy: e.Policy, Bootstrap: e.Bootstrap,
 				Foreign: e.Foreign, Range: e.Range, Outage: e.Outage, Renewal: e.Renewal,
 			},
-			Works: e.Runners != WithoutRunners, Before: p.terms[n], Ranges: p.ranges[n],
+			Works: e.Runners != WithoutRunners, Before: int32(p.terms[n]), Ranges: p.ranges[n], // #nosec G115 -- a count of terms
 		}
 		if from := e.MigrateFrom; from != nil {
 			election.MigrateFrom = &member.LockRef{Lock: cmp.Or(from.Name, e.Name), Locks: p.w.kept(*from)}
@@ -62,7 +62,7 @@ func (p *process) join() {
 
 // kept names the store of a lock in the way that members name it.
 func (w *world) kept(l Lock) member.Store {
-	return member.Store{ID: w.realm.store(l.Store), ByName: l.Store != ""}
+	return member.Store{ID: int32(w.realm.store(l.Store)), ByName: l.Store != ""} // #nosec G115 -- a few stores
 }
 
 // do steps the member, unless this incarnation is over.

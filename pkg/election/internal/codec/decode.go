@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -183,8 +184,8 @@ func (p *decoder) mark(s string) *record.Mark {
 		Identity:    p.identity(what+": identity", *w.Identity),
 		Transitions: int(*w.Transitions),
 		Key:         record.Key(p.text(what+": key", w.Key)),
-		Weight:      int32(w.Weight), // #nosec G115 -- checkWeight bounds it
-		Falls:       w.Falls,
+		Weight:      int32(w.Weight),                    // #nosec G115 -- checkWeight bounds it
+		Falls:       int16(min(w.Falls, math.MaxInt16)), // #nosec G115 -- checkCount bounds it below; no member writes so many
 		Session:     p.text(what+": session", w.Session),
 		SessionUID:  p.text(what+": session uid", w.SessionUID),
 		Beat:        w.Beat,

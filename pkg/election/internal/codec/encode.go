@@ -132,7 +132,7 @@ func (e *encoder) mark(r *record.Record) {
 	transitions := int64(m.Transitions)
 	w := wireMark{
 		Identity: &m.Identity, Transitions: &transitions,
-		Key: string(m.Key), Weight: int(m.Weight), Falls: m.Falls,
+		Key: string(m.Key), Weight: int(m.Weight), Falls: int32(m.Falls),
 		Session: m.Session, SessionUID: m.SessionUID, Beat: m.Beat,
 		DurationSeconds: int64(m.Duration / time.Second), Renewal: string(m.Renewal), WasForeign: m.WasForeign,
 	}

@@ -28,7 +28,7 @@ func marks(t *rapid.T) *record.Mark {
 		Transitions: rapid.IntRange(0, 1<<30).Draw(t, "mark transitions"),
 		Key:         record.Key(words.Draw(t, "key")),
 		Weight:      int32(weights.Draw(t, "weight")),
-		Falls:       int32(rapid.IntRange(0, 1<<30).Draw(t, "falls")),
+		Falls:       int16(rapid.IntRange(0, 1<<15-1).Draw(t, "falls")),
 		Session:     words.Draw(t, "session"),
 		SessionUID:  words.Draw(t, "session uid"),
 		Beat:        rapid.Uint64Range(0, 1<<62).Draw(t, "beat"),

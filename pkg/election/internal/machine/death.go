@@ -11,7 +11,7 @@ import (
 // took it, and leave the lock alone for longer each time.
 
 // falls is how many terms in a row a proved death has ended soon after their start, up to the last one.
-func (s *step) falls() int32 {
+func (s *step) falls() int16 {
 	l := s.Lock
 	if l.Owner != Orphaned {
 		return 0

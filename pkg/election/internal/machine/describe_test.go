@@ -129,7 +129,7 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 			Identity: by, Transitions: r.Transitions, Key: record.Key(a.text("key", "stable")),
 			Beat: uint64(a.number("beat", beat)), Duration: d, Renewal: record.Renewal(a.text("renewal", "record")),
 		}
-		r.Mark.Falls = int32(a.number("falls", 0))
+		r.Mark.Falls = int16(a.number("falls", 0))
 		if a["acquired"] != "" {
 			r.Acquired = dawn.Add(a.duration("acquired", 0))
 		}

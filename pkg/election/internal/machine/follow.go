@@ -6,7 +6,7 @@ import (
 
 // follow: we have no term. Wait until the lock is certainly free, and for our turn.
 func (s *step) follow() {
-	if !s.Lock.Seen || s.withdrawal.ended {
+	if !s.Lock.Seen || s.ended {
 		return
 	}
 	if s.Lock.Owner == Mine {

@@ -8,7 +8,7 @@ import (
 
 // observe handles an observation of the lock.
 func (s *step) observe(e Observed) {
-	if s.withdrawal.ended {
+	if s.ended {
 		return
 	}
 	if !s.Lock.Seen {
@@ -284,7 +284,7 @@ func (s *step) isKnown(e Observed) bool {
 func (s *step) restored(e Observed) {
 	wait := s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, s.Lock.duration)))
 	s.act(EndSession{Reason: ReasonRestored, NotBefore: wait})
-	s.withdrawal.ended = true
+	s.ended = true
 	s.Lock = Lock{Seen: true, Record: e.Record, Version: e.Version, Owner: Unowned, at: s.now, since: s.now}
 	s.writes.open = nil
 	s.validity.until = 0

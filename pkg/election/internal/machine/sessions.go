@@ -183,7 +183,7 @@ func (s *step) seemsOrphaned() bool {
 func (s *step) answerInTime() bool {
 	idle := s.Role == Following || s.Role == Claiming || s.Role == Draining && s.Drain.Stopped
 	blind := s.now >= s.cfg.Beat.validUntil(s.cfg.Timing)
-	if !idle || s.withdrawal.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.cfg.Outlasts || blind && s.withdrawal.leaving == "" {
+	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.cfg.Outlasts || blind && s.withdrawal.leaving == "" {
 		s.validity.owedSince = 0
 		return false
 	}
@@ -221,7 +221,7 @@ func (s *step) proven(at record.Instant) bool { return s.cfg.Beat.Sent >= at }
 // reown determines the lock's owner anew, since what we know of the sessions may have changed.
 func (s *step) reown() {
 	l := s.Lock
-	if s.withdrawal.ended || l.Record == nil || l.Record.Holder == "" || !l.Record.Bound() {
+	if s.ended || l.Record == nil || l.Record.Holder == "" || !l.Record.Bound() {
 		return
 	}
 	through := s.beside(l.Record).Renewal == record.RenewalSession || l.Record.Holder != s.cfg.Member.Identity

@@ -40,6 +40,8 @@ type State struct {
 	Role Role
 	// sightless: we wanted the lock, but had not lately seen a beat of our session.
 	sightless bool
+	// ended: the store was restored, and nothing that this incarnation knows is true.
+	ended bool
 	// alarmed is what we reported last, for as long as it lasts.
 	alarmed ReportKind
 	// Cycle counts the terms of ours.

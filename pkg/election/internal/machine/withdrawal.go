@@ -13,8 +13,6 @@ type withdrawal struct {
 	since   record.Instant
 	// paused is why it takes nothing for now; empty while it takes part.
 	paused Reason
-	// ended: the store was restored, and nothing that this incarnation knows is true.
-	ended bool
 }
 
 // reason is why this member takes nothing, for good or for now; empty while it takes part.
@@ -30,10 +28,10 @@ func (s *State) Settled(c Config, now record.Instant) bool {
 		return false
 	case now >= s.givesUpAt(c):
 		// A lock that our session keeps ours must be disowned first (answerInTime): a Tick is due for that.
-		return s.withdrawal.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession()
+		return s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession()
 	case s.Role != Following:
 		return false
-	case s.withdrawal.ended:
+	case s.ended:
 		return true
 	}
 	return len(s.writes.open) == 0 && (s.Lock.Owner != Mine || newStep(c, *s, now).abandons())

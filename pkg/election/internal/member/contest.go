@@ -31,15 +31,18 @@ type contest struct {
 	over bool
 	// working: the work of our last Start has not returned yet.
 	working bool
+	// jeopardy and open: the host got that Notice of the present term, Jeopardy or FailOpen. noticeAt is when to
+	// look again; zero for never (notices.go).
+	jeopardy, open bool
+	noticeAt       record.Instant
 	// beats is the Since of the beats that the term follows, as we told the host; zero while the term does
 	// not follow the beats.
 	beats record.Instant
 	// leader is the record that we last reported to the host as the leader's, health what we told it of
 	// the present term, and token that of the last Start.
-	leader  *record.Record
-	health  *Health
-	token   record.Token
-	notices notices
+	leader *record.Record
+	health *Health
+	token  record.Token
 	// alarm is a condition to log if it lasts. takenOver describes from whom we are taking the lock, for
 	// the log. Both nil for none.
 	alarm     *alarm

@@ -11,7 +11,7 @@ type ID int
 
 // Store identifies a place that keeps locks.
 type Store struct {
-	ID int
+	ID int32
 	// ByName: a watch of this store must name the objects, and shows no others.
 	ByName bool
 	// Place is the namespace that it is in; empty for the realm's own, and for a store that is in none.
@@ -42,9 +42,9 @@ type Election struct {
 	Works bool
 	// Unready: the runner is not ready, as far as the host knows. Lacks says why.
 	Unready bool
-	Lacks   string
 	// Before is how many terms earlier incarnations had.
-	Before int
+	Before int32
+	Lacks  string
 	// Ranges is what earlier incarnations knew of the election's ranges. The present incarnation keeps it
 	// up to date; nil without ranges.
 	Ranges *Ranges

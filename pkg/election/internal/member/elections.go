@@ -114,7 +114,7 @@ func (m *Member) settle() (dropped bool) {
 func (m *Member) drop(c *contest) {
 	c.over = true
 	delete(m.sendings, c)
-	c.notices = notices{}
+	c.forgetNotices()
 	m.timers.set(c, 0)
 	m.trouble.forget(c.lock.name)
 	m.going.remove(c)

@@ -179,7 +179,7 @@ func (m *Member) start(c *contest, a machine.Start) {
 	}
 	m.publishRange(c)
 	c.token, c.working = token, c.election.Works
-	m.out.add(Start{ID: c.election.ID, Token: token, Cycle: c.election.Before + a.Cycle, Deadline: deadline})
+	m.out.add(Start{ID: c.election.ID, Token: token, Cycle: int(c.election.Before) + a.Cycle, Deadline: deadline})
 }
 
 // returned handles the return of a term's runner.
@@ -229,7 +229,7 @@ func (m *Member) report(c *contest, a machine.Report) {
 	log.Info(a.Role.String(), fields...)
 	c.leader = c.state.Lock.Record
 	m.out.add(Changed{
-		ID: c.election.ID, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: c.election.Before + int(c.state.Cycle),
+		ID: c.election.ID, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: int(c.election.Before) + int(c.state.Cycle),
 		Leader: leaderOf(&c.state), Lost: a.Role == machine.Draining && !givenUp[a.Reason],
 	})
 }

@@ -45,12 +45,8 @@ type Health struct {
 	Jeopardy, Open record.Instant
 }
 
-// notices says which Notices of the present term the host got.
-type notices struct {
-	jeopardy, open bool
-	// at is when to look again; zero for never.
-	at record.Instant
-}
+// forgetNotices: the host got no Notice of the present state of the renewals.
+func (c *contest) forgetNotices() { c.jeopardy, c.open, c.noticeAt = false, false, 0 }
 
 // healthOf is the health of the contest's term: that of both locks in a migration.
 func (c *contest) healthOf() (h Health, leads bool) {
@@ -109,11 +105,11 @@ func (m *Member) notice(c *contest) {
 		m.out.add(Renewals{c.election.ID, c.health})
 	}
 	if !leads {
-		c.notices = notices{}
+		c.forgetNotices()
 		m.rewake(c)
 		return
 	}
-	n, now := &c.notices, m.now
+	now := m.now
 	tell := func(what Notice) {
 		level := zap.InfoLevel // the failures were logged as they came
 		if what == FailOpen {
@@ -123,27 +119,27 @@ func (m *Member) notice(c *contest) {
 			zap.Duration("sinceRenewal", now.Sub(h.Renewed).Round(time.Millisecond)))
 		m.out.add(Noticed{c.election.ID, what, c.state.Role})
 	}
-	n.at = 0
+	c.noticeAt = 0
 	switch {
 	case now < h.Jeopardy:
-		if n.jeopardy {
-			*n = notices{}
+		if c.jeopardy {
+			c.forgetNotices()
 			tell(Regained)
 		}
 		if c.beats == 0 || m.late() { // else tendBeats comes here once a beat is late
-			n.at = h.Jeopardy
+			c.noticeAt = h.Jeopardy
 		}
-	case !n.jeopardy:
-		n.jeopardy = true
+	case !c.jeopardy:
+		c.jeopardy = true
 		tell(Jeopardy)
 	}
 	switch {
-	case h.Open == 0 || n.open:
+	case h.Open == 0 || c.open:
 	case now >= h.Open:
-		n.open = true
+		c.open = true
 		tell(FailOpen)
-	case n.at == 0:
-		n.at = h.Open
+	case c.noticeAt == 0:
+		c.noticeAt = h.Open
 	}
 	m.rewake(c)
 }

@@ -84,7 +84,7 @@ func (m *Member) rewake(c *contest) {
 		return
 	}
 	at := c.state.WakesAt()
-	if n := c.notices.at; n != 0 && (at == 0 || n < at) {
+	if n := c.noticeAt; n != 0 && (at == 0 || n < at) {
 		at = n
 	}
 	if c.alarm != nil && (at == 0 || c.alarm.at < at) {

@@ -73,7 +73,7 @@ func (i *incarnation) newContest(e int) *contest {
 func (m *contest) spec() *member.Election {
 	h, e := m.i.p.h, m.election
 	s := &member.Election{
-		ID: m.id, Name: h.w.elections[e], Works: true, Unready: !h.ready, Before: h.terms[e],
+		ID: m.id, Name: h.w.elections[e], Works: true, Unready: !h.ready, Before: int32(h.terms[e]), // #nosec G115 -- a count of terms
 		Settings: &member.Settings{
 			Timing: h.timing, Policy: h.policy, Bootstrap: h.w.bootstrap[e], Foreign: h.w.foreign[e], Renewal: h.renewal[e], Outage: h.w.outages[e], OnDeath: h.w.onDeath[e],
 		},

@@ -266,7 +266,7 @@ func (c *canon) proc(w *world, i int, m *proc) {
 				c.flag(s != nil && q.sent > m.sighted(), s != nil && revision > s.Lock.Version.Revision)
 				c.stored(q.stored)
 			}
-			if q.name != "" || q.kind == lock.Listed && store == member.Own.ID {
+			if q.name != "" || q.kind == lock.Listed && store == int(member.Own.ID) {
 				c.queued(m, q)
 			}
 		}

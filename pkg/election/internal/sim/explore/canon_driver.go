@@ -99,7 +99,9 @@ var driverFields = map[string]string{
 	"contest.health":    "",
 	"contest.token":     "the work's",
 	"contest.working":   "plain",
-	"contest.notices":   "when it is to be told next",
+	"contest.jeopardy":  "plain",
+	"contest.open":      "", // for terms that fail open
+	"contest.noticeAt":  "due",
 	"contest.alarm":     "when it is to be told",
 	"contest.takenOver": "", // for the log
 	"contest.wakeAt":    "", // the earliest of these
@@ -136,10 +138,6 @@ var driverFields = map[string]string{
 	"sight.dimSince": "since a lease",
 	"sight.seenAt":   "where it is later than the last beat would last",
 	"sight.clearAt":  "until",
-
-	"notices.jeopardy": "plain",
-	"notices.open":     "", // for terms that fail open
-	"notices.at":       "due",
 
 	"alarm.report": "its kind",
 	"alarm.at":     "due",
@@ -196,7 +194,7 @@ func (c *canon) driver(w *world, m *proc) {
 		store, listing := int(one.get("store").int("ID")), one.is("listing")
 		c.flag(one.uint("watch") != 0, listing, listing && d.instant("heardOf") > one.instant("begunAt"))
 		c.add(min(one.int("listPatience"), int64(mostListPatience)), plain)
-		if store == w.x.election.Locks.ID {
+		if store == int(w.x.election.Locks.ID) {
 			c.add(int64(one.uint("newest")), order) // #nosec G115 -- small
 		}
 	}
@@ -204,10 +202,9 @@ func (c *canon) driver(w *world, m *proc) {
 	c.add(int64(all.Len()), plain)
 	for n := range all.Len() {
 		one := inside(all.Index(n).Elem())
-		notices := one.get("notices")
 		beats, since := one.instant("beats"), d.get("beat").instant("Since")
-		c.flag(one.is("listed"), one.is("working"), notices.is("jeopardy"), beats != 0, beats == since, m.work.beats == since)
-		c.instant(notices.instant("at"), due)
+		c.flag(one.is("listed"), one.is("working"), one.is("jeopardy"), beats != 0, beats == since, m.work.beats == since)
+		c.instant(one.instant("noticeAt"), due)
 		if alarm := one.get("alarm").v; alarm.IsNil() {
 			c.add(0, plain)
 		} else {

@@ -117,7 +117,7 @@ func (w *world) suffer(f Fault, i, n int) {
 	case RefusedWrite:
 		m.requests[n].phase = refused
 	case Break:
-		w.breaks(i, w.x.election.Locks.ID)
+		w.breaks(i, int(w.x.election.Locks.ID))
 	case Stall:
 		m.streams[w.x.election.Locks.ID].stalled = true
 	case Cut:

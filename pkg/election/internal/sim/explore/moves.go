@@ -170,7 +170,7 @@ func (w *world) apply(mv move) *world {
 	case requestAnswered:
 		w.requestAnswered(i, n)
 	case streamShows:
-		w.streamShows(i, w.x.election.Locks.ID)
+		w.streamShows(i, int(w.x.election.Locks.ID))
 	case wakesUp:
 		w.step(i)
 	case workStops:

@@ -92,9 +92,9 @@ func (w *world) commitSession(name string, r *record.Record) {
 
 // show has all streams show a change.
 func (w *world) show(s shown) {
-	store := member.Own.ID
+	store := int(member.Own.ID)
 	if s.name == "" {
-		store = w.x.election.Locks.ID
+		store = int(w.x.election.Locks.ID)
 	}
 	for i, m := range w.procs {
 		switch {
@@ -223,7 +223,7 @@ func (w *world) settleBeats() {
 		}
 		for i, m := range w.procs {
 			if m.running() && !m.cut && len(m.streams[member.Own.ID].queue) > 0 {
-				w.streamShows(i, member.Own.ID)
+				w.streamShows(i, int(member.Own.ID))
 				more = true
 			}
 		}

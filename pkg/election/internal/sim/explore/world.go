@@ -341,7 +341,7 @@ func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect
 	case member.Watch:
 		s := &m.streams[do.Store.ID]
 		if s.watch = do.Watch; !m.cut {
-			w.list(i, do.Store.ID)
+			w.list(i, int(do.Store.ID))
 		}
 	case member.EndWatch:
 		for n := range m.streams {
@@ -430,10 +430,10 @@ func (w *world) depart(i int) {
 // list has a stream start over with a list.
 func (w *world) list(i, store int) {
 	one := shown{kind: lock.Listed, at: w.now, sent: w.local(i), revision: w.revisions[len(w.revisions)-1]}
-	if store == member.Own.ID {
+	if store == int(member.Own.ID) {
 		one.sessions, one.revision = w.sessions, w.revision
 	}
-	if store == w.x.election.Locks.ID {
+	if store == int(w.x.election.Locks.ID) {
 		one.stored = w.stored
 	}
 	w.edit(i).streams[store].queue = []shown{one}

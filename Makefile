@@ -136,6 +136,7 @@ bench-docs: ## write the last full run's table and drawing into docs/performance
 .PHONY: soak
 soak: ## try many more simulated schedules, going on where the last soak ended (SEEDS=1000000)
 	@mkdir -p .cache
+	go test -count=1 -timeout=0 -run '^(TestProperties|TestSessionProperties|TestForeignElectors)$$' ./pkg/election/internal/machine -rapid.checks=100000
 	PRIMACY_EXPLORE=large go test -count=1 -timeout=0 -v ./pkg/election/internal/sim/explore
 	PRIMACY_SOAK=$(abspath .cache/soak) PRIMACY_SOAK_SEEDS=$(SEEDS) go test -count=1 -timeout=0 -v -run '^TestSoak$$' ./pkg/election/internal/sim
 

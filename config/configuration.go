@@ -151,8 +151,9 @@ type ForeignTimings struct{ RenewDeadline, RetryPeriod time.Duration }
 
 // Wait is how long after its last renewal an elector with these timings may still be at work; zero
 // if the timings are not stated. The reply to that renewal took at most renewDeadline, the next attempt begins at
-// most retryPeriod later, and the elector gives up renewDeadline after that.
-func (f ForeignTimings) Wait() time.Duration { return 2*f.RenewDeadline + f.RetryPeriod }
+// most retryPeriod later, the elector gives up renewDeadline after that, and its release, before which it does not
+// end its work, takes at most another renewDeadline.
+func (f ForeignTimings) Wait() time.Duration { return 3*f.RenewDeadline + f.RetryPeriod }
 
 // Policy is the name of a priority policy as written, or DefaultPolicy. Package
 // priority decides whether it exists.

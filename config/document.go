@@ -131,7 +131,7 @@ type migrationDoc struct {
 type foreignDoc struct {
 	// More than 1.2 x retryPeriod, as client-go requires.
 	RenewDeadline time.Duration `yaml:"renewDeadline" otherwise:"required" min:">0"`
-	// More than 0; 2 x renewDeadline + retryPeriod is at least 1s.
+	// More than 0; 3 x renewDeadline + retryPeriod is at least 1s.
 	RetryPeriod time.Duration `yaml:"retryPeriod" otherwise:"required" min:">0"`
 }
 

@@ -231,7 +231,7 @@ func (r *resolver) foreignArithmetic(at string, f ForeignTimings) {
 		r.clash(at+".renewDeadline", "they may have changed places", "%v must be more than %v x retryPeriod %v = %v, or the elector would not start", f.RenewDeadline, retryJitter, f.RetryPeriod, most)
 	}
 	if f.Wait() < record.LeastForeignWait {
-		r.clash(at, "check the units", "a claim would wait for 2 x renewDeadline %v + retryPeriod %v = %v, which must be at least %v", f.RenewDeadline, f.RetryPeriod, f.Wait(), record.LeastForeignWait)
+		r.clash(at, "check the units", "a claim would wait for 3 x renewDeadline %v + retryPeriod %v = %v, which must be at least %v", f.RenewDeadline, f.RetryPeriod, f.Wait(), record.LeastForeignWait)
 	}
 }
 

@@ -15,7 +15,7 @@ func TestSharedLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := c.Elections[0].Lock, c.Elections[1].Lock
-	if a.SharedWith != SharedWithClientGo || a.Foreign.Wait() != 22*time.Second {
+	if a.SharedWith != SharedWithClientGo || a.Foreign.Wait() != 32*time.Second {
 		t.Errorf("%+v", a)
 	}
 	if b.SharedWith != SharedWithIstio || b.Foreign.Wait() != 0 || c.Elections[2].Lock.SharedWith != SharedWithNobody {

@@ -295,7 +295,7 @@ func (s *Spec) complete(c *Config) error {
 		return fmt.Errorf("election %s: %w", s.Name, err)
 	}
 	if wait := s.Foreign.Wait; wait != 0 && wait < record.LeastForeignWait {
-		return fmt.Errorf("election %s: foreign wait %v must be at least %v (set it to 2 x renewDeadline + retryPeriod of the electors that share the lock, or leave it out if you do not know these)", s.Name, wait, record.LeastForeignWait)
+		return fmt.Errorf("election %s: foreign wait %v must be at least %v (set it to 3 x renewDeadline + retryPeriod of the electors that share the lock, or leave it out if you do not know these)", s.Name, wait, record.LeastForeignWait)
 	}
 	switch s.OnDeath {
 	case "":

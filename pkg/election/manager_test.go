@@ -267,7 +267,7 @@ func TestSpecAndConfigErrors(t *testing.T) {
 			{election.Spec{Name: "b", Lock: "primacy-edge-x-0"}, "reserved for the group's sessions"},
 			{election.Spec{Name: "b", MigrateFrom: &election.LockRef{Lock: "primacy-edge-x-0", Locks: m1.store}}, "reserved for the group's sessions"},
 			{election.Spec{Name: "UPPER"}, "lower-case"},
-			{election.Spec{Name: "b", Foreign: machine.Foreigners{Wait: 999 * time.Millisecond}}, "foreign wait 999ms must be at least 1s (set it to 2 x renewDeadline + retryPeriod"},
+			{election.Spec{Name: "b", Foreign: machine.Foreigners{Wait: 999 * time.Millisecond}}, "foreign wait 999ms must be at least 1s (set it to 3 x renewDeadline + retryPeriod"},
 			{election.Spec{Name: "b", Foreign: machine.Foreigners{Wait: -time.Second}}, "must be at least 1s"},
 			{election.Spec{Name: "b", Timing: record.Timing{LeaseDuration: 1500 * time.Millisecond, RenewInterval: time.Second}}, "whole number of seconds"},
 			{election.Spec{Name: "b", Timing: record.Timing{LeaseDuration: 5 * time.Second, RenewInterval: 2 * time.Second, StopGrace: 2 * time.Second}}, "at least 2 x renewInterval"},

@@ -82,9 +82,9 @@ const (
 )
 
 // Foreigners describes electors that are not ours. Sharing says which electors they are. Wait is how long
-// such an elector may still be at work after its last renewal: its renewDeadline + retryPeriod and a
-// margin of another renewDeadline. A Wait of zero means unknown; then it is twice the duration that the
-// elector wrote.
+// such an elector may still be at work after its last renewal: 3 x its renewDeadline (a late reply, then
+// its attempts, then its release) + retryPeriod. A Wait of zero means unknown; then it is twice the duration that
+// the elector wrote.
 type Foreigners = machine.Foreigners
 
 // Sharing says who else may hold a lock.

@@ -37,8 +37,8 @@
 //     counts as at most four fifths.
 //   - Slow path metrics are never reported: there is no slow path.
 //
-// Electors of client-go in the group should have the same three durations: a claim waits by them
-// (2 x renewDeadline + retryPeriod).
+// Electors of client-go in the group should have the same three durations, and the same ReleaseOnCancel: a claim waits by
+// them (2 x renewDeadline + retryPeriod, and with ReleaseOnCancel another renewDeadline).
 //
 // # A deleted Lease
 //

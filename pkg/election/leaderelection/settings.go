@@ -63,10 +63,21 @@ func (c *LeaderElectionConfig) settings() (*settings, error) {
 			Bootstrap: election.BootstrapImmediate,
 			Foreign: election.Foreigners{
 				Sharing: election.SharedWithClientGo,
-				Wait:    max(2*c.RenewDeadline+c.RetryPeriod, record.LeastForeignWait),
+				Wait:    c.wait(),
 			},
 		},
 	}, nil
+}
+
+// wait is how long an elector of client-go with this configuration may be at work after its last renewal. The reply to
+// that took at most RenewDeadline, the next attempt begins RetryPeriod later, and gives up after RenewDeadline. An elector
+// that releases does not end its work before the release, which takes at most another RenewDeadline.
+func (c *LeaderElectionConfig) wait() time.Duration {
+	w := 2*c.RenewDeadline + c.RetryPeriod
+	if c.ReleaseOnCancel {
+		w += c.RenewDeadline
+	}
+	return max(w, record.LeastForeignWait)
 }
 
 // realm is a realm for the session of one Run.

@@ -135,4 +135,18 @@ var foreignRows = []row{
 		new:  "s.lastHolder() && s.mayBeForeign():",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/written_back_after_a_break",
 	},
+	{
+		name: "foreign/stated-wait-without-the-release", rule: "claim-and-wait: an elector whose timings are stated may be at work until its last release has timed out",
+		file: "config/configuration.go",
+		old:  "return 3*f.RenewDeadline + f.RetryPeriod",
+		new:  "return 2*f.RenewDeadline + f.RetryPeriod",
+		pkg:  "config", test: "TestSharedLocks",
+	},
+	{
+		name: "foreign/drop-in-wait-without-the-release", rule: "claim-and-wait: an elector that releases ends its work only after the release",
+		file: "pkg/election/leaderelection/settings.go",
+		old:  "		w += c.RenewDeadline\n",
+		new:  "",
+		pkg:  "pkg/election/leaderelection", test: "TestWait",
+	},
 }

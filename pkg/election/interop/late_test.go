@@ -1,0 +1,90 @@
+package interop_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/interop/elector"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// TestHungAfterALateReply checks the longest time that an elector can be at work after its last renewal: the reply to that
+// renewal comes at the last moment, nothing gets through from then on, and the elector tries to release the lock before it ends its work.
+// Whoever states the elector's timings, or knows them as the drop-in does, begins after that.
+func TestHungAfterALateReply(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, 1)
+	w := &lateReply{by: theirs().RenewDeadline * 19 / 20}
+	o := a.options("client-go", nil)
+	dies := a.inside("client-go", func(ctx context.Context, say func(elector.Event)) error {
+		config := rest.CopyConfig(a.cluster.Config)
+		config.Wrap(w.wrap)
+		return elector.Run(ctx, config, o, say)
+	})
+	a.works(dies)
+	we := a.member("primacy", nil, func(e *entry) { e.Foreign.Wait = statedWait() })
+	a.sees(we, dies)
+	w.begin()
+	a.works(we)
+	l := a.locks[0]
+	a.each("its work has ended", func(l string) bool { return a.spans[l][0].till != 0 })
+	a.took("its last renewal is answered late, it works on for", func(string) time.Duration {
+		return a.spans[l][0].till.Sub(w.stored())
+	})
+	a.took("its last renewal is answered late, we lead", func(string) time.Duration {
+		return a.last(l).from.Sub(w.stored())
+	})
+}
+
+// lateReply stands between an elector and the API server. Once it has begun, the next write is stored and its reply held back; nothing else gets through.
+type lateReply struct {
+	next http.RoundTripper
+	by   time.Duration
+
+	mu    sync.Mutex
+	begun bool
+	at    record.Instant // when the last write was stored
+}
+
+func (r *lateReply) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begun = true
+}
+
+func (r *lateReply) stored() record.Instant {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at
+}
+
+func (r *lateReply) wrap(next http.RoundTripper) http.RoundTripper {
+	r.next = next
+	return r
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *lateReply) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	begun, last := r.begun, r.begun && r.at == 0 && req.Method == http.MethodPut
+	if last {
+		r.at = now()
+	}
+	r.mu.Unlock()
+	switch {
+	case !begun:
+		return r.next.RoundTrip(req)
+	case !last:
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	resp, err := r.next.RoundTrip(req)
+	clock.Wait(req.Context(), r.by)
+	return resp, err
+}

@@ -52,6 +52,34 @@ func TestALockIsNewerThanTheSessions(t *testing.T) {
 	})
 }
 
+// TestASessionOfAnotherPlaceRenewsALock checks that a member whose sessions are elsewhere than the lock takes it from nobody
+// whose session renews it: it would not see that session if it lived. Once the holder has left, it takes it.
+func TestASessionOfAnotherPlaceRenewsALock(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.stop = time.Second
+		beside := g.join("beside", "stable", stable)
+		after(30 * time.Second)
+		g.bend = func(c *election.Config, s *election.Spec) {
+			c.Locks = memory.New(g.clock).Store()
+			s.Locks = far{byName{g.realm.Store()}}
+			s.Bootstrap = election.BootstrapImmediate
+		}
+		elsewhere := g.join("elsewhere", "stable", stable)
+		after(10 * time.Minute)
+		g.wantLeader("a", beside, beside, elsewhere)
+		beside.leave(t)
+		after(5 * time.Second)
+		g.wantLeader("a", elsewhere, elsewhere)
+		g.end(elsewhere)
+	})
+}
+
+// far is a store in a namespace that is not that of the sessions.
+type far struct{ byName }
+
+func (far) Namespace() string { return "kube-system" }
+
 // blind stalls what a store shows, but lets requests through.
 func blind(s *memory.Store) {
 	for _, op := range []memory.Op{memory.Deliver, memory.List, memory.Watch} {

@@ -13,7 +13,7 @@ import (
 //
 //	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=
 //	            sharing=client-go|istio foreignWait= policy=none|weight|chain beat= range failopen=DURATION
-//	            renewal=session|unlessForeign sight=apart othersLease=DURATION othersPercent=N
+//	            renewal=session|unlessForeign sight=apart|without othersLease=DURATION othersPercent=N
 //	            longestEver=DURATION unpublished]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	session NAME [uid= holder= ended died=TIME proof= disowned=N lock=] [later]   session NAME gone   the directory shows a session object

@@ -70,6 +70,9 @@ const (
 	WithSessions Sight = iota
 	// ApartFromSessions: each has a stream of its own, and either may be far behind the other.
 	ApartFromSessions
+	// WithoutSessions: the same, and the sessions that we see are those of another place. A session that renews
+	// the lock is beside it, where we see none.
+	WithoutSessions
 )
 
 // Foreigners is what is known of electors that are not ours.

@@ -204,8 +204,11 @@ func (e *environment) configure(name string, a arguments) {
 	}
 	e.cfg.OnDeath = OnDeath(a.text("onDeath", "proof"))
 	e.cfg.Renewal = record.Renewal(a.text("renewal", "record"))
-	if a.text("sight", "with") == "apart" {
+	switch a.text("sight", "with") {
+	case "apart":
 		e.cfg.Sight = ApartFromSessions
+	case "without":
+		e.cfg.Sight = WithoutSessions
 	}
 	e.cfg.Others = record.Bounds{LeaseDuration: a.duration("othersLease", 0), Drift: float64(a.number("othersPercent", 0)) / 100}
 	e.cfg.LongestEver = a.duration("longestEver", 0)

@@ -69,7 +69,7 @@ func (s *step) dependsOnSessions() bool {
 	case !s.waitedOut():
 		return false
 	}
-	return s.cfg.Sight == ApartFromSessions
+	return s.cfg.Sight != WithSessions
 }
 
 // answerFor: we wrote the record as its holder, but have no term. A take of unknown outcome was committed
@@ -99,7 +99,7 @@ func (s *step) noteOwner() {
 	case l.Owner == Unowned && s.waitedOut() && !s.seemsOrphaned() && s.alarmed != Ownerless:
 		s.alarmed = Ownerless
 		until, _ := s.freeAt()
-		s.act(Report{Kind: Ownerless, Role: s.Role, Detail: ownerless(l.Record), Until: until})
+		s.act(Report{Kind: Ownerless, Role: s.Role, Detail: s.ownerless(l.Record), Until: until})
 	}
 }
 

@@ -158,6 +158,9 @@ func (s *step) freeAt() (record.Instant, bool) {
 		}
 		return expired, true
 	default: // Unowned: rule unknown-is-waited-out
+		if s.renewedUnseen() {
+			return 0, false
+		}
 		if !s.waitedOut() {
 			return l.since, true
 		}
@@ -192,13 +195,17 @@ func (s *step) waitedOut() bool {
 
 // lastHolder says whether the lock lost its owner while it was validly ours: until that validity ends
 // nobody else can have taken it.
-func (s *step) lastHolder() bool { return s.Lock.Owner == Unowned && s.now < s.validity.until }
+func (s *step) lastHolder() bool {
+	return s.Lock.Owner == Unowned && s.now < s.validity.until && !s.renewedUnseen()
+}
 
 // foreignMaxDuration is the longest lease duration of a foreign holder that we wait out without an operator.
 const foreignMaxDuration = time.Hour
 
-func ownerless(r *record.Record) string {
+func (s *step) ownerless(r *record.Record) string {
 	switch {
+	case s.renewedUnseen():
+		return fmt.Sprintf("holder %q, renewed by session %q of the lock's namespace, where this member sees none: it is left until that holder or \"primacy handback\" releases it", r.Holder, r.Mark.Session)
 	case r.Unreadable != "":
 		return r.Unreadable
 	case r.Untouched():

@@ -64,7 +64,7 @@ func (s *step) rely() {
 	if s.Term.Deadline != deadline {
 		s.act(Extend{Deadline: s.Term.Deadline})
 	}
-	if s.cfg.Sight == ApartFromSessions {
+	if s.cfg.Sight != WithSessions {
 		s.reown()
 	}
 }
@@ -168,6 +168,12 @@ func (s *step) beside(r *record.Record) *record.Mark { return s.Lock.firstSeen(r
 // ofUnknownSession says whether a record without an owner belongs to a member whose session we don't know.
 func (s *step) ofUnknownSession(r *record.Record) bool {
 	return r != nil && r.Holder != "" && r.Bound() && s.beside(r).Renewal == record.RenewalSession
+}
+
+// renewedUnseen says whether a session may renew the lock that we would not see if it lived (rule
+// owned-through-its-session). That it is unknown to us says nothing then, however long we wait.
+func (s *step) renewedUnseen() bool {
+	return s.cfg.Sight == WithoutSessions && s.Lock.Owner == Unowned && s.ofUnknownSession(s.Lock.Record)
 }
 
 // seemsOrphaned says whether a beat of ours decides whether the lock is orphaned.

@@ -23,7 +23,7 @@ func TestSessionProperties(t *testing.T) {
 		w := newWorld(t)
 		w.cfg.Renewal = record.RenewalSession
 		w.through = true
-		w.cfg.Sight = rapid.SampledFrom([]Sight{WithSessions, ApartFromSessions}).Draw(t, "sight")
+		w.cfg.Sight = rapid.SampledFrom([]Sight{WithSessions, ApartFromSessions, WithoutSessions}).Draw(t, "sight")
 		t.Repeat(w.sessionActions())
 		w.t = t
 		w.calm()

@@ -109,10 +109,14 @@ func (c *contest) unpublished() bool {
 	return lease > c.m.cfg.Timing.LeaseDuration && lease > c.m.dir.Published(c.m.own.Name(), c.m.identity)
 }
 
-// sight says whether one stream shows both the lock and the sessions.
+// sight says whether one stream shows both the lock and the sessions, and whether the sessions that we see are those
+// that may renew the lock: these are in the lock's own place.
 func (c *contest) sight() machine.Sight {
-	if c.lock.store == Own {
+	switch {
+	case c.lock.store == Own:
 		return machine.WithSessions
+	case c.lock.store.Place != "":
+		return machine.WithoutSessions
 	}
 	return machine.ApartFromSessions
 }

@@ -98,4 +98,25 @@ var placesRows = []row{
 		old:  "	if !wish.Asked && len(l.on) == 0 {", new: "	if false {",
 		pkg: "pkg/election/podlabel", test: "TestNobodyAsked",
 	},
+	{
+		name: "places/unseen-session-waited-out", rule: "owned-through-its-session: a lock is not waited out if we would not see the session that renews it",
+		file: "pkg/election/internal/machine/lock.go",
+		old:  "		if s.renewedUnseen() {\n			return 0, false\n		}\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/session_of_another_place",
+	},
+	{
+		name: "places/unseen-session-written-over", rule: "owned-through-its-session: nor is our name written back over its holder's",
+		file: "pkg/election/internal/machine/lock.go",
+		old:  " && s.now < s.validity.until && !s.renewedUnseen()",
+		new:  " && s.now < s.validity.until",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/session_of_another_place",
+	},
+	{
+		name: "places/sessions-of-another-place-count", rule: "owned-through-its-session: sessions of another place say nothing of who holds a lock",
+		file: "pkg/election/internal/member/contest.go",
+		old:  "		return machine.WithoutSessions\n",
+		new:  "		return machine.ApartFromSessions\n",
+		pkg:  "pkg/election", test: "TestASessionOfAnotherPlaceRenewsALock",
+	},
 }

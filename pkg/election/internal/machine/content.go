@@ -35,12 +35,12 @@ func (s *step) held(token record.Token) record.Record {
 	}
 }
 
-// wasForeign says whether an elector that is not ours ever held the lock, as far as we or its record know. A record
-// that somebody else has written says so, too (rule the-way-back-stays-open).
+// wasForeign says whether an elector that is not ours ever held the lock, as far as we or its record know, or shares it
+// by our configuration. A record that somebody else has written says so, too (rule the-way-back-stays-open).
 func (s *step) wasForeign() bool {
 	r := s.Lock.Record
 	switch {
-	case s.Lock.shared:
+	case s.Lock.shared, s.cfg.Foreign.Sharing != NotShared:
 		return true
 	case r == nil || r.Untouched():
 		return false

@@ -149,4 +149,11 @@ var foreignRows = []row{
 		new:  "",
 		pkg:  "pkg/election/leaderelection", test: "TestWait",
 	},
+	{
+		name: "foreign/way-back-of-a-shared-lock", rule: "the-way-back-stays-open: a lock that others share has one, though none of them has held it",
+		file: "pkg/election/internal/machine/content.go",
+		old:  "case s.Lock.shared, s.cfg.Foreign.Sharing != NotShared:",
+		new:  "case s.Lock.shared:",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/blanked_while_stopping",
+	},
 }

@@ -68,6 +68,8 @@ type Preferred struct {
 	Drained Hosts
 	// Paused: nobody outranks anybody. Who comes first to take a free lock stays as it is.
 	Paused bool
+	// NoTakeover: nobody takes a lock that it does not hold (rule no-takeover).
+	NoTakeover bool
 }
 
 // PreferredState is the state of a preference.
@@ -119,6 +121,9 @@ func (p Preferred) String() string {
 	}
 	if p.Paused {
 		s += ", paused"
+	}
+	if p.NoTakeover {
+		s += ", no takeover"
 	}
 	return s
 }

@@ -226,6 +226,9 @@ func (m *Member) report(c *contest, a machine.Report) {
 		fields = append(fields, c.takenOver.fields(m.now)...)
 		c.takenOver = nil
 	}
+	if cause := c.state.Drain.Cause; a.Role == machine.Draining && cause != 0 {
+		fields = append(fields, zap.Stringer("cause", cause)) // the better member is...
+	}
 	log.Info(a.Role.String(), fields...)
 	c.leader = c.state.Lock.Record
 	m.out.add(Changed{

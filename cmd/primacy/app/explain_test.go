@@ -52,6 +52,10 @@ func memberSession(identity, revision string) lock.Entry {
 	}}
 }
 
+func (s *situation) standWithoutTakeovers() {
+	s.plan.Standstill = &rollout.Standstill{By: "eve", At: rollout.At(before(time.Hour)), Until: rollout.At(explainedAt.Add(time.Hour)), NoTakeover: true}
+}
+
 func usual() *situation {
 	s := &situation{old: memberSession(oldZero, "1-9-0"), new: memberSession(newZero, "1-10-0")}
 	s.lock = lock.Entry{Name: "dns", Record: &record.Record{Duration: 15 * time.Second, Renewed: before(time.Hour), Token: 206, Group: "edge", Election: "dns"}}
@@ -269,6 +273,15 @@ var situations = []struct {
 	}},
 	{"paused-and-right", verdictRight, func(s *situation) {
 		s.plan.Standstill = &rollout.Standstill{By: "eve", At: rollout.At(before(time.Hour))}
+		s.agree()
+	}},
+	{"paused-without-takeovers", verdictRight, func(s *situation) {
+		s.standWithoutTakeovers()
+		s.agree()
+	}},
+	{"withheld", verdictSoon, func(s *situation) {
+		s.standWithoutTakeovers()
+		s.lock.Record.Holder, s.lock.Record.Mark.Identity = "", ""
 		s.agree()
 	}},
 	{"handed-over", verdictSoon, func(s *situation) {

@@ -107,6 +107,8 @@ type Member struct {
 	Standing []string `json:"standing,omitempty"`
 	// Lacks says for some of these elections what its runners lack to be ready.
 	Lacks map[string]string `json:"lacks,omitempty"`
+	// Lags says why it does not go by its configuration as it is written; empty if it does, as far as it knows.
+	Lags string `json:"lags,omitempty"`
 	// Fallen counts earlier sessions of its Pod or host that it did not end itself.
 	Fallen int `json:"fallen,omitempty"`
 	// Leads counts the elections that it holds.
@@ -389,6 +391,7 @@ func member(e lock.Entry, now time.Time) Member {
 		for _, election := range m.Standing {
 			out.Standing = append(out.Standing, clean(election))
 		}
+		out.Lags = cleanText(m.Lags)
 		for _, l := range m.Lacks {
 			if out.Lacks == nil {
 				out.Lacks = map[string]string{}

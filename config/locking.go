@@ -48,6 +48,36 @@ func (c *Configuration) refuseLock(before, after *Election) strict.Errors {
 		fmt.Sprintf("add %s until every member has taken it up; or take the election out, and put it back when no member has it any more", c.migration(last, after)))}
 }
 
+// refuseSpace refuses another namespace of the sessions if an election has its lock beside them, so that members that are
+// started with the document and members with the one before have no lock in common. A process keeps its namespace until its end, so nothing else would say that
+// before the restarts. c is the document by itself.
+func (c *Configuration) refuseSpace(before *Configuration) strict.Errors {
+	if c.Namespace == before.Namespace || c.Namespace == "" || before.Namespace == "" {
+		return nil
+	}
+	for i := range c.Elections {
+		e := &c.Elections[i]
+		at := slices.IndexFunc(before.Elections, func(o Election) bool { return o.Name == e.Name })
+		if at < 0 {
+			continue
+		}
+		was, is := before.Elections[at].LockNames(), e.LockNames()
+		for j := range was {
+			was[j].Namespace = cmp.Or(was[j].Namespace, before.Namespace)
+		}
+		for j := range is {
+			is[j].Namespace = cmp.Or(is[j].Namespace, c.Namespace)
+		}
+		if was == nil || is == nil || slices.ContainsFunc(was, func(l LockName) bool { return slices.Contains(is, l) }) {
+			continue
+		}
+		return strict.Errors{c.errorAt(nil, fieldNamespace,
+			fmt.Sprintf("with it the lock of election %s would change from %v to %v: members that are restarted would work at the same time as members that are not yet", e.Name, was[len(was)-1], is[len(is)-1]),
+			fmt.Sprintf("leave the locks where they are, with lock: {namespace: %s} in each election that has its lock there; once every member was restarted with that, they can move", was[len(was)-1].Namespace))}
+	}
+	return nil
+}
+
 // migration is the setting that makes an election move from a lock; it goes into a hint.
 func (c *Configuration) migration(from LockName, e *Election) string {
 	var fields []string

@@ -118,7 +118,7 @@ func NewPlan(inForce, written *Configuration) (*Plan, error) {
 	for i := range inForce.Elections {
 		before[inForce.Elections[i].Name] = &inForce.Elections[i]
 	}
-	var refused strict.Errors
+	refused := written.refuseSpace(inForce)
 	for i := range next.Elections {
 		e := &next.Elections[i]
 		old := before[e.Name]

@@ -312,6 +312,35 @@ func TestPlanOfLocks(t *testing.T) {
 	}
 }
 
+// TestPlanOfSpaces checks that a plan refuses another namespace of the sessions if a lock would move with it: members that are restarted
+// would have no lock in common with those that are not.
+func TestPlanOfSpaces(t *testing.T) {
+	doc := func(file, namespace, election string) *Configuration {
+		c, err := Parse(file, []byte("apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: g\nnamespace: "+namespace+"\nelections: [{name: e"+election+"}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	const moves = "after:4:12: namespace: with it the lock of election e would change from Lease/home/e to Lease/away/e: members that are restarted would work at the same time as members that are not yet (leave the locks where they are, with lock: {namespace: home} in"
+	for _, tt := range []struct{ before, after, want string }{
+		{"", "", moves},
+		{", lock: {namespace: home}", "", moves},
+		{"", ", lock: {namespace: home}", ""},
+		{", lock: {namespace: nn}", ", lock: {namespace: nn}", ""},
+		{", lock: {namespace: away, migrateFrom: {namespace: home}}", ", lock: {namespace: away, migrateFrom: {namespace: home}}", ""},
+		{", enabled: false", ", enabled: false", ""},
+	} {
+		plan, err := NewPlan(doc("before", "home", tt.before), doc("after", "away", tt.after))
+		switch {
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%q, %q:\ngot  %v\nwant %s", tt.before, tt.after, err, tt.want)
+		case tt.want == "" && (err != nil || len(plan.Restarts) != 1):
+			t.Errorf("%q, %q: %+v, %v", tt.before, tt.after, plan, err)
+		}
+	}
+}
+
 // TestPlanKeepsTheSession checks that a timing is refused if it does not fit the session of the running
 // process, even if a new process would accept it.
 func TestPlanKeepsTheSession(t *testing.T) {

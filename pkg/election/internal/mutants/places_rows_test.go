@@ -119,4 +119,11 @@ var placesRows = []row{
 		new:  "		return machine.ApartFromSessions\n",
 		pkg:  "pkg/election", test: "TestASessionOfAnotherPlaceRenewsALock",
 	},
+	{
+		name: "places/a-namespace-moves-the-locks", rule: "a reload, and validate --against, refuse another namespace of the sessions if locks would move with it at the restart",
+		file: "config/plan.go",
+		old:  "refused := written.refuseSpace(inForce)",
+		new:  "var refused strict.Errors",
+		pkg:  "config", test: "TestPlanOfSpaces",
+	},
 }

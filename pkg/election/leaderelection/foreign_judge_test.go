@@ -14,15 +14,16 @@ import (
 type work struct {
 	id          string
 	began       time.Time // the first attempt to schedule a Pod
-	bound       time.Time // the first Pod that it bound
-	last        time.Time // the last attempt or binding
+	firstBound  time.Time
 	lastBound   time.Time
-	bindings    int
-	gone        time.Time // the process has ended
-	hasElection bool      // it takes part in the election and knows all Pods
+	last        time.Time       // the last attempt or binding
+	tried       map[string]bool // the Pods that it tried to schedule
+	bound       map[string]bool // the Pods that it bound
+	gone        time.Time       // the process has ended
+	hasElection bool            // it takes part in the election and knows all Pods
 }
 
-var schedulerLog = regexp.MustCompile(`^[IWE]\d{4} (\d\d:\d\d:\d\d\.\d+) .*?\] "([^"]*)"`)
+var schedulerLog = regexp.MustCompile(`^[IWE]\d{4} (\d\d:\d\d:\d\d\.\d+) .*?\] "([^"]*)"(?: pod="[^"/]*/([^"]*)")?`)
 
 // hear takes in one line of its log.
 func (w *work) hear(line string) error {
@@ -34,24 +35,52 @@ func (w *work) hear(line string) error {
 	if err != nil {
 		return err
 	}
-	first := func(t *time.Time) {
-		if t.IsZero() {
-			*t = at
+	note := func(pods *map[string]bool, first *time.Time) {
+		if *pods == nil {
+			*pods, *first = map[string]bool{}, at
 		}
+		(*pods)[m[3]] = true
+		w.last = at
 	}
 	switch m[2] {
 	case "Attempting to acquire leader lease...":
 		w.hasElection = true
 	case "Attempting to schedule pod":
-		first(&w.began)
-		w.last = at
+		note(&w.tried, &w.began)
 	case "Successfully bound pod to node":
-		first(&w.began)
-		first(&w.bound)
-		w.last, w.lastBound = at, at
-		w.bindings++
+		note(&w.bound, &w.firstBound)
+		w.lastBound = at
 	}
 	return nil
+}
+
+// binding says when the API told that a Pod was bound.
+type binding struct {
+	at  time.Time
+	pod string
+}
+
+// credit finds the bindings that are in no log, since they were under way when their scheduler ended: its work goes on until the API tells of
+// them. Such a binding is by the last one that tried the Pod.
+func credit(all []work, bound []binding) (unlogged int) {
+	for _, b := range bound {
+		var by *work
+		logged := false
+		for i, w := range all {
+			logged = logged || w.bound[b.pod]
+			if w.tried[b.pod] && (by == nil || by.began.Before(w.began)) {
+				by = &all[i]
+			}
+		}
+		if logged {
+			continue
+		}
+		unlogged++
+		if by != nil && by.last.Before(b.at) {
+			by.last = b.at
+		}
+	}
+	return unlogged
 }
 
 // conflicts lists which schedulers were at work at once, and for how long: from the first line about a Pod of one that began
@@ -102,6 +131,21 @@ func TestConflictsAreFound(t *testing.T) {
 	} {
 		if got := strings.Join(conflicts(tt.all), ", "); got != tt.want {
 			t.Errorf("%s: found %q, want %q", tt.name, got, tt.want)
+		}
+	}
+
+	all := []work{said("a", fmt.Sprintf(attempt, "01.000000")), works("b", "05.000000", "09.000000")}
+	if found := conflicts(all); found != nil {
+		t.Errorf("before the API told of the binding: found %q", found)
+	}
+	for _, tt := range []struct {
+		after time.Duration
+		want  string
+	}{{3 * time.Second, ""}, {4100 * time.Millisecond, "a and b for 100ms"}} {
+		all[0].tried = map[string]bool{"late": true}
+		n := credit(all, []binding{{all[1].began, "b"}, {all[0].began.Add(tt.after), "late"}})
+		if got := strings.Join(conflicts(all), ", "); got != tt.want || n != 1 {
+			t.Errorf("a binding under way that is done after %v: found %q, want %q; %d of them", tt.after, got, tt.want, n)
 		}
 	}
 }

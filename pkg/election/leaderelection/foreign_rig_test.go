@@ -18,7 +18,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -51,8 +50,9 @@ type rig struct {
 	any  *sync.Cond
 	all  []*scheduler
 	held []holding
-	// bound is when the API told of bindings.
-	bound []time.Time
+	// bound is when the API told of bindings, in that order.
+	bound []binding
+	known map[string]bool // the Pods that it told of
 }
 
 // holding says who held the Lease from when on.
@@ -62,14 +62,15 @@ type holding struct {
 }
 
 const (
-	// every is how often a Pod comes.
+	// every is how often a Pod comes. Just before a leader is stopped many come at once, so that it has bindings under way.
 	every     = 50 * time.Millisecond
+	many      = 100
 	lockSpace = "kube-system"
 	lockName  = "kube-scheduler"
 )
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, cluster: devcluster.Start(t)}
+	r := &rig{t: t, cluster: devcluster.Start(t), known: map[string]bool{}}
 	r.any = sync.NewCond(&r.mu)
 	r.namespace = r.cluster.Namespace(t)
 	core, err1 := corev1client.NewForConfig(r.cluster.Config)
@@ -138,15 +139,20 @@ func (r *rig) create(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-		}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod-" + strconv.Itoa(i)}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "none"}}}}
-		if _, err := r.core.Pods(r.namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
-			r.t.Errorf("create a Pod: %v", err)
+			r.pod(ctx, "pod-"+strconv.Itoa(i))
 		}
 	}
 }
 
-// remove deletes Pods that are bound, so that there are few. It may hear of one twice.
+// pod creates a Pod.
+func (r *rig) pod(ctx context.Context, name string) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "none"}}}}
+	if _, err := r.core.Pods(r.namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
+		r.t.Errorf("create a Pod: %v", err)
+	}
+}
+
+// remove deletes Pods that are bound, so that there are few.
 func (r *rig) remove(ctx context.Context, placed <-chan string) {
 	at := int64(0)
 	for {
@@ -154,7 +160,7 @@ func (r *rig) remove(ctx context.Context, placed <-chan string) {
 		case <-ctx.Done():
 			return
 		case name := <-placed:
-			if err := r.core.Pods(r.namespace).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+			if err := r.core.Pods(r.namespace).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil && ctx.Err() == nil {
 				r.t.Errorf("delete a Pod: %v", err)
 			}
 		}
@@ -183,9 +189,13 @@ func (r *rig) podChanged(e watch.Event, placed chan<- string) {
 		return
 	}
 	r.mu.Lock()
-	r.bound = append(r.bound, time.Now())
-	r.mu.Unlock()
-	placed <- pod.Name
+	defer r.mu.Unlock()
+	if !r.known[pod.Name] {
+		r.known[pod.Name] = true
+		r.bound = append(r.bound, binding{time.Now(), pod.Name})
+		r.any.Broadcast()
+		placed <- pod.Name // it has room
+	}
 }
 
 func (r *rig) leaseChanged(e watch.Event) {
@@ -252,7 +262,7 @@ func (r *rig) start(program, id string, more ...string) *scheduler {
 		_ = s.cmd.Process.Kill() // it may be gone
 		<-s.done
 	})
-	r.until(id+" takes part", func() bool { return s.hasElection || !s.bound.IsZero() })
+	r.until(id+" takes part", func() bool { return s.hasElection || s.work.bound != nil })
 	return s
 }
 
@@ -305,17 +315,22 @@ type outage struct {
 }
 
 func (o outage) String() string {
-	return fmt.Sprintf("%.2f s without a binding (API: %.2f s), %.2f s until the Lease had the next, process gone after %.2f s, next began %.3f s after that",
+	return fmt.Sprintf("%.2f s without a binding (API: %.2f s), %.2f s until the Lease had the next, process gone after %.3f s, next began %.3f s after that",
 		o.work.Seconds(), o.api.Seconds(), o.lease.Seconds(), o.ending.Seconds(), o.apart.Seconds())
 }
 
 // end ends the leader, and waits until the next one works.
 func (r *rig) end(leader *scheduler, with syscall.Signal) outage {
 	r.t.Helper()
-	r.until(leader.id+" works", func() bool { return leader.bindings > 20 })
+	r.until(leader.id+" works", func() bool { return len(leader.work.bound) > 20 })
 	r.mu.Lock()
-	holder, from := r.holder(), len(r.bound)-1
+	holder := r.holder()
 	r.mu.Unlock()
+	if with == syscall.SIGTERM {
+		for i := range many {
+			r.pod(r.t.Context(), fmt.Sprintf("burst-%d-%d", leader.cmd.Process.Pid, i))
+		}
+	}
 	began := time.Now()
 	if err := leader.cmd.Process.Signal(with); err != nil {
 		r.t.Fatal(err)
@@ -323,22 +338,33 @@ func (r *rig) end(leader *scheduler, with syscall.Signal) outage {
 	var next *scheduler
 	r.until("somebody works after "+leader.id, func() bool {
 		for _, s := range r.all {
-			if s != leader && s.gone.IsZero() && s.bindings > 20 {
+			if s != leader && s.gone.IsZero() && len(s.work.bound) > 20 {
 				next = s
 			}
 		}
-		return next != nil && !leader.gone.IsZero()
+		if next == nil || leader.gone.IsZero() {
+			return false
+		}
+		told := 0
+		for pod := range next.work.bound {
+			if r.known[pod] {
+				told++
+			}
+		}
+		return told > 20
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	o := outage{next: next, work: next.bound.Sub(leader.lastBound), ending: leader.gone.Sub(began), apart: next.began.Sub(leader.gone)}
+	o := outage{next: next, work: next.firstBound.Sub(leader.lastBound), ending: leader.gone.Sub(began), apart: next.began.Sub(leader.gone)}
 	for _, h := range r.held {
 		if h.at.After(began) && h.holder != "" && h.holder != holder {
 			o.lease = h.at.Sub(began)
 		}
 	}
-	for i := from; i+1 < len(r.bound); i++ {
-		o.api = max(o.api, r.bound[i+1].Sub(r.bound[i]))
+	for i, b := range r.bound {
+		if i > 0 && b.at.After(began) {
+			o.api = max(o.api, b.at.Sub(r.bound[i-1].at))
+		}
 	}
 	return o
 }
@@ -366,6 +392,9 @@ func (r *rig) clear() (all []work) {
 	r.until("the Lease is gone", func() bool { return r.holder() == "" })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all = nil
+	if n := credit(all, r.bound); n > 0 {
+		r.t.Logf("%d of %d bindings were under way at the end of their scheduler", n, len(r.bound))
+	}
+	r.all, r.bound = nil, nil
 	return all
 }

@@ -108,9 +108,9 @@ func ranging(d []time.Duration) string {
 func (r *rig) plant(program string) {
 	r.t.Helper()
 	leader := r.start(program, "original leader")
-	r.until("the leader works", func() bool { return leader.bindings > 20 })
+	r.until("the leader works", func() bool { return len(leader.work.bound) > 20 })
 	outsider := r.start(program, "original outsider", "--leader-elect=false")
-	r.until("both work", func() bool { return outsider.bindings > 20 })
+	r.until("both work", func() bool { return len(outsider.work.bound) > 20 })
 	found := conflicts(r.clear())
 	if len(found) != 1 {
 		r.t.Fatalf("a planted overlap: found %v", found)

@@ -58,9 +58,11 @@ func TestAnswerOvertakesAList(t *testing.T) {
 		after(60 * time.Second)
 		m1.store.On(memory.List, memory.DelayReply(5*time.Second))
 		was := m1.status["a"].Leader().Identity
-		if _, err := m1.manager.Add(election.Spec{Name: "b"}, g.judge.runner("m1", 0)); err != nil {
-			t.Fatal(err) // a list shows its lock
+		if _, err := g.realm.Write("other", record.Record{Group: "edge"}, record.Version{}); err != nil {
+			t.Fatal(err)
 		}
+		g.realm.Compact()
+		m1.store.CutWatches() // it cannot go on where it was, so it lists
 		after(30 * time.Second)
 		m1.store.Heal()
 		after(30 * time.Second)

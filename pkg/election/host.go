@@ -83,7 +83,8 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 	defer alarm.Stop()
 	done := ctx.Done()
 	preference, changed := source.get()
-	in := h.news([]member.Input{member.Prefer{Preference: preference}}, h.m.all())
+	lags, lagging := h.m.lags.get()
+	in := h.news([]member.Input{member.Prefer{Preference: preference}, member.Lags{Why: lags}}, h.m.all())
 	readiness, rest := h.m.readiness, clock.NewTimer(readinessEvery)
 	defer rest.Stop()
 	pulse := &h.m.pulse
@@ -118,6 +119,9 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 				pulse.preferred.Store(synced(preference))
 				h.m.tally.prefers(preference)
 				in = append(in, member.Prefer{Preference: preference})
+			case <-lagging:
+				lags, lagging = h.m.lags.get()
+				in = append(in, member.Lags{Why: lags})
 			case <-h.m.changed:
 				in = h.news(in, h.m.unread())
 			case <-readiness:

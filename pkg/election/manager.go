@@ -48,6 +48,8 @@ type Manager struct {
 	changed chan struct{}
 	// readiness has a value once an entrant became ready or unready.
 	readiness chan struct{}
+	// lags is what SetLag said.
+	lags *latest[string]
 	// pulse shows what the host does.
 	pulse pulse
 	// shared is what the elections' Statuses share, and tally the counts.
@@ -79,6 +81,7 @@ func NewManager(cfg Config) (*Manager, error) {
 		ranges:    map[string]*member.Ranges{},
 		changed:   make(chan struct{}, 1),
 		readiness: make(chan struct{}, 1),
+		lags:      newLatest(""),
 	}, nil
 }
 
@@ -120,6 +123,11 @@ func (m *Manager) ownerLocked(l lockName) string {
 	}
 	return ""
 }
+
+// SetLag publishes, for people, why this member does not go by its configuration as it is written now, such as a
+// reload that was refused; empty once it does. Others see it with the next renewal of the session. Nobody acts on it.
+// It may be called at any time, by any goroutine.
+func (m *Manager) SetLag(why string) { m.lags.set(why) }
 
 // newEntrantLocked checks an Entry and makes an entrant of it.
 func (m *Manager) newEntrantLocked(entry Entry) (*entrant, error) {

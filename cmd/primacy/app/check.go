@@ -257,6 +257,9 @@ func (x *checking) checkMembers(r status.Report) {
 		if !m.Ready {
 			x.say("members", gradeWarning, "its log says what it lacks", "%s is not ready", m.Identity)
 		}
+		if m.Lags != "" {
+			x.say("members", gradeWarning, "its log has all of it", "%s does not go by its configuration as it is written now: %s", m.Identity, m.Lags)
+		}
 		if len(m.Namesakes) > 0 {
 			x.say("members", gradeProblem, "give each member a name of its own: --name, or POD_NAME", "%s lives, and so does %s, which has the same name: pins, drains and handovers mean both", m.Identity, strings.Join(m.Namesakes, ", "))
 		}

@@ -49,6 +49,9 @@ type movement struct {
 func moved(r status.Report, e status.Election, was, is record.Preferred, x rules) movement {
 	m := movement{Election: e.Name, Before: was.String(), After: is.String(), Holder: e.Holder}
 	next := x.next(r, e, is)
+	if is.NoTakeover && e.Holder == "" {
+		next = nil
+	}
 	m.Candidates = identities(next)
 	if m.Stays = next == nil; !m.Stays {
 		m.NotBefore = x.notBefore(e, next[0], is.Blocked, r.At)
@@ -172,6 +175,8 @@ func (m movement) text() string {
 		line += "not before " + m.NotBefore.Format(time.RFC3339) + ", for its timing, "
 	}
 	switch {
+	case m.Stays && m.Holder == "":
+		return line + "it stays without a leader"
 	case m.Stays:
 		return line + "it stays with " + holder
 	case len(m.Candidates) == 1:

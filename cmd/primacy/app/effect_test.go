@@ -50,6 +50,22 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestNobodyTakesIt checks that an election without a leader moves to nobody while the group is paused without takeovers.
+func TestNobodyTakesIt(t *testing.T) {
+	r := twoRevisions("old", "a")
+	r.Elections[0].Holder, r.Elections[0].Revision = "", ""
+	withheld := record.Prefer("b")
+	withheld.Paused, withheld.NoTakeover = true, true
+	for want, is := range map[string]record.Preferred{
+		"one prefers b instead of b: it moves from nobody to new_00000001":            record.Prefer("b"),
+		"one prefers b (paused, no takeover) instead of b: it stays without a leader": withheld,
+	} {
+		if got := moved(r, r.Elections[0], record.Prefer("b"), is, rulebook{}.rules("one")).text(); got != want {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
 // TestStartMovesAtOnce checks that, as soon as a rollout is stored, all elections prefer its stable revision.
 func TestStartMovesAtOnce(t *testing.T) {
 	r, next := twoRevisions("old", "a"), planAt("", 0)

@@ -52,6 +52,10 @@ func memberSession(identity, revision string) lock.Entry {
 	}}
 }
 
+func (s *situation) standWithoutTakeovers() {
+	s.plan.Standstill = &rollout.Standstill{By: "eve", At: rollout.At(before(time.Hour)), Until: rollout.At(explainedAt.Add(time.Hour)), NoTakeover: true}
+}
+
 func usual() *situation {
 	s := &situation{old: memberSession(oldZero, "1-9-0"), new: memberSession(newZero, "1-10-0")}
 	s.lock = lock.Entry{Name: "dns", Record: &record.Record{Duration: 15 * time.Second, Renewed: before(time.Hour), Token: 206, Group: "edge", Election: "dns"}}
@@ -233,6 +237,13 @@ var situations = []struct {
 	{"dead-holder", verdictSoon, func(s *situation) {
 		s.old.Record.Holder, s.old.Record.Mark.Identity = "", "" // its parent ended its session
 	}},
+	{"dead-holder-onDeath-lease", verdictSoon, func(s *situation) {
+		s.rules.onDeathLease = true
+		r := s.old.Record
+		r.Holder, r.Mark.Identity, r.Mark.Beat = "", "", 8
+		r.Member.Proofs = []record.Proof{record.ProofParent}
+		r.Member.Deaths = []record.Death{{Proof: record.ProofParent, Identity: oldZero, UID: s.old.Version.UID, Beat: 7, By: "parent of " + oldZero, How: "killed by SIGKILL", At: before(4 * time.Second)}}
+	}},
 	{"shared", verdictRight, func(s *situation) {
 		s.foreign("kube-scheduler", time.Second)
 		s.rules.sharedWith = config.SharedWithClientGo
@@ -269,6 +280,15 @@ var situations = []struct {
 	}},
 	{"paused-and-right", verdictRight, func(s *situation) {
 		s.plan.Standstill = &rollout.Standstill{By: "eve", At: rollout.At(before(time.Hour))}
+		s.agree()
+	}},
+	{"paused-without-takeovers", verdictRight, func(s *situation) {
+		s.standWithoutTakeovers()
+		s.agree()
+	}},
+	{"withheld", verdictSoon, func(s *situation) {
+		s.standWithoutTakeovers()
+		s.lock.Record.Holder, s.lock.Record.Mark.Identity = "", ""
 		s.agree()
 	}},
 	{"handed-over", verdictSoon, func(s *situation) {

@@ -50,6 +50,8 @@ func (x *explaining) judge() judgement {
 	case len(x.next) == 0 && e.State != status.Claiming:
 		return judgement{verdictStuck, "Nobody leads, and no living member can: none takes part in this election.",
 			[]whatIf{{What: "a member starts (primacy status lists all members)"}}}
+	case x.preferred.NoTakeover && e.State != status.Claiming:
+		return x.judgeWithheld()
 	}
 	switch e.State {
 	case status.Led:
@@ -59,6 +61,10 @@ func (x *explaining) judge() judgement {
 		return judgement{verdictSoon, fmt.Sprintf("%s claimed the lock from an elector that is not Primacy. It begins no work yet: it %s.", who, e.Reason),
 			[]whatIf{{who + " begins its work", x.freeBy()}}}
 	case status.Released:
+		if at := x.freeBy(); at.After(x.report.At) {
+			return judgement{verdictSoon, "Nobody leads. The holder was proved dead, and with onDeath: lease members leave its lock alone for a lease.",
+				[]whatIf{{x.takers() + " takes the lock", at}}}
+		}
 		why := ""
 		if e.Reason != "" {
 			why = " (" + e.Reason + ")"
@@ -159,6 +165,9 @@ func (x *explaining) lapse() []whatIf {
 		return []whatIf{{What: fmt.Sprintf("%s stops or dies: then nobody leads, since no other member of this election lives", x.holderName())}}
 	}
 	who, next := x.holderName(), oneOf(x.next)
+	if x.preferred.NoTakeover {
+		return []whatIf{{fmt.Sprintf("%s stops or dies: then nobody leads before the pause ends", who), x.plan.Standstill.Until.Time}}
+	}
 	return []whatIf{{fmt.Sprintf("%s stops: then %s leads at once. If %s has just died instead, %s leads", who, next, who, next), x.freeBy()}}
 }
 

@@ -29,6 +29,13 @@ func (x *explaining) judgeHeldBack() judgement {
 		append([]whatIf{{"the pause ends (primacy resume ends it at once)", paused.Until.Time}}, x.lapse()...)}
 }
 
+// judgeWithheld judges an election that nobody may take while the group is paused.
+func (x *explaining) judgeWithheld() judgement {
+	paused := *x.plan.Standstill
+	return judgement{verdictSoon, fmt.Sprintf("Nobody leads. The group is paused%s, and nobody takes a lock before that ends.", view.Paused(paused)),
+		[]whatIf{{"the pause ends (primacy resume ends it at once); then " + x.takers() + " takes the lock once it is certainly free", paused.Until.Time}}}
+}
+
 // judgeDrained judges an election that a drained member leads because no other one can.
 func (x *explaining) judgeDrained() judgement {
 	return judgement{verdictStuck, fmt.Sprintf("%s leads although it is drained%s, because no other ready member takes part, and somebody must lead.", x.holderName(), x.drain(x.election.Holder)),

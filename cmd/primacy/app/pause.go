@@ -12,6 +12,7 @@ import (
 
 func newPause() *cobra.Command {
 	var lasts time.Duration
+	var noTakeover bool
 	c := &cobra.Command{
 		Use:   "pause",
 		Short: "Stop all planned moves of a group, for maintenance",
@@ -19,20 +20,31 @@ func newPause() *cobra.Command {
 weight, a location or a rollout. Takeovers go on: when a holder dies, stops, fails or leaves, another
 member takes over at once. A rollout of the group stands still, with its checks.
 
+With --no-takeover nobody takes a lock either: whatever loses its leader is led by nobody until the
+pause ends. So it needs --for.
+
 The pause lasts until "resume", or with --for until that time has passed. All views say that the
 group is paused, by whom and until when.
 ` + steerNeeds,
 		Example: `  primacy pause --for 2h
+  primacy pause --for 10m --no-takeover
   primacy resume`,
 		Args: noArguments,
 	}
 	ways := addSteerWays(c.Flags())
 	c.Flags().DurationVar(&lasts, "for", 0, "when the pause ends by itself (0: never)")
+	c.Flags().BoolVar(&noTakeover, "no-takeover", false, "let nobody lead what loses its leader, until the pause ends (needs --for)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if noTakeover && lasts == 0 {
+			return &usageError{errors.New("--no-takeover: it needs --for, so that whatever loses its leader is led again (10m, for example)")}
+		}
 		if lasts < 0 || c.Flags().Changed("for") && lasts == 0 {
 			return &usageError{errors.New("--for: it must be more than 0 (leave it out for a pause without an end)")}
 		}
-		stand, what := rollout.Standstill{At: rollout.At(time.Now())}, "pause the group"
+		stand, what := rollout.Standstill{At: rollout.At(time.Now()), NoTakeover: noTakeover}, "pause the group"
+		if noTakeover {
+			what += " without takeovers"
+		}
 		if lasts > 0 {
 			stand.Until = rollout.At(stand.At.Add(lasts))
 			what += " until " + stand.Until.Format(time.RFC3339)
@@ -46,7 +58,11 @@ group is paused, by whom and until when.
 }
 
 func (s *steerCommand) pause(ctx context.Context, what string, stand rollout.Standstill) error {
-	return s.changePlan(ctx, what, nil, func(p rollout.Plan) (rollout.Plan, error) { return p.Stand(stand) })
+	var warnings []string
+	if stand.NoTakeover {
+		warnings = []string{"what loses its leader is led by nobody until the pause ends"}
+	}
+	return s.changePlan(ctx, what, warnings, func(p rollout.Plan) (rollout.Plan, error) { return p.Stand(stand) })
 }
 
 func (s *steerCommand) resume(ctx context.Context) error {

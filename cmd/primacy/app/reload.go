@@ -54,6 +54,7 @@ func (r *reload) change() election.Change {
 type elections interface {
 	Apply(c election.Change) error
 	Settled() <-chan struct{}
+	SetLag(why string)
 }
 
 // reloader makes a running member take up its changed file. It belongs to the goroutine that
@@ -122,6 +123,7 @@ func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
 		changed = append(changed, zap.Strings("relabelled", labels))
 	}
 	waiting := restarts(p.Restarts)
+	r.elections.SetLag(untilRestart(waiting))
 	if waiting == r.waits {
 		waiting = ""
 	} else {
@@ -173,11 +175,22 @@ func (r *reloader) refuse(err error) {
 			more = append(more, m.Error())
 		}
 	}
+	if r.elections != nil {
+		r.elections.SetLag("configuration refused: " + err.Error())
+	}
 	log := r.log
 	if more != nil {
 		log = log.With(zap.Strings("more", more))
 	}
 	log.Error("the changed configuration is refused; the one before stays in force", zap.Error(err))
+}
+
+// untilRestart says of fields that they wait for a restart; empty for none.
+func untilRestart(fields string) string {
+	if fields == "" {
+		return ""
+	}
+	return "must restart to take up " + fields
 }
 
 // moved are the elections that a rollout may move. It leaves out elections of scope: revision.

@@ -15,6 +15,7 @@ type refusing struct{ error }
 
 func (r refusing) Apply(election.Change) error { return r.error }
 func (r refusing) Settled() <-chan struct{}    { return nil }
+func (r refusing) SetLag(string)               {}
 
 // TestReloadOfWhatWasRefused checks that a refused document is not in force, and that the member takes it
 // up if it is offered again when the cause is gone.

@@ -1,10 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
@@ -114,6 +117,18 @@ func (s *scripts) forge(ts *testscript.TestScript, neg bool, args []string) {
 // agreed waits until all members publish a preference that begins with the argument.
 func (s *scripts) agreed(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)
+	s.published(ts, func(m *record.Member) string { return m.Preference }, func(preference string) bool { return strings.HasPrefix(preference, args[0]) })
+}
+
+// lags waits until all members publish a reason why they do not go by their configuration that matches; none is "-".
+func (s *scripts) lags(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1)
+	wanted := regexp.MustCompile(args[0])
+	s.published(ts, func(m *record.Member) string { return cmp.Or(m.Lags, "-") }, wanted.MatchString)
+}
+
+// published waits until what all members publish fits.
+func (s *scripts) published(ts *testscript.TestScript, what func(*record.Member) string, fits func(string) bool) {
 	client, err := lease.NewClient(s.cluster.Config)
 	ts.Check(err)
 	defer client.CloseIdleConnections()
@@ -124,19 +139,18 @@ func (s *scripts) agreed(ts *testscript.TestScript, neg bool, args []string) {
 		listed = listed || e.Kind == lock.Listed
 		for _, e := range append(e.List, e.Entry) {
 			if e.Record != nil && e.Record.Member != nil && e.Record.Holder != "" {
-				seen[e.Name] = e.Record.Member.Preference
+				seen[e.Name] = what(e.Record.Member)
 			} else {
 				delete(seen, e.Name)
 			}
 		}
-		others := func(_, preference string) bool { return strings.HasPrefix(preference, args[0]) }
 		rest := maps.Clone(seen)
-		if maps.DeleteFunc(rest, others); listed && len(rest) == 0 {
+		if maps.DeleteFunc(rest, func(_, text string) bool { return fits(text) }); listed && len(rest) == 0 {
 			listed = false
 			cancel()
 		}
 	}))
 	if context.Cause(ctx) != context.Canceled {
-		ts.Fatalf("members see %v, not all of them %s", seen, args[0])
+		ts.Fatalf("members publish %v, which does not fit", seen)
 	}
 }

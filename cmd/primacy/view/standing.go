@@ -11,7 +11,11 @@ import (
 // with how to end them. The plan must be as it counts now.
 func Standing(p rollout.Plan) (lines []string) {
 	if p.Standstill != nil {
-		lines = append(lines, "PAUSED"+Paused(*p.Standstill)+": nothing moves to a better member (primacy resume)")
+		stops := "nothing moves to a better member"
+		if p.Standstill.NoTakeover {
+			stops += ", and nobody takes a lock"
+		}
+		lines = append(lines, "PAUSED"+Paused(*p.Standstill)+": "+stops+" (primacy resume)")
 	}
 	for _, d := range p.Drained {
 		lines = append(lines, Drained(d)+" (primacy drain "+Printable(d.Member)+" --undo)")

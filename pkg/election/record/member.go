@@ -68,6 +68,8 @@ type Preferred struct {
 	Drained Hosts
 	// Paused: nobody outranks anybody. Who comes first to take a free lock stays as it is.
 	Paused bool
+	// NoTakeover: nobody takes a lock that it does not hold (rule no-takeover).
+	NoTakeover bool
 }
 
 // PreferredState is the state of a preference.
@@ -120,6 +122,9 @@ func (p Preferred) String() string {
 	if p.Paused {
 		s += ", paused"
 	}
+	if p.NoTakeover {
+		s += ", no takeover"
+	}
 	return s
 }
 
@@ -150,6 +155,9 @@ type Member struct {
 	// Lacks says why runners are not ready, for some of the elections in Standing. It is for people only: no member
 	// goes by it, so Equal does not look at it, and a beat carries what has changed.
 	Lacks []Lack
+	// Lags says why the member does not go by its configuration as it is written; empty if it does. It is for people
+	// only, as Lacks is.
+	Lags string
 	// Open lists elections in which the member has a term that fails open once its renewals no longer come
 	// through. While this session lives the lock of such an election is not free, however old its renewal
 	// is. EveryElection alone means more elections than fit into the list.
@@ -232,7 +240,7 @@ func (s Setup) Drift() float64 { return float64(s.DriftPPM) / 1e6 }
 // Longest is LongestLease as a duration.
 func (s Setup) Longest() time.Duration { return time.Duration(s.LongestLease) * time.Second }
 
-// Equal says whether m and o publish the same, apart from Lacks.
+// Equal says whether m and o publish the same, apart from Lacks and Lags.
 func (m *Member) Equal(o *Member) bool {
 	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&
 		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.Setup == o.Setup &&

@@ -70,6 +70,8 @@ type Election struct {
 	lasts, claimed time.Duration
 	// migrates: its configuration has a lock from which it migrates.
 	migrates bool
+	// died is when the holder was proved dead whose session's end freed the lock; zero if nothing was proved.
+	died time.Time
 	// bySession: its holder's session renews it.
 	bySession bool
 }
@@ -107,6 +109,8 @@ type Member struct {
 	Standing []string `json:"standing,omitempty"`
 	// Lacks says for some of these elections what its runners lack to be ready.
 	Lacks map[string]string `json:"lacks,omitempty"`
+	// Lags says why it does not go by its configuration as it is written; empty if it does, as far as it knows.
+	Lags string `json:"lags,omitempty"`
 	// Fallen counts earlier sessions of its Pod or host that it did not end itself.
 	Fallen int `json:"fallen,omitempty"`
 	// Leads counts the elections that it holds.
@@ -358,6 +362,7 @@ func (e *Election) throughSession(lock, session lock.Entry, now time.Time) {
 	switch {
 	case s.Released(), s.Bound() && s.Holder != r.Holder:
 		e.State, e.Stale, e.Reason = Released, false, "its holder's session has ended"
+		e.died, e.lasts = diedAt(r.Holder, session), max(e.lasts, r.Mark.Duration)
 	case s.Bound() && s.Member.HasDisowned(lock.Version.UID, r.Mark.Beat):
 		e.State, e.Stale, e.Reason = Released, false, "its holder could not write it, and disowned it"
 	case !s.Bound():
@@ -389,6 +394,7 @@ func member(e lock.Entry, now time.Time) Member {
 		for _, election := range m.Standing {
 			out.Standing = append(out.Standing, clean(election))
 		}
+		out.Lags = cleanText(m.Lags)
 		for _, l := range m.Lacks {
 			if out.Lacks == nil {
 				out.Lacks = map[string]string{}

@@ -107,6 +107,9 @@ func (m Member) cells(now time.Time) []string {
 	case len(m.Standing) > 0:
 		note = "runners failed lately, or are not ready: " + strings.Join(m.Standing, ", ")
 	}
+	if m.Lags != "" {
+		note = strings.TrimPrefix(note+"; "+m.Lags, "; ")
+	}
 	if len(m.Differs) > 0 {
 		differs := "differs from others in " + strings.Join(m.Differs, ", ")
 		note = strings.TrimPrefix(note+"; "+differs, "; ")

@@ -26,6 +26,8 @@ type Standstill struct {
 	At Time   `yaml:"at" strict:"required"`
 	// Until is when it ends by itself; zero for never.
 	Until Time `yaml:"until,omitempty"`
+	// NoTakeover: nobody takes a lock that it does not hold, either. Such a pause must have an end.
+	NoTakeover bool `yaml:"noTakeover,omitempty"`
 }
 
 // Handover makes an election prefer a member for a while.
@@ -124,6 +126,9 @@ func (p Plan) foldAsked(h hash.Hash) {
 	}
 	if p.Standstill != nil {
 		fold(h, "paused")
+	}
+	if p.Standstill != nil && p.Standstill.NoTakeover {
+		fold(h, "no takeover")
 	}
 	for _, x := range slices.SortedFunc(slices.Values(p.Handovers), func(a, b Handover) int { return cmp.Compare(a.Election, b.Election) }) {
 		fold(h, "handover", x.Election, x.To)
@@ -255,6 +260,9 @@ func checkDrained(drained []Drain) strict.Errors {
 
 func checkStandstill(s *Standstill) strict.Errors {
 	var f findings
+	if s != nil && s.NoTakeover && s.Until.IsZero() {
+		f.add("until", "say when it ends", "a pause without takeovers must have an end")
+	}
 	if s != nil && !s.Until.IsZero() && !s.At.Before(s.Until.Time) {
 		f.add("until", "leave it out for a pause without an end", "it ends before it begins")
 	}

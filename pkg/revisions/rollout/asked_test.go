@@ -85,6 +85,16 @@ func TestEnds(t *testing.T) {
 	if _, err := p.Stand(Standstill{At: At(start), Until: At(start)}); err == nil {
 		t.Error("a pause that ends when it begins was accepted")
 	}
+	if _, err := p.Stand(Standstill{At: At(start), NoTakeover: true}); err == nil {
+		t.Error("a pause without takeovers and without an end was accepted")
+	}
+	without, err := p.Stand(Standstill{At: At(start), Until: At(start.Add(time.Hour)), NoTakeover: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := without.Preferred("web", blue); !got.Paused || !got.NoTakeover || without.Digest(blue) == p.Digest(blue) {
+		t.Errorf("without takeovers web prefers %v, digest %q, with them %q", got, without.Digest(blue), p.Digest(blue))
+	}
 	if _, err := (Plan{}).GoOn(); err == nil {
 		t.Error("a group that is not paused was resumed")
 	}

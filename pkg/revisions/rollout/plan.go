@@ -119,11 +119,12 @@ func (p Plan) Pin(election string) (pin Pin, ok bool) {
 // byDefault, the default source's value. Nothing moves while the default source is not synced, or
 // while a part of the plan that may matter is unreadable.
 //
-// Drained members come last in any case, and while the group is paused nobody outranks anybody. What has an end counts
-// until the end: see At.
+// Drained members come last in any case, and while the group is paused nobody outranks anybody. If it is paused
+// without takeovers, nobody takes a lock that it does not hold. What has an end counts until the end: see At.
 func (p Plan) Preferred(election string, byDefault record.Preferred) record.Preferred {
 	preferred := p.pinned(election, byDefault)
 	preferred.Drained, preferred.Paused = p.DrainedHosts(), p.Standstill != nil
+	preferred.NoTakeover = p.Standstill != nil && p.Standstill.NoTakeover
 	if h, asked := p.Handover(election); asked && synced(preferred) {
 		preferred.Member = h.To
 	}

@@ -290,6 +290,7 @@ func (p *decoder) member(s string) *record.Member {
 	for _, l := range w.Lacks[:min(len(w.Lacks), record.MostLacks)] {
 		m.Lacks = append(m.Lacks, record.Lack{Election: p.text(what+": lacks", l.Election), Why: strings.Clone(cut(l.Why, MaxWhy))})
 	}
+	m.Lags = strings.Clone(cut(w.Lags, MaxWhy))
 	for _, d := range w.Disowned {
 		if p.check(what+": disowned", checkBeat(d.Beat)) {
 			m.Disowned = append(m.Disowned, record.Disowned{Lock: p.text(what+": disowned", d.Lock), Beat: d.Beat})

@@ -231,16 +231,19 @@ func (e *encoder) member(m record.Member) {
 	var lacks []wireLack
 	for _, l := range m.Lacks[:min(len(m.Lacks), record.MostLacks)] {
 		e.check("member: lacks", checkText(l.Election, MaxIdentity))
-		lacks = append(lacks, wireLack{l.Election, cut(strings.ToValidUTF8(l.Why, "\ufffd"), MaxWhy)})
+		lacks = append(lacks, wireLack{l.Election, short(l.Why)})
 	}
 	e.annotateJSON(MemberAnnotation, wireMember{
 		Identity: m.Identity, Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, Ready: m.Ready,
 		Preference: m.Preference, Config: m.Config, Fallen: m.Fallen, Standing: m.Standing, Open: m.Open,
 		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings, Places: m.Places,
 		Protocol: m.Protocol, Disowned: disowned, Proofs: m.Proofs, Container: container, RenewMillis: m.RenewInterval.Milliseconds(),
-		Lacks: lacks,
+		Lacks: lacks, Lags: short(m.Lags),
 	})
 }
+
+// short is a text for people as a record keeps it.
+func short(text string) string { return cut(strings.ToValidUTF8(text, "\ufffd"), MaxWhy) }
 
 func (e *encoder) annotate(key, value string) {
 	if len(value) > MaxAnnotation {

@@ -56,6 +56,7 @@ func members(t *rapid.T) *record.Member {
 		m.Open = rapid.SliceOfN(words, 1, 5).Draw(t, "open")
 	}
 	if rapid.Bool().Draw(t, "lacks something") {
+		m.Lags = words.Draw(t, "lags")
 		m.Lacks = []record.Lack{{Election: words.Draw(t, "election"), Why: words.Draw(t, "why")}}
 	}
 	if rapid.Bool().Draw(t, "lists proofs") {

@@ -55,6 +55,7 @@ type wireMember struct {
 	Container   *wireContainer `json:"container,omitempty"`
 	RenewMillis int64          `json:"renewMillis,omitempty"`
 	Lacks       []wireLack     `json:"lacks,omitempty"`
+	Lags        string         `json:"lags,omitempty"`
 }
 
 type wireLack struct {

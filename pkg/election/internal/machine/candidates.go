@@ -126,6 +126,11 @@ func (s *step) outranks(m record.Member, holder priority.Candidate) bool {
 	return priority.Outranks(s.cfg.Policy, priority.Weighed(m), holder, s.cfg.Preferred)
 }
 
+// causeOf is why the member, which outranks us, does so.
+func (s *step) causeOf(m record.Member) priority.Cause {
+	return priority.CauseOf(priority.Weighed(m), priority.Weighed(s.cfg.Member), s.cfg.Preferred)
+}
+
 func trueFirst(a, b bool) int {
 	switch {
 	case a == b:

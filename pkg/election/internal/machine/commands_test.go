@@ -201,7 +201,7 @@ func prefer(e *environment, revision string, a arguments) {
 	case "unsynced":
 		p = record.Preferred{State: record.PreferredNotSynced}
 	}
-	p.Blocked = a.text("blocked", "")
+	p.Blocked, p.NoTakeover = a.text("blocked", ""), a["takeover"] == "no"
 	var event Event = Tick{}
 	if p != e.cfg.Preferred {
 		event = PreferenceChanged{}

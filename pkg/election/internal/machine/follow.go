@@ -35,6 +35,11 @@ func (s *step) follow() {
 	}
 	s.sightless = s.seemsOrphaned()
 	s.noteOwner()
+	if s.cfg.Preferred.NoTakeover {
+		s.Lock.withheld = true // the end of it changes the preference, which steps us again
+		return
+	}
+	s.noLongerWithheld()
 	free, ok := s.freeAt()
 	if !ok {
 		return
@@ -55,6 +60,18 @@ func (s *step) follow() {
 		s.sightless = true
 	default:
 		s.take()
+	}
+}
+
+// noLongerWithheld counts a lock that nobody was to take as released now, so that whose turn it is has the whole
+// of it (rule no-takeover). It only lengthens waits.
+func (s *step) noLongerWithheld() {
+	if !s.Lock.withheld {
+		return
+	}
+	s.Lock.withheld = false
+	if s.Lock.Owner == Free || s.Lock.Owner == Orphaned {
+		s.Lock.since = max(s.Lock.since, s.now)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
 // lead: a term is on. Definite loss comes first, then the deadline, then what we want.
@@ -41,6 +42,7 @@ func (s *step) leadOn(stopAt record.Instant) {
 	switch {
 	case found.best != nil && !s.waits(s.drainAt()):
 		s.stop(ReasonPreempted)
+		s.Drain.Cause = s.causeOf(found.best.Member)
 	case s.yields():
 		// However often the preference changes, we come back once per minHold (rule no-flapping).
 		s.standing.pausedUntil = max(s.standing.pausedUntil, s.Term.Started.Add(s.cfg.Timing.MinHold))
@@ -148,10 +150,18 @@ func (s *step) release() {
 	r.Mark.Session, r.Mark.SessionUID = "", ""
 	r.Duration = time.Second
 	r.HandoverTo = s.nominee()
-	why := cmp.Or(s.withdrawal.reason(), s.Drain.Reason)
-	r.History = remember(r.History, s.cfg.Member.Identity, released+string(why))
+	r.History = remember(r.History, s.cfg.Member.Identity, released+s.whyReleased())
 	s.validity.until = 0 // from here on another may hold it, seen by us or not
 	s.put(Release, r)
+}
+
+// whyReleased is the reason that the history gives for a release.
+func (s *step) whyReleased() string {
+	why := cmp.Or(s.withdrawal.reason(), s.Drain.Reason)
+	if why == ReasonPreempted && s.Drain.Cause != priority.ByPolicy {
+		return string(why) + ", " + s.Drain.Cause.String()
+	}
+	return string(why)
 }
 
 // nominee is the member that should take what we release. If we leave or failed, it is not us.

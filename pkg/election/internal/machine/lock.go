@@ -16,6 +16,8 @@ type Lock struct {
 	foreignRelease bool
 	// shared: an elector that is not ours was seen to hold it.
 	shared bool
+	// withheld: we left it alone because of Preferred.NoTakeover.
+	withheld bool
 	// Record is nil when there is no object.
 	Record  *record.Record
 	Version record.Version

@@ -144,6 +144,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		"prefer": func(t *rapid.T) {
 			w.cfg.Preferred = rapid.SampledFrom([]record.Preferred{
 				record.Prefer(""), record.Prefer("stable"), record.Prefer("canary"), {State: record.PreferredNotSynced},
+				{State: record.PreferredSet, Revision: "stable", Paused: true, NoTakeover: true},
 			}).Draw(t, "preferred")
 			w.step(PreferenceChanged{})
 		},
@@ -228,6 +229,10 @@ func (w *world) stranger() {
 func (w *world) calm() {
 	w.limbo = nil
 	w.step(Resumed{})
+	if w.cfg.Preferred.NoTakeover {
+		w.cfg.Preferred.NoTakeover = false
+		w.step(PreferenceChanged{})
+	}
 	w.step(DirectoryChanged{View: &View{}})
 	end := w.now.Add(time.Hour)
 	for start := w.events; w.state.Role != Leading; {

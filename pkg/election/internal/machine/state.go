@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
 // Role is what the member does in the election.
@@ -94,6 +95,8 @@ type Drain struct {
 	Lost bool
 	// Stopped says whether all the work has stopped.
 	Stopped bool
+	// Cause is what put the better member before us; zero unless Reason is ReasonPreempted.
+	Cause priority.Cause
 }
 
 // Initial is the state of a member that has seen nothing yet.

@@ -83,10 +83,12 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 	case machine.Extend:
 		switch {
 		case c.inner != nil:
-			m.extend(c.inner)
+			if c.inner.state.Role == machine.Leading {
+				m.extendInner(c.inner, c.inner.state.Term.Deadline)
+			}
 		case c.beats != 0: // the Beat has told the host
 		case c.outer != nil: // at once, as below
-			m.extended(c, min(a.Deadline, c.outer.state.Term.Deadline))
+			m.extendInner(c, a.Deadline)
 		default: // at once: the next action may be a Stop, which relies on this deadline
 			m.extended(c, a.Deadline)
 		}
@@ -225,6 +227,9 @@ func (m *Member) report(c *contest, a machine.Report) {
 	if a.Role == machine.Leading {
 		fields = append(fields, c.takenOver.fields(m.now)...)
 		c.takenOver = nil
+	}
+	if cause := c.state.Drain.Cause; a.Role == machine.Draining && cause != 0 {
+		fields = append(fields, zap.Stringer("cause", cause)) // the better member is...
 	}
 	log.Info(a.Role.String(), fields...)
 	c.leader = c.state.Lock.Record

@@ -31,6 +31,9 @@ type Ready struct {
 	Lacks string
 }
 
+// Lags says why this member does not go by its configuration as it is written; empty if it does.
+type Lags struct{ Why string }
+
 // Shown is an event of a watch, which came out of the store at the instant At.
 type Shown struct {
 	Watch uint64
@@ -78,6 +81,7 @@ func (Elections) input()  {}
 func (Removed) input()    {}
 func (Prefer) input()     {}
 func (Ready) input()      {}
+func (Lags) input()       {}
 func (Shown) input()      {}
 func (WatchEnded) input() {}
 func (Answered) input()   {}

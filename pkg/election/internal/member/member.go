@@ -36,6 +36,8 @@ type Member struct {
 	// published is the digest of the preference that our session publishes. At publishAt we set it to the
 	// digest of preference; publishAt is zero once that is done.
 	published string
+	// lags is what Lags said last.
+	lags      string
 	publishAt record.Instant
 
 	// born is the instant of the first step; zero before.
@@ -237,6 +239,8 @@ func (m *Member) take(in Input) {
 		m.prefer(in.Preference)
 	case Ready:
 		m.tendReadiness(in)
+	case Lags:
+		m.lags = in.Why
 	case Shown:
 		if s := m.watchOf(in.Watch); s != nil {
 			m.watched(s, in.Event, in.At)

@@ -21,16 +21,10 @@ func (m *Member) migration(c *contest, from *LockRef) {
 	m.handle(c, machine.Paused{Reason: machine.ReasonOuterLost})
 }
 
-// extend lets the work go on for as long as both locks are valid.
-func (m *Member) extend(c *contest) {
-	if c.state.Role != machine.Leading {
-		return
-	}
-	deadline := c.state.Term.Deadline
-	if c.outer != nil {
-		deadline = min(deadline, c.outer.state.Term.Deadline)
-	}
-	m.extended(c, deadline)
+// extendInner lets the work go on for as long as both locks are valid. The inner contest's lock alone is valid until
+// the deadline.
+func (m *Member) extendInner(inner *contest, deadline record.Instant) {
+	m.extended(inner, min(deadline, inner.outer.state.Term.Deadline))
 }
 
 // mustStop says whether the contest has a term that must stop by now because no renewal came. Its Tick

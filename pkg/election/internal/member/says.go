@@ -19,7 +19,7 @@ func (m *Member) says() record.Member {
 		Identity: m.identity, Revision: m.cfg.Revision, Location: m.cfg.Location, Weight: m.cfg.Weight,
 		Ready:      (m.leaving == "" || m.unreadyAt != 0) && m.sight.clear(),
 		Preference: m.published, Config: config, Setup: setup, Open: m.openTerms(),
-		Disowned: m.disownedNow(), Proofs: m.cfg.Proofs, Container: m.cfg.Container,
+		Disowned: m.disownedNow(), Proofs: m.cfg.Proofs, Container: m.cfg.Container, Lags: m.lags,
 	}
 	if says.Standing, m.crowded = m.standing(); m.crowded {
 		says.Ready = false

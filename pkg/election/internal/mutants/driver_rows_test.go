@@ -40,8 +40,8 @@ var driverRows = []row{
 	{
 		name: "migration/extended-past-the-outer-deadline", rule: "work is granted no more than what the lock that is migrated from is worth",
 		file: "pkg/election/internal/member/migrate.go",
-		old:  "		deadline = min(deadline, c.outer.state.Term.Deadline)\n",
-		new:  "		_ = deadline\n",
+		old:  "min(deadline, inner.outer.state.Term.Deadline)",
+		new:  "max(deadline, inner.outer.state.Term.Deadline)",
 		pkg:  "pkg/election", test: "TestOuterDeadlineBinds",
 	},
 	{

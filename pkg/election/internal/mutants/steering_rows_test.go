@@ -64,4 +64,18 @@ var steeringRows = []row{
 		new:  "		if o.Silent() <= o.Duration/2 {\n",
 		pkg:  "pkg/revisions/controller", test: "TestRenewalsThatAreLateForAll",
 	},
+	{
+		name: "steering/taken-all-the-same", rule: "no-takeover: nobody takes a lock that it does not hold",
+		file: "pkg/election/internal/machine/follow.go",
+		old:  "	if s.cfg.Preferred.NoTakeover {\n",
+		new:  "	if s.cfg.Preferred.NoTakeover && s.Lock.Owner == Free {\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/no_takeover",
+	},
+	{
+		name: "steering/nominee-without-its-turn", rule: "no-takeover: once the word ends, the nominee has its turn",
+		file: "pkg/election/internal/machine/follow.go",
+		old:  "	s.noLongerWithheld()\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/no_takeover",
+	},
 }

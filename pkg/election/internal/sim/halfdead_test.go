@@ -71,7 +71,7 @@ func TestAFalseWordIsSeen(t *testing.T) {
 		{"a word that counts", "", func(*speaker, *record.Record, *memberFile) {}},
 		{"of another member", "rule words-need-silence", func(p *speaker, _ *record.Record, _ *memberFile) { p.death.Identity = "h1_00000001" }},
 		{"not listed", "rule proof-not-patience", func(p *speaker, _ *record.Record, _ *memberFile) { p.death.Proof = record.ProofKubelet }},
-		{"after a beat", "rule words-need-silence", func(p *speaker, _ *record.Record, f *memberFile) { f.beatAt = p.saidAt + 1 }},
+		{"after a beat", "rule words-need-silence", func(p *speaker, _ *record.Record, f *memberFile) { f.beatAt[p.name] = p.saidAt + 1 }},
 		{"too early", "rule words-need-silence", func(p *speaker, _ *record.Record, _ *memberFile) { p.begunAt = p.s.w.now - 1 }},
 		{"a read had failed", "rule words-need-silence", func(p *speaker, _ *record.Record, _ *memberFile) { p.failedAt = p.s.w.now - 1 }},
 	} {

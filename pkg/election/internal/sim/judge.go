@@ -43,10 +43,11 @@ type memberFile struct {
 	sessionUID   string // a late create may make another object of it
 	sessionBeat  uint64
 	sessionEnded bool
-	// sessionName is the session's object, and beatAt when its last beat was stored. proved: a parent proved the
-	// member dead. wronged: somebody said that it was dead while it was not, and the session ended.
+	// sessionName is the session's object. beatAt is when the last beat to an object was stored: two late creates may
+	// give a member two. proved: a parent proved the member dead. wronged: somebody said that it was dead while it was
+	// not, and the session ended.
 	sessionName     string
-	beatAt          int64
+	beatAt          map[string]int64
 	proved, wronged bool
 	// putBack: a stranger put the session back after its end. A member that did not see the end cannot know
 	// that its session has ended.
@@ -90,7 +91,7 @@ func (j *judge) plant() {
 
 func (j *judge) joined(i *incarnation) {
 	j.identities = append(j.identities, i.identity)
-	j.members[i.identity] = &memberFile{i: i, sent: map[uint64]record.Instant{}}
+	j.members[i.identity] = &memberFile{i: i, sent: map[uint64]record.Instant{}, beatAt: map[string]int64{}}
 }
 
 // started judges a machine's start of a term.
@@ -366,7 +367,7 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 	w, r := j.w, e.Record
 	if r.Holder == i.identity {
 		f := j.members[i.identity]
-		f.sent[r.Mark.Beat], f.sessionName, f.beatAt = sent, e.Name, w.now
+		f.sent[r.Mark.Beat], f.sessionName, f.beatAt[e.Name] = sent, e.Name, w.now
 	}
 	if j.restored() {
 		return

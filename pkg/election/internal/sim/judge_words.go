@@ -26,8 +26,8 @@ func (j *judge) spoken(p *speaker, how decision, was *record.Record, uid string)
 	switch {
 	case !slices.Contains(h.accepts, said.Proof):
 		w.violate("rule proof-not-patience", "%s: %s does not accept the word of %s", p.name, said.Identity, said.Proof)
-	case f.beatAt > p.saidAt:
-		w.violate("rule words-need-silence", "%s: %s beat %v after the word that ends its session", p.name, said.Identity, time.Duration(f.beatAt-p.saidAt))
+	case f.beatAt[p.name] > p.saidAt:
+		w.violate("rule words-need-silence", "%s: %s beat %v after the word that ends its session", p.name, said.Identity, time.Duration(f.beatAt[p.name]-p.saidAt))
 	case silent < 2*h.timing.RenewInterval-time.Millisecond:
 		w.violate("rule words-need-silence", "%s: %s was silent for %v only, as anybody could know", p.name, said.Identity, silent)
 	}

@@ -321,8 +321,8 @@ var rows = []mutant{
 	},
 	{
 		name: "extended-past-the-old-lock's-deadline", rule: "sending-counts", file: "internal/member/migrate.go", class: Moves,
-		old: "		deadline = min(deadline, c.outer.state.Term.Deadline)\n",
-		new: "		_ = deadline\n",
+		old: "min(deadline, inner.outer.state.Term.Deadline)",
+		new: "max(deadline, inner.outer.state.Term.Deadline)",
 	},
 	{
 		name: "token-of-the-new-lock", rule: "tokens-rise", file: "internal/member/handle.go", class: Moves,

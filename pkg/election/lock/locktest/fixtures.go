@@ -54,6 +54,7 @@ func session(beat uint64) record.Record {
 		Identity: "edge-0_0a1b2c3d", Revision: "1-9-0", Location: record.Remote, Weight: 100, Ready: true,
 		Preference: "p1", Config: "c1", Fallen: 2, Standing: []string{"billing", "ingress-status"},
 		Lacks: []record.Lack{{Election: "billing", Why: "runner writer: <no> database & no key"}},
+		Lags:  "configuration refused: <no> & more",
 	}
 	return r
 }

@@ -36,6 +36,7 @@ var driverFields = map[string]string{
 	"Member.lowered":      "", // looked through before each use
 	"Member.unready":      "", // runners are always ready
 	"Member.lacks":        "",
+	"Member.lags":         "",
 	"Member.crowded":      "",
 	"Member.heedful":      "", // follows from the state
 	"Member.byBeats":      "",

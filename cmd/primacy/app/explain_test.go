@@ -237,6 +237,13 @@ var situations = []struct {
 	{"dead-holder", verdictSoon, func(s *situation) {
 		s.old.Record.Holder, s.old.Record.Mark.Identity = "", "" // its parent ended its session
 	}},
+	{"dead-holder-onDeath-lease", verdictSoon, func(s *situation) {
+		s.rules.onDeathLease = true
+		r := s.old.Record
+		r.Holder, r.Mark.Identity, r.Mark.Beat = "", "", 8
+		r.Member.Proofs = []record.Proof{record.ProofParent}
+		r.Member.Deaths = []record.Death{{Proof: record.ProofParent, Identity: oldZero, UID: s.old.Version.UID, Beat: 7, By: "parent of " + oldZero, How: "killed by SIGKILL", At: before(4 * time.Second)}}
+	}},
 	{"shared", verdictRight, func(s *situation) {
 		s.foreign("kube-scheduler", time.Second)
 		s.rules.sharedWith = config.SharedWithClientGo

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -196,4 +197,13 @@ func TestConfigurationIsChecked(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
+}
+
+// TestCandidatesAreRefused checks that a program with a lease candidate learns at once that it will not be elected.
+func TestCandidatesAreRefused(t *testing.T) {
+	candidate, synced, err := leaderelection.NewCandidate(nil, "kube-system", "a", "b", "1.37.2", "1.37.0", coordinationv1.OldestEmulationVersion)
+	if candidate != nil || synced != nil || err == nil || !strings.Contains(err.Error(), "CoordinatedLeaderElection") {
+		t.Errorf("%v, %v, error %v", candidate, synced, err)
+	}
+	(&leaderelection.LeaseCandidate{}).Run(t.Context())
 }

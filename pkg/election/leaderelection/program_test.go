@@ -30,18 +30,8 @@ const (
 func example(t *testing.T, name, imported string) (program string) {
 	t.Helper()
 	dir := t.TempDir()
-	run := func(at string, args ...string) string {
-		cmd := exec.Command("go", args...)
-		cmd.Dir = at
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	root := filepath.Dir(run("", "env", "GOMOD"))
-	source, err1 := os.ReadFile(filepath.Join(run(root, "list", "-m", "-f", "{{.Dir}}", "k8s.io/client-go"), "examples/leader-election/main.go"))
+	root := moduleDir(t, "github.com/primacy-dev/primacy")
+	source, err1 := os.ReadFile(filepath.Join(moduleDir(t, "k8s.io/client-go"), "examples/leader-election/main.go"))
 	mod, err2 := os.ReadFile(filepath.Join(root, "go.mod"))
 	sum, err3 := os.ReadFile(filepath.Join(root, "go.sum"))
 	if err := cmp.Or(err1, err2, err3); err != nil {
@@ -65,8 +55,29 @@ func example(t *testing.T, name, imported string) (program string) {
 		}
 	}
 	program = filepath.Join(dir, name)
-	run(dir, "build", "-o", program, ".")
+	goCommand(t, dir, "build", "-o", program, ".")
 	return program
+}
+
+// moduleDir is where the source of a module is that this module is built with.
+func moduleDir(t *testing.T, module string) string {
+	t.Helper()
+	return goCommand(t, "", "list", "-m", "-f", "{{.Dir}}", module)
+}
+
+// goCommand runs the go command in a folder, and returns what it prints on standard output.
+func goCommand(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s%s", strings.Join(args, " "), err, out, stderr.String())
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // durations shortens the durations of the example, unless PRIMACY_LONG is set.

@@ -32,6 +32,16 @@ func deaths(e lock.Entry) (all []Death) {
 	return all
 }
 
+// diedAt is when a member was proved dead, as a session tells; zero if it tells of no such death.
+func diedAt(identity string, e lock.Entry) (at time.Time) {
+	for _, d := range session.Proven(e.Record, e.Version.UID) {
+		if d.Identity == identity {
+			at = d.At
+		}
+	}
+	return at
+}
+
 // sortDeaths puts the latest first.
 func sortDeaths(all []Death) {
 	slices.SortFunc(all, func(a, b Death) int {

@@ -70,6 +70,8 @@ type Election struct {
 	lasts, claimed time.Duration
 	// migrates: its configuration has a lock from which it migrates.
 	migrates bool
+	// died is when the holder was proved dead whose session's end freed the lock; zero if nothing was proved.
+	died time.Time
 	// bySession: its holder's session renews it.
 	bySession bool
 }
@@ -360,6 +362,7 @@ func (e *Election) throughSession(lock, session lock.Entry, now time.Time) {
 	switch {
 	case s.Released(), s.Bound() && s.Holder != r.Holder:
 		e.State, e.Stale, e.Reason = Released, false, "its holder's session has ended"
+		e.died, e.lasts = diedAt(r.Holder, session), max(e.lasts, r.Mark.Duration)
 	case s.Bound() && s.Member.HasDisowned(lock.Version.UID, r.Mark.Beat):
 		e.State, e.Stale, e.Reason = Released, false, "its holder could not write it, and disowned it"
 	case !s.Bound():

@@ -36,6 +36,8 @@ type Waits struct {
 	// if the configuration does not say.
 	Shared  bool
 	Foreign time.Duration
+	// OnDeathLease: members leave the lock of a holder that was proved dead alone for a lease.
+	OnDeathLease bool
 }
 
 // FreeBy is when members may take the lock of an election at the latest, if they keep watching and nobody writes the
@@ -52,6 +54,10 @@ func (r Report) FreeBy(e Election, w Waits) time.Time {
 	switch e.State {
 	case Led:
 		return e.Renewed.Add(t.ObserverWait(e.lasts))
+	case Released:
+		if w.OnDeathLease && !e.died.IsZero() {
+			return e.died.Add(t.ObserverWait(wait))
+		}
 	case Foreign:
 		if e.lasts > record.MaxLeaseDuration {
 			return time.Time{} // members do not wait out such a lock

@@ -188,7 +188,7 @@ func TestBoardEqualsWhatHappens(t *testing.T) {
 		th.compare("after the switch")
 		moved := 0
 		for _, l := range th.said {
-			if strings.Contains(l, ": stable-0 -> canary-0 (better member is ready)") {
+			if strings.Contains(l, ": stable-0 -> canary-0 (better member is ready") {
 				moved++
 			}
 		}

@@ -158,7 +158,7 @@ func (s *step) release() {
 // whyReleased is the reason that the history gives for a release.
 func (s *step) whyReleased() string {
 	why := cmp.Or(s.withdrawal.reason(), s.Drain.Reason)
-	if why == ReasonPreempted && s.Drain.Cause != priority.ByPolicy {
+	if why == ReasonPreempted && s.Drain.Cause > priority.ByPolicy { // in a migration only the old lock's contest knows the cause
 		return string(why) + ", " + s.Drain.Cause.String()
 	}
 	return string(why)

@@ -42,6 +42,9 @@ func (s *step) follow() {
 	s.noLongerWithheld()
 	free, ok := s.freeAt()
 	if !ok {
+		if s.renewedUnseen() {
+			s.awaitStream() // nothing else would tell of a restored store
+		}
 		return
 	}
 	if s.Lock.Owner != Foreign {

@@ -261,12 +261,12 @@ func (w *world) calm() {
 		case w.stopping:
 			w.stopping = false
 			w.step(RunnersStopped{})
-		case w.wake != 0 && w.wake < end:
-			w.now, w.wake = max(w.now, w.wake), 0
-			w.step(Tick{})
 		case w.heldUnseen():
 			e := &environment{object: w.latest().record, version: w.latest().version}
 			w.store(e.made("free", arguments{"by": "p1"})) // by its holder, or by an operator
+		case w.wake != 0 && w.wake < end:
+			w.now, w.wake = max(w.now, w.wake), 0
+			w.step(Tick{})
 		default:
 			w.t.Fatalf("a wedge: nothing happens any more, %v, lock %v, leaving %q", w.state.Role, w.state.Lock.Owner, w.state.withdrawal.leaving)
 		}
@@ -276,5 +276,5 @@ func (w *world) calm() {
 // heldUnseen says whether a session renews the lock that the member would not see.
 func (w *world) heldUnseen() bool {
 	r := w.latest().record
-	return w.cfg.Sight == WithoutSessions && w.state.Lock.Owner == Unowned && r != nil && r.Holder != "" && r.ThroughSession()
+	return newStep(w.cfg, w.state, w.now).renewedUnseen() && r != nil && r.Holder != ""
 }

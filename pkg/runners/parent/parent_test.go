@@ -284,11 +284,23 @@ func TestAStarterThatDies(t *testing.T) {
 	p := newProgram(t, "strays")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	leave := make(chan struct{})
-	go func() { // for the kernel the end of its thread is that of the starter
-		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
+	var begin func()
+	begin = func() { // for the kernel the end of its thread is that of the starter
+		runtime.LockOSThread()           // never unlocked, so the thread ends with the goroutine
+		if unix.Gettid() == os.Getpid() { // but a process's first thread does not end in Go
+			defer runtime.UnlockOSThread()
+			begun := make(chan struct{})
+			go func() {
+				defer close(begun)
+				begin()
+			}()
+			<-begun
+			return
+		}
 		p.start()
 		<-leave
-	}()
+	}
+	go begin()
 	p.await("ready", "")
 	close(leave)
 	p.await("got", "terminated")

@@ -286,7 +286,7 @@ func TestAStarterThatDies(t *testing.T) {
 	leave := make(chan struct{})
 	var begin func()
 	begin = func() { // for the kernel the end of its thread is that of the starter
-		runtime.LockOSThread()           // never unlocked, so the thread ends with the goroutine
+		runtime.LockOSThread()            // never unlocked, so the thread ends with the goroutine
 		if unix.Gettid() == os.Getpid() { // but a process's first thread does not end in Go
 			defer runtime.UnlockOSThread()
 			begun := make(chan struct{})

@@ -255,7 +255,7 @@ func TestCostsOfManyElections(t *testing.T) {
 	if underRace {
 		return // the race detector has costs of its own
 	}
-	if many.perLeader > 2350 || many.perFollower > 2100 {
+	if many.perLeader > 2200 || many.perFollower > 1960 {
 		t.Errorf("an election costs its leader %.0f B and a follower %.0f B", many.perLeader, many.perFollower)
 	}
 	// A beat touches no election.

@@ -46,11 +46,9 @@ type world struct {
 	beat     *beat
 	beatSeen record.Instant
 	sessions map[string]Session
-	// actionsSeen counts what the machine asked for.
-	actionsSeen int
-	resigned    bool
-	events      int
-	stamps      int64
+	resigned bool
+	events   int
+	stamps   int64
 	// electors are the foreign electors. verdict, if a test sets it, gets the first thing that they or we did
 	// wrong.
 	electors []*elector
@@ -139,7 +137,6 @@ func (w *world) step(event Event) {
 	if len(after.writes.open) > maxUnknown+1 || len(after.succession.passedOver) > maxPassedOver || len(after.foreign.suspects) > maxSuspects {
 		w.t.Fatalf("memory grows: %d writes, %d passed over, %d suspects", len(after.writes.open), len(after.succession.passedOver), len(after.foreign.suspects))
 	}
-	w.actionsSeen += len(actions)
 	for _, a := range actions {
 		w.carryOut(a)
 	}

@@ -22,7 +22,7 @@ type Grace struct {
 
 // givesUp are the reasons for which a member stops its work while it still holds the lock.
 var givesUp = map[machine.Reason]bool{
-	machine.ReasonPreempted: true, machine.ReasonYielded: true, machine.ReasonShutdown: true,
+	machine.ReasonPreempted: true, machine.ReasonForced: true, machine.ReasonYielded: true, machine.ReasonShutdown: true,
 	machine.ReasonPaused: true, machine.ReasonRemoved: true, machine.ReasonExchanged: true,
 }
 

@@ -110,6 +110,9 @@ const (
 	ForeignTooLong
 	// Divided: the holder stays because the better member Detail sees another preference.
 	Divided
+	// Unheeded: the holder stays although somebody asked it to hand over; Detail says to whom, and why not (rule
+	// forced-handover).
+	Unheeded
 )
 
 func (k ReportKind) String() string {
@@ -126,6 +129,8 @@ func (k ReportKind) String() string {
 		return "foreign holder with a duration too long to wait out"
 	case Divided:
 		return "better member sees another preference"
+	case Unheeded:
+		return "forced handover is not obeyed"
 	}
 	return fmt.Sprintf("ReportKind(%d)", int(k))
 }
@@ -152,6 +157,7 @@ const (
 	ReasonDeleted   Reason = "lock object deleted or recreated"
 	ReasonCorrupt   Reason = "lock record corrupt"
 	ReasonPreempted Reason = "better member is ready"
+	ReasonForced    Reason = "forced handover"
 	ReasonFailed    Reason = "runners failed"
 	ReasonShutdown  Reason = "member is leaving"
 	ReasonPaused    Reason = "paused"

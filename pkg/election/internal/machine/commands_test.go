@@ -14,7 +14,7 @@ import (
 //	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=
 //	            sharing=client-go|istio foreignWait= policy=none|weight|chain beat= range failopen=DURATION
 //	            renewal=session|unlessForeign sight=apart|without othersLease=DURATION othersPercent=N
-//	            longestEver=DURATION unpublished]
+//	            longestEver=DURATION unpublished inner]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	session NAME [uid= holder= ended died=TIME proof= disowned=N lock=] [later]   session NAME gone   the directory shows a session object
 //	session NAME others=N     the same; N later members of its slot died, too
@@ -131,7 +131,7 @@ func init() {
 		"stopped":   func(e *environment, _ string, _ arguments) { e.step(RunnersStopped{}) },
 		"failed":    func(e *environment, _ string, _ arguments) { e.step(RunnersFailed{}) },
 		"expired":   func(e *environment, _ string, _ arguments) { e.step(WorkExpired{}) },
-		"pause":     func(e *environment, _ string, _ arguments) { e.step(Paused{}) },
+		"pause":     func(e *environment, _ string, a arguments) { e.step(Paused{Reason: Reason(strings.ReplaceAll(a["reason"], "-", " "))}) },
 		"resume":    func(e *environment, _ string, _ arguments) { e.step(Resumed{}) },
 		"resign": func(e *environment, _ string, a arguments) {
 			e.step(Resign{Reason: Reason(a.text("reason", string(ReasonShutdown)))})

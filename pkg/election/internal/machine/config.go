@@ -28,6 +28,9 @@ type Config struct {
 	ProvenAt record.Instant
 	// Foreign says which electors that are not ours may share the lock.
 	Foreign Foreigners
+	// Inner: the lock is the one to which the election migrates. Requests in the record of the other lock count, and
+	// none in this one (rule forced-handover).
+	Inner bool
 	// Range: terms have ranges of wall-clock time (range.go).
 	Range bool
 	// Outage says what becomes of a term whose renewals no longer come through.

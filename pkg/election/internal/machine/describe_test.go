@@ -220,6 +220,8 @@ func edit(e *environment, _ string, a arguments) {
 			r.Transitions = a.number(k, 0)
 		case "unreadable":
 			r.Unreadable = v
+		case "to":
+			r.HandoverTo = identity(v)
 		default:
 			panic("unknown field " + k)
 		}

@@ -199,6 +199,7 @@ func (e *environment) configure(name string, a arguments) {
 	}
 	e.cfg.Foreign.Wait = a.duration("foreignWait", 0)
 	e.cfg.Range = a.text("range", "") == "true"
+	e.cfg.Inner = a.text("inner", "") == "true"
 	if d := a.duration("failopen", 0); d != 0 {
 		e.cfg.Outage = Outage{Mode: OutageFailOpen, For: d}
 	}

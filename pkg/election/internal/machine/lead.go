@@ -40,6 +40,8 @@ func (s *step) leadOn(stopAt record.Instant) {
 	found := s.betters()
 	s.noteBetters(found)
 	switch {
+	case s.forced():
+		s.stop(ReasonForced)
 	case found.best != nil && !s.waits(s.drainAt()):
 		s.stop(ReasonPreempted)
 		s.Drain.Cause = s.causeOf(found.best.Member)
@@ -110,6 +112,7 @@ func (s *step) renew() {
 	r := s.held(s.Lock.Record.Token)
 	r.Acquired, r.Mark.Falls = s.Lock.Record.Acquired, s.Lock.Record.Mark.Falls
 	r.Claim = s.claimOfOurs()
+	r.HandoverTo = s.Lock.Record.HandoverTo // rule forced-handover
 	s.put(Renew, r)
 }
 
@@ -167,6 +170,8 @@ func (s *step) whyReleased() string {
 // nominee is the member that should take what we release. If we leave or failed, it is not us.
 func (s *step) nominee() string {
 	switch {
+	case s.Drain.Reason == ReasonForced || s.withdrawal.reason() == ReasonForced:
+		return s.forcedTo()
 	case s.withdrawal.reason() != "" || s.Drain.Reason == ReasonFailed:
 		return s.successor(s.cfg.Member.Identity)
 	default:

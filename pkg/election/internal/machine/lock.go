@@ -18,6 +18,8 @@ type Lock struct {
 	shared bool
 	// withheld: we left it alone because of Preferred.NoTakeover.
 	withheld bool
+	// unheeded: we reported that we do not obey the request in its record (rule forced-handover).
+	unheeded bool
 	// Record is nil when there is no object.
 	Record  *record.Record
 	Version record.Version

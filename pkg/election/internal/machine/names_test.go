@@ -13,7 +13,7 @@ func TestNames(t *testing.T) {
 		{Role(0), Following, Claiming, Leading, Draining, Draining + 1},
 		{Owner(0), Nobody, Free, Mine, Other, Orphaned, Foreign, Unowned, Unowned + 1},
 		{Purpose(0), Create, Claim, Take, Renew, Release, Release + 1},
-		{ReportKind(0), RoleChanged, PassedOver, Ownerless, ForeignHolder, ForeignTooLong, Divided, Divided + 1},
+		{ReportKind(0), RoleChanged, PassedOver, Ownerless, ForeignHolder, ForeignTooLong, Divided, Unheeded, Unheeded + 1},
 	} {
 		var names []string
 		for i, v := range values {

@@ -87,6 +87,7 @@ func (c *contest) config() machine.Config {
 		HolderFirst: c.awaitsHolder(),
 		ProvenAt:    m.provenAt,
 		Foreign:     e.Foreign,
+		Inner:       c.outer != nil,
 		Range:       e.Range,
 		Outage:      e.Outage,
 		OnDeath:     e.OnDeath,

@@ -241,6 +241,6 @@ func (m *Member) report(c *contest, a machine.Report) {
 
 // givenUp are the reasons for which a member ends its own term while it still holds the lock.
 var givenUp = map[machine.Reason]bool{
-	machine.ReasonPreempted: true, machine.ReasonYielded: true, machine.ReasonFailed: true,
+	machine.ReasonPreempted: true, machine.ReasonForced: true, machine.ReasonYielded: true, machine.ReasonFailed: true,
 	machine.ReasonShutdown: true, machine.ReasonPaused: true, machine.ReasonRemoved: true, machine.ReasonExchanged: true,
 }

@@ -77,6 +77,7 @@ const (
 	RecordFreed
 	RelicFreed
 	LeftForALease
+	Forced
 	WordSaid
 	WordRefused
 	WordOfAnother
@@ -138,7 +139,7 @@ var faultNames = [faults]string{
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
 	"session relabelled", "session duration edited", "session put back",
 	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "session buried", "lock that another elector left", "record freed by a proof", "same, once another elector's", "left alone for a lease",
-	"word said", "word refused", "word beside another member", "word that is not accepted", "word refuted", "buried on a word", "same, half-dead", "same, alive", "overlap by a false word", "left to recover", "rejoined", "left",
+	"handover forced", "word said", "word refused", "word beside another member", "word that is not accepted", "word refuted", "buried on a word", "same, half-dead", "same, alive", "overlap by a false word", "left to recover", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",
 	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",

@@ -31,6 +31,8 @@ type judge struct {
 	beats    map[string]*lastBeat
 	handedOn [][]handedOn
 	liveness liveness
+	// asked are the terms that somebody asked to hand over.
+	asked map[termOf]bool
 	// sees says whether the judge objects to overlaps in this run; a test replaces it.
 	sees func(*judge) bool
 }
@@ -63,7 +65,7 @@ func newJudge(w *world) *judge {
 	n := len(w.elections)
 	return &judge{
 		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: map[string]record.Token{}, spans: make([][]span, n), taker: map[string]*contest{},
-		members: map[string]*memberFile{}, liveness: newLiveness(n), beats: map[string]*lastBeat{}, handedOn: make([][]handedOn, n),
+		members: map[string]*memberFile{}, liveness: newLiveness(n), beats: map[string]*lastBeat{}, handedOn: make([][]handedOn, n), asked: map[termOf]bool{},
 		sees: func(j *judge) bool { return !j.restored() },
 	}
 }
@@ -146,6 +148,7 @@ func (j *judge) extended(m *contest, until record.Instant) {
 
 // stopped judges a member's stop of its work.
 func (j *judge) stopped(m *contest, a member.Stop) {
+	j.forced(m, a)
 	w, now, grace := j.w, m.i.now(), m.timing().StopGrace
 	better := m.betterSince
 	if better == 0 {
@@ -300,6 +303,9 @@ func (j *judge) stored(m *contest, q *request) {
 		}
 		if m.fresh(q.sent) {
 			w.cov.saw(TakenFresh)
+		}
+		if r.HandoverTo != "" {
+			w.violate("rule forced-handover", "%s: %s takes it with the request of an earlier term", m.name, m.i.identity)
 		}
 		m.takenToken, m.takenRevision, m.undisturbed, j.taker[m.name] = r.Token, e.Version.Revision, true, m
 		m.takenThroughSession = r.ThroughSession()

@@ -27,7 +27,7 @@ var edits = []struct {
 	}},
 	{TransitionsEdited, func(w *world, r *record.Record) { r.Transitions += w.rng.IntN(5) - 2 }},
 	{LabelsEdited, func(w *world, r *record.Record) { r.Rest = w.now }},
-	{HandoverEdited, func(w *world, r *record.Record) { r.HandoverTo = pick(w, w.judge.identities) }},
+	{HandoverEdited, func(w *world, r *record.Record) { r.HandoverTo = pick(w, w.judge.identities) }}, // as an operator does
 	{HolderAndMarkBlanked, func(_ *world, r *record.Record) { r.Holder, r.Mark = "", nil }},
 }
 
@@ -48,6 +48,7 @@ func (w *world) edit(name string, f Fault, do func(*world, *record.Record)) bool
 	}
 	w.logf("world", "%s: a stranger edits it (%v)", name, f)
 	w.cov.saw(f)
+	w.judge.asked[termOf{name, r.Token}] = w.judge.asked[termOf{name, r.Token}] || f == HandoverEdited
 	w.store.commit(w.now, name, &r, old.Version.UID)
 	if f != LabelsEdited && w.chance(0.3) {
 		edited := w.store.revision

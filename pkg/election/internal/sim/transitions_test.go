@@ -5,6 +5,7 @@ var allTransitions = []string{
 	"claiming: lock claimed from a foreign holder",
 	"draining: better member is ready",
 	"draining: election removed",
+	"draining: forced handover",
 	"draining: lock lost to another holder",
 	"draining: lock object deleted or recreated",
 	"draining: lock record corrupt",

@@ -80,6 +80,8 @@ type world struct {
 	relicUIDs map[string]string
 	// meddler edits sessions; it is nil in most runs.
 	meddler *meddler
+	// forcing are operators who force handovers; nil in most runs.
+	forcing *forcing
 	// late is the plan for elections whose configuration comes late; nil in most runs.
 	late *late
 	// steering holds the plan of a rollout; it is nil except in the class Rollouts.
@@ -151,6 +153,7 @@ func newWorld(seed uint64, o Options) *world {
 	w.pickLate(rand.New(rand.NewPCG(seed, 0x94d049bb133111eb)))
 	w.pickWords(rand.New(rand.NewPCG(seed, 0x27d4eb2f165667c5)))
 	w.meddler = w.pickMeddler(rand.New(rand.NewPCG(seed, 0xe7037ed1a0b428db)))
+	w.forcing = w.pickForcing(rand.New(rand.NewPCG(seed, 0x8ebc6af09c88c6e3)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
 	if o.Class == Rollouts {
 		w.endAt += w.rolloutBound()
@@ -211,6 +214,7 @@ func (w *world) begin() {
 	w.planFaults()
 	w.at(w.calmAt, w.becalm)
 	w.words.begin()
+	w.forcing.begin()
 	if w.meddler != nil {
 		w.meddler.begin()
 	}

@@ -36,6 +36,8 @@ type movement struct {
 	Candidates []string `json:"candidates,omitempty"`
 	// Absent says that no ready member matches the preference.
 	Absent bool `json:"absent,omitempty"`
+	// Forced says that the preference stays as it is, and the holder is asked through its lock.
+	Forced bool `json:"forced,omitempty"`
 	// lacked says that no ready member matched the earlier preference either.
 	lacked bool
 	// Ignores says that the election's policy does not look at revisions.
@@ -163,6 +165,9 @@ func (m movement) text() string {
 	holder := m.Holder
 	if holder == "" {
 		holder = "nobody"
+	}
+	if m.Forced {
+		return fmt.Sprintf("%s moves from %s to %s as soon as %s has stopped its work, whatever it sees as preferred", m.Election, holder, m.Candidates[0], holder)
 	}
 	line := fmt.Sprintf("%s prefers %s instead of %s: ", m.Election, aside(m.After), aside(m.Before))
 	switch {

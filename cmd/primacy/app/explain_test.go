@@ -206,6 +206,15 @@ var situations = []struct {
 		s.prefer("1-10-0")
 		s.old.Record.Member.Preference = "1-9-0"
 	}},
+	{"forced", verdictSoon, func(s *situation) {
+		s.prefer("1-10-0")
+		s.old.Record.Member.Preference, s.lock.Record.HandoverTo = "1-9-0", newZero
+	}},
+	{"forced-in-vain", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.old.Record.Member.Preference, s.lock.Record.HandoverTo = "1-9-0", newZero
+		s.new.Record.Member.Ready = false
+	}},
 	{"divided-successor", verdictStuck, func(s *situation) {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Preference = "1-9-0"

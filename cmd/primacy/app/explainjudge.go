@@ -112,6 +112,8 @@ func (x *explaining) takers() string {
 func (x *explaining) judgeLeader() judgement {
 	e, who := x.election, x.holderName()
 	switch {
+	case e.ForcedTo != "":
+		return x.judgeForced()
 	case x.preferred.State == record.PreferredNotSynced:
 		return judgement{verdictStuck, fmt.Sprintf("%s leads. Nobody can tell who should lead, so the election does not move to a better member: %s.", who, x.from()),
 			[]whatIf{{What: "members can read it again: their logs, and primacy status, say what is wrong"}}}
@@ -361,6 +363,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: its work in this election failed lately, or is not ready."
 	case !x.held():
 		return x.whyFree(m)
+	case x.leads() && m.Identity == e.ForcedTo:
+		return "It does not lead yet: " + holder + " is asked by force to hand over to it."
 	case x.preferred.Drains(m.Identity):
 		return "It does not lead: it is drained" + x.drain(m.Identity) + "."
 	case slices.ContainsFunc(x.heldBack, same):
@@ -417,6 +421,8 @@ func (x *explaining) whyHolder() string {
 		return "It holds the lock, but has not renewed it."
 	case e.State != status.Led:
 		return "The lock names it, but it does not lead: " + e.Reason + "."
+	case e.ForcedTo != "":
+		return "It leads, and is asked by force to hand over to " + view.NameOf(e.ForcedTo) + "."
 	case len(x.heldBack) > 0:
 		return "It leads, and keeps the lock while the group is paused."
 	case len(x.willing) > 0:

@@ -152,6 +152,8 @@ func (f facts) explain() explanation {
 	switch {
 	case v.verdict == verdictRight, e.State == status.Claiming:
 		out.Should = []string{e.Holder}
+	case x.leads() && e.ForcedTo != "":
+		out.Should = []string{e.ForcedTo}
 	case x.better != nil:
 		out.Should = identities(x.better)
 	case x.heldBack != nil:

@@ -21,6 +21,7 @@ import (
 func newHandover() *cobra.Command {
 	var to string
 	var timeout time.Duration
+	var force bool
 	c := &cobra.Command{
 		Use:   "handover ELECTION",
 		Short: "Move an election to another member, once",
@@ -30,23 +31,37 @@ its Pod or host; without it the move goes to the member that would be next.
 Until then the election prefers that member, as if it were pinned to it. Afterwards, or after --timeout,
 it follows pins, the rollout and the default again; if the new holder is outranked then, the election
 moves back, and the output says so. What is stored ends by itself after --timeout, even if this command dies.
+
+A holder that does not see what is stored gives way to nobody. With --force the command writes the
+member's name into the lock itself, which each holder watches. The holder then stops its work and
+hands over to that member, if the member is ready. It waits neither for preemptDelay nor for minHold,
+and a pause does not keep it, unless takeovers are paused, too. If the election has not moved after
+--timeout, the request is taken back. If the command dies before, the request stays until the term or
+the member ends; --force --to HOLDER takes it back. With --force it also needs get and update on the
+lock, and leaves the ConfigMap as it is.
 ` + steerNeeds + `
 
 Exit status: 0 when the member leads; 1 when that failed; 2 for a mistake in the command line, or if
 nobody could be asked; 3 if the member did not lead within --timeout; 4 if it cannot: it is drained
-or does not live, or the group is paused. Nothing is changed then.`,
+or does not live, or the group is paused; with --force, if no member of Primacy leads. Nothing is
+changed then.`,
 		Example: `  primacy handover ingress-status
-  primacy handover ingress-status --to edge-2 --timeout 30s --yes`,
+  primacy handover ingress-status --to edge-2 --timeout 30s --yes
+  primacy handover ingress-status --force`,
 		Args: oneElection,
 	}
 	ways := addSteerWays(c.Flags())
 	c.Flags().StringVar(&to, "to", "", "the member that should lead: the name of its Pod or host")
 	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait until it leads")
+	c.Flags().BoolVar(&force, "force", false, "ask the holder through its lock, for one that does not see what is stored")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if timeout <= 0 {
 			return &usageError{fmt.Errorf("--timeout %v (it must be more than 0)", timeout)}
 		}
 		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
+			if force {
+				return s.force(ctx, args[0], hostNamed(to), timeout)
+			}
 			return s.handover(ctx, args[0], hostNamed(to), timeout)
 		})
 	}

@@ -66,6 +66,8 @@ func electionNews(before, e status.Election) string {
 		return fmt.Sprintf("%s leads, revision %s, token %d", holder, e.Revision, e.Token)
 	case e.State == status.Led && e.Stale && !before.Stale:
 		return holder + " did not renew it in time, as far as one look can tell"
+	case e.ForcedTo != "" && e.ForcedTo != before.ForcedTo:
+		return holder + " is asked to hand over to " + NameOf(e.ForcedTo)
 	case e.State == before.State && e.Holder == before.Holder:
 		return ""
 	case e.State == status.Released && e.HandoverTo != "":

@@ -59,6 +59,8 @@ type Election struct {
 	Transitions int `json:"transitions"`
 	// HandoverTo is the nominee of a released lock.
 	HandoverTo string `json:"handoverTo,omitempty"`
+	// ForcedTo is the member to which somebody asks the holder to hand over, whatever the holder sees of the preference.
+	ForcedTo string `json:"forcedTo,omitempty"`
 	// Others are further locks of the election.
 	Others []OtherLock `json:"otherLocks,omitempty"`
 
@@ -339,6 +341,9 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 			out.throughSession(e, sessions[r.Mark.Session], now)
 		}
 		out.Revision, out.Location = clean(r.Mark.Key.Revision()), string(r.Mark.Key.Location())
+		if out.State == Led && r.HandoverTo != r.Holder {
+			out.ForcedTo = clean(r.HandoverTo)
+		}
 		fallthrough
 	case Unowned, Corrupt:
 		out.Holder, out.Token = clean(r.Holder), uint64(r.Token)

@@ -89,6 +89,9 @@ func (e Election) cells(now time.Time) []string {
 	if e.HandoverTo != "" {
 		note = "left to " + e.HandoverTo
 	}
+	if e.ForcedTo != "" {
+		note = strings.TrimPrefix(note+"; asked to hand over to "+e.ForcedTo, "; ")
+	}
 	note = strings.TrimPrefix(strings.Join(append([]string{note}, e.besides()...), "; "), "; ")
 	return []string{e.Name, e.Holder, e.Revision, e.Location, state, token, since(e.Acquired, now), note}
 }

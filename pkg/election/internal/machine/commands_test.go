@@ -131,8 +131,10 @@ func init() {
 		"stopped":   func(e *environment, _ string, _ arguments) { e.step(RunnersStopped{}) },
 		"failed":    func(e *environment, _ string, _ arguments) { e.step(RunnersFailed{}) },
 		"expired":   func(e *environment, _ string, _ arguments) { e.step(WorkExpired{}) },
-		"pause":     func(e *environment, _ string, a arguments) { e.step(Paused{Reason: Reason(strings.ReplaceAll(a["reason"], "-", " "))}) },
-		"resume":    func(e *environment, _ string, _ arguments) { e.step(Resumed{}) },
+		"pause": func(e *environment, _ string, a arguments) {
+			e.step(Paused{Reason: Reason(strings.ReplaceAll(a["reason"], "-", " "))})
+		},
+		"resume": func(e *environment, _ string, _ arguments) { e.step(Resumed{}) },
 		"resign": func(e *environment, _ string, a arguments) {
 			e.step(Resign{Reason: Reason(a.text("reason", string(ReasonShutdown)))})
 		},

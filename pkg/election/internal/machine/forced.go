@@ -62,4 +62,6 @@ func (s *step) forcedTo() string {
 }
 
 // sameRequest says whether two records of a lock make the same request.
-func sameRequest(a, b *record.Record) bool { return a != nil && b != nil && a.HandoverTo == b.HandoverTo }
+func sameRequest(a, b *record.Record) bool {
+	return a != nil && b != nil && a.HandoverTo == b.HandoverTo
+}

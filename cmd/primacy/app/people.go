@@ -47,6 +47,8 @@ type person struct {
 	subjects  []rbacv1.Subject
 	rules     []rbacv1.PolicyRule
 	whys      []string
+	// elsewhere are the verbs on locks in other namespaces.
+	elsewhere []string
 }
 
 // roles are those that somebody gets.
@@ -76,16 +78,21 @@ func (p people) roles(of *config.Process, source election.Preferences) (roles []
 		names = append(names, r.Reads().Name)
 	}
 	const whyPlan = "Pins, the rollout and the default revision."
+	locks, whyLocks := []rbacv1.PolicyRule(nil), []string(nil)
+	if mapped := lockNames(of.Configuration, kindOfConfigMaps, ""); mapped != nil {
+		locks, whyLocks = []rbacv1.PolicyRule{rule(configMaps.Resource, "", mapped, "get", "update")}, []string{"Locks of kind ConfigMap, for handover --force."}
+	}
 	roles = []person{
 		{role: "operator", why: "For people who pin elections, set the default revision, begin, pause or abort rollouts, and end sessions of the dead.", subjects: operators,
-			rules: append([]rbacv1.PolicyRule{
+			elsewhere: []string{"get", "list", "watch", "update"},
+			rules: slices.Concat([]rbacv1.PolicyRule{
 				rule(configMaps.Resource, "", names, "get", "update"),
 				rule(configMaps.Resource, "", nil, "create"),
 				rule(leases.Resource, leases.Group, nil, "get", "update"),
-			}, seen...),
-			whys: append([]string{whyPlan, "The right to create cannot be limited to names. Leave it out if these ConfigMaps exist.",
-				"For bury and handback. Nobody knows the names of sessions beforehand, so it is a right to write every lock. Leave it out if others do that."}, whys...)},
-		{role: "viewer", why: "For people and dashboards who look.", subjects: viewers,
+			}, locks, seen),
+			whys: slices.Concat([]string{whyPlan, "The right to create cannot be limited to names. Leave it out if these ConfigMaps exist.",
+				"For bury, handback and handover --force. Nobody knows the names of sessions beforehand, so it is a right to write every lock. Leave it out if others do that."}, whyLocks, whys)},
+		{role: "viewer", why: "For people and dashboards who look.", subjects: viewers, elsewhere: []string{"list", "watch"},
 			rules: append([]rbacv1.PolicyRule{rule(configMaps.Resource, "", names, "get")}, seen...), whys: append([]string{whyPlan}, whys...)},
 	}
 	return roles, nil
@@ -113,7 +120,7 @@ func (r *rights) grantPeople(roles []person) error {
 		for _, namespace := range r.process.Configuration.Namespaces() {
 			at := need{place: elsewhere, namespace: namespace}
 			rules, whys := rulesOf(slices.DeleteFunc(append(leasesNeed(r.process, at), mapsNeed(r.process, at)...), func(n need) bool {
-				return n.verb != "list" && n.verb != "watch"
+				return !slices.Contains(p.elsewhere, n.verb)
 			}))
 			meta := metav1.ObjectMeta{Name: strings.Join([]string{"primacy", r.process.Namespace, r.process.Group, p.role}, ":"), Namespace: namespace}
 			if err := grant(meta, rules, whys); err != nil {

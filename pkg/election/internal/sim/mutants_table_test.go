@@ -394,4 +394,19 @@ var rows = []mutant{
 		old: "s.validity.until.Add(s.cfg.Outage.For))",
 		new: "s.validity.until.Add(2*s.cfg.Outage.For))",
 	},
+	{
+		name: "request-of-an-earlier-term", rule: "forced-handover", file: "internal/machine/content.go",
+		old: "		History:     l.History,\n",
+		new: "		History:     l.History,\n		HandoverTo:  l.HandoverTo,\n",
+	},
+	{
+		name: "request-for-the-dead", rule: "forced-handover", file: "internal/machine/forced.go",
+		old: "		return \"no such member lives, as far as this member sees\"\n",
+		new: "		return \"\"\n",
+	},
+	{
+		name: "request-in-the-inner-lock", rule: "forced-handover", file: "internal/machine/forced.go", class: Moves,
+		old: "	if to == \"\" || s.cfg.Inner {\n",
+		new: "	if to == \"\" {\n",
+	},
 }

@@ -1,0 +1,103 @@
+package mutants_test
+
+// forcedRows break rules of forced handovers.
+var forcedRows = []row{
+	{
+		name: "forced/ignored", rule: "a holder that sees no preference obeys a request in its own term",
+		file: "pkg/election/internal/machine/forced.go",
+		old:  "	return why == \"\"\n",
+		new:  "	return false\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced",
+	},
+	{
+		name: "forced/waits-for-minhold", rule: "minHold does not hold a request back",
+		file: "pkg/election/internal/machine/lead.go",
+		old:  "	case s.forced():\n",
+		new:  "	case s.forced() && !s.waits(s.Term.Started.Add(s.cfg.Timing.MinHold)):\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced",
+	},
+	{
+		name: "forced/next-term-has-it", rule: "a request is of one term, and no take keeps it",
+		file: "pkg/election/internal/machine/content.go",
+		old:  "		History:     l.History,\n",
+		new:  "		History:     l.History,\n		HandoverTo:  l.HandoverTo,\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_old_request",
+	},
+	{
+		name: "forced/renewal-drops-it", rule: "the holder's renewals keep a request",
+		file: "pkg/election/internal/machine/lead.go",
+		old:  "	r.HandoverTo = s.Lock.Record.HandoverTo // rule forced-handover\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_pending",
+	},
+	{
+		name: "forced/to-the-dead", rule: "a member that does not live gets no lock by force",
+		file: "pkg/election/internal/machine/forced.go",
+		old:  "		return \"no such member lives, as far as this member sees\"\n",
+		new:  "		return \"\"\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_pending",
+	},
+	{
+		name: "forced/to-the-unready", rule: "a member that is not ready gets no lock by force",
+		file: "pkg/election/internal/machine/forced.go",
+		old:  "	case !s.View.Peers[i].Ready:\n		return \"that member is not ready\"\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_pending",
+	},
+	{
+		name: "forced/to-the-leaving", rule: "a member that leaves gets no lock by force",
+		file: "pkg/election/internal/machine/forced.go",
+		old:  "s.now < until {\n",
+		new:  "s.now < until && false {\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_pending",
+	},
+	{
+		name: "forced/to-nobody", rule: "no lock is released by force while nobody takes locks",
+		file: "pkg/election/internal/machine/forced.go",
+		old:  "	case s.cfg.Preferred.NoTakeover:\n		return \"nobody takes a lock while the group is paused without takeovers\"\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_pending",
+	},
+	{
+		name: "forced/back-to-itself", rule: "if the member of a request is gone, the lock goes to another one and not to the holder",
+		file: "pkg/election/internal/machine/forced.go",
+		old:  "	return s.successor(s.cfg.Member.Identity)\n",
+		new:  "	return s.successor()\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_and_gone",
+	},
+	{
+		name: "forced/inner-decides", rule: "in a migration a request in the new lock ends no term",
+		file: "pkg/election/internal/machine/forced.go",
+		old:  "	if to == \"\" || s.cfg.Inner {\n",
+		new:  "	if to == \"\" {\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_migration",
+	},
+	{
+		name: "forced/inner-is-not-told", rule: "the member's new lock of a migration knows that the old one decides",
+		file: "pkg/election/internal/member/contest.go",
+		old:  "		Inner:       c.outer != nil,\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestForcedInAMigration",
+	},
+	{
+		name: "forced/asks-a-later-term", rule: "a command asks the term that the operator saw, and no later one",
+		file: "pkg/election/forced.go",
+		old:  "	case r == nil || r.Holder != f.Holder || r.Token != f.Token:\n",
+		new:  "	case r == nil || r.Holder != f.Holder:\n",
+		pkg:  "pkg/election", test: "TestForcedHandover",
+	},
+	{
+		name: "forced/asks-a-claim", rule: "nothing is asked of a claim",
+		file: "pkg/election/forced.go",
+		old:  "	case r.Claim != nil:\n",
+		new:  "	case r.Claim != nil && false:\n",
+		pkg:  "pkg/election", test: "TestForcedHandover",
+	},
+	{
+		name: "forced/withdraws-anothers", rule: "a command takes back its own request, and no other one",
+		file: "pkg/election/forced.go",
+		old:  "		if r.HandoverTo == f.To {\n",
+		new:  "		if r.HandoverTo == f.To || true {\n",
+		pkg:  "pkg/election", test: "TestForcedHandover",
+	},
+}

@@ -31,6 +31,8 @@ func TestNews(t *testing.T) {
 		{of(one), both, nil},
 		{of(one, absent), both, nil}, // it was expected before, and still is
 		{of(with(one, func(e *status.Election) { e.Renewed = now })), both, nil},
+		{of(with(one, func(e *status.Election) { e.ForcedTo = new0 })), both, []string{"one: old-0 is asked to hand over to new-0"}},
+		{of(with(one, func(e *status.Election) { e.ForcedTo = new0 })), both, nil},
 		{of(with(one, func(e *status.Election) { e.Stale = true })), both, []string{"one: old-0 did not renew it in time, as far as one look can tell"}},
 		{of(with(one, func(e *status.Election) { e.Stale = true })), both, nil},
 		{of(with(one, func(e *status.Election) { e.State, e.Holder, e.HandoverTo = status.Released, "", new0 })), both, []string{"one: released, left to new-0"}},

@@ -20,6 +20,9 @@ func TestOneRowForEachElection(t *testing.T) {
 	free := func(e lock.Entry) lock.Entry {
 		return changed(e, func(r *record.Record) { r.Holder, r.Mark.Identity = "", "" })
 	}
+	asked := func(e lock.Entry, to string) lock.Entry {
+		return changed(e, func(r *record.Record) { r.HandoverTo = to })
+	}
 	by := func(holder string, token record.Token) lock.Entry {
 		return held("moving", holder, "1-9-0", token, time.Second)
 	}
@@ -44,6 +47,10 @@ func TestOneRowForEachElection(t *testing.T) {
 		{"two holders", fromMap, []lock.Entry{by(alice, 2)}, []lock.Entry{by(bob, 1)}, "moving alice_00000001 led Lease: ConfigMap moving, its other lock, is held by bob_00000002", 1},
 		{"moved", nil, []lock.Entry{by(alice, 2)}, []lock.Entry{{Name: "moving", Record: &record.Record{Group: "edge", Election: "moving"}}}, "moving alice_00000001 led Lease: ConfigMap moving, its other lock, is waiting", 1},
 		{"a ConfigMap alone", nil, nil, []lock.Entry{by(alice, 1)}, "moving alice_00000001 led ConfigMap: ", 1},
+		{"asked to hand over", nil, []lock.Entry{asked(by(alice, 2), bob)}, nil, "moving alice_00000001 led Lease: asked to hand over to bob_00000002", 1},
+		{"asked to hand over both", nil, []lock.Entry{asked(by(alice, 2), bob)}, []lock.Entry{asked(by(alice, 1), bob)}, "moving alice_00000001 led Lease: asked to hand over to bob_00000002; migrates: holds ConfigMap moving as well", 1},
+		{"asked to keep it", nil, []lock.Entry{asked(by(alice, 2), alice)}, nil, "moving alice_00000001 led Lease: ", 1},
+		{"a request in a lock that cannot be believed", nil, []lock.Entry{changed(asked(by(alice, 2), bob), func(r *record.Record) { r.Mark.Transitions++ })}, nil, "moving alice_00000001 unowned Lease: its mark belongs to another holder or term", 0},
 		{"a ConfigMap that is named as a session", nil, nil, []lock.Entry{old("primacy-edge-x-0", by(alice, 1))}, "moving alice_00000001 led ConfigMap: ", 1},
 	} {
 		r := status.Seen{Leases: append(tt.leases, session("alice", alice, "1-9-0", time.Second)), ConfigMaps: tt.maps}.Report(status.Selection{Group: "edge", Expected: tt.expected}, now)

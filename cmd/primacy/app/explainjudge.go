@@ -124,7 +124,8 @@ func (x *explaining) judgeLeader() judgement {
 	case len(x.better) > 0 && x.lags:
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s, and %s is stored. Until it sees that, it does not hand over.",
 			who, oneOf(x.better), who, quoted(x.holder), view.Printable(x.plan.Digest(x.byDefault))),
-			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read (see its log), or " + deaf}}}
+			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read (see its log), or " + deaf},
+				{What: "somebody asks it through the lock: primacy handover " + e.Name + " --force"}}}
 	case len(x.better) > 0:
 		better := x.better[0]
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s and %s sees %s. While they see different preferences, nothing moves between them.",

@@ -33,7 +33,7 @@ var rows = []mutant{
 		new: "		m.toldLate = true\n",
 	},
 	{
-		name: "a-gap-forgets-the-reach", rule: "dead-by-the-deadline", file: "internal/member/beats.go", from: 12100,
+		name: "a-gap-forgets-the-reach", rule: "dead-by-the-deadline", file: "internal/member/beats.go", from: 14600,
 		old: "		m.stepGoing(machine.Tick{}) // terms that relied",
 		new: "		// terms that relied",
 	},
@@ -158,7 +158,7 @@ var rows = []mutant{
 		new: "return s.changedAt.Add(t.ObserverWait(t.LeaseDuration) * 2 / 3)",
 	},
 	{
-		name: "identity-joins-again", rule: "a-session-ends-once", file: "internal/session/own.go", from: 1000,
+		name: "identity-joins-again", rule: "a-session-ends-once", file: "internal/session/own.go", from: 1900,
 		old: "o.doubtful = true",
 		new: "o.doubtful = false",
 	},
@@ -184,7 +184,7 @@ var rows = []mutant{
 	},
 	{
 		// What the member tells its machines, and when, matters as much.
-		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "internal/member/watching.go", from: 2300,
+		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "internal/member/watching.go", from: 3500,
 		old: "		m.tendView() // the record's owner follows from the sessions shown before it\n",
 		new: "",
 	},
@@ -244,7 +244,7 @@ var rows = []mutant{
 		new: "*a = absences{since: min(now, max(a.since, 1)), ",
 	},
 	{
-		name: "last-holder-after-release", rule: "unknown-is-waited-out", file: "internal/machine/lead.go", from: 2100,
+		name: "last-holder-after-release", rule: "unknown-is-waited-out", file: "internal/machine/lead.go", from: 2200,
 		old: "	s.validity.until = 0 // from here on another may hold it, seen by us or not\n",
 		new: "",
 	},

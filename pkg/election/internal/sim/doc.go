@@ -124,6 +124,14 @@
 // member goes on, that is the speaker's error, and the judge excuses an overlap with what the member's session renewed. It excuses
 // nothing else: no overlap with what records renew, and none if the member was dead with all its work.
 //
+// # Requests
+//
+// In a third of the seeds operators force handovers: they write the name of a member into the record of a term. They read the lock
+// a while before, try again after a conflict as long as the term lasts, and sometimes take the request back. They name members that
+// live, and some that are dead, leave, or take no part. Where an election moves they write into both of its locks, or into one. A
+// stranger's edit of that name (HandoverEdited) is such a request, too. The judge objects to a take that keeps a request, to a term
+// that ends by a request although nobody asked that term, and to one that ends for a member that would not take the lock.
+//
 // # Faults
 //
 // A seed picks the kinds of fault that it will see, how dense they are, and when each

@@ -96,7 +96,7 @@ func TestForcedInChaos(t *testing.T) {
 	forced := 0
 	for seed := range uint64(30) {
 		inBubble(t, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 48))
+			random := rand.New(rand.NewPCG(seed, 49))
 			g := newGroup(t, "a")
 			g.stop = time.Duration(random.IntN(900)) * time.Millisecond
 			if seed%3 == 0 {

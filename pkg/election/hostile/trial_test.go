@@ -166,7 +166,7 @@ func (tr *trial) mended() string {
 		return fmt.Sprintf("token %d", r.Token)
 	case r.Duration != 5*time.Second || r.Mark.Duration != 5*time.Second:
 		return fmt.Sprintf("durations %v, %v", r.Duration, r.Mark.Duration)
-	case r.Claim != nil || r.HandoverTo != "" || r.Member != nil:
+	case r.Claim != nil || r.HandoverTo != "" && r.HandoverTo != nobody || r.Member != nil: // nobody's name is a request that stays for the term
 		return "a claim, a nominee or a member"
 	case r.Group != group || r.Election != tr.election:
 		return fmt.Sprintf("labels %q, %q", r.Group, r.Election)
@@ -261,7 +261,7 @@ const tooLate = "not renewed in time"
 
 // alarming says whether a role changed for a reason that nobody wants.
 func alarming(reason string) bool {
-	for _, r := range []string{"claimed", "corrupt", "lost", "deleted", "session", tooLate} {
+	for _, r := range []string{"claimed", "corrupt", "lost", "deleted", "forced", "session", tooLate} {
 		if strings.Contains(reason, r) {
 			return true
 		}

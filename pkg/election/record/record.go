@@ -83,7 +83,8 @@ type Record struct {
 	Unreadable string
 	// Token is the token of the current or last term.
 	Token Token
-	// HandoverTo is the successor that a drained holder nominates.
+	// HandoverTo is the successor that a drained holder nominates in its release. In the record of a held lock, it is
+	// the member to which somebody asks the holder to hand over (rule forced-handover).
 	HandoverTo string
 	// Claim is set while the holder waits for a foreign elector to have stopped (rule claim-and-wait);
 	// it counts only while the record is Bound.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,7 +16,7 @@ import (
 // TestWorkFindsItsMemberLeading checks that the Status says who leads before work begins, even if the host is held up
 // at that moment.
 func TestWorkFindsItsMemberLeading(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t)
 		slow := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel),
 			zap.Hooks(func(zapcore.Entry) error { time.Sleep(100 * time.Millisecond); return nil }))

@@ -29,7 +29,7 @@ its Pod or host; without it the move goes to the member that would be next.
 
 Until then the election prefers that member, as if it were pinned to it. Afterwards, or after --timeout,
 it follows pins, the rollout and the default again; if the new holder is outranked then, the election
-moves back, and the output says so. What is stored ends by itself after --timeout, even if this command dies.
+moves back, and the output says so. What is stored ends by itself soon after --timeout, even if this command dies.
 ` + steerNeeds + `
 
 Exit status: 0 when the member leads; 1 when that failed; 2 for a mistake in the command line, or if
@@ -52,6 +52,10 @@ or does not live, or the group is paused. Nothing is changed then.`,
 	}
 	return c
 }
+
+// outlasts is for how long a stored handover goes on after the command has given up, if that does not remove it. Else members
+// would drop the handover just before, and the command would say that they never saw it.
+const outlasts = 5 * time.Second
 
 // handover moves an election to a member of the host `to`; to the member that is next if `to` is empty.
 func (s *steerCommand) handover(ctx context.Context, election, to string, timeout time.Duration) error {
@@ -90,7 +94,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 			}
 		}
 		now := time.Now() // somebody may have taken a while to answer
-		h.At, h.Until = rollout.At(now), rollout.At(now.Add(timeout))
+		h.At, h.Until = rollout.At(now), rollout.At(now.Add(timeout+outlasts))
 		var stored rollout.Plan
 		if err := s.broken(s.edit(ctx, func(p rollout.Plan) (_ rollout.Plan, err error) {
 			stored, err = p.HandOver(h)

@@ -61,7 +61,10 @@ func (m *newcomer) add(s election.Spec) {
 	began := make(chan time.Time, 1)
 	m.began[s.Name] = began
 	if _, err := m.manager.Add(s, election.RunnerFunc(func(ctx context.Context, _ election.Term) error {
-		began <- time.Now()
+		select {
+		case began <- time.Now():
+		default: // a later term, on a machine that stood still for a lease
+		}
 		<-ctx.Done()
 		return nil
 	})); err != nil {

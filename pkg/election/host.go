@@ -37,6 +37,8 @@ type host struct {
 	own      map[uint64]bool
 	entrants map[member.ID]*entrant
 	works    map[member.ID]*work
+	// starting starts the work of a term that has just begun; nil for none.
+	starting func()
 	// reach is the deadline of the terms that our session keeps alive; nil before its first beat.
 	reach *reach
 	// unready are the elections whose runners the member believes not to be ready.
@@ -97,6 +99,7 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 		for _, effect := range h.member.Step(now, h.cfg.Clock.Wall(), in...) {
 			h.perform(effect)
 		}
+		h.launch()
 		if h.member.Over() {
 			break // drain is a part of this turn
 		}
@@ -264,8 +267,31 @@ func (h *host) readiness(in []member.Input) []member.Input {
 	return in
 }
 
-// perform does what the member asks for.
+// perform does what the member asks for. Work starts once the status says that this member leads: whoever asks in its
+// first moment reads that.
 func (h *host) perform(effect member.Effect) {
+	switch do := effect.(type) {
+	case member.Log:
+		h.cfg.Log.Log(do.Level, do.Message, do.Fields...)
+	case member.Changed:
+		h.changed(do)
+		h.launch()
+	default:
+		h.launch()
+		h.act(effect)
+	}
+}
+
+// launch starts the work of the term that has just begun.
+func (h *host) launch() {
+	if start := h.starting; start != nil {
+		h.starting = nil
+		start()
+	}
+}
+
+// act carries out an effect that neither logs nor tells of a role.
+func (h *host) act(effect member.Effect) {
 	switch do := effect.(type) {
 	case member.Send:
 		store := h.stores[do.Store.ID]
@@ -276,8 +302,6 @@ func (h *host) perform(effect member.Effect) {
 		h.watches[do.Watch]()
 		delete(h.watches, do.Watch)
 		delete(h.own, do.Watch)
-	case member.Log:
-		h.cfg.Log.Log(do.Level, do.Message, do.Fields...)
 	case member.Forgotten:
 		e := h.entrants[do.ID]
 		delete(h.entrants, do.ID)
@@ -365,22 +389,6 @@ func (h *host) publish(effect member.Effect) {
 			s := e.status
 			s.publish(Transition{At: h.cfg.Clock.Wall(), Event: EventLeader, Role: do.Role, Token: s.Token(), Cycle: s.Cycle()})
 		}
-	case member.Changed:
-		e := h.entrants[do.ID]
-		if e == nil {
-			return
-		}
-		t := Transition{At: h.cfg.Clock.Wall(), Event: EventRole, Role: do.Role, Reason: do.Reason, Token: do.Token, Cycle: do.Cycle}
-		if do.Role == Leading {
-			t.Leaderless, _ = h.m.tally.led(e.status, h.identity, h.cfg.Clock.Now())
-		}
-		e.status.see(Leader(do.Leader))
-		e.status.become(do.Role, do.Reason)
-		e.status.publish(t)
-		if do.Lost {
-			t.Event = EventLost
-			e.status.publish(t)
-		}
 	case member.Renewals:
 		if e := h.entrants[do.ID]; e != nil {
 			e.status.health.Store(do.Health)
@@ -399,7 +407,26 @@ func (h *host) publish(effect member.Effect) {
 	}
 }
 
-// start begins a term, and its work if there is some.
+// changed publishes the member's role in one election.
+func (h *host) changed(do member.Changed) {
+	e := h.entrants[do.ID]
+	if e == nil {
+		return
+	}
+	t := Transition{At: h.cfg.Clock.Wall(), Event: EventRole, Role: do.Role, Reason: do.Reason, Token: do.Token, Cycle: do.Cycle}
+	if do.Role == Leading {
+		t.Leaderless, _ = h.m.tally.led(e.status, h.identity, h.cfg.Clock.Now())
+	}
+	e.status.see(Leader(do.Leader))
+	e.status.become(do.Role, do.Reason)
+	e.status.publish(t)
+	if do.Lost {
+		t.Event = EventLost
+		e.status.publish(t)
+	}
+}
+
+// start begins a term. If there is work, launch starts it.
 func (h *host) start(do member.Start) {
 	e := h.entrants[do.ID]
 	e.status.cycle.Store(int64(do.Cycle))
@@ -409,10 +436,12 @@ func (h *host) start(do member.Start) {
 		return
 	}
 	term := Term{Election: e.spec.Name, Identity: h.identity, Revision: h.cfg.Member.Revision, Token: do.Token, Cycle: do.Cycle, status: e.status}
-	h.works[do.ID] = begin(h.ctx, h.cfg.Clock, e.runner, term, do.Deadline, e.spec.Timing.StopGrace, h.cfg.Abort, &h.helpers, func(err error, expired bool) {
-		h.post(member.Returned{ID: do.ID, Token: do.Token, Err: err, Expired: expired})
-	})
-	e.work.Store(h.works[do.ID])
+	h.starting = func() {
+		h.works[do.ID] = begin(h.ctx, h.cfg.Clock, e.runner, term, do.Deadline, e.spec.Timing.StopGrace, h.cfg.Abort, &h.helpers, func(err error, expired bool) {
+			h.post(member.Returned{ID: do.ID, Token: do.Token, Err: err, Expired: expired})
+		})
+		e.work.Store(h.works[do.ID])
+	}
 }
 
 // extend lets a term go on, by a deadline of its own or by the beats of our session.

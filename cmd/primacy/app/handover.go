@@ -30,7 +30,7 @@ its Pod or host; without it the move goes to the member that would be next.
 
 Until then the election prefers that member, as if it were pinned to it. Afterwards, or after --timeout,
 it follows pins, the rollout and the default again; if the new holder is outranked then, the election
-moves back, and the output says so. What is stored ends by itself after --timeout, even if this command dies.
+moves back, and the output says so. What is stored ends by itself soon after --timeout, even if this command dies.
 
 A holder that does not see what is stored gives way to nobody. With --force the command writes the
 member's name into the lock itself, which each holder watches. The holder then stops its work and
@@ -67,6 +67,10 @@ changed then.`,
 	}
 	return c
 }
+
+// outlasts is for how long a stored handover goes on after the command has given up, if that does not remove it. Else members
+// would drop the handover just before, and the command would say that they never saw it.
+const outlasts = 5 * time.Second
 
 // handover moves an election to a member of the host `to`; to the member that is next if `to` is empty.
 func (s *steerCommand) handover(ctx context.Context, election, to string, timeout time.Duration) error {
@@ -105,7 +109,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 			}
 		}
 		now := time.Now() // somebody may have taken a while to answer
-		h.At, h.Until = rollout.At(now), rollout.At(now.Add(timeout))
+		h.At, h.Until = rollout.At(now), rollout.At(now.Add(timeout+outlasts))
 		var stored rollout.Plan
 		if err := s.broken(s.edit(ctx, func(p rollout.Plan) (_ rollout.Plan, err error) {
 			stored, err = p.HandOver(h)

@@ -173,6 +173,7 @@ func TestOnTheAPIServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	timing.LeaseDuration = steady
 	var askers []asker
 	var managers []*election.Manager
 	reviews := &ahead{}

@@ -85,9 +85,11 @@ func join(t *testing.T, config *rest.Config, namespace, name, revision string, w
 	if err != nil {
 		t.Fatal(err)
 	}
+	timing := fastest()
+	timing.LeaseDuration = 15 * time.Second // no test waits for these leases, and a busy machine may stand still for seconds
 	elections, err := ctrl.New(m.mgr, election.Config{
 		Group: "things", Host: name, Member: election.Member{Revision: revision}, Locks: lease.In(locks, namespace),
-		Timing: fastest(), Preferences: m, Abort: func(err error) { t.Error(err) },
+		Timing: timing, Preferences: m, Abort: func(err error) { t.Error(err) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -52,8 +52,35 @@ func (l *lease) config(id string, callbacks leaderelection.LeaderCallbacks) lead
 			LeaseMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "a"}, Client: l.client, Labels: map[string]string{"team": "x"},
 			LockConfig: resourcelock.ResourceLockConfig{Identity: id},
 		},
-		LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 500 * time.Millisecond, Callbacks: callbacks,
+		// No test here waits for a lease, and a busy machine may stand still for seconds.
+		LeaseDuration: 45 * time.Second, RenewDeadline: 35 * time.Second, RetryPeriod: 500 * time.Millisecond, Callbacks: callbacks,
 	}
+}
+
+// renewed waits until the holder has renewed the lease a few times.
+func (l *lease) renewed(times int) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	defer cancel()
+	w, err := l.client.Leases(l.namespace).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=a"})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer w.Stop()
+	var last time.Time
+	for e := range w.ResultChan() {
+		got, is := e.Object.(*coordinationv1.Lease)
+		if !is || got.Spec.RenewTime == nil {
+			l.t.Fatalf("the lease: %v", e.Object)
+		}
+		if at := got.Spec.RenewTime.Time; at.After(last) {
+			last = at
+			if times--; times < 0 { // the first event shows the lease as it was
+				return
+			}
+		}
+	}
+	l.t.Fatalf("%d renewals are missing", times+1)
 }
 
 // run runs an elector; the test ends only after it has.
@@ -157,7 +184,7 @@ func TestWorkElsewhere(t *testing.T) {
 			release(&c)
 			le, leave := l.run(t.Context(), c)
 			wait(t, "start", started)
-			<-time.After(4 * time.Second) // longer than the lease
+			l.renewed(4)
 			if !le.IsLeader() {
 				t.Error("it does not lead any more")
 			}
@@ -180,7 +207,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 	none := leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}}
 	for want, bend := range map[string]func(*leaderelection.LeaderElectionConfig){
 		"leaseDuration must be greater":  func(c *leaderelection.LeaderElectionConfig) { c.LeaseDuration = c.RenewDeadline },
-		"renewDeadline must be greater":  func(c *leaderelection.LeaderElectionConfig) { c.RetryPeriod = 1900 * time.Millisecond },
+		"renewDeadline must be greater":  func(c *leaderelection.LeaderElectionConfig) { c.RetryPeriod = c.RenewDeadline * 19 / 20 },
 		"retryPeriod must be greater":    func(c *leaderelection.LeaderElectionConfig) { c.RetryPeriod = 0 },
 		"OnStartedLeading must not":      func(c *leaderelection.LeaderElectionConfig) { c.Callbacks.OnStartedLeading = nil },
 		"OnStoppedLeading must not":      func(c *leaderelection.LeaderElectionConfig) { c.Callbacks.OnStoppedLeading = nil },

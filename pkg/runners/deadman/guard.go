@@ -86,13 +86,15 @@ func (s *supervisor) beginGuarding(files int) error {
 	return nil
 }
 
-// Before a guard kills its supervisor, it kills what lives below it. It looks every lookUnder, for mostUnder at most. It
-// does not look if the supervisor has more than manyUnder children, the dead included: a look would then take longer
-// than some processes live, and a frozen supervisor, which reaps nobody, would hide them behind the dead.
+// Before a guard kills its supervisor, it kills what lives below it. It looks every lookUnder, until leastUnder is over
+// and the kill is due, and for mostUnder at most: on a busy machine the killed take long to die. It does not look if the
+// supervisor has more than manyUnder children, the dead included: a look would then take longer than some processes live,
+// and a frozen supervisor, which reaps nobody, would hide them behind the dead.
 const (
-	lookUnder = 2 * time.Millisecond
-	mostUnder = 50 * time.Millisecond
-	manyUnder = 200
+	lookUnder  = 2 * time.Millisecond
+	leastUnder = 50 * time.Millisecond
+	mostUnder  = 2 * time.Second
+	manyUnder  = 200
 )
 
 // killUnder kills what is below a guard's supervisor, and says whether any of it may still live. The guard kills the
@@ -103,7 +105,7 @@ func (s *supervisor) killUnder() (living bool) {
 	}
 	now := s.clock.Now()
 	if s.under == 0 {
-		s.under = now.Add(mostUnder)
+		s.under = max(now.Add(leastUnder), min(now.Add(mostUnder), s.kill))
 	}
 	if now >= s.under {
 		return false

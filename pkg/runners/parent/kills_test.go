@@ -77,6 +77,7 @@ func TestAParentDiesWhileItKills(t *testing.T) {
 
 // TestAGuardKillsItsSupervisorLast checks that a guard whose member has died leaves its supervisor alive as long as
 // anything below that lives: if the guard is killed in the next moment, the supervisor goes on. Here nobody else can kill.
+// The member is not below the supervisor: on a busy machine it takes long to die, and the guard is quicker.
 func TestAGuardKillsItsSupervisorLast(t *testing.T) {
 	for n := range 3 * trials() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -89,7 +90,8 @@ func TestAGuardKillsItsSupervisorLast(t *testing.T) {
 			supervisor.freeze([]int{f.ids[theSupervisor]})
 			f.strike()
 			supervisor.aliveAt(f.deadline)
-			if alive := f.judge.alive(); len(alive) > 1 || len(alive) == 1 && alive[0] != f.ids[theGuard] {
+			alive := slices.DeleteFunc(f.judge.alive(), func(pid int) bool { return pid == f.ids[theGuard] || pid == f.ids[theMember] })
+			if len(alive) > 0 {
 				t.Errorf("%v lived when the supervisor was dead", alive)
 			}
 			if err := unix.Kill(f.ids[theParent], unix.SIGCONT); err != nil {

@@ -29,8 +29,9 @@ const (
 	plainVariable   = "PARENT_TEST_PLAIN"
 )
 
-// killAfter is when a program dies whose term nobody extends. A busy machine may take long to start all processes.
-const killAfter = 30 * time.Second
+// killAfter is when a program dies whose term nobody extends. A busy machine may take long to start all processes, and
+// the test waits for them for its patience.
+const killAfter = 90 * time.Second
 
 // works is a member that runs a program, as primacy does.
 func works(l *parent.Line) int {

@@ -3,6 +3,13 @@ package mutants_test
 // driverRows break rules of the host and the driver.
 var driverRows = []row{
 	{
+		name: "driver/work-before-status", rule: "the status says that a member leads before its work begins",
+		file: "pkg/election/host.go",
+		old:  "	case member.Log:\n		h.cfg.Log.Log(",
+		new:  "	case member.Log:\n		h.launch()\n		h.cfg.Log.Log(",
+		pkg:  "pkg/election", test: "TestWorkFindsItsMemberLeading",
+	},
+	{
 		name: "ranges/forgotten-with-the-lock", rule: "an election that comes back with another lock goes on after the last range",
 		file: "pkg/election/manager.go",
 		old:  "		m.ranges[e.spec.Name] = e.ranges\n",

@@ -40,14 +40,17 @@ func (v Verdict) String() string {
 
 // Judge runs one test of a binary that Compile made of the package pkg below root. test is a test or
 // subtest, named as the go command prints it. The string is the test's output. An error means that the
-// binary could not run at all.
+// binary could not run at all, or that what it left cannot be killed. Nothing of the run lives after it.
 func Judge(ctx context.Context, binary, root, pkg, test string, patience time.Duration) (Verdict, string, error) {
 	// The binary ends by itself when patience is over, and says which goroutine hung.
-	c := exec.CommandContext(ctx, binary, "-test.v", "-test.count=1", "-test.timeout="+patience.String(), "-test.run="+pattern(test))
+	c, err := judged(ctx, binary, "-test.v", "-test.count=1", "-test.timeout="+patience.String(), "-test.run="+pattern(test))
+	if err != nil {
+		return 0, "", err
+	}
 	c.Dir = filepath.Join(root, filepath.FromSlash(pkg)) // as the go command runs it
 	out, err := c.CombinedOutput()
 	var exit *exec.ExitError
-	if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
+	if ctx.Err() != nil || err != nil && (!errors.As(err, &exit) || exit.ExitCode() == notStarted || exit.ExitCode() == notEnded) {
 		return 0, string(out), fmt.Errorf("run %s: %w", test, errors.Join(err, ctx.Err()))
 	}
 	return read(test, string(out), err), string(out), nil

@@ -90,7 +90,13 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 	deadline, extended := term.Deadline()
 	kill, dead := KillAt(w.Clock, deadline), deadline
 	p.order(extend, kill, dead)
+	full := false
 	for {
+		if !full && p.hits().Refused > 0 { // once a run: some programs try all the time
+			full = true
+			w.Log.Warn("the program has, with all that it has started, as many processes and threads as limits.processes allows: it gets no more",
+				zap.Uint64("processes", p.status.limits.Processes))
+		}
 		timer := clock.NewTimer(min(nap, max(0, clock.Until(w.Clock, kill))))
 		select {
 		case <-p.dead:

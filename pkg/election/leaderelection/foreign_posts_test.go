@@ -130,7 +130,7 @@ elections:
   runners:
   - name: scheduler
     exec:
-      command: %s
+      command: %[3]s
       output: {linesPerSecond: 100000, bytesPerSecond: 100000000}
 `, p.groups, p.namespace, list)
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

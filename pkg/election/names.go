@@ -83,8 +83,9 @@ const (
 
 // Foreigners describes electors that are not ours. Sharing says which electors they are. Wait is how long
 // such an elector may still be at work after its last renewal: 3 x its renewDeadline (a late reply, then
-// its attempts, then its release) + retryPeriod. A Wait of zero means unknown; then it is twice the duration that
-// the elector wrote.
+// its attempts, then its release) + retryPeriod. A Wait of zero means unknown; then it is
+// four times the duration that the elector wrote, which covers every timing that client-go accepts, and 52.5 s for
+// electors of Istio's.
 type Foreigners = machine.Foreigners
 
 // Sharing says who else may hold a lock.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/priority"
@@ -24,8 +25,8 @@ type rules struct {
 	standDown time.Duration
 	// ranged: a successor waits for the end of the last range.
 	ranged bool
-	// foreign is how long members wait for an elector that is not Primacy; zero if the configuration does not say.
-	foreign time.Duration
+	// foreign are the electors that are not Primacy, and may hold the lock.
+	foreign election.Foreigners
 	// onDeathLease: the lock of a holder that was proved dead is left alone for a lease.
 	onDeathLease bool
 	// sharedWith are the electors that are not Primacy and may hold the lock, too.
@@ -56,7 +57,7 @@ func rulebookOf(p *config.Process) rulebook {
 	usual := p.Configuration.Timing
 	b.of[controller.ElectionName(p.Configuration.Group)] = rules{timing: usual, standDown: usual.StandDown}
 	for _, e := range p.Configuration.Elections {
-		r := rules{policy: policyOf(p.Configuration, e, func(error) {}), timing: e.Timing, standDown: usual.StandDown, ranged: e.Range, foreign: e.Lock.Foreign.Wait(), sharedWith: e.Lock.SharedWith, onDeathLease: e.OnDeath == config.OnDeathLease}
+		r := rules{policy: policyOf(p.Configuration, e, func(error) {}), timing: e.Timing, standDown: usual.StandDown, ranged: e.Range, foreign: foreigners(e.Lock), sharedWith: e.Lock.SharedWith, onDeathLease: e.OnDeath == config.OnDeathLease}
 		if e.Suffix != "" {
 			b.scoped[strings.TrimSuffix(e.Name, e.Suffix)] = r
 		} else {
@@ -192,7 +193,7 @@ func (x rules) mayLead(m status.Member, e status.Election) bool {
 
 // waits are the settings that say how long members wait for each other, and for others.
 func (x rules) waits() status.Waits {
-	return status.Waits{Timing: x.timing, Shared: x.shared(), Foreign: x.foreign, OnDeathLease: x.onDeathLease}
+	return status.Waits{Timing: x.timing, Foreign: x.foreign, OnDeathLease: x.onDeathLease}
 }
 
 // takesPart says whether an election is open to a member's revision.

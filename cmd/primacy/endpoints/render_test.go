@@ -1,11 +1,13 @@
 package endpoints
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
@@ -52,6 +54,35 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 	if most.Load() != 1 {
 		t.Errorf("%d answers were made at once", most.Load())
 	}
+}
+
+// TestAnswersLeaveTheProcessorsToTheElections checks that answers are made for a tenth of the time at most, and that a
+// client that has gone keeps no turn.
+func TestAnswersLeaveTheProcessorsToTheElections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct{ takes, all time.Duration }{
+			{10 * time.Millisecond, 910 * time.Millisecond},
+			{time.Minute, 10*time.Minute + 9*time.Second},
+		} {
+			h := rendered()(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { clock.Wait(t.Context(), tt.takes) }))
+			gone, leave := context.WithCancel(t.Context())
+			leave()
+			began := time.Now()
+			var wg sync.WaitGroup
+			for range 10 {
+				wg.Go(func() {
+					h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+				})
+				wg.Go(func() {
+					h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil))
+				})
+			}
+			wg.Wait()
+			if took := time.Since(began); took != tt.all {
+				t.Errorf("10 answers of %v each took %v, want %v", tt.takes, took, tt.all)
+			}
+		}
+	})
 }
 
 // slowReader is a client that accepts its answer once reads is closed.

@@ -14,6 +14,7 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/interop/elector"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
@@ -309,7 +310,9 @@ func (a *arena) notBefore(what string, earliest func(lock string) record.Instant
 }
 
 // foreignWait is how long after a foreign holder's last renewal our work must not begin.
-func foreignWait() time.Duration { return 2 * max(theirs().LeaseDuration, ours().LeaseDuration) }
+func foreignWait() time.Duration { return election.Foreigners{}.StopsAfter(longerLease()) }
+
+func longerLease() time.Duration { return max(theirs().LeaseDuration, ours().LeaseDuration) }
 
 // afterForeign is when work of ours may begin at the earliest. It counts from the time written
 // in the last foreign renewal; members wait from when they saw that renewal, which is later.

@@ -45,7 +45,7 @@ func TestClaim(t *testing.T) {
 		claimed, _ := a.claimed(l)
 		return a.spans[l][0].till.Sub(claimed.at)
 	})
-	a.notBefore("its last renewal is waited out twice", a.afterForeign)
+	a.notBefore("its last renewal is waited out", a.afterForeign)
 	a.sees(theirs, we)
 	at = now()
 	we.leave()
@@ -126,7 +126,7 @@ func TestClaimIsInherited(t *testing.T) {
 					return instant(claimed.lease.Spec.AcquireTime.Time).Add(foreignWait())
 				})
 			}
-			a.notBefore("its last renewal is waited out twice", a.afterForeign)
+			a.notBefore("its last renewal is waited out", a.afterForeign)
 			a.took("42: claimer "+tt.name+": claim to begin", func(l string) time.Duration {
 				claimed, _ := a.claimed(l)
 				return a.last(l).from.Sub(claimed.at)
@@ -241,7 +241,7 @@ func TestClaimIsBlanked(t *testing.T) {
 		})
 	}
 	a.works(we)
-	a.notBefore("its last renewal is waited out twice", a.afterForeign)
+	a.notBefore("its last renewal is waited out", a.afterForeign)
 	a.keptClaim()
 }
 

@@ -32,10 +32,8 @@ func historyOf(r *record.Record) (all []Transition) {
 type Waits struct {
 	// Timing has the election's leaseDuration and drift.
 	Timing record.Timing
-	// Shared: electors that are not Primacy may hold the lock, too. Foreign is how long members wait for them; zero
-	// if the configuration does not say.
-	Shared  bool
-	Foreign time.Duration
+	// Foreign is what the configuration says of electors that are not Primacy: election.Foreigners.
+	Foreign machine.Foreigners
 	// OnDeathLease: members leave the lock of a holder that was proved dead alone for a lease.
 	OnDeathLease bool
 }
@@ -49,7 +47,9 @@ type Waits struct {
 // as far as the clocks of writer and reader agree. A wait whose beginning no record shows counts from the report.
 func (r Report) FreeBy(e Election, w Waits) time.Time {
 	t := r.observer(e.Group, w.Timing)
-	twice := func(d time.Duration) time.Duration { return 2 * max(t.LeaseDuration, min(d, record.MaxLeaseDuration)) }
+	stops := func(d time.Duration) time.Duration {
+		return w.Foreign.StopsAfter(max(t.LeaseDuration, min(d, record.MaxLeaseDuration)))
+	}
 	wait := max(t.LeaseDuration, e.lasts)
 	switch e.State {
 	case Led:
@@ -64,13 +64,10 @@ func (r Report) FreeBy(e Election, w Waits) time.Time {
 		}
 		return e.Renewed.Add(t.ObserverWait(wait))
 	case Claiming:
-		if w.Foreign > 0 {
-			return e.Acquired.Add(t.ObserverWait(w.Foreign))
-		}
-		return e.Acquired.Add(t.ObserverWait(twice(e.claimed)))
+		return e.Acquired.Add(t.ObserverWait(stops(e.claimed)))
 	case Waiting, Unowned, Corrupt:
-		if w.Shared {
-			wait = max(twice(e.lasts), w.Foreign)
+		if w.Foreign.Sharing != machine.NotShared {
+			wait = max(t.LeaseDuration, min(e.lasts, record.MaxLeaseDuration), stops(e.lasts))
 		}
 		return r.waitsSince(e).Add(t.ObserverWait(wait))
 	}

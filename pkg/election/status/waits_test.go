@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -36,13 +37,13 @@ func TestFreeBy(t *testing.T) {
 		{"long", status.Waits{}, 66*time.Second - 20*time.Second},
 		{"foreign", status.Waits{}, 22*time.Second - time.Second},
 		{"foreign", status.Waits{Timing: record.Timing{LeaseDuration: 40 * time.Second}}, 44*time.Second - time.Second},
-		{"claimed", status.Waits{}, 55*time.Second - 10*time.Second},
-		{"claimed", status.Waits{Foreign: 10 * time.Second}, 11*time.Second - 10*time.Second},
+		{"claimed", status.Waits{}, 110*time.Second - 10*time.Second},
+		{"claimed", status.Waits{Foreign: machine.Foreigners{Wait: 10 * time.Second}}, 11*time.Second - 10*time.Second},
 		{"waiting", status.Waits{}, 22 * time.Second},
 		{"young", status.Waits{}, 22*time.Second - 3*time.Second},
 		{"older-than-all", status.Waits{}, 22*time.Second - time.Hour},
-		{"blanked", status.Waits{Shared: true}, 44 * time.Second},
-		{"corrupt", status.Waits{Shared: true, Foreign: time.Minute}, 66 * time.Second},
+		{"blanked", status.Waits{Foreign: machine.Foreigners{Sharing: machine.SharedWithClientGo}}, 88 * time.Second},
+		{"corrupt", status.Waits{Foreign: machine.Foreigners{Sharing: machine.SharedWithClientGo, Wait: time.Minute}}, 66 * time.Second},
 	} {
 		for _, e := range report.Elections {
 			if e.Name != tt.election {

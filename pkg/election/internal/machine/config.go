@@ -78,9 +78,8 @@ const (
 // Foreigners is what is known of electors that are not ours.
 type Foreigners struct {
 	Sharing Sharing
-	// Wait is how long after its last renewal such an elector may still be at work: 3 x renewDeadline +
-	// retryPeriod, at least record.LeastForeignWait. Zero if that is not known: then it is
-	// twice the duration that the elector wrote.
+	// Wait is how long after its last renewal such an elector may be at work: 3 x renewDeadline +
+	// retryPeriod, at least record.LeastForeignWait. Zero if that is not known: see StopsAfter.
 	Wait time.Duration
 }
 

@@ -137,12 +137,31 @@ func (s *step) lasting() []suspect {
 
 // stopped is when a suspect has certainly stopped.
 func (s *step) stopped(o suspect) record.Instant {
-	wait := s.cfg.Foreign.Wait
-	if wait <= 0 {
-		// Twice: after a renewal with a slow reply the elector works on for longer than one duration.
-		wait = 2 * max(s.leastForeign(), min(o.Duration, foreignMaxDuration))
+	return o.at.Add(s.observer().ObserverWait(s.foreignStopsAfter(o.Duration)))
+}
+
+// foreignStopsAfter is how long after its last renewal an elector that wrote this duration may be at work.
+func (s *step) foreignStopsAfter(written time.Duration) time.Duration {
+	return s.cfg.Foreign.StopsAfter(max(s.cfg.Timing.LeaseDuration, min(written, foreignMaxDuration)))
+}
+
+// foreignLeases is how many lease durations after its last renewal an elector of client-go's may be at work.
+// The reply to that renewal may be late by a renewDeadline. The next attempts begin a retryPeriod later and end
+// after a renewDeadline, and a release that hangs takes one more. client-go refuses a renewDeadline of a lease
+// duration or more, and a retryPeriod of a renewDeadline / 1.2 or more, so all of it is less than
+// 3 + 1 / 1.2 leases.
+const foreignLeases = 4
+
+// StopsAfter is how long after its last renewal an elector that is not ours may be at work, if the lease duration
+// that it wrote is the argument. We wait so long before we work on its lock (rule claim-and-wait).
+func (f Foreigners) StopsAfter(lease time.Duration) time.Duration {
+	switch {
+	case f.Wait > 0:
+		return f.Wait
+	case f.Sharing == SharedWithIstio:
+		return istioStops
 	}
-	return o.at.Add(s.observer().ObserverWait(wait))
+	return foreignLeases * lease
 }
 
 // claimOver is when all suspects have certainly stopped.

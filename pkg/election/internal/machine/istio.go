@@ -13,17 +13,9 @@ import (
 // istioPoll is the longest time between two looks of an Istio elector at the lock.
 const istioPoll = 16500 * time.Millisecond
 
-// istioLease is the lease duration that Istio's electors use, whatever the record says.
-const istioLease = 30 * time.Second
-
-// leastForeign is the least duration to assume of an elector that is not ours. One of Istio's works on for
-// up to 22.5 s after its last renewal; callers double half of its lease, which is more.
-func (s *step) leastForeign() time.Duration {
-	if s.cfg.Foreign.Sharing == SharedWithIstio {
-		return max(s.cfg.Timing.LeaseDuration, istioLease/2)
-	}
-	return s.cfg.Timing.LeaseDuration
-}
+// istioStops is how long after its last renewal an elector of Istio's may be at work. Its timings are constants:
+// renewDeadline 15 s, retryPeriod 7.5 s.
+const istioStops = 3*15*time.Second + 7500*time.Millisecond
 
 // yields says whether the preference left our revision since we asked for this term, where Istio shares the
 // lock. Its elector would steal the lock at its next poll, so we release it before.

@@ -168,7 +168,7 @@ func (s *step) freeAt() (record.Instant, bool) {
 		}
 		wait := max(s.observer().LeaseDuration, l.duration) // its former holder may have the longer lease
 		if s.mayBeForeign() {
-			wait = max(2*max(s.leastForeign(), min(l.duration, foreignMaxDuration)), s.cfg.Foreign.Wait)
+			wait = max(s.observer().LeaseDuration, min(l.duration, foreignMaxDuration), s.foreignStopsAfter(l.duration))
 		}
 		free := l.since.Add(s.observer().ObserverWait(wait))
 		if at, proven := s.absentLongEnough(); proven {

@@ -26,6 +26,9 @@ type elector struct {
 	// releases: it releases the lock when it stops (ReleaseOnCancel). rereads: before it releases, it reads the
 	// object again, but decides by what it knew before whether it holds the lock (since 0.34).
 	releases, rereads bool
+	// patient: its requests are given up with its renewDeadline, otherwise after half of it, as by the client that
+	// client-go makes for it.
+	patient bool
 	// named: all its processes have the same identity.
 	named bool
 
@@ -146,7 +149,11 @@ var errNoAnswer = errors.New("no answer")
 // call sends a request. It calls then exactly once: with the answer, or with errNoAnswer.
 func (r *run) call(f fate, act func() error, then func(error)) {
 	w := r.e.w
-	carriedOut, answered := r.e.link.course(f)
+	timeout := r.e.renewDeadline / 2
+	if r.e.patient {
+		timeout = r.e.renewDeadline
+	}
+	carriedOut, answered := r.e.link.course(f, timeout)
 	attempt, done := r.attempt, false
 	finish := func(err error) {
 		r.deliver(func() {
@@ -159,7 +166,7 @@ func (r *run) call(f fate, act func() error, then func(error)) {
 	if f != delivered {
 		w.cov.saw(fateFaults[f])
 	}
-	w.at(r.e.clock.when(r.now().Add(r.e.renewDeadline/2)), func() { finish(errNoAnswer) })
+	w.at(r.e.clock.when(r.now().Add(timeout)), func() { finish(errNoAnswer) })
 	switch {
 	case f == refused || f == throttled:
 		w.at(answered, func() { finish(errNoAnswer) })

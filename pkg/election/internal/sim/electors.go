@@ -45,9 +45,7 @@ func (w *world) share(rng *rand.Rand) {
 			lease, releases = 30*time.Second, true
 		}
 		w.foreignLease[e] = lease
-		if !releases && rng.IntN(2) == 0 {
-			w.foreign[e].Wait = 2*(lease*2/3) + lease*2/15
-		}
+		stated := !releases && rng.IntN(2) == 0
 		for range 1 + rng.IntN(2) {
 			f := &elector{
 				w: w, name: fmt.Sprintf("f%d", len(w.electors)), election: e, istio: sharing == machine.SharedWithIstio,
@@ -59,9 +57,41 @@ func (w *world) share(rng *rand.Rand) {
 				f.renewDeadline, f.retryPeriod, f.rereads = 15*time.Second, 7500*time.Millisecond, false
 			}
 			w.electors = append(w.electors, f)
+			if stated {
+				w.foreign[e].Wait = f.stopsAfter()
+			}
+		}
+	}
+	if sharing == machine.SharedWithClientGo {
+		w.retime(rng)
+	}
+}
+
+// retime gives the electors of some elections other timings, any that client-go accepts. It states the timings
+// of some.
+func (w *world) retime(rng *rand.Rand) {
+	for e := range w.elections {
+		deadline, period, stated := 2./3, 0.2, rng.IntN(4) == 0
+		if rng.IntN(2) == 0 {
+			deadline, period = 0.6+0.39*rng.Float64(), 0.1+0.72*rng.Float64()
+		}
+		for _, f := range w.electors {
+			if f.election != e {
+				continue
+			}
+			f.renewDeadline = time.Duration(deadline * float64(f.lease))
+			f.retryPeriod = time.Duration(period * float64(f.renewDeadline))
+			f.patient = rng.IntN(2) == 0
+			if stated || w.foreign[e].Wait > 0 {
+				w.foreign[e].Wait = f.stopsAfter()
+			}
 		}
 	}
 }
+
+// stopsAfter is how long after its last renewal the elector may be at work: a late reply, the attempts after it,
+// and a release that hangs.
+func (e *elector) stopsAfter() time.Duration { return 3*e.renewDeadline + e.retryPeriod }
 
 func (w *world) shared(e int) bool { return w.foreign[e].Sharing != machine.NotShared }
 
@@ -140,6 +170,7 @@ func (w *world) cutOffElector() bool {
 	writes, reads := requestLost+fate(w.rng.IntN(int(fates-requestLost))), []fate{delivered, requestLost, replySlow}[w.rng.IntN(3)]
 	w.logf(r.e.name, "link: writes %d, reads %d for %v", writes, reads, d)
 	r.e.link.out(writes, reads, d)
+	r.e.link.lastSlow = writes == requestLost && w.chance(0.5)
 	return true
 }
 

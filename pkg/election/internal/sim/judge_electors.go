@@ -59,7 +59,7 @@ func (r *run) work() {
 	}
 	for _, o := range w.workingElectors(r.e.election) {
 		// An elector that took the lock later than r stole it; that is between electors.
-		if o.began < r.began && r.freed && !o.released && !o.late() {
+		if o.began < r.began && r.freed && !o.released {
 			w.violate("freed", "%s: %s begins on a lock that we freed, while %s is at work", w.elections[r.e.election], r.identity, o.identity)
 		}
 	}
@@ -82,10 +82,6 @@ func (j *judge) preferenceChanged(m *contest) {
 		j.w.violate("yield", "%s: %s leads on although %v is preferred", m.name, m.i.identity, m.preferred)
 	}
 }
-
-// late says whether the elector works on for longer than twice its duration, which only a hanging release
-// can cause.
-func (r *run) late() bool { return r.givingUp && r.e.w.now > r.renewedAt+2*int64(r.e.lease) }
 
 func (w *world) workingElectors(e int) []*run {
 	var all []*run
@@ -111,7 +107,7 @@ func (j *judge) besideElectors(k *work) {
 			j.w.cov.saw(ReleasedAtWork)
 		case r.stole && r.began > k.m.takenRevision, r.robbedAt != 0 && r.robbedAt <= k.m.firstSeen:
 			j.w.cov.saw(OverlapByTheft)
-		case !r.late():
+		default:
 			j.w.violate("overlap", "%s: %s (token %d) begins while %s is at work", k.m.name, k.m.i.identity, k.token, r.identity)
 		}
 	}

@@ -44,6 +44,8 @@ type link struct {
 	w                       *world
 	writes, reads           fate
 	writesUntil, readsUntil int64
+	// lastSlow: the next write is carried out and answered late, and what comes after it has the fate of the fault.
+	lastSlow bool
 	// deafUntil: until then no reply comes in, even if its request was carried out.
 	deafUntil int64
 	// least and most bound the latency of a request, and of its reply.
@@ -65,6 +67,10 @@ func (l *link) latency() time.Duration { return l.w.between(l.least, l.most) }
 
 func (l *link) writeFate() fate {
 	if l.w.now < l.writesUntil {
+		if l.lastSlow {
+			l.lastSlow = false
+			return replySlow
+		}
 		return l.writes
 	}
 	if l.w.calm || !l.w.chance(l.w.noise) {
@@ -83,12 +89,13 @@ func (l *link) readFate() fate {
 	return requestLost + fate(l.w.rng.IntN(int(refused-requestLost)))
 }
 
-// course decides when a request is carried out and when its reply comes in; zero for never.
-func (l *link) course(f fate) (carriedOut, answered int64) {
+// course decides when a request, whose sender waits for timeout, is carried out and when its reply comes in; zero
+// for never.
+func (l *link) course(f fate, timeout time.Duration) (carriedOut, answered int64) {
 	w := l.w
 	soon := w.now + int64(l.latency())
 	back := int64(l.latency())
-	nearTimeout := w.now + int64(w.between(w.timeout/2, w.timeout*5/4))
+	nearTimeout := w.now + int64(w.between(timeout/2, timeout*5/4))
 	switch f {
 	case requestLost:
 		return 0, 0
@@ -99,7 +106,7 @@ func (l *link) course(f fate) (carriedOut, answered int64) {
 	case requestSlow:
 		return nearTimeout, nearTimeout + back
 	case requestLate:
-		late := w.now + int64(w.timeout) + int64(w.upTo(w.timing.LeaseDuration*5/2))
+		late := w.now + int64(timeout) + int64(w.upTo(w.timing.LeaseDuration*5/2))
 		if late > w.calmAt {
 			late = max(soon, w.calmAt) // a request under way when faults end is carried out by then
 		}
@@ -165,7 +172,7 @@ func (q *request) goOut() {
 	if q.record != nil {
 		f = h.link.writeFate()
 	}
-	q.carriedOut, q.answered = h.link.course(f)
+	q.carriedOut, q.answered = h.link.course(f, w.timeout)
 	if f != delivered {
 		w.cov.saw(fateFaults[f])
 	}

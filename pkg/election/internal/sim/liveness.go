@@ -11,13 +11,14 @@ import (
 // settles with its former incarnation and rejoins (two leases, and a pause of at most one). It waits out a
 // foreign holder that a stranger wrote (two leases and drift), and the turn of a nominee that never comes.
 // Its requests take their time. Beside foreign electors it waits out a dead one and then claims the lock,
-// which takes twice the elector's duration after the elector's last renewal. Istio's electors get the lock
+// which takes until that one has certainly stopped. Istio's electors get the lock
 // for one poll, and one may take it just then and die.
 func (w *world) livenessBound() time.Duration {
 	t, lease := w.timing, 5*w.timing.LeaseDuration
 	for e, theirs := range w.foreignLease {
 		if w.shared(e) {
-			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs, 4*w.timing.LeaseDuration+4*w.foreign[e].Wait)
+			stops := w.foreign[e].StopsAfter(max(w.timing.LeaseDuration, theirs))
+			lease = max(lease, 4*w.timing.LeaseDuration+2*stops)
 		}
 		if w.foreign[e].Sharing == machine.SharedWithIstio {
 			lease = max(lease, 4*w.timing.LeaseDuration+4*theirs+40*time.Second)
@@ -33,7 +34,7 @@ func (w *world) livenessBound() time.Duration {
 }
 
 // strangersWait is how long foreign names written by strangers keep a lock, now or earlier in calm: for the
-// duration, and then for the claim, which lasts twice as long. The duration may be that of a claim of ours
+// duration, and then for the claim, until such an elector has certainly stopped. The duration may be that of a claim of ours
 // over which a stranger wrote a foreign name.
 func (w *world) strangersWait() time.Duration {
 	l := &w.judge.liveness
@@ -44,7 +45,7 @@ func (w *world) strangersWait() time.Duration {
 		} else if r.Holder != "" && !record.OurForm(r.Holder) {
 			d = r.Duration
 		}
-		l.strangers = max(l.strangers, 2*w.timing.LeaseDuration+3*d)
+		l.strangers = max(l.strangers, 2*w.timing.LeaseDuration+d+machine.Foreigners{}.StopsAfter(d))
 	}
 	return l.strangers
 }

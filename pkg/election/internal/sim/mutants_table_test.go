@@ -128,6 +128,16 @@ var rows = []mutant{
 		new: "func (s *step) heldBack() record.Instant { return 0 }",
 	},
 	{
+		name: "claim-waits-for-two-leases", rule: "claim-and-wait", file: "internal/machine/foreign.go", from: 820,
+		old: "const foreignLeases = 4",
+		new: "const foreignLeases = 2",
+	},
+	{
+		name: "claim-waits-for-half-of-istio", rule: "claim-and-wait", file: "internal/machine/istio.go",
+		old: "const istioStops = 3*15*time.Second + 7500*time.Millisecond",
+		new: "const istioStops = 15*time.Second + 7500*time.Millisecond",
+	},
+	{
 		name: "claim-is-released", rule: "claim-and-wait", file: "internal/machine/foreign.go",
 		old: "	case s.now >= over && (s.withdrawal.reason()",
 		new: "	case (s.withdrawal.reason()",

@@ -1,0 +1,253 @@
+package endpoints
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+)
+
+// load is what clients do to the endpoints of one member.
+type load struct {
+	URL                                  string
+	Streams, Slow, Huge, Halves, Scrapes int
+	// Pause is how long each of the eight that scrape waits between two scrapes.
+	Pause time.Duration
+}
+
+const clientsVariable = "PRIMACY_ENDPOINTS_CLIENTS"
+
+// clients is the process that does a load. It opens its streams at once, and begins the rest when it is told to go.
+type clients struct {
+	to    io.WriteCloser
+	lines *bufio.Scanner
+}
+
+// begin starts the clients. They end with their streams, or with the test.
+func begin(t *testing.T, do load) *clients {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(do)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	process := exec.CommandContext(ctx, self)
+	process.Env = append(os.Environ(), clientsVariable+"="+string(text))
+	process.Stderr = os.Stderr
+	c := &clients{}
+	if c.to, err = process.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	from, err := process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.lines = bufio.NewScanner(from)
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = process.Wait() // it says on standard output what went wrong
+	})
+	return c
+}
+
+func (c *clients) says(t *testing.T, what string) {
+	t.Helper()
+	if _, err := fmt.Fprintln(c.to, what); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hears waits for a line that begins so, and returns the rest of it. Any other line says what went wrong.
+func (c *clients) hears(t *testing.T, beginning string) string {
+	t.Helper()
+	for c.lines.Scan() {
+		rest, ok := strings.CutPrefix(c.lines.Text(), beginning)
+		if ok {
+			return rest
+		}
+		t.Error("clients: ", c.lines.Text())
+	}
+	t.Fatalf("clients: they ended before they said %q", beginning)
+	return ""
+}
+
+// asClients does what the variable says, as a process of its own.
+func asClients(text string) {
+	var do load
+	if err := json.Unmarshal([]byte(text), &do); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19); err != nil {
+		fmt.Println(err)
+	}
+	do.run(os.Stdin, os.Stdout)
+}
+
+// run prints one line for each thing that goes wrong, and one for each part that is done.
+func (do load) run(commands io.Reader, out io.Writer) {
+	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) } // a write to a pipe is one piece
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	defer client.CloseIdleConnections()
+	at, err := url.Parse(do.URL)
+	if err != nil {
+		say("%v", err)
+		return
+	}
+	var streams sync.WaitGroup
+	var shown, missing atomic.Int64
+	for range do.Streams {
+		streams.Go(func() {
+			answer, err := client.Get(do.URL + "/api/v1/events")
+			if err != nil {
+				say("%v", err)
+				return
+			}
+			defer func() { _ = answer.Body.Close() }()
+			n, gaps := follow(answer.Body)
+			shown.Add(int64(n))
+			missing.Add(int64(gaps))
+		})
+	}
+	var quiet []net.Conn
+	dial := func(first string) {
+		c, err := net.Dial("tcp", at.Host)
+		if err != nil {
+			say("%v", err)
+			return
+		}
+		quiet = append(quiet, c)
+		if _, err := io.WriteString(c, first); err != nil {
+			say("%v", err)
+		}
+	}
+	for range do.Slow {
+		dial("GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+	}
+	for range do.Halves {
+		dial("GET /metrics HTTP/1.1\r\nHo")
+	}
+	defer func() {
+		for _, c := range quiet {
+			_ = c.Close()
+		}
+	}()
+	if _, err := bufio.NewReader(commands).ReadString('\n'); err != nil {
+		say("%v", err)
+		return
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		if refused := do.hugeHeaders(at.Host, say); refused == do.Huge/4*4 {
+			say("huge headers are refused")
+		} else {
+			say("%d of %d huge headers were refused", refused, do.Huge)
+		}
+	})
+	all.Go(func() { do.scrape(client, say) })
+	all.Wait()
+	streams.Wait()
+	say("streams show %d transitions, and lack %d", shown.Load(), missing.Load())
+}
+
+// hugeHeaders counts the requests with huge headers that were refused.
+func (do load) hugeHeaders(host string, say func(string, ...any)) int {
+	header := "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"
+	var refused atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range do.Huge / 4 {
+				c, err := net.Dial("tcp", host)
+				if err != nil {
+					say("%v", err)
+					return
+				}
+				wrote := make(chan struct{})
+				go func() { // joined below
+					defer close(wrote)
+					_, _ = io.WriteString(c, header)
+				}()
+				answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil || answer.StatusCode == http.StatusRequestHeaderFieldsTooLarge {
+					refused.Add(1)
+				}
+				_ = c.Close()
+				<-wrote
+			}
+		})
+	}
+	all.Wait()
+	return int(refused.Load())
+}
+
+func (do load) scrape(client *http.Client, say func(string, ...any)) {
+	var mu sync.Mutex
+	var took []time.Duration
+	var all sync.WaitGroup
+	began := time.Now()
+	for range 8 {
+		all.Go(func() {
+			for n := range do.Scrapes / 8 {
+				at, path := time.Now(), []string{"/metrics", "/metrics", "/api/v1/elections", "/readyz?verbose"}[n%4]
+				answer, err := client.Get(do.URL + path)
+				if err != nil {
+					say("%v", err)
+					return
+				}
+				_, err = io.Copy(io.Discard, answer.Body)
+				_ = answer.Body.Close()
+				if err != nil || answer.StatusCode != http.StatusOK {
+					say("%s: %s, %v", path, answer.Status, err)
+				}
+				mu.Lock()
+				took = append(took, time.Since(at))
+				mu.Unlock()
+				if do.Pause > 0 {
+					clock.Wait(context.Background(), do.Pause)
+				}
+			}
+		})
+	}
+	all.Wait()
+	lasted := time.Since(began)
+	say("scraped %d times in %v: p50 %v p99 %v max %v", len(took), lasted.Round(time.Millisecond), percentile(took, 50), percentile(took, 99), percentile(took, 100))
+}
+
+// follow reads a stream until it ends. It returns how many transitions it showed, and how many are missing.
+func follow(body io.Reader) (shown, missing int) {
+	last, lines := 0, bufio.NewScanner(body)
+	for lines.Scan() {
+		if text := lines.Text(); strings.HasPrefix(text, "id: ") {
+			id, _ := strconv.Atoi(text[4:])
+			if last != 0 {
+				missing += id - last - 1
+			}
+			last = id
+			shown++
+		}
+	}
+	return shown, missing
+}

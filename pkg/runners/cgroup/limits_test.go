@@ -237,3 +237,29 @@ func TestPlaces(t *testing.T) {
 func TestInAKernelOfItsOwn(t *testing.T) {
 	cgrouptest.Boot(t, "^(TestGroup|TestAnotherGroupAtTheSamePath|TestWhatADeadMakerLeft|TestModes|TestTheParentMakesWay|TestOthersAreNotMoved|TestMissingControllers|TestLimitsComeFirst|TestPlaces)$")
 }
+
+// TestWhoseMemoryWasUsedUp checks that a program's own limit is told from memory that others used up.
+func TestWhoseMemoryWasUsedUp(t *testing.T) {
+	for _, tt := range []struct {
+		memory, processes string
+		want              cgroup.Hits
+	}{
+		{"low 0\nhigh 0\nmax 31\noom 1\noom_kill 3\noom_group_kill 1\n", "max 0\n", cgroup.Hits{Killed: 3}},
+		{"low 0\nhigh 0\nmax 0\noom 0\noom_kill 1\noom_group_kill 1\n", "max 7\n", cgroup.Hits{Killed: 1, Beyond: true, Refused: 7}},
+		{"low 0\nhigh 0\nmax 12\noom 0\noom_kill 0\n", "", cgroup.Hits{}},
+		{"", "", cgroup.Hits{}},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"memory.events": tt.memory, "pids.events": tt.processes} {
+			if text == "" {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := cgroup.HitsOf(dir); got != tt.want {
+			t.Errorf("%q %q: %+v, want %+v", tt.memory, tt.processes, got, tt.want)
+		}
+	}
+}

@@ -52,6 +52,13 @@ var limitsRows = []row{
 		pkg:  "pkg/runners/child", test: "TestWhereLimitsHold",
 	},
 	{
+		name: "limits/another-blamed", rule: "a program that others' use of memory killed is not said to have exceeded its own limit",
+		file: "pkg/runners/cgroup/limits.go",
+		old:  " > 0 && memory[\"oom\"] == 0\n",
+		new:  " > 1<<62 && memory[\"oom\"] == 0\n",
+		pkg:  "pkg/runners/cgroup", test: "TestWhoseMemoryWasUsedUp",
+	},
+	{
 		name: "limits/strangers-unit", rule: "a unit below a user's service manager is not divided",
 		file: "pkg/runners/cgroup/divide.go",
 		old:  "!delegated(own) && !isUnit(own) && delegated(above)",

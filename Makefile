@@ -8,7 +8,7 @@ SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # How many schedules the simulator tries.
-test: SEEDS ?= 5000
+test-long: SEEDS ?= 5000
 soak: SEEDS ?= 1000000
 
 # The go command builds these tools from pinned sources when needed.
@@ -50,16 +50,26 @@ image: ## write an OCI image into bin/primacy-image.tar, without a registry or a
 run: build ## start a cluster on this machine, with members that take part in elections
 	@exec bin/primacy dev
 
+# What takes minutes runs apart, so that `make test` takes less than ten minutes on two cores: packages that wait for real leases to
+# end, and the tests that run programs by scripts. A change lands only when both are green: .ci/run calls both.
+LONG_PACKAGES := ./pkg/election/interop ./pkg/election/leaderelection ./pkg/election/sweep ./pkg/election/weather ./pkg/revisions/controller ./pkg/runners/deadman ./pkg/runners/exec
+LONG_TESTS := ^Test(Scripts|Dev)$$
+
 .PHONY: test
-test: bin/devcluster ## vet and run all tests; nothing needs to be prepared
+test: bin/devcluster ## vet and run the tests, in less than ten minutes on two cores; nothing needs to be prepared
 	go vet ./...
-	go test -race -timeout 25m ./...
+	go test -race -timeout 25m -skip '$(LONG_TESTS)' $$(comm -23 <(go list ./... | sort) <(go list $(LONG_PACKAGES) | sort))
+	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test
+
+.PHONY: test-long
+test-long: bin/devcluster ## run the tests that take minutes: scripts, other electors, real leases, thousands of schedules, plugins
+	go test -race -timeout 25m $(LONG_PACKAGES)
+	go test -race -timeout 25m -run '$(LONG_TESTS)' ./cmd/primacy/app
 	go test -run '^Test(Chaos|CostsOfManyElections|Interleavings|OutagesInPart|OutagesOfAll|UnlikeMembers)$$' ./pkg/election
 	go test -run '^Test((RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens|Drains|Pauses)$$' ./cmd/primacy/app
 	PRIMACY_SEEDS=$(SEEDS) go test -timeout 25m ./pkg/election/internal/sim/...
 	$(MAKE) -C cmd/devcluster test
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/runners/plugin test
-	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test
 	$(MAKE) -C cmd/image test
 
 # A module of its own, so that nothing else needs what Helm and kustomize need. It needs Debian's promtool, and gets it.

@@ -16,7 +16,7 @@ import (
 // plainRuns finds the lines of the Makefile that run tests of one folder without the race detector.
 var plainRuns = regexp.MustCompile(`(?m)^\t(?:[A-Z_]+=\S+ )?go test (?:-timeout \S+ )?-run '(\S+)' \./(\S+)$`)
 
-// neverWhole are the tests that do less under the race detector, and that `make test` runs only with it. They would never
+// neverWhole are the tests that do less under the race detector, and that the Makefile runs only with it. They would never
 // run as they are meant to.
 func neverWhole(tree fs.FS) (broken []string, err error) {
 	makefile, err := fs.ReadFile(tree, "Makefile")
@@ -46,7 +46,7 @@ func neverWhole(tree fs.FS) (broken []string, err error) {
 				continue
 			}
 			if run := runs[path.Dir(name)]; run == nil || !run.MatchString(test.Name.Name) {
-				broken = append(broken, fmt.Sprintf("%s: %s does less under the race detector, and `make test` never runs it without", name, test.Name.Name))
+				broken = append(broken, fmt.Sprintf("%s: %s does less under the race detector, and the Makefile never runs it without", name, test.Name.Name))
 			}
 		}
 		return nil
@@ -63,7 +63,7 @@ func mentions(in ast.Node, name string) (found bool) {
 	return found
 }
 
-// TestNothingIsLeftToTheRaceDetector checks that `make test` also runs without it what does less under it.
+// TestNothingIsLeftToTheRaceDetector checks that the Makefile also runs without it what does less under it.
 func TestNothingIsLeftToTheRaceDetector(t *testing.T) {
 	broken, err := neverWhole(os.DirFS("."))
 	if err != nil {

@@ -120,7 +120,7 @@ var promised = map[string]string{
 // refuse it, too, and go on as before.
 func TestAgainstEqualsWhatHappens(t *testing.T) {
 	if underRace {
-		t.Skip("make test runs it without the race detector; TestScripts/validate and the tests of reload run its code with it")
+		t.Skip("make test-long runs it without the race detector; TestScripts/validate and the tests of reload run its code with it")
 	}
 	y := &tally{t: t}
 	synctest.Test(t, func(t *testing.T) {

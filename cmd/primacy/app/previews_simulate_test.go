@@ -160,7 +160,7 @@ func (y *tally) agree(election, command string, predicted []course, happened cou
 // `primacy simulate` says.
 func TestSimulationEqualsWhatHappens(t *testing.T) {
 	if underRace {
-		t.Skip("make test runs it without the race detector; TestScripts/simulate and the tests of package scenario run its code with it")
+		t.Skip("make test-long runs it without the race detector; TestScripts/simulate and the tests of package scenario run its code with it")
 	}
 	y := &tally{t: t}
 	document := previewedDocument(100)

@@ -50,7 +50,7 @@ func (p *previewed) ledBy(host string) []string {
 // are drained.
 func TestDrains(t *testing.T) {
 	if underRace {
-		t.Skip("make test runs it without the race detector; TestHandovers and TestScripts/drain run its code with it")
+		t.Skip("make test-long runs it without the race detector; TestHandovers and TestScripts/drain run its code with it")
 	}
 	y := &tally{t: t}
 	synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestHandovers(t *testing.T) {
 // members that leave and die are taken; and that everything moves once the pause is over, by a command or by itself.
 func TestPauses(t *testing.T) {
 	if underRace {
-		t.Skip("make test runs it without the race detector; TestHandovers and TestScripts/drain run its code with it")
+		t.Skip("make test-long runs it without the race detector; TestHandovers and TestScripts/drain run its code with it")
 	}
 	y := &tally{t: t}
 	synctest.Test(t, func(t *testing.T) {

@@ -107,7 +107,7 @@ func TestPreviewsEqualWhatHappens(t *testing.T) {
 // step by step.
 func TestRolloutPreviewsEqualWhatHappens(t *testing.T) {
 	if underRace {
-		t.Skip("make test runs it without the race detector; TestPreviewsEqualWhatHappens and TestScripts/rollout run its code with it")
+		t.Skip("make test-long runs it without the race detector; TestPreviewsEqualWhatHappens and TestScripts/rollout run its code with it")
 	}
 	y := &tally{t: t}
 	for _, canary := range weights() {

@@ -26,13 +26,16 @@ import (
 type load struct {
 	URL                                  string
 	Streams, Slow, Huge, Halves, Scrapes int
+	// Rounds is how often all elections move, there and back, in each part.
+	Rounds int
 	// Pause is how long each of the eight that scrape waits between two scrapes.
 	Pause time.Duration
 }
 
 const clientsVariable = "PRIMACY_ENDPOINTS_CLIENTS"
 
-// clients is the process that does a load. It opens its streams at once, and begins the rest when it is told to go.
+// clients is the process that does a load. It opens its streams at once, begins the rest when it is told to go, and
+// leaves when it is told to.
 type clients struct {
 	to    io.WriteCloser
 	lines *bufio.Scanner
@@ -110,6 +113,8 @@ func asClients(text string) {
 func (do load) run(commands io.Reader, out io.Writer) {
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) } // a write to a pipe is one piece
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
 	defer client.CloseIdleConnections()
 	at, err := url.Parse(do.URL)
 	if err != nil {
@@ -120,7 +125,12 @@ func (do load) run(commands io.Reader, out io.Writer) {
 	var shown, missing atomic.Int64
 	for range do.Streams {
 		streams.Go(func() {
-			answer, err := client.Get(do.URL + "/api/v1/events")
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, do.URL+"/api/v1/events", nil)
+			if err != nil {
+				say("%v", err)
+				return
+			}
+			answer, err := client.Do(request)
 			if err != nil {
 				say("%v", err)
 				return
@@ -154,7 +164,8 @@ func (do load) run(commands io.Reader, out io.Writer) {
 			_ = c.Close()
 		}
 	}()
-	if _, err := bufio.NewReader(commands).ReadString('\n'); err != nil {
+	next := bufio.NewReader(commands)
+	if _, err := next.ReadString('\n'); err != nil {
 		say("%v", err)
 		return
 	}
@@ -168,6 +179,11 @@ func (do load) run(commands io.Reader, out io.Writer) {
 	})
 	all.Go(func() { do.scrape(client, say) })
 	all.Wait()
+	if _, err := next.ReadString('\n'); err != nil {
+		say("%v", err)
+		return
+	}
+	leave()
 	streams.Wait()
 	say("streams show %d transitions, and lack %d", shown.Load(), missing.Load())
 }

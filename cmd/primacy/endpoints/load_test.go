@@ -33,11 +33,11 @@ import (
 func loadOf(t *testing.T) (load, func() lock.Store) {
 	t.Helper()
 	if os.Getenv("PRIMACY_ENDPOINTS_LOAD") != "full" {
-		return load{Streams: 40, Slow: 5, Huge: 20, Halves: 5, Scrapes: 300}, inMemory()
+		return load{Streams: 40, Slow: 5, Huge: 20, Halves: 5, Scrapes: 300, Rounds: 5}, inMemory()
 	}
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
-	return load{Streams: 1000, Slow: 100, Huge: 500, Halves: 100, Scrapes: 10000, Pause: 20 * time.Millisecond}, func() lock.Store {
+	return load{Streams: 1000, Slow: 100, Huge: 500, Halves: 100, Scrapes: 10000, Pause: 20 * time.Millisecond, Rounds: 200}, func() lock.Store {
 		client, err := lease.NewClient(cluster.Config)
 		if err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestLoad(t *testing.T) {
 	m1.await(t, moving, time.Now())
 	m2 := start(t, stores(), "m2", "r2")
 	moves(t, 1, m1, m2) // the first one waits until the other is seen
-	idle := moves(t, 5, m1, m2)
+	idle := moves(t, do.Rounds, m1, m2)
 
 	do.URL = m1.server.URL()
 	them := begin(t, do)
@@ -224,12 +224,15 @@ func TestLoad(t *testing.T) {
 			t.Fatalf("%d streams are open", m1.server.hub.open())
 		}
 	}
-	calm := moves(t, 5, m1, m2) // streams alone
+	calm := moves(t, do.Rounds, m1, m2) // streams alone
 	them.says(t, "go")
 	busy := moves(t, 5, m1, m2)
 	them.hears(t, "huge headers are refused")
-	scraped := moves(t, 5, m1, m2) // the streams are open, and scrapes go on
+	scraped := moves(t, do.Rounds, m1, m2) // the streams are open, and scrapes go on
 	report := them.hears(t, "scraped")
+	them.says(t, "leave")
+	shown := them.hears(t, "streams show")
+	idle = append(idle, moves(t, do.Rounds, m1, m2)...)
 	for _, m := range []*loaded{m1, m2} {
 		if lost := m.lost.Load(); lost > 0 {
 			t.Errorf("%d terms were lost", lost)
@@ -240,8 +243,6 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: cycle %d, leads: %v", s.Election(), s.Cycle(), s.IsLeader())
 		}
 	}
-	m1.end() // the streams end with the member
-	shown := them.hears(t, "streams show")
 	if strings.HasPrefix(shown, " 0 ") || !strings.HasSuffix(shown, " lack 0") {
 		t.Errorf("streams show%s", shown)
 	}

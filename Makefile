@@ -77,6 +77,21 @@ test-long: bin/devcluster ## run the tests that take minutes: scripts, other ele
 test-deploy: bin/primacy bin/devcluster ## render the chart and the kustomizations, apply them to an API server, and fire the alerts
 	$(MAKE) -C manifests/deploytest test
 
+# Machines of which the control groups are those of version 1, and containers, let nobody limit the memory of a group. A kernel that is a process has
+# all controllers for itself. It is Debian's.
+UML ?= $(shell command -v linux.uml || echo .cache/tools/usr/bin/linux.uml)
+TREES := ./pkg/runners/cgroup ./pkg/runners/deadman ./pkg/runners/exec ./pkg/runners/parent
+
+.PHONY: test-trees
+test-trees: $(UML) ## limits of process trees, in a kernel of their own
+	PRIMACY_UML=$(abspath $(UML)) go test -count=1 -p 1 -v -run '^TestInAKernelOfItsOwn$$' $(TREES)
+
+.cache/tools/usr/bin/linux.uml:
+	rm -rf .cache/uml && mkdir -p .cache/uml && chmod a+rwx .cache/uml
+	cd .cache/uml && { apt-get download user-mode-linux || { apt-get update && apt-get download user-mode-linux; }; }
+	dpkg -x .cache/uml/user-mode-linux_*.deb .cache/tools
+	touch '$@'
+
 # The rows of the table to run: all, or part of a name.
 MUTANTS ?= all
 

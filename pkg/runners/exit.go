@@ -41,6 +41,9 @@ func (e *GaveUpError) Unwrap() error { return e.Last }
 // ErrAllEnded: all runners ended before their term and were done (ExitStop).
 var ErrAllEnded = errors.New("all runners have ended, so the term has no work left (onExit: stop)")
 
+// ErrMemory is wrapped by a runner whose work the kernel killed because no memory was left for it.
+var ErrMemory = errors.New("no memory was left for it")
+
 var (
 	errReturned = errors.New("it returned before its term ended")
 	errGoexit   = errors.New("it ended its goroutine (runtime.Goexit)")

@@ -54,6 +54,8 @@ const (
 	FailurePanic Failure = "panic"
 	// FailureDeadline: the term's deadline came without an extension.
 	FailureDeadline Failure = "deadline"
+	// FailureMemory: the kernel killed it because no memory was left for it.
+	FailureMemory Failure = "memory"
 )
 
 // NewFigures makes the Figures of an election's Supervision.
@@ -112,6 +114,8 @@ func failureOf(err error) Failure {
 	switch {
 	case errors.Is(err, ErrDeadline):
 		return FailureDeadline
+	case errors.Is(err, ErrMemory):
+		return FailureMemory
 	case errors.Is(err, errReturned):
 		return FailureReturned
 	case errors.Is(err, errGoexit), errors.As(err, &panicked):

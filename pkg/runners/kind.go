@@ -33,6 +33,9 @@ type Env struct {
 	// strict.Error; it may be nil. A missing program does not make the block wrong: the runner may
 	// run elsewhere, or later.
 	Missing func(error)
+	// Weaker is called with what holds less here than it may elsewhere, such as a limit, as a strict.Error; it may be nil.
+	// The runner works nevertheless.
+	Weaker func(error)
 	// Later takes a slow check, such as whether a program answers. The caller runs it after the
 	// decoding, at the same time as the checks of other runners. If Later is nil, the Decoder runs
 	// the check itself.
@@ -52,6 +55,9 @@ func (env Env) Defaults() Env {
 	}
 	if env.Missing == nil {
 		env.Missing = func(error) {}
+	}
+	if env.Weaker == nil {
+		env.Weaker = func(error) {}
 	}
 	return env
 }

@@ -104,8 +104,9 @@ func (r *Registry) Decode(node *yaml.Node, env Env) (Child, error) {
 	}
 	env = env.Defaults()
 	env.Runner = name
-	missing := env.Missing
+	missing, weaker := env.Missing, env.Weaker
 	env.Missing = func(err error) { missing(strict.Rebase(err, "", kind, block)) }
+	env.Weaker = func(err error) { weaker(strict.Rebase(err, "", kind, block)) }
 	if later := env.Later; later != nil {
 		env.Later = func(p Probe) {
 			later(func(ctx context.Context) error { return strict.Rebase(p(ctx), "", kind, block) })

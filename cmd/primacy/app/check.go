@@ -29,7 +29,8 @@ their locks, members that see no preference or different ones, sessions left beh
 It changes nothing.
 
 With --pre it checks a configuration before its first member starts: it asks for the rights of a member,
-so run it with the credentials of members, and leaves out what only members show. It needs --config.
+so run it with the credentials of members, and leaves out what only members show. It also says whether limits
+of runners would hold for whole process trees here. It needs --config.
 
 A problem is something to mend. A warning is something to know. Exit status: 0 without problems; 1 if
 the API cannot be read; 2 for a mistake in the command line; 4 if there are problems.`,
@@ -153,6 +154,7 @@ func (x *checking) memberNeeds(ctx context.Context) ([]need, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.checkLimits(plan.elections)
 	return needs(x.process, "", plan.source), nil
 }
 

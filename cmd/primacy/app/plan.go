@@ -43,6 +43,16 @@ type planned struct {
 	figures *runners.Figures
 	// missing lists what the runners need and this machine lacks.
 	missing strict.Errors
+	// weaker lists what holds less on this machine than it may elsewhere.
+	weaker strict.Errors
+}
+
+// weaker lists what holds less here, of the runners of the given elections.
+func weaker(of []planned) (all strict.Errors) {
+	for _, e := range of {
+		all = append(all, e.weaker...)
+	}
+	return alikeOnce(all)
 }
 
 // missing lists what the runners of the given elections need and this machine lacks.
@@ -284,12 +294,15 @@ func (p planner) runner(c *config.Configuration, e config.Election, made *planne
 		field := fmt.Sprintf("runners[%d]", i)
 		node, _ := strict.Lookup(e.Node, field)
 		block := config.Block{Field: strict.Join(e.Field, field), Node: node}
-		env.Missing = func(err error) {
-			var errs strict.Errors
-			if errors.As(c.Within(block, err), &errs) {
-				made.missing = append(made.missing, errs...)
+		in := func(list *strict.Errors) func(error) {
+			return func(err error) {
+				var errs strict.Errors
+				if errors.As(c.Within(block, err), &errs) {
+					*list = append(*list, errs...)
+				}
 			}
 		}
+		env.Missing, env.Weaker = in(&made.missing), in(&made.weaker)
 		env.Later = func(p runners.Probe) {
 			*probes = append(*probes, func(ctx context.Context) error { return c.Within(block, p(ctx)) })
 		}

@@ -95,6 +95,7 @@ func (r *reloader) take(ctx context.Context, written *config.Configuration) erro
 	if err := r.elections.Apply(next.change()); err != nil {
 		return err
 	}
+	logWeaker(r.log, next.begun())
 	r.inForce = next.Next
 	r.roster.set(next.made.moved())
 	r.labels.set(next.made)

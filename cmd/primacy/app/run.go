@@ -132,6 +132,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	if err := missing(plan.elections); err != nil {
 		return err
 	}
+	logWeaker(log, plan.elections)
 	cluster, err := findCluster(p.Kubeconfig)
 	if err != nil {
 		return err
@@ -162,6 +163,13 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 		return unlessStopped(ctx, err)
 	}
 	return m.run(ctx)
+}
+
+// logWeaker logs what holds less on this machine than it may elsewhere, of the runners of the given elections.
+func logWeaker(log *zap.Logger, of []planned) {
+	for _, e := range weaker(of) {
+		log.Warn("a limit does not hold for its runner's whole process tree", zap.Error(e))
+	}
 }
 
 // unlessStopped is err, the error of a start; nil if a signal stopped the start.

@@ -223,8 +223,8 @@ func (r *rig) holder() string {
 	return r.held[len(r.held)-1].holder
 }
 
-// start starts a scheduler, and waits until it knows all Pods and takes part.
-func (r *rig) start(program, id string, more ...string) *scheduler {
+// arguments are those of a scheduler, beside those about its election.
+func (r *rig) arguments() []string {
 	r.t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -234,9 +234,14 @@ func (r *rig) start(program, id string, more ...string) *scheduler {
 	if err := free.Close(); err != nil {
 		r.t.Fatal(err)
 	}
-	args := append([]string{"--kubeconfig", r.kubeconfig, "--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(port), "-v", "3",
-		"--feature-gates", "DRADeviceTaintRules=false"}, more...) // it watches a kind that the API server of the release before does not have
-	s := &scheduler{work: work{id: id}, cmd: exec.Command(program, args...), done: make(chan struct{})}
+	return []string{"--kubeconfig", r.kubeconfig, "--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(port), "-v", "3",
+		"--feature-gates", "DRADeviceTaintRules=false"} // it watches a kind that the API server of the release before does not have
+}
+
+// start starts a scheduler, and waits until it knows all Pods and takes part.
+func (r *rig) start(program, id string, more ...string) *scheduler {
+	r.t.Helper()
+	s := &scheduler{work: work{id: id}, cmd: exec.Command(program, append(r.arguments(), more...)...), done: make(chan struct{})}
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
 		r.t.Fatal(err)
@@ -310,6 +315,8 @@ type outage struct {
 	// Without a binding: from the last by the log of the one that ended until the first by the log of the next; and
 	// the longest time between two bindings by the API meanwhile.
 	work, api time.Duration
+	// From the signal to the first binding of the next, by its log and by the API.
+	first, apiFirst time.Duration
 	// How long after the signal the process was gone, and how long after that the next one began to work.
 	ending, apart time.Duration
 }
@@ -355,13 +362,16 @@ func (r *rig) end(leader *scheduler, with syscall.Signal) outage {
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	o := outage{next: next, work: next.firstBound.Sub(leader.lastBound), ending: leader.gone.Sub(began), apart: next.began.Sub(leader.gone)}
+	o := outage{next: next, first: next.firstBound.Sub(began), work: next.firstBound.Sub(leader.lastBound), ending: leader.gone.Sub(began), apart: next.began.Sub(leader.gone)}
 	for _, h := range r.held {
 		if h.at.After(began) && h.holder != "" && h.holder != holder {
 			o.lease = h.at.Sub(began)
 		}
 	}
 	for i, b := range r.bound {
+		if o.apiFirst == 0 && next.work.bound[b.pod] {
+			o.apiFirst = b.at.Sub(began)
+		}
 		if i > 0 && b.at.After(began) {
 			o.api = max(o.api, b.at.Sub(r.bound[i-1].at))
 		}

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		os.Exit(3)
 	}
-	if cgroup.Note(g.Path, []byte("first")) != nil || cgroup.Join(g.Path) != nil || cgroup.Note(g.Path, []byte("second")) != nil {
+	if cgroup.Note(g.Path, []byte("first")) != nil || cgroup.Join(cgroup.MemberOf(g.Path)) != nil || cgroup.Note(g.Path, []byte("second")) != nil {
 		os.Exit(4)
 	}
 	sleep := exec.Command("sleep", "1000")
@@ -93,7 +93,7 @@ func TestGroup(t *testing.T) {
 	if err := os.Mkdir(below, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	move(t, first, g.Path)
+	move(t, first, cgroup.MemberOf(g.Path))
 	move(t, second, below)
 	_ = first.Process.Kill()
 	_ = first.Wait()
@@ -117,7 +117,7 @@ func TestGroup(t *testing.T) {
 // somebody made in its place.
 func TestAnotherGroupAtTheSamePath(t *testing.T) {
 	g, _ := divide(t)
-	if err := os.Remove(g.Path); err != nil {
+	if err := cgroup.Clear(g.Path); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(g.Path, 0o755); err != nil {

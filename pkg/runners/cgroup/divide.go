@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,15 +25,15 @@ func Divide(mode Mode) (g *Group, left [][]byte, err error) {
 	if mode == Never {
 		return nil, nil, nil
 	}
-	own, err := Own()
-	if mode != Always && (err != nil || !delegated(own)) {
+	top, is, err := place()
+	if mode != Always && (err != nil || !is) {
 		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrIndivisible, err)
 	}
-	if left, err = killOrphans(own); err == nil {
-		g, err = newGroup(own)
+	if left, err = killOrphans(top); err == nil {
+		g, err = newGroup(top)
 	}
 	switch {
 	case err == nil:
@@ -41,6 +42,25 @@ func Divide(mode Mode) (g *Group, left [][]byte, err error) {
 		return nil, left, fmt.Errorf("%w: %w", ErrIndivisible, err)
 	}
 	return nil, left, nil
+}
+
+// place is the group to divide, and says whether a service manager has given it to its service. That is this process's own
+// group, or the one above it, where systemd has put this process into a group within (DelegateSubgroup=). That group is no
+// unit: a unit below a delegated one is not its own to divide, as below a user's service manager.
+func place() (top string, is bool, err error) {
+	own, err := Own()
+	if err != nil {
+		return "", false, err
+	}
+	if above := filepath.Dir(own); !delegated(own) && !isUnit(own) && delegated(above) {
+		return above, true, nil
+	}
+	return own, delegated(own), nil
+}
+
+// isUnit says whether a group is that of a unit of systemd, by its name.
+func isUnit(path string) bool {
+	return slices.Contains([]string{".service", ".scope", ".slice"}, filepath.Ext(path))
 }
 
 // killOrphans kills what is left in groups whose makers have died, and removes these groups. It returns their notes. A
@@ -94,9 +114,10 @@ func newGroup(own string) (*Group, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(path))
 	}
-	if err := errors.Join(g.lock(), Note(path, nil)); err != nil {
+	if err := errors.Join(g.lock(), Note(path, nil), os.Mkdir(MemberOf(path), 0o755)); err != nil {
 		return nil, errors.Join(err, g.Remove())
 	}
+	g.Trees = subdivide(own, path, Memory, Processes)
 	return g, nil
 }
 
@@ -148,4 +169,17 @@ func delegated(path string) bool {
 		}
 	}
 	return false
+}
+
+// Survey says which limits a member has for its programs if it is started from where this process was, with Auto. It
+// changes nothing, so it does not know whether other processes will be in the way.
+func Survey() Trees {
+	top, is, err := place()
+	if err != nil {
+		return Trees{Why: err.Error()}
+	}
+	if !is {
+		return Trees{Why: "no service manager has delegated the control group " + top}
+	}
+	return foresee(top)
 }

@@ -2,6 +2,8 @@
 
 package cgroup
 
+import "os"
+
 // What tests need of this package.
 var (
 	FolderOf  = folderOf
@@ -13,3 +15,14 @@ const EventsFile = eventsFile
 
 // KillAll kills what lives in the group, and removes it.
 func (g *Group) KillAll() { _, _, _ = g.end() }
+
+// What tests of limits need.
+var (
+	Subdivide = subdivide
+	Place     = place
+)
+
+// LimitedBy is Limited with a limit of any controller.
+func LimitedBy(path string, c Controller, file, value string) (folder *os.File, work, within string, err error) {
+	return limited(path, []setting{{c, [][2]string{{file, value}}}})
+}

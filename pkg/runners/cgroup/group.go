@@ -20,6 +20,8 @@ import (
 type Group struct {
 	// Path is its folder.
 	Path string
+	// Trees says which limits groups below it may have.
+	Trees Trees
 	// folder holds the lock, events says whether any process lives, and killer kills them. All stay open, so that
 	// another group at the same path proves nothing.
 	folder, events, killer *os.File
@@ -117,9 +119,9 @@ func (g *Group) note() (text []byte, ours bool) {
 	return text[:n], true
 }
 
-// joined says whether a process that has joined the group (Join) lives.
+// joined says whether a process that has joined the group of the member (Join) lives.
 func (g *Group) joined() bool {
-	procs, err := g.openFile(procsFile, unix.O_RDONLY)
+	procs, err := g.openFile(filepath.Join(memberName, procsFile), unix.O_RDONLY)
 	if err != nil {
 		return false
 	}

@@ -3,15 +3,18 @@
 package child
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/strict"
 	"github.com/primacy-dev/primacy/pkg/strict/schema"
@@ -26,15 +29,17 @@ type User struct {
 }
 
 // Limits bound what a program may use. A zero field means this process's own limit, except for
-// Core: zero means no core dumps.
+// Core: zero means no core dumps. Memory and Processes hold for the program together with all that it
+// starts where it has a control group with limits of its own (deadman.Trees); elsewhere they are those of
+// setrlimit(2), too.
 type Limits struct {
-	// Files that it may have open. 8 at least.
+	// Files that each process may have open. 8 at least.
 	OpenFiles int `yaml:"openFiles" otherwise:"no limit of its own" min:"0"`
-	// Its address space.
+	// Its memory, together with all that it starts, where members have [control groups](runners.md#limits-of-a-process-tree). Elsewhere the address space of each process.
 	Memory Size `yaml:"memory" otherwise:"no limit of its own"`
-	// Time of work, not of the clock. Whole seconds.
+	// Time of work of each process, not of the clock. Whole seconds.
 	CPUTime time.Duration `yaml:"cpuTime" otherwise:"no limit of its own"`
-	// Processes and threads of its user.
+	// Processes and threads, together with all that it starts, where members have [control groups](runners.md#limits-of-a-process-tree). Elsewhere those of its user, whoever started them; that does not bind root.
 	Processes int `yaml:"processes" otherwise:"no limit of its own" min:"0"`
 	// The size of a core dump.
 	Core Size `yaml:"core" otherwise:"no core dumps"`
@@ -81,7 +86,21 @@ func (s *Size) DecodeStrict(node *yaml.Node) error {
 // leastFiles is how many files even a program that does nothing has open.
 const leastFiles = 8
 
-// list returns the limits that are set, in the kernel's terms.
+// holds says whether a limit holds for a program together with all that it starts.
+func holds(c cgroup.Controller) bool { return slices.Contains(deadman.Trees().Held, c) }
+
+// tree returns the limits that hold for a program together with all that it starts.
+func (l Limits) tree() (t cgroup.Limits) {
+	if holds(cgroup.Memory) {
+		t.Memory = uint64(l.Memory)
+	}
+	if holds(cgroup.Processes) {
+		t.Processes = uint64(max(0, l.Processes))
+	}
+	return t
+}
+
+// list returns the limits that are set and hold for each process, in the kernel's terms.
 func (l Limits) list() []limit {
 	var list []limit
 	add := func(field string, r deadman.Resource, n, beyond uint64) {
@@ -90,10 +109,14 @@ func (l Limits) list() []limit {
 		}
 	}
 	add("openFiles", deadman.OpenFiles, uint64(max(0, l.OpenFiles)), 0)
-	add("memory", deadman.AddressSpace, uint64(l.Memory), 0)
+	if !holds(cgroup.Memory) {
+		add("memory", deadman.AddressSpace, uint64(l.Memory), 0)
+	}
 	// One second after SIGXCPU the kernel kills a program that survives it.
 	add("cpuTime", deadman.CPUSeconds, uint64(max(0, l.CPUTime)/time.Second), 1)
-	add("processes", deadman.Processes, uint64(max(0, l.Processes)), 0)
+	if !holds(cgroup.Processes) {
+		add("processes", deadman.Processes, uint64(max(0, l.Processes)), 0)
+	}
 	add("core", deadman.CoreBytes, uint64(l.Core), 0)
 	return list
 }
@@ -112,8 +135,32 @@ func Confine(user *User, limits Limits) deadman.Confinement {
 	for _, l := range limits.list() {
 		c.Limits = append(c.Limits, l.Limit)
 	}
+	c.Tree = limits.tree()
 	return c
 }
+
+// CheckTree reports which limits do not hold for a program together with all that it starts. It calls missing for those
+// that do not hold at all then, and weaker for the others. node is the block that holds user and limits.
+func CheckTree(node *yaml.Node, user *User, limits Limits, missing, weaker func(error)) {
+	why := cmp.Or(deadman.Trees().Why, "this process has no control group for programs")
+	say := func(to func(error), field, problem, hint string) {
+		at, _ := strict.Lookup(node, field)
+		to(strict.NewError(at, field, problem, hint))
+	}
+	if limits.Memory > 0 && !holds(cgroup.Memory) {
+		say(weaker, "limits.memory", "bounds the address space of each process by itself: "+why, treeHint)
+	}
+	if limits.Processes <= 0 || holds(cgroup.Processes) {
+		return
+	}
+	if (user == nil || user.UID == 0) && deadman.Privileged() {
+		say(missing, "limits.processes", "does not bind root: "+why, "set user, too; or "+treeHint)
+		return
+	}
+	say(weaker, "limits.processes", "counts all processes of its user, whoever started them: "+why, treeHint)
+}
+
+const treeHint = "give primacy a control group that it may divide, such as with Delegate=yes of systemd"
 
 // CheckConfinement reports which parts of user and limits cannot be set, before a program starts with
 // them. node is the block that holds user and limits.
@@ -145,9 +192,6 @@ func CheckConfinement(node *yaml.Node, user *User, limits Limits) (errs strict.E
 		case l.Hard > most:
 			fail(l.field, fmt.Sprintf("is more than this process itself may have, which is %d", most), "lower it, or raise primacy's own limit (ulimit -H)")
 		}
-	}
-	if limits.Processes > 0 && (user == nil || user.UID == 0) && deadman.Privileged() {
-		fail("limits.processes", "does not bind root", "set user, too: processes are counted for each user")
 	}
 	return errs
 }

@@ -3,6 +3,7 @@
 package deadman
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -20,8 +21,10 @@ var heir = struct {
 	// watchers are the living guards and supervisors. A supervisor becomes our child when its guard
 	// dies. It must then kill by itself: we may be frozen in the next moment.
 	watchers map[int]bool
-	// group is the path of our own control group; empty if we have none for ourselves.
+	// group is the path of our own control group; empty if we have none for ourselves. trees says which limits programs
+	// may have in it, with all that they start.
 	group string
+	trees cgroup.Trees
 }{watchers: map[int]bool{}}
 
 // Adopt makes this process inherit the processes that a supervisor and its guard leave when both are
@@ -41,18 +44,62 @@ func Adopt() error {
 
 // Within says that this process has the control group with the path for itself. From then on each program gets a group
 // of its own below it, with its supervisor and guard. When the program ends, we also kill what is left in its group:
-// processes that have entered another process namespace may no longer descend from the program.
-func Within(group string) {
+// processes that have entered another process namespace may no longer descend from the program. Programs may have the
+// limits that trees says.
+func Within(group string, trees cgroup.Trees) {
 	heir.Lock()
 	defer heir.Unlock()
-	heir.group = group
+	heir.group, heir.trees = group, trees
 }
 
-// startGuard starts a guard, and records it before anybody looks for orphans. It returns the path of the program's control
-// group; empty if it has none, since none could be made: a container may forbid it. It is in ours then.
-func startGuard(path string, args []string, attributes *os.ProcAttr) (g *os.Process, group string, err error) {
+// Trees says which limits a program may have together with all that it starts (Confinement.Tree).
+func Trees() cgroup.Trees {
 	heir.Lock()
 	defer heir.Unlock()
+	return heir.trees
+}
+
+// errNoTree: a program was to have limits together with all that it starts.
+var errNoTree = errors.New("this process has no control group of its own for it")
+
+// startGuard starts a guard, and records it before anybody looks for orphans. It returns the path of the program's control
+// group; empty if it has none, since none could be made: a container may forbid it. It is in ours then. Limits must hold
+// before the program begins: if tree has any, within is the group that has them, or the guard is not started.
+func startGuard(path string, args []string, attributes *os.ProcAttr, tree cgroup.Limits) (g *os.Process, group, within string, err error) {
+	heir.Lock()
+	defer heir.Unlock()
+	switch {
+	case tree != cgroup.Limits{}:
+		g, group, within, err = startLimited(path, args, attributes, tree)
+	default:
+		g, group, err = startFree(path, args, attributes)
+	}
+	if err != nil {
+		return nil, "", "", err
+	}
+	heir.watchers[g.Pid] = true
+	return g, group, within, nil
+}
+
+// startLimited starts the guard of a program with limits, beside the group within that has them. heir is locked.
+func startLimited(path string, args []string, attributes *os.ProcAttr, tree cgroup.Limits) (g *os.Process, group, within string, err error) {
+	if heir.group == "" {
+		return nil, "", "", &ConfineError{treeName, errNoTree}
+	}
+	folder, group, within, err := cgroup.Limited(heir.group, tree)
+	if err != nil {
+		return nil, "", "", &ConfineError{treeName, err}
+	}
+	defer func() { _ = folder.Close() }()
+	attributes.Sys.UseCgroupFD, attributes.Sys.CgroupFD = true, int(folder.Fd()) // #nosec G115 -- a descriptor
+	if g, err = os.StartProcess(path, args, attributes); err != nil {
+		return nil, "", "", &ConfineError{treeName, errors.Join(err, cgroup.Clear(group))}
+	}
+	return g, group, within, nil
+}
+
+// startFree starts the guard of a program without limits of its tree. heir is locked.
+func startFree(path string, args []string, attributes *os.ProcAttr) (g *os.Process, group string, err error) {
 	if heir.group != "" {
 		if folder, err := cgroup.Below(heir.group); err == nil {
 			defer func() { _ = folder.Close() }()
@@ -66,11 +113,7 @@ func startGuard(path string, args []string, attributes *os.ProcAttr) (g *os.Proc
 		group, attributes.Sys.UseCgroupFD = "", false
 		g, err = os.StartProcess(path, args, attributes)
 	}
-	if err != nil {
-		return nil, "", err
-	}
-	heir.watchers[g.Pid] = true
-	return g, group, nil
+	return g, group, err
 }
 
 // waitGuard waits for the end of the guard g, whose process id may belong to another process

@@ -11,9 +11,12 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 )
 
 // A confined program starts in two steps. The supervisor starts this executable under the name
@@ -31,6 +34,8 @@ type confined struct {
 	Args, Env  []bytestring
 	Dir        bytestring
 	Supervisor int
+	// Within is the control group to join; empty for none.
+	Within bytestring
 	Confinement
 }
 
@@ -79,6 +84,9 @@ func refuse(fd int, socket io.Reader) refusal {
 
 // become executes the program; it returns only after an error.
 func (c confined) become() error {
+	if err := c.join(); err != nil {
+		return err
+	}
 	if err := c.limit(OpenFiles, CPUSeconds, CoreBytes); err != nil {
 		return err
 	}
@@ -92,6 +100,31 @@ func (c confined) become() error {
 	}
 	return syscall.Exec(string(c.Path), converted[string](c.Args), converted[string](c.Env))
 }
+
+// join moves this process into the group that has the limits of the program's tree. It is not born there: what we need
+// ourselves would count, so that small limits would kill us and not the program. Whoever changes the user cannot join later.
+func (c confined) join() error {
+	if c.Within == "" {
+		return nil
+	}
+	makeThreads() // the limit may leave room for none
+	// With this score, which a service may have, the kernel would spare the program when its limit is hit, and it would hang.
+	if score, err := os.ReadFile(scoreFile); err == nil && strings.TrimSpace(string(score)) == neverKilled {
+		if err := os.WriteFile(scoreFile, []byte("0"), 0); err != nil {
+			return &ConfineError{treeName, err}
+		}
+	}
+	if err := cgroup.Enter(string(c.Within)); err != nil {
+		return &ConfineError{treeName, err}
+	}
+	return nil
+}
+
+// scoreFile says how likely the kernel kills this process when memory runs out; at neverKilled it never does.
+const (
+	scoreFile   = "/proc/self/oom_score_adj"
+	neverKilled = "-1000"
+)
 
 // limit sets the limits of the given resources, in that order.
 func (c confined) limit(order ...Resource) error {
@@ -145,7 +178,7 @@ func (s *supervisor) startConfined(j job, files []*os.File) (*os.Process, error)
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "socket"), os.NewFile(uintptr(pair[1]), "socket") // #nosec G115 -- descriptors are small numbers
 	defer ours.Close()
-	c := confined{Path: j.Path, Args: j.Args, Env: j.Env, Dir: j.Dir, Supervisor: os.Getpid(), Confinement: j.Confinement}
+	c := confined{Path: j.Path, Args: j.Args, Env: j.Env, Dir: j.Dir, Supervisor: os.Getpid(), Within: j.Within, Confinement: j.Confinement}
 	at := len(files)
 	files = append(files[:at:at], theirs)
 	if string(j.Path) == programPath(programFD) {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 )
 
 // Confinement gives a program fewer rights than this process has. A process of ours confines itself
@@ -19,7 +21,13 @@ type Confinement struct {
 	// Limits are those of setrlimit(2). A program inherits the others from this process, but dumps no
 	// core.
 	Limits []Limit
+	// Tree are limits of the program together with all that it starts. They need a control group (Within); without one
+	// the program does not start.
+	Tree cgroup.Limits
 }
+
+// treeName is what Tree is called in a ConfineError.
+const treeName = "limits of its process tree"
 
 // User is a user and a group, by their numbers.
 type User struct{ UID, GID uint32 }
@@ -49,7 +57,9 @@ var resources = map[Resource]int{
 	CoreBytes: unix.RLIMIT_CORE, Processes: unix.RLIMIT_NPROC,
 }
 
-func (c Confinement) empty() bool { return c.User == nil && len(c.Limits) == 0 }
+func (c Confinement) empty() bool {
+	return c.User == nil && len(c.Limits) == 0 && c.Tree == cgroup.Limits{}
+}
 
 func (c Confinement) limits(r Resource) bool {
 	return slices.ContainsFunc(c.Limits, func(l Limit) bool { return l.Resource == r })

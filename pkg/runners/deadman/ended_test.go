@@ -28,7 +28,7 @@ func unheard(t *testing.T, kill record.Instant) *Process {
 	if err := p.start(program); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.begin(program.job(p.Guard(), kill)); err != nil {
+	if err := p.begin(program.job(p, kill)); err != nil {
 		p.abandon()
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func unheardStart(t *testing.T, path string, kill record.Instant) (heard record.
 	if err := p.start(program); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.tell(program.job(p.Guard(), kill)); err != nil {
+	if err := p.tell(program.job(p, kill)); err != nil {
 		t.Fatal(err)
 	}
 	gone(t, p.Guard())

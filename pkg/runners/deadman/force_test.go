@@ -96,7 +96,7 @@ func TestFrozenWatchersLeaveNothing(t *testing.T) {
 				if err := p.start(program); err != nil {
 					t.Fatal(err)
 				}
-				if err := p.begin(program.job(p.Guard(), clock.Boottime().Now().Add(time.Hour))); err != nil {
+				if err := p.begin(program.job(p, clock.Boottime().Now().Add(time.Hour))); err != nil {
 					p.abandon()
 					t.Fatal(err)
 				}

@@ -23,9 +23,9 @@ func TestNothingInTheGroupOutlivesTheProgram(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	Within(g.Path)
+	Within(g.Path, g.Trees)
 	defer func() {
-		Within("")
+		Within("", cgroup.Trees{})
 		if err := g.Remove(); err != nil {
 			t.Error(err)
 		}
@@ -76,9 +76,9 @@ func TestWhereNoGroupCanBeMade(t *testing.T) {
 	}
 	defer null.Close()
 	for what, folder := range map[string]string{"no folder": filepath.Join(t.TempDir(), "absent"), "a folder that is no group": t.TempDir()} {
-		Within(folder)
+		Within(folder, cgroup.Trees{})
 		p, err := Start(t.Context(), Program{Path: "/bin/true", Args: []string{"true"}, Files: []*os.File{null, null, null}}, clock.Boottime().Now().Add(time.Minute))
-		Within("")
+		Within("", cgroup.Trees{})
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue

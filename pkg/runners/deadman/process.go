@@ -25,6 +25,8 @@ type Process struct {
 	pid int
 	// group is the path of the program's control group; empty if it has none.
 	group string
+	// within is the group in it that has the limits of the program's tree; empty if it has none.
+	within string
 	// control and guardControl carry our orders; report carries the answers of both.
 	control, guardControl, report *os.File
 	reports                       *bufio.Reader
@@ -51,12 +53,19 @@ type Process struct {
 type Status struct {
 	wait unix.WaitStatus
 	lost bool
+	// limits are those of the program's tree, and hits what they did.
+	limits cgroup.Limits
+	hits   cgroup.Hits
 }
 
 func (s Status) String() string {
 	switch {
 	case s.lost:
 		return "was killed because its supervisor had ended"
+	case s.OutOfMemory() && s.hits.Beyond:
+		return "was killed because no memory was left on this machine, or in a control group above its own"
+	case s.OutOfMemory():
+		return fmt.Sprintf("was killed because it used up, with all that it had started, the %d bytes of limits.memory", s.limits.Memory)
 	case s.wait.Signaled() && s.wait.CoreDump():
 		return "was ended by signal " + s.wait.Signal().String() + " (core dumped)"
 	case s.wait.Signaled():
@@ -67,6 +76,15 @@ func (s Status) String() string {
 
 // Success says whether the program exited by itself, with status 0.
 func (s Status) Success() bool { return !s.lost && s.wait.Exited() && s.wait.ExitStatus() == 0 }
+
+// OutOfMemory says whether the kernel killed the program because no memory was left: that of its tree's limit, or of a
+// control group above it, or the machine's. It is known only of programs with a limit of their tree.
+func (s Status) OutOfMemory() bool {
+	return !s.lost && s.hits.Killed > 0 && s.wait.Signaled() && s.wait.Signal() == unix.SIGKILL
+}
+
+// Refused counts the processes and threads that the kernel did not make, since the limit of the program's tree was reached.
+func (s Status) Refused() uint64 { return s.hits.Refused }
 
 // Pid returns the process id of the program and its group.
 func (p *Process) Pid() int { return p.pid }
@@ -149,7 +167,7 @@ func (p *Process) follow() {
 		case expired:
 			p.expired = true
 		case exited:
-			p.status = Status{wait: unix.WaitStatus(r.n)} // #nosec G115 -- it was one
+			p.status.wait, p.status.lost = unix.WaitStatus(r.n), false // #nosec G115 -- it was one
 		case killing:
 			p.once.Do(func() { close(p.killing) })
 		case ended:
@@ -172,6 +190,7 @@ func (p *Process) follow() {
 	if left || !complete {
 		p.clear()
 	}
+	p.status.hits = p.hits()
 	complete = !p.endGroup() && complete
 	if !complete {
 		p.ended = clock.Boottime().Now()
@@ -183,6 +202,14 @@ func (p *Process) follow() {
 	p.forcing.Lock()
 	defer p.forcing.Unlock()
 	p.release()
+}
+
+// hits says what the limits of the program's tree have done so far.
+func (p *Process) hits() cgroup.Hits {
+	if p.within == "" {
+		return cgroup.Hits{}
+	}
+	return cgroup.HitsOf(p.within)
 }
 
 // endGroup kills what is left in the program's control group, and says whether anything was. It returns when nothing

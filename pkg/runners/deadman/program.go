@@ -54,7 +54,7 @@ func Start(ctx context.Context, p Program, kill record.Instant) (*Process, error
 	if err := process.start(p); err != nil {
 		return nil, err
 	}
-	if err := process.hand(ctx, p.job(process.Guard(), kill)); err != nil {
+	if err := process.hand(ctx, p.job(process, kill)); err != nil {
 		return nil, err
 	}
 	return process, nil
@@ -64,10 +64,10 @@ func newProcess() *Process {
 	return &Process{killing: make(chan struct{}), dead: make(chan struct{})}
 }
 
-func (p Program) job(guard int, kill record.Instant) job {
+func (p Program) job(of *Process, kill record.Instant) job {
 	j := job{
 		Path: bytestring(p.Path), Args: converted[bytestring](p.Args), Env: converted[bytestring](p.Env), Dir: bytestring(p.Dir),
-		Files: len(p.Files), Kill: kill, Guard: guard, Confinement: p.Confinement,
+		Files: len(p.Files), Kill: kill, Guard: of.Guard(), Within: bytestring(of.within), Confinement: p.Confinement,
 	}
 	if p.File != nil {
 		j.Path = bytestring(programPath(programFD))
@@ -96,11 +96,12 @@ func (p *Process) start(program Program) error {
 	}
 	if err == nil {
 		// This executes the file that runs now, even if it has been replaced.
-		p.guard, p.group, err = startGuard("/proc/self/exe", []string{argGuard, strconv.Itoa(len(program.Files))}, &os.ProcAttr{
+		p.guard, p.group, p.within, err = startGuard("/proc/self/exe", []string{argGuard, strconv.Itoa(len(program.Files))}, &os.ProcAttr{
 			Env:   []string{"GOTRACEBACK=none"},
 			Files: append([]*os.File{null, null, os.Stderr, guarding.r, report.w, control.r, what}, program.Files...),
 			Sys:   &syscall.SysProcAttr{Setsid: true},
-		})
+		}, program.Confinement.Tree)
+		p.status.limits = program.Confinement.Tree
 	}
 	if err != nil {
 		closeAll(control.w, report.r, guarding.w)

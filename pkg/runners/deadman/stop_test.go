@@ -105,7 +105,7 @@ func TestStoppedStart(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				err = p.hand(ctx, program.job(p.Guard(), clock.Boottime().Now().Add(time.Hour)))
+				err = p.hand(ctx, program.job(p, clock.Boottime().Now().Add(time.Hour)))
 			}()
 			for unread(t, p.control) == 0 { // the job is on its way
 				runtime.Gosched()

@@ -12,6 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 )
 
 // Watch says how to watch over a program during a term.
@@ -90,11 +91,21 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 	deadline, extended := term.Deadline()
 	kill, dead := KillAt(w.Clock, deadline), deadline
 	p.order(extend, kill, dead)
+	full := false
+	tell := func(h cgroup.Hits) { // once a run: some programs try all the time
+		if !full && h.Refused > 0 {
+			full = true
+			w.Log.Warn("the program has, with all that it has started, as many processes and threads as limits.processes allows: it gets no more",
+				zap.Uint64("processes", p.status.limits.Processes))
+		}
+	}
 	for {
+		tell(p.hits())
 		timer := clock.NewTimer(min(nap, max(0, clock.Until(w.Clock, kill))))
 		select {
 		case <-p.dead:
 			timer.Stop()
+			tell(p.status.hits)
 			if end == ByItself && p.expired {
 				w.Log.Error("the term's deadline came without an extension; the program was killed")
 				return Expired

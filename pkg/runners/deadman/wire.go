@@ -41,6 +41,8 @@ type job struct {
 	Kill  record.Instant
 	// Guard is the process id of the supervisor's guard.
 	Guard int
+	// Within is the control group that has the limits of the program's tree; empty if it has none.
+	Within bytestring
 	Confinement
 }
 

@@ -33,6 +33,12 @@
 // above the rate of output are dropped; each second a line says how much that was. A program
 // never waits for the log.
 //
+// # Limits
+//
+// memory and processes bound the program together with all that it starts where this process has a control group that can
+// limit programs (deadman.Trees); elsewhere they are limits of each process or user, as the other limits always are. If the
+// kernel kills the program because no memory is left, Run's error wraps runners.ErrMemory.
+//
 // # Its end
 //
 // When the term is stopped the whole group gets SIGTERM, and SIGKILL after stopGrace or

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
@@ -60,6 +61,14 @@ type ExitError struct {
 
 func (e *ExitError) Error() string {
 	return fmt.Sprintf("%s %v before its term ended", e.Program, e.Status)
+}
+
+// Unwrap returns runners.ErrMemory if the kernel killed it because no memory was left.
+func (e *ExitError) Unwrap() error {
+	if e.Status.OutOfMemory() {
+		return runners.ErrMemory
+	}
+	return nil
 }
 
 // hint says what to do about an error of exec(2) or of the search for the program.

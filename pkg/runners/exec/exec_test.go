@@ -17,6 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	become()
 	runnertest.BecomeManager(func(w runnertest.Work) (election.Runner, error) {
 		c, err := program(w, nil)
 		if os.Getenv(confinedVariable) != "" {

@@ -64,6 +64,7 @@ func Kind() runners.Decoder {
 		c.Env, c.Confinement = b.Env.List(), child.Confine(b.User, b.Limits)
 		c.Ready, c.Turns, c.Election = b.Ready, turns, env.Election
 		lacks := env.Defaults().Missing
+		child.CheckTree(node, b.User, b.Limits, lacks, env.Defaults().Weaker)
 		var missing *StartError
 		if _, err := locate(c); errors.As(err, &missing) {
 			lacks(missing.in(node))

@@ -36,13 +36,13 @@ var (
 	running     = desc("running", "1 while the runner runs.")
 	starts      = desc("starts_total", "Runs that were begun.")
 	restarts    = desc("restarts_total", "Runs that were begun again in the same term after a failure, or again at all for work that always runs.")
-	failures    = desc("failures_total", "Runs that ended before they were told to, by the reason: returned (without an error), error, panic, deadline (the term was not extended).", "reason")
+	failures    = desc("failures_total", "Runs that ended before they were told to, by the reason: returned (without an error), error, panic, deadline (the term was not extended), memory (the kernel killed it, since no memory was left for it).", "reason")
 	restartWait = desc("restart_wait_seconds", "How long it waits at present before it is run again; 0 while it does not wait.")
 	lastStop    = desc("last_stop_seconds", "How long its last stop took, from when it was told to; only once it was stopped.")
 )
 
 // reasons are all reasons, so that each counter begins at zero.
-var reasons = []runners.Failure{runners.FailureReturned, runners.FailureError, runners.FailurePanic, runners.FailureDeadline}
+var reasons = []runners.Failure{runners.FailureReturned, runners.FailureError, runners.FailurePanic, runners.FailureDeadline, runners.FailureMemory}
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {

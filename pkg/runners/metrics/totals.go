@@ -34,7 +34,7 @@ var (
 	allWaiting  = sumDesc("waiting", "Runners that wait before they are run again.")
 	allStarts   = sumDesc("starts_total", "Runs that were begun.")
 	allRestarts = sumDesc("restarts_total", "Runs that were begun again in the same term after a failure, or again at all for work that always runs.")
-	allFailures = sumDesc("failures_total", "Runs that ended before they were told to, by the reason: returned (without an error), error, panic, deadline (the term was not extended).", "reason")
+	allFailures = sumDesc("failures_total", "Runs that ended before they were told to, by the reason: returned (without an error), error, panic, deadline (the term was not extended), memory (the kernel killed it, since no memory was left for it).", "reason")
 )
 
 // Describe implements prometheus.Collector.

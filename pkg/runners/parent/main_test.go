@@ -140,6 +140,7 @@ var roles = map[string]func(*parent.Line) int{
 	"begets": begets,
 	"works":  works,
 	"leaks":  leaks,
+	"housed": housed,
 	"grouped": func(l *parent.Line) int {
 		if err := errors.Join(l.Expect("slot-0", "a_1"), l.Expect("slot-0", "a_2"), l.Over("a_1")); err != nil {
 			panic(err)

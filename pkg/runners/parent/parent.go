@@ -33,6 +33,8 @@ type start struct {
 	Parent int
 	// Cgroup is the member's control group, if it has one for itself.
 	Cgroup string `json:",omitempty"`
+	// Trees says which limits programs may have together with all that they start.
+	Trees cgroup.Trees
 	// Left are the sessions of members that died with their parents, and of which nothing is left.
 	Left []Session `json:",omitempty"`
 }
@@ -116,7 +118,7 @@ func watchOver(mode cgroup.Mode) (d *Dead, err error) {
 	}
 	s := start{Parent: os.Getpid(), Left: sessionsIn(notes)}
 	if group != nil {
-		s.Cgroup = group.Path
+		s.Cgroup, s.Trees = group.Path, group.Trees
 		defer func() {
 			if err != nil {
 				_ = group.Remove()
@@ -166,10 +168,10 @@ func takeLine(text string) (*Line, error) {
 	}
 	unix.CloseOnExec(s.Descriptor)
 	if s.Cgroup != "" {
-		if err := cgroup.Join(s.Cgroup); err != nil {
+		if err := cgroup.Join(cgroup.MemberOf(s.Cgroup)); err != nil {
 			return nil, err
 		}
-		deadman.Within(s.Cgroup)
+		deadman.Within(s.Cgroup, s.Trees)
 	}
 	if os.Getenv("LISTEN_PID") == strconv.Itoa(s.Parent) { // what was meant for our parent is ours
 		_ = os.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid()))

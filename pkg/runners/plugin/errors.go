@@ -3,6 +3,7 @@ package plugin
 import (
 	"fmt"
 
+	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
@@ -27,6 +28,14 @@ type ExitError struct {
 
 func (e *ExitError) Error() string {
 	return fmt.Sprintf("plugin %s %v before its term ended", e.Plugin, e.Status)
+}
+
+// Unwrap returns runners.ErrMemory if the kernel killed it because no memory was left.
+func (e *ExitError) Unwrap() error {
+	if e.Status.OutOfMemory() {
+		return runners.ErrMemory
+	}
+	return nil
 }
 
 // WorkError says why a plugin's work ended, in the plugin's words.

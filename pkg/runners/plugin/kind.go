@@ -85,6 +85,7 @@ func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error)
 	if err != nil {
 		return nil, at(node, "name", err)
 	}
+	child.CheckTree(node, b.User, b.Limits, env.Missing, env.Weaker)
 	p := Plugin{
 		Name: env.Runner, Program: program, Config: config, Env: b.Env.List(), Output: b.Output,
 		Confinement: child.Confine(b.User, b.Limits),

@@ -60,7 +60,7 @@ func TestTimesThatAPolicyChanges(t *testing.T) {
 				g.bend = func(c *election.Config, s *election.Spec) {
 					store = &altering{Store: c.Locks.(*memory.Store)}
 					c.Locks = store
-					s.Foreign.Sharing = machine.SharedWithClientGo
+					s.Foreign = machine.Foreigners{Sharing: machine.SharedWithClientGo, Wait: 32 * time.Second}
 				}
 				m1 := g.join("m1", "stable", stable)
 				after(time.Minute)

@@ -144,8 +144,10 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 			r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalRecord, "", ""
 			r.Holder, r.Mark.Identity, r.Duration = "", "", time.Second
 			r.HandoverTo = identity(a.text("to", ""))
-			if leaver := a.text("left", ""); leaver != "" {
-				r.History = remember(r.History, identity(leaver), released+string(ReasonShutdown))
+			for option, why := range map[string]Reason{"left": ReasonShutdown, "failed": ReasonFailed} {
+				if who := a.text(option, ""); who != "" {
+					r.History = remember(r.History, identity(who), released+string(why))
+				}
 			}
 		}
 	case "foreign": // our annotations stay, and so does the key if it knows none

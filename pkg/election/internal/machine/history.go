@@ -19,6 +19,13 @@ func TookUnowned(history []record.Entry) bool {
 	return len(history) > 0 && history[len(history)-1].Why == tookOver+Unowned.String()
 }
 
+// releasedBefore says whether the last line of a history is that of a take of what the member had released for this
+// reason.
+func releasedBefore(history []record.Entry, member string, why Reason) bool {
+	n := len(history)
+	return n > 1 && history[n-2].Who == member && history[n-2].Why == released+string(why) && strings.HasPrefix(history[n-1].Why, tookOver)
+}
+
 // Loss is a term in a record's history that ended although its holder did not want that.
 type Loss struct {
 	Who string

@@ -18,9 +18,9 @@ import (
 // prefix is how the names of our groups begin.
 const prefix = "primacy-"
 
-// Divide makes a group below the group of this process, or beside it (DelegateSubgroup= of systemd). It kills what is left in such groups whose makers have died,
-// and returns the notes on them: nothing of theirs lives. It returns nil without an error if the mode wants no group
-// here. Errors wrap ErrIndivisible.
+// Divide makes a group below the group of this process, or beside it (DelegateSubgroup= of systemd). It kills what is left
+// in such groups whose makers have died, and returns the notes on them: nothing of theirs lives. It returns nil without an
+// error if the mode wants no group here. Errors wrap ErrIndivisible.
 func Divide(mode Mode) (g *Group, left [][]byte, err error) {
 	if mode == Never {
 		return nil, nil, nil

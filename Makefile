@@ -77,8 +77,8 @@ test-long: bin/devcluster ## run the tests that take minutes: scripts, other ele
 test-deploy: bin/primacy bin/devcluster ## render the chart and the kustomizations, apply them to an API server, and fire the alerts
 	$(MAKE) -C manifests/deploytest test
 
-# Machines of which the control groups are those of version 1, and containers, let nobody limit the memory of a group. A kernel that is a process has
-# all controllers for itself. It is Debian's.
+# Containers, and machines with control groups of version 1, let nobody limit the memory of a group. User-mode Linux, a kernel
+# that runs as a process, has all controllers for itself. It comes from Debian.
 UML ?= $(shell command -v linux.uml || echo .cache/tools/usr/bin/linux.uml)
 TREES := ./pkg/runners/cgroup ./pkg/runners/deadman ./pkg/runners/exec ./pkg/runners/parent
 

@@ -11,16 +11,16 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// ErrNotForced is what errors of ForcedHandover wrap.
-var ErrNotForced = errors.New("forced handover not asked for")
+// ErrNotForced is what errors of ForcedHandover wrap, those of Ask and those of Withdraw.
+var ErrNotForced = errors.New("forced handover")
 
-// ErrTermOver says that the term has ended, or never was as it was said to be.
+// ErrTermOver says that the lock is not held, or no longer, in the term that the request is for.
 var ErrTermOver = errors.New("its term is over")
 
 // ForcedHandover asks the holder of a lock to hand over to another member, whatever the holder sees of the preference
 // (rule forced-handover). It writes the name of that member into the record of the holder's term, and leaves all else
-// as it is. So nothing is asked of another term, and nothing if the holder is not a member of Primacy. Members of
-// earlier versions do not obey, and renew the record without the name.
+// as it is. It asks nothing of another term, and nothing of a holder that is not a member of Primacy. Members of
+// earlier versions do not obey; they renew the record without the name, or leave it there.
 type ForcedHandover struct {
 	Locks lock.Store
 	// Lock is the name of the lock. Holder and Token are those of the term.

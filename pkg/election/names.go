@@ -83,9 +83,9 @@ const (
 
 // Foreigners describes electors that are not ours. Sharing says which electors they are. Wait is how long
 // such an elector may still be at work after its last renewal: 3 x its renewDeadline (a late reply, then
-// its attempts, then its release) + retryPeriod. A Wait of zero means unknown; then it is
-// four times the duration that the elector wrote, which covers every timing that client-go accepts, and 52.5 s for
-// electors of Istio's.
+// its attempts, then its release) + retryPeriod. A Wait of zero means unknown; then members wait
+// four times the longer of that elector's duration and their own, which covers every timing that client-go accepts.
+// For electors of Istio's they wait 52.5 s.
 type Foreigners = machine.Foreigners
 
 // Sharing says who else may hold a lock.

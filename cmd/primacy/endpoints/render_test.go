@@ -56,8 +56,8 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// TestAnswersLeaveTheProcessorsToTheElections checks that answers are made for a tenth of the time at most, and that a
-// client that has gone keeps no turn.
+// TestAnswersLeaveTheProcessorsToTheElections checks that answers are made for a tenth of the time, that a rest is
+// never longer than a second, and that a client that has gone keeps no turn.
 func TestAnswersLeaveTheProcessorsToTheElections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct{ takes, all time.Duration }{

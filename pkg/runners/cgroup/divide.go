@@ -18,15 +18,15 @@ import (
 // prefix is how the names of our groups begin.
 const prefix = "primacy-"
 
-// Divide makes a group below the group of this process. It kills what is left in such groups whose makers have died,
-// and returns the notes on them: nothing of theirs lives. It returns nil without an error if the mode wants no group
-// here. Errors wrap ErrIndivisible.
+// Divide makes a group below the group of this process, or beside it (DelegateSubgroup= of systemd). It kills what is left
+// in such groups whose makers have died, and returns the notes on them: nothing of theirs lives. It returns nil without an
+// error if the mode wants no group here. Errors wrap ErrIndivisible.
 func Divide(mode Mode) (g *Group, left [][]byte, err error) {
 	if mode == Never {
 		return nil, nil, nil
 	}
-	top, is, err := place()
-	if mode != Always && (err != nil || !is) {
+	top, given, err := place()
+	if mode != Always && (err != nil || !given) {
 		return nil, nil, nil
 	}
 	if err != nil {
@@ -44,10 +44,10 @@ func Divide(mode Mode) (g *Group, left [][]byte, err error) {
 	return nil, left, nil
 }
 
-// place is the group to divide, and says whether a service manager has given it to its service. That is this process's own
-// group, or the one above it, where systemd has put this process into a group within (DelegateSubgroup=). That group is no
-// unit: a unit below a delegated one is not its own to divide, as below a user's service manager.
-func place() (top string, is bool, err error) {
+// place returns the group to divide, and says whether a service manager has given it to the service of this process. It is
+// this process's own group, or the one above: systemd may put a service into a group below the delegated one
+// (DelegateSubgroup=). If our own group is a unit, the one above is not ours: it may be that of a user's service manager.
+func place() (top string, given bool, err error) {
 	own, err := Own()
 	if err != nil {
 		return "", false, err
@@ -63,10 +63,10 @@ func isUnit(path string) bool {
 	return slices.Contains([]string{".service", ".scope", ".slice"}, filepath.Ext(path))
 }
 
-// killOrphans kills what is left in groups whose makers have died, and removes these groups. It returns their notes. A
+// killOrphans kills what is left in groups below top whose makers have died, and removes these groups. It returns their notes. A
 // process that has joined such a group, and lives, is given mostLeaving to leave in order: it lost its parent.
-func killOrphans(own string) (left [][]byte, err error) {
-	entries, err := os.ReadDir(own)
+func killOrphans(top string) (left [][]byte, err error) {
+	entries, err := os.ReadDir(top)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func killOrphans(own string) (left [][]byte, err error) {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
 			continue
 		}
-		g, err := open(filepath.Join(own, e.Name()))
+		g, err := open(filepath.Join(top, e.Name()))
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV), errors.Is(err, fs.ErrPermission):
 			continue // somebody else has removed it, or it is another user's
@@ -104,9 +104,9 @@ const (
 	lookAgain   = 10 * time.Millisecond
 )
 
-// newGroup makes a group. The empty note marks it as ours, once its lock is held.
-func newGroup(own string) (*Group, error) {
-	path, err := os.MkdirTemp(own, prefix)
+// newGroup makes a group below top. The empty note marks it as ours, once its lock is held.
+func newGroup(top string) (*Group, error) {
+	path, err := os.MkdirTemp(top, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func newGroup(own string) (*Group, error) {
 	if err := errors.Join(g.lock(), Note(path, nil), os.Mkdir(MemberOf(path), 0o755)); err != nil {
 		return nil, errors.Join(err, g.Remove())
 	}
-	g.Trees = subdivide(own, path, Memory, Processes)
+	g.Trees = subdivide(top, path, Memory, Processes)
 	return g, nil
 }
 
@@ -174,11 +174,11 @@ func delegated(path string) bool {
 // Survey says which limits a member has for its programs if it is started from where this process was, with Auto. It
 // changes nothing, so it does not know whether other processes will be in the way.
 func Survey() Trees {
-	top, is, err := place()
+	top, given, err := place()
 	if err != nil {
 		return Trees{Why: err.Error()}
 	}
-	if !is {
+	if !given {
 		return Trees{Why: "no service manager has delegated the control group " + top}
 	}
 	return foresee(top)

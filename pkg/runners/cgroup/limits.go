@@ -50,31 +50,29 @@ func MemberOf(path string) string { return filepath.Join(path, memberName) }
 
 // subdivide hands the controllers of the delegated group top down to the group with the path, and to groups below it. If it
 // must, it first moves this process out of top.
-func subdivide(top, path string, all ...Controller) (t Trees) {
-	var why []string
-	for _, c := range all {
+func subdivide(top, path string, all ...Controller) Trees {
+	return treesOf(all, func(c Controller) error {
 		err := enable(top, c)
 		if errors.Is(err, unix.EBUSY) {
 			err = makeWay(top, c)
 		}
-		if err == nil {
-			err = enable(path, c)
-		}
 		if err != nil {
-			why = append(why, fmt.Sprintf("%s: %v", c, err))
-			continue
+			return err
 		}
-		t.Held = append(t.Held, c)
-	}
-	t.Why = strings.Join(why, "; ")
-	return t
+		return enable(path, c)
+	})
 }
 
 // foresee says which controllers the delegated group top could hand down.
-func foresee(top string) (t Trees) {
+func foresee(top string) Trees {
+	return treesOf([]Controller{Memory, Processes}, func(c Controller) error { return has(top, c) })
+}
+
+// treesOf tries each controller, and says which of them are held, and why others are not.
+func treesOf(all []Controller, try func(Controller) error) (t Trees) {
 	var why []string
-	for _, c := range []Controller{Memory, Processes} {
-		if err := has(top, c); err != nil {
+	for _, c := range all {
+		if err := try(c); err != nil {
 			why = append(why, fmt.Sprintf("%s: %v", c, err))
 			continue
 		}

@@ -22,7 +22,7 @@ func TestWhereLimitsHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := Limits{Memory: 64 << 20, Processes: 7, OpenFiles: 99}
-	somebody, nobody := &User{UID: 65534, GID: 65534}, "65534"
+	somebody := &User{UID: 65534, GID: 65534}
 	rootMissing := "processes: does not bind root"
 	if os.Geteuid() != 0 {
 		rootMissing = ""
@@ -55,7 +55,7 @@ func TestWhereLimitsHold(t *testing.T) {
 			t.Errorf("%v: limits of each process: %q, of the tree: %+v", tt.held, each, c.Tree)
 		}
 		if got := strings.Join(weaker, "; "); !strings.Contains(got, tt.weaker) || tt.weaker == "" && got != "" {
-			t.Errorf("%v, user %v: weaker: %q, want %q", tt.held, nobody, got, tt.weaker)
+			t.Errorf("%v, user %v: weaker: %q, want %q", tt.held, tt.user, got, tt.weaker)
 		}
 		if got := strings.Join(lacks, "; "); !strings.Contains(got, tt.lacks) || tt.lacks == "" && got != "" && os.Geteuid() == 0 {
 			t.Errorf("%v: missing: %q, want %q", tt.held, got, tt.lacks)

@@ -78,7 +78,7 @@ func (s Status) String() string {
 func (s Status) Success() bool { return !s.lost && s.wait.Exited() && s.wait.ExitStatus() == 0 }
 
 // OutOfMemory says whether the kernel killed the program because no memory was left: that of its tree's limit, or of a
-// control group above it, or the machine's. It is known only of programs with a limit of their tree.
+// control group above it, or the machine's. It is known only of programs whose tree has a limit of memory.
 func (s Status) OutOfMemory() bool {
 	return !s.lost && s.hits.Killed > 0 && s.wait.Signaled() && s.wait.Signal() == unix.SIGKILL
 }

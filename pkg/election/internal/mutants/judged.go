@@ -45,7 +45,7 @@ func init() {
 		dead.Exit(ctx)
 	}
 	_, err := parent.Start(parent.Options{Cgroup: cgroup.Never})
-	if err != nil && !errors.Is(err, parent.ErrUnsupported) { // beside Linux nothing kills what a run leaves
+	if err != nil && !errors.Is(err, parent.ErrUnsupported) { // elsewhere than on Linux nothing kills what a run leaves
 		fail(notStarted, err)
 	}
 	_ = os.Unsetenv(judgedVariable)

@@ -154,8 +154,7 @@
 //     might wait too briefly.
 //   - A shared lock is not deleted, and its holder and duration are not edited such that an elector
 //     gets in at once. A shared lock is not corrupted if the electors' duration is longer than our
-//     leaseDuration, as Istio's 30 s are: a member that joins later cannot know that duration, and
-//     waits twice its own leaseDuration.
+//     leaseDuration, as Istio's 30 s may be.
 //
 // # Judges
 //
@@ -172,7 +171,6 @@
 //   - Istio's elector stole the lock from us; then we must stop when we first see the theft, as after
 //     any loss;
 //   - client-go's elector had released the lock before its work had stopped;
-//   - a hung release lets an elector work for longer than twice its duration;
 //   - one elector of Istio's had robbed another before our member came, and then released the lock.
 //
 // A leader of ours gives up a lock that it shares with Istio as soon as it hears that another

@@ -67,8 +67,8 @@ func (w *world) share(rng *rand.Rand) {
 	}
 }
 
-// retime gives the electors of some elections other timings, any that client-go accepts. It states the timings
-// of some.
+// retime gives the electors of some elections other timings that client-go accepts: a renewDeadline of 0.6 to 0.99
+// leases, and a retryPeriod of 0.1 to 0.82 renewDeadlines. It states the timings of some.
 func (w *world) retime(rng *rand.Rand) {
 	for e := range w.elections {
 		deadline, period, stated := 2./3, 0.2, rng.IntN(4) == 0

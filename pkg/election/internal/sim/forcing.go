@@ -120,7 +120,7 @@ func (j *judge) forced(m *contest, a member.Stop) {
 	s := m.state()
 	switch {
 	case !asked:
-		j.w.violate("rule forced-handover", "%s: %s ends its term %d, of which nobody asked that", m.name, m.i.identity, m.takenToken)
+		j.w.violate("rule forced-handover", "%s: %s ends its term %d by a request that nobody made", m.name, m.i.identity, m.takenToken)
 	case s == nil || m.outer != nil || m.i.several || s.Lock.Record == nil || s.Lock.Owner != machine.Mine:
 	case !slices.ContainsFunc(s.View.Peers, func(p machine.Peer) bool {
 		return p.Identity == s.Lock.Record.HandoverTo && p.Ready && p.StandsFor(m.of())

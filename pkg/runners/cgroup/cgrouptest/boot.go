@@ -18,9 +18,9 @@ import (
 // kernel has all controllers for itself.
 const KernelVariable = "PRIMACY_UML"
 
-// Boot runs tests of this test binary, those whose names match the pattern, in a kernel of their own, as root and with the
-// file system of this machine. It skips t without a kernel. A test that skips itself there fails t: nothing is missing there.
-func Boot(t *testing.T, pattern string) {
+// Boot runs the named tests of this test binary in a kernel of their own, as root and with the file system of this machine.
+// It skips t without a kernel. There each of them must pass: nothing is missing, so a test that skips itself fails t.
+func Boot(t *testing.T, names ...string) {
 	t.Helper()
 	kernel := os.Getenv(KernelVariable)
 	if kernel == "" {
@@ -35,11 +35,11 @@ func Boot(t *testing.T, pattern string) {
 	script := fmt.Sprintf(`#!/bin/sh
 mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t cgroup2 cgroup2 /sys/fs/cgroup
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TMPDIR=%[1]s
-cd '%[2]s' && '%[3]s' -test.v -test.count=1 -test.run '%[4]s' >%[5]s 2>&1
+cd '%[2]s' && '%[3]s' -test.v -test.count=1 -test.run '^(%[4]s)$' >%[5]s 2>&1
 echo "status $?" >>%[5]s
 echo o >/proc/sysrq-trigger
 sleep 60
-`, dir, here, os.Args[0], pattern, said)
+`, dir, here, os.Args[0], strings.Join(names, "|"), said)
 	if err := os.WriteFile(init, []byte(script), 0o755); err != nil { // #nosec G306 -- it is a program
 		t.Fatal(err)
 	}
@@ -52,8 +52,13 @@ sleep 60
 		t.Fatalf("the kernel did not come to the tests: %v %v\n%s", err, readErr, console)
 	}
 	t.Logf("\n%s", text)
-	if out := string(text); !strings.HasSuffix(out, "status 0\n") || strings.Contains(out, "--- SKIP") || !strings.Contains(out, "--- PASS") {
-		t.Errorf("a test failed or was skipped in the kernel of its own")
+	if out := string(text); !strings.HasSuffix(out, "status 0\n") || strings.Contains(out, "--- SKIP") {
+		t.Error("a test failed or was skipped in the kernel of its own")
+	}
+	for _, name := range names {
+		if !strings.Contains(string(text), "--- PASS: "+name+" (") {
+			t.Errorf("%s did not pass in the kernel of its own", name)
+		}
 	}
 }
 

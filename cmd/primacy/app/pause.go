@@ -18,7 +18,8 @@ func newPause() *cobra.Command {
 		Short: "Stop all planned moves of a group, for maintenance",
 		Long: `Pause a group: no election moves to a better member, whether for a revision, a pin, a drain, a
 weight, a location or a rollout. Takeovers go on: when a holder dies, stops, fails or leaves, another
-member takes over at once. A rollout of the group stands still, with its checks.
+member takes over at once. A rollout of the group stands still, with its checks. "handover --force"
+moves an election all the same.
 
 With --no-takeover nobody takes a lock either: whatever loses its leader is led by nobody until the
 pause ends. So it needs --for.

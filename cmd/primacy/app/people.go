@@ -78,7 +78,8 @@ func (p people) roles(of *config.Process, source election.Preferences) (roles []
 		names = append(names, r.Reads().Name)
 	}
 	const whyPlan = "Pins, the rollout and the default revision."
-	locks, whyLocks := []rbacv1.PolicyRule(nil), []string(nil)
+	var locks []rbacv1.PolicyRule
+	var whyLocks []string
 	if mapped := lockNames(of.Configuration, kindOfConfigMaps, ""); mapped != nil {
 		locks, whyLocks = []rbacv1.PolicyRule{rule(configMaps.Resource, "", mapped, "get", "update")}, []string{"Locks of kind ConfigMap, for handover --force."}
 	}

@@ -310,7 +310,9 @@ func (a *arena) notBefore(what string, earliest func(lock string) record.Instant
 }
 
 // foreignWait is how long after a foreign holder's last renewal our work must not begin.
-func foreignWait() time.Duration { return election.Foreigners{}.StopsAfter(longerLease()) }
+func foreignWait() time.Duration {
+	return election.Foreigners{}.StopsAfter(ours().LeaseDuration, theirs().LeaseDuration)
+}
 
 func longerLease() time.Duration { return max(theirs().LeaseDuration, ours().LeaseDuration) }
 

@@ -48,7 +48,7 @@ type Waits struct {
 func (r Report) FreeBy(e Election, w Waits) time.Time {
 	t := r.observer(e.Group, w.Timing)
 	stops := func(d time.Duration) time.Duration {
-		return w.Foreign.StopsAfter(max(t.LeaseDuration, min(d, record.MaxLeaseDuration)))
+		return w.Foreign.StopsAfter(t.LeaseDuration, d)
 	}
 	wait := max(t.LeaseDuration, e.lasts)
 	switch e.State {

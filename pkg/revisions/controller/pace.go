@@ -46,7 +46,7 @@ func (m moment) delay(e election.Spec, entry lock.Entry) time.Duration {
 	d += own
 	if r := entry.Record; r != nil && (r.Claim != nil || r.Holder != "" && !r.Bound()) {
 		// A foreign elector must have stopped, twice if it takes the lock back.
-		d += 2 * t.ObserverWait(max(r.Duration, e.Foreign.StopsAfter(max(t.LeaseDuration, r.Duration))))
+		d += 2 * t.ObserverWait(max(r.Duration, e.Foreign.StopsAfter(t.LeaseDuration, r.Duration)))
 	}
 	return d
 }

@@ -4,6 +4,7 @@ package deadman
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -197,9 +198,12 @@ func TestProcessesOfATree(t *testing.T) {
 	limitable(t)
 	const most = 40
 	p, _ := limited(t, cgroup.Limits{Processes: most}, "bomb")
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for p.hits().Refused == 0 {
-		timer := clock.NewTimer(time.Millisecond)
-		<-timer.C
+		if !clock.Wait(patience, time.Millisecond) {
+			t.Fatal("no process was refused in a minute")
+		}
 	}
 	text, err := os.ReadFile(filepath.Join(p.within, "pids.current"))
 	if n, _ := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || n < most/2 || n > most {

@@ -137,12 +137,7 @@ func (s *step) lasting() []suspect {
 
 // stopped is when a suspect has certainly stopped.
 func (s *step) stopped(o suspect) record.Instant {
-	return o.at.Add(s.observer().ObserverWait(s.foreignStopsAfter(o.Duration)))
-}
-
-// foreignStopsAfter is how long after its last renewal an elector that wrote this duration may be at work.
-func (s *step) foreignStopsAfter(written time.Duration) time.Duration {
-	return s.cfg.Foreign.StopsAfter(max(s.cfg.Timing.LeaseDuration, min(written, foreignMaxDuration)))
+	return o.at.Add(s.observer().ObserverWait(s.cfg.Foreign.StopsAfter(s.cfg.Timing.LeaseDuration, o.Duration)))
 }
 
 // foreignLeases is how many lease durations after its last renewal an elector of client-go's may be at work.
@@ -152,16 +147,17 @@ func (s *step) foreignStopsAfter(written time.Duration) time.Duration {
 // 3 + 1 / 1.2 leases.
 const foreignLeases = 4
 
-// StopsAfter is how long after its last renewal an elector that is not ours may be at work, if the lease duration
-// that it wrote is the argument. We wait so long before we work on its lock (rule claim-and-wait).
-func (f Foreigners) StopsAfter(lease time.Duration) time.Duration {
+// StopsAfter is how long after its last renewal an elector that is not ours may be at work. We wait so long before we
+// work on its lock (rule claim-and-wait). own is our leaseDuration, and written the one in the elector's record; an hour
+// at most of it counts.
+func (f Foreigners) StopsAfter(own, written time.Duration) time.Duration {
 	switch {
 	case f.Wait > 0:
 		return f.Wait
 	case f.Sharing == SharedWithIstio:
 		return istioStops
 	}
-	return foreignLeases * lease
+	return foreignLeases * max(own, min(written, record.MaxLeaseDuration))
 }
 
 // claimOver is when all suspects have certainly stopped.

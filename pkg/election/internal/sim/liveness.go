@@ -17,7 +17,7 @@ func (w *world) livenessBound() time.Duration {
 	t, lease := w.timing, 5*w.timing.LeaseDuration
 	for e, theirs := range w.foreignLease {
 		if w.shared(e) {
-			stops := w.foreign[e].StopsAfter(max(w.timing.LeaseDuration, theirs))
+			stops := w.foreign[e].StopsAfter(w.timing.LeaseDuration, theirs)
 			lease = max(lease, 4*w.timing.LeaseDuration+2*stops)
 		}
 		if w.foreign[e].Sharing == machine.SharedWithIstio {
@@ -45,7 +45,7 @@ func (w *world) strangersWait() time.Duration {
 		} else if r.Holder != "" && !record.OurForm(r.Holder) {
 			d = r.Duration
 		}
-		l.strangers = max(l.strangers, 2*w.timing.LeaseDuration+d+machine.Foreigners{}.StopsAfter(d))
+		l.strangers = max(l.strangers, 2*w.timing.LeaseDuration+d+machine.Foreigners{}.StopsAfter(0, d))
 	}
 	return l.strangers
 }

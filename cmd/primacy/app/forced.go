@@ -259,7 +259,7 @@ func (f *forcing) missing(e status.Election) (string, error) {
 	case leads && e.ForcedTo == "":
 		return fmt.Sprintf("%s has renewed the lock without the request, so it runs a version that does not know forced handovers, or somebody took the request back", who), nil
 	case leads:
-		return fmt.Sprintf("%s still leads: its log says why, or it runs a version that does not know forced handovers. Then restart it", who), nil
+		return fmt.Sprintf("%s still leads: its log says why, or it is frozen or cut off (then others take the lock once its lease is over), or it runs a version that does not know forced handovers. Then restart it", who), nil
 	}
 	return fmt.Sprintf("%s is %s (primacy explain %s says why)", e.Name, e.State, e.Name), nil
 }

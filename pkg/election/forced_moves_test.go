@@ -54,6 +54,36 @@ func TestForced(t *testing.T) {
 	}
 }
 
+// drains is a preference by which the member m2 is drained.
+type drains struct{ election.Preference }
+
+func (d drains) For(name string) record.Preferred {
+	p := d.Preference.For(name)
+	p.Drained = record.HostsOf("m2")
+	return p
+}
+
+// TestForcedToADrained checks that a holder that sees a drain hands nothing over to the drained member.
+func TestForcedToADrained(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		m1 := g.join("m1", "stable", drains{stable})
+		after(40 * time.Second)
+		m2 := g.join("m2", "stable", drains{stable})
+		after(3 * time.Minute)
+		f, _ := asking(g.realm, g.realm.Store(), g.realm.Read(slot("m2")).Record.Holder)
+		if err := f.Ask(aMinute(t)); err != nil {
+			t.Fatal(err)
+		}
+		after(time.Minute)
+		g.wantLeader("a", m1, m1, m2)
+		g.end(m1, m2)
+		if n := g.judge.terms(); n > 2 { // the second one when m1 leaves
+			t.Errorf("%d terms", n)
+		}
+	})
+}
+
 // TestForcedInAMigration checks that the lock that is taken first decides: a request in the other one alone moves nothing
 // and stops no work, and both locks go to one member if both have it.
 func TestForcedInAMigration(t *testing.T) {

@@ -81,16 +81,17 @@ func (f *forcing) living() (found status.Member) {
 // keep takes back a request, since the holder is to go on.
 func (f *forcing) keep(ctx context.Context) error {
 	e := f.election
-	if e.ForcedTo == "" {
+	if err := f.find(ctx); err != nil {
+		return f.hint(err)
+	}
+	f.asked = slices.DeleteFunc(f.asked, func(one election.ForcedHandover) bool { return one.To == "" })
+	if len(f.asked) == 0 {
 		return f.carryOut(ctx, effect{What: fmt.Sprintf("hand %s over to %s, which leads it already", e.Name, f.to)}, func(context.Context) error { return nil })
 	}
-	what := effect{What: fmt.Sprintf("leave %s with %s, and no longer hand it over to %s by force", e.Name, f.to, view.NameOf(e.ForcedTo))}
+	what := effect{What: fmt.Sprintf("leave %s with %s, and no longer hand it over to %s by force", e.Name, f.to, view.NameOf(f.asked[len(f.asked)-1].To))}
+	what.Notes = append(what.Notes, "if "+f.to+" has begun to stop its work, "+e.Name+" moves all the same")
 	return f.carryOut(ctx, what, func(ctx context.Context) error {
-		if err := f.find(ctx); err != nil {
-			return f.hint(err)
-		}
-		for _, one := range f.asked {
-			one.To = e.ForcedTo
+		for _, one := range slices.Backward(f.asked) {
 			if err := one.Withdraw(ctx); err != nil {
 				return f.hint(err)
 			}
@@ -162,7 +163,7 @@ func (f *forcing) backTo() string {
 	return s.backFrom(f.election, f.to, s.defaultSeen())
 }
 
-// find lists the requests to make: one for each lock that the holder has. In a migration it has two, and the one that it
+// find lists the requests to make, or those that are there if no member is to lead next: one for each lock that the holder has. In a migration it has two, and the one that it
 // took first decides (rule forced-handover). That one comes last, so that the other one names the same member when it
 // is released.
 func (f *forcing) find(ctx context.Context) error {
@@ -180,7 +181,7 @@ func (f *forcing) find(ctx context.Context) error {
 			return err
 		}
 		if r := now.Record; r != nil && r.Holder == e.Holder {
-			f.asked = append(f.asked, election.ForcedHandover{Locks: locks, Lock: ref.Name, Holder: r.Holder, Token: r.Token, To: f.nominee.Identity})
+			f.asked = append(f.asked, election.ForcedHandover{Locks: locks, Lock: ref.Name, Holder: r.Holder, Token: r.Token, To: cmp.Or(f.nominee.Identity, r.HandoverTo)})
 		}
 	}
 	slices.SortStableFunc(f.asked, func(a, b election.ForcedHandover) int { return cmp.Compare(b.Token, a.Token) })
@@ -221,7 +222,7 @@ func (f *forcing) ask(ctx context.Context) error {
 func (f *forcing) withdraw(ctx context.Context) {
 	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusPatience)
 	defer cancel()
-	for _, one := range f.asked {
+	for _, one := range slices.Backward(f.asked) { // the one that counts comes last
 		if err := one.Withdraw(tidy); err != nil {
 			fmt.Fprintf(f.notes, "warning: the request stays in the lock until the term or the member %s ends (primacy handover %s --force --to %s takes it back): %v\n",
 				f.to, f.election.Name, record.HostOf(f.election.Holder), err)
@@ -252,14 +253,19 @@ func (f *forcing) missing(e status.Election) (string, error) {
 	who := view.NameOf(e.Holder)
 	same := slices.ContainsFunc(f.asked, func(one election.ForcedHandover) bool { return one.Holder == e.Holder && uint64(one.Token) == e.Token })
 	switch leads := e.State == status.Led && !e.Stale; {
+	case leads && record.HostOf(e.Holder) == f.to && len(f.asked) > 1 && !slices.ContainsFunc(e.Others, func(o status.OtherLock) bool { return o.Holder == e.Holder }):
+		return fmt.Sprintf("%s has one of the two locks of the migration, and does not work yet (primacy explain %s says more)", who, e.Name), nil
 	case leads && record.HostOf(e.Holder) == f.to:
 		return "", nil
 	case leads && !same:
-		return "", &exitError{exitTimeout, fmt.Errorf("%s is led by %s now: %s did not take it in time, or the term ended before (primacy history %s says more)", e.Name, who, f.to, e.Name)}
+		return "", &exitError{exitTimeout, fmt.Errorf("%s is led by %s now: %s did not take it in time, or handed it on, or the term ended before (primacy history %s says more)", e.Name, who, f.to, e.Name)}
 	case leads && e.ForcedTo == "":
 		return fmt.Sprintf("%s has renewed the lock without the request, so it runs a version that does not know forced handovers, or somebody took the request back", who), nil
 	case leads:
-		return fmt.Sprintf("%s still leads: its log says why, or it is frozen or cut off (then others take the lock once its lease is over), or it runs a version that does not know forced handovers. Then restart it", who), nil
+		return fmt.Sprintf("%s still leads: it is stopping its work (then the election moves all the same), or its log says why, or it is frozen or cut off (then others take the lock once its lease is over), or it runs a version that does not know forced handovers. Then restart it", who), nil
+	}
+	if e.State == status.Led {
+		return fmt.Sprintf("%s does not renew the lock of %s (primacy explain %s says when others take it)", who, e.Name, e.Name), nil
 	}
 	return fmt.Sprintf("%s is %s (primacy explain %s says why)", e.Name, e.State, e.Name), nil
 }

@@ -245,6 +245,7 @@ func identities() []act {
 		}, outside: "consistent with our annotation: a forged release"},
 		annotation(codec.ClaimAnnotation, "forged", fmt.Sprintf(`{"identity":%q,"transitions":1,"durationSeconds":5}`, stranger), always),
 		annotation(codec.HandoverAnnotation, "forged, names nobody", nobody, always),
+		annotation(codec.HandoverAnnotation, "forged, longer than any name", strings.Repeat("e", 3000), always),
 		{name: "`" + codec.HandoverAnnotation + "`: forged, names the other member", on: justLed, do: func(ctx context.Context, tr *trial) error {
 			return tr.edit(ctx, func(o object) { o.annotate(codec.HandoverAnnotation, tr.other()) })
 		}},

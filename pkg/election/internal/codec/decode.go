@@ -104,7 +104,8 @@ func (p *decoder) annotations(a map[string]string) {
 	if s, ok := a[TokenAnnotation]; ok {
 		r.Token = record.Token(p.count(TokenAnnotation, s))
 	}
-	if s, ok := a[HandoverAnnotation]; ok {
+	// No member has a longer name, so it names nobody. A renewal that kept it would be refused, and end the term.
+	if s, ok := a[HandoverAnnotation]; ok && len(s) <= MaxIdentity {
 		r.HandoverTo = p.identity(HandoverAnnotation, s)
 	}
 	if s, ok := a[ClaimAnnotation]; ok {

@@ -296,6 +296,20 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestLongNameOfANextHolder checks that a name that no member can have names nobody, so that a holder can renew the record.
+func TestLongNameOfANextHolder(t *testing.T) {
+	for length, want := range map[int]bool{codec.MaxIdentity: true, codec.MaxIdentity + 1: false, 5000: false} {
+		var d codec.Decoder
+		r := d.Decode(codec.Object{Annotations: map[string]string{codec.HandoverAnnotation: strings.Repeat("n", length)}})
+		if r.Unreadable != "" || (r.HandoverTo != "") != want {
+			t.Errorf("%d bytes are read as %q, %s", length, r.HandoverTo, r.Unreadable)
+		}
+		if _, err := codec.Encode(record.Record{Holder: "a", Duration: time.Second, Acquired: moment, Renewed: moment, HandoverTo: r.HandoverTo}, moment); err != nil {
+			t.Errorf("%d bytes: %v", length, err)
+		}
+	}
+}
+
 // TestLongReason checks that Encode cuts a reason that is too long between characters.
 func TestLongReason(t *testing.T) {
 	r := heldLock()

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -36,6 +37,8 @@ func (s *step) forced() bool {
 func (s *step) unfit(identity string) string {
 	i := slices.IndexFunc(s.View.Peers, func(p Peer) bool { return p.Identity == identity })
 	switch {
+	case s.cfg.Preferred.Drains(identity):
+		return "that member is drained"
 	case s.cfg.Preferred.NoTakeover:
 		return "nobody takes a lock while the group is paused without takeovers"
 	case i < 0:
@@ -52,10 +55,11 @@ func (s *step) unfit(identity string) string {
 	return ""
 }
 
-// forcedTo is whom we nominate at the end of a term that a request ended. If its member does not come any more, it is
-// any other member: the operator wants us to lead no longer.
+// forcedTo is whom we nominate at the end of a term that a request ended: the member that it named then, whatever was
+// written since. If that member does not come any more, it is any other: the operator wants us to lead no longer. The inner
+// lock of a migration ends with the outer one, and has a request of its own.
 func (s *step) forcedTo() string {
-	if to := s.named(); to != "" && s.unfit(to) == "" {
+	if to := cmp.Or(s.Drain.To, s.named()); to != "" && s.unfit(to) == "" {
 		return to
 	}
 	return s.successor(s.cfg.Member.Identity)

@@ -41,7 +41,9 @@ func (s *step) leadOn(stopAt record.Instant) {
 	s.noteBetters(found)
 	switch {
 	case s.forced():
+		to := s.named()
 		s.stop(ReasonForced)
+		s.Drain.To = to
 	case found.best != nil && !s.waits(s.drainAt()):
 		s.stop(ReasonPreempted)
 		s.Drain.Cause = s.causeOf(found.best.Member)

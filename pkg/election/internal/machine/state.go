@@ -97,6 +97,8 @@ type Drain struct {
 	Stopped bool
 	// Cause is what put the better member before us; zero unless Reason is ReasonPreempted.
 	Cause priority.Cause
+	// To is the member that the request named; empty unless Reason is ReasonForced.
+	To string
 }
 
 // Initial is the state of a member that has seen nothing yet.

@@ -52,6 +52,27 @@ var forcedRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_pending",
 	},
 	{
+		name: "forced/to-the-drained", rule: "a drained member gets no lock by force from a holder that sees the drain",
+		file: "pkg/election/internal/machine/forced.go",
+		old:  "	case s.cfg.Preferred.Drains(identity):\n		return \"that member is drained\"\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestForcedToADrained",
+	},
+	{
+		name: "forced/taken-back-too-late", rule: "the lock goes to the member that the request named when the term ended",
+		file: "pkg/election/internal/machine/lead.go",
+		old:  "		s.Drain.To = to\n",
+		new:  "		_ = to\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_and_taken_back",
+	},
+	{
+		name: "forced/a-name-too-long-to-renew", rule: "a name that no member can have does not end the term of a holder",
+		file: "pkg/election/internal/codec/decode.go",
+		old:  "a[HandoverAnnotation]; ok && len(s) <= MaxIdentity {",
+		new:  "a[HandoverAnnotation]; ok {",
+		pkg:  "pkg/election/internal/codec", test: "TestLongNameOfANextHolder",
+	},
+	{
 		name: "forced/to-nobody", rule: "no lock is released by force while nobody takes locks",
 		file: "pkg/election/internal/machine/forced.go",
 		old:  "	case s.cfg.Preferred.NoTakeover:\n		return \"nobody takes a lock while the group is paused without takeovers\"\n",

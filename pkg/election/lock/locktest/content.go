@@ -242,7 +242,6 @@ var hostile = map[string]func(*codec.Object){
 	"broken history":      func(o *codec.Object) { o.Annotations[codec.HistoryAnnotation] = `[{"when":"soon"}]` },
 	"broken member":       func(o *codec.Object) { o.Annotations[codec.MemberAnnotation] = `[]` },
 	"beat on a lock":      func(o *codec.Object) { o.Annotations[codec.BeatAnnotation] = "1" },
-	"long handover":       func(o *codec.Object) { o.Annotations[codec.HandoverAnnotation] = strings.Repeat("h", 100<<10) },
 	"huge annotation":     func(o *codec.Object) { o.Annotations[codec.HistoryAnnotation] = strings.Repeat("[", 200<<10) },
 	"long identity":       func(o *codec.Object) { o.Fields.Holder = strings.Repeat("x", 100<<10) },
 	hugeIdentity:          func(o *codec.Object) { o.Fields.Holder = strings.Repeat("x", 1<<20) },
@@ -287,6 +286,19 @@ func testHostile(t *testing.T, r Realm) {
 			says(t, mustGet(t, s, name), held(2), v)
 		})
 	}
+}
+
+// testLongHandover checks that a next holder whose name no member can have is nobody, and that the record can be written again
+// as it was read. The record stays that of a living term.
+func testLongHandover(t *testing.T, r Realm) {
+	s := r.Store()
+	mustPut(t, s, name, held(1), record.Version{})
+	v := mustEdit(t, r, name, func(o *codec.Object) { o.Annotations[codec.HandoverAnnotation] = strings.Repeat("h", 100<<10) })
+	read := mustGet(t, s, name)
+	if read.Version != v || read.Record.Unreadable != "" || !read.Record.Bound() || read.Record.HandoverTo != "" {
+		t.Fatalf("read as %+v", read.Record)
+	}
+	mustPut(t, s, name, *read.Record, v)
 }
 
 func testWatchHostile(t *testing.T, r Realm) {

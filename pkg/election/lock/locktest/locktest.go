@@ -77,6 +77,7 @@ func Run(t *testing.T, realm func(*testing.T) Realm) {
 		{"Claim", testClaim},
 		{"HolderKey", testHolderKey},
 		{"Hostile", testHostile},
+		{"LongHandover", testLongHandover},
 
 		{"WatchList", testWatchList},
 		{"WatchOrder", testWatchOrder},

@@ -196,7 +196,7 @@ func TestClaimerLeavesTwoElectors(t *testing.T) {
 			a := newArena(t, count(10))
 			first := a.elector("client-go-1", func(o *elector.Options) {
 				if !long { // longer than the duration that we write
-					o.LeaseDuration, o.RenewDeadline = 3*ours().LeaseDuration, 2*ours().LeaseDuration
+					o.LeaseDuration, o.RenewDeadline = 3*ours().LeaseDuration/2, ours().LeaseDuration
 				}
 			})
 			a.works(first)

@@ -1,7 +1,7 @@
 package machine
 
 import (
-	"cmp"
+	"hash/fnv"
 	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -59,10 +59,23 @@ func (s *step) unfit(identity string) string {
 // written since. If that member does not come any more, it is any other: the operator wants us to lead no longer. The inner
 // lock of a migration ends with the outer one, and has a request of its own.
 func (s *step) forcedTo() string {
-	if to := cmp.Or(s.Drain.To, s.named()); to != "" && s.unfit(to) == "" {
+	to := s.named()
+	if s.Drain.To != 0 {
+		to = ""
+		if i := slices.IndexFunc(s.View.Peers, func(p Peer) bool { return hashOf(p.Identity) == s.Drain.To }); i >= 0 {
+			to = s.View.Peers[i].Identity
+		}
+	}
+	if to != "" && s.unfit(to) == "" {
 		return to
 	}
 	return s.successor(s.cfg.Member.Identity)
+}
+
+func hashOf(identity string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(identity)) // a hash never fails to write
+	return h.Sum32()
 }
 
 // sameRequest says whether two records of a lock make the same request.

@@ -41,7 +41,7 @@ func (s *step) leadOn(stopAt record.Instant) {
 	s.noteBetters(found)
 	switch {
 	case s.forced():
-		to := s.named()
+		to := hashOf(s.named())
 		s.stop(ReasonForced)
 		s.Drain.To = to
 	case found.best != nil && !s.waits(s.drainAt()):

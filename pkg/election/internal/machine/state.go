@@ -97,8 +97,9 @@ type Drain struct {
 	Stopped bool
 	// Cause is what put the better member before us; zero unless Reason is ReasonPreempted.
 	Cause priority.Cause
-	// To is the member that the request named; empty unless Reason is ReasonForced.
-	To string
+	// To is the hash of the member that the request named, since a name would make each election larger; zero unless
+	// Reason is ReasonForced.
+	To uint32
 }
 
 // Initial is the state of a member that has seen nothing yet.

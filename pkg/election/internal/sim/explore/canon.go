@@ -150,7 +150,7 @@ func (c *canon) value(v reflect.Value, p plan, m *proc) {
 		}
 	case reflect.Bool:
 		c.flag(v.Bool())
-	case reflect.Uint8:
+	case reflect.Uint8, reflect.Uint32: // the hash of a name is not renamed with it, but nobody forces handovers here
 		c.add(int64(v.Uint()), plain) // #nosec G115 -- small
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		n := v.Int()

@@ -47,9 +47,6 @@ type Waits struct {
 // as far as the clocks of writer and reader agree. A wait whose beginning no record shows counts from the report.
 func (r Report) FreeBy(e Election, w Waits) time.Time {
 	t := r.observer(e.Group, w.Timing)
-	stops := func(d time.Duration) time.Duration {
-		return w.Foreign.StopsAfter(t.LeaseDuration, d)
-	}
 	wait := max(t.LeaseDuration, e.lasts)
 	switch e.State {
 	case Led:
@@ -64,10 +61,10 @@ func (r Report) FreeBy(e Election, w Waits) time.Time {
 		}
 		return e.Renewed.Add(t.ObserverWait(wait))
 	case Claiming:
-		return e.Acquired.Add(t.ObserverWait(stops(e.claimed)))
+		return e.Acquired.Add(t.ObserverWait(w.Foreign.StopsAfter(t.LeaseDuration, e.claimed)))
 	case Waiting, Unowned, Corrupt:
 		if w.Foreign.Sharing != machine.NotShared {
-			wait = max(t.LeaseDuration, min(e.lasts, record.MaxLeaseDuration), stops(e.lasts))
+			wait = max(t.LeaseDuration, min(e.lasts, record.MaxLeaseDuration), w.Foreign.StopsAfter(t.LeaseDuration, e.lasts))
 		}
 		return r.waitsSince(e).Add(t.ObserverWait(wait))
 	}

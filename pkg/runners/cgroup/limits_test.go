@@ -68,11 +68,9 @@ func delegate(t *testing.T, c cgroup.Controller) string {
 	return path
 }
 
-// TestTheParentMakesWay checks that controllers come down to the programs' groups, though the kernel gives them to no group
-// that has processes of its own: the parent moves aside.
-func TestTheParentMakesWay(t *testing.T) {
-	c, file := spare(t)
-	top := delegate(t, c)
+// enter moves this process into the group top until the test ends.
+func enter(t *testing.T, top string) {
+	t.Helper()
 	home, err := cgroup.Own()
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +78,15 @@ func TestTheParentMakesWay(t *testing.T) {
 	if err := cgroup.Enter(top); err != nil {
 		t.Skip(err)
 	}
-	defer func() { _ = cgroup.Enter(home) }()
+	t.Cleanup(func() { _ = cgroup.Enter(home) })
+}
+
+// TestTheParentMakesWay checks that controllers come down to the programs' groups, though the kernel gives them to no group
+// that has processes of its own: the parent moves aside.
+func TestTheParentMakesWay(t *testing.T) {
+	c, file := spare(t)
+	top := delegate(t, c)
+	enter(t, top)
 	path := filepath.Join(top, "primacy-1")
 	if err := os.Mkdir(path, 0o755); err != nil {
 		t.Fatal(err)
@@ -104,14 +110,7 @@ func TestTheParentMakesWay(t *testing.T) {
 func TestOthersAreNotMoved(t *testing.T) {
 	c, _ := spare(t)
 	top := delegate(t, c)
-	home, err := cgroup.Own()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cgroup.Enter(top); err != nil {
-		t.Skip(err)
-	}
-	defer func() { _ = cgroup.Enter(home) }()
+	enter(t, top)
 	stranger := exec.Command("sleep", "1000")
 	if err := stranger.Start(); err != nil {
 		t.Fatal(err)

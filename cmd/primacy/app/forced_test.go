@@ -1,0 +1,35 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+)
+
+// TestForcedIsDone checks that a forced handover is done once the member holds all locks that the holder had: in a migration
+// it does not work with one of two.
+func TestForcedIsDone(t *testing.T) {
+	const before, after = "v1_00000001", "v2_00000002"
+	one, two := election.ForcedHandover{Holder: before, Token: 7}, election.ForcedHandover{Holder: before, Token: 6}
+	led := func(holder string, token uint64, others ...status.OtherLock) status.Election {
+		return status.Election{Name: "m", State: status.Led, Holder: holder, Token: token, Others: others}
+	}
+	for name, tt := range map[string]struct {
+		asked []election.ForcedHandover
+		e     status.Election
+		done  bool
+	}{
+		"one lock":                 {[]election.ForcedHandover{one}, led(after, 9), true},
+		"still the holder":         {[]election.ForcedHandover{one}, led(before, 7), false},
+		"one of two locks":         {[]election.ForcedHandover{one, two}, led(after, 9), false},
+		"the other is somebody's":  {[]election.ForcedHandover{one, two}, led(after, 9, status.OtherLock{Holder: before}), false},
+		"both locks":               {[]election.ForcedHandover{one, two}, led(after, 9, status.OtherLock{Holder: after}), true},
+		"it does not renew either": {[]election.ForcedHandover{one}, status.Election{Name: "m", State: status.Led, Holder: after, Token: 9, Stale: true}, false},
+	} {
+		f := forcing{to: "v2", asked: tt.asked}
+		if missing, err := f.missing(tt.e); err != nil || (missing == "") != tt.done {
+			t.Errorf("%s: %q, %v; done: %v", name, missing, err, tt.done)
+		}
+	}
+}

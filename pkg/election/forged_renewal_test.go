@@ -119,15 +119,17 @@ func TestForgedToASessionWithALongerLease(t *testing.T) {
 func TestForgedToNoSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
-		g.bend = func(_ *election.Config, s *election.Spec) { s.Bootstrap = election.BootstrapImmediate }
+		g.bend = func(c *election.Config, s *election.Spec) {
+			s.Bootstrap = election.BootstrapImmediate
+			c.Locks.(*memory.Store).On(memory.Put, func(_ context.Context, c memory.Call, op func() error) error {
+				if c.Name != "a" {
+					return fmt.Errorf("no: %w", lock.ErrDenied)
+				}
+				return op()
+			})
+		}
 		g.stop = 200 * time.Millisecond
 		m1 := g.join("m1", "stable", stable)
-		m1.store.On(memory.Put, func(_ context.Context, c memory.Call, op func() error) error {
-			if c.Name != "a" {
-				return fmt.Errorf("no: %w", lock.ErrDenied)
-			}
-			return op()
-		})
 		after(30 * time.Second)
 		g.wantLeader("a", m1, m1)
 		forgeRenewal(t, g, "a", "")

@@ -48,8 +48,10 @@ func TestHealth(t *testing.T) {
 		healthy(t, "before Run", &member{manager: idle}, "", "running: the manager does not run yet")
 		m1 := g.join("m1", "stable", stable)
 		after(40 * time.Second)
+		g.bend = func(c *election.Config, _ *election.Spec) {
+			c.Locks.(*memory.Store).On(memory.List, memory.Delay(2*time.Second))
+		}
 		m2 := g.join("m2", "stable", stable)
-		m2.store.On(memory.List, memory.Delay(2*time.Second))
 		after(time.Second)
 		healthy(t, "joining", m2, "", "synced: ")
 		healthy(t, "joining", m2, "", "session: no beat has come back yet")

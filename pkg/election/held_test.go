@@ -53,18 +53,18 @@ func TestMigrationStartsNothingTooLate(t *testing.T) {
 				c.Log = heldUp(9200*time.Millisecond, func(e zapcore.Entry) bool { return hold.Load() && e.Level == zap.WarnLevel })
 				c.Abort = func(err error) { t.Errorf("round %d: %v", round, err) }
 				s.MigrateFrom = &election.LockRef{Lock: "a", Locks: oldStore}
+				c.Locks.(*memory.Store).On(memory.Put, memory.Named("a", func(_ context.Context, c memory.Call, op func() error) error {
+					switch {
+					case c.Record.Holder == "":
+						return op()
+					case !allowed.Load():
+						return fmt.Errorf("%w: not yet", lock.ErrDenied)
+					}
+					time.Sleep(time.Second) // by then the host is held up
+					return op()
+				}))
 			}
 			m1 := g.join("m1", "stable", stable)
-			m1.store.On(memory.Put, memory.Named("a", func(_ context.Context, c memory.Call, op func() error) error {
-				switch {
-				case c.Record.Holder == "":
-					return op()
-				case !allowed.Load():
-					return fmt.Errorf("%w: not yet", lock.ErrDenied)
-				}
-				time.Sleep(time.Second) // by then the host is held up
-				return op()
-			}))
 			after(60 * time.Second)
 			oldStore.On(memory.Put, func(context.Context, memory.Call, func() error) error {
 				time.Sleep(2300 * time.Millisecond)

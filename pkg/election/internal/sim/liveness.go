@@ -34,20 +34,30 @@ func (w *world) livenessBound() time.Duration {
 }
 
 // strangersWait is how long foreign names written by strangers keep a lock, now or earlier in calm: for the
-// duration, and then for the claim, until such an elector has certainly stopped. The duration may be that of a claim of ours
-// over which a stranger wrote a foreign name.
+// duration, and then for the claim, until such an elector has certainly stopped.
 func (w *world) strangersWait() time.Duration {
 	l := &w.judge.liveness
-	for _, o := range w.store.objects {
-		d := time.Duration(0)
-		if r := o.Record; r.Claim != nil {
-			d = r.Claim.Duration
-		} else if r.Holder != "" && !record.OurForm(r.Holder) {
-			d = r.Duration
+	for _, d := range l.foreign {
+		if d > 0 {
+			l.strangers = max(l.strangers, 2*w.timing.LeaseDuration+d+machine.Foreigners{}.StopsAfter(0, d))
 		}
-		l.strangers = max(l.strangers, 2*w.timing.LeaseDuration+d+machine.Foreigners{}.StopsAfter(0, d))
 	}
 	return l.strangers
+}
+
+// said notes how long the elector that is not ours may hold the lock of an election, by the record that is stored now.
+// The duration may be that of a claim of ours over which a stranger wrote a foreign name. A member remembers it until one
+// of us holds the lock, although the lock is deleted and made anew.
+func (l *liveness) said(e int, r *record.Record) {
+	switch {
+	case r == nil:
+	case r.Claim != nil:
+		l.foreign[e] = max(l.foreign[e], r.Claim.Duration)
+	case held(r):
+		l.foreign[e] = 0
+	case r.Holder != "" && !record.OurForm(r.Holder):
+		l.foreign[e] = max(l.foreign[e], r.Duration)
+	}
 }
 
 // preferenceBound is how long the leader may stay although it sees a living, proven, ready member that it
@@ -94,6 +104,8 @@ type liveness struct {
 	calmAt int64
 	// strangers is the highest strangersWait so far.
 	strangers time.Duration
+	// foreign is what said has noted of each election.
+	foreign []time.Duration
 	// ledAt is when each election last had a leader; at first, when faults ended.
 	ledAt []int64
 	// better says since when each election's leader has seen a member to drain for.
@@ -108,7 +120,7 @@ type betterSince struct {
 }
 
 func newLiveness(elections int) liveness {
-	return liveness{ledAt: make([]int64, elections), better: make([]betterSince, elections), terms: make([]int, elections)}
+	return liveness{foreign: make([]time.Duration, elections), ledAt: make([]int64, elections), better: make([]betterSince, elections), terms: make([]int, elections)}
 }
 
 func (j *judge) becalmed() {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 )
 
 func newDrain() *cobra.Command {
-	undo := false
+	undo, waits := false, false
 	c := &cobra.Command{
 		Use:   "drain MEMBER",
 		Short: "Keep a member out of all elections until that is undone",
@@ -24,14 +25,33 @@ Pod or host, and stands for all its incarnations: a restart changes nothing. --u
 
 A drained member still takes a free lock that no other member takes. So if all members are drained,
 elections are led as if none were.
-` + steerNeeds,
-		Example: `  primacy drain edge-1
+
+The member leads on until others take over, after preemptDelay and minHold of each election. --wait waits
+until it leads nothing and others lead what it led. It ends at once if all that it still leads only it can
+lead, and names that.
+` + steerNeeds + `
+
+Exit status: 0; 1 if that failed; 2 for a mistake in the command line, or if nobody could be asked; 3 if
+--wait waited in vain; 4 if what --wait waits for will not come by itself. The drain is stored in both of
+the last.`,
+		Example: `  primacy drain edge-1 --wait
   primacy drain edge-1 --undo`,
 		Args: oneMember,
 	}
 	ways := addSteerWays(c.Flags())
 	c.Flags().BoolVar(&undo, "undo", false, "let the member take part again")
+	c.Flags().BoolVar(&waits, "wait", false, "wait until the member leads nothing")
+	timeout := patienceFlag(c.Flags(), time.Minute)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := checkPatience(c.Flags(), *timeout); err != nil {
+			return err
+		}
+		if undo && waits {
+			return &usageError{errors.New("--wait: with --undo there is nothing to wait for")}
+		}
+		if !waits {
+			*timeout = 0
+		}
 		member := hostNamed(args[0])
 		drain := rollout.Drain{Member: member, At: rollout.At(time.Now())}
 		return ways.steer(c, func(ctx context.Context, s *steerCommand) error {
@@ -39,18 +59,26 @@ elections are led as if none were.
 				return s.undrain(ctx, member)
 			}
 			drain.By = operator(ctx, s.cluster)
-			return s.drain(ctx, drain)
+			return s.drain(ctx, drain, *timeout)
 		})
 	}
 	return c
 }
 
-func (s *steerCommand) drain(ctx context.Context, d rollout.Drain) error {
+// drain keeps a host's members out, and waits for so long until they lead nothing; it does not wait if that is zero.
+func (s *steerCommand) drain(ctx context.Context, d rollout.Drain, timeout time.Duration) error {
 	what := "drain " + d.Member
 	if before, is := s.stored.Plan.DrainOfHost(d.Member); is {
 		what += " (" + view.Drained(before) + " already)"
 	}
-	return s.changePlan(ctx, what, s.drainWarnings(d.Member), func(p rollout.Plan) (rollout.Plan, error) { return p.Drain(d) })
+	change := func(p rollout.Plan) (rollout.Plan, error) { return p.Drain(d) }
+	if timeout == 0 {
+		return s.changePlan(ctx, what, s.drainWarnings(d.Member), change)
+	}
+	until := aftermath{timeout, func(ctx context.Context, stored rollout.Plan) error {
+		return s.untilEmpty(ctx, d.Member, stored, timeout)
+	}}
+	return s.changePlanUntil(ctx, what+" and wait until it leads nothing", s.drainWarnings(d.Member), change, until)
 }
 
 func (s *steerCommand) undrain(ctx context.Context, member string) error {

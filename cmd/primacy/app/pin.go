@@ -121,8 +121,22 @@ func (s *steerCommand) unpin(ctx context.Context, elections []string) error {
 	})
 }
 
-// changePlan makes a change to the plan.
+// aftermath is what a command waits for after its change is stored, and for how long at most.
+type aftermath struct {
+	within time.Duration
+	wait   func(ctx context.Context, stored rollout.Plan) error
+}
+
+// changePlan makes a change to the plan, and waits until members have seen it.
 func (s *steerCommand) changePlan(ctx context.Context, what string, warnings []string, change func(rollout.Plan) (rollout.Plan, error)) error {
+	return s.changePlanUntil(ctx, what, warnings, change, aftermath{hearsWithin, func(ctx context.Context, stored rollout.Plan) error {
+		s.heard(ctx, stored)
+		return nil
+	}})
+}
+
+// changePlanUntil makes a change to the plan, and waits for what comes of it.
+func (s *steerCommand) changePlanUntil(ctx context.Context, what string, warnings []string, change func(rollout.Plan) (rollout.Plan, error), until aftermath) error {
 	next, err := change(s.stored.Plan)
 	if err != nil {
 		return s.broken(err)
@@ -136,7 +150,7 @@ func (s *steerCommand) changePlan(ctx context.Context, what string, warnings []s
 			effect.Warnings = append(effect.Warnings, fmt.Sprintf("no ready member is what %s prefers then: %s", m.Election, m.After))
 		}
 	}
-	return s.carryOutFor(ctx, statusPatience+hearsWithin, effect, func(ctx context.Context) error {
+	return s.carryOutFor(ctx, statusPatience+until.within, effect, func(ctx context.Context) error {
 		var stored rollout.Plan
 		if err := s.broken(s.edit(ctx, func(p rollout.Plan) (_ rollout.Plan, err error) {
 			stored, err = change(p)
@@ -144,8 +158,7 @@ func (s *steerCommand) changePlan(ctx context.Context, what string, warnings []s
 		})); err != nil {
 			return err
 		}
-		s.heard(ctx, stored)
-		return nil
+		return until.wait(ctx, stored)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -24,7 +23,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/status"
-	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
 func newStatus() *cobra.Command {
@@ -215,7 +213,7 @@ func (s *statusCommand) show(ctx context.Context) error {
 	if err != nil {
 		return s.failed(err)
 	}
-	report.Notes = append(report.Notes, s.steered(ctx, report)...)
+	s.steered(ctx, report).tell(&report)
 	if err := s.noteUnseen(report); err != nil {
 		return err
 	}
@@ -267,29 +265,6 @@ func (s *statusCommand) checkNamespace(ctx context.Context) error {
 		return fmt.Errorf("namespace %s does not exist (check --namespace)", s.namespace)
 	}
 	return nil // who may not read namespaces is told that there are no elections
-}
-
-// steered are the pins and rollouts of the groups, as far as this user may read them.
-func (s *statusCommand) steered(ctx context.Context, r status.Report) (notes []string) {
-	core, err := coreclient.NewForConfig(s.cluster.config)
-	if err != nil {
-		return nil
-	}
-	groups := map[string]bool{}
-	for _, e := range r.Elections {
-		groups[e.Group] = true
-	}
-	delete(groups, "")
-	for _, group := range slices.Sorted(maps.Keys(groups)) {
-		stored, err := steering.Load(ctx, core.ConfigMaps(s.namespace), group)
-		if err != nil {
-			continue
-		}
-		for _, what := range inFront(stored.Plan.At(r.At)) {
-			notes = append(notes, "group "+group+": "+what)
-		}
-	}
-	return notes
 }
 
 func (s *statusCommand) noteEmpty() error {

@@ -139,6 +139,9 @@ func (s *statusCommand) wait(ctx context.Context, g goal, timeout time.Duration)
 	if err != nil {
 		return err
 	}
+	reading, cancel := context.WithTimeout(ctx, steeredPatience)
+	defer cancel()
+	s.steered(reading, report).tell(&report)
 	return report.Write(s.out, s.format)
 }
 

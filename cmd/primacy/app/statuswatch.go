@@ -41,16 +41,16 @@ const (
 
 // followSteered is follow with notes on what operators said.
 func (s *statusCommand) followSteered(ctx context.Context, deliver func(status.Report, error)) error {
-	var notes []string
+	var steered steeredGroups
 	var read time.Time
 	return s.follow(ctx, func(r status.Report, trouble error) {
 		if trouble == nil && time.Since(read) >= steeredAge {
 			reading, cancel := context.WithTimeout(ctx, steeredPatience)
-			notes = s.steered(reading, r)
+			steered = s.steered(reading, r)
 			cancel()
 			read = time.Now()
 		}
-		r.Notes = append(slices.Clone(r.Notes), notes...)
+		steered.tell(&r)
 		deliver(r, trouble)
 	})
 }

@@ -117,6 +117,9 @@ type Member struct {
 	Fallen int `json:"fallen,omitempty"`
 	// Leads counts the elections that it holds.
 	Leads int `json:"leads"`
+	// Drained says that an operator keeps it out of elections. Locks and sessions do not show that: whoever reads the plan of the
+	// group sets it.
+	Drained bool `json:"drained,omitempty"`
 	// Session is the name of the session object.
 	Session string    `json:"session"`
 	Renewed time.Time `json:"renewed,omitzero"`

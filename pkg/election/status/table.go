@@ -120,6 +120,9 @@ func (m Member) cells(now time.Time) []string {
 	if len(m.Namesakes) > 0 {
 		note = strings.TrimPrefix(note+"; another living member has its name: "+strings.Join(m.Namesakes, ", "), "; ")
 	}
+	if m.Drained {
+		note = strings.TrimPrefix(note+"; drained", "; ")
+	}
 	return []string{m.Identity, m.Revision, m.Location, ready, state, m.Preference, strconv.Itoa(m.Leads), since(m.Renewed, now), note}
 }
 

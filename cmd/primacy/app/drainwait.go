@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// emptied waits until the drained members of a host lead nothing, and others lead what they led.
+type emptied struct {
+	*steerCommand
+	host string
+	plan rollout.Plan
+	// until is when the wait ends in vain.
+	until time.Time
+	// led are the elections that a member of the host led since the wait began.
+	led map[string]bool
+}
+
+// untilEmpty waits until members of a host, which is drained, lead nothing.
+func (s *steerCommand) untilEmpty(ctx context.Context, host string, plan rollout.Plan, timeout time.Duration) error {
+	w := &emptied{s, host, plan, time.Now().Add(timeout), map[string]bool{}}
+	if _, err := awaited(ctx, timeout, s.follow, w.unmet); err != nil {
+		return fmt.Errorf("%s is drained, and %w", host, err)
+	}
+	return nil
+}
+
+// unmet says what members of the host still lead. It ends the wait if none of that will move.
+func (w *emptied) unmet(r status.Report) (string, error) {
+	if !r.AsOf.IsZero() {
+		return view.Old(r.AsOf), nil
+	}
+	var leads, free, stuck []string
+	for _, e := range r.Elections {
+		if e.Group != w.group {
+			continue
+		}
+		held := w.holds(e)
+		w.led[e.Name] = w.led[e.Name] || held
+		switch {
+		case held:
+			leads = append(leads, e.Name)
+		case w.led[e.Name] && e.State != status.Led:
+			free = append(free, e.Name)
+		default:
+			continue
+		}
+		if !w.movable(r, e) {
+			stuck = append(stuck, e.Name)
+		}
+	}
+	if len(leads)+len(free) == 0 {
+		return "", w.hidden(r)
+	}
+	if err := w.never(leads, stuck, len(leads)+len(free)); err != nil {
+		return "", err
+	}
+	var missing []string
+	if leads != nil {
+		missing = append(missing, w.host+" leads "+strings.Join(leads, ", "))
+	}
+	if free != nil {
+		missing = append(missing, "nobody leads "+strings.Join(free, ", "))
+	}
+	if names := unhearing(r, w.group, w.plan); len(names) > 0 {
+		missing = append(missing, fmt.Sprintf("not seen by %s: %s", strings.Join(names, ", "), deaf))
+	}
+	return strings.Join(missing, "; "), nil
+}
+
+// never says why nothing of what is missing will come; nil if some of it may.
+func (w *emptied) never(leads, stuck []string, missing int) error {
+	if stand := w.plan.Standstill; stand != nil && (stand.Until.IsZero() || stand.Until.After(w.until)) && leads != nil {
+		return &exitError{exitNever, fmt.Errorf("goes on to lead %s: the group is paused, so nothing moves (primacy resume)", strings.Join(leads, ", "))}
+	}
+	if len(stuck) < missing {
+		return nil
+	}
+	return &exitError{exitNever, fmt.Errorf("goes on to lead %s: no other member that may lead it is ready and not drained (primacy explain %s says why)",
+		strings.Join(stuck, ", "), stuck[0])}
+}
+
+// hidden says which elections the members may lead unseen; nil if there are none.
+func (w *emptied) hidden(r status.Report) error {
+	if names := w.unseen(r); len(names) > 0 {
+		return &exitError{exitNever, fmt.Errorf("may lead more: who leads %s is not seen (this user may not read the locks)", strings.Join(names, ", "))}
+	}
+	return nil
+}
+
+// holds says whether a member of the host holds a lock of the election.
+func (w *emptied) holds(e status.Election) bool {
+	return record.HostOf(e.Holder) == w.host || slices.ContainsFunc(e.Others, func(o status.OtherLock) bool { return record.HostOf(o.Holder) == w.host })
+}
+
+// movable says whether a member that is not drained could lead the election.
+func (w *emptied) movable(r status.Report, e status.Election) bool {
+	return w.rulebook.rules(e.Name).has(r, e, func(m status.Member) bool {
+		_, drained := w.plan.DrainOf(m.Identity)
+		return !drained && record.HostOf(m.Identity) != w.host
+	})
+}

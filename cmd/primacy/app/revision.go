@@ -40,12 +40,15 @@ func newRevisionShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			stored, err := configmap.Get(ctx, s.core, key)
+			stored, remarks, err := s.storedDefault(ctx, key)
 			if err != nil {
 				return err
 			}
-			shown := shownRevision{key.Name, key.Key, stored, s.defaultSeen().String(), inFront(s.stored.Plan)}
+			shown := shownRevision{key.Name, key.Key, stored, s.defaultSeen().String(), remarks, inFront(s.stored.Plan)}
 			text := fmt.Sprintf("stored   %s (ConfigMap %s, key %s)\nseen by members   %s\n", record.Prefer(stored), key.Name, key.Key, shown.Seen)
+			for _, remark := range remarks {
+				text += "remark   " + remark + "\n"
+			}
 			for _, what := range shown.InFront {
 				text += "comes before it   " + what + "\n"
 			}
@@ -62,6 +65,8 @@ type shownRevision struct {
 	Revision  string `json:"revision"`
 	// Seen is the default that most living members see.
 	Seen string `json:"seen"`
+	// Remarks name the living members that see something else than what is stored.
+	Remarks []string `json:"remarks,omitempty"`
 	// InFront lists what overrides the default.
 	InFront []string `json:"inFront,omitempty"`
 }
@@ -96,7 +101,8 @@ func newRevisionSet() *cobra.Command {
 		Use:   "set REVISION",
 		Short: "Set the default revision, where it is kept in a ConfigMap",
 		Long: `Set the default revision in the ConfigMap that the configuration names. Elections that are
-pinned do not follow it, and none does while a rollout is in force.
+pinned do not follow it, and none does while a rollout is in force. The command waits until all living
+members have seen it, and names those that have not after five seconds.
 ` + steerNeeds,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -120,13 +126,14 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 	if err != nil {
 		return err
 	}
-	before, err := configmap.Get(ctx, s.core, key)
+	before, remarks, err := s.storedDefault(ctx, key)
 	if err != nil {
 		return err
 	}
 	plan := s.stored.Plan
 	effect := s.compare(plan, record.Prefer(before), plan, record.Prefer(revision))
 	effect.What = fmt.Sprintf("set the default revision to %s (it is %s)", revision, record.Prefer(before))
+	effect.Warnings = append(s.divided(), remarks...)
 	if plan.InForce() {
 		effect.Warnings = append(effect.Warnings, fmt.Sprintf("the rollout from %s to %s is in force (%s), so elections follow that and not the default (%s)", plan.Rollout.Stable, plan.Rollout.Canary, plan.Phase(), wayOut(plan)))
 	}
@@ -145,7 +152,13 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 	if absent > 0 {
 		effect.Warnings = append(effect.Warnings, fmt.Sprintf("%d of %d elections have no ready member of revision %s and stay where they are", absent, len(effect.Elections), revision))
 	}
-	return s.carryOut(ctx, effect, func(ctx context.Context) error { return configmap.Set(ctx, s.core, key, revision) })
+	return s.carryOutFor(ctx, statusPatience+hearsWithin, effect, func(ctx context.Context) error {
+		if err := configmap.Set(ctx, s.core, key, revision); err != nil {
+			return err
+		}
+		s.heardDefault(ctx, key, revision)
+		return nil
+	})
 }
 
 // defaultKey is the ConfigMap key from which the configuration reads the default revision.

@@ -175,7 +175,7 @@ func (x *checking) checkMemberRights(ctx context.Context, all []need) error {
 // checkOperatorRights asks for the rights that commands need.
 func (x *checking) checkOperatorRights(ctx context.Context) error {
 	plan := need{resource: configMaps, names: []string{rollout.ObjectName(x.group)}, place: besideLocks}
-	const hint = "without it pin, drain, pause, handover and rollout cannot change anything (role primacy-operator of manifests/rbac.yaml)"
+	const hint = "without it pin, drain, pause, handover and rollout cannot change anything (the role that ends in :operator, of what primacy generate rbac --operator prints)"
 	if _, err := x.checkRights(ctx, gradeProblem, "without it pins, drains and rollouts are not known", "to see pins, drains and rollouts", plan.with("get")); err != nil {
 		return err
 	}

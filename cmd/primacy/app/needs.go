@@ -65,7 +65,7 @@ const (
 
 // lacks says what a member cannot do without the permissions of a use, and what helps.
 var lacks = map[use]string{
-	toDriveRollouts:  "this member could not drive a rollout (bind the role primacy-rollout of manifests/rbac.yaml to it, or what primacy generate rbac prints)",
+	toDriveRollouts:  "this member could not drive a rollout (grant it the role that ends in :rollout, of what primacy generate rbac prints)",
 	toHearOfDeaths:   "this member could not hear what member.proofs allows (grant what primacy generate rbac prints)",
 	toWriteEvents:    "this member could not write Kubernetes Events about its terms (grant what primacy generate rbac prints, or do without them)",
 	toLabelPods:      "this member could not label its Pod, so no Service follows its leadership (grant what primacy generate rbac prints)",

@@ -37,9 +37,9 @@ func (s *steerCommand) force(ctx context.Context, name, to string, timeout time.
 	}
 	f := forcing{steerCommand: s, election: e, to: to, timeout: timeout}
 	switch {
-	case to == record.HostOf(e.Holder) && f.led():
+	case to == record.HostOf(e.Holder) && led(e):
 		return f.keep(ctx)
-	case to == "" && f.led():
+	case to == "" && led(e):
 		if f.to, err = s.afterHolder(e); err != nil {
 			return err
 		}
@@ -64,9 +64,6 @@ func (s *steerCommand) force(ctx context.Context, name, to string, timeout time.
 		return f.wait(ctx)
 	})
 }
-
-// led says whether a member leads the election, as far as one look shows.
-func (f *forcing) led() bool { return f.election.State == status.Led && !f.election.Stale }
 
 // living is the member of the host that lives; of several, one that is ready.
 func (f *forcing) living() (found status.Member) {
@@ -132,7 +129,7 @@ func (f *forcing) effect() effect {
 	e, plan := f.election, f.stored.Plan
 	prefers := plan.Preferred(e.Name, f.defaultSeen()).String()
 	what := effect{What: fmt.Sprintf("hand %s over to %s by force", e.Name, cmp.Or(f.to, "another member"))}
-	if f.led() && f.nominee.Identity != "" {
+	if led(e) && f.nominee.Identity != "" {
 		what.Elections = []movement{{Election: e.Name, Before: prefers, After: prefers, Holder: e.Holder, Candidates: []string{f.nominee.Identity}, Forced: true}}
 	}
 	switch {
@@ -168,13 +165,7 @@ func (f *forcing) backTo() string {
 // is released.
 func (f *forcing) find(ctx context.Context) error {
 	e := f.election
-	refs := []status.Ref{e.Ref()}
-	for _, o := range e.Others {
-		if o.Holder == e.Holder {
-			refs = append(refs, o.Ref)
-		}
-	}
-	for _, ref := range refs {
+	for _, ref := range locksHeld(e) {
 		locks := f.storeOf(ref)
 		now, err := locks.Get(ctx, ref.Name)
 		if err != nil {
@@ -252,11 +243,10 @@ func (f *forcing) wait(ctx context.Context) error {
 func (f *forcing) missing(e status.Election) (string, error) {
 	who := view.NameOf(e.Holder)
 	same := slices.ContainsFunc(f.asked, func(one election.ForcedHandover) bool { return one.Holder == e.Holder && uint64(one.Token) == e.Token })
-	switch leads := e.State == status.Led && !e.Stale; {
-	case leads && record.HostOf(e.Holder) == f.to && len(f.asked) > 1 && !slices.ContainsFunc(e.Others, func(o status.OtherLock) bool { return o.Holder == e.Holder }):
-		return fmt.Sprintf("%s has one of the two locks of the migration, and does not work yet (primacy explain %s says more)", who, e.Name), nil
-	case leads && record.HostOf(e.Holder) == f.to:
-		return "", nil
+	done, short := arrival{f.to, len(f.asked)}.reached(e)
+	switch leads := led(e); {
+	case done || short != "":
+		return short, nil
 	case leads && !same:
 		return "", &exitError{exitTimeout, fmt.Errorf("%s is led by %s now: %s did not take it in time, or handed it on, or the term ended before (primacy history %s says more)", e.Name, who, f.to, e.Name)}
 	case leads && e.ForcedTo == "":

@@ -117,7 +117,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 		})); err != nil {
 			return err
 		}
-		err := s.untilLed(ctx, election, to, stored, timeout)
+		err := s.untilReached(ctx, election, arrival{to, len(locksHeld(e))}, stored, timeout)
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusPatience)
 		defer cancel()
 		if undone := s.edit(tidy, func(p rollout.Plan) (rollout.Plan, error) { return p.HandedOver(h) }); undone != nil {
@@ -135,18 +135,18 @@ func (s *steerCommand) edit(ctx context.Context, change func(rollout.Plan) (roll
 	})
 }
 
-// untilLed waits until a member of the host leads the election. On a failure it names the members that do not see the plan.
-func (s *steerCommand) untilLed(ctx context.Context, election, host string, plan rollout.Plan, timeout time.Duration) error {
+// untilReached waits until the handover has come about. On a failure it names the members that do not see the plan.
+func (s *steerCommand) untilReached(ctx context.Context, election string, a arrival, plan rollout.Plan, timeout time.Duration) error {
 	_, err := awaited(ctx, timeout, s.follow, func(r status.Report) (string, error) {
 		if !r.AsOf.IsZero() {
 			return view.Old(r.AsOf), nil
 		}
 		e, err := electionNamed(r, election, s.namespace)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err.Error(), nil
-		case e.State == status.Led && !e.Stale && record.HostOf(e.Holder) == host:
-			return "", nil
+		}
+		if done, short := a.reached(e); done || short != "" {
+			return short, nil
 		}
 		missing := fmt.Sprintf("%s is %s, by %s (primacy explain %s says why)", election, e.State, cmp.Or(view.NameOf(e.Holder), "nobody"), election)
 		if names := unhearing(r, s.group, plan); len(names) > 0 {

@@ -37,7 +37,7 @@ import (
 //	ready NAME                 wait until NAME is ready
 //	probes NAME MANIFEST       ask NAME what the probes of a Deployment ask; all must pass
 //	certify DIR                write a new certificate, tls.crt, and its key, tls.key
-//	weather STORM FILE         write a kubeconfig with which requests fail at first; see weather
+//	weather STORM FILE [RESOURCE/NAME]  write a kubeconfig with which requests fail at first, or updates of an object always; see weather
 //	kubeconfig KIND FILE       write a kubeconfig with a mistake; see kubeconfig
 //	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
 //	apply FILE...              create, or replace, the objects of manifests

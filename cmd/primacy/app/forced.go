@@ -44,7 +44,7 @@ func (s *steerCommand) force(ctx context.Context, name, to string, timeout time.
 			return err
 		}
 	}
-	f.nominee = f.living()
+	f.nominee = f.living(f.to)
 	what := f.effect()
 	if never := f.never(); never != "" {
 		if !bool(*s.ways.dry) {
@@ -63,16 +63,6 @@ func (s *steerCommand) force(ctx context.Context, name, to string, timeout time.
 		}
 		return f.wait(ctx)
 	})
-}
-
-// living is the member of the host that lives; of several, one that is ready.
-func (f *forcing) living() (found status.Member) {
-	for _, m := range f.report.Members {
-		if m.Group == f.group && m.State == status.Live && record.HostOf(m.Identity) == f.to && (found.Identity == "" || m.Ready && !found.Ready) {
-			found = m
-		}
-	}
-	return found
 }
 
 // keep takes back a request, since the holder is to go on.
@@ -115,13 +105,10 @@ func (f *forcing) never() string {
 	if d, is := f.stored.Plan.DrainOfHost(f.to); is {
 		return view.Drained(d) + ", so nothing moves to it (primacy drain " + f.to + " --undo first)"
 	}
-	switch x := f.rulebook.rules(e.Name); {
-	case f.nominee.Identity == "":
+	if f.nominee.Identity == "" {
 		return fmt.Sprintf("no member %s of group %s lives (primacy status lists the members)", f.to, f.group)
-	case !x.takesPart(f.nominee):
-		return f.to + " takes no part: this election is for members of revision " + x.only
 	}
-	return ""
+	return f.outside(e, f.nominee)
 }
 
 // effect is what the handover does.
@@ -136,6 +123,10 @@ func (f *forcing) effect() effect {
 	case f.nominee.Identity == "":
 	case !f.nominee.Ready, !stands(f.nominee, e):
 		what.Warnings = append(what.Warnings, fmt.Sprintf("member %s is not ready to lead %s, and the holder gives way only to one that is", f.to, e.Name))
+	}
+	if f.nominee.Identity != "" && f.outside(e, f.nominee) == "" && f.unlike(e, f.nominee) {
+		what.Warnings = append(what.Warnings, fmt.Sprintf("%s and %s do not have the same elections, and whether both have %s does not show. If %s does not, nobody leads %s for a moment (--config says what they have)",
+			f.to, view.NameOf(e.Holder), e.Name, f.to, e.Name))
 	}
 	if plan.Standstill != nil && !plan.Standstill.NoTakeover {
 		what.Warnings = append(what.Warnings, "the group is paused. This move is made all the same")
@@ -156,7 +147,8 @@ func (f *forcing) effect() effect {
 // backTo is backFrom among the members that see what the next holder sees: it hands over to no others.
 func (f *forcing) backTo() string {
 	s := *f.steerCommand
-	s.report.Members = slices.DeleteFunc(slices.Clone(s.report.Members), func(m status.Member) bool { return m.Preference != f.nominee.Preference })
+	s.report = s.taking(f.election)
+	s.report.Members = slices.DeleteFunc(s.report.Members, func(m status.Member) bool { return m.Preference != f.nominee.Preference })
 	return s.backFrom(f.election, f.to, s.defaultSeen())
 }
 

@@ -42,9 +42,9 @@ lock, and leaves the ConfigMap as it is.
 ` + steerNeeds + `
 
 Exit status: 0 when the member leads; 1 when that failed; 2 for a mistake in the command line, or if
-nobody could be asked; 3 if the member did not lead within --timeout; 4 if it cannot: it is drained
-or does not live, or the group is paused; with --force, if no member of Primacy leads. Nothing is
-changed then.`,
+nobody could be asked; 3 if the member did not lead within --timeout; 4 if it cannot: it is drained,
+does not live or takes no part, or the group is paused; with --force, if no member of Primacy leads.
+Nothing is changed then.`,
 		Example: `  primacy handover ingress-status
   primacy handover ingress-status --to edge-2 --timeout 30s --yes
   primacy handover ingress-status --force`,
@@ -99,7 +99,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 	if back := s.backFrom(e, to, byDefault); back != "" {
 		f.Notes = append(f.Notes, back)
 	}
-	if never := s.neverHandedOver(to, timeout); never != "" && !bool(*s.ways.dry) {
+	if never := s.neverHandedOver(e, to, timeout); never != "" && !bool(*s.ways.dry) {
 		return &exitError{exitNever, fmt.Errorf("%s: %s; nothing was changed", f.What, never)}
 	}
 	return s.carryOutFor(ctx, timeout+statusPatience, f, func(ctx context.Context) error {
@@ -166,27 +166,26 @@ func (s *steerCommand) afterHolder(e status.Election) (string, error) {
 		hosts = append(hosts, d.Member)
 	}
 	preferred.Drained = record.HostsOf(hosts...)
-	next := slices.DeleteFunc(s.rulebook.rules(e.Name).next(s.report, e, preferred), func(m status.Member) bool { return preferred.Drains(m.Identity) })
+	next := slices.DeleteFunc(s.rulebook.rules(e.Name).next(s.taking(e), e, preferred), func(m status.Member) bool { return preferred.Drains(m.Identity) })
 	if len(next) == 0 {
 		return "", errors.New("no other member is ready to lead " + e.Name + " (primacy explain " + e.Name + " says why)")
 	}
 	return record.HostOf(slices.MinFunc(next, func(a, b status.Member) int { return cmp.Compare(a.Identity, b.Identity) }).Identity), nil
 }
 
-// neverHandedOver says why a handover to a host cannot come about within the timeout, whatever members do; empty if it can.
-func (s *steerCommand) neverHandedOver(to string, timeout time.Duration) string {
+// neverHandedOver says why a handover of an election to a host cannot come about within the timeout, whatever members do; empty if it can.
+func (s *steerCommand) neverHandedOver(e status.Election, to string, timeout time.Duration) string {
 	if stand := s.stored.Plan.Standstill; stand != nil && (stand.Until.IsZero() || stand.Until.After(time.Now().Add(timeout))) {
 		return "the group is paused, so nothing moves (primacy resume first)"
 	}
 	if d, is := s.stored.Plan.DrainOf(to + "_00000000"); is {
 		return view.Drained(d) + ", so nothing moves to it (primacy drain " + to + " --undo first)"
 	}
-	if !slices.ContainsFunc(s.report.Members, func(m status.Member) bool {
-		return m.Group == s.group && m.State == status.Live && record.HostOf(m.Identity) == to
-	}) {
+	m := s.living(to)
+	if m.Identity == "" {
 		return fmt.Sprintf("no member %s of group %s lives (primacy status lists the members)", to, s.group)
 	}
-	return ""
+	return s.outside(e, m)
 }
 
 // handoverWarnings lists what speaks against a handover.
@@ -208,15 +207,12 @@ func (s *steerCommand) handoverWarnings(e status.Election, to string, f effect) 
 
 // backFrom says to whom an election goes back once the handover to a host is over; empty if it stays.
 func (s *steerCommand) backFrom(e status.Election, to string, byDefault record.Preferred) string {
-	i := slices.IndexFunc(s.report.Members, func(m status.Member) bool {
-		return m.Group == s.group && m.State == status.Live && record.HostOf(m.Identity) == to
-	})
-	if i < 0 {
+	m, among := s.living(to), s.taking(e)
+	if m.Identity == "" {
 		return ""
 	}
-	m := s.report.Members[i]
 	e.Holder, e.Revision, e.Location = m.Identity, m.Revision, m.Location
-	back := s.rulebook.rules(e.Name).next(s.report, e, s.stored.Plan.Preferred(e.Name, byDefault))
+	back := s.rulebook.rules(e.Name).next(among, e, s.stored.Plan.Preferred(e.Name, byDefault))
 	if len(back) == 0 {
 		return ""
 	}

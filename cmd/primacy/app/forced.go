@@ -53,11 +53,6 @@ func (s *steerCommand) force(ctx context.Context, name, to string, timeout time.
 		what.Warnings = append(what.Warnings, never)
 	}
 	return s.carryOutFor(ctx, timeout+2*statusPatience, what, func(ctx context.Context) error {
-		if s.ways.confirm.yes { // nobody has seen them yet
-			for _, w := range what.Warnings {
-				fmt.Fprintf(s.notes, "warning: %s\n", w)
-			}
-		}
 		if err := f.ask(ctx); err != nil {
 			return f.hint(err)
 		}
@@ -115,7 +110,7 @@ func (f *forcing) never() string {
 func (f *forcing) effect() effect {
 	e, plan := f.election, f.stored.Plan
 	prefers := plan.Preferred(e.Name, f.defaultSeen()).String()
-	what := effect{What: fmt.Sprintf("hand %s over to %s by force", e.Name, cmp.Or(f.to, "another member"))}
+	what := effect{What: fmt.Sprintf("hand %s over to %s by force", e.Name, cmp.Or(f.to, "another member")), waits: true}
 	if led(e) && f.nominee.Identity != "" {
 		what.Elections = []movement{{Election: e.Name, Before: prefers, After: prefers, Holder: e.Holder, Candidates: []string{f.nominee.Identity}, Forced: true}}
 	}

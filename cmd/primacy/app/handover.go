@@ -95,7 +95,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 	byDefault := s.defaultSeen()
 	f := s.compare(s.stored.Plan, byDefault, next, byDefault)
 	f.What = fmt.Sprintf("hand %s over to %s", election, to)
-	f.Warnings = s.handoverWarnings(e, to, f)
+	f.Warnings, f.waits = s.handoverWarnings(e, to, f), true
 	if back := s.backFrom(e, to, byDefault); back != "" {
 		f.Notes = append(f.Notes, back)
 	}
@@ -103,11 +103,6 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 		return &exitError{exitNever, fmt.Errorf("%s: %s; nothing was changed", f.What, never)}
 	}
 	return s.carryOutFor(ctx, timeout+statusPatience, f, func(ctx context.Context) error {
-		if s.ways.confirm.yes { // nobody has seen them yet
-			for _, w := range f.Warnings {
-				fmt.Fprintf(s.notes, "warning: %s\n", w)
-			}
-		}
 		now := time.Now() // somebody may have taken a while to answer
 		h.At, h.Until = rollout.At(now), rollout.At(now.Add(timeout+outlasts))
 		var stored rollout.Plan

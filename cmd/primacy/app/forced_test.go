@@ -1,9 +1,16 @@
 package app
 
 import (
+	"context"
+	"regexp"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
+	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
@@ -31,5 +38,20 @@ func TestForcedIsDone(t *testing.T) {
 		if missing, err := f.missing(tt.e); err != nil || (missing == "") != tt.done {
 			t.Errorf("%s: %q, %v; done: %v", name, missing, err, tt.done)
 		}
+	}
+}
+
+// nominee checks whom the record of a lock names to lead next: nominee KIND LOCK REGEXP
+func (s *scripts) nominee(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 3)
+	leases, err := lease.NewClient(s.cluster.Config)
+	ts.Check(err)
+	maps, err := configmap.NewClient(s.cluster.Config)
+	ts.Check(err)
+	locks := map[string]lock.Store{"Lease": lease.In(leases, ts.Getenv("NS")), "ConfigMap": configmap.In(maps, ts.Getenv("NS"))}[args[0]]
+	e, err := locks.Get(context.Background(), args[1])
+	ts.Check(err)
+	if to := e.Record.HandoverTo; !regexp.MustCompile(args[2]).MatchString(to) {
+		ts.Fatalf("the record of %s %s names %q", args[0], args[1], to)
 	}
 }

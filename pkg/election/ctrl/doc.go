@@ -15,7 +15,8 @@
 // controller-runtime starts a controller once only; its event handlers are removed at the end of the term.
 //
 // Each Reconcile runs under the term's gate, and the client of a manager with a Gated configuration writes only within a
-// Reconcile: a write under a term that is over is not sent. Leave manager.Options.LeaderElection off.
+// Reconcile: a write under a term that is over is not sent. Leave manager.Options.LeaderElection off;
+// MigrateFrom comes from managers that had it on.
 //
 // A Reconcile that ignores its context beyond the stopGrace ends the process, as with any runner.
 package ctrl

@@ -18,6 +18,7 @@ import (
 type Elections struct {
 	mgr       manager.Manager
 	elections *election.Manager
+	from      *predecessor // nil if there is none
 }
 
 // New makes the elections of the manager's controllers. The client of cfg.Locks must not be gated: nobody would ever lead. The manager's
@@ -33,7 +34,7 @@ func New(mgr manager.Manager, cfg election.Config) (*Elections, error) {
 	if ungated(mgr.GetHTTPClient().Transport) {
 		mgr.GetLogger().Info("the manager's client is not gated: its writes pass although their term is over, and without any term (make the manager with ctrl.Gated(config))", "level", "warning")
 	}
-	return &Elections{mgr, m}, nil
+	return &Elections{mgr: mgr, elections: m}, nil
 }
 
 // runnable runs the elections on every member: controller-runtime's own election must not hold them back.
@@ -73,6 +74,9 @@ func (e *Elections) Add(ctx context.Context, spec election.Spec, c Controller) (
 			return nil, fmt.Errorf("election %s: watch %T: %w", spec.Name, watch.object, err)
 		}
 		w.watches = append(w.watches, informed{informer, handler, watch.predicates})
+	}
+	if e.from != nil {
+		return e.elections.Add(spec, migrating{w, e.from})
 	}
 	return e.elections.Add(spec, w)
 }

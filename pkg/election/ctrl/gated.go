@@ -1,6 +1,8 @@
 package ctrl
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -35,7 +37,16 @@ func (b *besides) RoundTrip(req *http.Request) (*http.Response, error) {
 	if needsNoLeader(req.URL.Path) {
 		return b.next.RoundTrip(req)
 	}
-	return b.gate.RoundTrip(req)
+	answer, err := b.gate.RoundTrip(req)
+	if errors.Is(err, fence.ErrNotLeading) && electsByItself(req) {
+		err = fmt.Errorf("%w (the manager elects by itself, beside its controllers: leave manager.Options.LeaderElection off, and see Elections.MigrateFrom)", err)
+	}
+	return answer, err
+}
+
+// electsByItself says whether the request is that of a manager with LeaderElection on, which would never win behind the gate.
+func electsByItself(req *http.Request) bool {
+	return strings.Contains(req.URL.Path, "/coordination.k8s.io/") && strings.HasSuffix(req.UserAgent(), "/leader-election")
 }
 
 // WrappedRoundTripper lets client-go find the transport beneath.

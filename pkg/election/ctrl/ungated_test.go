@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr/funcr"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -60,5 +62,18 @@ func TestUngatedIsSaid(t *testing.T) {
 				t.Errorf("a write outside a Reconcile: %v", err)
 			}
 		})
+	}
+}
+
+// TestAManagerThatElectsIsTold checks that a gated manager with LeaderElection on is told why it never wins.
+func TestAManagerThatElectsIsTold(t *testing.T) {
+	config := ctrl.Gated(rest.AddUserAgent(&rest.Config{Host: "http://127.0.0.1:1"}, "leader-election"))
+	leases, err := coordinationclient.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = leases.Leases("n").Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "l"}}, metav1.CreateOptions{})
+	if !errors.Is(err, fence.ErrNotLeading) || !strings.Contains(err.Error(), "leave manager.Options.LeaderElection off") {
+		t.Errorf("the manager's own election: %v", err)
 	}
 }

@@ -22,10 +22,16 @@ type work struct {
 }
 
 // Run implements election.Runner.
-func (w *work) Run(ctx context.Context, term election.Term) (err error) {
+func (w *work) Run(ctx context.Context, term election.Term) error { return w.during(ctx, term, nil) }
+
+// during works until ctx ends. Writes pass only while the term and those of within are valid; nil for none.
+func (w *work) during(ctx context.Context, term election.Term, within *fence.Gate) (err error) {
 	gate := fence.For(term)
 	options := w.options
 	options.Reconciler = gated{gate, w.reconciler}
+	if within != nil {
+		options.Reconciler = gated{within, options.Reconciler}
+	}
 	named := true // each term has a controller of this name
 	options.SkipNameValidation = &named
 	options.DefaultFromConfig(w.mgr.GetControllerOptions())

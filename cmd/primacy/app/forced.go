@@ -147,11 +147,12 @@ func (f *forcing) backTo() string {
 	return s.backFrom(f.election, f.to, s.defaultSeen())
 }
 
-// find lists the requests to make, or those that are there if no member is to lead next: one for each lock that the holder has. In a migration it has two, and the one that it
-// took first decides (rule forced-handover). That one comes last, so that the other one names the same member when it
-// is released.
+// find lists the requests to make, or those that are there if no member is to lead next: one for each lock that the holder has. In a
+// migration it has two, and the one that it took first decides (rule forced-handover). That one comes last, so that the other
+// one names the same member when it is released.
 func (f *forcing) find(ctx context.Context) error {
 	e := f.election
+	var held []heldLock
 	for _, ref := range locksHeld(e) {
 		locks := f.storeOf(ref)
 		now, err := locks.Get(ctx, ref.Name)
@@ -159,10 +160,13 @@ func (f *forcing) find(ctx context.Context) error {
 			return err
 		}
 		if r := now.Record; r != nil && r.Holder == e.Holder {
-			f.asked = append(f.asked, election.ForcedHandover{Locks: locks, Lock: ref.Name, Holder: r.Holder, Token: r.Token, To: cmp.Or(f.nominee.Identity, r.HandoverTo)})
+			held = append(held, heldLock{ref, r.Acquired, election.ForcedHandover{Locks: locks, Lock: ref.Name, Holder: r.Holder, Token: r.Token, To: cmp.Or(f.nominee.Identity, r.HandoverTo)}})
 		}
 	}
-	slices.SortStableFunc(f.asked, func(a, b election.ForcedHandover) int { return cmp.Compare(b.Token, a.Token) })
+	lastTakenFirst(held, f.migratesFrom(e.Name))
+	for _, h := range held {
+		f.asked = append(f.asked, h.request)
+	}
 	if len(f.asked) == 0 {
 		return fmt.Errorf("%s: %w", e.Name, election.ErrTermOver)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/controller"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
@@ -124,6 +125,9 @@ func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string
 			continue
 		}
 		v.Elections = append(v.Elections, movedOf(plan, e))
+		if e.Name == controller.ElectionName(group) {
+			continue // no weight counts it
+		}
 		v.Weight.All++
 		if v.Canary != "" && e.State == status.Led && e.Revision == v.Canary {
 			v.Weight.Led++

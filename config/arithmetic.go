@@ -46,7 +46,7 @@ func table(t record.Timing) string {
 	row("validity", validity, "= leaseDuration %v x (1 - drift %v): the holder relies on a renewal this long", t.LeaseDuration, t.Drift)
 	row("outage tolerated", t.Outage(), "= validity %v - renewInterval %v - stopGrace %v: work goes on this long without the API", validity, t.RenewInterval, t.StopGrace)
 	row("others wait", wait, "= leaseDuration %v x (1 + drift %v), from the last renewal they saw", t.LeaseDuration, t.Drift)
-	row("takeover after a crash", wait+3*t.NominateDelay, "= others wait %v + 3 x nominateDelay %v at worst: one for each of those next in line that is gone too", wait, t.NominateDelay)
+	row("takeover after a crash", wait+3*t.NominateDelay, "= others wait %v + 3 x nominateDelay %v at worst: one for each of those next in line that is gone too; a fraction of a second if its parent proves the death", wait, t.NominateDelay)
 	row("handover", t.StopGrace, "= stopGrace at worst; then the nominee takes the lock at once")
 	row("handover, nominee gone", t.StopGrace+t.NominateDelay, "= stopGrace %v + nominateDelay %v at worst; then anyone may take it", t.StopGrace, t.NominateDelay)
 	row("preemptDelay", t.PreemptDelay, "another member must be better for this long before the holder hands over")

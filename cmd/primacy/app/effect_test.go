@@ -3,6 +3,7 @@ package app
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -47,6 +48,22 @@ func TestMoved(t *testing.T) {
 		if got := moved(r, r.Elections[0], record.Prefer("b"), tt.is, rulebook{}.rules("one")).text(); got != tt.want {
 			t.Errorf("%s", got)
 		}
+	}
+}
+
+// TestFreeLockWaitsForNoDelay checks that a lock that nobody holds is taken at once: preemptDelay is for holders.
+func TestFreeLockWaitsForNoDelay(t *testing.T) {
+	r := twoRevisions("old", "a")
+	r.At = time.Date(2026, 11, 26, 3, 41, 14, 0, time.UTC)
+	x := rulebook{}.rules("one")
+	x.timing.PreemptDelay = 10 * time.Second
+	if got := moved(r, r.Elections[0], record.Prefer("a"), record.Prefer("b"), x); got.NotBefore.IsZero() {
+		t.Errorf("the holder does not wait: %s", got.text())
+	}
+	r.Elections[0].Holder, r.Elections[0].Revision = "", ""
+	const want = "one prefers b instead of a: it moves from nobody to new_00000001"
+	if got := moved(r, r.Elections[0], record.Prefer("a"), record.Prefer("b"), x).text(); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -109,7 +109,7 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	now := time.Now()
 	next, err := stored.Plan.Start(spec, now) // fills in defaults
 	if err != nil {
-		return err
+		return withEnd(err, stored.Plan, spec.Canary)
 	}
 	seen := seenOf(r.group, stored.Plan, report, spec.Canary, r.rulebook)
 	if err := alive(*next.Rollout, seen); err != nil {
@@ -146,6 +146,15 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 		return s.format.write(r.out, "", analysis)
 	}
 	return r.say("started (primacy rollout status -w shows how it goes)")
+}
+
+// withEnd adds the other way out to the refusal of a canary that an earlier rollout blocks.
+func withEnd(err error, p rollout.Plan, canary string) error {
+	var no *rollout.Refused
+	if !errors.As(err, &no) || p.Rollout == nil || p.Rollout.Canary != canary || !p.Phase().Blocks() {
+		return err
+	}
+	return &rollout.Refused{Word: no.Word, Problem: no.Problem, Hint: no.Hint + "; primacy rollout end ends it, and then another one may start"}
 }
 
 // newUID is a random name for a rollout.

@@ -252,11 +252,9 @@ func (x rules) delays(e status.Election, next status.Member, blocked string, now
 		}
 	}
 	wait(x.proven(next, now), better+" has lived for standDown, since it crashed before")
-	if blocked == "" || blocked != e.Revision {
+	if e.Holder != "" && (blocked == "" || blocked != e.Revision) { // nobody keeps a free lock back
 		wait(at.Add(x.timing.PreemptDelay), better+" has been the better member for preemptDelay")
-		if e.Holder != "" {
-			wait(e.Acquired.Add(x.timing.MinHold), holder+"'s term is minHold old")
-		}
+		wait(e.Acquired.Add(x.timing.MinHold), holder+"'s term is minHold old")
 	}
 	if x.ranged && e.Holder != "" {
 		wait(at.Add(x.timing.LeaseDuration-x.timing.RenewInterval), holder+"'s range of time is over") // the last renewal is at most one interval old

@@ -16,7 +16,9 @@ import (
 
 func (p *previewed) drain(member string) func(status.Report) effect {
 	return func(status.Report) effect {
-		return p.steer(func(ctx context.Context, s *steerCommand) error { return s.drain(ctx, rollout.Drain{Member: member}, 0) })
+		return p.steer(func(ctx context.Context, s *steerCommand) error {
+			return s.drain(ctx, rollout.Drain{Member: member}, 0)
+		})
 	}
 }
 

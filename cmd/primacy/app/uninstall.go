@@ -103,6 +103,14 @@ type ownedObject struct {
 
 const whatSession = "session"
 
+// failed adds to a refusal what this command needs, which is less than members need, and more.
+func (u *uninstallCommand) failed(err error) error {
+	if errors.Is(err, lock.ErrDenied) || apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w; uninstall needs list, watch, get and delete on leases and configmaps", u.statusCommand.failed(err))
+	}
+	return u.statusCommand.failed(err)
+}
+
 func (u *uninstallCommand) run(ctx context.Context) error {
 	looking, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()

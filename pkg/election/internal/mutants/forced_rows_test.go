@@ -38,6 +38,13 @@ var forcedRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_pending",
 	},
 	{
+		name: "forced/to-another-revision", rule: "a member that takes no part gets no lock by force",
+		file: "pkg/election/internal/machine/forced.go",
+		old:  "	case !priority.Admits(s.cfg.Policy, priority.Weighed(s.View.Peers[i].Member)):\n		return \"that member takes no part in this election, which is for members of another revision\"\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_elsewhere",
+	},
+	{
 		name: "forced/to-the-unready", rule: "a member that is not ready gets no lock by force",
 		file: "pkg/election/internal/machine/forced.go",
 		old:  "	case !s.View.Peers[i].Ready:\n		return \"that member is not ready\"\n",

@@ -118,13 +118,14 @@ func (j *judge) forced(m *contest, a member.Stop) {
 		asked = j.asked[termOf{o.name, o.takenToken}]
 	}
 	s := m.state()
+	fit := func(p machine.Peer) bool {
+		return p.Identity == s.Lock.Record.HandoverTo && p.Ready && p.StandsFor(m.of())
+	}
 	switch {
 	case !asked:
 		j.w.violate("rule forced-handover", "%s: %s ends its term %d by a request that nobody made", m.name, m.i.identity, m.takenToken)
 	case s == nil || m.outer != nil || m.i.several || s.Lock.Record == nil || s.Lock.Owner != machine.Mine:
-	case !slices.ContainsFunc(s.View.Peers, func(p machine.Peer) bool {
-		return p.Identity == s.Lock.Record.HandoverTo && p.Ready && p.StandsFor(m.of())
-	}):
+	case !slices.ContainsFunc(s.View.Peers, fit) && !slices.ContainsFunc(m.i.knew.Peers, fit):
 		j.w.violate("rule forced-handover", "%s: %s ends its term for %q, which would not take the lock", m.name, m.i.identity, s.Lock.Record.HandoverTo)
 	}
 }

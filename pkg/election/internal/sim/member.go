@@ -30,6 +30,9 @@ type incarnation struct {
 	pace     pace // of its steps
 	// stepping: the effects of a step are being performed. several: that step told it more than one thing.
 	stepping, several bool
+	// knew is what the member knew of the others before that step. What is due in a step is done last, so the
+	// contests may be told of an event before a session lapses.
+	knew *machine.View
 	// seen is the preference that the member was last told.
 	seen *preference
 }
@@ -70,7 +73,7 @@ func (i *incarnation) step(in ...member.Input) {
 	if w.violation != "" || i.p.inc != i || i.p.dead || i.p.between {
 		return
 	}
-	i.stepping, i.several = true, len(in) > 1
+	i.stepping, i.several, i.knew = true, len(in) > 1, i.member.View()
 	defer func() { i.stepping = false }()
 	for _, one := range in {
 		i.taken(one)

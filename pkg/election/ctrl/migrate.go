@@ -101,6 +101,9 @@ type predecessor struct {
 	news chan struct{} // closed when present changes
 	// present is the term that is on; nil while none is.
 	present *shared
+	// stayed is the leader for which a controller last waited in vain, until stayedAt.
+	stayed   election.Leader
+	stayedAt time.Time
 }
 
 // shared is a term of the predecessor, within which controllers work.
@@ -139,13 +142,25 @@ func (p *predecessor) now() (*shared, <-chan struct{}) {
 // come first.
 const handsOver = 2 * time.Second
 
-// patience is how long a controller waits while another member leads the predecessor. One that has just begun to lead will lead on.
-// Another one may be dead, and its renewals lapse one by one; or its work takes long to stop.
-func (p *predecessor) patience() time.Duration {
-	if time.Since(p.status.LeaderSince()) < p.timing.LeaseDuration {
+// patience is how long a controller waits while another member leads the predecessor. One that has just begun to lead will lead on, and so
+// will one for which a controller waited in vain. Another one may be dead, and its renewals lapse one by one; or its work takes long to stop.
+func (p *predecessor) patience(other election.Leader) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch lease := p.timing.LeaseDuration; {
+	case other == p.stayed && time.Since(p.stayedAt) < lease:
+		return 0
+	case time.Since(p.status.LeaderSince()) < lease:
 		return handsOver
 	}
 	return max(handsOver, p.timing.StopGrace+p.timing.RenewInterval)
+}
+
+// stays notes that a controller waited for this leader in vain.
+func (p *predecessor) stays(leader election.Leader) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stayed, p.stayedAt = leader, time.Now()
 }
 
 // enter waits for a term, and counts one more controller at work within it; nil once ctx has ended. It returns an error if another
@@ -169,17 +184,18 @@ func (p *predecessor) enter(ctx context.Context, me string) (*shared, error) {
 		if on {
 			return present, nil
 		}
-		switch other := p.status.Leader().Identity; {
-		case other == me:
+		switch other := p.status.Leader(); {
+		case other.Identity == me:
 			ours = true
-		case record.OurForm(other):
+		case record.OurForm(other.Identity):
 			waited := now.Now().Sub(begun)
 			if ours { // it may have taken long to stop: the next one asks for this lock now
 				waited = time.Since(p.status.LeaderSince())
 			}
-			left := p.patience() - waited
+			left := p.patience(other) - waited
 			if left <= 0 {
-				return nil, fmt.Errorf("%s leads election %s, from which the controllers migrate", other, p.status.Election())
+				p.stays(other)
+				return nil, fmt.Errorf("%s leads election %s, from which the controllers migrate", other.Identity, p.status.Election())
 			}
 			again.Reset(left)
 		}

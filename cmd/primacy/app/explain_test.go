@@ -80,6 +80,18 @@ func (s *situation) hold(session lock.Entry, since time.Duration) {
 	}
 }
 
+// fail lets the work of a member fail, which then stands down. Nobody leads afterwards.
+func (s *situation) fail(identity string, ago time.Duration) {
+	m := s.old.Record.Member
+	if identity == newZero {
+		m = s.new.Record.Member
+	}
+	m.Standing = []string{"dns"}
+	r := s.lock.Record
+	r.Holder, r.Mark.Identity, r.Acquired, r.Renewed = "", "", before(ago), before(ago)
+	r.History = append(r.History, record.Entry{When: before(ago), Who: identity, Why: "released: runners failed"})
+}
+
 // foreign lets an elector hold the lock that is not Primacy. No revision is preferred.
 func (s *situation) foreign(holder string, renewed time.Duration) {
 	s.lock.Record = &record.Record{
@@ -156,6 +168,31 @@ var situations = []struct {
 			{When: before(100 * time.Second), Who: newZero, Why: "released: runners failed"},
 			{When: before(90 * time.Second), Who: oldZero, Why: "took over: free"},
 		}
+	}},
+	{"all-failed", verdictStuck, func(s *situation) {
+		s.fail(newZero, 90*time.Second)
+		s.fail(oldZero, 10*time.Second)
+	}},
+	{"all-failed-and-left", verdictStuck, func(s *situation) {
+		s.fail(newZero, 90*time.Second)
+		s.fail(oldZero, 10*time.Second)
+		s.lock.Record.HandoverTo = newZero
+	}},
+	{"all-failed-and-led", verdictRight, func(s *situation) {
+		s.fail(newZero, 90*time.Second)
+		s.fail(oldZero, 10*time.Second)
+		s.hold(s.old, 2*time.Second)
+		s.lock.Record.History = append(s.lock.Record.History, record.Entry{When: before(2 * time.Second), Who: oldZero, Why: "took over: mine"})
+	}},
+	{"all-failed-of-many", verdictStuck, func(s *situation) { // the lock's history has room for the last few
+		s.new.Record.Member.Standing = []string{"dns"}
+		s.fail(oldZero, 10*time.Second)
+	}},
+	{"one-failed", verdictSoon, func(s *situation) { s.fail(oldZero, 10*time.Second) }},
+	{"one-failed-one-lacks", verdictSoon, func(s *situation) {
+		s.new.Record.Member.Standing = []string{"dns"}
+		s.new.Record.Member.Lacks = []record.Lack{{Election: "dns", Why: "runner writer: /run/ready is not there"}}
+		s.fail(oldZero, 10*time.Second)
 	}},
 	{"standing-for-none", verdictStuck, func(s *situation) {
 		s.prefer("1-10-0")

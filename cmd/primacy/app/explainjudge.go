@@ -61,6 +61,9 @@ func (x *explaining) judge() judgement {
 		return judgement{verdictSoon, fmt.Sprintf("%s claimed the lock from an elector that is not Primacy. It begins no work yet: it %s.", who, e.Reason),
 			[]whatIf{{who + " begins its work", x.freeBy()}}}
 	case status.Released:
+		if x.failing() {
+			return x.judgeFailing()
+		}
 		if at := x.freeBy(); at.After(x.report.At) {
 			return judgement{verdictSoon, "Nobody leads. The holder was proved dead, and with onDeath: lease members leave its lock alone for a lease.",
 				[]whatIf{{x.takers() + " takes the lock", at}}}

@@ -141,10 +141,13 @@ func (f facts) explain() explanation {
 	x.next = x.successors()
 	out := explanation{
 		At: r.At, Election: e.Name, Group: e.Group, Lock: e.Ref(), State: e.State,
-		Prefers: view.Printable(x.preferred.String()), From: x.from(), Members: x.members(), Notes: f.notes,
+		Prefers: view.Printable(x.preferred.String()), From: x.from(), Members: x.members(), Notes: slices.Clone(f.notes),
 	}
 	if e.Holder != "" && e.State != status.Released {
 		out.Leader = &leaderShown{e.Holder, e.Revision, e.Location, e.Token, e.Acquired}
+	}
+	if x.leads() && x.failing() {
+		out.Notes = append(out.Notes, x.failed()+": this term may end so, too (docs/runbooks/crash-loop.md)")
 	}
 	out.Last = e.History[max(0, len(e.History)-2):]
 	v := x.judge()
@@ -200,9 +203,9 @@ func (x *explaining) successors() []status.Member {
 		return next
 	}
 	if all := x.living(others.Members); all != nil || x.leads() {
-		return all
+		return x.notStandingDown(all)
 	}
-	return x.living(x.report.Members) // the lock names a member, but not as one that leads
+	return x.notStandingDown(x.living(x.report.Members)) // the lock names a member, but not as one that leads
 }
 
 // living are the members that live and take part.

@@ -210,6 +210,12 @@ var situations = []struct {
 		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "old-0", By: "eve\x1b[2J", At: rollout.At(before(time.Hour))}}
 		s.prefer("1-10-0")
 	}},
+	{"of-two-groups", verdictStuck, func(s *situation) {
+		s.heldBy = "core"
+		r := s.lock.Record
+		r.Holder, r.Mark.Identity, r.Renewed = "core-0_00000003", "core-0_00000003", before(time.Second)
+		r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalRecord, "", ""
+	}},
 	{"foreign-holder", verdictStuck, func(s *situation) { s.foreign("kube-scheduler", time.Second) }},
 	{"hostile-holder", verdictStuck, func(s *situation) { s.foreign("kube-scheduler\x1b[2J\u202egnp", time.Second) }},
 	{"claim-waiting", verdictSoon, func(s *situation) {

@@ -45,6 +45,8 @@ func (x *explaining) judge() judgement {
 	switch {
 	case x.leads():
 		return x.judgeLeader()
+	case x.heldBy != "":
+		return x.judgeShared()
 	case e.State == status.Foreign:
 		return x.judgeForeign()
 	case len(x.next) == 0 && e.State != status.Claiming:
@@ -365,6 +367,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: its work is not ready: " + m.Lacks[e.Name] + "."
 	case !stands(m, e):
 		return "It does not lead: its work in this election failed lately, or is not ready."
+	case x.heldBy != "":
+		return "It does not lead: a member of group " + x.heldBy + " holds the lock."
 	case !x.held():
 		return x.whyFree(m)
 	case x.leads() && m.Identity == e.ForcedTo:

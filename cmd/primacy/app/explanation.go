@@ -98,7 +98,9 @@ type facts struct {
 	// defaultFrom says where the default was read.
 	defaultFrom string
 	rules       rules
-	notes       []string
+	// heldBy is the other group whose member holds the lock; empty for none.
+	heldBy string
+	notes  []string
 }
 
 // explaining is an explanation in the making.
@@ -153,7 +155,7 @@ func (f facts) explain() explanation {
 	v := x.judge()
 	out.Verdict, out.Summary, out.Changes = v.verdict, v.summary, v.changes
 	switch {
-	case v.verdict == verdictRight, e.State == status.Claiming:
+	case v.verdict == verdictRight, e.State == status.Claiming && x.heldBy == "":
 		out.Should = []string{e.Holder}
 	case x.leads() && e.ForcedTo != "":
 		out.Should = []string{e.ForcedTo}
@@ -169,7 +171,9 @@ func (f facts) explain() explanation {
 }
 
 // leads says whether a member leads, as far as anybody can see from outside.
-func (x *explaining) leads() bool { return x.election.State == status.Led && !x.election.Stale }
+func (x *explaining) leads() bool {
+	return x.election.State == status.Led && !x.election.Stale && x.heldBy == ""
+}
 
 // held says whether the lock has a holder that seems to live.
 func (x *explaining) held() bool {

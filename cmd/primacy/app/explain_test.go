@@ -32,6 +32,7 @@ type situation struct {
 	lock     lock.Entry
 	old, new lock.Entry
 	plan     rollout.Plan
+	expected []status.Expected
 	facts
 }
 
@@ -92,6 +93,11 @@ func (s *situation) fail(identity string, ago time.Duration) {
 	r.History = append(r.History, record.Entry{When: before(ago), Who: identity, Why: "released: runners failed"})
 }
 
+// unlocked leaves the election without a lock, although the configuration has it.
+func (s *situation) unlocked() {
+	s.lock, s.expected = lock.Entry{Name: "dns"}, []status.Expected{{Election: "dns", Lock: "dns"}}
+}
+
 // foreign lets an elector hold the lock that is not Primacy. No revision is preferred.
 func (s *situation) foreign(holder string, renewed time.Duration) {
 	s.lock.Record = &record.Record{
@@ -127,7 +133,7 @@ func (s *situation) explain(t *testing.T) explanation {
 	f.plan = s.plan
 	f.notes = view.Standing(f.plan)
 	var err error
-	f.report = status.Of(status.Selection{Group: "edge"}, []lock.Entry{s.lock, s.old, s.new}, explainedAt)
+	f.report = status.Of(status.Selection{Group: "edge", Expected: s.expected}, []lock.Entry{s.lock, s.old, s.new}, explainedAt)
 	if f.election, err = electionNamed(f.report, "dns", "edge-system"); err != nil {
 		t.Fatal(err)
 	}
@@ -209,6 +215,18 @@ var situations = []struct {
 	{"pinned", verdictRight, func(s *situation) {
 		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "old-0", By: "eve\x1b[2J", At: rollout.At(before(time.Hour))}}
 		s.prefer("1-10-0")
+	}},
+	{"refused", verdictStuck, func(s *situation) {
+		s.unlocked()
+		s.old.Record.Member.Lags = "configuration refused: primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file\x1b[2J"
+		s.new.Record.Member.Lags = s.old.Record.Member.Lags
+	}},
+	{"refused-by-one", verdictSoon, func(s *situation) {
+		s.unlocked()
+		s.old.Record.Member.Lags = "configuration refused: primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file"
+	}},
+	{"refused-and-led", verdictRight, func(s *situation) { // what is in force has the election, too
+		s.new.Record.Member.Lags = "configuration refused: primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file"
 	}},
 	{"of-two-groups", verdictStuck, func(s *situation) {
 		s.heldBy = "core"

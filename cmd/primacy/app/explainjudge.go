@@ -50,8 +50,7 @@ func (x *explaining) judge() judgement {
 	case e.State == status.Foreign:
 		return x.judgeForeign()
 	case len(x.next) == 0 && e.State != status.Claiming:
-		return judgement{verdictStuck, "Nobody leads, and no living member can: none takes part in this election.",
-			[]whatIf{{What: "a member starts (primacy status lists all members)"}}}
+		return x.judgeNone()
 	case x.preferred.NoTakeover && e.State != status.Claiming:
 		return x.judgeWithheld()
 	}
@@ -355,6 +354,8 @@ func (x *explaining) why(m status.Member) string {
 		return x.whyHolder()
 	case m.State == status.Stale:
 		return "It cannot lead: it has not renewed its session, and seems dead."
+	case x.lacksElection(m):
+		return "It takes no part: it refused the configuration that has this election."
 	case !x.rules.takesPart(m):
 		return "It takes no part: this election is for members of revision " + x.rules.only + "."
 	case x.preferred.Blocked != "" && m.Revision == x.preferred.Blocked:

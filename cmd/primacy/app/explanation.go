@@ -148,6 +148,7 @@ func (f facts) explain() explanation {
 	if e.Holder != "" && e.State != status.Released {
 		out.Leader = &leaderShown{e.Holder, e.Revision, e.Location, e.Token, e.Acquired}
 	}
+	out.Notes = append(out.Notes, x.refusals()...)
 	if x.leads() && x.failing() {
 		out.Notes = append(out.Notes, x.failed()+": this term may end so, too (docs/runbooks/crash-loop.md)")
 	}
@@ -202,7 +203,7 @@ func (x *explaining) only(fits func(status.Member) bool) status.Report {
 func (x *explaining) successors() []status.Member {
 	free, gone := x.election, x.election.Holder
 	free.Holder = ""
-	others := x.only(func(m status.Member) bool { return m.Identity != gone })
+	others := x.only(func(m status.Member) bool { return m.Identity != gone && !x.lacksElection(m) })
 	if next := x.rules.next(others, free, x.preferred); next != nil {
 		return next
 	}
@@ -215,7 +216,7 @@ func (x *explaining) successors() []status.Member {
 // living are the members that live and take part.
 func (x *explaining) living(members []status.Member) (all []status.Member) {
 	for _, m := range members {
-		if m.Group == x.election.Group && m.State == status.Live && x.rules.takesPart(m) {
+		if m.Group == x.election.Group && m.State == status.Live && x.rules.takesPart(m) && !x.lacksElection(m) {
 			all = append(all, m)
 		}
 	}
@@ -277,7 +278,7 @@ func (x *explaining) obstacles(m status.Member) int {
 	switch {
 	case m.State != status.Live:
 		return 3
-	case !x.rules.takesPart(m):
+	case !x.rules.takesPart(m), x.lacksElection(m):
 		return 2
 	case !x.rules.mayLead(m, x.election):
 		return 1

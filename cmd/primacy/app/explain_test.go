@@ -228,6 +228,16 @@ var situations = []struct {
 	{"refused-and-led", verdictRight, func(s *situation) { // what is in force has the election, too
 		s.new.Record.Member.Lags = "configuration refused: primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file"
 	}},
+	{"divided-and-fallen", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.old.Record.Member.Preference = "1-9-0"
+		s.new.Record.Member.Fallen, s.new.Record.Acquired = 1, before(10*time.Second)
+	}},
+	{"divided-successor-fallen", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Preference = "1-9-0"
+		s.new.Record.Member.Fallen, s.new.Record.Acquired = 1, before(10*time.Second)
+	}},
 	{"of-two-groups", verdictStuck, func(s *situation) {
 		s.heldBy = "core"
 		r := s.lock.Record

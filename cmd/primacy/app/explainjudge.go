@@ -127,13 +127,13 @@ func (x *explaining) judgeLeader() judgement {
 		return x.judgeMove()
 	case len(x.better) > 0 && x.lags:
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s, and %s is stored. Until it sees that, it does not hand over.",
-			who, oneOf(x.better), who, quoted(x.holder), view.Printable(x.plan.Digest(x.byDefault))),
+			who, oneOf(x.better), who, quoted(x.holder), view.Printable(x.plan.Digest(x.byDefault))) + x.probation(x.better[0]),
 			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read (see its log), or " + deaf},
 				{What: "somebody asks it through the lock: primacy handover " + e.Name + " --force"}}}
 	case len(x.better) > 0:
 		better := x.better[0]
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s and %s sees %s. While they see different preferences, nothing moves between them.",
-			who, oneOf(x.better), who, quoted(x.holder), view.NameOf(better.Identity), quoted(&better)),
+			who, oneOf(x.better), who, quoted(x.holder), view.NameOf(better.Identity), quoted(&better)) + x.probation(better),
 			[]whatIf{{What: "the two see the same preference. After a change that takes about a second. If it lasts, one of them cannot read what the others read (see its log), or " + deaf}}}
 	case x.preferred.Drains(e.Holder):
 		return x.judgeDrained()
@@ -397,9 +397,9 @@ func (x *explaining) why(m status.Member) string {
 	case slices.ContainsFunc(x.willing, same):
 		return "It does not lead yet: " + holder + " will hand over."
 	case x.lags && slices.ContainsFunc(x.better, same):
-		return "It does not lead yet: " + holder + " does not see the stored preference yet."
+		return "It does not lead yet: " + holder + " does not see the stored preference yet." + x.probation(m)
 	case x.holder != nil && m.Preference != x.holder.Preference:
-		return fmt.Sprintf("It does not lead: it outranks %s, but the two see different preferences.", holder)
+		return fmt.Sprintf("It does not lead: it outranks %s, but the two see different preferences.", holder) + x.probation(m)
 	case slices.ContainsFunc(x.better, same):
 		return "It does not lead yet: " + holder + " still holds the lock."
 	}

@@ -112,7 +112,7 @@ func chaos(t *testing.T, seed uint64) {
 		case 5:
 			m.store.Heal()
 		default:
-			op := []memory.Op{memory.Put, memory.Put, memory.Get, memory.Deliver, memory.List, memory.Watch}[random.IntN(6)]
+			op := operation(random)
 			m.store.On(op, fault(random, op))
 		}
 	}
@@ -214,6 +214,11 @@ func hostileEdit(random *rand.Rand) func(*codec.Object) {
 			o.Annotations["stranger"] = fmt.Sprint(random.Uint64())
 		}
 	}
+}
+
+// operation is one that may fail; writes come up more often.
+func operation(random *rand.Rand) memory.Op {
+	return []memory.Op{memory.Put, memory.Put, memory.Get, memory.Deliver, memory.List, memory.Watch}[random.IntN(6)]
 }
 
 // fault is one way in which an operation can fail.

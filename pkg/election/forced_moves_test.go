@@ -88,11 +88,7 @@ func TestForcedToADrained(t *testing.T) {
 // and stops no work, and both locks go to one member if both have it.
 func TestForcedInAMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a")
-		g.stop = 300 * time.Millisecond
-		old := g.realm.Beside()
-		m1, _ := g.joinMoving("m1", "stable", both, old)
-		after(60 * time.Second)
+		g, m1, old := holdingBoth(t, 300*time.Millisecond)
 		m2, _ := g.joinMoving("m2", "stable", both, old)
 		m3, _ := g.joinMoving("m3", "stable", both, old)
 		after(60 * time.Second)
@@ -182,23 +178,11 @@ func TestForcedInChaos(t *testing.T) {
 						}
 					}
 				default:
-					op := []memory.Op{memory.Put, memory.Put, memory.Get, memory.Deliver, memory.List, memory.Watch}[random.IntN(6)]
+					op := operation(random)
 					stores[random.IntN(len(stores))].On(op, fault(random, op))
 				}
 			}
-			for _, s := range stores {
-				s.Heal()
-			}
-			after(300 * time.Second)
-			if l := leaders(members...)["a"]; len(l) != 1 {
-				t.Errorf("seed %d: in the end a is led by %v", seed, l)
-			}
-			for _, m := range append(gone, members...) {
-				m.leave(t)
-			}
-			for _, o := range g.judge.overlapsOnly() {
-				t.Errorf("seed %d: %s", seed, o)
-			}
+			g.recovers(seed, 300*time.Second, stores, members, gone)
 			for _, h := range g.realm.Read("a").Record.History {
 				if h.Why == "released: forced handover" {
 					forced++

@@ -241,6 +241,6 @@ func (m *interleavedMember) trouble(locks []string) {
 		}
 		return
 	}
-	op := []memory.Op{memory.Put, memory.Put, memory.Get, memory.Deliver, memory.List, memory.Watch}[m.random.IntN(6)]
+	op := operation(m.random)
 	s.On(op, fault(m.random, op))
 }

@@ -17,12 +17,7 @@ import (
 // It checks that a member that knows only the old lock does not get it before the work has stopped.
 func TestTheOldLockIsHeldUnderWork(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a")
-		g.stop = 3 * time.Second
-		old := g.realm.Beside()
-		m1, _ := g.joinMoving("m1", "stable", both, old)
-		after(60 * time.Second)
-		g.wantLeader("a", m1, m1)
+		g, m1, old := holdingBoth(t, 3*time.Second)
 		m2, _ := g.joinMoving("m2", "stable", oldOnly, old)
 		after(20 * time.Second)
 		m1.leave(t)

@@ -113,6 +113,38 @@ func TestMigrationMovesToTheBetter(t *testing.T) {
 	})
 }
 
+// holdingBoth is a group with one member, which leads a and holds both locks of a migration, and the realm of the old lock.
+// Its work takes that long to stop.
+func holdingBoth(t *testing.T, stop time.Duration) (g *group, m1 *member, old *memory.Realm) {
+	t.Helper()
+	g = newGroup(t, "a")
+	g.stop = stop
+	old = g.realm.Beside()
+	m1, _ = g.joinMoving("m1", "stable", both, old)
+	after(60 * time.Second)
+	g.wantLeader("a", m1, m1)
+	return g, m1, old
+}
+
+// recovers heals the stores of a migration. It checks that one of the members leads a some time later, and that no two ever
+// worked at once. gone are members that have stopped.
+func (g *group) recovers(seed uint64, later time.Duration, stores []*memory.Store, members, gone []*member) {
+	g.t.Helper()
+	for _, s := range stores {
+		s.Heal()
+	}
+	after(later)
+	if l := leaders(members...)["a"]; len(l) != 1 {
+		g.t.Errorf("seed %d: in the end a is led by %v", seed, l)
+	}
+	for _, m := range append(gone, members...) {
+		m.leave(g.t)
+	}
+	for _, o := range g.judge.overlapsOnly() {
+		g.t.Errorf("seed %d: %s", seed, o)
+	}
+}
+
 // TestMigrationInChaos runs the members of TestMigration while both stores fail in every way there is.
 func TestMigrationInChaos(t *testing.T) {
 	for seed := range uint64(20) {
@@ -145,23 +177,11 @@ func TestMigrationInChaos(t *testing.T) {
 				case 4:
 					[]*memory.Realm{g.realm, old}[random.IntN(2)].Edit("a", hostileEdit(random))
 				default:
-					op := []memory.Op{memory.Put, memory.Put, memory.Get, memory.Deliver, memory.List, memory.Watch}[random.IntN(6)]
+					op := operation(random)
 					s.On(op, fault(random, op))
 				}
 			}
-			for _, s := range stores {
-				s.Heal()
-			}
-			after(180 * time.Second)
-			if l := leaders(members...)["a"]; len(l) != 1 {
-				t.Errorf("seed %d: in the end a is led by %v", seed, l)
-			}
-			for _, m := range members {
-				m.leave(t)
-			}
-			for _, o := range g.judge.overlapsOnly() {
-				t.Errorf("seed %d: %s", seed, o)
-			}
+			g.recovers(seed, 180*time.Second, stores, members, nil)
 		})
 	}
 }

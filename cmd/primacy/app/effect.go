@@ -21,6 +21,8 @@ type effect struct {
 	Notes   []string `json:"notes,omitempty"`
 	DryRun  bool     `json:"dryRun,omitempty"`
 	Changed bool     `json:"changed"`
+	// waits says that the change waits for members, so that people see the warnings before it.
+	waits bool
 }
 
 // movement is what happens to one election.

@@ -37,14 +37,14 @@ func (s *steerCommand) force(ctx context.Context, name, to string, timeout time.
 	}
 	f := forcing{steerCommand: s, election: e, to: to, timeout: timeout}
 	switch {
-	case to == record.HostOf(e.Holder) && f.led():
+	case to == record.HostOf(e.Holder) && led(e):
 		return f.keep(ctx)
-	case to == "" && f.led():
+	case to == "" && led(e):
 		if f.to, err = s.afterHolder(e); err != nil {
 			return err
 		}
 	}
-	f.nominee = f.living()
+	f.nominee = f.living(f.to)
 	what := f.effect()
 	if never := f.never(); never != "" {
 		if !bool(*s.ways.dry) {
@@ -53,29 +53,11 @@ func (s *steerCommand) force(ctx context.Context, name, to string, timeout time.
 		what.Warnings = append(what.Warnings, never)
 	}
 	return s.carryOutFor(ctx, timeout+2*statusPatience, what, func(ctx context.Context) error {
-		if s.ways.confirm.yes { // nobody has seen them yet
-			for _, w := range what.Warnings {
-				fmt.Fprintf(s.notes, "warning: %s\n", w)
-			}
-		}
 		if err := f.ask(ctx); err != nil {
 			return f.hint(err)
 		}
 		return f.wait(ctx)
 	})
-}
-
-// led says whether a member leads the election, as far as one look shows.
-func (f *forcing) led() bool { return f.election.State == status.Led && !f.election.Stale }
-
-// living is the member of the host that lives; of several, one that is ready.
-func (f *forcing) living() (found status.Member) {
-	for _, m := range f.report.Members {
-		if m.Group == f.group && m.State == status.Live && record.HostOf(m.Identity) == f.to && (found.Identity == "" || m.Ready && !found.Ready) {
-			found = m
-		}
-	}
-	return found
 }
 
 // keep takes back a request, since the holder is to go on.
@@ -118,27 +100,28 @@ func (f *forcing) never() string {
 	if d, is := f.stored.Plan.DrainOfHost(f.to); is {
 		return view.Drained(d) + ", so nothing moves to it (primacy drain " + f.to + " --undo first)"
 	}
-	switch x := f.rulebook.rules(e.Name); {
-	case f.nominee.Identity == "":
+	if f.nominee.Identity == "" {
 		return fmt.Sprintf("no member %s of group %s lives (primacy status lists the members)", f.to, f.group)
-	case !x.takesPart(f.nominee):
-		return f.to + " takes no part: this election is for members of revision " + x.only
 	}
-	return ""
+	return f.outside(e, f.nominee)
 }
 
 // effect is what the handover does.
 func (f *forcing) effect() effect {
 	e, plan := f.election, f.stored.Plan
 	prefers := plan.Preferred(e.Name, f.defaultSeen()).String()
-	what := effect{What: fmt.Sprintf("hand %s over to %s by force", e.Name, cmp.Or(f.to, "another member"))}
-	if f.led() && f.nominee.Identity != "" {
+	what := effect{What: fmt.Sprintf("hand %s over to %s by force", e.Name, cmp.Or(f.to, "another member")), waits: true}
+	if led(e) && f.nominee.Identity != "" {
 		what.Elections = []movement{{Election: e.Name, Before: prefers, After: prefers, Holder: e.Holder, Candidates: []string{f.nominee.Identity}, Forced: true}}
 	}
 	switch {
 	case f.nominee.Identity == "":
 	case !f.nominee.Ready, !stands(f.nominee, e):
 		what.Warnings = append(what.Warnings, fmt.Sprintf("member %s is not ready to lead %s, and the holder gives way only to one that is", f.to, e.Name))
+	}
+	if f.nominee.Identity != "" && f.outside(e, f.nominee) == "" && f.unlike(e, f.nominee) {
+		what.Warnings = append(what.Warnings, fmt.Sprintf("%s and %s do not have the same elections, and whether both have %s does not show. If %s does not, nobody leads %s for a moment (--config says what they have)",
+			f.to, view.NameOf(e.Holder), e.Name, f.to, e.Name))
 	}
 	if plan.Standstill != nil && !plan.Standstill.NoTakeover {
 		what.Warnings = append(what.Warnings, "the group is paused. This move is made all the same")
@@ -159,32 +142,31 @@ func (f *forcing) effect() effect {
 // backTo is backFrom among the members that see what the next holder sees: it hands over to no others.
 func (f *forcing) backTo() string {
 	s := *f.steerCommand
-	s.report.Members = slices.DeleteFunc(slices.Clone(s.report.Members), func(m status.Member) bool { return m.Preference != f.nominee.Preference })
+	s.report = s.taking(f.election)
+	s.report.Members = slices.DeleteFunc(s.report.Members, func(m status.Member) bool { return m.Preference != f.nominee.Preference })
 	return s.backFrom(f.election, f.to, s.defaultSeen())
 }
 
-// find lists the requests to make, or those that are there if no member is to lead next: one for each lock that the holder has. In a migration it has two, and the one that it
-// took first decides (rule forced-handover). That one comes last, so that the other one names the same member when it
-// is released.
+// find lists the requests to make, or those that are there if no member is to lead next: one for each lock that the holder has. In a
+// migration it has two, and the one that it took first decides (rule forced-handover). That one comes last, so that the other
+// one names the same member when it is released.
 func (f *forcing) find(ctx context.Context) error {
 	e := f.election
-	refs := []status.Ref{e.Ref()}
-	for _, o := range e.Others {
-		if o.Holder == e.Holder {
-			refs = append(refs, o.Ref)
-		}
-	}
-	for _, ref := range refs {
+	var held []heldLock
+	for _, ref := range locksHeld(e) {
 		locks := f.storeOf(ref)
 		now, err := locks.Get(ctx, ref.Name)
 		if err != nil {
 			return err
 		}
 		if r := now.Record; r != nil && r.Holder == e.Holder {
-			f.asked = append(f.asked, election.ForcedHandover{Locks: locks, Lock: ref.Name, Holder: r.Holder, Token: r.Token, To: cmp.Or(f.nominee.Identity, r.HandoverTo)})
+			held = append(held, heldLock{ref, r.Acquired, election.ForcedHandover{Locks: locks, Lock: ref.Name, Holder: r.Holder, Token: r.Token, To: cmp.Or(f.nominee.Identity, r.HandoverTo)}})
 		}
 	}
-	slices.SortStableFunc(f.asked, func(a, b election.ForcedHandover) int { return cmp.Compare(b.Token, a.Token) })
+	lastTakenFirst(held, f.migratesFrom(e.Name))
+	for _, h := range held {
+		f.asked = append(f.asked, h.request)
+	}
 	if len(f.asked) == 0 {
 		return fmt.Errorf("%s: %w", e.Name, election.ErrTermOver)
 	}
@@ -252,11 +234,10 @@ func (f *forcing) wait(ctx context.Context) error {
 func (f *forcing) missing(e status.Election) (string, error) {
 	who := view.NameOf(e.Holder)
 	same := slices.ContainsFunc(f.asked, func(one election.ForcedHandover) bool { return one.Holder == e.Holder && uint64(one.Token) == e.Token })
-	switch leads := e.State == status.Led && !e.Stale; {
-	case leads && record.HostOf(e.Holder) == f.to && len(f.asked) > 1 && !slices.ContainsFunc(e.Others, func(o status.OtherLock) bool { return o.Holder == e.Holder }):
-		return fmt.Sprintf("%s has one of the two locks of the migration, and does not work yet (primacy explain %s says more)", who, e.Name), nil
-	case leads && record.HostOf(e.Holder) == f.to:
-		return "", nil
+	done, short := arrival{f.to, len(f.asked)}.reached(e)
+	switch leads := led(e); {
+	case done || short != "":
+		return short, nil
 	case leads && !same:
 		return "", &exitError{exitTimeout, fmt.Errorf("%s is led by %s now: %s did not take it in time, or handed it on, or the term ended before (primacy history %s says more)", e.Name, who, f.to, e.Name)}
 	case leads && e.ForcedTo == "":

@@ -1,9 +1,18 @@
 package app
 
 import (
+	"context"
+	"regexp"
+	"slices"
 	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
+	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
@@ -31,5 +40,53 @@ func TestForcedIsDone(t *testing.T) {
 		if missing, err := f.missing(tt.e); err != nil || (missing == "") != tt.done {
 			t.Errorf("%s: %q, %v; done: %v", name, missing, err, tt.done)
 		}
+	}
+}
+
+// TestTheLockThatDecidesIsAskedLast checks which lock of a migration gets its request last: the one that the holder took first.
+func TestTheLockThatDecidesIsAskedLast(t *testing.T) {
+	at := func(fraction time.Duration) time.Time { return time.Unix(1_800_000_000, 0).Add(fraction) }
+	lease := func(name string, acquired time.Duration) heldLock {
+		return heldLock{Ref: status.Ref{Kind: status.Lease, Name: name}, acquired: at(acquired)}
+	}
+	configMap := func(acquired time.Duration) heldLock {
+		return heldLock{Ref: status.Ref{Kind: status.ConfigMap, Name: "map"}, acquired: at(acquired.Truncate(time.Second))}
+	}
+	const ms = time.Millisecond
+	for name, tt := range map[string]struct {
+		held [2]heldLock
+		from string
+		last string
+	}{
+		"the configuration says it":      {[2]heldLock{lease("old", 804*ms), configMap(810 * ms)}, "old", "old"},
+		"in the same second":             {[2]heldLock{lease("new", 810*ms), configMap(804 * ms)}, "", "map"},
+		"the Lease in an earlier second": {[2]heldLock{configMap(1001 * ms), lease("old", 999*ms)}, "", "old"},
+		"the Lease in a later second":    {[2]heldLock{configMap(999 * ms), lease("new", 1001*ms)}, "", "map"},
+		"two Leases":                     {[2]heldLock{lease("old", 804*ms), lease("new", 810*ms)}, "", "old"},
+	} {
+		for range 2 {
+			slices.Reverse(tt.held[:])
+			sorted := slices.Clone(tt.held[:])
+			sorted[0].request.Token, sorted[1].request.Token = 7, 6 // they do not say it
+			lastTakenFirst(sorted, status.Ref{Kind: status.Lease, Name: tt.from})
+			if got := sorted[1].Name; got != tt.last {
+				t.Errorf("%s: %s comes last, want %s", name, got, tt.last)
+			}
+		}
+	}
+}
+
+// nominee checks whom the record of a lock names to lead next: nominee KIND LOCK REGEXP
+func (s *scripts) nominee(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 3)
+	leases, err := lease.NewClient(s.cluster.Config)
+	ts.Check(err)
+	maps, err := configmap.NewClient(s.cluster.Config)
+	ts.Check(err)
+	locks := map[string]lock.Store{"Lease": lease.In(leases, ts.Getenv("NS")), "ConfigMap": configmap.In(maps, ts.Getenv("NS"))}[args[0]]
+	e, err := locks.Get(context.Background(), args[1])
+	ts.Check(err)
+	if to := e.Record.HandoverTo; !regexp.MustCompile(args[2]).MatchString(to) {
+		ts.Fatalf("the record of %s %s names %q", args[0], args[1], to)
 	}
 }

@@ -42,9 +42,9 @@ lock, and leaves the ConfigMap as it is.
 ` + steerNeeds + `
 
 Exit status: 0 when the member leads; 1 when that failed; 2 for a mistake in the command line, or if
-nobody could be asked; 3 if the member did not lead within --timeout; 4 if it cannot: it is drained
-or does not live, or the group is paused; with --force, if no member of Primacy leads. Nothing is
-changed then.`,
+nobody could be asked; 3 if the member did not lead within --timeout; 4 if it cannot: it is drained,
+does not live or takes no part, or the group is paused; with --force, if no member of Primacy leads.
+Nothing is changed then.`,
 		Example: `  primacy handover ingress-status
   primacy handover ingress-status --to edge-2 --timeout 30s --yes
   primacy handover ingress-status --force`,
@@ -95,19 +95,14 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 	byDefault := s.defaultSeen()
 	f := s.compare(s.stored.Plan, byDefault, next, byDefault)
 	f.What = fmt.Sprintf("hand %s over to %s", election, to)
-	f.Warnings = s.handoverWarnings(e, to, f)
+	f.Warnings, f.waits = s.handoverWarnings(e, to, f), true
 	if back := s.backFrom(e, to, byDefault); back != "" {
 		f.Notes = append(f.Notes, back)
 	}
-	if never := s.neverHandedOver(to, timeout); never != "" && !bool(*s.ways.dry) {
+	if never := s.neverHandedOver(e, to, timeout); never != "" && !bool(*s.ways.dry) {
 		return &exitError{exitNever, fmt.Errorf("%s: %s; nothing was changed", f.What, never)}
 	}
 	return s.carryOutFor(ctx, timeout+statusPatience, f, func(ctx context.Context) error {
-		if s.ways.confirm.yes { // nobody has seen them yet
-			for _, w := range f.Warnings {
-				fmt.Fprintf(s.notes, "warning: %s\n", w)
-			}
-		}
 		now := time.Now() // somebody may have taken a while to answer
 		h.At, h.Until = rollout.At(now), rollout.At(now.Add(timeout+outlasts))
 		var stored rollout.Plan
@@ -117,7 +112,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 		})); err != nil {
 			return err
 		}
-		err := s.untilLed(ctx, election, to, stored, timeout)
+		err := s.untilReached(ctx, election, arrival{to, len(locksHeld(e))}, stored, timeout)
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusPatience)
 		defer cancel()
 		if undone := s.edit(tidy, func(p rollout.Plan) (rollout.Plan, error) { return p.HandedOver(h) }); undone != nil {
@@ -135,18 +130,18 @@ func (s *steerCommand) edit(ctx context.Context, change func(rollout.Plan) (roll
 	})
 }
 
-// untilLed waits until a member of the host leads the election. On a failure it names the members that do not see the plan.
-func (s *steerCommand) untilLed(ctx context.Context, election, host string, plan rollout.Plan, timeout time.Duration) error {
+// untilReached waits until the handover has come about. On a failure it names the members that do not see the plan.
+func (s *steerCommand) untilReached(ctx context.Context, election string, a arrival, plan rollout.Plan, timeout time.Duration) error {
 	_, err := awaited(ctx, timeout, s.follow, func(r status.Report) (string, error) {
 		if !r.AsOf.IsZero() {
 			return view.Old(r.AsOf), nil
 		}
 		e, err := electionNamed(r, election, s.namespace)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err.Error(), nil
-		case e.State == status.Led && !e.Stale && record.HostOf(e.Holder) == host:
-			return "", nil
+		}
+		if done, short := a.reached(e); done || short != "" {
+			return short, nil
 		}
 		missing := fmt.Sprintf("%s is %s, by %s (primacy explain %s says why)", election, e.State, cmp.Or(view.NameOf(e.Holder), "nobody"), election)
 		if names := unhearing(r, s.group, plan); len(names) > 0 {
@@ -166,27 +161,26 @@ func (s *steerCommand) afterHolder(e status.Election) (string, error) {
 		hosts = append(hosts, d.Member)
 	}
 	preferred.Drained = record.HostsOf(hosts...)
-	next := slices.DeleteFunc(s.rulebook.rules(e.Name).next(s.report, e, preferred), func(m status.Member) bool { return preferred.Drains(m.Identity) })
+	next := slices.DeleteFunc(s.rulebook.rules(e.Name).next(s.taking(e), e, preferred), func(m status.Member) bool { return preferred.Drains(m.Identity) })
 	if len(next) == 0 {
 		return "", errors.New("no other member is ready to lead " + e.Name + " (primacy explain " + e.Name + " says why)")
 	}
 	return record.HostOf(slices.MinFunc(next, func(a, b status.Member) int { return cmp.Compare(a.Identity, b.Identity) }).Identity), nil
 }
 
-// neverHandedOver says why a handover to a host cannot come about within the timeout, whatever members do; empty if it can.
-func (s *steerCommand) neverHandedOver(to string, timeout time.Duration) string {
+// neverHandedOver says why a handover of an election to a host cannot come about within the timeout, whatever members do; empty if it can.
+func (s *steerCommand) neverHandedOver(e status.Election, to string, timeout time.Duration) string {
 	if stand := s.stored.Plan.Standstill; stand != nil && (stand.Until.IsZero() || stand.Until.After(time.Now().Add(timeout))) {
 		return "the group is paused, so nothing moves (primacy resume first)"
 	}
 	if d, is := s.stored.Plan.DrainOf(to + "_00000000"); is {
 		return view.Drained(d) + ", so nothing moves to it (primacy drain " + to + " --undo first)"
 	}
-	if !slices.ContainsFunc(s.report.Members, func(m status.Member) bool {
-		return m.Group == s.group && m.State == status.Live && record.HostOf(m.Identity) == to
-	}) {
+	m := s.living(to)
+	if m.Identity == "" {
 		return fmt.Sprintf("no member %s of group %s lives (primacy status lists the members)", to, s.group)
 	}
-	return ""
+	return s.outside(e, m)
 }
 
 // handoverWarnings lists what speaks against a handover.
@@ -208,15 +202,12 @@ func (s *steerCommand) handoverWarnings(e status.Election, to string, f effect) 
 
 // backFrom says to whom an election goes back once the handover to a host is over; empty if it stays.
 func (s *steerCommand) backFrom(e status.Election, to string, byDefault record.Preferred) string {
-	i := slices.IndexFunc(s.report.Members, func(m status.Member) bool {
-		return m.Group == s.group && m.State == status.Live && record.HostOf(m.Identity) == to
-	})
-	if i < 0 {
+	m, among := s.living(to), s.taking(e)
+	if m.Identity == "" {
 		return ""
 	}
-	m := s.report.Members[i]
 	e.Holder, e.Revision, e.Location = m.Identity, m.Revision, m.Location
-	back := s.rulebook.rules(e.Name).next(s.report, e, s.stored.Plan.Preferred(e.Name, byDefault))
+	back := s.rulebook.rules(e.Name).next(among, e, s.stored.Plan.Preferred(e.Name, byDefault))
 	if len(back) == 0 {
 		return ""
 	}

@@ -37,7 +37,7 @@ import (
 //	ready NAME                 wait until NAME is ready
 //	probes NAME MANIFEST       ask NAME what the probes of a Deployment ask; all must pass
 //	certify DIR                write a new certificate, tls.crt, and its key, tls.key
-//	weather STORM FILE         write a kubeconfig with which requests fail at first; see weather
+//	weather STORM FILE [RESOURCE/NAME]  write a kubeconfig with which requests fail at first, or updates of an object always; see weather
 //	kubeconfig KIND FILE       write a kubeconfig with a mistake; see kubeconfig
 //	mint SERVICEACCOUNT FILE   write a kubeconfig for a service account of $NS
 //	apply FILE...              create, or replace, the objects of manifests
@@ -55,6 +55,7 @@ import (
 //	agreed PREFERENCE          wait until all members publish that they see this preference
 //	lags REGEXP                wait until all members publish why they do not go by their configuration; "-" for nothing
 //	joined NAME                wait until the session of NAME, which said that it joins, is stored
+//	nominee KIND LOCK REGEXP   the record of a lock names a next holder that matches
 //	identity SESSION VARIABLE  set a variable to the holder of a session
 //	pod NAME                   create a Pod, in which programs that are started then seem to run; see pod
 //	kubelet POD WORDS...       write its status as a kubelet would; see kubelet
@@ -92,7 +93,7 @@ func TestScripts(t *testing.T) {
 			"fails": fails, "start": start, "sit": sit, "press": press, "await": await, "printed": printed, "signal": sendSignal, "killmember": killMember, "killboth": killBoth, "exits": exits, "scrape": scrape,
 			"answers": asks, "ready": ready, "probes": probes, "certify": certify,
 			"kubeconfig": s.kubeconfig, "mint": s.mint, "apply": s.apply, "revision": s.revision, "rights": s.rights, "matrix": s.matrix, "token": s.token,
-			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "lags": s.lags, "usurp": s.usurp, "befall": s.befall, "collect": s.collect, "lapsed": s.lapsed, "weather": s.weather, "unlocked": s.unlocked, "joined": s.joined, "identity": s.identity, "pod": s.pod, "kubelet": s.kubelet, "taint": s.taint, "owners": s.owners, "eventon": s.eventOn, "bears": s.bears,
+			"configuration": configuration, "stored": s.stored, "controller": s.controller, "forge": s.forge, "agreed": s.agreed, "lags": s.lags, "usurp": s.usurp, "befall": s.befall, "collect": s.collect, "lapsed": s.lapsed, "weather": s.weather, "unlocked": s.unlocked, "joined": s.joined, "identity": s.identity, "nominee": s.nominee, "pod": s.pod, "kubelet": s.kubelet, "taint": s.taint, "owners": s.owners, "eventon": s.eventOn, "bears": s.bears,
 		},
 		RequireExplicitExec: true,
 	})

@@ -119,6 +119,12 @@ func (s *steerCommand) carryOutFor(ctx context.Context, patience time.Duration, 
 			return err
 		}
 	}
+	if effect.waits && s.ways.confirm.yes { // nobody has seen them yet
+		for _, w := range effect.Warnings {
+			fmt.Fprintf(s.notes, "warning: %s\n", w)
+		}
+		told.Warnings = nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := change(ctx); err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,7 +20,7 @@ var storms = map[string]proxy.Fault{
 }
 
 // weather writes a kubeconfig for a proxy to the API server: the first two requests of
-// each operation fail in the way that STORM names.
+// each operation fail in the way that STORM names; with RESOURCE/NAME all updates of that object do, and nothing else.
 func (s *scripts) weather(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2)
 	storm := storms[args[0]]
@@ -27,8 +28,13 @@ func (s *scripts) weather(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("there is no weather %s", args[0])
 	}
 	p := proxy.New(s.t, s.cluster.Config)
-	for _, op := range proxy.Ops {
-		p.On(op, proxy.Times(2, storm))
+	if len(args) == 3 {
+		resource, name, _ := strings.Cut(args[2], "/")
+		p.On(proxy.Update, proxy.Of(resource, proxy.Under(name, storm)))
+	} else {
+		for _, op := range proxy.Ops {
+			p.On(op, proxy.Times(2, storm))
+		}
 	}
 	ts.Check(p.Kubeconfig(ts.MkAbs(args[1]), ts.Getenv("NS")))
 }

@@ -142,28 +142,9 @@ elections:
 // employ starts a member.
 func (p *posts) employ(config, name string) *post {
 	p.t.Helper()
-	m := &post{name: name, done: make(chan struct{}), works: map[uint64]*work{}}
+	m := &post{name: name, works: map[uint64]*work{}}
 	m.cmd = exec.Command(p.primacy, "run", "--config", config, "--kubeconfig", p.cluster.Kubeconfig, "--name", name, "--log-format", "json")
-	stderr, err := m.cmd.StderrPipe()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if err := m.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-	go func() { // joined by the cleanup
-		defer close(m.done)
-		lines := bufio.NewScanner(stderr)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			p.listens(m, lines.Bytes())
-		}
-		_ = m.cmd.Wait() // a killed process always ends with an error
-	}()
-	p.t.Cleanup(func() {
-		_ = m.cmd.Process.Signal(syscall.SIGTERM) // it may be gone
-		<-m.done
-	})
+	m.done = p.launch(m.cmd, syscall.SIGTERM, func(line []byte) { p.listens(m, line) }, func() {})
 	return m
 }
 

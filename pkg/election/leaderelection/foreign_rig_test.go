@@ -69,6 +69,21 @@ const (
 	lockName  = "kube-scheduler"
 )
 
+// roundsIn is how many rounds a variable of the environment asks for. Without it the test is skipped; example says what a value
+// leads to.
+func roundsIn(t *testing.T, variable, example string) int {
+	t.Helper()
+	said := os.Getenv(variable)
+	if said == "" {
+		t.Skip(variable + example)
+	}
+	n, err := strconv.Atoi(said)
+	if err != nil || n < 1 {
+		t.Fatalf("%s is %q (want a number: %s%s)", variable, said, variable, example)
+	}
+	return n
+}
+
 func newRig(t *testing.T) *rig {
 	r := &rig{t: t, cluster: devcluster.Start(t), known: map[string]bool{}}
 	r.any = sync.NewCond(&r.mu)
@@ -241,34 +256,47 @@ func (r *rig) arguments() []string {
 // start starts a scheduler, and waits until it knows all Pods and takes part.
 func (r *rig) start(program, id string, more ...string) *scheduler {
 	r.t.Helper()
-	s := &scheduler{work: work{id: id}, cmd: exec.Command(program, append(r.arguments(), more...)...), done: make(chan struct{})}
-	stderr, err := s.cmd.StderrPipe()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
+	s := &scheduler{work: work{id: id}, cmd: exec.Command(program, append(r.arguments(), more...)...)}
 	r.mu.Lock()
 	r.all = append(r.all, s)
 	r.mu.Unlock()
-	go func() { // joined by the cleanup
-		defer close(s.done)
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			r.heard(s, lines.Text())
-		}
-		_ = s.cmd.Wait() // a killed process always ends with an error
+	s.done = r.launch(s.cmd, syscall.SIGKILL, func(line []byte) { r.heard(s, string(line)) }, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		s.gone = time.Now()
 		r.any.Broadcast()
-	}()
-	r.t.Cleanup(func() {
-		_ = s.cmd.Process.Kill() // it may be gone
-		<-s.done
 	})
 	r.until(id+" takes part", func() bool { return s.hasElection || s.work.bound != nil })
 	return s
+}
+
+// launch starts a program, and tells of each line of its log and then of its end. After that done is closed. The signal ends the
+// program with the test.
+func (r *rig) launch(cmd *exec.Cmd, end syscall.Signal, line func([]byte), gone func()) (done chan struct{}) {
+	r.t.Helper()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	done = make(chan struct{})
+	go func() { // joined by the cleanup
+		defer close(done)
+		lines := bufio.NewScanner(stderr)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			line(lines.Bytes())
+		}
+		_ = cmd.Wait() // a killed process always ends with an error
+		gone()
+	}()
+	r.t.Cleanup(func() {
+		_ = cmd.Process.Signal(end) // it may be gone
+		<-done
+	})
+	return done
 }
 
 func (r *rig) heard(s *scheduler, line string) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,14 +17,7 @@ import (
 // own leader. PRIMACY_FOREIGN_RUNNER says how many members to kill; without it the test is skipped, since it builds
 // kube-scheduler (minutes the first time).
 func TestKubeSchedulerAsRunner(t *testing.T) {
-	said := os.Getenv("PRIMACY_FOREIGN_RUNNER")
-	if said == "" {
-		t.Skip("PRIMACY_FOREIGN_RUNNER=10 builds kube-scheduler and kills 10 members, about 20 s each")
-	}
-	rounds, err := strconv.Atoi(said)
-	if err != nil || rounds < 1 {
-		t.Fatalf("PRIMACY_FOREIGN_RUNNER is %q (want a number of members to kill)", said)
-	}
+	rounds := roundsIn(t, "PRIMACY_FOREIGN_RUNNER", "=10 builds kube-scheduler and kills 10 members, about 20 s each")
 	build, _, version := foreignTree(t)
 	original := build("original")
 	posts := newPosts(t, newRig(t), original)

@@ -2,9 +2,7 @@ package leaderelection_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,14 +13,7 @@ import (
 // by one and back; leaders are stopped and killed. PRIMACY_FOREIGN says how many rounds to run; without it the test is skipped,
 // since it builds kube-scheduler (minutes the first time).
 func TestKubeScheduler(t *testing.T) {
-	said := os.Getenv("PRIMACY_FOREIGN")
-	if said == "" {
-		t.Skip("PRIMACY_FOREIGN=3 builds kube-scheduler and runs 3 rounds, about 2 minutes each")
-	}
-	rounds, err := strconv.Atoi(said)
-	if err != nil || rounds < 1 {
-		t.Fatalf("PRIMACY_FOREIGN is %q (want a number of rounds)", said)
-	}
+	rounds := roundsIn(t, "PRIMACY_FOREIGN", "=3 builds kube-scheduler and runs 3 rounds, about 2 minutes each")
 	original, changed := schedulers(t)
 	r := newRig(t)
 	r.plant(original)

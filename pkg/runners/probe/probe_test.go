@@ -125,10 +125,10 @@ func TestCommandSays(t *testing.T) {
 func TestHangingCommand(t *testing.T) {
 	stage := runnertest.NewStage(t)
 	a := ask(t, shell(`trap "" TERM; exec 9>"$PIPE"; setsid sleep 600 & sleep 600 & echo began >&9; echo waits for the database; wait`, func(s *probe.Spec) {
-		s.Timeout, s.Period = time.Second, time.Hour
+		s.Timeout, s.Period = 5*time.Second, time.Hour
 	}), probe.Program{Env: []string{"PIPE=" + stage.Pipe}})
 	stage.Await("began")
-	if got, want := a.next(), "sh gave no answer within 1s, and was killed: waits for the database"; got != want {
+	if got, want := a.next(), "sh gave no answer within 5s, and was killed: waits for the database"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if stage.Alive() {

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
+)
+
+// The API does not show the scope of an election. Of its elections a member publishes only a digest of their names. So without a
+// configuration a command goes by names: elections with scope: revision end in the revision of their holders.
+
+// outside says why a member takes no part in an election, or seems to take none; empty if it takes part, as far as we know.
+func (s *steerCommand) outside(e status.Election, m status.Member) string {
+	host := record.HostOf(m.Identity)
+	switch x := s.rulebook.rules(e.Name); {
+	case !x.takesPart(m):
+		return host + " takes no part: this election is for members of revision " + x.only
+	case s.unlike(e, m) && m.Revision != s.holderOf(e).Revision && strings.HasSuffix(e.Name, "-"+s.holderOf(e).Revision):
+		return fmt.Sprintf("%s seems to take no part: by its name, this election is for members of revision %s, and %s and %s do not have the same elections (--config says which elections have scope: revision)",
+			host, s.holderOf(e).Revision, host, view.NameOf(e.Holder))
+	}
+	return ""
+}
+
+// unlike says whether a member has other elections than the holder, and no configuration says that both have this one.
+func (s *steerCommand) unlike(e status.Election, m status.Member) bool {
+	ours, _ := s.holderOf(e).Publishes()
+	theirs, _ := m.Publishes()
+	return !s.rulebook.has(e.Name) && ours != "" && theirs != "" && ours != theirs
+}
+
+// holderOf is the member that holds the election; zero if the API does not show it.
+func (s *steerCommand) holderOf(e status.Election) status.Member {
+	for _, m := range s.report.Members {
+		if m.Identity == e.Holder && m.Group == s.group {
+			return m
+		}
+	}
+	return status.Member{}
+}
+
+// taking is the report with only the members that take part in the election, as far as we know.
+func (s *steerCommand) taking(e status.Election) status.Report {
+	r := s.report
+	r.Members = slices.DeleteFunc(slices.Clone(r.Members), func(m status.Member) bool { return s.outside(e, m) != "" })
+	return r
+}
+
+// living is the member of the host that lives; of several, one that is ready. It is zero if none does.
+func (s *steerCommand) living(host string) (found status.Member) {
+	for _, m := range s.report.Members {
+		if m.Group == s.group && m.State == status.Live && record.HostOf(m.Identity) == host && (found.Identity == "" || m.Ready && !found.Ready) {
+			found = m
+		}
+	}
+	return found
+}

@@ -183,6 +183,7 @@ var situations = []struct {
 		s.fail(newZero, 90*time.Second)
 		s.fail(oldZero, 10*time.Second)
 		s.lock.Record.HandoverTo = newZero
+		s.old.Record.Member.Lacks = []record.Lack{{Election: "dns", Why: "runner writer: /run/ready is not there"}}
 	}},
 	{"all-failed-and-led", verdictRight, func(s *situation) {
 		s.fail(newZero, 90*time.Second)

@@ -13,10 +13,11 @@ import (
 func (x *explaining) failing() bool {
 	shown := false
 	for _, m := range x.living(x.report.Members) {
-		if !m.Ready || m.Lacks[x.election.Name] != "" || stands(m, x.election) {
+		down := x.standsDown(m)
+		if stands(m, x.election) || !down && (!m.Ready || m.Lacks[x.election.Name] != "") {
 			return false
 		}
-		shown = shown || x.standsDown(m)
+		shown = shown || down
 	}
 	return shown
 }

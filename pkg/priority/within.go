@@ -13,6 +13,12 @@ type within struct {
 // or not.
 func Within(revision string, p Policy) Policy { return within{p, revision} }
 
+// Admits says whether a member takes part in an election with this policy, as far as the policy says that (Within).
+func Admits(p Policy, c Candidate) bool {
+	w, restricts := p.(within)
+	return !restricts || w.admits(c)
+}
+
 func (w within) String() string { return w.Policy.String() + " within " + w.revision }
 
 func (w within) admits(c Candidate) bool {

@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Elections are the elections of a manager's controllers. They are held while the manager runs, from the time its
@@ -18,7 +20,9 @@ import (
 type Elections struct {
 	mgr       manager.Manager
 	elections *election.Manager
-	from      *predecessor // nil if there is none
+	locks     lock.Store    // of elections that have none of their own
+	timing    record.Timing // the same
+	from      *predecessor  // nil if there is none
 }
 
 // New makes the elections of the manager's controllers. The client of cfg.Locks must not be gated: nobody would ever lead. The manager's
@@ -34,7 +38,7 @@ func New(mgr manager.Manager, cfg election.Config) (*Elections, error) {
 	if ungated(mgr.GetHTTPClient().Transport) {
 		mgr.GetLogger().Info("the manager's client is not gated: its writes pass although their term is over, and without any term (make the manager with ctrl.Gated(config))", "level", "warning")
 	}
-	return &Elections{mgr: mgr, elections: m}, nil
+	return &Elections{mgr: mgr, elections: m, locks: cfg.Locks, timing: cfg.Timing}, nil
 }
 
 // runnable runs the elections on every member: controller-runtime's own election must not hold them back.
@@ -63,6 +67,9 @@ func (e *Elections) Add(ctx context.Context, spec election.Spec, c Controller) (
 	if len(c.Watches) == 0 {
 		return nil, fmt.Errorf("election %s: nothing is watched (begin with ctrl.For)", spec.Name)
 	}
+	if e.from != nil && e.from.has(e.lockOf(spec)) {
+		return nil, fmt.Errorf("election %s: its lock %q is the Lease of election %s, from which the controllers migrate: nobody would ever work (give it another Lock)", spec.Name, e.lockOf(spec).Lock, e.from.status.Election())
+	}
 	w := &work{name: spec.Name, mgr: e.mgr, options: c.Options, reconciler: c.Reconciler}
 	for _, watch := range c.Watches {
 		informer, err := e.mgr.GetCache().GetInformer(ctx, watch.object, cache.BlockUntilSynced(false))
@@ -76,7 +83,8 @@ func (e *Elections) Add(ctx context.Context, spec election.Spec, c Controller) (
 		w.watches = append(w.watches, informed{informer, handler, watch.predicates})
 	}
 	if e.from != nil {
-		return e.elections.Add(spec, migrating{w, e.from})
+		spec.Timing = followed(e.timingOf(spec))
+		return e.elections.Add(spec, &migrating{w, e.from})
 	}
 	return e.elections.Add(spec, w)
 }

@@ -122,6 +122,28 @@ func TestMigration(t *testing.T) {
 	m.diary.judge(t, 9)
 }
 
+// TestMovesBackAndForth checks that moves are no failures of the controllers: a process to which the work comes back takes it up at
+// once, however often it lost it before.
+func TestMovesBackAndForth(t *testing.T) {
+	m := newMove(t)
+	m.start("both-1", "v1", migrates)
+	m.works("both-1")
+	m.start("both-2", "v2", migrates)
+	begun := time.Now()
+	for range 5 {
+		m.prefer("v2")
+		m.works("both-2")
+		m.prefer("v1")
+		m.works("both-1")
+	}
+	if took := time.Since(begun); took > 40*time.Second {
+		t.Errorf("ten moves took %v", took)
+	}
+	m.end("both-1", syscall.SIGTERM)
+	m.end("both-2", syscall.SIGTERM)
+	m.diary.judge(t, 11)
+}
+
 // TestOverlapIsSeen shows the judge of TestMigration what happens without MigrateFrom.
 func TestOverlapIsSeen(t *testing.T) {
 	m := newMove(t)

@@ -64,7 +64,7 @@ func (r Report) FreeBy(e Election, w Waits) time.Time {
 		return e.Acquired.Add(t.ObserverWait(w.Foreign.StopsAfter(t.LeaseDuration, e.claimed)))
 	case Waiting, Unowned, Corrupt:
 		if w.Foreign.Sharing != machine.NotShared {
-			wait = max(t.LeaseDuration, min(e.lasts, record.MaxLeaseDuration), w.Foreign.StopsAfter(t.LeaseDuration, e.lasts))
+			wait = w.Foreign.WaitedOut(t.LeaseDuration, e.lasts)
 		}
 		return r.waitsSince(e).Add(t.ObserverWait(wait))
 	}

@@ -12,7 +12,7 @@ import (
 // run carries out one line. Commands are:
 //
 //	member NAME [revision= location= weight= timing= minHold= preemptDelay= bootstrap= notBefore= provenAt=
-//	            sharing=client-go|istio foreignWait= policy=none|weight|chain beat= range failopen=DURATION
+//	            sharing=client-go|istio foreignWait= policy=none|weight|chain|within beat= range failopen=DURATION
 //	            renewal=session|unlessForeign sight=apart|without othersLease=DURATION othersPercent=N
 //	            longestEver=DURATION unpublished inner]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME

@@ -188,6 +188,8 @@ func (e *environment) configure(name string, a arguments) {
 		e.cfg.Policy = priority.None{}
 	case "weight":
 		e.cfg.Policy = priority.By(priority.ByWeight)
+	case "within":
+		e.cfg.Policy = priority.Within(e.cfg.Member.Revision, e.cfg.Policy)
 	case "chain":
 		e.cfg.Policy = priority.By(priority.ByPreferred, priority.ByWeight)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
 // An operator may ask the holder to hand over, whatever the holder sees of the preference (rule forced-handover).
@@ -43,6 +44,8 @@ func (s *step) unfit(identity string) string {
 		return "nobody takes a lock while the group is paused without takeovers"
 	case i < 0:
 		return "no such member lives, as far as this member sees"
+	case !priority.Admits(s.cfg.Policy, priority.Weighed(s.View.Peers[i].Member)):
+		return "that member takes no part in this election, which is for members of another revision"
 	case !s.View.Peers[i].Ready:
 		return "that member is not ready"
 	case !s.View.Peers[i].StandsFor(s.cfg.Election):

@@ -160,6 +160,12 @@ func (f Foreigners) StopsAfter(own, written time.Duration) time.Duration {
 	return foreignLeases * max(own, min(written, record.MaxLeaseDuration))
 }
 
+// WaitedOut is how long members wait for a lock that has no owner, and that such an elector may hold. lasts is the longest
+// duration that its record showed.
+func (f Foreigners) WaitedOut(own, lasts time.Duration) time.Duration {
+	return max(own, min(lasts, record.MaxLeaseDuration), f.StopsAfter(own, lasts))
+}
+
 // claimOver is when all suspects have certainly stopped.
 func (s *step) claimOver() record.Instant {
 	var over record.Instant

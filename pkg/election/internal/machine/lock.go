@@ -170,7 +170,7 @@ func (s *step) freeAt() (record.Instant, bool) {
 		}
 		wait := max(s.observer().LeaseDuration, l.duration) // its former holder may have the longer lease
 		if s.mayBeForeign() {
-			wait = max(s.observer().LeaseDuration, min(l.duration, foreignMaxDuration), s.cfg.Foreign.StopsAfter(t.LeaseDuration, l.duration))
+			wait = max(s.observer().LeaseDuration, s.cfg.Foreign.WaitedOut(t.LeaseDuration, l.duration))
 		}
 		free := l.since.Add(s.observer().ObserverWait(wait))
 		if at, proven := s.absentLongEnough(); proven {

@@ -60,5 +60,9 @@ func (m *Member) tendAlarm(c *contest) {
 }
 
 func (c *contest) sound(log logger, a machine.Report) {
-	log.Warn(a.Kind.String(), zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)), zap.String("detail", a.Detail))
+	fields := []zap.Field{zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)), zap.String("detail", a.Detail)}
+	if a.Until > c.m.now {
+		fields = append(fields, zap.Duration("for", a.Until.Sub(c.m.now)))
+	}
+	log.Warn(a.Kind.String(), fields...)
 }

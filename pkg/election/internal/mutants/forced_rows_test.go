@@ -38,6 +38,13 @@ var forcedRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_pending",
 	},
 	{
+		name: "forced/to-another-revision", rule: "a member that takes no part gets no lock by force",
+		file: "pkg/election/internal/machine/forced.go",
+		old:  "priority.Weighed(s.View.Peers[i].Member)):",
+		new:  "priority.Weighed(s.View.Peers[i].Member)) && false:",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/forced_elsewhere",
+	},
+	{
 		name: "forced/to-the-unready", rule: "a member that is not ready gets no lock by force",
 		file: "pkg/election/internal/machine/forced.go",
 		old:  "	case !s.View.Peers[i].Ready:\n		return \"that member is not ready\"\n",

@@ -18,7 +18,7 @@ type document struct {
 	APIVersion string `yaml:"apiVersion" strict:"required" oneof:"primacy.dev/v1alpha1"`
 	// The kind of document.
 	Kind string `yaml:"kind" strict:"required" oneof:"PrimacyConfiguration"`
-	// The members that share these elections. Required, unless `--group` or `PRIMACY_GROUP` names it.
+	// The members that share these elections. Required, unless `--group` or `PRIMACY_GROUP` names it. Groups of one namespace need locks of different names.
 	Group string `yaml:"group" form:"label" otherwise:"that of --group or PRIMACY_GROUP"`
 	// The namespace of locks and sessions.
 	Namespace string `yaml:"namespace" form:"label" otherwise:"that of the kubeconfig or of the Pod"`

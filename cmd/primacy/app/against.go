@@ -9,8 +9,8 @@ import (
 )
 
 // against says, for people, what a member does when its configuration is replaced: a line for
-// each change, and one line for everything that stays.
-func against(p *config.Plan, file string) string {
+// each change, one for the rights that it needs then and did not need before, and one for everything that stays.
+func against(p *config.Plan, rights, file string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "a member with configuration %s in force that takes this one up:\n", file)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -35,6 +35,9 @@ func against(p *config.Plan, file string) string {
 	}
 	for _, r := range p.Restarts {
 		line("waits", r.Field, r.Text()+": a restart takes it up")
+	}
+	if rights != "" {
+		line("needs", "rights", rights+": a member that lacks one of them refuses all of this (primacy check --pre, with the credentials of members, asks for them)")
 	}
 	if p.None() {
 		line("changes", "nothing", "")

@@ -112,6 +112,7 @@ func (x *checking) here(ctx context.Context) error {
 		return nil
 	}
 	x.checkForeign(report)
+	x.checkShared(report)
 	return nil
 }
 
@@ -135,6 +136,7 @@ func (x *checking) everything(ctx context.Context) error {
 		return err
 	}
 	x.checkForeign(report)
+	x.checkShared(report)
 	x.checkElections(report)
 	x.checkMembers(report)
 	x.checkPreferences(report)

@@ -27,3 +27,12 @@ func (x *checking) checkSets(r status.Report) {
 	x.say("members", gradeWarning, "elections that a revision lacks do not move to it; that is as it should be for elections with scope: revision, and for those of one revision only",
 		"the members of revisions %s do not all have the same elections", strings.Join(slices.Sorted(maps.Keys(revisions)), ", "))
 }
+
+// checkShared looks for locks that a member of another group holds.
+func (x *checking) checkShared(r status.Report) {
+	for _, e := range r.Elections {
+		if e.AlsoOf != "" {
+			x.say("led", gradeProblem, anotherLock, "nobody of group %s leads %s: the lock %s is held by %s, a member of group %s: two groups cannot share a lock", e.AlsoOf, e.Name, e.Lock, e.Holder, e.Group)
+		}
+	}
+}

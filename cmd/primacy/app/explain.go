@@ -71,8 +71,12 @@ func (g *groupCommand) explain(ctx context.Context, election string) (explanatio
 	if err != nil {
 		return explanation{}, err
 	}
+	heldBy := ""
+	if e.AlsoOf != "" {
+		heldBy, e.Group = e.Group, e.AlsoOf
+	}
 	g.group = e.Group
-	f := facts{report: report, election: e, rules: g.rulebook.rules(election), byDefault: defaultSeen(report, e.Group), defaultFrom: "as most members see it"}
+	f := facts{report: report, election: e, heldBy: heldBy, rules: g.rulebook.rules(election), byDefault: defaultSeen(report, e.Group), defaultFrom: "as most members see it"}
 	f.notes = append(f.notes, report.Notes...)
 	if !g.rulebook.configured {
 		f.notes = append(f.notes, unseen)

@@ -32,6 +32,7 @@ type situation struct {
 	lock     lock.Entry
 	old, new lock.Entry
 	plan     rollout.Plan
+	expected []status.Expected
 	facts
 }
 
@@ -80,6 +81,23 @@ func (s *situation) hold(session lock.Entry, since time.Duration) {
 	}
 }
 
+// fail lets the work of a member fail, which then stands down. Nobody leads afterwards.
+func (s *situation) fail(identity string, ago time.Duration) {
+	m := s.old.Record.Member
+	if identity == newZero {
+		m = s.new.Record.Member
+	}
+	m.Standing = []string{"dns"}
+	r := s.lock.Record
+	r.Holder, r.Mark.Identity, r.Acquired, r.Renewed = "", "", before(ago), before(ago)
+	r.History = append(r.History, record.Entry{When: before(ago), Who: identity, Why: "released: runners failed"})
+}
+
+// unlocked leaves the election without a lock, although the configuration has it.
+func (s *situation) unlocked() {
+	s.lock, s.expected = lock.Entry{Name: "dns"}, []status.Expected{{Election: "dns", Lock: "dns"}}
+}
+
 // foreign lets an elector hold the lock that is not Primacy. No revision is preferred.
 func (s *situation) foreign(holder string, renewed time.Duration) {
 	s.lock.Record = &record.Record{
@@ -115,7 +133,7 @@ func (s *situation) explain(t *testing.T) explanation {
 	f.plan = s.plan
 	f.notes = view.Standing(f.plan)
 	var err error
-	f.report = status.Of(status.Selection{Group: "edge"}, []lock.Entry{s.lock, s.old, s.new}, explainedAt)
+	f.report = status.Of(status.Selection{Group: "edge", Expected: s.expected}, []lock.Entry{s.lock, s.old, s.new}, explainedAt)
 	if f.election, err = electionNamed(f.report, "dns", "edge-system"); err != nil {
 		t.Fatal(err)
 	}
@@ -157,6 +175,32 @@ var situations = []struct {
 			{When: before(90 * time.Second), Who: oldZero, Why: "took over: free"},
 		}
 	}},
+	{"all-failed", verdictStuck, func(s *situation) {
+		s.fail(newZero, 90*time.Second)
+		s.fail(oldZero, 10*time.Second)
+	}},
+	{"all-failed-and-left", verdictStuck, func(s *situation) {
+		s.fail(newZero, 90*time.Second)
+		s.fail(oldZero, 10*time.Second)
+		s.lock.Record.HandoverTo = newZero
+		s.old.Record.Member.Lacks = []record.Lack{{Election: "dns", Why: "runner writer: /run/ready is not there"}}
+	}},
+	{"all-failed-and-led", verdictRight, func(s *situation) {
+		s.fail(newZero, 90*time.Second)
+		s.fail(oldZero, 10*time.Second)
+		s.hold(s.old, 2*time.Second)
+		s.lock.Record.History = append(s.lock.Record.History, record.Entry{When: before(2 * time.Second), Who: oldZero, Why: "took over: mine"})
+	}},
+	{"all-failed-of-many", verdictStuck, func(s *situation) { // the lock's history has room for the last few
+		s.new.Record.Member.Standing = []string{"dns"}
+		s.fail(oldZero, 10*time.Second)
+	}},
+	{"one-failed", verdictSoon, func(s *situation) { s.fail(oldZero, 10*time.Second) }},
+	{"one-failed-one-lacks", verdictSoon, func(s *situation) {
+		s.new.Record.Member.Standing = []string{"dns"}
+		s.new.Record.Member.Lacks = []record.Lack{{Election: "dns", Why: "runner writer: /run/ready is not there"}}
+		s.fail(oldZero, 10*time.Second)
+	}},
 	{"standing-for-none", verdictStuck, func(s *situation) {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Standing = []string{record.EveryElection}
@@ -172,6 +216,34 @@ var situations = []struct {
 	{"pinned", verdictRight, func(s *situation) {
 		s.plan.Pins = []rollout.Pin{{Election: "dns", Member: "old-0", By: "eve\x1b[2J", At: rollout.At(before(time.Hour))}}
 		s.prefer("1-10-0")
+	}},
+	{"refused", verdictStuck, func(s *situation) {
+		s.unlocked()
+		s.old.Record.Member.Lags = "configuration refused: primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file\x1b[2J"
+		s.new.Record.Member.Lags = s.old.Record.Member.Lags
+	}},
+	{"refused-by-one", verdictSoon, func(s *situation) {
+		s.unlocked()
+		s.old.Record.Member.Lags = "configuration refused: primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file"
+	}},
+	{"refused-and-led", verdictRight, func(s *situation) { // what is in force has the election, too
+		s.new.Record.Member.Lags = "configuration refused: primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file"
+	}},
+	{"divided-and-fallen", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.old.Record.Member.Preference = "1-9-0"
+		s.new.Record.Member.Fallen, s.new.Record.Acquired = 1, before(10*time.Second)
+	}},
+	{"divided-successor-fallen", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.new.Record.Member.Preference = "1-9-0"
+		s.new.Record.Member.Fallen, s.new.Record.Acquired = 1, before(10*time.Second)
+	}},
+	{"of-two-groups", verdictStuck, func(s *situation) {
+		s.heldBy = "core"
+		r := s.lock.Record
+		r.Holder, r.Mark.Identity, r.Renewed = "core-0_00000003", "core-0_00000003", before(time.Second)
+		r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalRecord, "", ""
 	}},
 	{"foreign-holder", verdictStuck, func(s *situation) { s.foreign("kube-scheduler", time.Second) }},
 	{"hostile-holder", verdictStuck, func(s *situation) { s.foreign("kube-scheduler\x1b[2J\u202egnp", time.Second) }},

@@ -45,11 +45,12 @@ func (x *explaining) judge() judgement {
 	switch {
 	case x.leads():
 		return x.judgeLeader()
+	case x.heldBy != "":
+		return x.judgeShared()
 	case e.State == status.Foreign:
 		return x.judgeForeign()
 	case len(x.next) == 0 && e.State != status.Claiming:
-		return judgement{verdictStuck, "Nobody leads, and no living member can: none takes part in this election.",
-			[]whatIf{{What: "a member starts (primacy status lists all members)"}}}
+		return x.judgeNone()
 	case x.preferred.NoTakeover && e.State != status.Claiming:
 		return x.judgeWithheld()
 	}
@@ -61,6 +62,9 @@ func (x *explaining) judge() judgement {
 		return judgement{verdictSoon, fmt.Sprintf("%s claimed the lock from an elector that is not Primacy. It begins no work yet: it %s.", who, e.Reason),
 			[]whatIf{{who + " begins its work", x.freeBy()}}}
 	case status.Released:
+		if x.failing() {
+			return x.judgeFailing()
+		}
 		if at := x.freeBy(); at.After(x.report.At) {
 			return judgement{verdictSoon, "Nobody leads. The holder was proved dead, and with onDeath: lease members leave its lock alone for a lease.",
 				[]whatIf{{x.takers() + " takes the lock", at}}}
@@ -123,13 +127,13 @@ func (x *explaining) judgeLeader() judgement {
 		return x.judgeMove()
 	case len(x.better) > 0 && x.lags:
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s, and %s is stored. Until it sees that, it does not hand over.",
-			who, oneOf(x.better), who, quoted(x.holder), view.Printable(x.plan.Digest(x.byDefault))),
+			who, oneOf(x.better), who, quoted(x.holder), view.Printable(x.plan.Digest(x.byDefault))) + x.probation(x.better[0]),
 			[]whatIf{{What: who + " sees what is stored. After a change that takes about a second. If it lasts, it cannot read what others read (see its log), or " + deaf},
 				{What: "somebody asks it through the lock: primacy handover " + e.Name + " --force"}}}
 	case len(x.better) > 0:
 		better := x.better[0]
 		return judgement{verdictStuck, fmt.Sprintf("%s leads, and %s should. %s sees the preference %s and %s sees %s. While they see different preferences, nothing moves between them.",
-			who, oneOf(x.better), who, quoted(x.holder), view.NameOf(better.Identity), quoted(&better)),
+			who, oneOf(x.better), who, quoted(x.holder), view.NameOf(better.Identity), quoted(&better)) + x.probation(better),
 			[]whatIf{{What: "the two see the same preference. After a change that takes about a second. If it lasts, one of them cannot read what the others read (see its log), or " + deaf}}}
 	case x.preferred.Drains(e.Holder):
 		return x.judgeDrained()
@@ -350,6 +354,8 @@ func (x *explaining) why(m status.Member) string {
 		return x.whyHolder()
 	case m.State == status.Stale:
 		return "It cannot lead: it has not renewed its session, and seems dead."
+	case x.lacksElection(m):
+		return "It takes no part: it refused the configuration that has this election."
 	case !x.rules.takesPart(m):
 		return "It takes no part: this election is for members of revision " + x.rules.only + "."
 	case x.preferred.Blocked != "" && m.Revision == x.preferred.Blocked:
@@ -362,6 +368,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: its work is not ready: " + m.Lacks[e.Name] + "."
 	case !stands(m, e):
 		return "It does not lead: its work in this election failed lately, or is not ready."
+	case x.heldBy != "":
+		return "It does not lead: a member of group " + x.heldBy + " holds the lock."
 	case !x.held():
 		return x.whyFree(m)
 	case x.leads() && m.Identity == e.ForcedTo:
@@ -389,9 +397,9 @@ func (x *explaining) why(m status.Member) string {
 	case slices.ContainsFunc(x.willing, same):
 		return "It does not lead yet: " + holder + " will hand over."
 	case x.lags && slices.ContainsFunc(x.better, same):
-		return "It does not lead yet: " + holder + " does not see the stored preference yet."
+		return "It does not lead yet: " + holder + " does not see the stored preference yet." + x.probation(m)
 	case x.holder != nil && m.Preference != x.holder.Preference:
-		return fmt.Sprintf("It does not lead: it outranks %s, but the two see different preferences.", holder)
+		return fmt.Sprintf("It does not lead: it outranks %s, but the two see different preferences.", holder) + x.probation(m)
 	case slices.ContainsFunc(x.better, same):
 		return "It does not lead yet: " + holder + " still holds the lock."
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/status"
@@ -60,4 +61,13 @@ func (x *explaining) sinceDrained() string {
 func (x *explaining) drain(identity string) string {
 	d, _ := x.plan.DrainOf(identity)
 	return strings.TrimPrefix(view.Drained(d), view.Printable(d.Member)+" is drained")
+}
+
+// probation says that a member crashed before and must yet prove itself, as a further sentence; empty if it need not.
+func (x *explaining) probation(m status.Member) string {
+	until := x.rules.proven(m, x.report.At)
+	if until.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" %s crashed before, or lost the API server, so it must also live until %s first, and comes after all others until then.", view.NameOf(m.Identity), until.UTC().Format(time.RFC3339))
 }

@@ -98,7 +98,9 @@ type facts struct {
 	// defaultFrom says where the default was read.
 	defaultFrom string
 	rules       rules
-	notes       []string
+	// heldBy is the other group whose member holds the lock; empty for none.
+	heldBy string
+	notes  []string
 }
 
 // explaining is an explanation in the making.
@@ -141,16 +143,20 @@ func (f facts) explain() explanation {
 	x.next = x.successors()
 	out := explanation{
 		At: r.At, Election: e.Name, Group: e.Group, Lock: e.Ref(), State: e.State,
-		Prefers: view.Printable(x.preferred.String()), From: x.from(), Members: x.members(), Notes: f.notes,
+		Prefers: view.Printable(x.preferred.String()), From: x.from(), Members: x.members(), Notes: slices.Clone(f.notes),
 	}
 	if e.Holder != "" && e.State != status.Released {
 		out.Leader = &leaderShown{e.Holder, e.Revision, e.Location, e.Token, e.Acquired}
+	}
+	out.Notes = append(out.Notes, x.refusals()...)
+	if x.leads() && x.failing() {
+		out.Notes = append(out.Notes, x.failed()+": this term may end so, too (docs/runbooks/crash-loop.md)")
 	}
 	out.Last = e.History[max(0, len(e.History)-2):]
 	v := x.judge()
 	out.Verdict, out.Summary, out.Changes = v.verdict, v.summary, v.changes
 	switch {
-	case v.verdict == verdictRight, e.State == status.Claiming:
+	case v.verdict == verdictRight, e.State == status.Claiming && x.heldBy == "":
 		out.Should = []string{e.Holder}
 	case x.leads() && e.ForcedTo != "":
 		out.Should = []string{e.ForcedTo}
@@ -166,7 +172,9 @@ func (f facts) explain() explanation {
 }
 
 // leads says whether a member leads, as far as anybody can see from outside.
-func (x *explaining) leads() bool { return x.election.State == status.Led && !x.election.Stale }
+func (x *explaining) leads() bool {
+	return x.election.State == status.Led && !x.election.Stale && x.heldBy == ""
+}
 
 // held says whether the lock has a holder that seems to live.
 func (x *explaining) held() bool {
@@ -195,20 +203,20 @@ func (x *explaining) only(fits func(status.Member) bool) status.Report {
 func (x *explaining) successors() []status.Member {
 	free, gone := x.election, x.election.Holder
 	free.Holder = ""
-	others := x.only(func(m status.Member) bool { return m.Identity != gone })
+	others := x.only(func(m status.Member) bool { return m.Identity != gone && !x.lacksElection(m) })
 	if next := x.rules.next(others, free, x.preferred); next != nil {
 		return next
 	}
 	if all := x.living(others.Members); all != nil || x.leads() {
-		return all
+		return x.notStandingDown(all)
 	}
-	return x.living(x.report.Members) // the lock names a member, but not as one that leads
+	return x.notStandingDown(x.living(x.report.Members)) // the lock names a member, but not as one that leads
 }
 
 // living are the members that live and take part.
 func (x *explaining) living(members []status.Member) (all []status.Member) {
 	for _, m := range members {
-		if m.Group == x.election.Group && m.State == status.Live && x.rules.takesPart(m) {
+		if m.Group == x.election.Group && m.State == status.Live && x.rules.takesPart(m) && !x.lacksElection(m) {
 			all = append(all, m)
 		}
 	}
@@ -270,7 +278,7 @@ func (x *explaining) obstacles(m status.Member) int {
 	switch {
 	case m.State != status.Live:
 		return 3
-	case !x.rules.takesPart(m):
+	case !x.rules.takesPart(m), x.lacksElection(m):
 		return 2
 	case !x.rules.mayLead(m, x.election):
 		return 1

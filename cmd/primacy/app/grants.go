@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -32,9 +33,7 @@ func (g *grants) check(ctx context.Context, next *reload) error {
 	process := *g.process
 	process.Configuration = next.Next
 	all := required(needs(&process, g.name, next.made.source))
-	fresh := slices.DeleteFunc(slices.Clone(all), func(n need) bool {
-		return slices.ContainsFunc(g.known, func(k need) bool { return reflect.DeepEqual(n, k) })
-	})
+	fresh := without(all, g.known)
 	if len(fresh) > 0 {
 		ctx, cancel := context.WithTimeout(ctx, grantTime)
 		defer cancel()
@@ -48,4 +47,35 @@ func (g *grants) check(ctx context.Context, next *reload) error {
 	}
 	g.known = all
 	return nil
+}
+
+// without are the needs that are not among those that are known.
+func without(all, known []need) []need {
+	return slices.DeleteFunc(slices.Clone(all), func(n need) bool {
+		return slices.ContainsFunc(known, func(k need) bool { return reflect.DeepEqual(n, k) })
+	})
+}
+
+// furtherRights names, for people, what a member must be allowed before it takes up a configuration, beyond what the one in
+// force needs. A Role gives members all Leases beside the sessions.
+func furtherRights(inForce, next []need) string {
+	var what []string
+	verbs := map[string][]string{}
+	for _, n := range without(required(next), required(inForce)) {
+		if n.resource == leases && n.place == besideLocks {
+			continue
+		}
+		on := n.what()
+		if n.namespace != "" {
+			on += " in namespace " + n.namespace
+		}
+		if verbs[on] == nil {
+			what = append(what, on)
+		}
+		verbs[on] = append(verbs[on], n.verb)
+	}
+	for i, on := range what {
+		what[i] = strings.Join(verbs[on], ", ") + " " + on
+	}
+	return strings.Join(what, "; ")
 }

@@ -177,7 +177,7 @@ func (r *reloader) refuse(err error) {
 		}
 	}
 	if r.elections != nil {
-		r.elections.SetLag("configuration refused: " + err.Error())
+		r.elections.SetLag(refusedLag + err.Error())
 	}
 	log := r.log
 	if more != nil {

@@ -103,6 +103,7 @@ func (r *running) text() string {
 		line("", "", "no member lives")
 	}
 	line("unseen", "", "members do not publish their runners, sources, weights of others and endpoints: validate --against compares these with a file")
+	line("unseen", "", "members take up only what they have the rights for, and do not publish their rights: primacy check --pre -f %s, with the credentials of members, asks for them", r.process.Configuration.File)
 	for _, note := range r.report.Notes {
 		line("unseen", "", "%s", note)
 	}

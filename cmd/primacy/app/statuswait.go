@@ -49,6 +49,8 @@ func (g goal) unmet(e status.Election) string {
 	revision, byRevision := strings.CutPrefix(string(g), goalRevision)
 	switch {
 	case g == goalFree && (e.Holder == "" || e.Stale):
+	case e.AlsoOf != "":
+		return e.Name + " is led by a member of group " + e.Group
 	case g == goalFree:
 		return fmt.Sprintf("%s is %s, by %s", e.Name, e.State, e.Holder)
 	case !leads && e.Stale:

@@ -126,7 +126,14 @@ func (a *additions) validateAgainst(ctx context.Context, out io.Writer, c *confi
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s", c.File, warnings(missing(r.begun())), against(r.Plan, v.inForce))
+	needsOf := func(c *config.Configuration, made *plan) []need {
+		return needs(&config.Process{Group: c.Group, Namespace: c.Namespace, Configuration: c}, "", made.source)
+	}
+	rights := ""
+	if inForce, err := a.checker().plan(ctx, before); err == nil { // otherwise this program does not know what it needs
+		rights = furtherRights(needsOf(before, inForce), needsOf(r.Next, r.made))
+	}
+	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s", c.File, warnings(missing(r.begun())), against(r.Plan, rights, v.inForce))
 	return err
 }
 

@@ -61,6 +61,9 @@ type Election struct {
 	HandoverTo string `json:"handoverTo,omitempty"`
 	// ForcedTo is the member to which somebody asks the holder to hand over, whatever the holder sees of the preference.
 	ForcedTo string `json:"forcedTo,omitempty"`
+	// AlsoOf is the selected group, if its configuration names the lock and a member of another group, Group, holds it. Two
+	// groups cannot share a lock: the work of one of them never runs.
+	AlsoOf string `json:"alsoOf,omitempty"`
 	// Others are further locks of the election.
 	Others []OtherLock `json:"otherLocks,omitempty"`
 
@@ -221,6 +224,7 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 	for _, l := range locks {
 		l.row = electionOf(l.Entry, l.election, sessions, now)
 		l.row.Kind, l.row.Namespace, l.row.Group = l.Kind, l.Ref.Namespace, cmp.Or(l.row.Group, s.Group)
+		l.row.AlsoOf = l.alsoOf(s)
 		l.row.migrates = expected[l.Ref].MigrateFrom != (Ref{})
 		found[l.key()] = append(found[l.key()], l)
 	}

@@ -92,6 +92,9 @@ func (e Election) cells(now time.Time) []string {
 	if e.ForcedTo != "" {
 		note = strings.TrimPrefix(note+"; asked to hand over to "+e.ForcedTo, "; ")
 	}
+	if others := e.ofOthers(); others != "" {
+		note = strings.TrimPrefix(note+"; "+others, "; ")
+	}
 	note = strings.TrimPrefix(strings.Join(append([]string{note}, e.besides()...), "; "), "; ")
 	return []string{e.Name, e.Holder, e.Revision, e.Location, state, token, since(e.Acquired, now), note}
 }

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -23,6 +24,7 @@ type Elections struct {
 	locks     lock.Store    // of elections that have none of their own
 	timing    record.Timing // the same
 	from      *predecessor  // nil if there is none
+	caches    caches
 }
 
 // New makes the elections of the manager's controllers. The client of cfg.Locks must not be gated: nobody would ever lead. The manager's
@@ -32,19 +34,25 @@ func New(mgr manager.Manager, cfg election.Config) (*Elections, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := mgr.Add(runnable{m}); err != nil {
+	e := &Elections{mgr: mgr, elections: m, locks: cfg.Locks, timing: cfg.Timing, caches: caches{of: mgr.GetCache()}}
+	if err := mgr.Add(runnable{e}); err != nil {
 		return nil, fmt.Errorf("add the elections to the manager: %w", err)
 	}
 	if ungated(mgr.GetHTTPClient().Transport) {
 		mgr.GetLogger().Info("the manager's client is not gated: its writes pass although their term is over, and without any term (make the manager with ctrl.Gated(config))", "level", "warning")
 	}
-	return &Elections{mgr: mgr, elections: m, locks: cfg.Locks, timing: cfg.Timing}, nil
+	return e, nil
 }
 
 // runnable runs the elections on every member: controller-runtime's own election must not hold them back.
-type runnable struct{ elections *election.Manager }
+type runnable struct{ *Elections }
 
-func (r runnable) Start(ctx context.Context) error { return r.elections.Run(ctx) }
+func (r runnable) Start(ctx context.Context) error {
+	if full, err := r.caches.fill(ctx); !full {
+		return err
+	}
+	return r.elections.Run(ctx)
+}
 
 func (r runnable) NeedLeaderElection() bool { return false }
 
@@ -72,21 +80,33 @@ func (e *Elections) Add(ctx context.Context, spec election.Spec, c Controller) (
 	}
 	w := &work{name: spec.Name, mgr: e.mgr, options: c.Options, reconciler: c.Reconciler}
 	for _, watch := range c.Watches {
-		informer, err := e.mgr.GetCache().GetInformer(ctx, watch.object, cache.BlockUntilSynced(false))
-		if err != nil {
-			return nil, fmt.Errorf("election %s: watch %T: %w", spec.Name, watch.object, err)
-		}
 		handler, err := watch.handler(e.mgr)
 		if err != nil {
 			return nil, fmt.Errorf("election %s: watch %T: %w", spec.Name, watch.object, err)
 		}
-		w.watches = append(w.watches, informed{informer, handler, watch.predicates})
+		if err := e.served(watch.object); err != nil {
+			return nil, fmt.Errorf("election %s: watch %T: %w", spec.Name, watch.object, err)
+		}
+		if err := e.caches.add(ctx, watch.object); err != nil {
+			return nil, fmt.Errorf("election %s: %w", spec.Name, err)
+		}
+		w.watches = append(w.watches, watched{watch.object, handler, watch.predicates})
 	}
 	if e.from != nil {
 		spec.Timing = followed(e.timingOf(spec))
 		return e.elections.Add(spec, &migrating{w, e.from})
 	}
 	return e.elections.Add(spec, w)
+}
+
+// served says why the API server serves no objects of this kind; nil if it does.
+func (e *Elections) served(object client.Object) error {
+	kind, err := apiutil.GVKForObject(object, e.mgr.GetScheme())
+	if err != nil {
+		return err
+	}
+	_, err = e.mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	return err
 }
 
 // Manager is the manager of the elections, for metrics and Status.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
-// offline makes a manager that is never started, and asks no API server.
+// offline makes a manager that asks no API server what it serves.
 func offline(t *testing.T, config *rest.Config, log logr.Logger) manager.Manager {
 	t.Helper()
 	mgr, err := manager.New(config, manager.Options{
@@ -85,6 +86,37 @@ func TestAManagerThatElectsIsTold(t *testing.T) {
 	_, err = leases.Leases("n").Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "l"}}, metav1.CreateOptions{})
 	if !errors.Is(err, fence.ErrNotLeading) || !strings.Contains(err.Error(), "leave manager.Options.LeaderElection off") {
 		t.Errorf("the manager's own election: %v", err)
+	}
+}
+
+// TestEndsWithoutCaches checks that a manager whose caches cannot be filled ends when it is told to.
+func TestEndsWithoutCaches(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer server.Close()
+	mgr := offline(t, ctrl.Gated(&rest.Config{Host: server.URL}), logr.Discard())
+	elections, err := ctrl.New(mgr, election.Config{Group: "things", Host: "a", Member: election.Member{Revision: "v1"}, Locks: memory.New(clock.Boottime()).Store()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := elections.Add(t.Context(), election.Spec{Name: "maps"}, ctrl.Controller{
+		Watches: []ctrl.Watch{ctrl.For(&corev1.ConfigMap{})}, Reconciler: reconcile.Func(nil),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	await(t, soon(t), asked, "list of ConfigMaps")
+	stop()
+	if err := await(t, soon(t), ended, "end of the manager"); err != nil {
+		t.Error(err)
 	}
 }
 

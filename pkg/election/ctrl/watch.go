@@ -46,6 +46,13 @@ func On(object client.Object, h handler.EventHandler, predicates ...predicate.Pr
 	return Watch{object, func(manager.Manager) (handler.EventHandler, error) { return h, nil }, predicates}
 }
 
+// watched is a Watch with its handler.
+type watched struct {
+	object     client.Object
+	handler    handler.EventHandler
+	predicates []predicate.Predicate
+}
+
 // informed is a Watch with its informer, which lives as long as the manager.
 type informed struct {
 	informer   cache.Informer

@@ -18,7 +18,7 @@ type work struct {
 	mgr        manager.Manager
 	options    controller.Options
 	reconciler reconcile.Reconciler
-	watches    []informed
+	watches    []watched
 }
 
 // Run implements election.Runner.
@@ -45,7 +45,11 @@ func (w *work) during(ctx context.Context, term election.Term, within *fence.Gat
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	for _, watch := range w.watches {
-		s := &subscription{informed: watch}
+		informer, err := w.mgr.GetCache().GetInformer(ctx, watch.object)
+		if err != nil {
+			return err
+		}
+		s := &subscription{informed: informed{informer, watch.handler, watch.predicates}}
 		defer func() { err = errors.Join(err, s.end()) }()
 		if err := c.Watch(s); err != nil {
 			return err

@@ -8,7 +8,7 @@
 //	must(err)
 //	_, err = m.Add(election.Spec{Name: "ingress-status"}, election.RunnerFunc(syncIngress))
 //	must(err)
-//	must(m.Run(context.Background())) // returns when every runner has stopped and every lock is released
+//	must(m.Run(context.Background())) // until its context ends; then every runner has stopped, and every lock is released
 //
 // A Manager hosts a member (pkg/election/internal/member), which drives the pure machines of all elections: the
 // Manager has the clock, the connections and the goroutines, and decides nothing.

@@ -19,7 +19,7 @@ func Example() {
 	must(err)
 	_, err = m.Add(election.Spec{Name: "ingress-status"}, election.RunnerFunc(syncIngress))
 	must(err)
-	must(m.Run(context.Background())) // returns when every runner has stopped and every lock is released
+	must(m.Run(context.Background())) // until its context ends; then every runner has stopped, and every lock is released
 }
 
 // syncIngress works until its term is over.

@@ -31,7 +31,7 @@
 //   - A process that starts again under its old identity waits, as any other. client-go's takes its old lock back at once.
 //   - OnStoppedLeading is not called for an elector that never led: Run returns. If the program relies on that callback for its exit, as
 //     kube-scheduler does, a standby that is asked to end goes on after Run; kube-scheduler then ends with status 1 in place of 0.
-//   - The program may also list and watch its Lease, besides get, create and update.
+//   - The program must be allowed to list and watch its Lease, besides get, create and update. It never leads otherwise.
 //   - The Lock is a *resourcelock.LeaseLock with a client that has a REST connection, so no MultiLock and no fake
 //     clientset. Coordinated elections are refused: Coordinated must be false, and NewCandidate returns an error.
 //   - A leaseDuration is rounded up to whole seconds. At least a fifth of it is for the work to stop, so renewDeadline

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,17 +21,28 @@ type emptied struct {
 	plan rollout.Plan
 	// until is when the wait ends in vain.
 	until time.Time
-	// led are the elections that a member of the host led since the wait began.
+	// led are the elections that a member of the host led since the report before the drain.
 	led map[string]bool
 }
 
 // untilEmpty waits until members of a host, which is drained, lead nothing.
 func (s *steerCommand) untilEmpty(ctx context.Context, host string, plan rollout.Plan, timeout time.Duration) error {
-	w := &emptied{s, host, plan, time.Now().Add(timeout), map[string]bool{}}
-	if _, err := awaited(ctx, timeout, s.follow, w.unmet); err != nil {
+	if _, err := awaited(ctx, timeout, s.follow, s.emptying(host, plan, timeout).unmet); err != nil {
 		return fmt.Errorf("%s is drained, and %w", host, err)
 	}
 	return nil
+}
+
+// emptying begins a wait. It notes what the host led before the drain: of that, the host may release something before the
+// first report of the wait.
+func (s *steerCommand) emptying(host string, plan rollout.Plan, timeout time.Duration) *emptied {
+	w := &emptied{s, host, plan, time.Now().Add(timeout), map[string]bool{}}
+	for _, e := range s.report.Elections {
+		if e.Group == s.group && w.holds(e) {
+			w.led[e.Name] = true
+		}
+	}
+	return w
 }
 
 // unmet says what members of the host still lead. It ends the wait if none of that will move.
@@ -38,7 +50,8 @@ func (w *emptied) unmet(r status.Report) (string, error) {
 	if !r.AsOf.IsZero() {
 		return view.Old(r.AsOf), nil
 	}
-	var leads, free, stuck []string
+	var leads, free []string
+	stuck := 0
 	for _, e := range r.Elections {
 		if e.Group != w.group {
 			continue
@@ -54,13 +67,13 @@ func (w *emptied) unmet(r status.Report) (string, error) {
 			continue
 		}
 		if !w.movable(r, e) {
-			stuck = append(stuck, e.Name)
+			stuck++
 		}
 	}
 	if len(leads)+len(free) == 0 {
 		return "", w.hidden(r)
 	}
-	if err := w.never(leads, stuck, len(leads)+len(free)); err != nil {
+	if err := w.never(leads, free, stuck); err != nil {
 		return "", err
 	}
 	var missing []string
@@ -76,16 +89,24 @@ func (w *emptied) unmet(r status.Report) (string, error) {
 	return strings.Join(missing, "; "), nil
 }
 
-// never says why nothing of what is missing will come; nil if some of it may.
-func (w *emptied) never(leads, stuck []string, missing int) error {
+// never says why nothing of what is missing will come; nil if some of it may. stuck is how many of these elections no other
+// member can lead.
+func (w *emptied) never(leads, free []string, stuck int) error {
 	if stand := w.plan.Standstill; stand != nil && (stand.Until.IsZero() || stand.Until.After(w.until)) && leads != nil {
 		return &exitError{exitNever, fmt.Errorf("goes on to lead %s: the group is paused, so nothing moves (primacy resume)", strings.Join(leads, ", "))}
 	}
-	if len(stuck) < missing {
+	if stuck < len(leads)+len(free) {
 		return nil
 	}
-	return &exitError{exitNever, fmt.Errorf("goes on to lead %s: no other member that may lead it is ready and not drained (primacy explain %s says why)",
-		strings.Join(stuck, ", "), stuck[0])}
+	const nobody = "no other member that may lead it is ready and not drained (primacy explain %s says why)"
+	var never []string
+	if leads != nil {
+		never = append(never, fmt.Sprintf("goes on to lead %s: "+nobody, strings.Join(leads, ", "), leads[0]))
+	}
+	if free != nil {
+		never = append(never, fmt.Sprintf("nobody leads %s, and "+nobody, strings.Join(free, ", "), free[0]))
+	}
+	return &exitError{exitNever, errors.New(strings.Join(never, "; "))}
 }
 
 // hidden says which elections the members may lead unseen; nil if there are none.

@@ -75,7 +75,7 @@ func (s *steerCommand) drain(ctx context.Context, d rollout.Drain, timeout time.
 	if timeout == 0 {
 		return s.changePlan(ctx, what, s.drainWarnings(d.Member), change)
 	}
-	until := aftermath{timeout, func(ctx context.Context, stored rollout.Plan) error {
+	until := aftermath{within: timeout, warnsFirst: true, wait: func(ctx context.Context, stored rollout.Plan) error {
 		return s.untilEmpty(ctx, d.Member, stored, timeout)
 	}}
 	return s.changePlanUntil(ctx, what+" and wait until it leads nothing", s.drainWarnings(d.Member), change, until)

@@ -124,12 +124,14 @@ func (s *steerCommand) unpin(ctx context.Context, elections []string) error {
 // aftermath is what a command waits for after its change is stored, and for how long at most.
 type aftermath struct {
 	within time.Duration
-	wait   func(ctx context.Context, stored rollout.Plan) error
+	// warnsFirst says that people see the warnings before the wait, which may take long or fail.
+	warnsFirst bool
+	wait       func(ctx context.Context, stored rollout.Plan) error
 }
 
 // changePlan makes a change to the plan, and waits until members have seen it.
 func (s *steerCommand) changePlan(ctx context.Context, what string, warnings []string, change func(rollout.Plan) (rollout.Plan, error)) error {
-	return s.changePlanUntil(ctx, what, warnings, change, aftermath{hearsWithin, func(ctx context.Context, stored rollout.Plan) error {
+	return s.changePlanUntil(ctx, what, warnings, change, aftermath{within: hearsWithin, wait: func(ctx context.Context, stored rollout.Plan) error {
 		s.heard(ctx, stored)
 		return nil
 	}})
@@ -144,7 +146,7 @@ func (s *steerCommand) changePlanUntil(ctx context.Context, what string, warning
 	byDefault := s.defaultSeen()
 	effect := s.compare(s.stored.Plan, byDefault, next, byDefault)
 	effect.What = what
-	effect.Warnings = warnings
+	effect.Warnings, effect.waits = warnings, until.warnsFirst
 	for _, m := range effect.Elections {
 		if m.Absent && !m.lacked {
 			effect.Warnings = append(effect.Warnings, fmt.Sprintf("no ready member is what %s prefers then: %s", m.Election, m.After))

@@ -39,8 +39,8 @@ until nothing of the group has changed for the longest lease, and deletes each o
 was then. A member that cannot reach the API server is not seen: with outage: failopen its work may go on.
 It leaves locks that an elector that is not Primacy made, or holds.
 
-It needs list, watch, get and delete on leases and configmaps. Exit status: 0; 1 if it failed; 2
-for a mistake in the command line; 5 when it refuses.`,
+It needs list, watch, get and delete on leases and configmaps, and update on leases if a dead member
+holds one. Exit status: 0; 1 if it failed; 2 for a mistake in the command line; 5 when it refuses.`,
 		Example: `  primacy uninstall -n edge-system --dry-run   list every object
   primacy uninstall -n edge-system --yes       delete them`,
 		Args: noArguments,
@@ -105,11 +105,14 @@ const whatSession = "session"
 
 // failed adds to a refusal what this command needs, which is less than members need, and more.
 func (u *uninstallCommand) failed(err error) error {
-	if errors.Is(err, lock.ErrDenied) || apierrors.IsForbidden(err) {
-		return fmt.Errorf("%w; uninstall needs list, watch, get and delete on leases and configmaps", u.statusCommand.failed(err))
+	if denied(err) {
+		return fmt.Errorf("%w; uninstall needs list, watch, get and delete on leases and configmaps, and update on leases if a dead member holds one", u.statusCommand.failed(err))
 	}
 	return u.statusCommand.failed(err)
 }
+
+// denied says whether the API refused a request for lack of a right.
+func denied(err error) bool { return errors.Is(err, lock.ErrDenied) || apierrors.IsForbidden(err) }
 
 func (u *uninstallCommand) run(ctx context.Context) error {
 	looking, cancel := context.WithTimeout(ctx, statusPatience)
@@ -313,6 +316,8 @@ func (u *uninstallCommand) handBack(ctx context.Context, found uninstallation) (
 		from, err := by.Release(ctx, o.Name)
 		if errors.Is(err, election.ErrHolderLives) {
 			return found, refused(fmt.Errorf("%w; nothing was deleted (stop all members first)", err))
+		} else if denied(err) {
+			return found, u.failed(err)
 		} else if err != nil {
 			return found, err
 		}
@@ -423,7 +428,11 @@ func (u *uninstallCommand) delete(ctx context.Context, found *uninstallation) er
 			return refused(fmt.Errorf("%s has changed, so a member lives; %s deleted before that (stop all members first)",
 				o.ref(), counted(found.Deleted, "object")))
 		case err != nil && !apierrors.IsNotFound(err):
-			return fmt.Errorf("delete %s: %w; %s deleted before that", o.ref(), err, counted(found.Deleted, "object"))
+			err = fmt.Errorf("delete %s: %w; %s deleted before that", o.ref(), err, counted(found.Deleted, "object"))
+			if denied(err) {
+				return u.failed(err)
+			}
+			return err
 		}
 		found.Deleted++
 	}

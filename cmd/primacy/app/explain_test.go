@@ -222,10 +222,9 @@ var situations = []struct {
 		s.old.Record.Member.Lags = "configuration refused: primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file\x1b[2J"
 		s.new.Record.Member.Lags = s.old.Record.Member.Lags
 	}},
-	{"refused-by-one", verdictSoon, func(s *situation) {
-		s.unlocked()
-		s.old.Record.Member.Lags = "configuration refused: primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file"
-	}},
+	{"refused-by-its-revision", verdictStuck, func(s *situation) { s.refusedBy(s.old, "1-9-0") }}, // the other one lives
+	{"refused-by-another-revision", verdictStuck, func(s *situation) { s.refusedBy(s.old, "1-11-0") }},
+	{"refused-by-one", verdictSoon, func(s *situation) { s.refusedBy(s.old, "") }},
 	{"refused-and-led", verdictRight, func(s *situation) { // what is in force has the election, too
 		s.new.Record.Member.Lags = "configuration refused: primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file"
 	}},

@@ -1,8 +1,8 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
@@ -46,11 +46,22 @@ func (x *explaining) refusals() (lines []string) {
 
 // judgeNone judges an election in which no living member takes part.
 func (x *explaining) judgeNone() judgement {
-	refused := slices.ContainsFunc(x.report.Members, func(m status.Member) bool { return m.Group == x.election.Group && x.lacksElection(m) })
-	if refused {
-		return judgement{verdictStuck, "Nobody leads, and no living member can: none takes part in this election, since those that live refused the configuration that has it.",
-			[]whatIf{{What: "somebody corrects what the members refuse (the notes below, docs/runbooks/reload-refused.md)"}, {What: "a member starts with that configuration (primacy status lists all members)"}}}
+	var refused []string
+	who := "those that live"
+	for _, m := range x.report.Members {
+		switch {
+		case m.Group != x.election.Group || m.State != status.Live:
+		case x.rules.takesPart(m) && x.lacksElection(m):
+			refused = append(refused, view.NameOf(m.Identity))
+		default:
+			who = ""
+		}
 	}
-	return judgement{verdictStuck, "Nobody leads, and no living member can: none takes part in this election.",
-		[]whatIf{{What: "a member starts (primacy status lists all members)"}}}
+	if refused == nil {
+		return judgement{verdictStuck, "Nobody leads, and no living member can: none takes part in this election.",
+			[]whatIf{{What: "a member starts (primacy status lists all members)"}}}
+	}
+	return judgement{verdictStuck, fmt.Sprintf("Nobody leads, and no living member can: none takes part in this election, since %s refused the configuration that has it.",
+		cmp.Or(who, strings.Join(refused, ", "))),
+		[]whatIf{{What: "somebody corrects what the members refuse (the notes below, docs/runbooks/reload-refused.md)"}, {What: "a member starts with that configuration (primacy status lists all members)"}}}
 }

@@ -22,7 +22,7 @@ func (x *explaining) failing() bool {
 	return shown
 }
 
-// failed says that the work of every member failed, and when it did so last.
+// failed says that the work of every member that takes part failed, and when it did so last.
 func (x *explaining) failed() string {
 	var last time.Time
 	for _, m := range x.living(x.report.Members) {
@@ -30,7 +30,7 @@ func (x *explaining) failed() string {
 			last = at
 		}
 	}
-	return "the work of every living member failed, the last time at " + last.UTC().Format(time.RFC3339)
+	return "the work of every living member that takes part failed, the last time at " + last.UTC().Format(time.RFC3339)
 }
 
 // judgeFailing judges a free lock whose election has no member with work that lasts. No session says when its member tries again.

@@ -50,7 +50,7 @@ func (g goal) unmet(e status.Election) string {
 	switch {
 	case g == goalFree && (e.Holder == "" || e.Stale):
 	case e.AlsoOf != "":
-		return e.Name + " is led by a member of group " + e.Group
+		return e.Name + ": a member of group " + e.Group + " holds the lock"
 	case g == goalFree:
 		return fmt.Sprintf("%s is %s, by %s", e.Name, e.State, e.Holder)
 	case !leads && e.Stale:

@@ -129,11 +129,16 @@ func (a *additions) validateAgainst(ctx context.Context, out io.Writer, c *confi
 	needsOf := func(c *config.Configuration, made *plan) []need {
 		return needs(&config.Process{Group: c.Group, Namespace: c.Namespace, Configuration: c}, "", made.source)
 	}
-	rights := ""
-	if inForce, err := a.checker().plan(ctx, before); err == nil { // otherwise this program does not know what it needs
+	rights, unknown := "", ""
+	switch inForce, err := a.checker().plan(ctx, before); {
+	case err == nil:
 		rights = furtherRights(needsOf(before, inForce), needsOf(r.Next, r.made))
+	case ctx.Err() != nil:
+		return err
+	default: // another build of the program may know all of it
+		unknown = fmt.Sprintf("warning: which further rights it needs is not known, since this program would refuse what is in force: %s\n", oneLine(err))
 	}
-	_, err = fmt.Fprintf(out, "%s: valid\n%s\n%s", c.File, warnings(missing(r.begun())), against(r.Plan, rights, v.inForce))
+	_, err = fmt.Fprintf(out, "%s: valid\n%s%s\n%s", c.File, warnings(missing(r.begun())), unknown, against(r.Plan, rights, v.inForce))
 	return err
 }
 

@@ -173,7 +173,7 @@ func (s *steerCommand) neverHandedOver(e status.Election, to string, timeout tim
 	if stand := s.stored.Plan.Standstill; stand != nil && (stand.Until.IsZero() || stand.Until.After(time.Now().Add(timeout))) {
 		return "the group is paused, so nothing moves (primacy resume first)"
 	}
-	if d, is := s.stored.Plan.DrainOf(to + "_00000000"); is {
+	if d, is := s.stored.Plan.DrainOfHost(to); is {
 		return view.Drained(d) + ", so nothing moves to it (primacy drain " + to + " --undo first)"
 	}
 	m := s.living(to)

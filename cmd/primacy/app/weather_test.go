@@ -29,7 +29,10 @@ func (s *scripts) weather(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	p := proxy.New(s.t, s.cluster.Config)
 	if len(args) == 3 {
-		resource, name, _ := strings.Cut(args[2], "/")
+		resource, name, ok := strings.Cut(args[2], "/")
+		if !ok || name == "" {
+			ts.Fatalf("%s names no object: want RESOURCE/NAME", args[2])
+		}
 		p.On(proxy.Update, proxy.Of(resource, proxy.Under(name, storm)))
 	} else {
 		for _, op := range proxy.Ops {

@@ -62,7 +62,7 @@ test: bin/devcluster ## vet and run the tests, in less than ten minutes on two c
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test
 
 .PHONY: test-long
-test-long: bin/devcluster ## run the tests that take minutes: scripts, other electors, real leases, thousands of schedules, roll-outs, plugins
+test-long: bin/devcluster ## run the tests that take minutes: scripts, other electors, real leases, thousands of schedules, rolling updates, plugins
 	go test -race -timeout 25m $(LONG_PACKAGES)
 	go test -race -timeout 25m -run '$(LONG_TESTS)' ./cmd/primacy/app
 	go test -run '^Test(Chaos|CostsOfManyElections|Interleavings|OutagesInPart|OutagesOfAll|UnlikeMembers)$$' ./pkg/election

@@ -103,6 +103,19 @@ func work(ctx context.Context, name, revision, namespace string) error {
 			return err
 		}
 	}
+	go func() { // it takes part until the process ends
+		for now := clock.Boottime(); ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-clock.NewTimer(20 * time.Millisecond).C:
+			}
+			if elections.Manager().CheckReady(nil) == nil {
+				fmt.Printf("joined all %d\n", now.Now())
+				return
+			}
+		}
+	}()
 	return mgr.Start(ctx)
 }
 

@@ -67,7 +67,8 @@ type Controller struct {
 }
 
 // Add gives a controller an election. Its caches are filled on every member. The name of the election is
-// that of the controller in logs and metrics. ctx bounds how long Add asks the API server about the kinds.
+// that of the controller in logs and metrics. ctx counts only if
+// the manager runs already. The question which kinds there are has the time-out of the manager's client.
 func (e *Elections) Add(ctx context.Context, spec election.Spec, c Controller) (*election.Status, error) {
 	if c.Reconciler == nil {
 		return nil, fmt.Errorf("election %s: no reconciler", spec.Name)

@@ -45,10 +45,15 @@ func (m *move) prefer(revision string) {
 
 func (m *move) start(name, revision, stage string) {
 	m.Helper()
-	m.lives[name] = launchAt(m.T, m.cluster, m.diary, m.namespace, name, revision, stage)
+	p := launchAt(m.T, m.cluster, m.diary, m.namespace, name, revision, stage)
+	m.lives[name] = p
+	if stage != elects {
+		await(m.T, soon(m.T), p.joined, name+" among the members")
+	}
 }
 
-func (m *move) end(name string, by syscall.Signal) {
+// end ends a process, and returns how many terms it had given up by itself.
+func (m *move) end(name string, by syscall.Signal) (givenUp int) {
 	m.Helper()
 	p := m.lives[name]
 	if p == nil {
@@ -57,6 +62,7 @@ func (m *move) end(name string, by syscall.Signal) {
 	delete(m.lives, name)
 	_ = p.cmd.Process.Signal(by) // one that lost its own election has ended
 	await(m.T, soon(m.T), p.ended, "end of "+name)
+	return p.givenUp
 }
 
 // works waits until one of the named processes does all the work alone.
@@ -122,25 +128,22 @@ func TestMigration(t *testing.T) {
 	m.diary.judge(t, 9)
 }
 
-// TestMovesBackAndForth checks that moves are no failures of the controllers: a process to which the work comes back takes it up at
-// once, however often it lost it before.
+// TestMovesBackAndForth checks that moves are no failures of the controllers, after which a process would wait longer each time.
 func TestMovesBackAndForth(t *testing.T) {
 	m := newMove(t)
 	m.start("both-1", "v1", migrates)
 	m.works("both-1")
 	m.start("both-2", "v2", migrates)
-	begun := time.Now()
 	for range 5 {
 		m.prefer("v2")
 		m.works("both-2")
 		m.prefer("v1")
 		m.works("both-1")
 	}
-	if took := time.Since(begun); took > 40*time.Second {
-		t.Errorf("ten moves took %v", took)
+	// A machine that stands still for seconds may cost a few.
+	if n := m.end("both-1", syscall.SIGTERM) + m.end("both-2", syscall.SIGTERM); n > len(kinds) {
+		t.Errorf("%d terms were given up in ten moves of %d controllers", n, len(kinds))
 	}
-	m.end("both-1", syscall.SIGTERM)
-	m.end("both-2", syscall.SIGTERM)
 	m.diary.judge(t, 11)
 }
 

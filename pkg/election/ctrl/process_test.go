@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -26,6 +27,10 @@ type process struct {
 	cmd   *exec.Cmd
 	lines chan line
 	ended chan error // how it exited
+	// joined is closed once it takes part.
+	joined chan struct{}
+	// givenUp counts the terms that it gave up by itself. Read it once the process has ended.
+	givenUp int
 }
 
 type line struct {
@@ -114,24 +119,43 @@ func launchAt(t *testing.T, cluster *devcluster.Cluster, d *diary, namespace, na
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{name: name, cmd: exec.Command(exe), lines: make(chan line, 256), ended: make(chan error, 1)}
+	p := &process{name: name, cmd: exec.Command(exe), lines: make(chan line, 256), ended: make(chan error, 1), joined: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), childName+"="+name, childRevision+"="+revision, childNamespace+"="+namespace, childKubeconfig+"="+cluster.Kubeconfig, childStage+"="+stage)
-	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		for in := bufio.NewScanner(log); in.Scan(); {
+			fmt.Fprintln(os.Stderr, in.Text())
+			if strings.Contains(in.Text(), "runner returned during its term") {
+				p.givenUp++
+			}
+		}
+	}()
 	go func() {
 		for in := bufio.NewScanner(out); in.Scan(); {
 			var l line
-			if _, err := fmt.Sscan(in.Text(), &l.what, &l.election, &l.at); err == nil {
-				d.note(name, l)
-				p.lines <- l
+			if _, err := fmt.Sscan(in.Text(), &l.what, &l.election, &l.at); err != nil {
+				continue
 			}
+			if l.what == "joined" {
+				close(p.joined)
+				continue
+			}
+			d.note(name, l)
+			p.lines <- l
 		}
+		<-logged
 		err := p.cmd.Wait()
 		d.died(name, clock.Boottime().Now()) // what has not said its end has ended by now
 		p.ended <- err

@@ -3,6 +3,7 @@ package ctrl
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -46,8 +47,11 @@ func (w *work) during(ctx context.Context, term election.Term, within *fence.Gat
 	defer cancel(nil)
 	for _, watch := range w.watches {
 		informer, err := w.mgr.GetCache().GetInformer(ctx, watch.object)
-		if err != nil {
-			return err
+		switch {
+		case ctx.Err() != nil:
+			return nil // the term ended before the cache of a controller that was added late was full
+		case err != nil:
+			return fmt.Errorf("watch %T: %w", watch.object, err)
 		}
 		s := &subscription{informed: informed{informer, watch.handler, watch.predicates}}
 		defer func() { err = errors.Join(err, s.end()) }()

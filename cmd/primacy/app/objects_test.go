@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	policyclient "k8s.io/client-go/kubernetes/typed/policy/v1"
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
@@ -77,7 +79,13 @@ func (s *scripts) create(o runtime.Object) error {
 	if err != nil {
 		return err
 	}
+	coordination, err := coordinationclient.NewForConfig(s.cluster.Config)
+	if err != nil {
+		return err
+	}
 	switch o := o.(type) {
+	case *coordinationv1.Lease:
+		_, err = coordination.Leases(o.Namespace).Create(ctx, o, once)
 	case *policyv1.PodDisruptionBudget:
 		_, err = policy.PodDisruptionBudgets(o.Namespace).Create(ctx, o, once)
 	case *admissionv1.ValidatingAdmissionPolicy:

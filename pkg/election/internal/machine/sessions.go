@@ -138,12 +138,21 @@ func (s *step) bySession(r *record.Record, uid string) Owner {
 	return Other
 }
 
-// sessionsCaughtUp says whether the sessions that we know are at least as new as the record. A stream that
-// shows both shows the sessions before the record. A separate stream of sessions may be behind: we may know
-// an earlier session of the same slot, while the holder lives in a later one. That stream has caught up once
-// it has shown a beat of ours that went out after we first saw the record.
+// sessionsCaughtUp says whether the sessions that we know are at least as new as the record. We may know an earlier
+// session of the same slot, while the holder lives in a later one. A stream that shows both shows the sessions before
+// the record; so it has caught up with a record that only a read has shown once it shows that record, too. A separate
+// stream of sessions has caught up once it has shown a beat of ours that went out after we first saw the record.
 func (s *step) sessionsCaughtUp(r *record.Record) bool {
-	return s.cfg.Sight == WithSessions || s.cfg.Beat.Sent > s.sawBeatOf(r)
+	if s.cfg.Sight == WithSessions {
+		return s.streams(r)
+	}
+	return s.cfg.Beat.Sent > s.sawBeatOf(r)
+}
+
+// streams says whether the stream shows the record, or has shown its beat.
+func (s *step) streams(r *record.Record) bool {
+	was := s.Lock.shown
+	return r == s.showing || was != nil && was.Mark != nil && sameBeat(was, r)
 }
 
 // sawBeatOf is when we first saw the record's beat.

@@ -49,6 +49,8 @@ type step struct {
 	// ours that the store did not keep as we sent it.
 	source  Source
 	altered bool
+	// showing is the record that this very event shows by the stream; nil for none.
+	showing *record.Record
 	// foreignersCopied: State.foreign is this step's own.
 	foreignersCopied bool
 }
@@ -101,6 +103,8 @@ func (s *step) learn(event Event) {
 		s.jitter, s.source, s.altered = e.Jitter, e.Source, e.Altered
 		if e.Source == ReadBack {
 			s.writes.reading = false
+		} else {
+			s.showing = e.Record
 		}
 		if e.View != nil {
 			s.View = e.View

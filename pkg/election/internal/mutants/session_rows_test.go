@@ -142,4 +142,11 @@ var sessionRows = []row{
 		new:  " {",
 		pkg:  "pkg/election", test: "TestForgivenMemberLeaves",
 	},
+	{
+		name: "session/read-is-not-streamed", rule: "owned-through-its-session: the end of an earlier session of a slot frees a lock that only a read has shown",
+		file: "pkg/election/internal/machine/sessions.go",
+		old:  "		return s.streams(r)\n",
+		new:  "		return true\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
 }

@@ -12,8 +12,8 @@ var weatherRows = []row{
 	{
 		name: "outage/answered-reads-are-answers", rule: "open-until-a-no: where writes hang, a store that answers reads is silent all the same",
 		file: "pkg/election/internal/machine/step.go",
-		old:  "			s.writes.reading = false\n		}\n		if e.View",
-		new:  "			s.writes.reading = false\n			s.writes.hears()\n		}\n		if e.View",
+		old:  "			s.writes.reading = false\n		} else {",
+		new:  "			s.writes.reading = false\n			s.writes.hears()\n		} else {",
 		pkg:  "pkg/election", test: "TestOutagesOfAll",
 	},
 	{

@@ -98,7 +98,7 @@ MUTANTS ?= all
 
 .PHONY: mutants
 mutants: bin/devcluster ## break each rule of the product's table, and show which test finds it (MUTANTS=part of a name)
-	PRIMACY_MUTANTS=$(MUTANTS) go test -count=1 -timeout=0 -v -run '^(TestMutantsDie|TestRowsFit)$$' ./pkg/election/internal/mutants
+	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) PRIMACY_MUTANTS=$(MUTANTS) go test -count=1 -timeout=0 -v -run '^(TestMutantsDie|TestRowsFit)$$' ./pkg/election/internal/mutants
 
 .PHONY: lint
 lint: check gosec vulncheck ## check, and look for insecure code and known vulnerabilities

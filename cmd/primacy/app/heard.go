@@ -26,12 +26,17 @@ func unhearing(r status.Report, group string, plan rollout.Plan) (names []string
 		if m.Group != group || m.State != status.Live {
 			continue
 		}
-		seen, _, _ := strings.Cut(m.Preference, " +")
-		if m.Preference != plan.Digest(preferredAs(seen)) {
+		if m.Preference != plan.Digest(preferredAs(defaultOf(m))) {
 			names = append(names, view.NameOf(m.Identity))
 		}
 	}
 	return names
+}
+
+// defaultOf is the default that a member sees, without the plan (rollout.Plan.Digest).
+func defaultOf(m status.Member) string {
+	byDefault, _, _ := strings.Cut(m.Preference, " +")
+	return byDefault
 }
 
 // preferredAs is the preference that has this text; not synced if none has.

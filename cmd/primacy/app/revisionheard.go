@@ -21,7 +21,7 @@ func (s *steerCommand) others(r status.Report, stored string) map[string][]strin
 		if m.Group != s.group || m.State != status.Live {
 			continue
 		}
-		if seen, _, _ := strings.Cut(m.Preference, " +"); seen != record.Prefer(stored).String() {
+		if seen := defaultOf(m); seen != record.Prefer(stored).String() {
 			others[seen] = append(others[seen], view.NameOf(m.Identity))
 		}
 	}

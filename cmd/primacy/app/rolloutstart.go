@@ -169,7 +169,7 @@ func newUID() string {
 func stableOf(r status.Report, canary string) (string, error) {
 	var defaults, leaders []string
 	for _, m := range r.Members {
-		if byDefault, _, _ := strings.Cut(m.Preference, " +"); m.State == status.Live && !slices.Contains(defaults, byDefault) {
+		if byDefault := defaultOf(m); m.State == status.Live && !slices.Contains(defaults, byDefault) {
 			defaults = append(defaults, byDefault)
 		}
 	}

@@ -262,7 +262,7 @@ func wouldReturn(p prospect) error {
 			continue
 		}
 		lives = true
-		if seen, _, _ := strings.Cut(m.Preference, " +"); seen == canary {
+		if defaultOf(m) == canary {
 			return &rollout.Refused{
 				Word: "end", Problem: fmt.Sprintf("%s sees %s as the default revision, so elections would move to %s at once", m.Identity, canary, canary),
 				Hint: fmt.Sprintf("set another one first: primacy revision set %s; primacy rollout retry tries %s again", stable, canary),

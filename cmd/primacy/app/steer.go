@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -145,8 +144,7 @@ func defaultSeen(r status.Report, group string) record.Preferred {
 	count := map[string]int{}
 	for _, m := range r.Members {
 		if m.State == status.Live && m.Group == group {
-			seen, _, _ := strings.Cut(m.Preference, " +")
-			count[seen]++
+			count[defaultOf(m)]++
 		}
 	}
 	most := ""

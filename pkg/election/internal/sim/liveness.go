@@ -51,12 +51,12 @@ func (w *world) strangersWait() time.Duration {
 func (l *liveness) said(e int, r *record.Record) {
 	switch {
 	case r == nil:
+	case r.Holder != "" && !record.OurForm(r.Holder):
+		l.foreign[e] = max(l.foreign[e], r.Duration)
 	case r.Claim != nil:
 		l.foreign[e] = max(l.foreign[e], r.Claim.Duration)
 	case held(r):
 		l.foreign[e] = 0
-	case r.Holder != "" && !record.OurForm(r.Holder):
-		l.foreign[e] = max(l.foreign[e], r.Duration)
 	}
 }
 

@@ -124,6 +124,37 @@ func TestADisownedLockIsTakenBack(t *testing.T) {
 	})
 }
 
+// TestADisownedLockThatIsPutBack checks that members take a lock although a stranger changes its record for a moment
+// after its holder has disowned it.
+func TestADisownedLockThatIsPutBack(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "b")
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(10 * time.Second)
+		m1.store.On(memory.Put, memory.Named("b", refused))
+		m2.store.On(memory.Put, memory.Named("b", refused))
+		if err := m1.manager.Remove(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+		after(time.Minute)
+		var was string
+		g.realm.Edit("b", func(o *codec.Object) { was, o.Fields.Holder = o.Fields.Holder, "m3_01234567" })
+		after(5 * time.Second)
+		if d := g.realm.Read(slot("m1")).Record.Member.Disowned; len(d) != 0 {
+			t.Fatalf("m1 disowns what is no more: %v", d)
+		}
+		g.realm.Edit("b", func(o *codec.Object) { o.Fields.Holder = was })
+		after(5 * time.Second)
+		m2.store.Heal()
+		after(20 * time.Second)
+		g.wantLeader("b", m2, m2)
+		m1.store.Heal()
+		g.end(m1, m2)
+	})
+}
+
 // TestTooMuchToDisownEndsTheSession checks that a session that cannot list all disowned locks ends, which
 // frees them.
 func TestTooMuchToDisownEndsTheSession(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 // disowned is a lock that this incarnation disowned.
 type disowned struct {
 	record.Disowned
-	// over: the lock has shown another record since, so the store cannot carry out a disowned write any
-	// more. Our session no longer lists the lock.
+	// over: the lock shows another record, so the store cannot carry out a disowned write any more. Our session
+	// does not list the lock, until a stranger puts such a write back.
 	over bool
 }
 
@@ -69,11 +69,11 @@ func (m *Member) tendDisowned() {
 // disownedBytes is the size of a disowned lock in our session, without its uid.
 const disownedBytes = 48
 
-// showsDisowned notes that a disowned lock now shows another record than our disowned write.
+// showsDisowned notes whether a disowned lock shows another record than our disowned write.
 func (m *Member) showsDisowned(lock lockName, e lock.Entry) {
 	d, found := m.disowned[lock]
-	if found && !d.over && !m.isDisowned(lock, e) {
-		d.over = true
+	if found {
+		d.over = !m.isDisowned(lock, e)
 		m.disowned[lock] = d
 	}
 }

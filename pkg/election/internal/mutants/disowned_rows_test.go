@@ -47,9 +47,16 @@ var disownedRows = []row{
 	{
 		name: "disowned/listed-for-ever", rule: "what another holds is listed no longer",
 		file: "pkg/election/internal/member/disowned.go",
-		old:  "		d.over = true\n",
-		new:  "",
+		old:  "d.over = !m.isDisowned(lock, e)",
+		new:  "d.over = false",
 		pkg:  "pkg/election", test: "TestALockThatCannotBeReleasedIsDisowned",
+	},
+	{
+		name: "disowned/over-for-good", rule: "disowned-for-good: a disowned write that a stranger puts back is listed again",
+		file: "pkg/election/internal/member/disowned.go",
+		old:  "d.over = !m.isDisowned(lock, e)",
+		new:  "d.over = d.over || !m.isDisowned(lock, e)",
+		pkg:  "pkg/election", test: "TestADisownedLockThatIsPutBack",
 	},
 	{
 		name: "disowned/written-again", rule: "what was disowned is no stray lock",

@@ -82,8 +82,8 @@ var operatorsRows = []row{
 	{
 		name: "operators/end-brings-the-canary-back", rule: "no rollout is ended while a member sees its canary as the default",
 		file: "cmd/primacy/app/rolloutwords.go",
-		old:  "; seen == canary {",
-		new:  `; seen == "" {`,
+		old:  "defaultOf(m) == canary {",
+		new:  `defaultOf(m) == "" {`,
 		pkg:  "cmd/primacy/app", test: "TestEndDoesNotBringTheCanaryBack",
 	},
 	{

@@ -377,12 +377,12 @@ func (h *host) publish(effect member.Effect) {
 		}
 	case member.Stop:
 		stop := Stop{Reason: string(do.Reason), By: do.By, kept: givesUp[do.Reason]}
-		if e := h.entrants[do.ID]; e != nil {
-			e.status.end(e.status.Token(), stop)
-		}
 		if w := h.works[do.ID]; w != nil {
 			h.stops(do.ID, w)
 			w.end(stop)
+		}
+		if e := h.entrants[do.ID]; e != nil {
+			e.status.end(e.status.Token(), stop) // if no work is there to be told
 		}
 	case member.Leads:
 		if e := h.entrants[do.ID]; e != nil && e.status.see(Leader(do.Leader)) {

@@ -99,6 +99,6 @@ func (r *reach) keep() {
 	}
 	r.mu.Unlock()
 	for _, w := range works {
-		w.keep()
+		w.keepApart()
 	}
 }

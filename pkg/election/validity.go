@@ -32,8 +32,14 @@ func (v *ValidTerm) until() record.Instant {
 }
 
 // OnEnd calls f once: when the term begins to stop, or when its deadline passes without an extension; at
-// once if either has happened already. f runs before the work is told to stop, on the goroutine that ends
-// the term, so it must not block. forget cancels the callback; a call in progress is not awaited.
+// once if either has happened already. f runs on the goroutine that ends the term. It may use the Term and the
+// Status, which say by then that the term is over.
+//
+// The work is told to stop only after f has returned, and must be dead by the same time as ever. So f must not block:
+// if it blocks until then, the process ends. If f panics, the other callbacks are called and the work is told to stop
+// all the same; nobody recovers the panic.
+//
+// forget cancels the callback; a call in progress is not awaited.
 func (v *ValidTerm) OnEnd(f func(Stop)) (forget func()) { return v.life.onEnd(f) }
 
 // ValidTerm returns the term that is valid at this moment. It returns nil before a term, after
@@ -107,22 +113,46 @@ func (l *life) onEnd(f func(Stop)) (forget func()) {
 	}
 }
 
+// end ends the life. The caller must call tell afterwards.
 func (l *life) end(why Stop) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.ended != nil {
-		l.mu.Unlock()
 		return
 	}
 	l.ended = &why
-	waiting := l.waiting
-	l.waiting = nil
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	l.mu.Unlock()
-	for _, f := range waiting {
-		f(why)
+}
+
+// tell calls the callbacks of a life that has ended, except those that another goroutine has called already. The
+// caller must hold no lock, since a callback may use the Term and the Status. A nil life has no callbacks.
+func (l *life) tell() {
+	if l == nil {
+		return
 	}
+	all := false
+	defer func() {
+		if !all {
+			l.tell() // one panicked, or ended its goroutine
+		}
+	}()
+	for f := l.next(); f != nil; f = l.next() {
+		f(*l.ended)
+	}
+	all = true
+}
+
+// next takes one of the callbacks; nil if there is none.
+func (l *life) next() func(Stop) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for n, f := range l.waiting {
+		delete(l.waiting, n)
+		return f
+	}
+	return nil
 }
 
 func (l *life) isOver() bool {
@@ -133,21 +163,29 @@ func (l *life) isOver() bool {
 
 // keep ends the life at its deadline, even if the host is held up.
 func (l *life) keep() {
+	if l.expires() {
+		l.tell()
+	}
+}
+
+// expires ends the life if its deadline has passed. Otherwise it sets the timer again.
+func (l *life) expires() bool {
 	s := l.status
 	s.validMu.Lock()
 	defer s.validMu.Unlock()
 	v := s.valid.Load()
 	if v == nil || v.life != l {
-		return // its end was reported
+		return false // its end was reported
 	}
 	deadline := v.until()
 	if left := clock.Until(s.shared.clock, deadline); left > 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.timer.Reset(left)
-		return
+		return false
 	}
 	l.end(Stop{Reason: string(machine.ReasonExpired), By: deadline})
+	return true
 }
 
 // begin publishes that a term is on.
@@ -188,14 +226,19 @@ func (s *Status) extendLocked(v *ValidTerm, to ValidTerm) {
 	s.valid.Store(&to)
 }
 
-// end publishes that the term is over. Callers call it before they tell the work to stop.
-func (s *Status) end(token record.Token, why Stop) {
+// end publishes that the term is over, and calls the callbacks of OnEnd. The caller must hold no lock.
+func (s *Status) end(token record.Token, why Stop) { s.over(token, why).tell() }
+
+// over publishes that the term is over. The caller must call tell of the life that it returns, without a lock and
+// before it tells the work to stop.
+func (s *Status) over(token record.Token, why Stop) *life {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()
 	v := s.valid.Load()
 	if v == nil || v.Token != token {
-		return
+		return nil
 	}
 	s.valid.Store(nil)
 	v.life.end(why)
+	return v.life
 }

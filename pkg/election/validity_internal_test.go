@@ -1,10 +1,14 @@
 package election
 
 import (
+	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -57,5 +61,162 @@ func TestExtendedAtTheVeryDeadline(t *testing.T) {
 	}
 	if (Term{Token: 1}).Valid() != nil {
 		t.Error("a term that no Manager began is valid")
+	}
+}
+
+// TestACallbackOfTheEndUsesTheTerm ends a term in each possible way. A callback of OnEnd asks the Status, and gives the
+// term up. The test checks that nobody hangs, and that the callback runs once and before the work is told to stop. In
+// real time: a bubble waits for ever for a mutex that nobody releases.
+func TestACallbackOfTheEndUsesTheTerm(t *testing.T) {
+	const grace, deadline = time.Minute, record.Instant(time.Hour)
+	for name, end := range map[string]func(*handClock, *life, *work){
+		"by the host":     func(_ *handClock, _ *life, w *work) { w.end(Stop{Reason: "why", By: deadline}) },
+		"by its runner":   func(_ *handClock, _ *life, w *work) { w.term.GiveUp("why") },
+		"by the guard":    func(c *handClock, _ *life, w *work) { c.now.Store(int64(deadline.Add(-grace))); w.keep() },
+		"at its deadline": func(c *handClock, l *life, _ *work) { c.now.Store(int64(deadline)); l.keep() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &handClock{}
+			s := newStatus("a", newShared(c))
+			s.begin(1, deadline)
+			began, told := make(chan context.Context, 1), make(chan Stop, 1)
+			runner := RunnerFunc(func(ctx context.Context, _ Term) error {
+				began <- ctx
+				<-ctx.Done()
+				stop, _ := StopOf(ctx)
+				told <- stop
+				return nil
+			})
+			var wg sync.WaitGroup
+			w := begin(t.Context(), c, runner, Term{Election: "a", Token: 1, status: s}, deadline, grace, func(error) {}, &wg, func(error, bool) {})
+			ctx, v := <-began, s.ValidTerm()
+			var calls, wrong atomic.Int32
+			v.OnEnd(func(Stop) {
+				calls.Add(1)
+				if ctx.Err() != nil || s.IsLeader() || w.term.Valid() != nil {
+					wrong.Add(1)
+				}
+				w.term.Ended(c.Now())
+				w.term.GiveUp("again")
+			})
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				end(c, v.life, w)
+				wg.Wait()
+			}()
+			select {
+			case <-over:
+			case <-time.After(10 * time.Second):
+				t.Fatal("the callback hangs, and with it the goroutine that ends the term")
+			}
+			if stop := <-told; calls.Load() != 1 || wrong.Load() != 0 || stop.By == 0 {
+				t.Errorf("called %d times, %d of them during the term or after the work was told to stop; told %+v", calls.Load(), wrong.Load(), stop)
+			}
+		})
+	}
+}
+
+// TestACallbackThatBlocks ends the terms of one reach, whose callbacks of OnEnd block in half of them. It checks that
+// the others are told to stop in time, and that the process ends at the deadline because of each of the blocked ones.
+func TestACallbackThatBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const works = 20
+		c := bubbleClock{time.Now()}
+		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
+		release := make(chan struct{})
+		var wg sync.WaitGroup
+		var inTime, aborted atomic.Int32
+		runner := RunnerFunc(func(ctx context.Context, _ Term) error {
+			<-ctx.Done()
+			if c.Now() == after(7*time.Second) {
+				inTime.Add(1)
+			}
+			return nil
+		})
+		for n := range works {
+			s := newStatus("a", newShared(c))
+			s.begin(1, r.deadline())
+			s.goBy(r, time.Second)
+			if n%2 == 0 {
+				s.ValidTerm().OnEnd(func(Stop) { <-release })
+			}
+			abort := func(error) {
+				if c.Now() == after(10*time.Second) && n%2 == 0 {
+					aborted.Add(1)
+				}
+			}
+			w := begin(t.Context(), c, runner, Term{Election: "a", Token: 1, status: s}, r.deadline(), 3*time.Second, abort, &wg, func(error, bool) {})
+			w.goBy(r)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if inTime.Load() != works/2 || aborted.Load() != works/2 {
+			t.Errorf("%d of %d works were told to stop in time, and %d of %d blocked ones end the process", inTime.Load(), works/2, aborted.Load(), works/2)
+		}
+		close(release)
+		wg.Wait()
+	})
+}
+
+// TestACallbackThatPanics checks that the other callbacks are called, and the work is told to stop, although callbacks
+// panic.
+func TestACallbackThatPanics(t *testing.T) {
+	const callbacks = 10
+	c := &handClock{}
+	s := newStatus("a", newShared(c))
+	s.begin(1, record.Instant(time.Hour))
+	runner := RunnerFunc(func(ctx context.Context, _ Term) error { <-ctx.Done(); return nil })
+	var wg sync.WaitGroup
+	var ended bool
+	w := begin(t.Context(), c, runner, Term{Election: "a", Token: 1, status: s}, record.Instant(time.Hour), time.Minute, func(error) {}, &wg, func(_ error, told bool) { ended = told })
+	calls := 0
+	for range callbacks {
+		s.ValidTerm().OnEnd(func(Stop) {
+			calls++
+			panic("a callback")
+		})
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("somebody recovered the panic")
+			}
+		}()
+		w.end(Stop{Reason: "why", By: record.Instant(time.Minute)})
+	}()
+	over := make(chan struct{})
+	go func() { wg.Wait(); close(over) }()
+	select {
+	case <-over:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the work was not told to stop")
+	}
+	if calls != callbacks || !ended {
+		t.Errorf("%d of %d callbacks were called, told to stop: %v", calls, callbacks, ended)
+	}
+}
+
+// TestTwoEndATerm ends a term twice at once. It checks that each callback of OnEnd is called once.
+func TestTwoEndATerm(t *testing.T) {
+	for range 100 {
+		c := &handClock{}
+		s := newStatus("a", newShared(c))
+		s.begin(1, 100)
+		v := s.ValidTerm()
+		var calls [50]atomic.Int32
+		for n := range calls {
+			v.OnEnd(func(Stop) { calls[n].Add(1) })
+		}
+		c.now.Store(100)
+		var wg sync.WaitGroup
+		wg.Go(v.life.keep)
+		wg.Go(func() { s.end(1, Stop{Reason: "why"}) })
+		wg.Wait()
+		for n := range calls {
+			if got := calls[n].Load(); got != 1 {
+				t.Fatalf("callback %d was called %d times", n, got)
+			}
+		}
 	}
 }

@@ -112,16 +112,30 @@ func unlessEnded(ctx context.Context, err error) error {
 
 // tooLate says whether the guard's time has come before the runner was called; then the runner must not
 // be called.
-func (w *work) tooLate() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	deadline, _ := w.validity.Deadline()
-	if !w.term.Fenced() || w.clock.Now() < deadline.Add(-w.grace) {
-		return false
-	}
-	w.endLocked(Stop{Reason: string(machine.ReasonExpired), By: deadline})
-	return true
+func (w *work) tooLate() (late bool) {
+	w.locked(func() (then func()) {
+		deadline, _ := w.validity.Deadline()
+		if !w.term.Fenced() || w.clock.Now() < deadline.Add(-w.grace) {
+			return nothing
+		}
+		late = true
+		return w.endLocked(Stop{Reason: string(machine.ReasonExpired), By: deadline})
+	})
+	return late
 }
+
+// locked calls f while it holds mu, and then what f returns while it does not.
+func (w *work) locked(f func() (then func())) {
+	then := nothing
+	func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		then = f()
+	}()
+	then()
+}
+
+func nothing() {}
 
 // extend lets the work go on until deadline, unless it was told to stop.
 func (w *work) extend(deadline record.Instant) {
@@ -165,39 +179,44 @@ func (w *work) leaveReach() {
 
 // end tells the work to stop and be dead at s.By. Only the first call counts.
 func (w *work) end(s Stop) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.endLocked(s)
+	w.locked(func() (then func()) { return w.endLocked(s) })
 }
 
-func (w *work) endLocked(s Stop) {
+// endLocked makes the guard await the end of the work. It returns what tells the work to stop. That calls the
+// callbacks of OnEnd first, so the caller must hold no lock then: they may use the Term, and if one blocks, the guard
+// must still run.
+func (w *work) endLocked(s Stop) (tell func()) {
 	if w.stop != nil || w.returned {
-		return
+		return nothing
 	}
 	w.stop = &s
 	w.stopBy.Store(int64(s.By))
 	w.leaveReach()
-	if w.term.status != nil {
-		w.term.status.end(w.term.Token, s) // here too, since the guard stops work without the host
-	}
 	w.guard.Reset(clock.Until(w.clock, s.By))
-	w.cancel(&s)
+	var over *life
+	if w.term.status != nil {
+		over = w.term.status.over(w.term.Token, s) // here too, since the guard stops work without the host
+	}
+	return func() {
+		defer w.cancel(&s) // also if a callback panics
+		over.tell()
+	}
 }
 
 // giveUp stops the work because its runner asks for it. The deadline is not extended from here
 // on, though the lock is renewed until the runner has returned.
 func (w *work) giveUp(why string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stop != nil || w.returned {
-		return
-	}
-	w.gaveUp = true
-	by := w.clock.Now().Add(w.grace)
-	if deadline, _ := w.validity.Deadline(); w.term.Fenced() {
-		by = min(deadline, by)
-	}
-	w.endLocked(Stop{Reason: why, By: by, kept: true})
+	w.locked(func() (then func()) {
+		if w.stop != nil || w.returned {
+			return nothing
+		}
+		w.gaveUp = true
+		by := w.clock.Now().Add(w.grace)
+		if deadline, _ := w.validity.Deadline(); w.term.Fenced() {
+			by = min(deadline, by)
+		}
+		return w.endLocked(Stop{Reason: why, By: by, kept: true})
+	})
 }
 
 // deadBy is until when the work may live without harm: until the end of its term, even if it was
@@ -244,11 +263,20 @@ func (w *work) expired() bool {
 
 // keep runs when the guard's time has come: first to stop the work if nobody else has,
 // then to end the process if the work is still there when it must be dead.
-func (w *work) keep() {
+func (w *work) keep() { w.locked(w.keepLocked) }
+
+// keepApart runs keep on a goroutine of its own, since a callback of OnEnd may block.
+func (w *work) keepApart() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.returned {
+		w.guard.Reset(0)
+	}
+}
+
+func (w *work) keepLocked() (then func()) {
 	if w.returned {
-		return
+		return nothing
 	}
 	now := w.clock.Now()
 	deadline, _ := w.validity.Deadline()
@@ -260,7 +288,7 @@ func (w *work) keep() {
 	case w.stop == nil && !w.term.Fenced():
 		// Nobody waits for its end; the next extension sets the guard again.
 	case w.stop == nil:
-		w.endLocked(Stop{Reason: string(machine.ReasonExpired), By: deadline})
+		return w.endLocked(Stop{Reason: string(machine.ReasonExpired), By: deadline})
 	case now < w.stop.By:
 		w.guard.Reset(w.stop.By.Sub(now))
 	case w.contained && w.returnBy == 0:
@@ -271,6 +299,7 @@ func (w *work) keep() {
 	default:
 		w.abortLocked("did not stop within its grace")
 	}
+	return nothing
 }
 
 func (w *work) abortLocked(why string) {

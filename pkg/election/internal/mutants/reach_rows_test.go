@@ -59,7 +59,7 @@ var reachRows = []row{
 	{
 		name: "reach/not-kept", rule: "dead-by-the-deadline: without a beat each is stopped in its own time",
 		file: "pkg/election/reach.go",
-		old:  "		w.keep()\n",
+		old:  "		w.keepApart()\n",
 		new:  "		_ = w\n",
 		pkg:  "pkg/election", test: "TestTermsGoByOneReach",
 	},

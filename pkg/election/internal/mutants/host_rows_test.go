@@ -1,0 +1,63 @@
+package mutants_test
+
+// hostRows break rules of the host that concern the end of a term.
+var hostRows = []row{
+	{
+		name: "onend/called-under-a-lock", rule: "a callback of OnEnd may use the Term and the Status",
+		file: "pkg/election/work.go",
+		old:  "		then = f()\n	}()\n	then()\n",
+		new:  "		then = f()\n		then()\n	}()\n",
+		pkg:  "pkg/election", test: "TestACallbackOfTheEndUsesTheTerm",
+	},
+	{
+		name: "onend/work-is-told-first", rule: "callbacks of OnEnd are called before the work is told to stop",
+		file: "pkg/election/work.go",
+		old:  "		defer w.cancel(&s) // also if a callback panics\n",
+		new:  "		w.cancel(&s)\n",
+		pkg:  "pkg/election", test: "TestACallbackOfTheEndUsesTheTerm",
+	},
+	{
+		name: "onend/work-outlives-a-panic", rule: "dead-by-the-deadline: the work is told to stop although a callback of OnEnd panics",
+		file: "pkg/election/work.go",
+		old:  "		defer w.cancel(&s) // also if a callback panics\n		over.tell()\n",
+		new:  "		over.tell()\n		w.cancel(&s)\n",
+		pkg:  "pkg/election", test: "TestACallbackThatPanics",
+	},
+	{
+		name: "onend/a-panic-ends-the-calls", rule: "all callbacks of OnEnd are called although some panic",
+		file: "pkg/election/validity.go",
+		old:  "		if !all {\n",
+		new:  "		if false && !all {\n",
+		pkg:  "pkg/election", test: "TestACallbackThatPanics",
+	},
+	{
+		name: "onend/guard-is-set-afterwards", rule: "dead-by-the-deadline: the process ends although a callback of OnEnd blocks",
+		file: "pkg/election/work.go",
+		old: `	w.guard.Reset(clock.Until(w.clock, s.By))
+	var over *life
+	if w.term.status != nil {
+		over = w.term.status.over(w.term.Token, s) // here too, since the guard stops work without the host
+	}
+	return func() {
+		defer w.cancel(&s) // also if a callback panics
+		over.tell()
+`,
+		new: `	var over *life
+	if w.term.status != nil {
+		over = w.term.status.over(w.term.Token, s) // here too, since the guard stops work without the host
+	}
+	return func() {
+		defer w.cancel(&s) // also if a callback panics
+		over.tell()
+		w.guard.Reset(clock.Until(w.clock, s.By))
+`,
+		pkg: "pkg/election", test: "TestACallbackThatBlocks",
+	},
+	{
+		name: "onend/one-after-the-other", rule: "dead-by-the-deadline: a callback of OnEnd that blocks holds up no other work",
+		file: "pkg/election/reach.go",
+		old:  "		w.keepApart()\n",
+		new:  "		w.keep()\n",
+		pkg:  "pkg/election", test: "TestACallbackThatBlocks",
+	},
+}

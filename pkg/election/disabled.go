@@ -108,13 +108,13 @@ func (s *solo) term(ctx context.Context) error {
 		case <-done:
 			done = nil
 			stop := Stop{Reason: string(stopReason(ctx)), By: s.cfg.Clock.Now().Add(timing.StopGrace), kept: true}
-			e.status.end(0, stop)
-			s.report(machine.Draining, stopReason(ctx))
 			if w == nil {
 				returned <- nil
 			} else {
-				w.end(stop)
+				w.end(stop) // before the report: a log may hold us up
 			}
+			e.status.end(0, stop)
+			s.report(machine.Draining, stopReason(ctx))
 		case err := <-returned:
 			if done != nil {
 				e.status.end(0, Stop{Reason: string(machine.ReasonFailed), By: s.cfg.Clock.Now()})

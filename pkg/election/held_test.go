@@ -221,3 +221,51 @@ func goroutine() uintptr {
 	}
 	return runtime.FuncForPC(pcs[n-2]).Entry() // the outermost one is the runtime's
 }
+
+// TestAHeldUpHostLeavesWorkItsGrace holds the host up, for longer than a stopGrace, after it has decided to stop work. It
+// checks that the work has its whole stopGrace from when it is told to stop, within its term, and that the process goes
+// on.
+func TestAHeldUpHostLeavesWorkItsGrace(t *testing.T) {
+	grace := profile("default").StopGrace
+	for name, c := range map[string]struct {
+		disabled bool
+		heldAt   string
+	}{
+		"an election":                     {false, "leaving"},
+		"a disabled one":                  {true, "draining"},
+		"an election, at the second line": {false, "draining"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t)
+				var hold atomic.Bool
+				g.bend = func(cfg *election.Config, _ *election.Spec) {
+					cfg.Log = heldUp(grace+100*time.Millisecond, func(e zapcore.Entry) bool { return hold.Load() && e.Message == c.heldAt })
+					cfg.Abort = func(err error) { t.Errorf("the process ends: %v", err) }
+				}
+				m1 := g.join("m1", "stable", stable)
+				stopped := 0
+				run := func(ctx context.Context, term election.Term) error {
+					<-ctx.Done()
+					stop, _ := election.StopOf(ctx)
+					deadline, _ := term.Deadline()
+					if left := stop.By.Sub(g.clock.Now()); left != grace || term.Fenced() && stop.By > deadline {
+						t.Errorf("%s: told to be dead in %v, %v before the end of the term", stop.Reason, left, deadline.Sub(stop.By))
+					}
+					time.Sleep(grace * 9 / 10)
+					stopped++
+					return nil
+				}
+				if _, err := m1.manager.Add(election.Spec{Name: "a", Disabled: c.disabled, Bootstrap: election.BootstrapImmediate}, election.RunnerFunc(run)); err != nil {
+					t.Fatal(err)
+				}
+				after(time.Minute)
+				hold.Store(true)
+				m1.leave(t)
+				if stopped != 1 {
+					t.Errorf("%d works stopped", stopped)
+				}
+			})
+		})
+	}
+}

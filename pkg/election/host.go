@@ -379,7 +379,7 @@ func (h *host) publish(effect member.Effect) {
 		stop := Stop{Reason: string(do.Reason), By: do.By, kept: givesUp[do.Reason]}
 		if w := h.works[do.ID]; w != nil {
 			h.stops(do.ID, w)
-			w.end(stop)
+			w.end(w.inFull(stop))
 		}
 		if e := h.entrants[do.ID]; e != nil {
 			e.status.end(e.status.Token(), stop) // if no work is there to be told

@@ -211,12 +211,18 @@ func (w *work) giveUp(why string) {
 			return nothing
 		}
 		w.gaveUp = true
-		by := w.clock.Now().Add(w.grace)
-		if deadline, _ := w.validity.Deadline(); w.term.Fenced() {
-			by = min(deadline, by)
-		}
-		return w.endLocked(Stop{Reason: why, By: by, kept: true})
+		return w.endLocked(w.inFull(Stop{Reason: why, kept: true}))
 	})
+}
+
+// inFull returns s with the whole grace from now on, if the term lasts as long: since the member chose s.By the host
+// may have been held up for longer than the grace.
+func (w *work) inFull(s Stop) Stop {
+	s.By = max(s.By, w.clock.Now().Add(w.grace))
+	if deadline, _ := w.validity.Deadline(); w.term.Fenced() {
+		s.By = min(deadline, s.By)
+	}
+	return s
 }
 
 // deadBy is until when the work may live without harm: until the end of its term, even if it was

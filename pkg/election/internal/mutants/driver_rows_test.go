@@ -88,7 +88,7 @@ var driverRows = []row{
 	{
 		name: "work/gives-up-past-deadline", rule: "who gives up is dead by its deadline",
 		file: "pkg/election/work.go",
-		old:  "		by = min(deadline, by)\n",
+		old:  "		s.By = min(deadline, s.By)\n",
 		new:  "		_ = deadline\n",
 		pkg:  "pkg/election", test: "TestWhoGivesUpLateIsDeadByTheDeadline",
 	},

@@ -60,4 +60,32 @@ var hostRows = []row{
 		new:  "		w.keep()\n",
 		pkg:  "pkg/election", test: "TestACallbackThatBlocks",
 	},
+	{
+		name: "stop/grace-counts-from-the-step", rule: "work has its whole grace from when it is told to stop, also if the host was held up",
+		file: "pkg/election/host.go",
+		old:  "			w.end(w.inFull(stop))\n",
+		new:  "			w.end(stop)\n",
+		pkg:  "pkg/election", test: "TestAHeldUpHostLeavesWorkItsGrace",
+	},
+	{
+		name: "stop/told-after-the-report", rule: "work of a disabled election has its whole grace from when it is told to stop",
+		file: "pkg/election/disabled.go",
+		old: `			if w == nil {
+				returned <- nil
+			} else {
+				w.end(stop) // before the report: a log may hold us up
+			}
+			e.status.end(0, stop)
+			s.report(machine.Draining, stopReason(ctx))
+`,
+		new: `			s.report(machine.Draining, stopReason(ctx))
+			if w == nil {
+				returned <- nil
+			} else {
+				w.end(stop) // before the report: a log may hold us up
+			}
+			e.status.end(0, stop)
+`,
+		pkg: "pkg/election", test: "TestAHeldUpHostLeavesWorkItsGrace",
+	},
 }
